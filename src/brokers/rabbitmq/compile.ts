@@ -1,0 +1,164 @@
+import type { Checked, Diagnostic } from "../../diagnostics/diagnostic.ts";
+import { hasErrors } from "../../diagnostics/diagnostic.ts";
+import { deepFreeze } from "../../declare/freeze.ts";
+import type { ConsumerPlan, Plan, RetryPlan } from "../../plan/plan.ts";
+import type { Compiled, KeptPromise, Objection, StrategyChoice } from "../broker.ts";
+import type { RabbitmqTarget, StrategyName } from "./capabilities.ts";
+import { capabilities, formatTarget } from "./capabilities.ts";
+import type { Contract } from "./contract.ts";
+import { diagnoseClashes, diagnosePlan, refuseStrategy, warnings } from "./diagnose.ts";
+import { everyInstance } from "./every-instance.ts";
+import { consumerNames, sourceExchange, sourcesOf } from "./names.ts";
+import { addBinding, addExchange } from "./resources.ts";
+import { deferred } from "./strategies/deferred.ts";
+import { native } from "./strategies/native.ts";
+import { staged } from "./strategies/staged.ts";
+import type { Strategy, StrategyInput, StrategyOutput } from "./strategies/strategy.ts";
+import { waits } from "./strategies/waits.ts";
+import type { Topology, TopologyDraft } from "./topology.ts";
+
+export type RabbitmqStrategy = StrategyName | "every-instance";
+export type RabbitmqCompiled = Compiled<Topology, Contract, RabbitmqStrategy>;
+
+/** In the order in which `auto` tries them: what the broker does alone comes first. */
+const strategies: readonly Strategy[] = [native, deferred, staged, waits];
+
+/**
+ * Compiles a plan into the topology that RabbitMQ runs, the contract of each consumer, and who keeps which promise.
+ *
+ * @returns frozen, JSON-serialisable data, the same bytes for the same input; or every reason why it is refused
+ */
+export function compileRabbitmq(plan: Plan, target: RabbitmqTarget): Checked<RabbitmqCompiled> {
+  const problems = diagnosePlan(plan);
+  const draft: TopologyDraft = { exchanges: [], policies: [], queues: [], bindings: [] };
+  for (const [source, { kind }] of Object.entries(plan.sources)) {
+    addExchange(draft, { name: sourceExchange(plan.system, source), role: "source", kind, consumer: null });
+  }
+  const shared = new Set<string>();
+  const contracts: Contract[] = [];
+  const promises: KeptPromise[] = [];
+  const choices: StrategyChoice<RabbitmqStrategy>[] = [];
+  for (const consumer of plan.consumers) {
+    const compiled = compileConsumer(draft, plan.system, consumer, target, shared);
+    if ("refusal" in compiled) {
+      problems.push(compiled.refusal);
+      continue;
+    }
+    contracts.push(Object.freeze(compiled.contract));
+    promises.push(...compiled.promises);
+    choices.push(Object.freeze(compiled.choice));
+  }
+  const topology: Topology = Object.freeze({
+    broker: "rabbitmq",
+    target: formatTarget(target),
+    system: plan.system,
+    exchanges: Object.freeze(draft.exchanges),
+    policies: Object.freeze(draft.policies),
+    queues: Object.freeze(draft.queues),
+    bindings: Object.freeze(draft.bindings),
+  });
+  problems.push(...diagnoseClashes(topology));
+  if (hasErrors(problems)) return { ok: false, diagnostics: problems };
+  return {
+    ok: true,
+    warnings: [...problems, ...warnings(plan, target, capabilities[target.version], choices, topology)],
+    value: Object.freeze({
+      target: topology.target,
+      topology,
+      contracts: Object.freeze(contracts),
+      promises: Object.freeze(promises),
+      choices: Object.freeze(choices),
+    }),
+  };
+}
+
+type CompiledConsumer =
+  | { readonly refusal: Diagnostic }
+  | {
+      readonly contract: Contract;
+      readonly promises: readonly KeptPromise[];
+      readonly choice: StrategyChoice<RabbitmqStrategy>;
+    };
+
+function compileConsumer(
+  draft: TopologyDraft,
+  system: string,
+  plan: ConsumerPlan,
+  target: RabbitmqTarget,
+  shared: Set<string>,
+): CompiledConsumer {
+  if (plan.retry === null) return everyInstance(system, plan, target);
+  const input: StrategyInput = {
+    target,
+    capabilities: capabilities[target.version],
+    system,
+    plan,
+    retry: plan.retry,
+    names: consumerNames(system, plan.consumer),
+  };
+  const choice = chooseStrategy(input);
+  if ("refusal" in choice) return choice;
+  const output = choice.strategy.build(draft, input, shared);
+  const sources = sourcesOf(system, plan.from);
+  for (const { exchange, routingKeys } of sources) {
+    for (const routingKey of routingKeys) {
+      addBinding(draft, { source: exchange, destination: input.names.workQueue, routingKey });
+    }
+  }
+  return {
+    contract: contractOf(input, choice.strategy, output, sources),
+    promises: output.promises,
+    choice: {
+      consumer: plan.consumer,
+      strategy: choice.strategy.name,
+      reason: target.strategy === "auto" ? choice.strategy.summary : `asked for by name: ${choice.strategy.summary}`,
+      passedOver: Object.freeze(choice.passedOver),
+    },
+  };
+}
+
+type Chosen = { readonly strategy: Strategy; readonly passedOver: { strategy: StrategyName; reason: string }[] };
+
+/** The strategy asked for, or the first that keeps every promise. */
+function chooseStrategy(input: StrategyInput): Chosen | { readonly refusal: Diagnostic } {
+  const wanted = input.target.strategy;
+  const passedOver: Chosen["passedOver"] = [];
+  for (const strategy of strategies) {
+    if (wanted !== "auto" && strategy.name !== wanted) continue;
+    const objections = strategy.objections(input);
+    if (objections.length === 0) return { strategy, passedOver };
+    passedOver.push({ strategy: strategy.name, reason: objections.map(({ reason }) => reason).join("; ") });
+  }
+  const all = new Map<StrategyName, readonly Objection[]>(
+    strategies.map((strategy) => [strategy.name, strategy.objections(input)]),
+  );
+  return { refusal: refuseStrategy(input.target, input.plan, all) };
+}
+
+function contractOf(
+  input: StrategyInput,
+  strategy: Strategy,
+  output: StrategyOutput,
+  sources: Contract["sources"],
+): Contract {
+  const retry: RetryPlan = input.retry;
+  return {
+    consumer: input.plan.consumer,
+    target: formatTarget(input.target),
+    strategy: strategy.name,
+    protocol: strategy.protocol,
+    workQueue: input.names.workQueue,
+    deadQueue: input.names.dead,
+    attempts: retry.attempts.map(({ attempt, delayMs, delayLatestMs }) =>
+      Object.freeze(delayMs === delayLatestMs ? { attempt, delayMs } : { attempt, delayMs, delayLatestMs }),
+    ),
+    crashDeliveries: retry.crashDeliveries,
+    outcomes: deepFreeze(output.outcomes),
+    why: Object.freeze(output.why),
+    ...(output.retryAfter === undefined ? {} : { retryAfter: deepFreeze(output.retryAfter) }),
+    attemptNumber: deepFreeze(output.attemptNumber),
+    sources: deepFreeze(sources),
+    handlerTimeoutMs: input.plan.handlerTimeoutMs,
+    permanentErrors: retry.permanentErrors,
+  };
+}

@@ -1,0 +1,103 @@
+import type { Objection } from "../../broker.ts";
+import { hasSince } from "../capabilities.ts";
+import type { ModifiedOperation } from "../contract.ts";
+import type { TopologyDraft } from "../topology.ts";
+import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
+import {
+  addDeadQueue,
+  addWorkQueue,
+  commonPromises,
+  promise,
+  protocolObjection,
+  sharedCounterObjection,
+} from "./strategy.ts";
+
+/**
+ * An AMQP 1.0 consumer names the time of the next delivery in the outcome itself (`x-opt-delivery-time`), and the
+ * queue counts. A dead letter gets its metadata in the same, atomic outcome.
+ * Source: docs "Message Deferral" (4.3); measured in docs/broker-facts.md.
+ */
+export const deferred: Strategy = {
+  name: "deferred",
+  protocol: "amqp-1.0",
+  summary: "the consumer's outcome names the time of the next attempt, and the queue waits and counts",
+  objections,
+  build,
+};
+
+function objections(input: StrategyInput): Objection[] {
+  return [
+    ...(hasSince(input.target, input.capabilities.deferralSincePatch)
+      ? []
+      : [{ reason: "a delivery time in the outcome needs RabbitMQ 4.3", path: [] }]),
+    ...protocolObjection(input, "amqp-1.0"),
+    ...sharedCounterObjection(input),
+  ];
+}
+
+function dead(input: StrategyInput, reason: string): ModifiedOperation {
+  return Object.freeze({
+    operation: "modified",
+    deliveryFailed: true,
+    undeliverableHere: true,
+    messageAnnotations: Object.freeze({
+      "x-opt-dlq-original-queue": input.names.workQueue,
+      "x-opt-dlq-failure-reason": reason,
+    }),
+  });
+}
+
+function build(draft: TopologyDraft, input: StrategyInput): StrategyOutput {
+  const { retry, names } = input;
+  addDeadQueue(draft, input);
+  const attempts = retry.attempts.length;
+  addWorkQueue(draft, input, {
+    deadLetterExchange: names.dead,
+    deliveryLimit: attempts - 1,
+    tuning: { "delayed-retry-type": "disabled" },
+  });
+  const exhausted = [dead(input, "ATTEMPTS_EXHAUSTED")];
+  const after = (deliveryTimeMs: NonNullable<ModifiedOperation["deliveryTimeMs"]>): ModifiedOperation[] => [
+    { operation: "modified", deliveryFailed: true, undeliverableHere: false, deliveryTimeMs },
+  ];
+  return {
+    outcomes: {
+      success: [{ operation: "accepted" }],
+      transient: {
+        byAttempt: [
+          ...retry.attempts.slice(1).map((each) => after({ from: each.delayMs, to: each.delayLatestMs })),
+          exhausted,
+        ],
+      },
+      permanent: [dead(input, "PERMANENT_FAILURE")],
+      return: [{ operation: "released" }],
+    },
+    why: {
+      success: "the message is done",
+      transient: "modified with delivery-failed counts as a failed delivery, and x-opt-delivery-time holds the message back; after the last attempt it is dead-lettered with the reason on it",
+      permanent: "undeliverable-here dead-letters at once, and the annotations travel with the dead letter, atomically",
+      return: "released is no failed delivery: it costs no attempt and comes back at once",
+    },
+    attemptNumber: { from: "header", header: "x-delivery-count" },
+    ...(retry.retryAfterMaxMs === null
+      ? {}
+      : {
+          retryAfter: [
+            {
+              upToMs: retry.retryAfterMaxMs,
+              byAttempt: [...retry.attempts.slice(1).map(() => after("asked")), exhausted],
+            },
+          ],
+        }),
+    promises: [
+      ...commonPromises(input),
+      promise(input, "attempts", "broker", `${attempts} failed deliveries, then the dead queue (delivery limit ${attempts - 1})`),
+      promise(input, "crash", "broker", `a crash counts as an attempt and comes back at once: ${attempts} deliveries at most`),
+      promise(input, "no-loop", "broker", "the delivery limit ends every series of failures"),
+      promise(input, "timing", "consumer", "the outcome carries the time of the next attempt, and the queue holds the message back until then"),
+      promise(input, "isolation", "broker", "a retry never leaves the consumer's own queue"),
+      promise(input, "permanent", "consumer", "modified with undeliverable-here dead-letters after one attempt"),
+      promise(input, "return", "broker", "a released message costs no attempt"),
+    ],
+  };
+}

@@ -1,0 +1,106 @@
+import { formatDurationMs } from "../../../declare/duration.ts";
+import type { RetryPlan } from "../../../plan/plan.ts";
+import type { Objection } from "../../broker.ts";
+import { hasSince } from "../capabilities.ts";
+import type { TopologyDraft } from "../topology.ts";
+import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
+import {
+  addDeadQueue,
+  addWorkQueue,
+  commonPromises,
+  delaysInWords,
+  noJitterObjection,
+  promise,
+  protocolObjection,
+  sharedCounterObjection,
+} from "./strategy.ts";
+
+/**
+ * The quorum queue delays and counts by itself. Its delay is `min(min × failures, max)`, so linear from the first
+ * delay, or constant. Source: `rabbit_fifo:calculate_ready_at`, docs "Delayed Retry" (4.3).
+ */
+export const native: Strategy = {
+  name: "native",
+  protocol: "amqp-0-9-1",
+  summary: "the queue itself delays and counts, with no other queue than the dead queue",
+  objections,
+  build,
+};
+
+function objections(input: StrategyInput): Objection[] {
+  const { retry, target, capabilities } = input;
+  const tooOld = hasSince(target, capabilities.delayedRetrySincePatch)
+    ? []
+    : [{ reason: "delayed retry in quorum queues needs RabbitMQ 4.3.1", path: [] }];
+  const linear = linearDelays(retry);
+  const shape = retry.attempts.slice(1).every((each, index) => each.delayMs === linear[index])
+    ? []
+    : [
+        {
+          reason: `delayed retry grows linearly from the first delay (${linear.slice(0, 6).map(formatDurationMs).join(", ")}); declared is ${delaysInWords(retry)}`,
+          path: ["retry", "backoff"],
+        },
+      ];
+  return [
+    ...tooOld,
+    ...protocolObjection(input, "amqp-0-9-1"),
+    ...shape,
+    ...noJitterObjection(input, "the queue computes the same delay for every message"),
+    ...sharedCounterObjection(input),
+  ];
+}
+
+/** The delays that the broker would make of this schedule's first and longest delay. */
+function linearDelays(retry: RetryPlan): number[] {
+  const delays = retry.attempts.slice(1).map((each) => each.delayMs);
+  const firstMs = delays[0] ?? 0;
+  const maxMs = Math.max(firstMs, ...delays);
+  return delays.map((_, index) => Math.min(firstMs * (index + 1), maxMs));
+}
+
+function build(draft: TopologyDraft, input: StrategyInput): StrategyOutput {
+  const { retry, names } = input;
+  const delays = retry.attempts.slice(1).map((each) => each.delayMs);
+  const firstMs = delays[0] ?? 0;
+  addDeadQueue(draft, input);
+  addWorkQueue(draft, input, {
+    deadLetterExchange: names.dead,
+    deliveryLimit: retry.attempts.length - 1,
+    tuning:
+      firstMs === 0
+        ? { "delayed-retry-type": "disabled" }
+        : {
+            "delayed-retry-type": "failed",
+            "delayed-retry-min": firstMs,
+            "delayed-retry-max": Math.max(...delays),
+          },
+  });
+  const attempts = retry.attempts.length;
+  return {
+    outcomes: nativeOutcomes,
+    why: {
+      success: "the message is done",
+      transient: "basic.reject with requeue counts as a failed delivery, and the queue delays it; basic.nack with requeue would neither count nor wait",
+      permanent: "without requeue the queue dead-letters at once, atomically",
+      return: "basic.nack with requeue is no failed delivery on 4.3: it costs no attempt and comes back at once",
+    },
+    attemptNumber: { from: "header", header: "x-delivery-count" },
+    promises: [
+      ...commonPromises(input),
+      promise(input, "attempts", "broker", `${attempts} failed deliveries, then the dead queue (delivery limit ${attempts - 1})`),
+      promise(input, "crash", "broker", `a crash counts as an attempt: ${attempts} deliveries at most`),
+      promise(input, "no-loop", "broker", "the delivery limit ends every series of failures"),
+      promise(input, "timing", "broker", "the queue holds a failed message back until it is due"),
+      promise(input, "isolation", "broker", "a retry never leaves the consumer's own queue"),
+      promise(input, "permanent", "consumer", "basic.nack without requeue dead-letters after one attempt"),
+      promise(input, "return", "broker", "a returned message costs no attempt"),
+    ],
+  };
+}
+
+const nativeOutcomes: StrategyOutput["outcomes"] = Object.freeze({
+  success: [{ operation: "basic.ack" }],
+  transient: [{ operation: "basic.reject", requeue: true }],
+  permanent: [{ operation: "basic.nack", requeue: false }],
+  return: [{ operation: "basic.nack", requeue: true }],
+});

@@ -1,0 +1,179 @@
+import type { Objection } from "../../broker.ts";
+import type { Operation, RetryAfterStep } from "../contract.ts";
+import { attemptKeyPrefix, sharedAgainExchange, undeliverable, waitQueue } from "../names.ts";
+import { addBinding, addExchange, addQueue } from "../resources.ts";
+import type { TopologyDraft } from "../topology.ts";
+import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
+import { addDeadQueue, addWorkQueue, commonPromises, promise, protocolObjection, publishDead } from "./strategy.ts";
+
+/**
+ * Queues in which the messages of all consumers wait, one per distinct longest delay. The consumer publishes a copy there
+ * and then acknowledges; the copy's routing key says which consumer and which attempt it is for.
+ *
+ * A copy may carry a shorter time to live than its queue has (jitter, a delay that the handler chose). Only the head of a
+ * queue expires, so it may wait behind another one, but never longer than its queue's time to live, and never too short.
+ */
+export const waits: Strategy = {
+  name: "waits",
+  protocol: "amqp-0-9-1",
+  summary: "shared wait queues, one per distinct delay; the consumer publishes a copy, then acknowledges",
+  objections: (input: StrategyInput): Objection[] => protocolObjection(input, "amqp-0-9-1"),
+  build,
+};
+
+function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>): StrategyOutput {
+  const { retry, names, system } = input;
+  const attempts = retry.attempts.length;
+  addDeadQueue(draft, input);
+  if (attempts > 1) {
+    addShared(draft, input, shared);
+    for (const each of retry.attempts.slice(1)) addWait(draft, input, shared, each.delayLatestMs);
+    for (const upToMs of ladder(retry.retryAfterMaxMs)) addWait(draft, input, shared, upToMs);
+  }
+  addWorkQueue(draft, input, { deadLetterExchange: names.dead, deliveryLimit: retry.crashDeliveries - 1 });
+  for (const { attempt } of retry.attempts.slice(1)) {
+    addBinding(draft, {
+      source: sharedAgainExchange(system),
+      destination: names.workQueue,
+      routingKey: names.attemptKey(attempt),
+    });
+  }
+  return {
+    outcomes: {
+      success: [{ operation: "basic.ack" }],
+      transient: {
+        byAttempt: [
+          ...retry.attempts
+            .slice(1)
+            .map((each) => wait(input, each.attempt, each.delayLatestMs, { from: each.delayMs, to: each.delayLatestMs })),
+          [{ operation: "basic.nack", requeue: false }],
+        ],
+      },
+      permanent: [publishDead(input, "PERMANENT_FAILURE"), { operation: "basic.ack" }],
+      return: [{ operation: "basic.nack", requeue: true }],
+    },
+    why: {
+      success: "the message is done",
+      transient: "a copy waits for the next attempt; only when the broker has confirmed it is the message acknowledged. After the last attempt the queue dead-letters by itself",
+      permanent: "a copy goes to the dead queue with the reason on it; only when the broker has confirmed it is the message acknowledged",
+      return: input.capabilities.returnsCount
+        ? "with requeue the message comes back at once and costs no attempt, but on this version it spends crash budget"
+        : "with requeue the message comes back at once and costs neither an attempt nor crash budget",
+    },
+    attemptNumber: {
+      from: "routing-key",
+      prefix: attemptKeyPrefix(system, input.plan.consumer),
+      originalRoutingKey: { header: originalRoutingKeyHeader },
+    },
+    ...(retry.retryAfterMaxMs === null ? {} : { retryAfter: retryAfterSteps(input) }),
+    promises: promisesOf(input),
+  };
+}
+
+/** Keeps the publisher's routing key, which the attempt key takes the place of. */
+const originalRoutingKeyHeader = "redeliver-original-routing-key";
+
+/**
+ * Up to 3.13 the broker believes death records that a client publishes. A copy of a replayed dead letter would bring
+ * the record of its death along, and the cycle rule would then keep it in the wait queue for ever.
+ */
+const deathHeaders = Object.freeze(["x-death", "x-first-death-exchange", "x-first-death-queue", "x-first-death-reason"]);
+
+function wait(
+  input: StrategyInput,
+  attempt: number,
+  longestMs: number,
+  expirationMs: { readonly from: number; readonly to: number } | "asked",
+): Operation[] {
+  const varies = expirationMs === "asked" || expirationMs.from !== expirationMs.to;
+  return [
+    {
+      operation: "basic.publish",
+      exchange: waitQueue(input.system, longestMs),
+      routingKey: input.names.attemptKey(attempt),
+      confirm: true,
+      mandatory: true,
+      ...(varies ? { expirationMs } : {}),
+      copyRoutingKeyTo: originalRoutingKeyHeader,
+      removeHeaders: deathHeaders,
+    },
+    { operation: "basic.ack" },
+  ];
+}
+
+/** Delays that a handler may ask for wait in queues whose longest delays double, so none waits more than twice as long. */
+function ladder(maxMs: number | null): number[] {
+  if (maxMs === null) return [];
+  const rungs: number[] = [];
+  for (let rungMs = 1_000; rungMs < maxMs; rungMs *= 2) rungs.push(rungMs);
+  return [...rungs, maxMs];
+}
+
+function retryAfterSteps(input: StrategyInput): RetryAfterStep[] {
+  const { retry } = input;
+  return ladder(retry.retryAfterMaxMs).map((upToMs) => ({
+    upToMs,
+    byAttempt: [
+      ...retry.attempts.slice(1).map((each) => wait(input, each.attempt, upToMs, "asked")),
+      [{ operation: "basic.nack", requeue: false }],
+    ],
+  }));
+}
+
+function addWait(draft: TopologyDraft, input: StrategyInput, shared: Set<string>, longestMs: number): void {
+  const name = waitQueue(input.system, longestMs);
+  if (shared.has(name)) return;
+  shared.add(name);
+  addExchange(draft, { name, role: "wait", kind: "fanout", consumer: null });
+  addQueue(draft, input.capabilities, {
+    name,
+    role: "wait",
+    consumer: null,
+    deadLetterExchange: sharedAgainExchange(input.system),
+    tuning: { "message-ttl": longestMs },
+  });
+  addBinding(draft, { source: name, destination: name });
+}
+
+/**
+ * The exchange that brings back what is due. A message whose consumer no longer exists goes to a queue of its own:
+ * without a route it would stay at the head of at-least-once dead-lettering and hold up every other consumer.
+ */
+function addShared(draft: TopologyDraft, input: StrategyInput, shared: Set<string>): void {
+  const name = undeliverable(input.system);
+  if (shared.has(name)) return;
+  shared.add(name);
+  addExchange(draft, { name, role: "undeliverable", kind: "fanout", consumer: null });
+  addQueue(draft, input.capabilities, { name, role: "undeliverable", consumer: null, deadLetterExchange: null, tuning: {} });
+  addBinding(draft, { source: name, destination: name });
+  addExchange(draft, {
+    name: sharedAgainExchange(input.system),
+    role: "again",
+    kind: "direct",
+    consumer: null,
+    alternateExchange: name,
+  });
+}
+
+function promisesOf(input: StrategyInput): StrategyOutput["promises"] {
+  const { retry, capabilities } = input;
+  const attempts = retry.attempts.length;
+  const crashes = retry.crashDeliveries;
+  return [
+    ...commonPromises(input),
+    promise(input, "attempts", "consumer", `${attempts} attempts, counted in the routing key of the copy; a crash between copy and acknowledgement doubles the message`),
+    promise(input, "crash", "broker", `${crashes} crashes on one attempt, then the dead queue: ${attempts * crashes} deliveries at most`),
+    promise(input, "no-loop", "consumer", "every copy raises the attempt number, and after the last attempt there is none"),
+    promise(input, "timing", "broker", "a copy waits for at least its delay, and at most for its queue's"),
+    promise(input, "isolation", "broker", "the attempt key names the consumer, and only its queue is bound to it"),
+    promise(input, "permanent", "consumer", "the consumer publishes a copy to the dead queue, then acknowledges: a crash between the two doubles the dead letter"),
+    promise(
+      input,
+      "return",
+      "broker",
+      capabilities.returnsCount
+        ? `a returned message costs no attempt, but it spends crash budget: ${crashes - 1} in a row are safe`
+        : "a returned message costs no attempt",
+    ),
+  ];
+}

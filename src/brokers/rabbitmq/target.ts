@@ -1,0 +1,63 @@
+import { z } from "zod";
+
+import type { Checked } from "../../diagnostics/diagnostic.ts";
+import { diagnostic } from "../../diagnostics/diagnostic.ts";
+import type { RabbitmqTarget, RabbitmqVersion, StrategyName } from "./capabilities.ts";
+import { strategyNames, versions } from "./capabilities.ts";
+
+/** A target as a person writes it: in code, or in a stack's configuration. */
+export const rabbitmqTargetSchema = z.strictObject({
+  broker: z.literal("rabbitmq"),
+  version: z.string(),
+  strategy: z.enum(["auto", ...strategyNames]).default("auto"),
+});
+
+export interface RabbitmqTargetInput {
+  readonly broker: "rabbitmq";
+  /** `"4.3"`, which means the newest patch release of the series, or `"4.3.1"`. */
+  readonly version: string;
+  readonly strategy?: "auto" | StrategyName | undefined;
+}
+
+/** Reads a version such as `4.3` or `4.3.6`, and a strategy's name. */
+export function parseRabbitmqTarget(version: string, strategy = "auto"): Checked<RabbitmqTarget> {
+  const diagnostics = [];
+  const match = /^(\d{1,3}\.\d{1,3})(?:\.(\d{1,3}))?$/.exec(version);
+  const series = versions.find((each) => each === match?.[1]);
+  if (series === undefined) {
+    diagnostics.push(
+      diagnostic("RD201", {
+        path: "target.version",
+        message:
+          match === null
+            ? `${JSON.stringify(version)} is no version of RabbitMQ`
+            : `RabbitMQ ${version} has not been studied`,
+        value: version,
+        notes: [`known are ${versions.join(", ")}, each also with its patch release, such as 4.3.6`],
+        help: "write for example rabbitmq@4.3",
+      }),
+    );
+  }
+  const names: readonly string[] = ["auto", ...strategyNames];
+  if (!names.includes(strategy)) {
+    diagnostics.push(
+      diagnostic("RD201", {
+        path: "target.strategy",
+        message: `RabbitMQ has no strategy named ${JSON.stringify(strategy)}`,
+        value: strategy,
+        help: `write one of ${names.join(", ")}`,
+      }),
+    );
+  }
+  if (diagnostics.length > 0) return { ok: false, diagnostics };
+  return {
+    ok: true,
+    warnings: [],
+    value: Object.freeze({
+      broker: "rabbitmq",
+      version: series as RabbitmqVersion,
+      patch: match?.[2] === undefined ? null : Number(match[2]),
+      strategy: strategy as RabbitmqTarget["strategy"],
+    }),
+  };
+}

@@ -1,0 +1,106 @@
+import type { Diagnostic, PathSegment } from "../diagnostics/diagnostic.ts";
+import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { formatDurationMs, parseDurationMs } from "./duration.ts";
+import { limits } from "./schema.ts";
+import type { ConsumerOutput } from "./schema.ts";
+
+type Retry = NonNullable<ConsumerOutput["retry"]>;
+
+/** The rules of a backoff: its delays in range, its cap not below its start, its steps as many as the waits. */
+export function backoffRules(path: readonly PathSegment[], retry: Retry): Diagnostic[] {
+  const backoff = retry.backoff;
+  const place = [...path, "backoff"];
+  switch (backoff.kind) {
+    case "immediate":
+      return [];
+    case "constant":
+      return delayRange([...place, "delay"], backoff.delay);
+    case "steps":
+      return stepsRules([...place, "delays"], backoff.delays, retry.attempts);
+    case "linear":
+    case "exponential": {
+      const ranges = [
+        ...delayRange([...place, "first"], backoff.first),
+        ...(backoff.kind === "linear" && backoff.step !== undefined ? delayRange([...place, "step"], backoff.step) : []),
+        ...(backoff.max === undefined ? [] : delayRange([...place, "max"], backoff.max)),
+      ];
+      if (ranges.length > 0) return ranges;
+      return [...maxNotBelowFirst(place, backoff), ...growthInRange(place, backoff, retry.attempts)];
+    }
+    default:
+      return backoff satisfies never;
+  }
+}
+
+function delayRange(path: readonly PathSegment[], value: string): Diagnostic[] {
+  const delayMs = parseDurationMs(value);
+  if (delayMs >= 1 && delayMs <= limits.delayMs) return [];
+  return [
+    diagnostic("RD105", {
+      path,
+      message: `a delay of ${value} is out of range: from 1ms to 3650d`,
+      value,
+      notes: ["RabbitMQ takes no time to live above ten years (rabbit_misc:check_expiry/1)"],
+      help: delayMs < 1 ? "use immediate() for no delay, or choose at least 1ms" : "choose at most 3650d",
+    }),
+  ];
+}
+
+function stepsRules(path: readonly PathSegment[], delays: readonly string[], attempts: number): Diagnostic[] {
+  const wanted = attempts - 1;
+  const ranges = delays.flatMap((delay, index) => delayRange([...path, index], delay));
+  if (delays.length === wanted) return ranges;
+  return [
+    ...ranges,
+    diagnostic("RD107", {
+      path,
+      message: `${attempts} attempts need exactly ${wanted} delays between them; here are ${delays.length}`,
+      value: delays,
+      notes: ["the first attempt is due at once, so there is one delay less than there are attempts"],
+      help: delays.length < limits.attempts ? `set attempts to ${delays.length + 1}, or list ${wanted} delays` : `list ${wanted} delays`,
+    }),
+  ];
+}
+
+function maxNotBelowFirst(
+  path: readonly PathSegment[],
+  backoff: { readonly first: string; readonly max?: string | undefined },
+): Diagnostic[] {
+  if (backoff.max === undefined) return [];
+  const firstMs = parseDurationMs(backoff.first);
+  const maxMs = parseDurationMs(backoff.max);
+  if (maxMs >= firstMs) return [];
+  return [
+    diagnostic("RD106", {
+      path: [...path, "max"],
+      message: `max (${formatDurationMs(maxMs)}) is below first (${formatDurationMs(firstMs)})`,
+      value: backoff.max,
+      notes: ["every delay would be cut to max, and first would never be used"],
+      help: `set max to ${backoff.first} or more, or use constant("${backoff.max}")`,
+    }),
+  ];
+}
+
+/** Without a cap the delays may outgrow what any broker can hold. */
+function growthInRange(
+  path: readonly PathSegment[],
+  backoff: Extract<Retry["backoff"], { kind: "linear" | "exponential" }>,
+  attempts: number,
+): Diagnostic[] {
+  if (backoff.max !== undefined || attempts < 2) return [];
+  const firstMs = parseDurationMs(backoff.first);
+  const lastMs =
+    backoff.kind === "linear"
+      ? firstMs + (attempts - 2) * parseDurationMs(backoff.step ?? backoff.first)
+      : firstMs * backoff.factor ** (attempts - 2);
+  if (lastMs <= limits.delayMs) return [];
+  return [
+    diagnostic("RD105", {
+      path,
+      message: `without max the delay before attempt ${attempts} grows beyond 3650d`,
+      value: backoff,
+      notes: ["RabbitMQ takes no time to live above ten years (rabbit_misc:check_expiry/1)"],
+      help: 'add max, for example max: "1h", or use fewer attempts',
+    }),
+  ];
+}

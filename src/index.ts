@@ -1,0 +1,61 @@
+export { constant, exponential, immediate, linear, steps } from "./declare/backoff.ts";
+export type {
+  Backoff,
+  ConstantBackoff,
+  ExponentialBackoff,
+  ImmediateBackoff,
+  Jitter,
+  LinearBackoff,
+  StepsBackoff,
+} from "./declare/backoff.ts";
+export { checkSystem } from "./declare/check.ts";
+export { defineSystem } from "./declare/define-system.ts";
+export type { Duration, DurationUnit } from "./declare/duration.ts";
+export { declarationJsonSchema } from "./declare/schema.ts";
+export type {
+  Consumer,
+  ConsumerInput,
+  CrashInput,
+  DeadLetterInput,
+  EveryInstanceConsumerInput,
+  RetryInput,
+  SourceInput,
+  System,
+  SystemInput,
+  WorkQueueConsumerInput,
+} from "./declare/system.ts";
+export type { Checked, Diagnostic } from "./diagnostics/diagnostic.ts";
+export { RefusedError } from "./diagnostics/diagnostic.ts";
+export type { DiagnosticCode } from "./diagnostics/catalogue.ts";
+export { renderDiagnostics } from "./diagnostics/render.ts";
+export { plan } from "./plan/plan.ts";
+export type { ConsumerPlan, Plan, RetryPlan } from "./plan/plan.ts";
+export type { AttemptPlan } from "./plan/schedule.ts";
+export { brokers, compile, parseTarget } from "./brokers/index.ts";
+export type { CompiledSystem, Target, TargetInput } from "./brokers/index.ts";
+export type {
+  Compiled,
+  Graph,
+  GraphEdge,
+  GraphNode,
+  KeptPromise,
+  Keeper,
+  PromiseName,
+  StrategyChoice,
+} from "./brokers/broker.ts";
+export type {
+  AttemptNumber,
+  Contract,
+  ModifiedOperation,
+  Operation,
+  Outcome,
+  OutcomeName,
+  PublishOperation,
+} from "./brokers/rabbitmq/contract.ts";
+export type {
+  BindingResource,
+  ExchangeResource,
+  PolicyResource,
+  QueueResource,
+  Topology,
+} from "./brokers/rabbitmq/topology.ts";

@@ -1,0 +1,72 @@
+import type { Backoff } from "../declare/backoff.ts";
+import { parseDurationMs } from "../declare/duration.ts";
+
+/** When one attempt is due. All times are whole milliseconds. */
+export interface AttemptPlan {
+  /** 1 for the first. */
+  readonly attempt: number;
+  /** The shortest wait, counted from the failure of the attempt before; 0 for the first. */
+  readonly delayMs: number;
+  /** The longest wait: the delay with all of its jitter. */
+  readonly delayLatestMs: number;
+  /** The earliest moment, counted from the first delivery, if every handler failed at once. */
+  readonly dueMs: number;
+  /** The same with all of the jitter. */
+  readonly dueLatestMs: number;
+}
+
+/**
+ * The timeline of a backoff. Jitter is added to the delay, never taken off, so `delayMs` is a lower bound.
+ *
+ * @returns one entry per attempt, the first at 0
+ */
+export function schedule(backoff: Backoff, attempts: number): readonly AttemptPlan[] {
+  const delayOf = delayFunction(backoff);
+  const ratio = jitterRatioOf(backoff);
+  const timeline: AttemptPlan[] = [];
+  let dueMs = 0;
+  let dueLatestMs = 0;
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    const delayMs = attempt === 1 ? 0 : delayOf(attempt - 2);
+    const delayLatestMs = delayMs + Math.floor(delayMs * ratio);
+    dueMs += delayMs;
+    dueLatestMs += delayLatestMs;
+    timeline.push(Object.freeze({ attempt, delayMs, delayLatestMs, dueMs, dueLatestMs }));
+  }
+  return timeline;
+}
+
+/** The delay after `failures + 1` failures; durations are parsed once per consumer, not once per attempt. */
+function delayFunction(backoff: Backoff): (failures: number) => number {
+  switch (backoff.kind) {
+    case "immediate":
+      return () => 0;
+    case "constant": {
+      const delayMs = parseDurationMs(backoff.delay);
+      return () => delayMs;
+    }
+    case "linear": {
+      const firstMs = parseDurationMs(backoff.first);
+      const stepMs = backoff.step === undefined ? firstMs : parseDurationMs(backoff.step);
+      const maxMs = backoff.max === undefined ? Number.POSITIVE_INFINITY : parseDurationMs(backoff.max);
+      return (failures) => Math.min(maxMs, firstMs + failures * stepMs);
+    }
+    case "exponential": {
+      const firstMs = parseDurationMs(backoff.first);
+      const maxMs = backoff.max === undefined ? Number.POSITIVE_INFINITY : parseDurationMs(backoff.max);
+      return (failures) => Math.min(maxMs, Math.ceil(firstMs * backoff.factor ** failures));
+    }
+    case "steps": {
+      const delays = backoff.delays.map(parseDurationMs);
+      return (failures) => delays[failures] ?? 0;
+    }
+    default:
+      return backoff satisfies never;
+  }
+}
+
+/** The share of the delay that jitter may add. */
+export function jitterRatioOf(backoff: Backoff): number {
+  if (!("jitter" in backoff) || backoff.jitter === undefined) return 0;
+  return Number(backoff.jitter.slice(0, -1)) / 100;
+}
