@@ -50,8 +50,11 @@ export type AttemptNumber =
       /** Where the publisher's own routing key is from the second attempt on. */
       readonly originalRoutingKey: { readonly header: string } | { readonly oldestDeath: true };
     }
-  /** The header holds the failed deliveries so far; the attempt is one more. Absent on the first. */
-  | { readonly from: "header"; readonly header: "x-delivery-count" };
+  /**
+   * The header holds the failed deliveries so far, and the attempt is one more. `x-delivery-count` is absent on the first;
+   * `delivery-count` is a field of AMQP 1.0's own header section.
+   */
+  | { readonly from: "header"; readonly header: "x-delivery-count" | "delivery-count" };
 
 /** What the consumer's code must do for the promises to hold. Other programs drive consumers by it. */
 export interface Contract {

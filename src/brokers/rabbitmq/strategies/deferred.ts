@@ -78,7 +78,7 @@ function build(draft: TopologyDraft, input: StrategyInput): StrategyOutput {
       permanent: "undeliverable-here dead-letters at once, and the annotations travel with the dead letter, atomically",
       return: "released is no failed delivery: it costs no attempt and comes back at once",
     },
-    attemptNumber: { from: "header", header: "x-delivery-count" },
+    attemptNumber: { from: "header", header: "delivery-count" },
     ...(retry.retryAfterMaxMs === null
       ? {}
       : {

@@ -1,0 +1,86 @@
+import { Command, CommanderError, Option } from "commander";
+
+import { compileCommand, contractCommand, graphCommand, planCommand, reportCommand } from "./commands.ts";
+
+/** What the shell sees: fine; the declaration is refused; wrong usage. */
+export const exitCodes = Object.freeze({ fine: 0, refused: 1, usage: 2 });
+
+/**
+ * Runs the command line.
+ *
+ * @param words the arguments after the program's name
+ * @returns the exit code
+ */
+export async function run(words: readonly string[]): Promise<number> {
+  let exitCode: number = exitCodes.fine;
+  const program = commandLine((code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync([...words], { from: "user" });
+  } catch (cause) {
+    if (!(cause instanceof CommanderError)) throw cause;
+    // Help and version are fine; whatever else commander ends is wrong usage.
+    return cause.exitCode === 0 ? exitCodes.fine : exitCodes.usage;
+  }
+  return exitCode;
+}
+
+function commandLine(finish: (exitCode: number) => void): Command {
+  const program = new Command("redeliver")
+    .description("Declares how message consumers retry, and compiles it into the topology that the broker itself runs.")
+    .exitOverride()
+    .showHelpAfterError("(redeliver --help shows the commands)");
+  const target = (): Option => new Option("-t, --target <target>", "broker and version, such as rabbitmq@4.3").makeOptionMandatory();
+  const strategy = (): Option =>
+    new Option("-s, --strategy <strategy>", "how the broker is used: auto, native, deferred, staged or waits").default("auto");
+  const json = (): Option => new Option("--json", "print JSON, refusals included");
+  const output = (): Option => new Option("-o, --output <file>", "write to a file instead of the standard output");
+
+  program
+    .command("plan")
+    .description("show when each attempt is due, how long a message can take to die, how many deliveries it can cause")
+    .argument("<file>", "the declaration: .ts, .js, .json or .yaml")
+    .addOption(json())
+    .action(async (file, options) => finish(await planCommand(file, options)));
+  program
+    .command("compile")
+    .description("print the topology, the contracts and the promises for a target")
+    .argument("<file>", "the declaration")
+    .addOption(target())
+    .addOption(strategy())
+    .addOption(new Option("-f, --format <format>", "json: everything; definitions: a file for rabbitmqctl import_definitions").choices(["json", "definitions"]).default("json"))
+    .addOption(new Option("--vhost <name>", "the virtual host named in a definitions file").default("/"))
+    .addOption(output())
+    .addOption(json())
+    .action(async (file, options) => finish(await compileCommand(file, options)));
+  program
+    .command("contract")
+    .description("show what a consumer's code must do for each outcome")
+    .argument("<file>", "the declaration")
+    .argument("<consumer>", "the consumer's name")
+    .addOption(target())
+    .addOption(strategy())
+    .addOption(json())
+    .action(async (file, consumer, options) => finish(await contractCommand(file, consumer, options)));
+  program
+    .command("graph")
+    .description("draw sources, work queues, tiers and dead queues, and what moves a message between them")
+    .argument("<file>", "the declaration")
+    .addOption(target())
+    .addOption(strategy())
+    .addOption(new Option("-f, --format <format>", "the form of the picture").choices(["mermaid", "dot", "svg"]).default("mermaid"))
+    .addOption(output())
+    .addOption(json())
+    .action(async (file, options) => finish(await graphCommand(file, options)));
+  program
+    .command("report")
+    .description("write the topology files, the pictures and one page that shows it all into a folder")
+    .argument("<file>", "the declaration")
+    .requiredOption("-t, --target <target...>", "one or more targets, such as rabbitmq@4.3")
+    .addOption(strategy())
+    .requiredOption("-o, --output <folder>", "the folder to write to")
+    .action(async (file, options) => finish(await reportCommand(file, options)));
+  for (const command of program.commands) command.exitOverride();
+  return program;
+}

@@ -1,0 +1,48 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+
+import { brokers } from "../brokers/index.ts";
+import type { System } from "../declare/system.ts";
+import { plan } from "../plan/plan.ts";
+import { renderDot } from "../report/dot.ts";
+import { renderHtml } from "../report/html.ts";
+import { renderMermaid } from "../report/mermaid.ts";
+import { renderSvg } from "../report/svg.ts";
+import { renderCompiledText, renderPlanText } from "../report/text.ts";
+import type { CompiledFor } from "./commands.ts";
+
+/**
+ * Writes everything there is to see of a system into a folder: for each target its files and pictures, and one page
+ * that shows it all.
+ *
+ * @returns the text for the terminal, with the list of files
+ * @throws where the folder cannot be written
+ */
+export async function writeReport(system: System, all: readonly CompiledFor[], folder: string): Promise<string> {
+  const planned = plan(system);
+  const colour = process.stdout.hasColors?.() ?? false;
+  const sections = [renderPlanText(planned, { colour })];
+  const reports = [];
+  const written: string[] = [];
+  const save = async (place: string, text: string): Promise<void> => {
+    await writeFile(place, text.endsWith("\n") ? text : `${text}\n`);
+    written.push(relative(process.cwd(), place));
+  };
+  for (const { target, value, warnings } of all) {
+    const broker = brokers[target.broker];
+    const graph = broker.graphOf(value);
+    const place = join(folder, value.target.replace("@", "-"));
+    await mkdir(place, { recursive: true });
+    for (const [name, write] of Object.entries(broker.exportFormats)) {
+      await save(join(place, `${name}.json`), JSON.stringify(write(value, broker.defaultNamespace), null, 2));
+    }
+    await save(join(place, "compiled.json"), JSON.stringify({ ...value, warnings }, null, 2));
+    await save(join(place, "graph.mmd"), renderMermaid(graph));
+    await save(join(place, "graph.dot"), renderDot(graph));
+    await save(join(place, "graph.svg"), await renderSvg(graph));
+    sections.push(renderCompiledText(value, planned, warnings, { colour }));
+    reports.push({ target: value.target, plan: planned, compiled: value, graph, warnings });
+  }
+  await save(join(folder, "index.html"), await renderHtml({ title: system.name, reports }));
+  return `${sections.join("\n")}\nWritten:\n${written.map((each) => `  ${each}`).join("\n")}\n`;
+}

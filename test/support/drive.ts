@@ -1,0 +1,175 @@
+import amqplib from "amqplib";
+import type { Channel, ChannelModel, ConfirmChannel, ConsumeMessage } from "amqplib";
+
+import type { Contract, Operation, Outcome, PublishOperation } from "../../src/index.ts";
+import { driveAmqp10 } from "./drive-amqp-1-0.ts";
+
+/** How a handler's run ends. A crash is the end of the channel with the message unsettled. */
+export type Ending = "success" | "transient" | "permanent" | "crash" | "return";
+
+/** One delivery, as the consumer saw it. */
+export interface Seen {
+  readonly id: string;
+  readonly attempt: number;
+  readonly atMs: number;
+  readonly ending: Ending;
+  readonly routingKey: string;
+  readonly redelivered: boolean;
+}
+
+/** A consumer that does what a contract says and nothing else: it knows no strategy. */
+export interface DrivenConsumer {
+  readonly seen: readonly Seen[];
+  readonly stop: () => Promise<void>;
+}
+
+export interface DriveOptions {
+  readonly url: string;
+  readonly contract: Contract;
+  /** Decides how this run of the handler ends; `runs` counts the deliveries of this message that came before. */
+  readonly decide: (message: { readonly id: string; readonly attempt: number; readonly runs: number }) => Ending;
+  /** How many instances of the consumer run; each takes one message at a time, so a crash takes nobody else down. */
+  readonly instances?: number;
+}
+
+export async function drive(options: DriveOptions): Promise<DrivenConsumer> {
+  if (options.contract.protocol === "amqp-1.0") return driveAmqp10(options);
+  const connection = await amqplib.connect(options.url);
+  const seen: Seen[] = [];
+  const stopped = { value: false };
+  const instances = await Promise.all(
+    Array.from({ length: options.instances ?? 1 }, () => startInstance(connection, options, seen, stopped)),
+  );
+  return {
+    seen,
+    stop: async () => {
+      stopped.value = true;
+      await Promise.all(instances.map((instance) => instance.idle()));
+      await connection.close();
+    },
+  };
+}
+
+async function startInstance(
+  connection: ChannelModel,
+  options: DriveOptions,
+  seen: Seen[],
+  stopped: { value: boolean },
+): Promise<{ idle: () => Promise<void> }> {
+  const publisher = await connection.createConfirmChannel();
+  let busy: Promise<void> = Promise.resolve();
+  let current: Channel | undefined;
+  const open = async (): Promise<void> => {
+    const channel = await connection.createChannel();
+    current = channel;
+    await channel.prefetch(1);
+    await channel.consume(options.contract.workQueue ?? "", (message) => {
+      if (message === null) return;
+      busy = busy.then(() => handle(channel, message)).catch((cause: unknown) => {
+        if (!stopped.value) throw cause;
+      });
+    });
+  };
+  const handle = async (channel: Channel, message: ConsumeMessage): Promise<void> => {
+    if (stopped.value) return;
+    const id = String(message.properties.messageId);
+    const attempt = attemptOf(options.contract, message);
+    const ending = options.decide({ id, attempt, runs: seen.filter((each) => each.id === id).length });
+    seen.push({
+      id,
+      attempt,
+      ending,
+      atMs: Date.now(),
+      routingKey: message.fields.routingKey,
+      redelivered: message.fields.redelivered,
+    });
+    if (ending === "crash") {
+      await channel.close();
+      await open();
+      return;
+    }
+    for (const operation of operationsOf(options.contract.outcomes[ending], attempt)) {
+      await perform(channel, publisher, message, operation);
+    }
+  };
+  await open();
+  return {
+    idle: async () => {
+      await current?.close();
+      await busy;
+    },
+  };
+}
+
+/** The operations of an outcome after a given attempt. */
+export function operationsOf(outcome: Outcome, attempt: number): readonly Operation[] {
+  if (!("byAttempt" in outcome)) return outcome;
+  const operations = outcome.byAttempt[attempt - 1];
+  if (operations === undefined) throw new Error(`the contract has nothing for attempt ${attempt}`);
+  return operations;
+}
+
+function attemptOf(contract: Contract, message: ConsumeMessage): number {
+  const where = contract.attemptNumber;
+  if (where === null) return 1;
+  if (where.from === "header") return Number(message.properties.headers?.[where.header] ?? 0) + 1;
+  const key = message.fields.routingKey;
+  return key.startsWith(where.prefix) ? Number(key.slice(where.prefix.length)) : 1;
+}
+
+async function perform(
+  channel: Channel,
+  publisher: ConfirmChannel,
+  message: ConsumeMessage,
+  operation: Operation,
+): Promise<void> {
+  switch (operation.operation) {
+    case "basic.ack":
+      channel.ack(message);
+      return;
+    case "basic.nack":
+      channel.nack(message, false, operation.requeue);
+      return;
+    case "basic.reject":
+      channel.reject(message, operation.requeue);
+      return;
+    case "basic.publish":
+      await publishCopy(publisher, message, operation);
+      return;
+    default:
+      throw new Error(`${operation.operation} is no operation of AMQP 0-9-1`);
+  }
+}
+
+/** Publishes with mandatory and waits for the confirm; a copy that the broker returns is a failure. */
+async function publishCopy(
+  publisher: ConfirmChannel,
+  message: ConsumeMessage,
+  operation: PublishOperation,
+): Promise<void> {
+  const removed = new Set(operation.removeHeaders);
+  const headers: Record<string, unknown> = Object.fromEntries(
+    Object.entries(message.properties.headers ?? {}).filter(([name]) => !removed.has(name)),
+  );
+  const keep = operation.copyRoutingKeyTo;
+  if (keep !== undefined && !(keep in headers)) headers[keep] = message.fields.routingKey;
+  const { expirationMs } = operation;
+  if (expirationMs === "asked") throw new Error("no handler asked for a delay");
+  let returned = false;
+  const onReturn = (): void => {
+    returned = true;
+  };
+  publisher.once("return", onReturn);
+  publisher.publish(operation.exchange, operation.routingKey, message.content, {
+    ...message.properties,
+    mandatory: operation.mandatory,
+    headers: { ...headers, ...operation.headers },
+    expiration:
+      expirationMs === undefined
+        ? undefined
+        : String(expirationMs.from + Math.floor(Math.random() * (expirationMs.to - expirationMs.from + 1))),
+  });
+  await publisher.waitForConfirms();
+  publisher.off("return", onReturn);
+  if (returned) throw new Error(`a copy to ${operation.exchange} had no route`);
+}
