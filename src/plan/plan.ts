@@ -1,7 +1,7 @@
 import type { Backoff } from "../declare/backoff.ts";
 import { parseDurationMs } from "../declare/duration.ts";
 import type { Consumer, System } from "../declare/system.ts";
-import { jitterRatioOf, schedule } from "./schedule.ts";
+import { jitterPercentOf, schedule } from "./schedule.ts";
 import type { AttemptPlan } from "./schedule.ts";
 
 /** What a consumer's declaration means on any broker. All durations are whole milliseconds. */
@@ -19,8 +19,8 @@ export interface RetryPlan {
   /** The attempts that will be made, after `giveUpAfter` has been applied. */
   readonly attempts: readonly AttemptPlan[];
   readonly backoff: Backoff["kind"];
-  /** The most that jitter adds to a delay, as a share of it: 0 for none, 0.2 for 20 %. */
-  readonly jitterRatio: number;
+  /** The most that jitter adds to a delay, in percent of it; 0 for none. */
+  readonly jitterPercent: number;
   /** The longest delay a handler may ask for by itself; null where it may not. */
   readonly retryAfterMaxMs: number | null;
   /** The attempts that giveUpAfter leaves out, if any. */
@@ -93,7 +93,7 @@ function planRetry(declared: Consumer, handlerTimeoutMs: number): RetryPlan | nu
   return Object.freeze({
     attempts: Object.freeze(attempts),
     backoff: retry.backoff.kind,
-    jitterRatio: jitterRatioOf(retry.backoff),
+    jitterPercent: jitterPercentOf(retry.backoff),
     retryAfterMaxMs,
     giveUpAfter:
       giveUpAfterMs === null

@@ -22,13 +22,13 @@ export interface AttemptPlan {
  */
 export function schedule(backoff: Backoff, attempts: number): readonly AttemptPlan[] {
   const delayOf = delayFunction(backoff);
-  const ratio = jitterRatioOf(backoff);
+  const jitterPercent = jitterPercentOf(backoff);
   const timeline: AttemptPlan[] = [];
   let dueMs = 0;
   let dueLatestMs = 0;
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const delayMs = attempt === 1 ? 0 : delayOf(attempt - 2);
-    const delayLatestMs = delayMs + Math.floor(delayMs * ratio);
+    const delayLatestMs = delayMs + Math.floor((delayMs * jitterPercent) / 100);
     dueMs += delayMs;
     dueLatestMs += delayLatestMs;
     timeline.push(Object.freeze({ attempt, delayMs, delayLatestMs, dueMs, dueLatestMs }));
@@ -65,8 +65,8 @@ function delayFunction(backoff: Backoff): (failures: number) => number {
   }
 }
 
-/** The share of the delay that jitter may add. */
-export function jitterRatioOf(backoff: Backoff): number {
+/** The most that jitter adds to a delay, in percent of it; 0 for none. */
+export function jitterPercentOf(backoff: Backoff): number {
   if (!("jitter" in backoff) || backoff.jitter === undefined) return 0;
-  return Number(backoff.jitter.slice(0, -1)) / 100;
+  return Number(backoff.jitter.slice(0, -1));
 }

@@ -127,7 +127,8 @@ function chooseStrategy(input: StrategyInput): Chosen | { readonly refusal: Diag
     if (wanted !== "auto" && strategy.name !== wanted) continue;
     const objections = strategy.objections(input);
     if (objections.length === 0) return { strategy, passedOver };
-    passedOver.push({ strategy: strategy.name, reason: objections.map(({ reason }) => reason).join("; ") });
+    const reason = objections.map((each) => each.reason).join("; ");
+    passedOver.push(Object.freeze({ strategy: strategy.name, reason }));
   }
   const all = new Map<StrategyName, readonly Objection[]>(
     strategies.map((strategy) => [strategy.name, strategy.objections(input)]),
@@ -149,8 +150,10 @@ function contractOf(
     protocol: strategy.protocol,
     workQueue: input.names.workQueue,
     deadQueue: input.names.dead,
-    attempts: retry.attempts.map(({ attempt, delayMs, delayLatestMs }) =>
-      Object.freeze(delayMs === delayLatestMs ? { attempt, delayMs } : { attempt, delayMs, delayLatestMs }),
+    attempts: Object.freeze(
+      retry.attempts.map(({ attempt, delayMs, delayLatestMs }) =>
+        Object.freeze(delayMs === delayLatestMs ? { attempt, delayMs } : { attempt, delayMs, delayLatestMs }),
+      ),
     ),
     crashDeliveries: retry.crashDeliveries,
     outcomes: deepFreeze(output.outcomes),

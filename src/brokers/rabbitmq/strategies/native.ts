@@ -1,4 +1,5 @@
 import { formatDurationMs } from "../../../declare/duration.ts";
+import { deepFreeze } from "../../../declare/freeze.ts";
 import type { RetryPlan } from "../../../plan/plan.ts";
 import type { Objection } from "../../broker.ts";
 import { hasSince } from "../capabilities.ts";
@@ -98,7 +99,7 @@ function build(draft: TopologyDraft, input: StrategyInput): StrategyOutput {
   };
 }
 
-const nativeOutcomes: StrategyOutput["outcomes"] = Object.freeze({
+const nativeOutcomes: StrategyOutput["outcomes"] = deepFreeze({
   success: [{ operation: "basic.ack" }],
   transient: [{ operation: "basic.reject", requeue: true }],
   permanent: [{ operation: "basic.nack", requeue: false }],

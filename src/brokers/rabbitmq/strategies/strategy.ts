@@ -103,9 +103,9 @@ export function protocolObjection(input: StrategyInput, protocol: Contract["prot
 export function noJitterObjection(input: StrategyInput, because: string): Objection[] {
   const { retry } = input;
   return [
-    ...(retry.jitterRatio === 0
+    ...(retry.jitterPercent === 0
       ? []
-      : [{ reason: `${Math.round(retry.jitterRatio * 100)}% jitter: ${because}`, path: ["retry", "backoff", "jitter"] }]),
+      : [{ reason: `${retry.jitterPercent}% jitter: ${because}`, path: ["retry", "backoff", "jitter"] }]),
     ...(retry.retryAfterMaxMs === null
       ? []
       : [{ reason: `a delay that the handler chooses: ${because}`, path: ["retry", "retryAfter"] }]),

@@ -1,0 +1,172 @@
+import * as pulumi from "@pulumi/pulumi";
+import { distance } from "fastest-levenshtein";
+import { z } from "zod";
+
+import { brokers, checkTarget } from "../brokers/index.ts";
+import type { TargetInput } from "../brokers/index.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
+import { renderDiagnostics } from "../diagnostics/render.ts";
+
+/** What tells one stack from another: which broker, where, and as whom. */
+export interface StackConfig {
+  readonly target: TargetInput;
+  readonly vhost: string;
+  /** The URL of the management API. */
+  readonly endpoint: string;
+  readonly username: string;
+  /** A secret: Pulumi encrypts it in the state. It belongs in the provider and nowhere else. */
+  readonly password: pulumi.Output<string>;
+}
+
+const text = z.string().min(1, { abort: true });
+const brokerNames = Object.keys(brokers) as [keyof typeof brokers];
+
+/** The password is not in it: no message of zod's may ever get to see it. */
+const schema = z.strictObject({
+  target: z.strictObject({ broker: z.enum(brokerNames), version: text, strategy: text.optional() }),
+  vhost: text.regex(/^[^@]*$/),
+  endpoint: text.refine(isPlainHttpUrl),
+  username: text,
+});
+
+/** Credentials in the URL would be in clear in the state: the endpoint is no secret. */
+function isPlainHttpUrl(value: string): boolean {
+  const url = URL.parse(value);
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+}
+
+/** How each value is set, for the fix of a diagnostic. */
+const howTo: Readonly<Record<string, string>> = {
+  target: 'write target as a mapping, for example { broker: rabbitmq, version: "4.3" }',
+  "target.broker": `write ${brokerNames.join(" or ")}`,
+  "target.version": 'write a version in quotes, for example version: "4.3"',
+  "target.strategy": "leave it out for auto, or name a strategy in quotes",
+  vhost: "write the name of a virtual host that is there, for example /",
+  endpoint: "write the URL of the management API, for example http://localhost:15672",
+  username: "write the name of a RabbitMQ user with the tag management",
+};
+
+/** Where the password may be instead: the variable that RabbitMQ's Terraform provider takes it from. */
+const passwordVariable = "RABBITMQ_PASSWORD";
+
+/**
+ * Reads and checks the configuration of a stack, all of it at once.
+ *
+ * The password is the secret `password`, or else the environment variable `RABBITMQ_PASSWORD`. One that lies in clear in
+ * the stack's file is refused, and no message ever has a value in it that is or may be a secret.
+ *
+ * @param config the namespace to read, `new pulumi.Config()` for the project's own
+ * @throws pulumi.RunError with one diagnostic (RD301) per bad, missing or unknown key
+ */
+export function readStackConfig(config: pulumi.Config, environment: NodeJS.ProcessEnv = process.env): StackConfig {
+  const prefix = `${config.name}:`;
+  const own = Object.entries(pulumi.runtime.allConfig()).flatMap(([key, value]) =>
+    key.startsWith(prefix) ? [[key.slice(prefix.length), value] as const] : [],
+  );
+  const given = new Map(own);
+  const input = Object.fromEntries(
+    own.flatMap(([key, value]) => (key === "password" ? [] : [[key, key === "target" ? parsed(value) : value]])),
+  );
+  const checked = schema.safeParse(input);
+  const problems = [
+    ...(checked.success
+      ? checkVersion(config.name, checked.data.target as TargetInput)
+      : checked.error.issues.flatMap((issue) => describe(config, issue, input))),
+    ...checkPassword(config, given.get("password"), environment),
+  ];
+  if (!checked.success || problems.length > 0) {
+    throw new pulumi.RunError(
+      `The configuration of stack ${JSON.stringify(pulumi.getStack())} is refused\n${renderDiagnostics(problems)}`,
+    );
+  }
+  const password = given.has("password")
+    ? config.requireSecret("password")
+    : pulumi.secret(environment[passwordVariable] ?? "");
+  return { ...checked.data, target: checked.data.target as TargetInput, password };
+}
+
+/** A mapping arrives as JSON; anything else stays the text that it is, and is refused as such. */
+function parsed(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+function checkVersion(namespace: string, target: TargetInput): Diagnostic[] {
+  const checked = checkTarget(target);
+  if (checked.ok) return [];
+  return checked.diagnostics.map(({ path, message, value, notes }) =>
+    diagnostic("RD301", { path: `config:${namespace}:${path}`, message, value, notes, help: howTo[path] ?? "" }),
+  );
+}
+
+type Issue = z.core.$ZodIssue;
+
+function describe(config: pulumi.Config, issue: Issue, input: Readonly<Record<string, unknown>>): Diagnostic[] {
+  const segments = issue.path.map(String);
+  const within = formatPath(segments);
+  const [key = ""] = segments;
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((unknown) => describeUnknown(config.name, segments, unknown));
+  }
+  const value = segments.reduce<unknown>((at, segment) => (at as Record<string, unknown> | undefined)?.[segment], input);
+  const isHidden = isSecret(config, key) || (typeof value === "string" && value.includes("@"));
+  return [
+    diagnostic("RD301", {
+      path: `config:${config.name}:${within}`,
+      message: value === undefined ? `${within} is missing` : problemOf(issue, within, value),
+      ...(isHidden ? {} : { value }),
+      help: howTo[within] ?? "remove it",
+    }),
+  ];
+}
+
+function problemOf(issue: Issue, within: string, value: unknown): string {
+  if (issue.code === "too_small") return `${within} is empty`;
+  if (within === "vhost") return "the name of the vhost has an @ in it, where the Pulumi provider splits its resource ids";
+  if (within === "endpoint") {
+    return String(value).includes("@")
+      ? "the endpoint has credentials in it; they would be in clear in the state"
+      : "the endpoint is no http or https URL";
+  }
+  if (typeof value === "number") return `${within} is a number, not a text: YAML reads 4.10 as 4.1`;
+  if (within === "target") return "target is no mapping";
+  return issue.code === "invalid_value" ? `${within} is none of the allowed values` : `${within} is not a text`;
+}
+
+/** The value is left out: a misspelled key may well be that of a secret. */
+function describeUnknown(namespace: string, segments: readonly string[], unknown: string): Diagnostic {
+  const allowed = segments.length === 0 ? [...Object.keys(schema.shape), "password"] : Object.keys(schema.shape.target.shape);
+  const nearest = allowed.toSorted((a, b) => distance(a, unknown) - distance(b, unknown))[0] ?? "";
+  return diagnostic("RD301", {
+    path: `config:${namespace}:${formatPath([...segments, unknown])}`,
+    message: `${JSON.stringify(unknown)} is no key of ${segments.at(-1) ?? "the stack's configuration"}`,
+    notes: [`the keys there are ${allowed.join(", ")}`],
+    help: distance(nearest, unknown) <= 3 ? `did you mean ${nearest}?` : "remove it",
+  });
+}
+
+function checkPassword(config: pulumi.Config, value: string | undefined, environment: NodeJS.ProcessEnv): Diagnostic[] {
+  const help = `pulumi config set --secret ${config.name}:password`;
+  const refuse = (message: string, notes: string[] = []): Diagnostic[] => [
+    diagnostic("RD301", { path: `config:${config.name}:password`, message, notes, help }),
+  ];
+  if (value === undefined) {
+    return (environment[passwordVariable] ?? "") === ""
+      ? refuse("password is missing", [`the environment variable ${passwordVariable} is not set either`])
+      : [];
+  }
+  if (value === "") return refuse("password is empty");
+  return isSecret(config, "password")
+    ? []
+    : refuse("the password lies in clear in the stack's file", ["whoever can read the repository can read it; set it again as a secret, and change it on the broker"]);
+}
+
+/** Whether a value was encrypted in the stack's file. The language host tells, but the SDK's types leave it out. */
+function isSecret(config: pulumi.Config, key: string): boolean {
+  const { isConfigSecret } = pulumi.runtime as unknown as { readonly isConfigSecret: (key: string) => boolean };
+  return isConfigSecret(`${config.name}:${key}`) || isConfigSecret(`${config.name}:config:${key}`);
+}

@@ -1,0 +1,99 @@
+import type { Graph, GraphEdge, GraphNode } from "../brokers/broker.ts";
+import type { NumberedGraph, NumberedNode } from "./graph-layout.ts";
+import { labelLines, nameLines, numberGraph } from "./graph-layout.ts";
+import { escapeXml, visible } from "./visible.ts";
+
+export { graphOfConsumer } from "./graph-layout.ts";
+
+/**
+ * Draws a graph in DOT, the language of Graphviz.
+ *
+ * Every node and edge has its kind as its `class`, so that a page that holds the SVG can colour it by CSS.
+ *
+ * @returns the text of the drawing, ending in a line feed; valid for every name
+ */
+export function renderDot(graph: Graph): string {
+  const numbered = numberGraph(graph);
+  const lines = [
+    "digraph redeliver {",
+    `  graph [rankdir=LR, bgcolor="#ffffff", pad="0.2", nodesep="0.22", ranksep="0.5", tooltip=${quote(graph.title)}, ${font(12)}]`,
+    `  node [style=filled, margin="0.16,0.07", height="0.4", penwidth="1.2", ${font(12)}]`,
+    `  edge [arrowsize="0.7", penwidth="1.2", ${font(10)}]`,
+  ];
+  for (const node of numbered.sources) lines.push(`  ${renderNode(node)}`);
+  numbered.consumers.forEach(({ consumer, nodes }, index) => {
+    lines.push(
+      `  subgraph cluster_${index} {`,
+      `    graph [label=<<b>${nameLines(consumer).map(escapeXml).join("<br/>")}</b>>, ${clusterLook}]`,
+      ...nodes.map((node) => `    ${renderNode(node)}`),
+      ...renderColumn(nodes, "    "),
+      "  }",
+    );
+  });
+  for (const node of numbered.shared) lines.push(`  ${renderNode(node)}`);
+  lines.push(...renderColumn(numbered.shared, "  "));
+  return `${[...lines, ...renderEdges(numbered), "}"].join("\n")}\n`;
+}
+
+const clusterLook =
+  'class=consumer, labeljust=l, style="rounded,filled", color="#d5dbe3", fillcolor="#f8fafc", fontcolor="#334155", margin=14';
+
+interface Look {
+  readonly shape: string;
+  readonly style: string;
+  readonly fill: string;
+  readonly stroke: string;
+  readonly text: string;
+}
+
+const looks: Readonly<Record<GraphNode["kind"], Look>> = {
+  source: { shape: "cds", style: "filled", fill: "#eef2f6", stroke: "#64748b", text: "#1e293b" },
+  work: { shape: "box", style: "rounded,filled,bold", fill: "#e3eefb", stroke: "#2f6fb3", text: "#14324f" },
+  tier: { shape: "box", style: "rounded,filled,dashed", fill: "#fdf3dc", stroke: "#b07d1a", text: "#4a3508" },
+  dead: { shape: "cylinder", style: "filled", fill: "#fbe6e4", stroke: "#b3443a", text: "#571b15" },
+  instance: { shape: "box3d", style: "filled", fill: "#e4f3ec", stroke: "#2f855a", text: "#143d2a" },
+};
+
+const strokes: Readonly<Record<GraphEdge["kind"], string>> = {
+  publish: "#64748b",
+  retry: "#b07d1a",
+  due: "#2f6fb3",
+  dead: "#b3443a",
+};
+
+function renderNode(node: NumberedNode): string {
+  const look = looks[node.kind];
+  const name = nameLines(node.label).map(escapeXml).join("<br/>");
+  const detail = node.detail === undefined ? [] : labelLines(node.detail).map(escapeXml);
+  const label = [`<b>${name}</b>`, ...detail.map((line) => `<font point-size="10">${line}</font>`)].join("<br/>");
+  return `${node.number} [label=<${label}>, class=${node.kind}, shape=${look.shape}, style="${look.style}", fillcolor="${look.fill}", color="${look.stroke}", fontcolor="${look.text}"]`;
+}
+
+/** Invisible edges that keep the tiers in their order, one below the other, with the dead queue last. */
+function renderColumn(nodes: readonly NumberedNode[], indent: string): string[] {
+  const column = nodes.filter(({ kind }) => kind === "tier" || kind === "dead").map(({ number }) => number);
+  return column.length < 2 ? [] : [`${indent}{ rank=same; ${column.join(" -> ")} [style=invis] }`];
+}
+
+function renderEdges(graph: NumberedGraph): string[] {
+  return graph.edges.map((edge) => {
+    const stroke = strokes[edge.kind];
+    const attributes = [
+      `label=<${labelLines(edge.label).map((line) => ` ${escapeXml(line)} `).join("<br/>")}>`,
+      `class=${edge.kind}`,
+      `color="${stroke}"`,
+      `fontcolor="${stroke}"`,
+      ...(edge.kind === "retry" ? ["style=dashed"] : []),
+    ];
+    return `  ${edge.fromNumber} -> ${edge.toNumber} [${attributes.join(", ")}]`;
+  });
+}
+
+/** A quoted string. Graphviz reads entities and backslash sequences in it. */
+function quote(text: string): string {
+  return `"${visible(text).replaceAll("\\", "\\\\").replaceAll("&", "&amp;").replaceAll('"', '\\"')}"`;
+}
+
+function font(size: number): string {
+  return `fontname="Arial", fontsize=${size}`;
+}

@@ -1,0 +1,109 @@
+import type { Graph, GraphEdge, GraphNode } from "../brokers/broker.ts";
+import { visible, visibleLines } from "./visible.ts";
+
+/**
+ * A graph with short ids instead of names, in the order in which a message meets its places: what every drawing
+ * starts from. Layout programs draw what they read first further to the left and to the top.
+ */
+export interface NumberedGraph {
+  /** Of consumers together; they are met before anything else. */
+  readonly sources: readonly NumberedNode[];
+  readonly consumers: readonly { readonly consumer: string; readonly nodes: readonly NumberedNode[] }[];
+  /** Tiers and dead queues that consumers share. */
+  readonly shared: readonly NumberedNode[];
+  readonly edges: readonly NumberedEdge[];
+}
+
+export interface NumberedNode extends GraphNode {
+  readonly number: string;
+}
+
+export interface NumberedEdge extends GraphEdge {
+  readonly fromNumber: string;
+  readonly toNumber: string;
+}
+
+const nodeOrder: readonly GraphNode["kind"][] = ["source", "instance", "work", "tier", "dead"];
+const edgeOrder: readonly GraphEdge["kind"][] = ["publish", "retry", "due", "dead"];
+
+/**
+ * Gives every node a generated id (n0, n1, …), so that no name can break a drawing's syntax.
+ *
+ * @throws Error where an edge leads to a node that is not there, which is a mistake in a broker's `graphOf`
+ */
+export function numberGraph(graph: Graph): NumberedGraph {
+  const consumers = [...new Set([...graph.edges, ...graph.nodes].flatMap(({ consumer }) => consumer ?? []))];
+  const rank = ({ consumer }: GraphNode): number => (consumer === null ? consumers.length : consumers.indexOf(consumer));
+  const nodes: readonly NumberedNode[] = graph.nodes
+    .toSorted(
+      (a, b) =>
+        Number(isSource(b)) - Number(isSource(a)) ||
+        rank(a) - rank(b) ||
+        nodeOrder.indexOf(a.kind) - nodeOrder.indexOf(b.kind),
+    )
+    .map((node, index) => ({ ...node, number: `n${index}` }));
+  const numbers = new Map(nodes.map((node) => [node.id, node.number]));
+  const numberOf = (node: string): string => {
+    const number = numbers.get(node);
+    if (number === undefined) throw new Error(`in the graph ${JSON.stringify(graph.title)} an edge leads to no node: ${node}`);
+    return number;
+  };
+  return {
+    sources: nodes.filter(isSource),
+    consumers: consumers.map((consumer) => ({
+      consumer,
+      nodes: nodes.filter((node) => node.consumer === consumer && !isSource(node)),
+    })),
+    shared: nodes.filter((node) => node.consumer === null && !isSource(node)),
+    edges: graph.edges
+      .toSorted((a, b) => edgeOrder.indexOf(a.kind) - edgeOrder.indexOf(b.kind))
+      .map((edge) => ({ ...edge, fromNumber: numberOf(edge.from), toNumber: numberOf(edge.to) })),
+  };
+}
+
+function isSource({ kind }: GraphNode): boolean {
+  return kind === "source";
+}
+
+/**
+ * The part of a graph that one consumer sees: its own places, and of what is shared the sources and tiers that its
+ * messages pass through.
+ */
+export function graphOfConsumer(graph: Graph, consumer: string): Graph {
+  const edges = graph.edges.filter((edge) => edge.consumer === consumer);
+  const touched = new Set(edges.flatMap(({ from, to }) => [from, to]));
+  return {
+    title: `${consumer}: ${graph.title}`,
+    nodes: graph.nodes.filter((node) => node.consumer === consumer || touched.has(node.id)),
+    edges,
+  };
+}
+
+const maxLabelLines = 8;
+const maxLineLength = 40;
+
+/** The lines of a label: long names are folded at a dot or hyphen, and a long list is cut with the count of the rest. */
+export function labelLines(text: string): readonly string[] {
+  const lines = visibleLines(text);
+  const kept = lines.length <= maxLabelLines ? lines : lines.slice(0, maxLabelLines - 1);
+  const folded = kept.flatMap(fold);
+  return kept.length === lines.length ? folded : [...folded, `and ${lines.length - kept.length} more`];
+}
+
+/** The lines of a name: the same, but a line feed in it is part of the name and does not end a line. */
+export function nameLines(name: string): readonly string[] {
+  return fold(visible(name));
+}
+
+function fold(line: string): readonly string[] {
+  const lines: string[] = [];
+  let rest = [...line];
+  while (rest.length > maxLineLength) {
+    const window = rest.slice(0, maxLineLength);
+    const at = window.findLastIndex((character, index) => index >= maxLineLength / 2 && /[\s.,:;_-]/u.test(character));
+    const end = at === -1 ? maxLineLength : at + 1;
+    lines.push(rest.slice(0, end).join("").trimEnd());
+    rest = rest.slice(end);
+  }
+  return [...lines, rest.join("")];
+}

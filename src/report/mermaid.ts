@@ -1,0 +1,95 @@
+import type { Graph, GraphEdge, GraphNode } from "../brokers/broker.ts";
+import type { NumberedGraph, NumberedNode } from "./graph-layout.ts";
+import { labelLines, nameLines, numberGraph } from "./graph-layout.ts";
+import { visible } from "./visible.ts";
+
+/**
+ * Draws a graph as a Mermaid flowchart, the notation that GitHub and most wikis show as a picture.
+ *
+ * @returns the text of the diagram, ending in a line feed; valid for every name
+ */
+export function renderMermaid(graph: Graph): string {
+  const numbered = numberGraph(graph);
+  const lines = [`%% ${visible(graph.title).replaceAll(/[{}]/g, " ")}`, "flowchart LR"];
+  for (const node of numbered.sources) lines.push(`  ${renderNode(node)}`);
+  numbered.consumers.forEach(({ consumer, nodes }, index) => {
+    lines.push(
+      `  subgraph c${index}[${quote(nameLines(consumer))}]`,
+      ...nodes.map((node) => `    ${renderNode(node)}`),
+      "  end",
+    );
+  });
+  for (const node of numbered.shared) lines.push(`  ${renderNode(node)}`);
+  for (const edge of numbered.edges) {
+    lines.push(`  ${edge.fromNumber} ${arrows[edge.kind]}|${quote(labelLines(edge.label))}| ${edge.toNumber}`);
+  }
+  return `${[...lines, ...renderClasses(numbered), ...renderLinkStyles(numbered)].join("\n")}\n`;
+}
+
+const shapes: Readonly<Record<GraphNode["kind"], readonly [string, string]>> = {
+  source: ["([", "])"],
+  work: ["[", "]"],
+  tier: ["{{", "}}"],
+  dead: ["[(", ")]"],
+  instance: ["[[", "]]"],
+};
+
+const classes: Readonly<Record<GraphNode["kind"], string>> = {
+  source: "fill:#eef2f6,stroke:#64748b,color:#1e293b",
+  work: "fill:#e3eefb,stroke:#2f6fb3,color:#14324f",
+  tier: "fill:#fdf3dc,stroke:#b07d1a,color:#4a3508",
+  dead: "fill:#fbe6e4,stroke:#b3443a,color:#571b15",
+  instance: "fill:#e4f3ec,stroke:#2f855a,color:#143d2a",
+};
+
+const arrows: Readonly<Record<GraphEdge["kind"], string>> = {
+  publish: "-->",
+  retry: "-.->",
+  due: "-->",
+  dead: "==>",
+};
+
+const strokes: Readonly<Record<GraphEdge["kind"], string>> = {
+  publish: "#64748b",
+  retry: "#b07d1a",
+  due: "#2f6fb3",
+  dead: "#b3443a",
+};
+
+function renderNode(node: NumberedNode): string {
+  const [open, close] = shapes[node.kind];
+  const lines = [...nameLines(node.label), ...(node.detail === undefined ? [] : labelLines(node.detail))];
+  return `${node.number}${open}${quote(lines)}${close}`;
+}
+
+function renderClasses(graph: NumberedGraph): string[] {
+  const nodes = [...graph.sources, ...graph.consumers.flatMap((each) => each.nodes), ...graph.shared];
+  return Object.entries(classes).flatMap(([kind, style]) => {
+    const members = nodes.filter((node) => node.kind === kind).map((node) => node.number);
+    return members.length === 0 ? [] : [`  classDef ${kind} ${style}`, `  class ${members.join(",")} ${kind}`];
+  });
+}
+
+function renderLinkStyles(graph: NumberedGraph): string[] {
+  return Object.entries(strokes).flatMap(([kind, stroke]) => {
+    const members = graph.edges.flatMap((edge, index) => (edge.kind === kind ? [index] : []));
+    return members.length === 0 ? [] : [`  linkStyle ${members.join(",")} stroke:${stroke}`];
+  });
+}
+
+/**
+ * Mermaid has no backslash escapes; it knows entities written with `#` instead of `&`. Everything that it could take
+ * for an entity, a tag, Markdown or the end of the text is written that way.
+ */
+function quote(lines: readonly string[]): string {
+  return `"${lines.map(escapeLine).join("<br/>")}"`;
+}
+
+function escapeLine(line: string): string {
+  // Mermaid drops the last semicolon of a line that looks like a style; it looks for a colon after these words.
+  const special = /style|classDef/.test(line) ? /[#"&<>\\`*_~|:;]/g : /[#"&<>\\`*_~|;]/g;
+  return line
+    .replaceAll(special, (character) => `#${character.codePointAt(0)};`)
+    // A line that starts like a list would be refused as "unsupported markdown".
+    .replace(/^(\s*)([-+]|\d+[.)])(?=\s)/, (_, space: string, marker: string) => `${space}${marker.slice(0, -1)}#${marker.codePointAt(marker.length - 1)};`);
+}

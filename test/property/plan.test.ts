@@ -1,0 +1,67 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { checkSystem, plan } from "../../src/index.ts";
+import { parseText } from "../../src/declare/parse.ts";
+import { stringify } from "yaml";
+import { anySystem } from "../support/arbitraries.ts";
+import { checked } from "../support/examples.ts";
+
+test("a timeline starts at zero, never goes back, and its due times are the sums of its delays", () => {
+  fc.assert(
+    fc.property(anySystem, (input) => {
+      for (const { retry } of plan(checked(input)).consumers) {
+        if (retry === null) continue;
+        expect(retry.attempts[0]).toMatchObject({ attempt: 1, delayMs: 0, dueMs: 0 });
+        let dueMs = 0;
+        for (const [index, each] of retry.attempts.entries()) {
+          dueMs += each.delayMs;
+          expect(each).toMatchObject({ attempt: index + 1, dueMs });
+          expect(each.delayLatestMs).toBeGreaterThanOrEqual(each.delayMs);
+          expect(each.delayLatestMs * 100).toBeLessThanOrEqual(each.delayMs * (100 + retry.jitterPercent));
+          expect(Number.isSafeInteger(each.delayMs)).toBe(true);
+        }
+        expect(retry.maxDeliveries).toBe(retry.attempts.length * retry.crashDeliveries);
+        if (retry.giveUpAfter !== null) expect(retry.attempts.at(-1)?.dueLatestMs).toBeLessThanOrEqual(retry.giveUpAfter.afterMs);
+      }
+    }),
+  );
+});
+
+test("a system survives the round trip through JSON and YAML", () => {
+  fc.assert(
+    fc.property(anySystem, (input) => {
+      const system = checked(input);
+      for (const [text, format] of [
+        [JSON.stringify(input), "json"],
+        [JSON.stringify(system), "json"],
+        [stringify(input), "yaml"],
+      ] as const) {
+        const parsed = parseText(text, format);
+        if (!parsed.ok) throw new Error(parsed.diagnostics[0]?.message);
+        const again = checkSystem(parsed.value);
+        expect(again.ok && again.value).toEqual(system);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("whatever the input, checking it gives an answer and never throws", () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.anything(), fc.object({ key: fc.constantFrom("name", "sources", "consumers", "from", "retry", "backoff", "kind") })), (input) => {
+      const result = checkSystem(input);
+      if (result.ok) return;
+      expect(result.diagnostics.length).toBeGreaterThan(0);
+      expect(result.diagnostics.every((each) => each.help !== undefined && each.message !== "")).toBe(true);
+    }),
+  );
+});
+
+test("whatever the text, parsing it gives an answer and never throws", () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.json()), fc.constantFrom("json", "yaml"), (text, format) => {
+      expect(typeof parseText(text, format).ok).toBe("boolean");
+    }),
+  );
+});

@@ -1,0 +1,178 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { route, routingIndex } from "../../src/brokers/rabbitmq/routing.ts";
+import type { CompiledSystem, Contract, Operation, SystemInput, TargetInput } from "../../src/index.ts";
+import { brokers, compile } from "../../src/index.ts";
+import { anySystem, anyTarget } from "../support/arbitraries.ts";
+import { checked } from "../support/examples.ts";
+
+/** Runs a check on every declaration and target that compile; refusals have to say why. */
+function forEveryCompiled(check: (compiled: CompiledSystem, input: SystemInput, target: TargetInput) => void): void {
+  let compiledCount = 0;
+  fc.assert(
+    fc.property(anySystem, anyTarget, (input, target) => {
+      const result = compile(checked(input), target);
+      if (!result.ok) {
+        expect(result.diagnostics.every((each) => each.message !== "" && each.path !== "")).toBe(true);
+        return;
+      }
+      compiledCount++;
+      check(result.value, input, target);
+    }),
+    { numRuns: 300 },
+  );
+  expect(compiledCount).toBeGreaterThan(100);
+}
+
+test("the same input gives the same bytes, frozen", () => {
+  forEveryCompiled((compiled, input, target) => {
+    const again = compile(checked(structuredClone(input)), { ...target });
+    expect(again.ok && JSON.stringify(again.value)).toBe(JSON.stringify(compiled));
+    expect(JSON.parse(JSON.stringify(compiled))).toEqual(compiled);
+    expectFrozen(compiled);
+  });
+});
+
+function expectFrozen(value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  if (!Object.isFrozen(value)) throw new Error(`not frozen: ${JSON.stringify(value).slice(0, 200)}`);
+  Object.values(value).forEach(expectFrozen);
+}
+
+test("names are unique, within 255 bytes, and such that the provider can take them apart", () => {
+  forEveryCompiled(({ topology }) => {
+    for (const resources of [topology.queues, topology.exchanges, topology.policies]) {
+      const names = resources.map((each) => each.name);
+      expect(new Set(names).size).toBe(names.length);
+      for (const name of names) {
+        expect(Buffer.byteLength(name)).toBeLessThanOrEqual(255);
+        expect(name).not.toMatch(/[/@]|^\d+$|^amq\./);
+      }
+    }
+  });
+});
+
+test("exactly one policy matches each queue, and it is the queue's own", () => {
+  forEveryCompiled(({ topology }) => {
+    for (const queue of topology.queues) {
+      const matching = topology.policies.filter((policy) => new RegExp(policy.pattern, "u").test(queue.name));
+      expect(matching.map((policy) => policy.name)).toEqual([queue.name]);
+    }
+  });
+});
+
+test("whatever a binding or a dead-letter argument names exists", () => {
+  forEveryCompiled(({ topology }) => {
+    const exchanges = new Set(topology.exchanges.map((each) => each.name));
+    const queues = new Set(topology.queues.map((each) => each.name));
+    for (const binding of topology.bindings) {
+      expect(exchanges).toContain(binding.source);
+      expect(binding.destinationKind === "queue" ? queues : exchanges).toContain(binding.destination);
+    }
+    for (const exchange of topology.exchanges) {
+      const alternate = exchange.arguments["alternate-exchange"];
+      if (alternate !== undefined) expect(exchanges).toContain(alternate);
+    }
+    for (const queue of topology.queues) {
+      const deadLetterExchange = queue.arguments["x-dead-letter-exchange"];
+      if (deadLetterExchange !== undefined) expect(exchanges).toContain(deadLetterExchange);
+    }
+  });
+});
+
+test("every queue is quorum, full queues refuse, and dead-lettering is at least once", () => {
+  forEveryCompiled(({ topology }) => {
+    for (const queue of topology.queues) {
+      expect(queue).toMatchObject({ durable: true, autoDelete: false });
+      expect(queue.arguments).toMatchObject({ "x-queue-type": "quorum", "x-overflow": "reject-publish" });
+      expect(queue.arguments).not.toHaveProperty("x-expires");
+      const hasDeadLetters = "x-dead-letter-exchange" in queue.arguments;
+      expect(queue.arguments["x-dead-letter-strategy"]).toBe(hasDeadLetters ? "at-least-once" : undefined);
+      expect(hasDeadLetters).toBe(queue.role !== "dead" && queue.role !== "undeliverable");
+    }
+  });
+});
+
+test("a death of any reason, on any attempt, has exactly one way on", () => {
+  forEveryCompiled(({ topology, contracts }) => {
+    const index = routingIndex(topology);
+    for (const contract of contracts) {
+      const work = topology.queues.find((each) => each.name === contract.workQueue);
+      for (const { attempt } of contract.attempts) {
+        for (const reason of ["rejected", "delivery_limit", "expired", "maxlen", "a reason of a later version"]) {
+          const headers = { "x-first-death-reason": reason, "x-first-death-queue": work?.name, "x-last-death-reason": reason };
+          const targets = route(index, String(work?.arguments["x-dead-letter-exchange"]), { routingKeys: [keyOf(contract, attempt)], headers });
+          expect(targets, `${reason} on attempt ${attempt}`).toHaveLength(1);
+          if (["delivery_limit", "expired", "maxlen"].includes(reason)) expect(targets).toEqual([contract.deadQueue]);
+        }
+      }
+    }
+  });
+});
+
+test("following the contract, a message that always fails makes every attempt in order, waits as long as planned, and is dead", () => {
+  forEveryCompiled((compiled) => {
+    for (const contract of compiled.contracts) expect(follow(compiled, contract)).toEqual(expected(contract));
+  });
+});
+
+/** What an always failing message goes through: its waits, then its end. */
+function expected(contract: Contract): string[] {
+  return [...contract.attempts.slice(1).map((each) => `wait ${each.delayLatestMs ?? each.delayMs}`), `dead in ${contract.deadQueue}`];
+}
+
+/** Walks the topology as a broker would. A delay that the queue itself keeps is computed from its policy by the vendor's formula. */
+function follow({ topology }: CompiledSystem, contract: Contract): string[] {
+  const index = routingIndex(topology);
+  const policies = new Map(topology.policies.map((each) => [each.name, each.definition]));
+  const queues = new Map(topology.queues.map((each) => [each.name, each]));
+  const policy = policies.get(contract.workQueue ?? "") ?? {};
+  const trace: string[] = [];
+  let key = contract.sources[0]?.routingKeys[0] ?? "";
+  for (let attempt = 1; attempt <= contract.attempts.length + 1; attempt++) {
+    const outcome = contract.outcomes.transient;
+    const operation = ("byAttempt" in outcome ? outcome.byAttempt[attempt - 1] : outcome)?.[0] as Operation;
+    const stays = ("requeue" in operation && operation.requeue) || (operation.operation === "modified" && !operation.undeliverableHere);
+    if (stays && attempt <= Number(policy["delivery-limit"])) {
+      trace.push(`wait ${delayInQueue(operation, policy, attempt)}`);
+      continue;
+    }
+    const exchange = operation.operation === "basic.publish" ? operation.exchange : String(queues.get(contract.workQueue ?? "")?.arguments["x-dead-letter-exchange"]);
+    if (operation.operation === "basic.publish") key = operation.routingKey;
+    const reason = stays ? "delivery_limit" : "rejected";
+    const headers = { "x-first-death-reason": reason, "x-first-death-queue": contract.workQueue, "x-last-death-reason": reason };
+    const [target] = route(index, exchange, { routingKeys: [key], headers }) ?? [];
+    const queue = queues.get(target ?? "");
+    if (queue === undefined || queue.role === "dead") return [...trace, `dead in ${target}`];
+    trace.push(`wait ${policies.get(queue.name)?.["message-ttl"]}`);
+    key = String(queue.arguments["x-dead-letter-routing-key"] ?? key);
+    const back = route(index, String(queue.arguments["x-dead-letter-exchange"]), { routingKeys: [key], headers });
+    if (back?.length !== 1 || back[0] !== contract.workQueue) return [...trace, `astray in ${back}`];
+  }
+  return [...trace, "no end"];
+}
+
+function delayInQueue(operation: Operation, policy: Readonly<Record<string, string | number>>, failures: number): number {
+  if (operation.operation === "modified") return operation.deliveryTimeMs === "asked" ? -1 : (operation.deliveryTimeMs?.to ?? 0);
+  if (policy["delayed-retry-type"] === "disabled") return 0;
+  return Math.min(Number(policy["delayed-retry-min"]) * failures, Number(policy["delayed-retry-max"]));
+}
+
+function keyOf(contract: Contract, attempt: number): string {
+  if (attempt > 1 && contract.attemptNumber?.from === "routing-key") return `${contract.attemptNumber.prefix}${attempt}`;
+  return contract.sources[0]?.routingKeys[0] ?? "";
+}
+
+test("a picture can be drawn of everything that compiles, and every queue is on it", () => {
+  forEveryCompiled((compiled) => {
+    const graph = brokers.rabbitmq.graphOf(compiled);
+    const ids = new Set(graph.nodes.map((node) => node.id));
+    for (const queue of compiled.topology.queues) expect(ids).toContain(queue.name);
+    for (const edge of graph.edges) {
+      expect(ids).toContain(edge.from);
+      expect(ids).toContain(edge.to);
+      expect(edge.label).not.toBe("");
+    }
+  });
+});

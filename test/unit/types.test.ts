@@ -1,0 +1,53 @@
+import { expect, expectTypeOf, test } from "vitest";
+
+import type { Duration, System } from "../../src/index.ts";
+import { constant, defineSystem, exponential, linear, steps } from "../../src/index.ts";
+
+// The assertions of this file are the `@ts-expect-error` lines: `npm run typecheck` fails where one is not an error.
+
+const sources = { orders: { kind: "topic" } } as const;
+const retry = { attempts: 3, backoff: constant("1s") } as const;
+
+/** Never called: its body is only for the type-checker. */
+export function wrongOnPurpose(): void {
+  // @ts-expect-error a bare number is no duration
+  constant(1000);
+  // @ts-expect-error no such unit
+  constant("1 second");
+  // @ts-expect-error a fraction is no whole number
+  constant("1.5s");
+  // @ts-expect-error jitter is a percentage
+  constant("1s", { jitter: "0.2" });
+  // @ts-expect-error factor is missing
+  exponential({ first: "1s" });
+  // @ts-expect-error no such key
+  linear({ first: "1s", increment: "1s" });
+  // @ts-expect-error a list of durations
+  steps([1, 2]);
+  // @ts-expect-error the source is not declared
+  defineSystem({ name: "shop", sources, consumers: { billing: { from: { order: ["x"] }, retry } } });
+  // @ts-expect-error unknown key
+  defineSystem({ name: "shop", sources, consumers: { billing: { from: { orders: ["x"] }, retry, retries: 3 } } });
+  // @ts-expect-error unknown key, deeper
+  defineSystem({ name: "shop", sources, consumers: { billing: { from: { orders: ["x"] }, retry, crash: { count: 3 } } } });
+  // @ts-expect-error a work queue needs retry
+  defineSystem({ name: "shop", sources, consumers: { billing: { from: { orders: ["x"] } } } });
+  // @ts-expect-error every-instance has no retry
+  defineSystem({ name: "shop", sources, consumers: { cache: { from: { orders: "all" }, delivery: "every-instance", retry } } });
+  // @ts-expect-error no such kind
+  defineSystem({ name: "shop", sources: { orders: { kind: "queue" } }, consumers: {} });
+}
+
+test("what is right has the right type", () => {
+  const system = defineSystem({
+    name: "shop",
+    sources,
+    consumers: {
+      billing: { from: { orders: ["order.placed"] }, retry, handlerTimeout: "30s" },
+      cache: { from: { orders: "all" }, delivery: "every-instance" },
+    },
+  });
+  expectTypeOf(system).toEqualTypeOf<System>();
+  expectTypeOf<"250ms">().toExtend<Duration>();
+  expect(Object.keys(system.consumers)).toEqual(["billing", "cache"]);
+});
