@@ -113,7 +113,8 @@ function describe(config: pulumi.Config, issue: Issue, input: Readonly<Record<st
     return issue.keys.map((unknown) => describeUnknown(config.name, segments, unknown));
   }
   const value = segments.reduce<unknown>((at, segment) => (at as Record<string, unknown> | undefined)?.[segment], input);
-  const isHidden = isSecret(config, key) || (typeof value === "string" && value.includes("@"));
+  // What looks like user:password@host is not shown either, wherever it was written by mistake.
+  const isHidden = isSecret(config, key) || /:.*@/.test(String(value));
   return [
     diagnostic("RD301", {
       path: `config:${config.name}:${within}`,

@@ -15,22 +15,24 @@ export { graphOfConsumer } from "./graph-layout.ts";
 export function renderDot(graph: Graph): string {
   const numbered = numberGraph(graph);
   const lines = [
+    `// ${visible(graph.title)}`,
     "digraph redeliver {",
-    `  graph [rankdir=LR, bgcolor="#ffffff", pad="0.2", nodesep="0.22", ranksep="0.5", tooltip=${quote(graph.title)}, ${font(12)}]`,
-    `  node [style=filled, margin="0.16,0.07", height="0.4", penwidth="1.2", ${font(12)}]`,
+    `  graph [rankdir=LR, bgcolor="#ffffff", pad="0.2", nodesep="0.22", ranksep="0.5", ${font(12)}]`,
+    `  node [style=filled, height="0.4", penwidth="1.2", ${font(12)}]`,
     `  edge [arrowsize="0.7", penwidth="1.2", ${font(10)}]`,
   ];
-  for (const node of numbered.sources) lines.push(`  ${renderNode(node)}`);
+  for (const node of numbered.sources) lines.push(`  ${renderNode(node, numbered)}`);
   numbered.consumers.forEach(({ consumer, nodes }, index) => {
     lines.push(
       `  subgraph cluster_${index} {`,
-      `    graph [label=<<b>${nameLines(consumer).map(escapeXml).join("<br/>")}</b>>, ${clusterLook}]`,
-      ...nodes.map((node) => `    ${renderNode(node)}`),
-      ...renderColumn(nodes, "    "),
+      `    graph [label=<<b>${nameLines(consumer).map(escapeLabel).join("<br/>")}</b>>, ${clusterLook}]`,
+      ...nodes.map((node) => `    ${renderNode(node, numbered)}`),
+      // Inside of a cluster Graphviz 16 turns such a column upside down.
+      ...renderColumn(nodes.toReversed(), "    "),
       "  }",
     );
   });
-  for (const node of numbered.shared) lines.push(`  ${renderNode(node)}`);
+  for (const node of numbered.shared) lines.push(`  ${renderNode(node, numbered)}`);
   lines.push(...renderColumn(numbered.shared, "  "));
   return `${[...lines, ...renderEdges(numbered), "}"].join("\n")}\n`;
 }
@@ -41,17 +43,54 @@ const clusterLook =
 interface Look {
   readonly shape: string;
   readonly style: string;
+  /** Inches to the left and right of the label, and above and below it. */
+  readonly margin: string;
   readonly fill: string;
   readonly stroke: string;
   readonly text: string;
 }
 
 const looks: Readonly<Record<GraphNode["kind"], Look>> = {
-  source: { shape: "cds", style: "filled", fill: "#eef2f6", stroke: "#64748b", text: "#1e293b" },
-  work: { shape: "box", style: "rounded,filled,bold", fill: "#e3eefb", stroke: "#2f6fb3", text: "#14324f" },
-  tier: { shape: "box", style: "rounded,filled,dashed", fill: "#fdf3dc", stroke: "#b07d1a", text: "#4a3508" },
-  dead: { shape: "cylinder", style: "filled", fill: "#fbe6e4", stroke: "#b3443a", text: "#571b15" },
-  instance: { shape: "box3d", style: "filled", fill: "#e4f3ec", stroke: "#2f855a", text: "#143d2a" },
+  source: {
+    shape: "cds",
+    style: "filled",
+    margin: "0.16,0.12",
+    fill: "#eef2f6",
+    stroke: "#64748b",
+    text: "#1e293b",
+  },
+  work: {
+    shape: "box",
+    style: "rounded,filled,bold",
+    margin: "0.16,0.07",
+    fill: "#e3eefb",
+    stroke: "#2f6fb3",
+    text: "#14324f",
+  },
+  tier: {
+    shape: "box",
+    style: "rounded,filled,dashed",
+    margin: "0.16,0.07",
+    fill: "#fdf3dc",
+    stroke: "#b07d1a",
+    text: "#4a3508",
+  },
+  dead: {
+    shape: "cylinder",
+    style: "filled",
+    margin: "0.16,0.07",
+    fill: "#fbe6e4",
+    stroke: "#b3443a",
+    text: "#571b15",
+  },
+  instance: {
+    shape: "box3d",
+    style: "filled",
+    margin: "0.16,0.07",
+    fill: "#e4f3ec",
+    stroke: "#2f855a",
+    text: "#143d2a",
+  },
 };
 
 const strokes: Readonly<Record<GraphEdge["kind"], string>> = {
@@ -61,17 +100,33 @@ const strokes: Readonly<Record<GraphEdge["kind"], string>> = {
   dead: "#b3443a",
 };
 
-function renderNode(node: NumberedNode): string {
+function renderNode(node: NumberedNode, graph: NumberedGraph): string {
   const look = looks[node.kind];
-  const name = nameLines(node.label).map(escapeXml).join("<br/>");
-  const detail = node.detail === undefined ? [] : labelLines(node.detail).map(escapeXml);
-  const label = [`<b>${name}</b>`, ...detail.map((line) => `<font point-size="10">${line}</font>`)].join("<br/>");
-  return `${node.number} [label=<${label}>, class=${node.kind}, shape=${look.shape}, style="${look.style}", fillcolor="${look.fill}", color="${look.stroke}", fontcolor="${look.text}"]`;
+  const width = loopWidth(node, graph);
+  const name = nameLines(node.label).map(escapeLabel).join("<br/>");
+  const detail = node.detail === undefined ? [] : labelLines(node.detail).map(escapeLabel);
+  const label = [
+    `<b>${name}</b>`,
+    ...detail.map((line) => `<font point-size="10">${line}</font>`),
+  ].join("<br/>");
+  return `${node.number} [label=<${label}>, class=${node.kind}, shape=${look.shape}, margin="${look.margin}", style="${look.style}", fillcolor="${look.fill}", color="${look.stroke}", fontcolor="${look.text}"${width}]`;
+}
+
+/** The label of an arrow that comes back stands above its node, which has to be as wide to hold it inside the cluster. */
+function loopWidth(node: NumberedNode, graph: NumberedGraph): string {
+  const lines = graph.edges
+    .filter((edge) => edge.fromNumber === node.number && edge.toNumber === node.number)
+    .flatMap((edge) => labelLines(edge.label));
+  return lines.length === 0
+    ? ""
+    : `, width="${(Math.max(...lines.map((line) => line.length)) * 0.072).toFixed(2)}"`;
 }
 
 /** Invisible edges that keep the tiers in their order, one below the other, with the dead queue last. */
 function renderColumn(nodes: readonly NumberedNode[], indent: string): string[] {
-  const column = nodes.filter(({ kind }) => kind === "tier" || kind === "dead").map(({ number }) => number);
+  const column = nodes
+    .filter(({ kind }) => kind === "tier" || kind === "dead")
+    .map(({ number }) => number);
   return column.length < 2 ? [] : [`${indent}{ rank=same; ${column.join(" -> ")} [style=invis] }`];
 }
 
@@ -79,7 +134,9 @@ function renderEdges(graph: NumberedGraph): string[] {
   return graph.edges.map((edge) => {
     const stroke = strokes[edge.kind];
     const attributes = [
-      `label=<${labelLines(edge.label).map((line) => ` ${escapeXml(line)} `).join("<br/>")}>`,
+      `label=<${labelLines(edge.label)
+        .map((line) => ` ${escapeLabel(line)} `)
+        .join("<br/>")}<br/><font point-size="4"> </font>>`,
       `class=${edge.kind}`,
       `color="${stroke}"`,
       `fontcolor="${stroke}"`,
@@ -89,9 +146,12 @@ function renderEdges(graph: NumberedGraph): string[] {
   });
 }
 
-/** A quoted string. Graphviz reads entities and backslash sequences in it. */
-function quote(text: string): string {
-  return `"${visible(text).replaceAll("\\", "\\\\").replaceAll("&", "&amp;").replaceAll('"', '\\"')}"`;
+/**
+ * Text in an HTML-like label. Graphviz replaces \N, \G and their like by names, and knows no escape for that here;
+ * a character without width between the two keeps them apart.
+ */
+function escapeLabel(line: string): string {
+  return escapeXml(line).replaceAll(/\\(?=[EGHLNT])/g, "\\&#8288;");
 }
 
 function font(size: number): string {

@@ -8,7 +8,10 @@ import { visible, visibleLines } from "./visible.ts";
 export interface NumberedGraph {
   /** Of consumers together; they are met before anything else. */
   readonly sources: readonly NumberedNode[];
-  readonly consumers: readonly { readonly consumer: string; readonly nodes: readonly NumberedNode[] }[];
+  readonly consumers: readonly {
+    readonly consumer: string;
+    readonly nodes: readonly NumberedNode[];
+  }[];
   /** Tiers and dead queues that consumers share. */
   readonly shared: readonly NumberedNode[];
   readonly edges: readonly NumberedEdge[];
@@ -32,8 +35,11 @@ const edgeOrder: readonly GraphEdge["kind"][] = ["publish", "retry", "due", "dea
  * @throws Error where an edge leads to a node that is not there, which is a mistake in a broker's `graphOf`
  */
 export function numberGraph(graph: Graph): NumberedGraph {
-  const consumers = [...new Set([...graph.edges, ...graph.nodes].flatMap(({ consumer }) => consumer ?? []))];
-  const rank = ({ consumer }: GraphNode): number => (consumer === null ? consumers.length : consumers.indexOf(consumer));
+  const consumers = [
+    ...new Set([...graph.edges, ...graph.nodes].flatMap(({ consumer }) => consumer ?? [])),
+  ];
+  const rank = ({ consumer }: GraphNode): number =>
+    consumer === null ? consumers.length : consumers.indexOf(consumer);
   const nodes: readonly NumberedNode[] = graph.nodes
     .toSorted(
       (a, b) =>
@@ -45,7 +51,10 @@ export function numberGraph(graph: Graph): NumberedGraph {
   const numbers = new Map(nodes.map((node) => [node.id, node.number]));
   const numberOf = (node: string): string => {
     const number = numbers.get(node);
-    if (number === undefined) throw new Error(`in the graph ${JSON.stringify(graph.title)} an edge leads to no node: ${node}`);
+    if (number === undefined)
+      throw new Error(
+        `in the graph ${JSON.stringify(graph.title)} an edge leads to no node: ${node}`,
+      );
     return number;
   };
   return {
@@ -87,7 +96,9 @@ export function labelLines(text: string): readonly string[] {
   const lines = visibleLines(text);
   const kept = lines.length <= maxLabelLines ? lines : lines.slice(0, maxLabelLines - 1);
   const folded = kept.flatMap(fold);
-  return kept.length === lines.length ? folded : [...folded, `and ${lines.length - kept.length} more`];
+  return kept.length === lines.length
+    ? folded
+    : [...folded, `and ${lines.length - kept.length} more`];
 }
 
 /** The lines of a name: the same, but a line feed in it is part of the name and does not end a line. */
@@ -100,7 +111,9 @@ function fold(line: string): readonly string[] {
   let rest = [...line];
   while (rest.length > maxLineLength) {
     const window = rest.slice(0, maxLineLength);
-    const at = window.findLastIndex((character, index) => index >= maxLineLength / 2 && /[\s.,:;_-]/u.test(character));
+    const at = window.findLastIndex(
+      (character, index) => index >= maxLineLength / 2 && /[\s.,:;_-]/u.test(character),
+    );
     const end = at === -1 ? maxLineLength : at + 1;
     lines.push(rest.slice(0, end).join("").trimEnd());
     rest = rest.slice(end);

@@ -21,7 +21,9 @@ export function renderMermaid(graph: Graph): string {
   });
   for (const node of numbered.shared) lines.push(`  ${renderNode(node)}`);
   for (const edge of numbered.edges) {
-    lines.push(`  ${edge.fromNumber} ${arrows[edge.kind]}|${quote(labelLines(edge.label))}| ${edge.toNumber}`);
+    lines.push(
+      `  ${edge.fromNumber} ${arrows[edge.kind]}|${quote(labelLines(edge.label))}| ${edge.toNumber}`,
+    );
   }
   return `${[...lines, ...renderClasses(numbered), ...renderLinkStyles(numbered)].join("\n")}\n`;
 }
@@ -58,15 +60,24 @@ const strokes: Readonly<Record<GraphEdge["kind"], string>> = {
 
 function renderNode(node: NumberedNode): string {
   const [open, close] = shapes[node.kind];
-  const lines = [...nameLines(node.label), ...(node.detail === undefined ? [] : labelLines(node.detail))];
+  const lines = [
+    ...nameLines(node.label),
+    ...(node.detail === undefined ? [] : labelLines(node.detail)),
+  ];
   return `${node.number}${open}${quote(lines)}${close}`;
 }
 
 function renderClasses(graph: NumberedGraph): string[] {
-  const nodes = [...graph.sources, ...graph.consumers.flatMap((each) => each.nodes), ...graph.shared];
+  const nodes = [
+    ...graph.sources,
+    ...graph.consumers.flatMap((each) => each.nodes),
+    ...graph.shared,
+  ];
   return Object.entries(classes).flatMap(([kind, style]) => {
     const members = nodes.filter((node) => node.kind === kind).map((node) => node.number);
-    return members.length === 0 ? [] : [`  classDef ${kind} ${style}`, `  class ${members.join(",")} ${kind}`];
+    return members.length === 0
+      ? []
+      : [`  classDef ${kind} ${style}`, `  class ${members.join(",")} ${kind}`];
   });
 }
 
@@ -86,10 +97,16 @@ function quote(lines: readonly string[]): string {
 }
 
 function escapeLine(line: string): string {
-  // Mermaid drops the last semicolon of a line that looks like a style; it looks for a colon after these words.
-  const special = /style|classDef/.test(line) ? /[#"&<>\\`*_~|:;]/g : /[#"&<>\\`*_~|;]/g;
-  return line
-    .replaceAll(special, (character) => `#${character.codePointAt(0)};`)
-    // A line that starts like a list would be refused as "unsupported markdown".
-    .replace(/^(\s*)([-+]|\d+[.)])(?=\s)/, (_, space: string, marker: string) => `${space}${marker.slice(0, -1)}#${marker.codePointAt(marker.length - 1)};`);
+  // Mermaid drops the last semicolon of a line that looks like a style, and takes fa:fa-car for an icon.
+  const special = /style|classDef|fa/.test(line) ? /[#"&<>\\`*_~|$:;]/g : /[#"&<>\\`*_~|$;]/g;
+  return (
+    line
+      .replaceAll(special, (character) => `#${character.codePointAt(0)};`)
+      // A line that starts like a list would be refused as "unsupported markdown".
+      .replace(
+        /^(\s*)([-+]|\d+[.)])(?=\s)/,
+        (_, space: string, marker: string) =>
+          `${space}${marker.slice(0, -1)}#${marker.codePointAt(marker.length - 1)};`,
+      )
+  );
 }

@@ -22,9 +22,11 @@ function embeddable(svg: string, title: string): string {
     .slice(svg.indexOf("<svg"))
     .replaceAll(/<!--.*?-->\n?/gs, "")
     .replaceAll(/<title>.*?<\/title>\n?/gs, "")
-    .replaceAll(/<g id="a_[^"]*"><a [^>]*>\n?/g, "")
-    .replaceAll(/<\/a>\n<\/g>\n?/g, "")
     .replaceAll(/(<g) id="[^"]*"/g, "$1")
     .trimEnd();
-  return element.replace(/^<svg ([^>]*)>/, `<svg role="img" aria-label="${name}" $1>\n<title>${name}</title>`);
+  return element.replace(
+    /^<svg ([^>]*)>/,
+    (_, attributes: string) =>
+      `<svg role="img" aria-label="${name}" ${attributes}>\n<title>${name}</title>`,
+  );
 }

@@ -4,11 +4,27 @@
  * a terminal, end a string early or make an XML document malformed.
  */
 export function visible(text: string): string {
-  return text
-    .toWellFormed()
-    .replace(/[\u0000-\u001f]/g, (character) => String.fromCharCode(0x2400 + character.charCodeAt(0)))
-    .replace(/\u007f/g, "\u2421")
-    .replace(/[\u0080-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]/g, "\ufffd");
+  return Array.from(text.toWellFormed(), visibleCharacter).join("");
+}
+
+function visibleCharacter(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x20) return String.fromCharCode(0x2400 + code);
+  if (code === 0x7f) return "\u2421";
+  return isUnfit(code) ? "\ufffd" : character;
+}
+
+/** The second set of control characters, marks of direction, line separators, and what no XML document may hold. */
+function isUnfit(code: number): boolean {
+  return (
+    (code >= 0x80 && code <= 0x9f) ||
+    code === 0x200e ||
+    code === 0x200f ||
+    (code >= 0x2028 && code <= 0x202e) ||
+    (code >= 0x2066 && code <= 0x2069) ||
+    code === 0xfffe ||
+    code === 0xffff
+  );
 }
 
 /** Makes a text of several lines fit to be shown, line by line. */

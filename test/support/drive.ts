@@ -59,16 +59,17 @@ async function startInstance(
   const publisher = await connection.createConfirmChannel();
   let busy: Promise<void> = Promise.resolve();
   let current: Channel | undefined;
+  let consumerTag = "";
   const open = async (): Promise<void> => {
     const channel = await connection.createChannel();
     current = channel;
     await channel.prefetch(1);
-    await channel.consume(options.contract.workQueue ?? "", (message) => {
+    ({ consumerTag } = await channel.consume(options.contract.workQueue ?? "", (message) => {
       if (message === null) return;
       busy = busy.then(() => handle(channel, message)).catch((cause: unknown) => {
         if (!stopped.value) throw cause;
       });
-    });
+    }));
   };
   const handle = async (channel: Channel, message: ConsumeMessage): Promise<void> => {
     if (stopped.value) return;
@@ -88,8 +89,14 @@ async function startInstance(
       await open();
       return;
     }
+    // A consumer that shuts down takes nothing new before it hands back what it has.
+    if (ending === "return") await channel.cancel(consumerTag);
     for (const operation of operationsOf(options.contract.outcomes[ending], attempt)) {
       await perform(channel, publisher, message, operation);
+    }
+    if (ending === "return") {
+      await channel.close();
+      await open();
     }
   };
   await open();

@@ -1,0 +1,204 @@
+// Makes a bare machine ready for this project's npm scripts: the packages of the lock file, a Docker daemon (--docker), a Chromium (--browser) and mmdebstrap (--mmdebstrap).
+// It runs before node_modules exists, on any Node since 20, so it is plain JavaScript without dependencies. It is silent when nothing is to do.
+import { spawn, spawnSync } from "node:child_process";
+import { accessSync, constants, existsSync, openSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+const startedAt = performance.now();
+
+function say(text) {
+  const elapsedSeconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  console.log(`[bootstrap ${elapsedSeconds.padStart(5)} s] ${text}`);
+}
+
+/** The last lines of a log; the beginning is seldom what went wrong. */
+function tail(text, lineCount = 40) {
+  return text.trimEnd().split("\n").slice(-lineCount).join("\n");
+}
+
+/** Runs a command without showing its output; the output is for the message if it fails. */
+function run(command, commandArguments, environment = process.env) {
+  const result = spawnSync(command, commandArguments, {
+    cwd: root,
+    env: environment,
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  return {
+    ok: result.status === 0,
+    output: `${result.stdout ?? ""}${result.stderr ?? ""}${result.error?.message ?? ""}`,
+  };
+}
+
+function isOnPath(command) {
+  return (process.env.PATH ?? "").split(delimiter).some((directory) => {
+    try {
+      accessSync(join(directory, command), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Why this run cannot go on; `main` prints it without a stack. */
+class BootstrapError extends Error {}
+
+// --- packages -------------------------------------------------------------------------------------------------------
+
+/**
+ * Whether what npm last installed is what the lock file says. npm writes node_modules/.package-lock.json at the very end of
+ * an installation, so it is missing after one that was interrupted. Optional packages of other platforms are never in it.
+ */
+function packagesMatchLockFile() {
+  const installedPath = join(root, "node_modules", ".package-lock.json");
+  if (!existsSync(installedPath)) return false;
+  const wanted = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
+  const installed = JSON.parse(readFileSync(installedPath, "utf8")).packages;
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (path === "") return true;
+    const present = installed[path];
+    if (present === undefined) return entry.optional === true || entry.devOptional === true;
+    return present.version === entry.version && present.integrity === entry.integrity;
+  });
+}
+
+function installPackages() {
+  if (packagesMatchLockFile()) return;
+  say("installing the packages of package-lock.json (npm ci)");
+  // npm ci deletes node_modules, so neither npm nor the install scripts may run on the Node that lives in there.
+  const path = (process.env.PATH ?? "")
+    .split(delimiter)
+    .filter((directory) => !directory.startsWith(join(root, "node_modules")));
+  const environment = { ...process.env, PATH: path.join(delimiter) };
+  const npm = process.env.npm_execpath;
+  const result =
+    npm === undefined ? run("npm", ["ci"], environment) : run("node", [npm, "ci"], environment);
+  if (!result.ok) throw new BootstrapError(`npm ci failed:\n${result.output}`);
+  say("packages installed");
+}
+
+// --- Debian packages ------------------------------------------------------------------------------------------------
+
+const canInstallDebianPackages = () =>
+  process.platform === "linux" && process.getuid?.() === 0 && isOnPath("apt-get");
+
+let packageListsAreFresh = false;
+
+function installDebianPackages(packages) {
+  const environment = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const waitForLock = ["-o", "DPkg::Lock::Timeout=120"];
+  if (!packageListsAreFresh) {
+    say("apt-get update");
+    const update = run("apt-get", ["update", "-qq", ...waitForLock], environment);
+    // One unreachable source of several fails the update although the lists that are needed may be there: the installation decides.
+    if (!update.ok) say(`apt-get update had errors, going on: ${tail(update.output, 2)}`);
+    packageListsAreFresh = true;
+  }
+  say(`apt-get install ${packages.join(" ")}`);
+  const install = run(
+    "apt-get",
+    ["install", "-y", "-qq", "--no-install-recommends", ...waitForLock, ...packages],
+    environment,
+  );
+  if (!install.ok)
+    throw new BootstrapError(
+      `apt-get install ${packages.join(" ")} failed:\n${tail(install.output)}`,
+    );
+  say(`installed ${packages.join(" ")}`);
+}
+
+// --- Docker ---------------------------------------------------------------------------------------------------------
+
+const dockerAnswers = () => run("docker", ["version", "--format", "{{.Server.Version}}"]).ok;
+
+async function startDockerDaemon() {
+  const logPath = join(tmpdir(), "redeliver-dockerd.log");
+  say(`starting dockerd, which stays running (log: ${logPath})`);
+  const log = openSync(logPath, "w");
+  const daemon = spawn("dockerd", [], { detached: true, stdio: ["ignore", log, log] });
+  let failure;
+  daemon.once("error", (error) => (failure = error.message));
+  daemon.once("exit", (code) => (failure = `dockerd ended with code ${code}`));
+  daemon.unref();
+  const deadline = performance.now() + 60_000;
+  while (failure === undefined && performance.now() < deadline) {
+    if (dockerAnswers()) return say("Docker answers");
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+  throw new BootstrapError(
+    `The Docker daemon does not answer: ${failure ?? "no answer within 60 s"}\n${tail(readFileSync(logPath, "utf8"))}`,
+  );
+}
+
+async function provideDocker() {
+  if (process.env.RABBITMQ_URL !== undefined || dockerAnswers()) return;
+  const manual =
+    "Install and start Docker, or set RABBITMQ_URL and RABBITMQ_MANAGEMENT_URL to a RabbitMQ broker that the tests may use.";
+  if (process.env.DOCKER_HOST !== undefined)
+    throw new BootstrapError(`No Docker daemon answers at DOCKER_HOST. ${manual}`);
+  if (process.platform !== "linux" || process.getuid?.() !== 0)
+    throw new BootstrapError(
+      `No Docker daemon answers, and only root on Linux can set one up here. ${manual}`,
+    );
+  if (!isOnPath("dockerd")) {
+    if (!canInstallDebianPackages())
+      throw new BootstrapError(
+        `No Docker daemon answers, and there is no apt-get to install one. ${manual}`,
+      );
+    // mmdebstrap comes along: a machine without Docker often has no registry either, and then the broker images are built from Debian packages.
+    installDebianPackages(["docker.io", "iptables", "mmdebstrap"]);
+    // Where a service manager runs, the package has started its daemon already.
+    if (dockerAnswers()) return say("Docker answers");
+  }
+  await startDockerDaemon();
+}
+
+// --- tools ----------------------------------------------------------------------------------------------------------
+
+function provideMmdebstrap() {
+  if (isOnPath("mmdebstrap")) return;
+  if (!canInstallDebianPackages())
+    throw new BootstrapError(
+      "mmdebstrap is missing, and only root on a machine with apt-get can install it here.",
+    );
+  installDebianPackages(["mmdebstrap"]);
+}
+
+function provideBrowser() {
+  if (
+    process.env.CHROMIUM_PATH !== undefined ||
+    ["chromium", "chromium-browser", "google-chrome"].some(isOnPath)
+  )
+    return;
+  try {
+    if (!canInstallDebianPackages())
+      throw new BootstrapError("only root on a machine with apt-get can install it here");
+    installDebianPackages(["chromium"]);
+  } catch (error) {
+    if (!(error instanceof BootstrapError)) throw error;
+    say(`warning: no Chromium, the browser test will not run: ${error.message}`);
+  }
+}
+
+async function main(flags) {
+  const known = ["--docker", "--browser", "--mmdebstrap"];
+  const unknown = flags.find((flag) => !known.includes(flag));
+  if (unknown !== undefined)
+    throw new BootstrapError(`unknown option ${unknown}; known: ${known.join(", ")}`);
+  // Building an image calls this script while the tests run: it must not touch the packages they run on.
+  if (!flags.includes("--mmdebstrap")) installPackages();
+  if (flags.includes("--docker")) await provideDocker();
+  if (flags.includes("--mmdebstrap")) provideMmdebstrap();
+  if (flags.includes("--browser")) provideBrowser();
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof BootstrapError)) throw error;
+  console.error(`[bootstrap] ${error.message}`);
+  process.exitCode = 1;
+}

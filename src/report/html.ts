@@ -1,0 +1,133 @@
+import type { ConsumerPlan } from "../plan/plan.ts";
+import { renderConsumer, renderFigure, renderKeeper, renderWarningList } from "./html-consumer.ts";
+import { htmlStyle } from "./html-style.ts";
+import type { Markup } from "./markup.ts";
+import { markup, nothing, trusted } from "./markup.ts";
+import { count, delaysOf, worstCaseOf } from "./sentences.ts";
+import { renderSvg } from "./svg.ts";
+import type { Anchors, TargetReport } from "./target-report.ts";
+import { anchorsOf, warningsOf } from "./target-report.ts";
+
+export type { TargetReport } from "./target-report.ts";
+
+/**
+ * Writes one page about a system on one or several targets. The page is complete in itself: it loads nothing and runs
+ * no script, and says so to the browser.
+ *
+ * @returns an HTML document; the same bytes for the same input
+ */
+export async function renderHtml(input: {
+  readonly title: string;
+  readonly reports: readonly TargetReport[];
+}): Promise<string> {
+  const { title, reports } = input;
+  const anchors = anchorsOf(reports);
+  const targets: Markup[] = [];
+  for (const target of reports.keys()) targets.push(await renderTarget(reports, target, anchors));
+  return markup`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>${title}</title>
+<style>${trusted(htmlStyle)}</style>
+</head>
+<body>
+<div class="page">
+${renderNavigation(title, reports, anchors)}
+<main>
+${renderSummary(title, reports, anchors)}
+${targets}
+</main>
+</div>
+</body>
+</html>
+`.markup;
+}
+
+function renderNavigation(
+  title: string,
+  reports: readonly TargetReport[],
+  anchors: Anchors,
+): Markup {
+  const groups = reports.map(
+    ({ target, plan }, index) =>
+      markup`<li><a class="target" href="#${anchors.target(index)}">${target}</a><ul>${plan.consumers.map(
+        ({ consumer }) =>
+          markup`<li><a href="#${anchors.consumer(index, consumer)}">${consumer}</a></li>`,
+      )}</ul></li>`,
+  );
+  return markup`<nav aria-label="sections"><a class="home" href="#summary">${title}</a><ul>${groups}</ul></nav>`;
+}
+
+function renderSummary(title: string, reports: readonly TargetReport[], anchors: Anchors): Markup {
+  const plans = new Map<string, ConsumerPlan>();
+  for (const { plan } of reports)
+    for (const each of plan.consumers)
+      if (!plans.has(each.consumer)) plans.set(each.consumer, each);
+  const sources = new Set(reports.flatMap(({ plan }) => Object.keys(plan.sources)));
+  const heads = reports.map(
+    ({ target }, index) => markup`<th><a href="#${anchors.target(index)}">${target}</a></th>`,
+  );
+  const rows = [...plans.values()].map((plan) => renderSummaryRow(plan, reports, anchors));
+  return markup`<section id="summary" class="summary">
+<h1>${title}</h1>
+<p class="lead">${count(plans.size, "consumer")} of ${count(sources.size, "source")}, on ${count(reports.length, "target")}. Each consumer's way through failure, and who keeps which promise: the ${renderKeeper("broker")}, the ${renderKeeper("consumer")}'s code, or ${renderKeeper("nobody")}.</p>
+<div class="scroll" tabindex="0" role="region" aria-label="overview"><table class="overview"><thead><tr><th>consumer</th><th>attempts</th><th>delays</th><th>to the dead queue</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div>
+</section>`;
+}
+
+function renderSummaryRow(
+  plan: ConsumerPlan,
+  reports: readonly TargetReport[],
+  anchors: Anchors,
+): Markup {
+  const { consumer, retry } = plan;
+  const first = reports.findIndex((_, index) => anchors.consumer(index, consumer) !== "");
+  const cells = reports.map((report, index) => {
+    const choice = report.compiled.choices.find((each) => each.consumer === consumer);
+    if (choice === undefined) return markup`<td data-label="${report.target}">–</td>`;
+    return markup`<td data-label="${report.target}"><a class="strategy" href="#${anchors.consumer(index, consumer)}">${choice.strategy}</a>${renderTally(report, consumer)}</td>`;
+  });
+  const schedule =
+    retry === null
+      ? markup`<td data-label="attempts">1</td><td data-label="delays">no retry</td><td data-label="to the dead queue">never</td>`
+      : markup`<td data-label="attempts">${retry.attempts.length}</td><td data-label="delays">${delaysOf(retry)}</td><td data-label="to the dead queue">${worstCaseOf(plan, retry)}</td>`;
+  return markup`<tr><th scope="row"><a href="#${anchors.consumer(first, consumer)}">${consumer}</a></th>${schedule}${cells}</tr>`;
+}
+
+/** How many promises each keeps, and how many warnings there are. */
+function renderTally(report: TargetReport, consumer: string): Markup {
+  const promises = report.compiled.promises.filter((each) => each.consumer === consumer);
+  const tallies = (["broker", "consumer", "nobody"] as const).flatMap((keeper) => {
+    const kept = promises.filter((each) => each.keeper === keeper);
+    return kept.length === 0 ? [] : [renderKeeper(keeper, `${kept.length} ${keeper}`)];
+  });
+  const warnings = warningsOf(report, consumer).length;
+  return markup`<span class="tally">${tallies}${warnings === 0 ? nothing : markup`<span class="warned">${count(warnings, "warning")}</span>`}</span>`;
+}
+
+async function renderTarget(
+  reports: readonly TargetReport[],
+  target: number,
+  anchors: Anchors,
+): Promise<Markup> {
+  const report = reports[target];
+  if (report === undefined) return nothing;
+  const id = anchors.target(target);
+  const resources = Object.entries(report.compiled.topology).flatMap(([kind, list]) =>
+    Array.isArray(list) ? [markup`<div><dt>${kind}</dt><dd>${list.length}</dd></div>`] : [],
+  );
+  const consumers: Markup[] = [];
+  for (const plan of report.plan.consumers)
+    consumers.push(await renderConsumer(reports, target, plan, anchors));
+  return markup`<section class="target" id="${id}">
+<h2 class="target">${report.target}</h2>
+<dl class="facts">${resources}<div><dt>warnings</dt><dd>${report.warnings.length}</dd></div></dl>
+${renderWarningList(warningsOf(report, null), `${id}--warnings`)}
+<details class="whole"><summary>The whole topology</summary>${renderFigure(await renderSvg(report.graph), `topology on ${report.target}`)}</details>
+${consumers}
+</section>`;
+}

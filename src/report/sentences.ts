@@ -1,0 +1,115 @@
+import { formatDurationMs } from "../declare/duration.ts";
+import type { ConsumerPlan, RetryPlan } from "../plan/plan.ts";
+
+/** What one line of a report says about a consumer's plan: a term and its sentence. */
+export interface Sentence {
+  readonly term: string;
+  readonly text: string;
+}
+
+/** A duration, or the two between which it lies: `30s`, `30s … 36s`. */
+export function formatRangeMs(fromMs: number, toMs: number): string {
+  return fromMs === toMs
+    ? formatDurationMs(fromMs)
+    : `${formatDurationMs(fromMs)} … ${formatDurationMs(toMs)}`;
+}
+
+/** `1 attempt`, `5 attempts`. */
+export function count(number: number, one: string, many: string = `${one}s`): string {
+  return `${number} ${number === 1 ? one : many}`;
+}
+
+/** The waits between the attempts, in order: `1s, 2s, 4s, 8s`. No line ends inside of a duration. */
+export function delaysOf(retry: RetryPlan): string {
+  const delays = retry.attempts.slice(1).map((each) => unbroken(formatDurationMs(each.delayMs)));
+  const [first] = delays;
+  if (first === undefined) return "no retry";
+  if (retry.attempts.every((each) => each.delayMs === 0)) return "at once";
+  const jitter =
+    retry.jitterPercent === 0 ? "" : `, and up to ${unbroken(`${retry.jitterPercent} %`)} more`;
+  if (delays.length > 1 && delays.every((each) => each === first)) return `${first} each${jitter}`;
+  const shown = delays.length <= 8 ? delays : [...delays.slice(0, 4), "…", ...delays.slice(-2)];
+  return shown.join(", ") + jitter;
+}
+
+/** How long a message takes to the dead queue in the worst case: `≤ 7m 45s`, or `48m + handlers` where they may take any time. */
+export function worstCaseOf(plan: ConsumerPlan, retry: RetryPlan): string {
+  const worst = unbroken(formatDurationMs(retry.worstCaseToDeadLetterMs));
+  return plan.handlerTimeoutMs === null ? `${worst} + handlers` : `≤ ${worst}`;
+}
+
+function unbroken(text: string): string {
+  return text.replaceAll(" ", "\u00a0");
+}
+
+/** Where a consumer's messages come from: `orders (order.placed, order.cancelled)`. */
+export function originOf(plan: ConsumerPlan): string {
+  return Object.entries(plan.from)
+    .map(([source, keys]) => `${source} (${keys === "all" ? "all" : keys.join(", ")})`)
+    .join(", ");
+}
+
+/** What a plan says beside its timeline, in the order in which a person asks. */
+export function sentencesOf(plan: ConsumerPlan, retry: RetryPlan): readonly Sentence[] {
+  return [
+    { term: "dead queue", text: deadSentence(plan, retry) },
+    { term: "deliveries", text: deliveriesSentence(retry) },
+    { term: "crash budget", text: crashSentence(retry) },
+    ...(retry.giveUpAfter === null
+      ? []
+      : [{ term: "give up", text: giveUpSentence(retry, retry.giveUpAfter) }]),
+    ...(retry.retryAfterMaxMs === null
+      ? []
+      : [
+          {
+            term: "retry after",
+            text: `a handler may ask for a delay of its own, up to ${formatDurationMs(retry.retryAfterMaxMs)}`,
+          },
+        ]),
+    ...(retry.permanentErrors.length === 0
+      ? []
+      : [{ term: "permanent", text: retry.permanentErrors.join(", ") }]),
+    ...(retry.retainMs === null
+      ? []
+      : [
+          {
+            term: "retention",
+            text: `dead letters are kept for ${formatDurationMs(retry.retainMs)}`,
+          },
+        ]),
+    ...(retry.alarmAbove === null
+      ? []
+      : [{ term: "alarm", text: `on more than ${count(retry.alarmAbove, "dead letter")}` }]),
+  ];
+}
+
+function deadSentence(plan: ConsumerPlan, retry: RetryPlan): string {
+  const earliestMs = retry.attempts.at(-1)?.dueMs ?? 0;
+  const timeout =
+    plan.handlerTimeoutMs === null
+      ? "the handler's own time not counted: no handlerTimeout is declared"
+      : `with ${formatDurationMs(plan.handlerTimeoutMs)} for every delivery`;
+  return `after ${formatDurationMs(earliestMs)} at the earliest, ${formatDurationMs(retry.worstCaseToDeadLetterMs)} in the worst case (${timeout})`;
+}
+
+function deliveriesSentence(retry: RetryPlan): string {
+  return `${retry.maxDeliveries} at most, for ${count(retry.attempts.length, "attempt")}, on any target`;
+}
+
+/** How many crashes a message survives. */
+export function crashSentence(retry: RetryPlan): string {
+  const declared = retry.crashDeclared ? "" : " (not declared: as many as attempts)";
+  return `${count(retry.crashDeliveries, "crash", "crashes")}, then dead${declared}`;
+}
+
+/** What `giveUpAfter` makes of the attempts. */
+export function giveUpSentence(
+  retry: RetryPlan,
+  giveUp: NonNullable<RetryPlan["giveUpAfter"]>,
+): string {
+  const kept = retry.attempts.length;
+  const after = formatDurationMs(giveUp.afterMs);
+  return kept === giveUp.declaredAttempts
+    ? `all ${count(kept, "attempt")} are due within ${after}`
+    : `${kept} of ${count(giveUp.declaredAttempts, "attempt")}: the rest would be due after ${after}`;
+}

@@ -1,0 +1,73 @@
+import type { Graph } from "../brokers/broker.ts";
+import type { CompiledSystem } from "../brokers/index.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { formatPath } from "../diagnostics/diagnostic.ts";
+import type { Plan } from "../plan/plan.ts";
+
+/** What is known of a system on one target. */
+export interface TargetReport {
+  /** As it is written on the command line: `rabbitmq@4.3`. */
+  readonly target: string;
+  readonly plan: Plan;
+  readonly compiled: CompiledSystem;
+  readonly graph: Graph;
+  readonly warnings: readonly Diagnostic[];
+}
+
+/** The warnings about one consumer; null for those about none of them. */
+export function warningsOf(report: TargetReport, consumer: string | null): readonly Diagnostic[] {
+  const isAbout = (warning: Diagnostic, name: string): boolean => {
+    const place = formatPath(["consumers", name]);
+    return (
+      warning.path === place ||
+      warning.path.startsWith(`${place}.`) ||
+      warning.path.startsWith(`${place}[`)
+    );
+  };
+  if (consumer !== null) return report.warnings.filter((warning) => isAbout(warning, consumer));
+  return report.warnings.filter(
+    (warning) => !report.plan.consumers.some((each) => isAbout(warning, each.consumer)),
+  );
+}
+
+/** The id of every section of a page; letters and digits only, whatever the names are, and no two the same. */
+export interface Anchors {
+  readonly target: (target: number) => string;
+  readonly consumer: (target: number, consumer: string) => string;
+}
+
+/**
+ * Gives ids to the sections of a page: `rabbitmq-4-3`, `rabbitmq-4-3-billing`. None has two hyphens in a row, so what is
+ * inside of a section can be named by adding `--` and a word.
+ */
+export function anchorsOf(reports: readonly TargetReport[]): Anchors {
+  const taken = new Set<string>(["summary"]);
+  const unique = (wanted: string): string => {
+    let id = wanted;
+    for (let number = 2; taken.has(id); number++) id = `${wanted}-${number}`;
+    taken.add(id);
+    return id;
+  };
+  const targets = reports.map((report) => unique(slug(report.target)));
+  const consumers = reports.map(
+    ({ plan }, index) =>
+      new Map(
+        plan.consumers.map(({ consumer }) => [
+          consumer,
+          unique(`${targets[index]}-${slug(consumer)}`),
+        ]),
+      ),
+  );
+  return {
+    target: (target) => targets[target] ?? "",
+    consumer: (target, consumer) => consumers[target]?.get(consumer) ?? "",
+  };
+}
+
+function slug(name: string): string {
+  const letters = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-|-$/g, "");
+  return letters === "" ? "x" : letters;
+}

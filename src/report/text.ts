@@ -1,0 +1,231 @@
+import { styleText } from "node:util";
+
+import Table from "cli-table3";
+
+import type { GraphNode } from "../brokers/broker.ts";
+import { brokers } from "../brokers/index.ts";
+import type { CompiledSystem } from "../brokers/index.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { ConsumerPlan, Plan, RetryPlan } from "../plan/plan.ts";
+import { graphOfConsumer } from "./graph-layout.ts";
+import { outcomeRows } from "./operations.ts";
+import type { Contract, OperationLine, OutcomeCase } from "./operations.ts";
+import { count, formatRangeMs, originOf, sentencesOf } from "./sentences.ts";
+import { visible } from "./visible.ts";
+
+export interface TextOptions {
+  /** Colours for a terminal; none unless asked for. */
+  readonly colour?: boolean;
+  /** How many characters a line may have; words that are longer stand out. 100 unless said otherwise. */
+  readonly columns?: number;
+}
+
+type Format = Parameters<typeof styleText>[0];
+interface Style {
+  readonly columns: number;
+  readonly paint: (format: Format, text: string) => string;
+}
+
+/** Shows what a declaration means on any broker: per consumer the timeline of its attempts and what follows from it. */
+export function renderPlanText(plan: Plan, options: TextOptions = {}): string {
+  const style = styleOf(options);
+  const sources = count(Object.keys(plan.sources).length, "source");
+  const heading = `${style.paint("bold", visible(plan.system))}: ${count(plan.consumers.length, "consumer")}, ${sources}`;
+  return `${[heading, ...plan.consumers.map((consumer) => renderConsumerPlan(consumer, style))].join("\n\n")}\n`;
+}
+
+/** Shows what a compiler made of a plan: per consumer its strategy, its queues and who keeps which promise. */
+export function renderCompiledText(
+  compiled: CompiledSystem,
+  plan: Plan,
+  warnings: readonly Diagnostic[],
+  options: TextOptions = {},
+): string {
+  const style = styleOf(options);
+  const resources = Object.entries(compiled.topology)
+    .filter((entry): entry is [string, readonly unknown[]] => Array.isArray(entry[1]))
+    .map(([kind, list]) => `${kind} ${list.length}`);
+  return `${[
+    `${style.paint("bold", visible(plan.system))} on ${compiled.target}`,
+    ...plan.consumers.map(({ consumer }) => renderCompiledConsumer(compiled, consumer, style)),
+    `resources: ${resources.join(", ")}`,
+    renderWarnings(warnings, style),
+  ].join("\n\n")}\n`;
+}
+
+/** Shows what a consumer's code has to do with the broker for each outcome, and why. */
+export function renderContractText(contract: Contract, options: TextOptions = {}): string {
+  const style = styleOf(options);
+  const heading = `${style.paint("bold", visible(contract.consumer))} on ${contract.target}: strategy ${contract.strategy}, ${contract.protocol}`;
+  const rows = outcomeRows(contract).flatMap((row) => [
+    style.paint("bold", row.asked === null ? row.outcome : `${row.outcome} ${row.asked}`),
+    ...row.cases.flatMap((each) => renderCase(each, style)),
+    ...(row.why === null ? [] : field("why", row.why, style, 2)),
+  ]);
+  const facts = [
+    ...field(
+      "work queue",
+      contract.workQueue ?? "one for each instance, which it declares itself",
+      style,
+      0,
+    ),
+    ...(contract.deadQueue === null ? [] : field("dead queue", contract.deadQueue, style, 0)),
+    ...(contract.permanentErrors.length === 0
+      ? []
+      : field("permanent", contract.permanentErrors.join(", "), style, 0)),
+  ];
+  return `${[heading, ...facts, "", ...rows].join("\n")}\n`;
+}
+
+function styleOf(options: TextOptions): Style {
+  return {
+    columns: options.columns ?? 100,
+    paint: (format, text) =>
+      options.colour === true ? styleText(format, text, { validateStream: false }) : text,
+  };
+}
+
+function renderConsumerPlan(plan: ConsumerPlan, style: Style): string {
+  const heading = `${style.paint("bold", visible(plan.consumer))} from ${visible(originOf(plan))}`;
+  if (plan.retry === null)
+    return `${heading}\n  every instance gets its own copy of each message; nothing is retried`;
+  return [
+    heading,
+    indented(renderTimeline(plan.retry, style)),
+    ...sentencesOf(plan, plan.retry).flatMap(({ term, text }) => field(term, text, style, 2)),
+  ].join("\n");
+}
+
+function renderTimeline(retry: RetryPlan, style: Style): string {
+  const rows = retry.attempts.map((each) => [
+    String(each.attempt),
+    each.attempt === 1 ? "at once" : formatRangeMs(each.delayMs, each.delayLatestMs),
+    formatRangeMs(each.dueMs, each.dueLatestMs),
+  ]);
+  return renderTable(
+    ["attempt", "delay", "due"],
+    rows,
+    { colAligns: ["right", "right", "right"] },
+    style,
+  );
+}
+
+function renderCompiledConsumer(compiled: CompiledSystem, consumer: string, style: Style): string {
+  const choice = compiled.choices.find((each) => each.consumer === consumer);
+  const promises = compiled.promises.filter((each) => each.consumer === consumer);
+  const keeperFormat = { broker: "green", consumer: "yellow", nobody: "red" } as const;
+  const rows = promises.map(({ promise, keeper, statement }) => [
+    promise,
+    style.paint(keeperFormat[keeper], keeper),
+    visible(statement),
+  ]);
+  // The first two columns take 18 and 12 characters, the borders 4, the indentation 2.
+  const widths = { colWidths: [18, 12, Math.max(24, style.columns - 36)], wordWrap: true };
+  return [
+    `${style.paint("bold", visible(consumer))}: ${style.paint("cyan", choice?.strategy ?? "no strategy")}`,
+    ...(choice === undefined
+      ? []
+      : wrap(choice.reason, style.columns - 2).map((line) => `  ${line}`)),
+    ...(choice?.passedOver ?? []).flatMap(({ strategy, reason }) =>
+      field(`not ${strategy}`, reason, style, 2),
+    ),
+    ...renderQueues(compiled, consumer, style),
+    indented(renderTable(["promise", "kept by", "what is kept"], rows, widths, style)),
+  ].join("\n");
+}
+
+const queueTerms: readonly (readonly [GraphNode["kind"], string])[] = [
+  ["work", "work queue"],
+  ["instance", "instances"],
+  ["tier", "tiers"],
+  ["dead", "dead queue"],
+];
+
+function renderQueues(compiled: CompiledSystem, consumer: string, style: Style): string[] {
+  const { nodes } = graphOfConsumer(brokers[compiled.topology.broker].graphOf(compiled), consumer);
+  return queueTerms.flatMap(([kind, term]) => {
+    const names = nodes
+      .filter((node) => node.kind === kind)
+      .map(({ label, detail, consumer: owner }) => {
+        const remarks = [detail, owner === null ? "shared" : undefined].filter(
+          (remark) => remark !== undefined,
+        );
+        return remarks.length === 0 ? label : `${label} (${remarks.join(", ")})`;
+      });
+    return names.length === 0 ? [] : field(term, names.join(", "), style, 2);
+  });
+}
+
+function renderWarnings(warnings: readonly Diagnostic[], style: Style): string {
+  if (warnings.length === 0) return "no warnings";
+  const lines = warnings.map(
+    ({ code, path, message }) =>
+      `  ${style.paint("yellow", code)} ${visible(path === "" ? message : `${path}: ${message}`)}`,
+  );
+  return [`${count(warnings.length, "warning")}:`, ...lines].join("\n");
+}
+
+function renderCase({ attempts, operations }: OutcomeCase, style: Style): string[] {
+  const indent = attempts === null ? "  " : "    ";
+  return [
+    ...(attempts === null ? [] : [`  ${attempts}`]),
+    ...operations.map(
+      (operation, index) =>
+        indent + renderOperation(operation, operations.length > 1 ? index + 1 : null, style),
+    ),
+  ];
+}
+
+function renderOperation(
+  { name, flags }: OperationLine,
+  step: number | null,
+  style: Style,
+): string {
+  const number = step === null ? "" : `${step}. `;
+  return `${number}${style.paint("cyan", name)}${flags.length === 0 ? "" : `  ${visible(flags.join("; "))}`}`;
+}
+
+/** A term in a column of its own, and its text beside it. */
+function field(term: string, text: string, style: Style, indent: number): string[] {
+  const width = 14;
+  return wrap(text, style.columns - indent - width).map(
+    (line, index) =>
+      " ".repeat(indent) +
+      (index === 0 ? style.paint("dim", term.padEnd(width)) : " ".repeat(width)) +
+      line,
+  );
+}
+
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of visible(text).split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
+
+function renderTable(
+  head: string[],
+  rows: readonly (readonly string[])[],
+  options: Omit<Table.TableConstructorOptions, "head">,
+  style: Style,
+): string {
+  const table = new Table({
+    head: head.map((each) => style.paint("bold", each)),
+    style: { head: [], border: [], compact: true },
+    ...options,
+  });
+  for (const row of rows) table.push([...row]);
+  return table.toString();
+}
+
+function indented(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => `  ${line}`)
+    .join("\n");
+}

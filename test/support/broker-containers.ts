@@ -1,0 +1,257 @@
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { hostname } from "node:os";
+import { connect } from "amqplib";
+import { GenericContainer, type StartedTestContainer, Wait } from "testcontainers";
+import { type BrokerVersion, docker, ensureImage } from "./broker-images.ts";
+import type { Broker } from "./live.ts";
+import { createManagement, type Management, type QueueInfo } from "./management.ts";
+
+/** A broker in a container of its own. Everyone who starts one stops it; what is forgotten ends with the process. */
+export interface StartedBroker {
+  /** What tests are given: plain data, so that it can be handed to a test worker. */
+  readonly broker: Broker & { readonly containerId: string };
+  /** Runs a command inside the container, such as `rabbitmqctl`; throws with its output when it fails. */
+  exec(command: string[]): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Lines for every broker: guest from outside the container, counters fresh enough to assert on, warnings on `docker logs`. */
+const brokerConfiguration = `
+loopback_users = none
+default_user = guest
+default_pass = guest
+collect_statistics_interval = 1000
+vm_memory_high_watermark.absolute = 2GB
+disk_free_limit.absolute = 50MB
+log.console = true
+log.console.level = warning
+log.file = false
+`;
+
+const amqpPort = 5672;
+const managementPort = 15672;
+
+/**
+ * Starts a broker of the version through testcontainers and waits until it is ready. Its ports are bound to the loopback
+ * interface and stay the same over restarts; so does its node name, and with it its data.
+ */
+export async function startBroker(
+  version: BrokerVersion,
+  report?: (text: string) => void,
+): Promise<StartedBroker> {
+  const { image, origin } = await ensureImage(version, report);
+  const { container, ports } = await startContainer(image);
+  const amqpUrl = `amqp://guest:guest@127.0.0.1:${ports.amqp}`;
+  const managementUrl = `http://guest:guest@127.0.0.1:${ports.management}`;
+  await waitUntilReady(managementUrl, amqpUrl);
+  const { rabbitmq_version: fullVersion } = await createManagement(managementUrl).overview();
+  return {
+    broker: {
+      version,
+      fullVersion,
+      amqpUrl,
+      managementUrl,
+      origin,
+      containerId: container.getId(),
+    },
+    exec: async (command) => {
+      const { exitCode, output } = await container.exec(command);
+      if (exitCode !== 0)
+        throw new Error(`${command.join(" ")} ended with code ${exitCode}: ${output}`);
+      return output;
+    },
+    stop: async () => {
+      await container.stop({ timeout: 0 });
+      ownContainerIds.delete(container.getId());
+    },
+  };
+}
+
+interface Ports {
+  readonly amqp: number;
+  readonly management: number;
+}
+
+/** Another process may take a port between the moment it is found free and the moment Docker binds it, so this tries again. */
+async function startContainer(
+  image: string,
+): Promise<{ container: StartedTestContainer; ports: Ports }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const ports = { amqp: await pickFreePort(), management: await pickFreePort() };
+    try {
+      return { container: await new BrokerContainer(image, ports).start(), ports };
+    } catch (error) {
+      if (attempt === 3 || !/already (allocated|in use)/.test(String(error))) throw error;
+    }
+  }
+}
+
+class BrokerContainer extends GenericContainer {
+  constructor(image: string, ports: Ports) {
+    super(image);
+    removeOwnContainersAtTheEnd();
+    this.withExposedPorts(
+      { container: amqpPort, host: ports.amqp },
+      { container: managementPort, host: ports.management },
+    )
+      .withHostname("broker")
+      .withLabels({ [testLabel]: "1", [ownerLabel]: owner(process.pid) })
+      .withCopyContentToContainer([
+        { target: "/etc/rabbitmq/rabbitmq.conf", content: brokerConfiguration, mode: 0o644 },
+        {
+          target: "/etc/rabbitmq/enabled_plugins",
+          content: "[rabbitmq_management].\n",
+          mode: 0o644,
+        },
+      ])
+      // Not on a request: one that comes while the broker starts its plugins leaves a crash report in its log.
+      .withWaitStrategy(Wait.forLogMessage(/completed with \d+ plugins/))
+      .withStartupTimeout(120_000)
+      // The reaper of testcontainers is an image of its own, to be pulled; the two ways below to remove containers need none.
+      .withAutoCleanup(false);
+    // testcontainers would bind the ports on every interface of the machine, with a well-known password behind them.
+    this.hostConfig.PortBindings = {
+      [`${amqpPort}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(ports.amqp) }],
+      [`${managementPort}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(ports.management) }],
+    };
+  }
+
+  protected override async containerCreated(containerId: string): Promise<void> {
+    ownContainerIds.add(containerId);
+  }
+}
+
+// --- readiness ------------------------------------------------------------------------------------------------------
+
+/**
+ * Waits until the broker answers on both protocols and all its queues have a leader. The listeners open one after the other,
+ * and a queue becomes available a moment after them, so none of these alone says that a broker is ready.
+ */
+export async function waitUntilReady(
+  managementUrl: string,
+  amqpUrl: string,
+  timeoutMs = 90_000,
+): Promise<void> {
+  const management = createManagement(managementUrl);
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const obstacle = await findObstacle(management, amqpUrl).catch((error: Error) => error.message);
+    if (obstacle === undefined) return;
+    if (performance.now() > deadline)
+      throw new Error(
+        `The broker at ${new URL(amqpUrl).host} is not ready after ${timeoutMs / 1000} s: ${obstacle}`,
+      );
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function findObstacle(management: Management, amqpUrl: string): Promise<string | undefined> {
+  // First, because a broker opens its AMQP listener last. An open socket would say nothing: Docker accepts connections for any mapped port.
+  const connection = await connect(amqpUrl, { timeout: 5_000 });
+  await connection.close();
+  await management.overview();
+  const waiting = (await management.queues()).filter((queue) => !isAvailable(queue));
+  return waiting.length === 0
+    ? undefined
+    : `queues not available: ${waiting.map(({ name, state }) => `${name} (${state ?? "no state yet"})`).join(", ")}`;
+}
+
+/** A quorum queue of 3.10 tells its state only with its first statistics, ten seconds after a restart; until then, where it runs says enough. */
+function isAvailable({ state, online = [] }: QueueInfo): boolean {
+  return state === undefined ? online.length > 0 : state === "running";
+}
+
+// --- ports ----------------------------------------------------------------------------------------------------------
+
+const pickedPorts = new Set<number>();
+
+/**
+ * A free port below the range from which systems number outgoing connections: while a broker restarts, its port must not be
+ * taken by some client's connection.
+ */
+async function pickFreePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    if (pickedPorts.has(port)) continue;
+    pickedPorts.add(port);
+    if (await isFree(port)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch {
+    return false;
+  }
+  server.close();
+  await once(server, "close");
+  return true;
+}
+
+// --- removal --------------------------------------------------------------------------------------------------------
+
+const testLabel = "redeliver-test";
+const ownerLabel = "redeliver-test-owner";
+const ownContainerIds = new Set<string>();
+
+/** The machine is part of the owner because several may share one Docker daemon, and a process id means nothing on another. */
+const owner = (processId: number): string => `${hostname()}:${processId}`;
+
+let removalIsArranged = false;
+
+/** Containers outlive the process that started them. This removes them however the process ends, unless it is killed outright. */
+function removeOwnContainersAtTheEnd(): void {
+  if (removalIsArranged) return;
+  removalIsArranged = true;
+  process.once("exit", removeOwnContainers);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.once(signal, () => {
+      removeOwnContainers();
+      // Without this listener the signal does again what it would have done, or what the next listener makes of it.
+      process.kill(process.pid, signal);
+    });
+  }
+}
+
+function removeOwnContainers(): void {
+  if (ownContainerIds.size === 0) return;
+  const containerIds = [...ownContainerIds];
+  ownContainerIds.clear();
+  try {
+    execFileSync("docker", ["rm", "--force", "--volumes", ...containerIds], { stdio: "ignore" });
+  } catch {
+    // The next run removes what is left.
+  }
+}
+
+/** Removes the containers of earlier runs that were killed outright. */
+export async function removeAbandonedContainers(): Promise<void> {
+  const listing = await docker(
+    "ps",
+    "--all",
+    "--filter",
+    `label=${testLabel}=1`,
+    "--format",
+    `{{.ID}} {{.Label "${ownerLabel}"}}`,
+  );
+  const abandoned = listing.split("\n").flatMap((line) => {
+    const [containerId, containerOwner] = line.split(" ");
+    if (containerId === undefined || containerOwner === undefined) return [];
+    const processId = Number(containerOwner.split(":").at(-1));
+    return containerOwner === owner(processId) && !isAlive(processId) ? [containerId] : [];
+  });
+  if (abandoned.length > 0) await docker("rm", "--force", "--volumes", ...abandoned);
+}
+
+function isAlive(processId: number): boolean {
+  try {
+    process.kill(processId, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

@@ -1,0 +1,91 @@
+import amqplib from "amqplib";
+import type { ConfirmChannel, GetMessage } from "amqplib";
+
+import type { CompiledSystem, Contract, TargetInput } from "../../src/index.ts";
+import { brokers as compilers, compile, renderDiagnostics } from "../../src/index.ts";
+import { checked } from "./examples.ts";
+import type { Broker } from "./live.ts";
+import { createVhost } from "./live.ts";
+import type { JsonObject } from "./management.ts";
+import { createManagement } from "./management.ts";
+
+/** A system that is compiled and running in a virtual host of its own. */
+export interface DeployedSystem {
+  readonly url: string;
+  readonly vhost: string;
+  readonly compiled: CompiledSystem;
+  readonly contract: (consumer: string) => Contract;
+  readonly channel: ConfirmChannel;
+  /** Publishes messages, one per id, and waits until the broker has them. */
+  readonly publish: (ids: readonly string[], to: { readonly exchange: string; readonly routingKey: string }) => Promise<void>;
+  /** Takes everything out of a queue. */
+  readonly drain: (queue: string) => Promise<GetMessage[]>;
+  readonly dispose: () => Promise<void>;
+}
+
+/** Compiles a declaration for a broker and deploys it through the definitions file, as an operator would by hand. */
+export async function deploy(broker: Broker, input: unknown, strategy: TargetInput["strategy"] = "auto"): Promise<DeployedSystem> {
+  const result = compile(checked(input), { broker: "rabbitmq", version: broker.version, strategy });
+  if (!result.ok) throw new Error(renderDiagnostics(result.diagnostics));
+  const compiled = result.value;
+  const { vhost, amqpUrl, dispose } = await createVhost(broker);
+  const management = createManagement(broker.managementUrl);
+  await management.importDefinitions(compilers.rabbitmq.exportFormats["definitions"]?.(compiled, vhost) as JsonObject);
+  await policiesInForce(broker, vhost, compiled);
+  const connection = await amqplib.connect(amqpUrl);
+  const channel = await connection.createConfirmChannel();
+  return {
+    url: amqpUrl,
+    vhost,
+    compiled,
+    channel,
+    contract: (consumer) => {
+      const contract = compiled.contracts.find((each) => each.consumer === consumer);
+      if (contract === undefined) throw new Error(`no contract for ${consumer}`);
+      return contract;
+    },
+    publish: async (ids, { exchange, routingKey }) => {
+      for (const id of ids) channel.publish(exchange, routingKey, Buffer.from(`{"id":"${id}"}`), { messageId: id, persistent: true });
+      await channel.waitForConfirms();
+    },
+    drain: (queue) => drain(channel, queue),
+    dispose: async () => {
+      await connection.close();
+      await dispose();
+    },
+  };
+}
+
+/** Policies apply a moment after they are made; a test that starts before would see the broker's defaults. */
+async function policiesInForce(broker: Broker, vhost: string, compiled: CompiledSystem): Promise<void> {
+  const management = createManagement(broker.managementUrl);
+  await until(10_000, async () => {
+    const queues = await management.queues(vhost);
+    return compiled.topology.policies.every((policy) => {
+      const effective = queues.find((queue) => queue.name === policy.name)?.effective_policy_definition ?? {};
+      return Object.entries(policy.definition).every(([key, value]) => effective[key] === value);
+    });
+  });
+}
+
+async function drain(channel: ConfirmChannel, queue: string): Promise<GetMessage[]> {
+  const messages: GetMessage[] = [];
+  for (;;) {
+    const message = await channel.get(queue, { noAck: true });
+    if (message === false) return messages;
+    messages.push(message);
+  }
+}
+
+/** Waits until a condition holds. @throws when it does not within the time. */
+export async function until(limitMs: number, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + limitMs;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`the condition did not hold within ${limitMs} ms: ${condition.toString()}`);
+    await sleep(25);
+  }
+}
+
+export async function sleep(durationMs: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, durationMs));
+}

@@ -1,0 +1,60 @@
+import type { Contract } from "../../src/index.ts";
+import type { Ending } from "./drive.ts";
+
+/** What a message goes through, as the promises have it: each delivery with its attempt, then where it ends. */
+export interface Course {
+  readonly deliveries: readonly { readonly attempt: number; readonly ending: Ending }[];
+  readonly end: "done" | "dead" | "waiting";
+}
+
+/**
+ * Works out from the promises alone, and from no topology, what has to happen to a message whose handler ends in the
+ * given ways. The live tests compare the brokers with it.
+ *
+ * @param endings how each delivery ends; the message is left waiting where they run out
+ */
+export function expectedCourse(contract: Contract, version: string, endings: readonly Ending[]): Course {
+  const rules = rulesOf(contract, version);
+  const deliveries: { attempt: number; ending: Ending }[] = [];
+  const attempts = contract.attempts.length;
+  let attempt = 1;
+  let crashes = 0;
+  let hasFailed = false;
+  for (const ending of endings) {
+    deliveries.push({ attempt, ending });
+    if (ending === "success") return { deliveries, end: "done" };
+    if (ending === "permanent") return { deliveries, end: "dead" };
+    if (ending === "return" && !rules.returnsSpendCrashes) continue;
+    let failed = ending === "transient" || rules.crashIsAttempt;
+    if (!failed) {
+      crashes++;
+      if (crashes < (contract.crashDeliveries ?? 1)) continue;
+      if (!rules.crashAfterFailureIsAttempt || !hasFailed) return { deliveries, end: "dead" };
+      failed = true;
+    }
+    if (attempt === attempts) return { deliveries, end: "dead" };
+    attempt++;
+    hasFailed = true;
+    if (!rules.crashesAddUp) crashes = 0;
+  }
+  return { deliveries, end: "waiting" };
+}
+
+interface Rules {
+  /** One counter for failures and crashes. */
+  readonly crashIsAttempt: boolean;
+  readonly returnsSpendCrashes: boolean;
+  /** The crash budget is for the whole life of the message, not for one attempt. */
+  readonly crashesAddUp: boolean;
+  readonly crashAfterFailureIsAttempt: boolean;
+}
+
+function rulesOf(contract: Contract, version: string): Rules {
+  const isSharedCounter = contract.strategy === "native" || contract.strategy === "deferred";
+  return {
+    crashIsAttempt: isSharedCounter,
+    returnsSpendCrashes: version !== "4.3",
+    crashesAddUp: version === "4.3" && contract.strategy === "staged",
+    crashAfterFailureIsAttempt: version === "3.10" && contract.strategy === "staged",
+  };
+}

@@ -1,0 +1,62 @@
+import { randomUUID } from "node:crypto";
+import { inject } from "vitest";
+import { docker } from "./broker-images.ts";
+import { createManagement, credentialsOf } from "./management.ts";
+
+/** A running broker, as the live tests are given it. Both URLs carry the credentials of an administrator. */
+export interface Broker {
+  /** Major and minor, as targets name it: "4.3". */
+  readonly version: string;
+  /** As the broker itself says: "4.3.6". */
+  readonly fullVersion: string;
+  readonly amqpUrl: string;
+  readonly managementUrl: string;
+  readonly origin: "official" | "debian" | "environment";
+  /** Missing for a broker from the environment: such a one is not ours to restart. */
+  readonly containerId?: string;
+}
+
+declare module "vitest" {
+  interface ProvidedContext {
+    brokers: readonly Broker[];
+  }
+}
+
+/** The brokers of this run: one of each supported version, or the one that the environment names. */
+export function brokers(): readonly Broker[] {
+  return inject("brokers");
+}
+
+/** A virtual host of a test's own, so that tests share brokers without meeting. */
+export interface TestVhost {
+  readonly vhost: string;
+  readonly amqpUrl: string;
+  dispose(): Promise<void>;
+}
+
+export async function createVhost(broker: Broker): Promise<TestVhost> {
+  const management = createManagement(broker.managementUrl);
+  const vhost = `test-${randomUUID()}`;
+  await management.putVhost(vhost);
+  await management.putPermissions(vhost, credentialsOf(broker.amqpUrl).user);
+  return {
+    vhost,
+    amqpUrl: `${broker.amqpUrl.replace(/\/[^/@]*$/, "")}/${vhost}`,
+    dispose: async () => management.deleteVhost(vhost),
+  };
+}
+
+/**
+ * Restarts a broker and waits until its queues are available again. This cuts every connection to it, so call it only on a broker
+ * that the test started for itself (`startBroker`): the brokers of `brokers()` serve other test files at the same time.
+ */
+export async function restartBroker(broker: Broker): Promise<void> {
+  if (broker.containerId === undefined)
+    throw new Error(
+      `RabbitMQ ${broker.fullVersion} comes from the environment and is not ours to restart.`,
+    );
+  await docker("restart", broker.containerId);
+  // Loaded here because testcontainers takes a quarter of a second, and few test files restart a broker.
+  const { waitUntilReady } = await import("./broker-containers.ts");
+  await waitUntilReady(broker.managementUrl, broker.amqpUrl);
+}

@@ -1,0 +1,182 @@
+import * as pulumi from "@pulumi/pulumi";
+
+/** A resource as the program registered it, with the options that Pulumi's own mocks do not show. */
+export interface RegisteredResource {
+  readonly urn: string;
+  /** The provider's type, such as `rabbitmq:index/queue:Queue`. */
+  readonly type: string;
+  readonly name: string;
+  /** False for components and the stack itself. */
+  readonly custom: boolean;
+  /** As the engine would get them: a secret is an object with Pulumi's signature, not its value. */
+  readonly inputs: Readonly<Record<string, unknown>>;
+  /** The parent's URN; empty for the stack. */
+  readonly parent: string;
+  /** The provider's URN and id; empty for the default provider and for components. */
+  readonly provider: string;
+  readonly protect: boolean;
+  readonly retainOnDelete: boolean;
+  /** The URNs of everything it has to wait for, from `dependsOn` and from outputs among its inputs. */
+  readonly dependencies: readonly string[];
+  /** The same per input, only from outputs among the inputs. */
+  readonly propertyDependencies: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface ProgramRun {
+  /** In the order of registration, the stack first. */
+  readonly resources: readonly RegisteredResource[];
+  /** What a component passed to `registerOutputs`, by its URN. */
+  readonly registeredOutputs: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+  /** What the program exports; undefined where it failed. */
+  readonly outputs: Readonly<Record<string, unknown>> | undefined;
+  /** What ended the program; undefined where it came to its end. */
+  readonly error: Error | undefined;
+  /** Every line of text that came out while it ran. */
+  readonly log: readonly string[];
+}
+
+export interface ProgramOptions {
+  readonly project?: string;
+  readonly stack?: string;
+  readonly preview?: boolean;
+  /** With its namespace, as in a stack's file; mappings as objects. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** The keys of `config` that the stack's file holds encrypted. */
+  readonly secretKeys?: readonly string[];
+}
+
+/** What the SDK offers at run time but leaves out of its types. All that is internal to Pulumi is in this file. */
+interface Internals {
+  readonly waitForRPCs: () => Promise<void>;
+  readonly getMonitor: () => Monitor;
+}
+interface Monitor {
+  registerResource(request: RegisterRequest, callback: (error: unknown, response?: { getUrn(): string }) => void): Promise<void>;
+  registerResourceOutputs(request: OutputsRequest, callback: (error: unknown, response?: unknown) => void): void;
+}
+interface Struct {
+  toJavaScript(): Record<string, unknown>;
+}
+interface RegisterRequest {
+  getType(): string;
+  getName(): string;
+  getCustom(): boolean;
+  getObject(): Struct;
+  getParent(): string;
+  getProvider(): string;
+  getProtect(): boolean;
+  getRetainondelete(): boolean;
+  getDependenciesList(): string[];
+  getPropertydependenciesMap(): { forEach(visit: (urns: { getUrnsList(): string[] }, property: string) => void): void };
+}
+interface OutputsRequest {
+  getUrn(): string;
+  getOutputs(): Struct;
+}
+
+const internals = pulumi.runtime as unknown as Internals;
+
+/**
+ * Runs a program under Pulumi's mocks and waits until everything is registered. A resource's outputs are its inputs.
+ * One run at a time: the mocks belong to the process.
+ *
+ * @throws Error where a resource cannot be registered; what the program itself throws is in the result
+ */
+export async function runProgram(program: () => unknown, options: ProgramOptions = {}): Promise<ProgramRun> {
+  const config = Object.entries(options.config ?? {}).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]);
+  pulumi.runtime.setAllConfig(Object.fromEntries(config) as Record<string, string>, [...(options.secretKeys ?? [])]);
+  await pulumi.runtime.setMocks(
+    { newResource: ({ name, inputs }) => ({ id: `${name}-id`, state: inputs }), call: ({ inputs }) => inputs },
+    options.project ?? "redeliver",
+    options.stack ?? "test",
+    options.preview ?? false,
+  );
+  const recorded = record(internals.getMonitor());
+  const log: string[] = [];
+  const restoreConsole = captureConsole(log);
+  let outputs: ProgramRun["outputs"];
+  let error: Error | undefined;
+  // What the program throws is kept from the stack, which would pass it on to promises that nobody waits for.
+  const caught = async (): Promise<unknown> => {
+    try {
+      return await program();
+    } catch (thrown) {
+      error = thrown as Error;
+      return {};
+    }
+  };
+  try {
+    outputs = (await pulumi.runtime.runInPulumiStack(caught)) as ProgramRun["outputs"];
+    await internals.waitForRPCs();
+  } finally {
+    restoreConsole();
+  }
+  return { ...recorded, outputs: error === undefined ? outputs : undefined, error, log };
+}
+
+/** Writes down what goes to the monitor, on its way there. */
+function record(monitor: Monitor): Pick<ProgramRun, "resources" | "registeredOutputs"> {
+  const resources: RegisteredResource[] = [];
+  const registeredOutputs = new Map<string, Record<string, unknown>>();
+  const register = monitor.registerResource.bind(monitor);
+  const registerOutputs = monitor.registerResourceOutputs.bind(monitor);
+  monitor.registerResource = async (request, callback) =>
+    register(request, (failure, response) => {
+      if (response !== undefined) resources.push(describe(request, response.getUrn()));
+      callback(failure, response);
+    });
+  monitor.registerResourceOutputs = (request, callback) => {
+    registeredOutputs.set(request.getUrn(), request.getOutputs().toJavaScript());
+    registerOutputs(request, callback);
+  };
+  return { resources, registeredOutputs };
+}
+
+function describe(request: RegisterRequest, urn: string): RegisteredResource {
+  const propertyDependencies: Record<string, string[]> = {};
+  request.getPropertydependenciesMap().forEach((urns, property) => {
+    propertyDependencies[property] = urns.getUrnsList();
+  });
+  return {
+    urn,
+    type: request.getType(),
+    name: request.getName(),
+    custom: request.getCustom(),
+    inputs: request.getObject().toJavaScript(),
+    parent: request.getParent(),
+    provider: request.getProvider(),
+    protect: request.getProtect(),
+    retainOnDelete: request.getRetainondelete(),
+    dependencies: request.getDependenciesList(),
+    propertyDependencies,
+  };
+}
+
+/** Without an engine the SDK writes its messages to the console. */
+function captureConsole(lines: string[]): () => void {
+  const methods = ["log", "info", "warn", "error", "debug"] as const;
+  const originals = methods.map((method) => [method, console[method]] as const);
+  for (const method of methods) console[method] = (...parts: unknown[]) => void lines.push(parts.map(String).join(" "));
+  return () => {
+    for (const [method, original] of originals) console[method] = original;
+  };
+}
+
+let runs = 0;
+
+/** The program that `pulumi up` runs, evaluated afresh: its module creates resources while it is imported. */
+export async function stackProgram(): Promise<unknown> {
+  runs += 1;
+  const module = new URL(`../../stacks/index.ts?run=${runs}`, import.meta.url).href;
+  return { ...((await import(/* @vite-ignore */ module)) as Record<string, unknown>) };
+}
+
+/** Whether a value among the inputs is one of Pulumi's secrets. */
+export function isSecretInput(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.values(value).includes("1b47061264138c4ac30d75fd1eb44270");
+}
+
+/** The resources of one provider type, by the end of the type: `Queue`, `Binding`. */
+export function resourcesOf(run: ProgramRun, kind: string): RegisteredResource[] {
+  return run.resources.filter(({ type }) => type.endsWith(`:${kind}`));
+}

@@ -1,0 +1,259 @@
+import { expect, test } from "vitest";
+
+import type { Graph, GraphEdge, GraphNode } from "../../src/brokers/broker.ts";
+import { brokers, compile, plan } from "../../src/index.ts";
+import type { CompiledSystem, Plan, System } from "../../src/index.ts";
+import { defineSystem, constant, exponential, immediate, steps } from "../../src/index.ts";
+import { graphOfConsumer, renderDot } from "../../src/report/dot.ts";
+import { renderHtml } from "../../src/report/html.ts";
+import type { TargetReport } from "../../src/report/html.ts";
+import { renderMermaid } from "../../src/report/mermaid.ts";
+import { renderSvg } from "../../src/report/svg.ts";
+import { renderCompiledText, renderContractText, renderPlanText } from "../../src/report/text.ts";
+import { renderTimeline } from "../../src/report/timeline.ts";
+import shop from "../../stacks/shop.ts";
+
+function reportOf(system: System, version: "4.3" | "3.10"): TargetReport {
+  const checked = compile(system, { broker: "rabbitmq", version });
+  if (!checked.ok) throw new Error(JSON.stringify(checked.diagnostics));
+  return {
+    target: checked.value.target,
+    plan: plan(system),
+    compiled: checked.value,
+    graph: brokers.rabbitmq.graphOf(checked.value),
+    warnings: checked.warnings,
+  };
+}
+
+const shopOn43 = reportOf(shop, "4.3");
+const golden = (name: string): string => `../golden/report/${name}`;
+
+test("the shop on 4.3 is drawn and told as the golden files say", async () => {
+  const { graph, compiled, warnings } = shopOn43;
+  await expect(renderMermaid(graph)).toMatchFileSnapshot(golden("shop.mmd"));
+  await expect(renderDot(graph)).toMatchFileSnapshot(golden("shop.dot"));
+  await expect(renderPlanText(shopOn43.plan)).toMatchFileSnapshot(golden("shop-plan.txt"));
+  await expect(renderCompiledText(compiled, shopOn43.plan, warnings)).toMatchFileSnapshot(
+    golden("shop-compiled.txt"),
+  );
+  const contracts = compiled.contracts.map((contract) => renderContractText(contract)).join("\n");
+  await expect(contracts).toMatchFileSnapshot(golden("shop-contracts.txt"));
+});
+
+const hostileNames = [
+  'a"<b>&\\',
+  "<script>alert(1)</script>",
+  "]--></title>{{|x|}}",
+  "#quot;&lt;&amp;",
+  "\\N \\G \\l",
+  "end",
+  "$& $1 $$",
+  "nul\u0000 escape\u001b[31m feed\n half\ud800 \u202emarks",
+  "x".repeat(255),
+  "1. list",
+];
+
+/** Every name as node, group, detail and edge label, in a ring. */
+const hostileGraph: Graph = {
+  title: hostileNames.join(" "),
+  nodes: hostileNames.map((name, index): GraphNode => ({
+    id: name,
+    kind: (["source", "work", "tier", "dead", "instance"] as const)[index % 5] ?? "work",
+    label: name,
+    detail: name,
+    consumer: index % 2 === 0 ? null : name,
+  })),
+  edges: hostileNames.map((name, index): GraphEdge => ({
+    from: name,
+    to: hostileNames[(index + 1) % hostileNames.length] ?? name,
+    label: name,
+    kind: (["publish", "retry", "due", "dead"] as const)[index % 4] ?? "due",
+    consumer: null,
+  })),
+};
+
+test("in Mermaid no name can end its quotes, open a tag or be taken for an entity", () => {
+  const quoted = renderMermaid(hostileGraph)
+    .split("\n")
+    .slice(1)
+    .flatMap((line) => line.match(/"[^"]*"/g) ?? []);
+  // A node has one text, an edge one, a subgraph one.
+  expect(quoted).toHaveLength(hostileNames.length * 2 + hostileNames.length / 2);
+  for (const text of quoted) {
+    expect(text.slice(1, -1).replaceAll("<br/>", "").replaceAll(/#\d+;/g, "")).not.toMatch(
+      /[<>&"#\\`|;\p{Cc}]/u,
+    );
+  }
+  expect(quoted).toContain('"a#34;#60;b#62;#38;#92;<br/>a#34;#60;b#62;#38;#92;"');
+});
+
+test("Graphviz reads every name as it is", async () => {
+  const svg = await renderSvg(hostileGraph);
+  expect(svg).toContain(">a&quot;&lt;b&gt;&amp;\\<");
+  expect(svg).toContain(">&lt;script&gt;alert(1)&lt;/script&gt;<");
+  expect(svg).toContain(">#quot;&amp;lt;&amp;amp;<");
+  expect(svg).toContain("nul\u2400 escape\u241b[31m feed\u240a");
+  expect(svg).toContain("$&amp; $1 $$");
+  expect(svg).not.toContain("cluster_");
+  expect(svg).not.toMatch(/<script|[\p{Cc}--\n]/v);
+});
+
+test("an SVG is one element, without ids, with a title, and the same bytes each time", async () => {
+  const first = await renderSvg(shopOn43.graph);
+  expect(first).toBe(await renderSvg(structuredClone(shopOn43.graph)));
+  expect(first).toMatch(/^<svg role="img" aria-label="shop on rabbitmq@4\.3" /);
+  expect(first).toMatch(/<\/svg>$/);
+  expect(first).toContain("<title>shop on rabbitmq@4.3</title>");
+  expect(first).not.toMatch(/ id="|<\?xml|<!DOCTYPE|<!--/);
+  expect(first.match(/class="node /g)).toHaveLength(shopOn43.graph.nodes.length);
+  expect(first.match(/class="edge /g)).toHaveLength(shopOn43.graph.edges.length);
+});
+
+test("an edge to a place that is not there is an internal error", () => {
+  const [edge] = shopOn43.graph.edges;
+  if (edge === undefined) throw new Error("the shop has edges");
+  const broken = { ...shopOn43.graph, edges: [{ ...edge, to: "elsewhere" }] };
+  expect(() => renderDot(broken)).toThrow(/leads to no node: elsewhere/);
+});
+
+test("the graph of one consumer has its own places and what it shares, and nothing of another's", () => {
+  const mail = graphOfConsumer(shopOn43.graph, "mail");
+  expect(mail.nodes.map(({ consumer }) => consumer)).not.toContain("billing");
+  expect(mail.nodes.filter(({ kind }) => kind === "tier")).toHaveLength(5);
+  expect(mail.nodes.filter(({ kind }) => kind === "source").map(({ label }) => label)).toEqual([
+    "shop.orders",
+  ]);
+  expect(mail.edges.every(({ consumer }) => consumer === "mail")).toBe(true);
+  expect(mail.edges.length).toBeGreaterThan(0);
+});
+
+test("text has no colour unless it is asked for, and no name reaches the terminal as a control sequence", () => {
+  const system = defineSystem({
+    name: "s",
+    sources: { events: { kind: "topic" } },
+    consumers: { c: { from: { events: ["a"] }, retry: { attempts: 2, backoff: constant("1s") } } },
+  });
+  expect(renderPlanText(plan(system))).not.toContain("\u001b");
+  expect(renderPlanText(plan(system), { colour: true })).toContain("\u001b[1m");
+  const renamed: Plan = { ...plan(system), system: "\u001b[2J" };
+  expect(renderPlanText(renamed)).not.toContain("\u001b");
+});
+
+test("no line of the text is wider than asked, except where a single name or operation is", () => {
+  const text = renderCompiledText(shopOn43.compiled, shopOn43.plan, [], { columns: 80 });
+  expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
+});
+
+test("giving up names the attempts that are left out", () => {
+  const system = defineSystem({
+    name: "s",
+    sources: { events: { kind: "topic" } },
+    consumers: {
+      c: {
+        from: { events: ["a"] },
+        retry: {
+          attempts: 6,
+          backoff: exponential({ first: "10m", factor: 2 }),
+          giveUpAfter: "90m",
+        },
+      },
+    },
+  });
+  expect(renderPlanText(plan(system))).toContain(
+    "4 of 6 attempts: the rest would be due after 1h 30m",
+  );
+});
+
+test("the page has every consumer on every target, each section has an id of its own, and every link leads to one", async () => {
+  const reports = [shopOn43, reportOf(shop, "3.10")];
+  const html = await renderHtml({ title: "shop", reports });
+  expect(html).toBe(await renderHtml({ title: "shop", reports }));
+  for (const consumer of Object.keys(shop.consumers)) {
+    expect(html.split(`<h2 data-consumer="${consumer}">`)).toHaveLength(3);
+  }
+  expect(html).not.toMatch(/<section(?![^>]* id=)/);
+  const ids = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  const links = [...html.matchAll(/ href="#([^"]*)"/g)].map(([, id]) => id);
+  expect(links.filter((id) => !ids.includes(id))).toEqual([]);
+});
+
+test("the page loads nothing and runs nothing", async () => {
+  const html = await renderHtml({ title: "shop", reports: [shopOn43] });
+  expect(html).not.toMatch(/<script|<link|<img|<iframe|@import|url\(| src=| on[a-z]+=/);
+  // Namespaces are names, not addresses that are loaded; there is no other address.
+  expect(html.replaceAll(/ xmlns(:xlink)?="[^"]*"/g, "")).not.toMatch(/https?:\/\//);
+  expect(html).toContain("default-src 'none'");
+});
+
+test("the page shows who keeps each promise, why a strategy was passed over, and each warning with its fix", async () => {
+  const { compiled, warnings } = shopOn43;
+  const html = await renderHtml({ title: "shop", reports: [shopOn43] });
+  const text = (markup: string): string =>
+    markup.replaceAll("&#39;", "'").replaceAll("&quot;", '"').replaceAll("&amp;", "&");
+  for (const { statement } of compiled.promises) expect(text(html)).toContain(statement);
+  for (const { passedOver } of compiled.choices)
+    for (const { reason } of passedOver) expect(text(html)).toContain(reason);
+  expect(warnings.length).toBeGreaterThan(0);
+  for (const { help } of warnings) expect(text(html)).toContain(help);
+  for (const keeper of ["broker", "consumer", "nobody"])
+    expect(html).toContain(`<span class="keeper ${keeper}">${keeper}</span>`);
+});
+
+test("names cannot break the page", async () => {
+  const name = '"><script>alert(1)</script>&\\';
+  const consumer = { from: { events: ["a"] }, retry: { attempts: 3, backoff: constant("1s") } };
+  const system = defineSystem({
+    name: "s",
+    sources: { events: { kind: "topic" } },
+    consumers: { "a.b": consumer, "a-b": consumer, "a-b-contract": consumer, contract: consumer },
+  });
+  const report = reportOf(system, "4.3");
+  const renamed = JSON.parse(
+    JSON.stringify(report).replaceAll('"a.b"', JSON.stringify(name)),
+  ) as TargetReport;
+  const html = await renderHtml({ title: name, reports: [renamed] });
+  expect(html).not.toContain("<script");
+  expect(html).toContain(
+    '<h2 data-consumer="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;\\">',
+  );
+  const ids = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test.each([
+  ["one attempt", { attempts: 1, backoff: constant("1s") }],
+  ["no delay", { attempts: 4, backoff: immediate() }],
+  ["from milliseconds to hours", { attempts: 5, backoff: steps(["50ms", "1s", "10m", "6h"]) }],
+  ["many attempts", { attempts: 50, backoff: constant("20s", { jitter: "100%" }) }],
+] as const)("a timeline of %s keeps its marks in order and inside of the strip", (_, retry) => {
+  const system = defineSystem({
+    name: "s",
+    sources: { events: { kind: "topic" } },
+    consumers: { c: { from: { events: ["a"] }, retry } },
+  });
+  const [consumer] = plan(system).consumers;
+  if (consumer === undefined || consumer.retry === null) throw new Error("the consumer retries");
+  const svg = renderTimeline(consumer, consumer.retry).markup;
+  const positions = [...svg.matchAll(/<circle [^>]*cx="([0-9.]+)%"/g)].map(([, x]) => Number(x));
+  expect(positions).toHaveLength(retry.attempts);
+  expect(positions).toEqual(positions.toSorted((a, b) => a - b));
+  expect(new Set(positions).size).toBe(retry.attempts);
+  expect(svg).not.toMatch(/NaN|Infinity|undefined/);
+  for (const [, x, width] of svg.matchAll(
+    /<rect class="jitter" x="([0-9.]+)%" width="([0-9.]+)%"/g,
+  )) {
+    expect(Number(x) + Number(width)).toBeLessThan(100);
+  }
+});
+
+test("an operation of a broker that is not known here is shown with all of its fields", () => {
+  const [contract] = shopOn43.compiled.contracts;
+  if (contract === undefined) throw new Error("the shop has contracts");
+  const outcomes = {
+    ...contract.outcomes,
+    success: [{ operation: "ChangeVisibility", timeoutMs: 90_000, batch: false }],
+  };
+  const foreign = { ...contract, outcomes } as unknown as CompiledSystem["contracts"][number];
+  expect(renderContractText(foreign)).toContain("ChangeVisibility  timeout: 1m 30s; batch: false");
+});

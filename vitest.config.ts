@@ -1,0 +1,38 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig, type ViteUserConfig } from "vitest/config";
+
+const sourceFile = (path: string): string => fileURLToPath(new URL(`src/${path}`, import.meta.url));
+
+const liveTests = ["test/integration/**/*.test.ts", "test/differential/**/*.test.ts"];
+
+const config: ViteUserConfig = defineConfig({
+  resolve: {
+    alias: [
+      { find: /^redeliver$/, replacement: sourceFile("index.ts") },
+      { find: /^redeliver\/pulumi$/, replacement: sourceFile("deploy/index.ts") },
+    ],
+  },
+  test: {
+    projects: [
+      {
+        extends: true,
+        test: { name: "fast", include: ["test/**/*.test.ts"], exclude: liveTests, maxWorkers: 2 },
+      },
+      {
+        extends: true,
+        test: {
+          name: "live",
+          include: liveTests,
+          globalSetup: "test/support/live-setup.ts",
+          testTimeout: 120_000,
+          hookTimeout: 300_000,
+          maxWorkers: 2,
+          // After the fast tests: what measures time on a broker must not compete with them for the processor.
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+});
+
+export default config;
