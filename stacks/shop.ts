@@ -1,5 +1,5 @@
-import { constant, defineSystem, exponential, linear } from "redeliver";
-import type { System } from "redeliver";
+import { constant, defineSystem, exponential, linear } from "../src/index.ts";
+import type { System } from "../src/index.ts";
 
 const shop: System = defineSystem({
   name: "shop",
@@ -23,7 +23,11 @@ const shop: System = defineSystem({
     // Mail may be late, so its retries are spread out and stop after an hour.
     mail: {
       from: { orders: ["order.#"] },
-      retry: { attempts: 6, backoff: exponential({ first: "30s", factor: 3, max: "20m", jitter: "20%" }), giveUpAfter: "1h" },
+      retry: {
+        attempts: 6,
+        backoff: exponential({ first: "30s", factor: 3, max: "20m", jitter: "20%" }),
+        giveUpAfter: "1h",
+      },
       crash: { deliveries: 2 },
       errors: { permanent: ["AddressUnknown", "Unsubscribed"] },
     },

@@ -33,7 +33,9 @@ const schema = z.strictObject({
 /** Credentials in the URL would be in clear in the state: the endpoint is no secret. */
 function isPlainHttpUrl(value: string): boolean {
   const url = URL.parse(value);
-  return url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+  return (
+    url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === ""
+  );
 }
 
 /** How each value is set, for the fix of a diagnostic. */
@@ -47,43 +49,44 @@ const howTo: Readonly<Record<string, string>> = {
   username: "write the name of a RabbitMQ user with the tag management",
 };
 
-/** Where the password may be instead: the variable that RabbitMQ's Terraform provider takes it from. */
-const passwordVariable = "RABBITMQ_PASSWORD";
-
 /**
  * Reads and checks the configuration of a stack, all of it at once.
  *
- * The password is the secret `password`, or else the environment variable `RABBITMQ_PASSWORD`. One that lies in clear in
- * the stack's file is refused, and no message ever has a value in it that is or may be a secret.
+ * A password that lies in clear in the stack's file is refused, and no message ever has a value in it that is or may be
+ * a secret. An environment variable is no other way to give it: the engine takes secrets of the configuration out of
+ * its debug log, and knows of no others.
  *
  * @param config the namespace to read, `new pulumi.Config()` for the project's own
  * @throws pulumi.RunError with one diagnostic (RD301) per bad, missing or unknown key
  */
-export function readStackConfig(config: pulumi.Config, environment: NodeJS.ProcessEnv = process.env): StackConfig {
+export function readStackConfig(config: pulumi.Config): StackConfig {
   const prefix = `${config.name}:`;
   const own = Object.entries(pulumi.runtime.allConfig()).flatMap(([key, value]) =>
     key.startsWith(prefix) ? [[key.slice(prefix.length), value] as const] : [],
   );
   const given = new Map(own);
   const input = Object.fromEntries(
-    own.flatMap(([key, value]) => (key === "password" ? [] : [[key, key === "target" ? parsed(value) : value]])),
+    own.flatMap(([key, value]) =>
+      key === "password" ? [] : [[key, key === "target" ? parsed(value) : value]],
+    ),
   );
   const checked = schema.safeParse(input);
   const problems = [
     ...(checked.success
       ? checkVersion(config.name, checked.data.target as TargetInput)
       : checked.error.issues.flatMap((issue) => describe(config, issue, input))),
-    ...checkPassword(config, given.get("password"), environment),
+    ...checkPassword(config, given.get("password")),
   ];
   if (!checked.success || problems.length > 0) {
     throw new pulumi.RunError(
       `The configuration of stack ${JSON.stringify(pulumi.getStack())} is refused\n${renderDiagnostics(problems)}`,
     );
   }
-  const password = given.has("password")
-    ? config.requireSecret("password")
-    : pulumi.secret(environment[passwordVariable] ?? "");
-  return { ...checked.data, target: checked.data.target as TargetInput, password };
+  return {
+    ...checked.data,
+    target: checked.data.target as TargetInput,
+    password: config.requireSecret("password"),
+  };
 }
 
 /** A mapping arrives as JSON; anything else stays the text that it is, and is refused as such. */
@@ -99,20 +102,33 @@ function checkVersion(namespace: string, target: TargetInput): Diagnostic[] {
   const checked = checkTarget(target);
   if (checked.ok) return [];
   return checked.diagnostics.map(({ path, message, value, notes }) =>
-    diagnostic("RD301", { path: `config:${namespace}:${path}`, message, value, notes, help: howTo[path] ?? "" }),
+    diagnostic("RD301", {
+      path: `config:${namespace}:${path}`,
+      message,
+      value,
+      notes,
+      help: howTo[path] ?? "",
+    }),
   );
 }
 
 type Issue = z.core.$ZodIssue;
 
-function describe(config: pulumi.Config, issue: Issue, input: Readonly<Record<string, unknown>>): Diagnostic[] {
+function describe(
+  config: pulumi.Config,
+  issue: Issue,
+  input: Readonly<Record<string, unknown>>,
+): Diagnostic[] {
   const segments = issue.path.map(String);
   const within = formatPath(segments);
   const [key = ""] = segments;
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((unknown) => describeUnknown(config.name, segments, unknown));
   }
-  const value = segments.reduce<unknown>((at, segment) => (at as Record<string, unknown> | undefined)?.[segment], input);
+  const value = segments.reduce<unknown>(
+    (at, segment) => (at as Record<string, unknown> | undefined)?.[segment],
+    input,
+  );
   // What looks like user:password@host is not shown either, wherever it was written by mistake.
   const isHidden = isSecret(config, key) || /:.*@/.test(String(value));
   return [
@@ -127,7 +143,8 @@ function describe(config: pulumi.Config, issue: Issue, input: Readonly<Record<st
 
 function problemOf(issue: Issue, within: string, value: unknown): string {
   if (issue.code === "too_small") return `${within} is empty`;
-  if (within === "vhost") return "the name of the vhost has an @ in it, where the Pulumi provider splits its resource ids";
+  if (within === "vhost")
+    return "the name of the vhost has an @ in it, where the Pulumi provider splits its resource ids";
   if (within === "endpoint") {
     return String(value).includes("@")
       ? "the endpoint has credentials in it; they would be in clear in the state"
@@ -135,12 +152,21 @@ function problemOf(issue: Issue, within: string, value: unknown): string {
   }
   if (typeof value === "number") return `${within} is a number, not a text: YAML reads 4.10 as 4.1`;
   if (within === "target") return "target is no mapping";
-  return issue.code === "invalid_value" ? `${within} is none of the allowed values` : `${within} is not a text`;
+  return issue.code === "invalid_value"
+    ? `${within} is none of the allowed values`
+    : `${within} is not a text`;
 }
 
 /** The value is left out: a misspelled key may well be that of a secret. */
-function describeUnknown(namespace: string, segments: readonly string[], unknown: string): Diagnostic {
-  const allowed = segments.length === 0 ? [...Object.keys(schema.shape), "password"] : Object.keys(schema.shape.target.shape);
+function describeUnknown(
+  namespace: string,
+  segments: readonly string[],
+  unknown: string,
+): Diagnostic {
+  const allowed =
+    segments.length === 0
+      ? [...Object.keys(schema.shape), "password"]
+      : Object.keys(schema.shape.target.shape);
   const nearest = allowed.toSorted((a, b) => distance(a, unknown) - distance(b, unknown))[0] ?? "";
   return diagnostic("RD301", {
     path: `config:${namespace}:${formatPath([...segments, unknown])}`,
@@ -150,24 +176,31 @@ function describeUnknown(namespace: string, segments: readonly string[], unknown
   });
 }
 
-function checkPassword(config: pulumi.Config, value: string | undefined, environment: NodeJS.ProcessEnv): Diagnostic[] {
-  const help = `pulumi config set --secret ${config.name}:password`;
-  const refuse = (message: string, notes: string[] = []): Diagnostic[] => [
-    diagnostic("RD301", { path: `config:${config.name}:password`, message, notes, help }),
+function checkPassword(config: pulumi.Config, value: string | undefined): Diagnostic[] {
+  const isEncrypted = isSecret(config, "password");
+  if (value !== undefined && value !== "" && isEncrypted) return [];
+  const message =
+    value === undefined
+      ? "password is missing"
+      : value === ""
+        ? "password is empty"
+        : "the password lies in clear in the stack's file";
+  const note =
+    "whoever can read the repository can read it; set it again as a secret, and change it on the broker";
+  return [
+    diagnostic("RD301", {
+      path: `config:${config.name}:password`,
+      message,
+      notes: value === undefined || value === "" ? [] : [note],
+      help: `pulumi config set --secret ${config.name}:password`,
+    }),
   ];
-  if (value === undefined) {
-    return (environment[passwordVariable] ?? "") === ""
-      ? refuse("password is missing", [`the environment variable ${passwordVariable} is not set either`])
-      : [];
-  }
-  if (value === "") return refuse("password is empty");
-  return isSecret(config, "password")
-    ? []
-    : refuse("the password lies in clear in the stack's file", ["whoever can read the repository can read it; set it again as a secret, and change it on the broker"]);
 }
 
 /** Whether a value was encrypted in the stack's file. The language host tells, but the SDK's types leave it out. */
 function isSecret(config: pulumi.Config, key: string): boolean {
-  const { isConfigSecret } = pulumi.runtime as unknown as { readonly isConfigSecret: (key: string) => boolean };
+  const { isConfigSecret } = pulumi.runtime as unknown as {
+    readonly isConfigSecret: (key: string) => boolean;
+  };
   return isConfigSecret(`${config.name}:${key}`) || isConfigSecret(`${config.name}:config:${key}`);
 }

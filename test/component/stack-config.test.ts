@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 import * as pulumi from "@pulumi/pulumi";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { readStackConfig } from "../../src/deploy/index.ts";
@@ -19,15 +19,25 @@ const config = {
   "redeliver:password": password,
 };
 
-beforeEach(() => vi.stubEnv("RABBITMQ_PASSWORD", ""));
-afterEach(() => vi.unstubAllEnvs());
+const everythingBut = (key: keyof typeof config): object =>
+  Object.fromEntries(Object.entries(config).filter(([each]) => each !== key));
 
-const everythingBut = (key: keyof typeof config): object => Object.fromEntries(Object.entries(config).filter(([each]) => each !== key));
-
-async function expectRefusal(changed: object, secrets: readonly string[] = secretKeys): Promise<string> {
-  const run = await runProgram(stackProgram, { stack: "prod", config: changed as typeof config, secretKeys: secrets });
-  expect(run.resources.map(({ type }) => type), "nothing is registered but the stack").toEqual(["pulumi:pulumi:Stack"]);
-  expect(pulumi.RunError.isInstance(run.error), "Pulumi shows a RunError without its stack").toBe(true);
+async function expectRefusal(
+  changed: object,
+  secrets: readonly string[] = secretKeys,
+): Promise<string> {
+  const run = await runProgram(stackProgram, {
+    stack: "prod",
+    config: changed as typeof config,
+    secretKeys: secrets,
+  });
+  expect(
+    run.resources.map(({ type }) => type),
+    "nothing is registered but the stack",
+  ).toEqual(["pulumi:pulumi:Stack"]);
+  expect(pulumi.RunError.isInstance(run.error), "Pulumi shows a RunError without its stack").toBe(
+    true,
+  );
   const message = run.error?.message ?? "";
   expect(message).not.toMatch(/^\s+at .*:\d+:\d+/m);
   expect(message + run.log.join("\n")).not.toContain(password);
@@ -36,30 +46,64 @@ async function expectRefusal(changed: object, secrets: readonly string[] = secre
   return rest.join("\n").replaceAll(/^ {2}see .*\n?/gm, "");
 }
 
+const target = (changed: object): object => ({
+  ...config,
+  "redeliver:target": { broker: "rabbitmq", version: "4.3", ...changed },
+});
+
+const badValues: readonly (readonly [string, object, string])[] = [
+  [
+    "a version that YAML made a number of",
+    target({ version: 4.3 }),
+    "config:redeliver:target.version = 4.3",
+  ],
+  [
+    "a version that nobody studied",
+    target({ version: "9.9" }),
+    'config:redeliver:target.version = "9.9"',
+  ],
+  ["no version", target({ version: undefined }), "config:redeliver:target.version"],
+  ["another broker", target({ broker: "kafka" }), 'config:redeliver:target.broker = "kafka"'],
+  [
+    "an unknown strategy",
+    target({ strategy: "stagd" }),
+    'config:redeliver:target.strategy = "stagd"',
+  ],
+  ["an unknown key of the target", target({ verison: "4.3" }), "config:redeliver:target.verison"],
+  [
+    "a target that is a text",
+    { ...config, "redeliver:target": "rabbitmq@4.3" },
+    'config:redeliver:target = "rabbitmq@4.3"',
+  ],
+  ["no target", everythingBut("redeliver:target"), "config:redeliver:target"],
+  ["an empty vhost", { ...config, "redeliver:vhost": "" }, 'config:redeliver:vhost = ""'],
+  ["an @ in the vhost", { ...config, "redeliver:vhost": "a@b" }, 'config:redeliver:vhost = "a@b"'],
+  ["no vhost", everythingBut("redeliver:vhost"), "config:redeliver:vhost"],
+  [
+    "an endpoint of another protocol",
+    { ...config, "redeliver:endpoint": "amqp://localhost" },
+    'config:redeliver:endpoint = "amqp://localhost"',
+  ],
+  [
+    "an endpoint that is no URL",
+    { ...config, "redeliver:endpoint": "localhost" },
+    'config:redeliver:endpoint = "localhost"',
+  ],
+  ["an empty endpoint", { ...config, "redeliver:endpoint": "" }, 'config:redeliver:endpoint = ""'],
+  [
+    "credentials in the endpoint",
+    { ...config, "redeliver:endpoint": `http://guest:${password}@localhost:15672` },
+    "config:redeliver:endpoint",
+  ],
+  ["no user", everythingBut("redeliver:username"), "config:redeliver:username"],
+  ["no password", everythingBut("redeliver:password"), "config:redeliver:password"],
+  ["an empty password", { ...config, "redeliver:password": "" }, "config:redeliver:password"],
+  ["a misspelled key", { ...config, "redeliver:tagret": {} }, "config:redeliver:tagret"],
+  ["a misspelled secret", { ...config, "redeliver:pasword": password }, "config:redeliver:pasword"],
+];
+
 describe("a bad value is one diagnostic", () => {
-  const target = (changed: object): object => ({ ...config, "redeliver:target": { broker: "rabbitmq", version: "4.3", ...changed } });
-  test.each([
-    ["a version that YAML made a number of", target({ version: 4.3 }), "config:redeliver:target.version = 4.3"],
-    ["a version that nobody studied", target({ version: "9.9" }), 'config:redeliver:target.version = "9.9"'],
-    ["no version", target({ version: undefined }), "config:redeliver:target.version"],
-    ["another broker", target({ broker: "kafka" }), 'config:redeliver:target.broker = "kafka"'],
-    ["an unknown strategy", target({ strategy: "stagd" }), 'config:redeliver:target.strategy = "stagd"'],
-    ["an unknown key of the target", target({ verison: "4.3" }), "config:redeliver:target.verison"],
-    ["a target that is a text", { ...config, "redeliver:target": "rabbitmq@4.3" }, 'config:redeliver:target = "rabbitmq@4.3"'],
-    ["no target", everythingBut("redeliver:target"), "config:redeliver:target"],
-    ["an empty vhost", { ...config, "redeliver:vhost": "" }, 'config:redeliver:vhost = ""'],
-    ["an @ in the vhost", { ...config, "redeliver:vhost": "a@b" }, 'config:redeliver:vhost = "a@b"'],
-    ["no vhost", everythingBut("redeliver:vhost"), "config:redeliver:vhost"],
-    ["an endpoint of another protocol", { ...config, "redeliver:endpoint": "amqp://localhost" }, 'config:redeliver:endpoint = "amqp://localhost"'],
-    ["an endpoint that is no URL", { ...config, "redeliver:endpoint": "localhost" }, 'config:redeliver:endpoint = "localhost"'],
-    ["an empty endpoint", { ...config, "redeliver:endpoint": "" }, 'config:redeliver:endpoint = ""'],
-    ["credentials in the endpoint", { ...config, "redeliver:endpoint": `http://guest:${password}@localhost:15672` }, "config:redeliver:endpoint"],
-    ["no user", everythingBut("redeliver:username"), "config:redeliver:username"],
-    ["no password", everythingBut("redeliver:password"), "config:redeliver:password"],
-    ["an empty password", { ...config, "redeliver:password": "" }, "config:redeliver:password"],
-    ["a misspelled key", { ...config, "redeliver:tagret": {} }, "config:redeliver:tagret"],
-    ["a misspelled secret", { ...config, "redeliver:pasword": password }, "config:redeliver:pasword"],
-  ])("%s", async (_, changed, place) => {
+  test.each(badValues)("%s", async (_, changed, place) => {
     const text = await expectRefusal(changed);
     expect(text.match(/\[RD\d+\]/g)).toEqual(["[RD301]"]);
     expect(text).toContain(`\n  at   ${place}\n`);
@@ -80,13 +124,20 @@ describe("a bad value is one diagnostic", () => {
   });
 
   test("the value of another key is not shown where it was set as a secret", async () => {
-    const text = await expectRefusal({ ...config, "redeliver:endpoint": password }, ["redeliver:endpoint", ...secretKeys]);
+    const text = await expectRefusal({ ...config, "redeliver:endpoint": password }, [
+      "redeliver:endpoint",
+      ...secretKeys,
+    ]);
     expect(text).toContain("  at   config:redeliver:endpoint\n");
   });
 });
 
 test("all bad values are reported at once", async () => {
-  const text = await expectRefusal({ "redeliver:target": { broker: "rabbitmq", version: 4 }, "redeliver:endpoint": "localhost", "redeliver:usrname": "x" });
+  const text = await expectRefusal({
+    "redeliver:target": { broker: "rabbitmq", version: 4 },
+    "redeliver:endpoint": "localhost",
+    "redeliver:usrname": "x",
+  });
   expect(text.match(/^ {2}at .*$/gm)).toEqual([
     "  at   config:redeliver:target.version = 4",
     "  at   config:redeliver:vhost",
@@ -104,29 +155,38 @@ describe("the password", () => {
     expect(others).toEqual([]);
     expect(isSecretInput(provider?.inputs["password"])).toBe(true);
     expect(provider?.inputs["password"]).toMatchObject({ value: password });
-    const rest = run.resources.map((resource) => (resource === provider ? { ...resource, inputs: { ...resource.inputs, password: "" } } : resource));
-    expect(JSON.stringify([rest, [...run.registeredOutputs], run.outputs, run.log])).not.toContain(password);
+    const rest = run.resources.map((resource) =>
+      resource === provider
+        ? { ...resource, inputs: { ...resource.inputs, password: "" } }
+        : resource,
+    );
+    expect(JSON.stringify([rest, [...run.registeredOutputs], run.outputs, run.log])).not.toContain(
+      password,
+    );
   };
 
-  test.each([true, false])("goes to the provider as a secret and nowhere else (preview: %s)", async (preview) => {
-    expectNowhereButProvider(await runProgram(stackProgram, { config, secretKeys, preview }));
-  });
-
-  test("comes from the environment where the stack has none", async () => {
-    vi.stubEnv("RABBITMQ_PASSWORD", password);
-    expectNowhereButProvider(await runProgram(stackProgram, { config: everythingBut("redeliver:password") as typeof config }));
-  });
+  test.each([true, false])(
+    "goes to the provider as a secret and nowhere else (preview: %s)",
+    async (preview) => {
+      expectNowhereButProvider(await runProgram(stackProgram, { config, secretKeys, preview }));
+    },
+  );
 });
 
 test("every RabbitMQ resource uses the stack's own provider", async () => {
   const run = await runProgram(stackProgram, { config, secretKeys });
   const provider = resourcesOf(run, "rabbitmq")[0];
-  const users = run.resources.filter(({ type }) => type.startsWith("rabbitmq:")).map((each) => each.provider);
+  const users = run.resources
+    .filter(({ type }) => type.startsWith("rabbitmq:"))
+    .map((each) => each.provider);
   expect(new Set(users)).toEqual(new Set([`${provider?.urn}::broker-id`]));
 });
 
 test("keys of other namespaces are left alone", async () => {
-  const run = await runProgram(() => readStackConfig(new pulumi.Config()).vhost, { config: { ...config, "aws:region": "eu-west-1" }, secretKeys });
+  const run = await runProgram(() => readStackConfig(new pulumi.Config()).vhost, {
+    config: { ...config, "aws:region": "eu-west-1" },
+    secretKeys,
+  });
   expect(run.error).toBeUndefined();
 });
 
@@ -137,21 +197,34 @@ test("the program runs in Node as it is, without a build", () => {
     const run = await runProgram(stackProgram, ${JSON.stringify({ config, secretKeys })});
     console.log(run.error?.message ?? Object.keys(run.outputs).join(" "));
   `;
-  const output = execFileSync(process.execPath, ["--input-type=module", "--eval", script], { encoding: "utf8" });
+  const output = execFileSync(process.execPath, ["--input-type=module", "--eval", script], {
+    encoding: "utf8",
+  });
   expect(output).toBe("contracts deployedTo workQueues\n");
 });
 
 describe("the example stacks", () => {
   const stacks = ["dev", "staging", "prod"] as const;
   const read = (stack: string): Record<string, unknown> =>
-    (parse(readFileSync(new URL(`../../stacks/Pulumi.${stack}.yaml`, import.meta.url), "utf8")) as { config: Record<string, unknown> }).config;
+    (
+      parse(
+        readFileSync(new URL(`../../stacks/Pulumi.${stack}.yaml`, import.meta.url), "utf8"),
+      ) as { config: Record<string, unknown> }
+    ).config;
 
-  test.each(stacks)("%s is accepted once it has its password, which is not in the repository", async (stack) => {
-    expect(Object.keys(read(stack))).not.toContain("redeliver:password");
-    const run = await runProgram(stackProgram, { stack, config: { ...read(stack), "redeliver:password": password }, secretKeys });
-    expect(run.error).toBeUndefined();
-    expect(resourcesOf(run, "Queue").length).toBeGreaterThanOrEqual(8);
-  });
+  test.each(stacks)(
+    "%s is accepted once it has its password, which is not in the repository",
+    async (stack) => {
+      expect(Object.keys(read(stack))).not.toContain("redeliver:password");
+      const run = await runProgram(stackProgram, {
+        stack,
+        config: { ...read(stack), "redeliver:password": password },
+        secretKeys,
+      });
+      expect(run.error).toBeUndefined();
+      expect(resourcesOf(run, "Queue").length).toBeGreaterThanOrEqual(8);
+    },
+  );
 
   test("differ by nothing but their configuration", () => {
     expect(stacks.map((stack) => read(stack)["redeliver:target"])).toEqual([

@@ -8,7 +8,6 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, inject, test } from "vitest";
 
-import { compile } from "../../src/index.ts";
 import type { Topology } from "../../src/index.ts";
 import shop from "../../stacks/shop.ts";
 import { applyResources } from "../support/apply-resources.ts";
@@ -16,10 +15,12 @@ import type { Broker } from "../support/live.ts";
 import { createVhost } from "../support/live.ts";
 import { createManagement, credentialsOf } from "../support/management.ts";
 import type { JsonObject, Management } from "../support/management.ts";
-import { runProgram, stackProgram } from "../support/pulumi.ts";
+import { runProgram, stackProgram, topologyOf } from "../support/pulumi.ts";
 
 const brokers = inject("brokers");
-const hasCli = (process.env["PATH"] ?? "").split(delimiter).some((folder) => isExecutable(join(folder, "pulumi")));
+const hasCli = (process.env["PATH"] ?? "")
+  .split(delimiter)
+  .some((folder) => isExecutable(join(folder, "pulumi")));
 const how = hasCli
   ? "pulumi up, through the Automation API with a file backend"
   : "the program under Pulumi's mocks, its resources applied through the management API (there is no pulumi on PATH)";
@@ -30,7 +31,9 @@ describe.each(brokers)("the stack program on RabbitMQ $fullVersion", (broker) =>
     const { vhost, dispose } = await createVhost(broker);
     const management = createManagement(broker.managementUrl);
     try {
-      await (hasCli ? deployWithCli(broker, vhost, management) : deployWithMocks(broker, vhost, management));
+      await (hasCli
+        ? deployWithCli(broker, vhost, management)
+        : deployWithMocks(broker, vhost, management));
     } finally {
       await dispose();
     }
@@ -50,16 +53,23 @@ function configOf(broker: Broker, vhost: string): Record<string, unknown> {
   };
 }
 
-async function deployWithMocks(broker: Broker, vhost: string, management: Management): Promise<void> {
-  const config = { ...configOf(broker, vhost), "redeliver:password": credentialsOf(broker.managementUrl).password };
+async function deployWithMocks(
+  broker: Broker,
+  vhost: string,
+  management: Management,
+): Promise<void> {
+  const config = {
+    ...configOf(broker, vhost),
+    "redeliver:password": credentialsOf(broker.managementUrl).password,
+  };
   const run = await runProgram(stackProgram, { config, secretKeys: ["redeliver:password"] });
   expect(run.error).toBeUndefined();
   await applyResources(management, run.resources);
-  await expectOnBroker(management, vhost, topologyFor(broker));
+  await expectOnBroker(management, vhost, topologyOf(shop, broker.fullVersion));
   const before = await management.exportDefinitions(vhost);
   await applyResources(management, run.resources);
   expect(await management.exportDefinitions(vhost)).toEqual(before);
-  await expectOnBroker(management, vhost, topologyFor(broker));
+  await expectOnBroker(management, vhost, topologyOf(shop, broker.fullVersion));
   await expectRetry(management, vhost);
 }
 
@@ -73,26 +83,42 @@ async function deployWithCli(broker: Broker, vhost: string, management: Manageme
     PULUMI_CONFIG_PASSPHRASE: randomUUID(),
     PULUMI_SKIP_UPDATE_CHECK: "true",
   };
-  const stack = await LocalWorkspace.createStack({ stackName, workDir: projectFolder }, { envVars });
+  const stack = await LocalWorkspace.createStack(
+    { stackName, workDir: projectFolder },
+    { envVars },
+  );
   try {
     for (const [key, value] of Object.entries(configOf(broker, vhost))) {
       if (typeof value === "string") await stack.setConfig(key, { value });
-      else for (const [name, part] of Object.entries(value as object)) await stack.setConfig(`${key}.${name}`, { value: String(part) }, true);
+      else
+        for (const [name, part] of Object.entries(value as object))
+          await stack.setConfig(`${key}.${name}`, { value: String(part) }, true);
     }
-    await stack.setConfig("redeliver:password", { value: credentialsOf(broker.managementUrl).password, secret: true });
+    await stack.setConfig("redeliver:password", {
+      value: credentialsOf(broker.managementUrl).password,
+      secret: true,
+    });
     await stack.up();
-    await expectOnBroker(management, vhost, topologyFor(broker));
+    await expectOnBroker(management, vhost, topologyOf(shop, broker.fullVersion));
     await stack.up({ expectNoChanges: true });
     await stack.refresh({ expectNoChanges: true });
     await expectRetry(management, vhost);
-    await expect(stack.destroy(), "the work and dead queues are protected").rejects.toThrow(/protected/);
-    await promisify(execFile)("pulumi", ["state", "unprotect", "--all", "--yes", "--stack", stackName], {
-      cwd: projectFolder,
-      env: { ...process.env, ...envVars },
-    });
+    await expect(stack.destroy(), "the work and dead queues are protected").rejects.toThrow(
+      /protected/,
+    );
+    await promisify(execFile)(
+      "pulumi",
+      ["state", "unprotect", "--all", "--yes", "--stack", stackName],
+      {
+        cwd: projectFolder,
+        env: { ...process.env, ...envVars },
+      },
+    );
     await stack.destroy();
     const queues = await management.queues(vhost);
-    expect(namesOf(queues), "queues stay on the broker").toEqual(namesOf(topologyFor(broker).queues));
+    expect(namesOf(queues), "queues stay on the broker").toEqual(
+      namesOf(topologyOf(shop, broker.fullVersion).queues),
+    );
   } finally {
     await stack.workspace.removeStack(stackName, { force: true });
     await rm(join(projectFolder, "stacks", `Pulumi.${stackName}.yaml`), { force: true });
@@ -100,32 +126,78 @@ async function deployWithCli(broker: Broker, vhost: string, management: Manageme
   }
 }
 
-function topologyFor(broker: Broker): Topology {
-  const compiled = compile(shop, { broker: "rabbitmq", version: broker.fullVersion });
-  if (!compiled.ok) throw new Error(compiled.diagnostics.map(({ message }) => message).join("\n"));
-  return compiled.value.topology;
-}
-
 /** Compares what the broker reports with the compiled topology, and its effective policies with the compiled ones. */
-async function expectOnBroker(management: Management, vhost: string, topology: Topology): Promise<void> {
+async function expectOnBroker(
+  management: Management,
+  vhost: string,
+  topology: Topology,
+): Promise<void> {
   const path = encodeURIComponent(vhost);
   const exchanges = await management.get<readonly JsonObject[]>(`exchanges/${path}`);
-  expect(sorted(exchanges.filter(({ name }) => name !== "" && !String(name).startsWith("amq.")).map(exchangeOf))).toEqual(
-    sorted(topology.exchanges.map(({ name, kind, durable, autoDelete, arguments: table }) => ({ name, kind, durable, autoDelete, table }))),
+  expect(
+    sorted(
+      exchanges
+        .filter(({ name }) => name !== "" && !String(name).startsWith("amq."))
+        .map(exchangeOf),
+    ),
+  ).toEqual(
+    sorted(
+      topology.exchanges.map(({ name, kind, durable, autoDelete, arguments: table }) => ({
+        name,
+        kind,
+        durable,
+        autoDelete,
+        table,
+      })),
+    ),
   );
   const queues = await management.queues(vhost);
-  expect(sorted(queues.map(({ name, durable, auto_delete, arguments: table }) => ({ name, durable, autoDelete: auto_delete, table })))).toEqual(
-    sorted(topology.queues.map(({ name, durable, autoDelete, arguments: table }) => ({ name, durable, autoDelete, table }))),
+  expect(
+    sorted(
+      queues.map(({ name, durable, auto_delete, arguments: table }) => ({
+        name,
+        durable,
+        autoDelete: auto_delete,
+        table,
+      })),
+    ),
+  ).toEqual(
+    sorted(
+      topology.queues.map(({ name, durable, autoDelete, arguments: table }) => ({
+        name,
+        durable,
+        autoDelete,
+        table,
+      })),
+    ),
   );
   const bindings = await management.get<readonly JsonObject[]>(`bindings/${path}`);
   expect(sorted(bindings.filter(({ source }) => source !== "").map(bindingOf))).toEqual(
-    sorted(topology.bindings.map(({ source, destination, destinationKind, routingKey, arguments: table }) => ({ source, destination, destinationKind, routingKey, table }))),
+    sorted(
+      topology.bindings.map(
+        ({ source, destination, destinationKind, routingKey, arguments: table }) => ({
+          source,
+          destination,
+          destinationKind,
+          routingKey,
+          table,
+        }),
+      ),
+    ),
   );
   expect(namesOf(await management.policies(vhost))).toEqual(namesOf(topology.policies));
   // The broker gathers what is in effect for a queue with its statistics, every five seconds.
-  const wanted = sorted(topology.policies.map(({ name, definition }) => ({ name, policy: name, definition })));
+  const wanted = sorted(
+    topology.policies.map(({ name, definition }) => ({ name, policy: name, definition })),
+  );
   const inEffect = async (): Promise<unknown> =>
-    sorted((await management.queues(vhost)).map((queue) => ({ name: queue.name, policy: queue.policy, definition: queue.effective_policy_definition })));
+    sorted(
+      (await management.queues(vhost)).map((queue) => ({
+        name: queue.name,
+        policy: queue.policy,
+        definition: queue.effective_policy_definition,
+      })),
+    );
   await expect.poll(inEffect, { timeout: 30_000, interval: 250 }).toEqual(wanted);
 }
 
@@ -135,18 +207,33 @@ function exchangeOf(exchange: JsonObject): object {
 }
 
 function bindingOf(binding: JsonObject): object {
-  const { source, destination, destination_type: destinationKind, routing_key: routingKey, arguments: table } = binding;
+  const {
+    source,
+    destination,
+    destination_type: destinationKind,
+    routing_key: routingKey,
+    arguments: table,
+  } = binding;
   return { source, destination, destinationKind, routingKey, table };
 }
 
 /** A message published to the source reaches its consumer, waits out a failure and comes back as the second attempt. */
 async function expectRetry(management: Management, vhost: string): Promise<void> {
   const path = encodeURIComponent(vhost);
-  const message = { properties: {}, routing_key: "order.cancelled", payload: "a test order", payload_encoding: "string" };
-  const { routed } = await management.post<{ routed: boolean }>(`exchanges/${path}/shop.orders/publish`, message);
+  const message = {
+    properties: {},
+    routing_key: "order.cancelled",
+    payload: "a test order",
+    payload_encoding: "string",
+  };
+  const { routed } = await management.post<{ routed: boolean }>(
+    `exchanges/${path}/shop.orders/publish`,
+    message,
+  );
   expect(routed).toBe(true);
   const take = async (): Promise<string | undefined> =>
-    (await management.getMessages(vhost, "shop.billing", 1, "reject_requeue_false"))[0]?.routing_key;
+    (await management.getMessages(vhost, "shop.billing", 1, "reject_requeue_false"))[0]
+      ?.routing_key;
   await expect.poll(take, { timeout: 10_000 }).toBe("order.cancelled");
   await expect.poll(take, { timeout: 20_000 }).toBe("redeliver:shop.billing:attempt:2");
 }

@@ -8,17 +8,24 @@ import type { RegisteredResource } from "./pulumi.ts";
  * @throws Error where a type or a property is unknown, a value is of another kind than the provider takes, or a
  *   resource comes before one that it depends on
  */
-export async function applyResources(management: Management, resources: readonly RegisteredResource[]): Promise<void> {
+export async function applyResources(
+  management: Management,
+  resources: readonly RegisteredResource[],
+): Promise<void> {
   const applied = new Set<string>();
   for (const resource of resources) {
     const missing = resource.dependencies.find((urn) => !applied.has(urn));
-    if (missing !== undefined) throw new Error(`${resource.name} is registered before ${missing}, which it depends on`);
+    if (missing !== undefined)
+      throw new Error(`${resource.name} is registered before ${missing}, which it depends on`);
     await apply(management, resource);
     applied.add(resource.urn);
   }
 }
 
-async function apply(management: Management, { type, name, inputs }: RegisteredResource): Promise<void> {
+async function apply(
+  management: Management,
+  { type, name, inputs }: RegisteredResource,
+): Promise<void> {
   const properties = new Properties(`${name} (${type})`, inputs);
   switch (type) {
     case "pulumi:pulumi:Stack":
@@ -64,7 +71,10 @@ async function applyExchange(management: Management, properties: Properties): Pr
 
 async function applyPolicy(management: Management, properties: Properties): Promise<void> {
   const policy = properties.nested("policy");
-  const definition = Object.entries(policy.texts("definition") ?? {}).map(([key, value]) => [key, asProviderSends(value)]);
+  const definition = Object.entries(policy.texts("definition") ?? {}).map(([key, value]) => [
+    key,
+    asProviderSends(value),
+  ]);
   await management.putPolicy(properties.text("vhost"), properties.text("name"), {
     pattern: policy.text("pattern"),
     "apply-to": policy.text("applyTo"),
@@ -91,7 +101,8 @@ async function applyQueue(management: Management, properties: Properties): Promi
 
 async function applyBinding(management: Management, properties: Properties): Promise<void> {
   const destinationType = properties.text("destinationType");
-  if (destinationType !== "queue" && destinationType !== "exchange") throw new Error(`a binding leads to a ${destinationType}`);
+  if (destinationType !== "queue" && destinationType !== "exchange")
+    throw new Error(`a binding leads to a ${destinationType}`);
   await management.bind(properties.text("vhost"), {
     source: properties.text("source"),
     destination: properties.text("destination"),
@@ -113,7 +124,8 @@ class Properties {
 
   take(key: string, kind: "string" | "boolean" | "number" | "object"): unknown {
     const value = this.#left.get(key);
-    if (typeof value !== kind || value === null) throw new Error(`${this.#owner}: ${key} is no ${kind}`);
+    if (typeof value !== kind || value === null)
+      throw new Error(`${this.#owner}: ${key} is no ${kind}`);
     this.#left.delete(key);
     return value;
   }
@@ -127,7 +139,10 @@ class Properties {
   }
 
   nested(key: string): Properties {
-    return new Properties(`${this.#owner}, ${key}`, this.take(key, "object") as Record<string, unknown>);
+    return new Properties(
+      `${this.#owner}, ${key}`,
+      this.take(key, "object") as Record<string, unknown>,
+    );
   }
 
   /** A table in which every value is a text, as the provider's maps are; undefined where there is none. */
@@ -141,6 +156,9 @@ class Properties {
   }
 
   end(): void {
-    if (this.#left.size > 0) throw new Error(`${this.#owner} has unknown properties: ${[...this.#left.keys()].join(", ")}`);
+    if (this.#left.size > 0)
+      throw new Error(
+        `${this.#owner} has unknown properties: ${[...this.#left.keys()].join(", ")}`,
+      );
   }
 }

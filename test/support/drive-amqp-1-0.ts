@@ -3,7 +3,7 @@ import type { Connection, Delivery, EventContext, Receiver } from "rhea";
 
 import type { ModifiedOperation } from "../../src/index.ts";
 import type { DrivenConsumer, DriveOptions, Seen } from "./drive.ts";
-import { operationsOf } from "./drive.ts";
+import { endingOf, operationsFor } from "./drive.ts";
 
 /** The same as `drive`, for consumers that speak AMQP 1.0. A crash is the loss of the connection. */
 export async function driveAmqp10(options: DriveOptions): Promise<DrivenConsumer> {
@@ -58,7 +58,8 @@ function startInstance(
     if (message === undefined || delivery === undefined || stopped.value) return;
     const id = String(message.message_id);
     const attempt = Number(message.delivery_count ?? 0) + 1;
-    const ending = options.decide({ id, attempt, runs: seen.filter((each) => each.id === id).length });
+    const decision = options.decide({ id, attempt, runs: seen.filter((each) => each.id === id).length });
+    const ending = endingOf(decision);
     const routingKey = String(message.message_annotations?.["x-routing-key"] ?? "");
     seen.push({ id, attempt, ending, atMs: Date.now(), routingKey, redelivered: attempt > 1 });
     if (ending === "crash") {
@@ -67,7 +68,7 @@ function startInstance(
       startInstance(options, seen, stopped, connections);
       return;
     }
-    for (const operation of operationsOf(options.contract.outcomes[ending], attempt)) {
+    for (const operation of operationsFor(options.contract, decision, attempt)) {
       switch (operation.operation) {
         case "accepted":
           delivery.accept();

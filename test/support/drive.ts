@@ -7,6 +7,9 @@ import { driveAmqp10 } from "./drive-amqp-1-0.ts";
 /** How a handler's run ends. A crash is the end of the channel with the message unsettled. */
 export type Ending = "success" | "transient" | "permanent" | "crash" | "return";
 
+/** What a handler decides: an ending, a delay of its own, or a crash after some of an outcome's operations are done. */
+export type Decision = Ending | { readonly askMs: number } | { readonly crashAfter: number; readonly of: Ending };
+
 /** One delivery, as the consumer saw it. */
 export interface Seen {
   readonly id: string;
@@ -27,7 +30,7 @@ export interface DriveOptions {
   readonly url: string;
   readonly contract: Contract;
   /** Decides how this run of the handler ends; `runs` counts the deliveries of this message that came before. */
-  readonly decide: (message: { readonly id: string; readonly attempt: number; readonly runs: number }) => Ending;
+  readonly decide: (message: { readonly id: string; readonly attempt: number; readonly runs: number }) => Decision;
   /** How many instances of the consumer run; each takes one message at a time, so a crash takes nobody else down. */
   readonly instances?: number;
 }
@@ -75,7 +78,8 @@ async function startInstance(
     if (stopped.value) return;
     const id = String(message.properties.messageId);
     const attempt = attemptOf(options.contract, message);
-    const ending = options.decide({ id, attempt, runs: seen.filter((each) => each.id === id).length });
+    const decision = options.decide({ id, attempt, runs: seen.filter((each) => each.id === id).length });
+    const ending = endingOf(decision);
     seen.push({
       id,
       attempt,
@@ -91,8 +95,11 @@ async function startInstance(
     }
     // A consumer that shuts down takes nothing new before it hands back what it has.
     if (ending === "return") await channel.cancel(consumerTag);
-    for (const operation of operationsOf(options.contract.outcomes[ending], attempt)) {
-      await perform(channel, publisher, message, operation);
+    const operations = operationsFor(options.contract, decision, attempt);
+    for (const operation of operations) await perform(channel, publisher, message, operation);
+    if (typeof decision === "object" && "crashAfter" in decision) {
+      await channel.close();
+      await open();
     }
     if (ending === "return") {
       await channel.close();
@@ -106,6 +113,27 @@ async function startInstance(
       await busy;
     },
   };
+}
+
+export function endingOf(decision: Decision): Ending {
+  if (typeof decision === "string") return decision;
+  return "askMs" in decision ? "transient" : decision.of;
+}
+
+/** The operations of a decision: for a delay that the handler asks for, those of the first step that is long enough. */
+export function operationsFor(contract: Contract, decision: Decision, attempt: number): readonly Operation[] {
+  if (typeof decision === "string") return decision === "crash" ? [] : operationsOf(contract.outcomes[decision], attempt);
+  if ("crashAfter" in decision) return operationsFor(contract, decision.of, attempt).slice(0, decision.crashAfter);
+  const step = contract.retryAfter?.find((each) => each.upToMs >= decision.askMs);
+  if (step === undefined) throw new Error(`the contract has no step for ${decision.askMs} ms`);
+  return operationsOf(step, attempt).map((operation) => withAsked(operation, decision.askMs));
+}
+
+function withAsked(operation: Operation, askMs: number): Operation {
+  const asked = { from: askMs, to: askMs };
+  if (operation.operation === "basic.publish" && operation.expirationMs === "asked") return { ...operation, expirationMs: asked };
+  if (operation.operation === "modified" && operation.deliveryTimeMs === "asked") return { ...operation, deliveryTimeMs: asked };
+  return operation;
 }
 
 /** The operations of an outcome after a given attempt. */

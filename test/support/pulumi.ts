@@ -1,5 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
 
+import { RetryTopology } from "../../src/deploy/index.ts";
+import { compile } from "../../src/index.ts";
+import type { System, Topology } from "../../src/index.ts";
+
 /** A resource as the program registered it, with the options that Pulumi's own mocks do not show. */
 export interface RegisteredResource {
   readonly urn: string;
@@ -51,8 +55,14 @@ interface Internals {
   readonly getMonitor: () => Monitor;
 }
 interface Monitor {
-  registerResource(request: RegisterRequest, callback: (error: unknown, response?: { getUrn(): string }) => void): Promise<void>;
-  registerResourceOutputs(request: OutputsRequest, callback: (error: unknown, response?: unknown) => void): void;
+  registerResource(
+    request: RegisterRequest,
+    callback: (error: unknown, response?: { getUrn(): string }) => void,
+  ): Promise<void>;
+  registerResourceOutputs(
+    request: OutputsRequest,
+    callback: (error: unknown, response?: unknown) => void,
+  ): void;
 }
 interface Struct {
   toJavaScript(): Record<string, unknown>;
@@ -67,7 +77,9 @@ interface RegisterRequest {
   getProtect(): boolean;
   getRetainondelete(): boolean;
   getDependenciesList(): string[];
-  getPropertydependenciesMap(): { forEach(visit: (urns: { getUrnsList(): string[] }, property: string) => void): void };
+  getPropertydependenciesMap(): {
+    forEach(visit: (urns: { getUrnsList(): string[] }, property: string) => void): void;
+  };
 }
 interface OutputsRequest {
   getUrn(): string;
@@ -82,11 +94,22 @@ const internals = pulumi.runtime as unknown as Internals;
  *
  * @throws Error where a resource cannot be registered; what the program itself throws is in the result
  */
-export async function runProgram(program: () => unknown, options: ProgramOptions = {}): Promise<ProgramRun> {
-  const config = Object.entries(options.config ?? {}).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]);
-  pulumi.runtime.setAllConfig(Object.fromEntries(config) as Record<string, string>, [...(options.secretKeys ?? [])]);
+export async function runProgram(
+  program: () => unknown,
+  options: ProgramOptions = {},
+): Promise<ProgramRun> {
+  const config = Object.entries(options.config ?? {}).map(([key, value]) => [
+    key,
+    typeof value === "string" ? value : JSON.stringify(value),
+  ]);
+  pulumi.runtime.setAllConfig(Object.fromEntries(config) as Record<string, string>, [
+    ...(options.secretKeys ?? []),
+  ]);
   await pulumi.runtime.setMocks(
-    { newResource: ({ name, inputs }) => ({ id: `${name}-id`, state: inputs }), call: ({ inputs }) => inputs },
+    {
+      newResource: ({ name, inputs }) => ({ id: `${name}-id`, state: inputs }),
+      call: ({ inputs }) => inputs,
+    },
     options.project ?? "redeliver",
     options.stack ?? "test",
     options.preview ?? false,
@@ -156,7 +179,8 @@ function describe(request: RegisterRequest, urn: string): RegisteredResource {
 function captureConsole(lines: string[]): () => void {
   const methods = ["log", "info", "warn", "error", "debug"] as const;
   const originals = methods.map((method) => [method, console[method]] as const);
-  for (const method of methods) console[method] = (...parts: unknown[]) => void lines.push(parts.map(String).join(" "));
+  for (const method of methods)
+    console[method] = (...parts: unknown[]) => void lines.push(parts.map(String).join(" "));
   return () => {
     for (const [method, original] of originals) console[method] = original;
   };
@@ -173,10 +197,43 @@ export async function stackProgram(): Promise<unknown> {
 
 /** Whether a value among the inputs is one of Pulumi's secrets. */
 export function isSecretInput(value: unknown): boolean {
-  return typeof value === "object" && value !== null && Object.values(value).includes("1b47061264138c4ac30d75fd1eb44270");
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    Object.values(value).includes("1b47061264138c4ac30d75fd1eb44270")
+  );
 }
 
 /** The resources of one provider type, by the end of the type: `Queue`, `Binding`. */
 export function resourcesOf(run: ProgramRun, kind: string): RegisteredResource[] {
   return run.resources.filter(({ type }) => type.endsWith(`:${kind}`));
+}
+
+/** Registers a system as the component "shop" in the vhost "a vhost", which is an output of something else. */
+export async function register(
+  system: System,
+  version: string,
+  preview = false,
+): Promise<ProgramRun> {
+  const run = await runProgram(
+    () => {
+      const target = { broker: "rabbitmq", version } as const;
+      const { contracts, workQueues } = new RetryTopology("shop", {
+        system,
+        target,
+        vhost: pulumi.output("a vhost"),
+      });
+      return { contracts, workQueues };
+    },
+    { preview },
+  );
+  if (run.error !== undefined) throw run.error;
+  return run;
+}
+
+/** What has to be registered for it. */
+export function topologyOf(system: System, version: string): Topology {
+  const compiled = compile(system, { broker: "rabbitmq", version });
+  if (!compiled.ok) throw new Error(compiled.diagnostics.map(({ message }) => message).join("\n"));
+  return compiled.value.topology;
 }

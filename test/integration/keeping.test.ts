@@ -1,0 +1,238 @@
+import amqplib from "amqplib";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { startBroker } from "../support/broker-containers.ts";
+import { brokerVersions, docker } from "../support/broker-images.ts";
+import type { DeployedSystem } from "../support/deployed-system.ts";
+import { deploy, sleep, until } from "../support/deployed-system.ts";
+import type { Decision } from "../support/drive.ts";
+import { drive } from "../support/drive.ts";
+import { oneConsumer } from "../support/examples.ts";
+import type { Broker } from "../support/live.ts";
+import { brokers, restartBroker } from "../support/live.ts";
+import { createManagement } from "../support/management.ts";
+
+const source = { exchange: "shop.orders", routingKey: "order.placed" };
+const steps = (...delays: string[]): unknown => ({ attempts: delays.length + 1, backoff: { kind: "steps", delays } });
+
+async function deployed(...given: Parameters<typeof deploy>): Promise<DeployedSystem> {
+  const system = await deploy(...given);
+  onTestFinished(system.dispose);
+  return system;
+}
+
+async function driven(system: DeployedSystem, decide: (message: { id: string; attempt: number; runs: number }) => Decision) {
+  const consumer = await drive({ url: system.url, contract: system.contract("billing"), instances: 4, decide });
+  onTestFinished(consumer.stop);
+  return consumer;
+}
+
+describe.each(brokers())("what waits on $fullVersion stays", (broker) => {
+  test("a person who looks into the dead queue and puts the letter back, thirty times, does not delete it", async () => {
+    const system = await deployed(broker, oneConsumer({ retry: steps("5s") }), "staged");
+    const queues = [system.contract("billing").deadQueue ?? "", "shop.billing.attempt.2"];
+    for (const queue of queues) {
+      if (queue.endsWith("dead")) await system.publish(["seen"], { exchange: "", routingKey: queue });
+      else await system.publish(["seen"], { exchange: "shop.billing.retry.first", routingKey: "any" });
+      let looks = 0;
+      for (; looks < 30; looks++) {
+        const message = await system.channel.get(queue, { noAck: false });
+        if (message === false) break;
+        system.channel.reject(message, true);
+        await until(2_000, async () => (await system.channel.checkQueue(queue)).messageCount === 1);
+      }
+      expect(looks, queue).toBe(30);
+    }
+  });
+
+  test("a catch-all policy of somebody else does not reach our queues", async () => {
+    const system = await deployed(broker, oneConsumer({ retry: steps("100ms") }), "staged");
+    const management = createManagement(broker.managementUrl);
+    await management.putPolicy(system.vhost, "everything-expires", {
+      pattern: ".*",
+      "apply-to": "queues",
+      priority: 100,
+      definition: { "message-ttl": 1, "max-length": 1 },
+    });
+    await management.declareQueue(system.vhost, "somebody-elses", { durable: true, auto_delete: false, arguments: { "x-queue-type": "quorum" } });
+    await until(10_000, async () => (await management.queue(system.vhost, "somebody-elses")).policy === "everything-expires");
+    await system.publish(["a", "b", "c"], { exchange: "", routingKey: "shop.billing.dead" });
+    await system.publish(["lost"], { exchange: "", routingKey: "somebody-elses" });
+    await until(5_000, async () => (await system.drain("somebody-elses")).length === 0);
+    await sleep(500);
+    expect(await system.drain("shop.billing.dead")).toHaveLength(3);
+  });
+
+  test("names of every script and of every sign that a pattern could take for its own", async () => {
+    const name = "größe.*+?()[]^$|\\{} 注文";
+    const system = await deployed(broker, { ...oneConsumer(), name, consumers: { "a+b (c)": oneConsumer({ retry: steps("100ms") }).consumers["billing"], aab: oneConsumer().consumers["billing"] } }, "staged");
+    const contract = system.contract("a+b (c)");
+    const consumer = await drive({ url: system.url, contract, decide: () => "transient" });
+    onTestFinished(consumer.stop);
+    await system.publish(["odd"], { exchange: `${name}.orders`, routingKey: "order.placed" });
+    await until(5_000, async () => (await system.channel.checkQueue(contract.deadQueue ?? "")).messageCount === 1);
+    expect(consumer.seen.map((each) => each.attempt)).toEqual([1, 2]);
+  });
+
+  test("a message whose own time to live ends in the work queue is a dead letter", async () => {
+    const system = await deployed(broker, oneConsumer({ retry: steps("100ms", "100ms") }), "staged");
+    system.channel.publish("shop.orders", "order.placed", Buffer.from("late"), { messageId: "late", expiration: "50" });
+    await until(5_000, async () => (await system.channel.checkQueue("shop.billing.dead")).messageCount === 1);
+    const [letter] = await system.drain("shop.billing.dead");
+    expect(letter?.properties.headers?.["x-death"]).toMatchObject([{ queue: "shop.billing", reason: "expired" }]);
+  });
+
+  test("a message that died elsewhere before it came has all of its attempts", async () => {
+    const system = await deployed(broker, oneConsumer({ retry: steps("100ms", "100ms") }), "staged");
+    await system.channel.assertQueue("elsewhere", {
+      durable: true,
+      arguments: { "x-queue-type": "quorum", "x-message-ttl": 50, "x-dead-letter-exchange": "shop.orders", "x-dead-letter-routing-key": "order.placed" },
+    });
+    const consumer = await driven(system, () => "transient");
+    await system.publish(["travelled"], { exchange: "", routingKey: "elsewhere" });
+    await until(5_000, async () => (await system.channel.checkQueue("shop.billing.dead")).messageCount === 1);
+    expect(consumer.seen.map((each) => each.attempt)).toEqual([1, 2, 3]);
+  });
+});
+
+describe.each(brokers())("waits on $fullVersion", (broker) => {
+  test("a crash between the copy and the acknowledgement doubles the message and never loses it", async () => {
+    const system = await deployed(broker, oneConsumer({ retry: steps("200ms"), crash: { deliveries: 3 } }), "waits");
+    const consumer = await driven(system, ({ runs }) => (runs === 0 ? { crashAfter: 1, of: "transient" } : "success"));
+    await system.publish(["doubled"], source);
+    await until(5_000, () => consumer.seen.length === 3);
+    await sleep(500);
+    expect(consumer.seen.map((each) => each.attempt).toSorted()).toEqual([1, 1, 2]);
+  });
+
+  test("jitter makes no attempt early, and none later than its bound", async () => {
+    const backoff = { kind: "constant", delay: "300ms", jitter: "100%" };
+    const system = await deployed(broker, oneConsumer({ retry: { attempts: 3, backoff } }), "waits");
+    const consumer = await driven(system, () => "transient");
+    const ids = Array.from({ length: 60 }, (_, index) => `j${index}`);
+    await system.publish(ids, source);
+    await until(20_000, async () => (await system.channel.checkQueue("shop.billing.dead")).messageCount === 60);
+    const gaps = ids.flatMap((id) => {
+      const seen = consumer.seen.filter((each) => each.id === id);
+      expect(seen.map((each) => each.attempt), id).toEqual([1, 2, 3]);
+      return seen.slice(1).map((each, index) => each.atMs - (seen[index]?.atMs ?? 0));
+    });
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(299);
+    // Spread: with 120 draws from 300 ms the widest pair is almost surely more than 100 ms apart.
+    expect(Math.max(...gaps) - Math.min(...gaps)).toBeGreaterThan(100);
+  });
+
+  test("a delay that the handler asks for is kept, and counts as an attempt", async () => {
+    const retry = { attempts: 3, backoff: { kind: "constant", delay: "100ms" }, retryAfter: { max: "4s" } };
+    const system = await deployed(broker, oneConsumer({ retry }), "waits");
+    const consumer = await driven(system, ({ attempt }) => (attempt === 1 ? { askMs: 1_500 } : "transient"));
+    await system.publish(["asked"], source);
+    await until(10_000, async () => (await system.channel.checkQueue("shop.billing.dead")).messageCount === 1);
+    expect(consumer.seen.map((each) => each.attempt)).toEqual([1, 2, 3]);
+    const [first, second] = consumer.seen;
+    expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(1_499);
+  });
+
+  test("what waits for a consumer that is gone holds up nobody", async () => {
+    const system = await deployed(broker, oneConsumer({ retry: steps("200ms") }), "waits");
+    const consumer = await driven(system, ({ runs }) => (runs === 0 ? "transient" : "success"));
+    const ids = Array.from({ length: 40 }, (_, index) => `gone${index}`);
+    await system.publish(ids, { exchange: "shop.wait.200ms", routingKey: "redeliver:shop.gone:attempt:2" });
+    await system.publish(["present"], source);
+    await until(5_000, () => consumer.seen.length === 2);
+    await until(5_000, async () => (await system.channel.checkQueue("shop.wait.undeliverable")).messageCount === 40);
+  });
+
+  test("the publisher's routing key is in the header from the second attempt on", async () => {
+    const system = await deployed(broker, oneConsumer({ retry: steps("100ms", "100ms") }), "waits");
+    const consumer = await driven(system, () => "transient");
+    await system.publish(["keyed"], source);
+    await until(5_000, async () => (await system.channel.checkQueue("shop.billing.dead")).messageCount === 1);
+    const [letter] = await system.drain("shop.billing.dead");
+    expect(letter?.properties.headers?.["redeliver-original-routing-key"]).toBe("order.placed");
+    expect(consumer.seen.map((each) => each.routingKey)).toEqual(["order.placed", "redeliver:shop.billing:attempt:2", "redeliver:shop.billing:attempt:3"]);
+  });
+});
+
+test.for(brokers())("staged on $fullVersion keeps the publisher's routing key in the oldest death", async (broker) => {
+  const system = await deployed(broker, oneConsumer({ retry: steps("100ms", "100ms") }), "staged");
+  const consumer = await driven(system, ({ runs }) => (runs < 2 ? "transient" : "permanent"));
+  await system.publish(["keyed"], source);
+  await until(5_000, async () => (await system.channel.checkQueue("shop.billing.dead")).messageCount === 1);
+  const [letter] = await system.drain("shop.billing.dead");
+  const deaths = (letter?.properties.headers?.["x-death"] ?? []) as { queue: string; reason: string; "routing-keys": string[] }[];
+  expect(deaths.find((each) => each.queue === "shop.billing" && each.reason === "rejected")?.["routing-keys"]).toEqual(["order.placed"]);
+  expect(consumer.seen).toHaveLength(3);
+});
+
+test.for(brokers().filter((broker) => broker.version === "4.3"))("deferred on $fullVersion keeps a delay that the handler asks for", async (broker) => {
+  const retry = { attempts: 3, backoff: { kind: "constant", delay: "100ms" }, retryAfter: { max: "4s" } };
+  const system = await deployed(broker, oneConsumer({ retry, protocol: "amqp-1.0" }), "deferred");
+  const consumer = await driven(system, ({ attempt }) => (attempt === 1 ? { askMs: 1_500 } : "transient"));
+  await system.publish(["asked"], source);
+  await until(10_000, async () => (await system.channel.checkQueue("shop.billing.dead")).messageCount === 1);
+  expect(consumer.seen.map((each) => each.attempt)).toEqual([1, 2, 3]);
+  const [first, second] = consumer.seen;
+  expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(1_499);
+});
+
+// A restart cuts everybody's connections, so these tests start brokers of their own; one from the environment is not ours to restart.
+const restartable = brokers().some((broker) => broker.containerId === undefined) ? [] : brokerVersions;
+
+test.for(restartable)("on %s dead letters and waiting messages survive a restart of the broker", async (version) => {
+  const started = await startBroker(version);
+  onTestFinished(started.stop);
+  const broker: Broker = started.broker;
+  const strategies = version === "4.3" ? (["native", "staged", "waits"] as const) : (["staged", "waits"] as const);
+  for (const strategy of strategies) {
+    const vhost = await deploy(broker, oneConsumer({ retry: { attempts: 2, backoff: { kind: "constant", delay: "20s" } } }), strategy);
+    const consumer = await drive({ url: vhost.url, contract: vhost.contract("billing"), decide: () => "transient" });
+    await vhost.publish(["waiting"], source);
+    await vhost.publish(["dead"], { exchange: "shop.billing.dead", routingKey: "any" });
+    await until(5_000, () => consumer.seen.length === 1);
+    await sleep(500);
+    await consumer.stop();
+    await vhost.channel.connection.close();
+    restarted.push({ strategy, vhost, failedAtMs: consumer.seen[0]?.atMs ?? 0 });
+  }
+  await restartBroker(broker);
+  for (const { strategy, vhost, failedAtMs } of restarted.splice(0)) {
+    const connection = await amqplib.connect(vhost.url);
+    const channel = await connection.createChannel();
+    const letter = await channel.get("shop.billing.dead", { noAck: true });
+    expect(letter !== false && letter.properties.messageId, strategy).toBe("dead");
+    await connection.close();
+    const again = await drive({ url: vhost.url, contract: vhost.contract("billing"), decide: () => "success" });
+    await until(40_000, () => again.seen.length === 1);
+    expect(again.seen[0], strategy).toMatchObject({ id: "waiting", attempt: 2 });
+    expect((again.seen[0]?.atMs ?? 0) - failedAtMs, strategy).toBeGreaterThanOrEqual(19_999);
+    await again.stop();
+  }
+});
+const restarted: { strategy: string; vhost: DeployedSystem; failedAtMs: number }[] = [];
+
+describe.each(brokers())("the definitions file on $fullVersion", (broker) => {
+  test("importing it again changes nothing, and the broker exports what was compiled", async () => {
+    const system = await deployed(broker, oneConsumer(), "staged");
+    const management = createManagement(broker.managementUrl);
+    const before = await management.exportDefinitions(system.vhost);
+    const { topology } = system.compiled;
+    const names = (key: string): string[] => (before[key] as { name: string }[]).map((each) => each.name).toSorted();
+    expect(names("queues")).toEqual(topology.queues.map((each) => each.name).toSorted());
+    expect(names("exchanges")).toEqual(topology.exchanges.map((each) => each.name).toSorted());
+    expect(names("policies")).toEqual(topology.policies.map((each) => each.name).toSorted());
+    expect(before["bindings"]).toHaveLength(topology.bindings.length);
+    const { brokers: compilers } = await import("../../src/index.ts");
+    await management.importDefinitions(compilers.rabbitmq.exportFormats["definitions"]?.(system.compiled, system.vhost) as never);
+    expect(await management.exportDefinitions(system.vhost)).toEqual(before);
+  });
+
+  test.runIf(broker.containerId !== undefined)("rabbitmqctl imports it", async () => {
+    const system = await deployed(broker, oneConsumer(), "waits");
+    const { brokers: compilers } = await import("../../src/index.ts");
+    const file = JSON.stringify(compilers.rabbitmq.exportFormats["definitions"]?.(system.compiled, system.vhost));
+    const encoded = Buffer.from(file).toString("base64");
+    const command = `echo ${encoded} | base64 -d > /tmp/definitions.json && PATH=$PATH:/usr/lib/rabbitmq/bin rabbitmqctl import_definitions /tmp/definitions.json`;
+    await expect(docker("exec", broker.containerId ?? "", "sh", "-c", command)).resolves.toContain("Successfully");
+  });
+});
