@@ -32,7 +32,7 @@ export async function renderConsumer(
     choice === undefined ? nothing : markup` <span class="strategy">${choice.strategy}</span>`
   }${renderElsewhere(reports, target, consumer, anchors)}</header>
 ${renderWarningList(warningsOf(report, consumer), `${id}--warnings`)}
-${renderSchedule(plan, id)}
+${renderSchedule(plan, id, contract?.maxDeliveries ?? plan.retry?.maxDeliveries ?? 0)}
 <div class="columns">
 <section id="${id}--strategy"><h3>Strategy</h3>${choice === undefined ? nothing : renderChoice(choice)}</section>
 <section id="${id}--promises"><h3>Promises</h3>${renderPromises(report, consumer)}</section>
@@ -86,7 +86,7 @@ function renderElsewhere(
   return links.length === 0 ? nothing : markup`<span class="elsewhere">${links}</span>`;
 }
 
-function renderSchedule(plan: ConsumerPlan, id: string): Markup {
+function renderSchedule(plan: ConsumerPlan, id: string, maxDeliveries: number): Markup {
   const origin = Object.entries(plan.from).map(
     ([source, keys]) =>
       markup`<dd><b>${source}</b> ${
@@ -99,18 +99,22 @@ function renderSchedule(plan: ConsumerPlan, id: string): Markup {
     return markup`<section id="${id}--schedule"><h3>Schedule</h3><dl class="facts">${from}</dl><p class="note">Every instance gets its own copy of each message. Nothing is retried.</p></section>`;
   }
   return markup`<section id="${id}--schedule"><h3>Schedule</h3>
-<dl class="facts">${from}${factsOf(plan, retry).map(([term, value]) => markup`<div><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
+<dl class="facts">${from}${factsOf(plan, retry, maxDeliveries).map(([term, value]) => markup`<div><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
 <div class="scroll" tabindex="0" role="region" aria-label="timeline of ${plan.consumer}">${renderTimeline(plan, retry)}</div>
 <p class="note">Below each attempt: the earliest time after the first delivery at which it is due${
     retry.jitterPercent === 0 ? "" : ", and with all of the jitter"
   }. The distance between two attempts grows with the logarithm of the delay.${notesOf(plan, retry).join("")}</p></section>`;
 }
 
-function factsOf(plan: ConsumerPlan, retry: RetryPlan): readonly (readonly [string, string])[] {
+function factsOf(
+  plan: ConsumerPlan,
+  retry: RetryPlan,
+  maxDeliveries: number,
+): readonly (readonly [string, string])[] {
   return [
     ["attempts", String(retry.attempts.length)],
     ["to the dead queue", worstCaseOf(plan, retry)],
-    ["deliveries", `≤ ${retry.maxDeliveries}`],
+    ["deliveries", `≤ ${maxDeliveries}`],
     ["crash budget", String(retry.crashDeliveries)],
     [
       "handler timeout",

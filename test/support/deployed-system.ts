@@ -20,6 +20,8 @@ export interface DeployedSystem {
   readonly publish: (ids: readonly string[], to: { readonly exchange: string; readonly routingKey: string }) => Promise<void>;
   /** Takes everything out of a queue. */
   readonly drain: (queue: string) => Promise<GetMessage[]>;
+  /** Ends the test's own connection, and leaves everything else as it is. */
+  readonly disconnect: () => Promise<void>;
   readonly dispose: () => Promise<void>;
 }
 
@@ -49,6 +51,7 @@ export async function deploy(broker: Broker, input: unknown, strategy: TargetInp
       await channel.waitForConfirms();
     },
     drain: (queue) => drain(channel, queue),
+    disconnect: async () => connection.close(),
     dispose: async () => {
       await connection.close();
       await dispose();
@@ -56,16 +59,19 @@ export async function deploy(broker: Broker, input: unknown, strategy: TargetInp
   };
 }
 
-/** Policies apply a moment after they are made; a test that starts before would see the broker's defaults. */
+/** Waits until every queue has its own policy; what the broker decided is there at once, unlike its statistics. */
 async function policiesInForce(broker: Broker, vhost: string, compiled: CompiledSystem): Promise<void> {
-  const management = createManagement(broker.managementUrl);
   await until(10_000, async () => {
-    const queues = await management.queues(vhost);
-    return compiled.topology.policies.every((policy) => {
-      const effective = queues.find((queue) => queue.name === policy.name)?.effective_policy_definition ?? {};
-      return Object.entries(policy.definition).every(([key, value]) => effective[key] === value);
-    });
+    const policies = await policyOfEachQueue(broker, vhost);
+    return compiled.topology.queues.every((queue) => policies.get(queue.name) === queue.name);
   });
+}
+
+/** The policy in force on each queue, by the queue's name. */
+export async function policyOfEachQueue(broker: Broker, vhost: string): Promise<ReadonlyMap<string, string | null>> {
+  const path = `queues/${encodeURIComponent(vhost)}?disable_stats=true`;
+  const queues = await createManagement(broker.managementUrl).get<readonly { name: string; policy: string | null }[]>(path);
+  return new Map(queues.map((queue) => [queue.name, queue.policy]));
 }
 
 async function drain(channel: ConfirmChannel, queue: string): Promise<GetMessage[]> {

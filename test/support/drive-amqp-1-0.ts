@@ -3,7 +3,7 @@ import type { Connection, Delivery, EventContext, Receiver } from "rhea";
 
 import type { ModifiedOperation } from "../../src/index.ts";
 import type { DrivenConsumer, DriveOptions, Seen } from "./drive.ts";
-import { endingOf, operationsFor } from "./drive.ts";
+import { between, endingOf, operationsFor } from "./drive.ts";
 
 /** The same as `drive`, for consumers that speak AMQP 1.0. A crash is the loss of the connection. */
 export async function driveAmqp10(options: DriveOptions): Promise<DrivenConsumer> {
@@ -95,8 +95,7 @@ function modify(delivery: Delivery, operation: ModifiedOperation): void {
   const when = operation.deliveryTimeMs;
   if (when === "asked") throw new Error("no handler asked for a delay");
   if (when !== undefined) {
-    const delayMs = when.from + Math.floor(Math.random() * (when.to - when.from + 1));
-    annotations["x-opt-delivery-time"] = rhea.types.wrap_long(Date.now() + delayMs);
+    annotations["x-opt-delivery-time"] = rhea.types.wrap_long(Date.now() + between(when));
   }
   delivery.modified({
     delivery_failed: operation.deliveryFailed,

@@ -195,16 +195,19 @@ async function publishCopy(
     returned = true;
   };
   publisher.once("return", onReturn);
+  const { expiration: _own, ...properties } = message.properties;
   publisher.publish(operation.exchange, operation.routingKey, message.content, {
-    ...message.properties,
+    ...properties,
     mandatory: operation.mandatory,
     headers: { ...headers, ...operation.headers },
-    expiration:
-      expirationMs === undefined
-        ? undefined
-        : String(expirationMs.from + Math.floor(Math.random() * (expirationMs.to - expirationMs.from + 1))),
+    ...(expirationMs === null ? {} : { expiration: String(between(expirationMs)) }),
   });
   await publisher.waitForConfirms();
   publisher.off("return", onReturn);
   if (returned) throw new Error(`a copy to ${operation.exchange} had no route`);
+}
+
+/** A random whole number between the two, both included. */
+export function between({ from, to }: { readonly from: number; readonly to: number }): number {
+  return from + Math.floor(Math.random() * (to - from + 1));
 }

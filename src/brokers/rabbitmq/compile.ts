@@ -133,7 +133,14 @@ function chooseStrategy(input: StrategyInput): Chosen | { readonly refusal: Diag
   const all = new Map<StrategyName, readonly Objection[]>(
     strategies.map((strategy) => [strategy.name, strategy.objections(input)]),
   );
-  return { refusal: refuseStrategy(input.target, input.plan, all) };
+  const newest: RabbitmqTarget = { ...input.target, version: "4.3", patch: null };
+  const onNewest = { ...input, target: newest, capabilities: capabilities[newest.version] };
+  const upgradeTo = strategies.some(
+    (strategy) => (wanted === "auto" || strategy.name === wanted) && strategy.objections(onNewest).length === 0,
+  )
+    ? newest
+    : null;
+  return { refusal: refuseStrategy(input.target, input.plan, all, upgradeTo) };
 }
 
 function contractOf(
@@ -156,6 +163,7 @@ function contractOf(
       ),
     ),
     crashDeliveries: retry.crashDeliveries,
+    maxDeliveries: output.maxDeliveries,
     outcomes: deepFreeze(output.outcomes),
     why: Object.freeze(output.why),
     ...(output.retryAfter === undefined ? {} : { retryAfter: deepFreeze(output.retryAfter) }),

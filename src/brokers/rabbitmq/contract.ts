@@ -14,10 +14,11 @@ export interface PublishOperation {
   readonly confirm: true;
   readonly mandatory: true;
   /**
-   * The `expiration` property: a random number between the two, or the delay that the handler asked for. Left out, the
-   * queue's own time to live counts, which is the longest of them.
+   * The copy's `expiration` property: a random number between the two, or the delay that the handler asked for. Null means
+   * that the copy must have none. The message's own is never kept: in a wait queue it would make the attempt early, in
+   * the dead queue it would delete the dead letter.
    */
-  readonly expirationMs?: { readonly from: number; readonly to: number } | "asked";
+  readonly expirationMs: { readonly from: number; readonly to: number } | "asked" | null;
   /** Headers to set on the copy, beside those of the message. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The header that gets the delivery's routing key, unless the message has that header already. */
@@ -67,6 +68,8 @@ export interface Contract {
   /** `delayMs` is counted from the failure of the attempt before, `delayLatestMs` is the same with all jitter. */
   readonly attempts: readonly { readonly attempt: number; readonly delayMs: number; readonly delayLatestMs?: number }[];
   readonly crashDeliveries: number | null;
+  /** The most deliveries that one message can cause with this strategy on this target. */
+  readonly maxDeliveries: number;
   readonly outcomes: Readonly<Record<OutcomeName, Outcome>>;
   /** Why each outcome is what it is. */
   readonly why: Readonly<Record<OutcomeName, string>>;

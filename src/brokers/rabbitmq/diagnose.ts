@@ -130,12 +130,18 @@ export function diagnoseClashes(topology: Topology): Diagnostic[] {
   return diagnostics;
 }
 
-/** The refusal where no strategy, or not the one asked for, keeps every promise. */
+/**
+ * The refusal where no strategy, or not the one asked for, keeps every promise.
+ *
+ * @param upgradeTo a target that would keep it, if there is one
+ */
 export function refuseStrategy(
   target: RabbitmqTarget,
   plan: ConsumerPlan,
   objections: ReadonlyMap<StrategyName, readonly Objection[]>,
+  upgradeTo: RabbitmqTarget | null,
 ): Diagnostic {
+  const upgrade = upgradeTo === null ? [] : [`use the target ${formatTarget(upgradeTo)}, which keeps it`];
   const keeps = [...objections].filter(([, each]) => each.length === 0).map(([name]) => name);
   if (target.strategy === "auto") {
     const isProtocol = plan.protocol === "amqp-1.0";
@@ -144,7 +150,10 @@ export function refuseStrategy(
       message: `${formatTarget(target)} has no strategy for what ${plan.consumer} declares`,
       value: isProtocol ? plan.protocol : undefined,
       notes: [...objections].map(([name, each]) => `${name}: ${each.map(({ reason }) => reason).join("; ")}`),
-      help: isProtocol ? 'use protocol: "amqp-0-9-1", or RabbitMQ 4.3 and the same budget for attempts and crashes' : "change what the strategy that comes closest objects to",
+      help: [
+        ...upgrade,
+        isProtocol ? 'use protocol: "amqp-0-9-1"' : "change what the strategy that comes closest objects to",
+      ].join(", or "),
     });
   }
   const [first, ...others] = objections.get(target.strategy) ?? [];
@@ -153,9 +162,10 @@ export function refuseStrategy(
     message: `${target.strategy} on ${formatTarget(target)} cannot keep this: ${first?.reason ?? ""}`,
     notes: others.map(({ reason }) => `also: ${reason}`),
     help:
-      keeps.length > 0
-        ? `use strategy ${keeps.join(" or ")}, which keeps it on this target`
-        : "no strategy on this target keeps it; change the declaration",
+      [
+        ...(keeps.length > 0 ? [`use strategy ${keeps.join(" or ")}, which keeps it on this target`] : []),
+        ...upgrade,
+      ].join(", or ") || "no strategy keeps it; change the declaration",
   });
 }
 

@@ -31,6 +31,7 @@ export function everyInstance(
       deadQueue: null,
       attempts: [{ attempt: 1, delayMs: 0 }],
       crashDeliveries: null,
+      maxDeliveries: 1,
       outcomes: {
         success: [{ operation: "basic.ack" }],
         transient: [{ operation: "basic.nack", requeue: false }],

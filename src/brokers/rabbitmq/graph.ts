@@ -22,6 +22,7 @@ export function graphOf(compiled: RabbitmqCompiled): Graph {
     drawSources(walk, contract);
     if (contract.workQueue !== null) drawWork(walk, contract, contract.workQueue);
   }
+  drawStrays(walk, topology);
   return Object.freeze({
     title: `${topology.system} on ${topology.target}`,
     nodes: Object.freeze([...sourceNodes(topology), ...instanceNodes(contracts), ...topology.queues.map((queue) => queueNode(walk, queue))]),
@@ -55,12 +56,12 @@ function queueNode(walk: Walk, queue: QueueResource): GraphNode {
     id: queue.name,
     kind,
     label: queue.name,
-    ...(typeof ttlMs === "number" ? { detail: `waits ${formatDurationMs(ttlMs)}` } : {}),
+    ...(typeof ttlMs === "number" ? { detail: `waits ${queue.role === "wait" ? "up to " : ""}${formatDurationMs(ttlMs)}` } : {}),
     consumer: queue.consumer,
   });
 }
 
-function addEdge(walk: Walk, from: string, to: string, label: string, kind: GraphEdge["kind"], consumer: string): void {
+function addEdge(walk: Walk, from: string, to: string, label: string, kind: GraphEdge["kind"], consumer: string | null): void {
   const key = JSON.stringify([from, to, kind]);
   const edge = walk.edges.get(key);
   if (edge === undefined) walk.edges.set(key, { from, to, kind, consumer, labels: [label] });
@@ -86,6 +87,7 @@ function drawWork(walk: Walk, contract: Contract, workQueue: string): void {
       }
     }
   }
+  drawRetryAfter(walk, contract, workQueue);
   const crashes = `${contract.crashDeliveries} ${contract.crashDeliveries === 1 ? "crash" : "crashes"} (delivery limit)`;
   for (const to of deadLetter(walk, workQueue, routingKeyAt(contract, 1), "delivery_limit")) {
     addEdge(walk, workQueue, to, crashes, "dead", contract.consumer);
@@ -117,6 +119,30 @@ function drawFailure(
     const isDead = walk.queues.get(to)?.role === "dead";
     addEdge(walk, workQueue, to, failure, isDead ? "dead" : "retry", contract.consumer);
     if (!isDead) drawDue(walk, contract, to, operation, attempt + 1);
+  }
+}
+
+/** The ways of a delay that the handler asks for; they end where the other retries of that attempt do. */
+function drawRetryAfter(walk: Walk, contract: Contract, workQueue: string): void {
+  for (const step of contract.retryAfter ?? []) {
+    const label = `handler asks for up to ${formatDurationMs(step.upToMs)}`;
+    for (const { attempt } of contract.attempts.slice(0, -1)) {
+      for (const operation of operationsAt(step, attempt)) {
+        if (staysInQueue(operation)) addEdge(walk, workQueue, workQueue, label, "retry", contract.consumer);
+        for (const to of whereTo(walk, workQueue, routingKeyAt(contract, attempt), operation)) {
+          addEdge(walk, workQueue, to, label, "retry", contract.consumer);
+          drawDue(walk, contract, to, operation, attempt + 1);
+        }
+      }
+    }
+  }
+}
+
+/** Where a shared wait queue sends a message whose consumer is gone. */
+function drawStrays(walk: Walk, topology: Topology): void {
+  for (const { name, role } of topology.queues) {
+    if (role !== "wait") continue;
+    for (const to of deadLetter(walk, name, "", "expired")) addEdge(walk, name, to, "its consumer is gone", "dead", null);
   }
 }
 

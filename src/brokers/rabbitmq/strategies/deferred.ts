@@ -7,6 +7,7 @@ import {
   addDeadQueue,
   addWorkQueue,
   commonPromises,
+  count,
   promise,
   protocolObjection,
   sharedCounterObjection,
@@ -61,6 +62,7 @@ function build(draft: TopologyDraft, input: StrategyInput): StrategyOutput {
     { operation: "modified", deliveryFailed: true, undeliverableHere: false, deliveryTimeMs },
   ];
   return {
+    maxDeliveries: attempts,
     outcomes: {
       success: [{ operation: "accepted" }],
       transient: {
@@ -91,8 +93,8 @@ function build(draft: TopologyDraft, input: StrategyInput): StrategyOutput {
         }),
     promises: [
       ...commonPromises(input),
-      promise(input, "attempts", "broker", `${attempts} failed deliveries, then the dead queue (delivery limit ${attempts - 1})`),
-      promise(input, "crash", "broker", `a crash counts as an attempt and comes back at once: ${attempts} deliveries at most`),
+      promise(input, "attempts", "broker", `${count(attempts, "failed delivery", "failed deliveries")}, then the dead queue (delivery limit ${attempts - 1})`),
+      promise(input, "crash", "broker", `a crash counts as an attempt and comes back at once: ${count(attempts, "delivery", "deliveries")} at most`),
       promise(input, "no-loop", "broker", "the delivery limit ends every series of failures"),
       promise(input, "timing", "consumer", "the outcome carries the time of the next attempt, and the queue holds the message back until then"),
       promise(input, "isolation", "broker", "a retry never leaves the consumer's own queue"),

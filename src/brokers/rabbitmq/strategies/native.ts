@@ -9,6 +9,7 @@ import {
   addDeadQueue,
   addWorkQueue,
   commonPromises,
+  count,
   delaysInWords,
   noJitterObjection,
   promise,
@@ -78,6 +79,7 @@ function build(draft: TopologyDraft, input: StrategyInput): StrategyOutput {
   });
   const attempts = retry.attempts.length;
   return {
+    maxDeliveries: attempts,
     outcomes: nativeOutcomes,
     why: {
       success: "the message is done",
@@ -88,8 +90,8 @@ function build(draft: TopologyDraft, input: StrategyInput): StrategyOutput {
     attemptNumber: { from: "header", header: "x-delivery-count" },
     promises: [
       ...commonPromises(input),
-      promise(input, "attempts", "broker", `${attempts} failed deliveries, then the dead queue (delivery limit ${attempts - 1})`),
-      promise(input, "crash", "broker", `a crash counts as an attempt: ${attempts} deliveries at most`),
+      promise(input, "attempts", "broker", `${count(attempts, "failed delivery", "failed deliveries")}, then the dead queue (delivery limit ${attempts - 1})`),
+      promise(input, "crash", "broker", `a crash counts as an attempt: ${count(attempts, "delivery", "deliveries")} at most`),
       promise(input, "no-loop", "broker", "the delivery limit ends every series of failures"),
       promise(input, "timing", "broker", "the queue holds a failed message back until it is due"),
       promise(input, "isolation", "broker", "a retry never leaves the consumer's own queue"),

@@ -8,6 +8,7 @@ import {
   addDeadQueue,
   addWorkQueue,
   commonPromises,
+  count,
   noJitterObjection,
   promise,
   protocolObjection,
@@ -68,6 +69,7 @@ function build(draft: TopologyDraft, input: StrategyInput): StrategyOutput {
     addBinding(draft, { source: input.names.againExchange, destination: input.names.workQueue });
   }
   return {
+    maxDeliveries: maxDeliveriesOf(input),
     outcomes: {
       success: [{ operation: "basic.ack" }],
       transient: [{ operation: "basic.nack", requeue: false }],
@@ -155,19 +157,27 @@ function addRoutes(draft: TopologyDraft, input: StrategyInput): void {
   }
 }
 
+function maxDeliveriesOf({ retry, capabilities }: StrategyInput): number {
+  return capabilities.deliveryCountSurvivesDeadLettering
+    ? retry.attempts.length + retry.crashDeliveries - 1
+    : retry.maxDeliveries;
+}
+
 function promisesOf(input: StrategyInput): KeptPromise[] {
   const { retry, capabilities } = input;
   const attempts = retry.attempts.length;
   const crashes = retry.crashDeliveries;
+  const inWords = count(crashes, "crash", "crashes");
+  const atMost = `${count(maxDeliveriesOf(input), "delivery", "deliveries")} at most`;
   const crash =
-    capabilities.deathReasonHeader === "x-first-death-reason"
-      ? `${crashes} crashes on the first attempt are dead; after a failure, ${crashes} crashes cost an attempt: ${attempts * crashes} deliveries at most`
+    capabilities.deathReasonHeader === "x-first-death-reason" && attempts > 1
+      ? `${inWords} on the first attempt, then the dead queue; after a failure ${inWords} cost an attempt: ${atMost}`
       : capabilities.deliveryCountSurvivesDeadLettering
-        ? `${crashes} crashes, on whatever attempts, then the dead queue: ${attempts + crashes - 1} deliveries at most`
-        : `${crashes} crashes on one attempt, then the dead queue: ${attempts * crashes} deliveries at most`;
+        ? `${inWords}, on whatever attempts, then the dead queue: ${atMost}`
+        : `${inWords} on one attempt, then the dead queue: ${atMost}`;
   return [
     ...commonPromises(input),
-    promise(input, "attempts", "broker", `${attempts} attempts, counted in the routing key, then the dead queue`),
+    promise(input, "attempts", "broker", `${count(attempts, "attempt")}, counted in the routing key, then the dead queue`),
     promise(input, "crash", "broker", crash),
     promise(input, "no-loop", "broker", "every way back to the work queue raises the attempt number"),
     promise(input, "timing", "broker", "a tier holds a message for its whole delay"),

@@ -20,6 +20,7 @@ export interface StrategyInput {
 
 /** The part of the contract and of the promises that depends on the strategy. */
 export interface StrategyOutput {
+  readonly maxDeliveries: number;
   readonly outcomes: Readonly<Record<OutcomeName, Outcome>>;
   readonly why: Readonly<Record<OutcomeName, string>>;
   readonly attemptNumber: Contract["attemptNumber"];
@@ -120,6 +121,7 @@ export function publishDead(input: StrategyInput, reason: string): PublishOperat
     routingKey: input.names.dead,
     confirm: true,
     mandatory: true,
+    expirationMs: null,
     headers: Object.freeze({ "dlq-original-queue": input.names.workQueue, "dlq-failure-reason": reason }),
   });
 }
@@ -150,6 +152,11 @@ export function commonPromises(input: StrategyInput): KeptPromise[] {
     );
   }
   return promises;
+}
+
+/** A number and its noun: `1 crash`, `3 crashes`. */
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number} ${number === 1 ? one : many}`;
 }
 
 /** How long the waits are, for a sentence: `1s, 2s, 4s, 8s`. */

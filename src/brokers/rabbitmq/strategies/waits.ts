@@ -4,7 +4,7 @@ import { attemptKeyPrefix, sharedAgainExchange, undeliverable, waitQueue } from 
 import { addBinding, addExchange, addQueue } from "../resources.ts";
 import type { TopologyDraft } from "../topology.ts";
 import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
-import { addDeadQueue, addWorkQueue, commonPromises, promise, protocolObjection, publishDead } from "./strategy.ts";
+import { addDeadQueue, addWorkQueue, commonPromises, count, promise, protocolObjection, publishDead } from "./strategy.ts";
 
 /**
  * Queues in which the messages of all consumers wait, one per distinct longest delay. The consumer publishes a copy there
@@ -39,6 +39,7 @@ function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>):
     });
   }
   return {
+    maxDeliveries: retry.maxDeliveries,
     outcomes: {
       success: [{ operation: "basic.ack" }],
       transient: {
@@ -85,7 +86,6 @@ function wait(
   longestMs: number,
   expirationMs: { readonly from: number; readonly to: number } | "asked",
 ): Operation[] {
-  const varies = expirationMs === "asked" || expirationMs.from !== expirationMs.to;
   return [
     {
       operation: "basic.publish",
@@ -93,7 +93,7 @@ function wait(
       routingKey: input.names.attemptKey(attempt),
       confirm: true,
       mandatory: true,
-      ...(varies ? { expirationMs } : {}),
+      expirationMs,
       copyRoutingKeyTo: originalRoutingKeyHeader,
       removeHeaders: deathHeaders,
     },
@@ -161,8 +161,8 @@ function promisesOf(input: StrategyInput): StrategyOutput["promises"] {
   const crashes = retry.crashDeliveries;
   return [
     ...commonPromises(input),
-    promise(input, "attempts", "consumer", `${attempts} attempts, counted in the routing key of the copy; a crash between copy and acknowledgement doubles the message`),
-    promise(input, "crash", "broker", `${crashes} crashes on one attempt, then the dead queue: ${attempts * crashes} deliveries at most`),
+    promise(input, "attempts", "consumer", `${count(attempts, "attempt")}, counted in the routing key of the copy; a crash between copy and acknowledgement doubles the message`),
+    promise(input, "crash", "broker", `${count(crashes, "crash", "crashes")} on one attempt, then the dead queue: ${count(retry.maxDeliveries, "delivery", "deliveries")} at most`),
     promise(input, "no-loop", "consumer", "every copy raises the attempt number, and after the last attempt there is none"),
     promise(input, "timing", "broker", "a copy waits for at least its delay, and at most for its queue's"),
     promise(input, "isolation", "broker", "the attempt key names the consumer, and only its queue is bound to it"),

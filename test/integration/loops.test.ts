@@ -1,0 +1,174 @@
+import amqplib from "amqplib";
+import type { ChannelModel, ConfirmChannel } from "amqplib";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { deploy, sleep, until } from "../support/deployed-system.ts";
+import { drive } from "../support/drive.ts";
+import { oneConsumer } from "../support/examples.ts";
+import { brokers, createVhost } from "../support/live.ts";
+
+// Each trap is first shown on the broker with a topology as people write it by hand, then shown to be absent from ours.
+
+const safe = { "x-queue-type": "quorum", "x-dead-letter-strategy": "at-least-once", "x-overflow": "reject-publish" };
+
+interface HandWritten {
+  readonly connection: ChannelModel;
+  readonly channel: ConfirmChannel;
+}
+
+/** A work queue that dead-letters to a wait queue which dead-letters back: the recipe of many tutorials. */
+async function handWritten(broker: Parameters<typeof createVhost>[0], workArguments: Record<string, unknown>): Promise<HandWritten> {
+  const { amqpUrl, dispose } = await createVhost(broker);
+  const connection = await amqplib.connect(amqpUrl);
+  onTestFinished(async () => {
+    await connection.close();
+    await dispose();
+  });
+  const channel = await connection.createConfirmChannel();
+  await channel.assertQueue("wait", { durable: true, arguments: { ...safe, "x-message-ttl": 100, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "work" } });
+  await channel.assertQueue("work", { durable: true, arguments: { ...safe, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "wait", ...workArguments } });
+  channel.sendToQueue("work", Buffer.from("poison"), { messageId: "poison", persistent: true });
+  await channel.waitForConfirms();
+  return { connection, channel };
+}
+
+/** Takes one delivery and dies with it. @returns whether there was one within the time */
+async function crashOnce(connection: ChannelModel, waitMs: number): Promise<boolean> {
+  const channel = await connection.createChannel();
+  let delivered = false;
+  await channel.prefetch(1);
+  await channel.consume("work", () => {
+    delivered = true;
+  });
+  await until(waitMs, () => delivered).catch(() => undefined);
+  await channel.close();
+  return delivered;
+}
+
+/** Lets a consumer hand every delivery back for a while. @returns how many deliveries there were */
+async function returnsWithin(connection: ChannelModel, durationMs: number): Promise<number> {
+  const channel = await connection.createChannel();
+  let deliveries = 0;
+  await channel.prefetch(1);
+  await channel.consume("work", (message) => {
+    if (message === null) return;
+    deliveries++;
+    channel.nack(message, false, true);
+  });
+  await sleep(durationMs);
+  await channel.close();
+  return deliveries;
+}
+
+async function depth(channel: ConfirmChannel, queue: string): Promise<number> {
+  return (await channel.checkQueue(queue)).messageCount;
+}
+
+/** Waits for a number of messages in the work and the wait queue; a message on its way between them is in neither for a moment. */
+async function depthOfBoth(channel: ConfirmChannel, wanted: number): Promise<void> {
+  await until(2_000, async () => (await depth(channel, "work")) + (await depth(channel, "wait")) === wanted);
+}
+
+describe.each(brokers())("on $fullVersion", (broker) => {
+  test("a crashing consumer before a wait queue loses the message; ours is in the dead queue", async () => {
+    const { connection, channel } = await handWritten(broker, { "x-delivery-limit": 2 });
+    let deliveries = 0;
+    while (deliveries < 10 && (await crashOnce(connection, 1_500))) deliveries++;
+    expect(deliveries).toBe(3);
+    await depthOfBoth(channel, 0);
+
+    for (const strategy of broker.version === "4.3" ? (["native", "staged", "waits"] as const) : (["staged", "waits"] as const)) {
+      const retry = { attempts: 3, backoff: { kind: "constant", delay: "100ms" } };
+      const system = await deploy(broker, oneConsumer({ retry, crash: { deliveries: 3 } }), strategy);
+      const consumer = await drive({ url: system.url, contract: system.contract("billing"), decide: () => "crash" });
+      await system.publish(["poison"], { exchange: "shop.orders", routingKey: "order.placed" });
+      await until(5_000, async () => (await depth(system.channel, "shop.billing.dead")) === 1);
+      expect(consumer.seen, strategy).toHaveLength(3);
+      await consumer.stop();
+      await system.dispose();
+    }
+  });
+
+  test("rejecting before a wait queue goes round without end; ours stops after the attempts", async () => {
+    const { connection, channel } = await handWritten(broker, {});
+    const worker = await connection.createChannel();
+    let rounds = 0;
+    await worker.consume("work", (message) => {
+      if (message === null) return;
+      rounds++;
+      worker.nack(message, false, false);
+    });
+    await until(5_000, () => rounds >= 10);
+    await worker.close();
+    await depthOfBoth(channel, 1);
+
+    const system = await deploy(broker, oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } } }), "staged");
+    onTestFinished(system.dispose);
+    const consumer = await drive({ url: system.url, contract: system.contract("billing"), decide: () => "transient" });
+    onTestFinished(consumer.stop);
+    await system.publish(["poison"], { exchange: "shop.orders", routingKey: "order.placed" });
+    await until(5_000, async () => (await depth(system.channel, "shop.billing.dead")) === 1);
+    await sleep(500);
+    expect(consumer.seen).toHaveLength(3);
+  });
+
+  test("handing back for ever is a hot loop on 4.3 and ends at the limit before; ours never asks for it", async () => {
+    const { connection } = await handWritten(broker, { "x-delivery-limit": 2, "x-dead-letter-routing-key": "nowhere" });
+    const deliveries = await returnsWithin(connection, 1_000);
+    if (broker.version === "4.3") expect(deliveries).toBeGreaterThan(100);
+    else expect(deliveries).toBe(3);
+
+    const strategies = broker.version === "4.3" ? (["native", "staged", "waits"] as const) : (["staged", "waits"] as const);
+    for (const strategy of strategies) {
+      const system = await deploy(broker, oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" } } }), strategy);
+      const { transient, permanent } = system.contract("billing").outcomes;
+      // basic.nack with requeue is what does not count on 4.3: no failure is handed back with it.
+      expect(JSON.stringify([transient, permanent])).not.toMatch(/"basic.nack","requeue":true/);
+      await system.dispose();
+    }
+  });
+
+  test("a crash after an earlier rejection: lost for good on 4.0 and later, round for ever on 3.10; ours is dead", async () => {
+    const { connection, channel } = await handWritten(broker, { "x-delivery-limit": 1 });
+    const worker = await connection.createChannel();
+    let rejected = false;
+    await worker.consume("work", (message) => {
+      if (message === null || rejected) return;
+      rejected = true;
+      worker.nack(message, false, false);
+    });
+    await until(2_000, () => rejected);
+    await worker.close();
+    let deliveries = 0;
+    while (deliveries < 12 && (await crashOnce(connection, 1_500))) deliveries++;
+    expect(deliveries).toBe(broker.version === "3.10" ? 12 : 2);
+    await depthOfBoth(channel, broker.version === "3.10" ? 1 : 0);
+
+    const system = await deploy(broker, oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } }, crash: { deliveries: 2 } }), "staged");
+    onTestFinished(system.dispose);
+    const consumer = await drive({ url: system.url, contract: system.contract("billing"), decide: ({ runs }) => (runs === 0 ? "transient" : "crash") });
+    onTestFinished(consumer.stop);
+    await system.publish(["poison"], { exchange: "shop.orders", routingKey: "order.placed" });
+    await until(5_000, async () => (await depth(system.channel, "shop.billing.dead")) === 1);
+    await sleep(500);
+    expect(consumer.seen).toHaveLength(broker.version === "3.10" ? 5 : 3);
+  });
+
+  test("one message without a route stops all dead-lettering of its queue; ours has a route for every reason", async () => {
+    const { channel } = await handWritten(broker, { "x-dead-letter-exchange": "amq.direct", "x-dead-letter-routing-key": undefined });
+    await channel.assertQueue("dead", { durable: true, arguments: { "x-queue-type": "quorum" } });
+    await channel.bindQueue("dead", "amq.direct", "known");
+    await channel.purgeQueue("work");
+    await channel.bindQueue("work", "amq.topic", "#");
+    for (let index = 0; index < 40; index++) channel.publish("amq.topic", "unknown", Buffer.from("stuck"));
+    for (let index = 0; index < 5; index++) channel.publish("amq.topic", "known", Buffer.from("behind"));
+    await channel.waitForConfirms();
+    for (let index = 0; index < 45; index++) {
+      const message = await channel.get("work");
+      if (message !== false) channel.nack(message, false, false);
+    }
+    await sleep(1_500);
+    expect(await depth(channel, "dead")).toBe(0);
+    // That every reason has a route in ours is shown in test/property/rabbitmq.test.ts and, on the broker, in behaviour.test.ts.
+  });
+});
