@@ -158,7 +158,8 @@ function retryRules(name: string, retry: NonNullable<ConsumerOutput["retry"]>): 
   const diagnostics = backoffRules(path, retry);
   if (retry.retryAfter !== undefined) {
     const maxMs = parseDurationMs(retry.retryAfter.max);
-    if (maxMs < 1_000) {
+    // Zero and below is out of range for every duration, and reported with the others.
+    if (maxMs >= 1 && maxMs < 1_000) {
       diagnostics.push(
         diagnostic("RD105", {
           path: [...path, "retryAfter", "max"],

@@ -21,7 +21,7 @@ function describeIssue(issue: Issue, prefix: readonly PathSegment[], input: unkn
     case "unrecognized_keys":
       return issue.keys.map((key) => unknownKey(path, key, input));
     case "invalid_format":
-      return [malformed(path, value, issue)];
+      return [malformed(path, input, issue)];
     case "too_small":
     case "too_big":
       return [outOfRange(path, value, issue)];
@@ -46,7 +46,7 @@ function describeIssue(issue: Issue, prefix: readonly PathSegment[], input: unkn
         }),
       ];
     default:
-      return [wrongType(path, value, "expected" in issue ? String(issue.expected) : "another value")];
+      return [wrongType(path, value, input, "expected" in issue ? String(issue.expected) : "another value")];
   }
 }
 
@@ -67,7 +67,7 @@ function describeUnion(issue: Issue & { code: "invalid_union" }, path: PathSegme
     const branch = issue.errors.find((errors) => errors.every((each) => each.path.length > 0));
     if (branch !== undefined) return branch.flatMap((each) => describeIssue(each, path, input));
   }
-  return [wrongType(path, value, 'a list of routing keys, or "all"')];
+  return [wrongType(path, value, input, 'a list of routing keys, or "all"')];
 }
 
 function unknownKey(path: readonly PathSegment[], key: string, input: unknown): Diagnostic {
@@ -81,7 +81,12 @@ function unknownKey(path: readonly PathSegment[], key: string, input: unknown): 
   });
 }
 
-function malformed(path: readonly PathSegment[], value: unknown, issue: Issue & { code: "invalid_format" }): Diagnostic {
+function malformed(
+  path: readonly PathSegment[],
+  input: unknown,
+  issue: Issue & { code: "invalid_format" },
+): Diagnostic {
+  const value = valueAt(input, path);
   if (issue.pattern === String(jitterPattern)) {
     return diagnostic("RD104", {
       path,
@@ -91,7 +96,7 @@ function malformed(path: readonly PathSegment[], value: unknown, issue: Issue & 
       help: 'write it as "20%"; leave jitter out for none',
     });
   }
-  if (issue.pattern !== String(durationPattern)) return wrongType(path, value, "a text of another form");
+  if (issue.pattern !== String(durationPattern)) return wrongType(path, value, input, "a text of another form");
   return diagnostic("RD103", {
     path,
     message: `${describe(value)} is no duration`,
@@ -108,16 +113,21 @@ function durationHelp(value: unknown): string {
   return `write it as "${number[1]}s", or with the unit you mean: "${number[1]}ms", "${number[1]}m"`;
 }
 
-function outOfRange(path: readonly PathSegment[], value: unknown, issue: Issue & { code: "too_small" | "too_big" }): Diagnostic {
+function outOfRange(
+  path: readonly PathSegment[],
+  value: unknown,
+  issue: Issue & { code: "too_small" | "too_big" },
+): Diagnostic {
   if (issue.origin === "string" || issue.origin === "array") {
     const length = typeof value === "string" || Array.isArray(value) ? value.length : 0;
-    const bound = issue.code === "too_small" ? `at least ${issue.minimum}` : `at most ${issue.maximum}`;
+    const isShort = issue.code === "too_small";
+    const bound = isShort ? `at least ${issue.minimum}` : `at most ${issue.maximum}`;
     const what = issue.origin === "string" ? "characters" : "entries";
     return diagnostic(issue.origin === "string" ? "RD111" : "RD104", {
       path,
-      message: `this has ${length} ${what}; ${bound} are allowed`,
+      message: `this has ${length} ${what}; it must have ${bound}`,
       value,
-      help: issue.code === "too_small" ? `write ${bound}` : "shorten it",
+      help: isShort ? "fill it in" : "shorten it",
     });
   }
   const range = rangeOf(path);
@@ -144,7 +154,7 @@ function rangeOf(path: readonly PathSegment[]): string {
     : `${number} of at least ${String(minimum)}`;
 }
 
-function wrongType(path: readonly PathSegment[], value: unknown, expected: string): Diagnostic {
+function wrongType(path: readonly PathSegment[], value: unknown, input: unknown, expected: string): Diagnostic {
   const readable: Readonly<Record<string, string>> = {
     object: "a mapping",
     record: "a mapping",
@@ -153,7 +163,6 @@ function wrongType(path: readonly PathSegment[], value: unknown, expected: strin
     number: "a number",
     int: "a whole number",
   };
-  const wanted = readable[expected] ?? expected;
   if (path.length === 0) {
     return diagnostic("RD101", {
       path,
@@ -161,11 +170,19 @@ function wrongType(path: readonly PathSegment[], value: unknown, expected: strin
       help: 'start with { "name": "shop", "sources": { … }, "consumers": { … } }',
     });
   }
+  const isDuration = schemaAt(path, input)?.["pattern"] === durationPattern.source;
+  const wanted = isDuration ? "a duration" : (readable[expected] ?? expected);
+  const example = isDuration ? ', for example "30s"' : "";
   return diagnostic("RD101", {
     path,
     message: value === undefined ? `${String(path.at(-1))} is missing` : `${describe(value)} is not ${wanted}`,
     value,
-    help: value === undefined ? `add ${String(path.at(-1))}: ${wanted}` : `write ${wanted}`,
+    help:
+      value === undefined
+        ? `add ${String(path.at(-1))}: ${wanted}${example}`
+        : isDuration && typeof value === "number"
+          ? durationHelp(value)
+          : `write ${wanted}${example}`,
   });
 }
 
@@ -208,12 +225,16 @@ function schemaAt(path: readonly PathSegment[], input: unknown): JsonSchema | un
     const properties = schema?.["properties"] as Record<string, JsonSchema> | undefined;
     const branches = schema?.["oneOf"] ?? schema?.["anyOf"];
     schema = Array.isArray(branches)
-      ? branches.map((each: JsonSchema) => (each["properties"] as Record<string, JsonSchema> | undefined)?.[String(segment)]).find((each) => each !== undefined)
+      ? branches
+          .map((each: JsonSchema) => (each["properties"] as Record<string, JsonSchema> | undefined)?.[String(segment)])
+          .find((each) => each !== undefined)
       : (properties?.[String(segment)] ?? (schema?.["additionalProperties"] as JsonSchema | undefined));
     const alternatives = schema?.["oneOf"] as JsonSchema[] | undefined;
     const kind = (valueAt(input, path.slice(0, index + 1)) as { kind?: unknown } | undefined)?.kind;
     if (alternatives !== undefined && kind !== undefined) {
-      schema = alternatives.find((each) => ((each["properties"] as Record<string, JsonSchema>)["kind"] ?? {})["const"] === kind);
+      schema = alternatives.find(
+        (each) => ((each["properties"] as Record<string, JsonSchema>)["kind"] ?? {})["const"] === kind,
+      );
     }
   }
   return schema;

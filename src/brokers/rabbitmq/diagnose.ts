@@ -4,7 +4,7 @@ import { diagnostic } from "../../diagnostics/diagnostic.ts";
 import type { ConsumerPlan, Plan, RetryPlan } from "../../plan/plan.ts";
 import type { Objection, StrategyChoice } from "../broker.ts";
 import type { RabbitmqCapabilities, RabbitmqTarget, StrategyName } from "./capabilities.ts";
-import { formatTarget, rabbitmqLimits } from "./capabilities.ts";
+import { capabilities, formatTarget, hasSince, rabbitmqLimits } from "./capabilities.ts";
 import { consumerNames, reservedKeyPrefix } from "./names.ts";
 import type { Topology } from "./topology.ts";
 
@@ -51,11 +51,7 @@ function diagnoseConsumer(system: string, plan: ConsumerPlan): Diagnostic[] {
             : [],
         ),
   );
-  return [
-    ...nameProblems(["consumers", plan.consumer], plan.consumer, names.attemptKey(last)),
-    ...order,
-    ...reserved,
-  ];
+  return [...nameProblems(["consumers", plan.consumer], plan.consumer, names.attemptKey(last)), ...order, ...reserved];
 }
 
 /** @param longest the longest name or routing key that is derived from the name */
@@ -109,18 +105,20 @@ export function diagnoseClashes(topology: Topology): Diagnostic[] {
     ["queue", topology.queues],
     ["exchange", topology.exchanges],
   ] as const) {
-    const owners = new Map<string, string>();
+    const owners = new Map<string, { readonly owner: string; readonly consumer: string | null }>();
     for (const { name, consumer, role } of resources) {
       const owner = consumer === null ? `the shared ${role}` : `consumer ${JSON.stringify(consumer)}, ${role}`;
       const other = owners.get(name);
       if (other === undefined) {
-        owners.set(name, owner);
+        owners.set(name, { owner, consumer });
         continue;
       }
+      // What consumers share has no name of its own in the declaration: the other of the two is the one to rename.
+      const renamed = consumer ?? other.consumer;
       diagnostics.push(
         diagnostic("RD205", {
-          path: consumer === null ? ["sources"] : ["consumers", consumer],
-          message: `${JSON.stringify(name)} would be two ${kind}s: ${other} and ${owner}`,
+          path: renamed === null ? ["sources"] : ["consumers", renamed],
+          message: `${JSON.stringify(name)} would be two ${kind}s: ${other.owner} and ${owner}`,
           notes: ["one consumer's messages would land with the other"],
           help: "rename one of the two",
         }),
@@ -143,19 +141,7 @@ export function refuseStrategy(
 ): Diagnostic {
   const upgrade = upgradeTo === null ? [] : [`use the target ${formatTarget(upgradeTo)}, which keeps it`];
   const keeps = [...objections].filter(([, each]) => each.length === 0).map(([name]) => name);
-  if (target.strategy === "auto") {
-    const isProtocol = plan.protocol === "amqp-1.0";
-    return diagnostic(isProtocol ? "RD213" : "RD203", {
-      path: ["consumers", plan.consumer, ...(isProtocol ? ["protocol"] : ["retry"])],
-      message: `${formatTarget(target)} has no strategy for what ${plan.consumer} declares`,
-      value: isProtocol ? plan.protocol : undefined,
-      notes: [...objections].map(([name, each]) => `${name}: ${each.map(({ reason }) => reason).join("; ")}`),
-      help: [
-        ...upgrade,
-        isProtocol ? 'use protocol: "amqp-0-9-1"' : "change what the strategy that comes closest objects to",
-      ].join(", or "),
-    });
-  }
+  if (target.strategy === "auto") return refuseAuto(target, plan, objections, upgrade);
   const [first, ...others] = objections.get(target.strategy) ?? [];
   return diagnostic("RD202", {
     path: ["consumers", plan.consumer, ...(first?.path ?? [])],
@@ -166,6 +152,33 @@ export function refuseStrategy(
         ...(keeps.length > 0 ? [`use strategy ${keeps.join(" or ")}, which keeps it on this target`] : []),
         ...upgrade,
       ].join(", or ") || "no strategy keeps it; change the declaration",
+  });
+}
+
+/** No strategy at all: the protocol is beyond the target, or every strategy has something against the declaration. */
+function refuseAuto(
+  target: RabbitmqTarget,
+  plan: ConsumerPlan,
+  objections: ReadonlyMap<StrategyName, readonly Objection[]>,
+  upgrade: readonly string[],
+): Diagnostic {
+  const notes = [...objections].map(([name, each]) => `${name}: ${each.map(({ reason }) => reason).join("; ")}`);
+  if (plan.protocol === "amqp-1.0" && !hasSince(target, capabilities[target.version].deferralSincePatch)) {
+    return diagnostic("RD213", {
+      path: ["consumers", plan.consumer, "protocol"],
+      message: `${formatTarget(target)} has no strategy for a consumer that speaks AMQP 1.0`,
+      value: plan.protocol,
+      notes,
+      help: [...upgrade, 'use protocol: "amqp-0-9-1"'].join(", or "),
+    });
+  }
+  const [closest, [first] = []] = [...objections].toSorted(([, a], [, b]) => a.length - b.length)[0] ?? [];
+  const path = first?.path ?? [];
+  return diagnostic("RD203", {
+    path: ["consumers", plan.consumer, ...path],
+    message: `${formatTarget(target)} has no strategy for what ${plan.consumer} declares`,
+    notes,
+    help: [...upgrade, `change ${path.join(".")}: strategy ${closest} comes closest`].join(", or "),
   });
 }
 
@@ -218,7 +231,7 @@ function consumerWarnings(
   if (capabilities.returnsCount) {
     found.push(
       diagnostic("RD207", {
-        path: [...path, "crash", "deliveries"],
+        path: retry.crashDeclared ? [...path, "crash", "deliveries"] : path,
         message: `on ${formatTarget(target)} a message that is handed back ${retry.crashDeliveries} times is dead, like after ${retry.crashDeliveries} crashes`,
         value: retry.crashDeclared ? retry.crashDeliveries : undefined,
         notes: ["up to 4.2 the delivery limit counts every return; on 4.3 basic.nack with requeue is free"],

@@ -1,68 +1,115 @@
-import type { BindingResource, ExchangeResource, Topology } from "./topology.ts";
-
-/** What routing looks at. Header values are compared as strings; that is all our own bindings use. */
+/** What routing looks at. */
 export interface RoutedMessage {
   readonly routingKeys: readonly string[];
+  /** Header values as JSON has them: a string and a number are never equal. */
   readonly headers: Readonly<Record<string, unknown>>;
+}
+
+/** The part of a topology that routing depends on, whoever made it. */
+export interface RoutableTopology {
+  readonly exchanges: readonly RoutableExchange[];
+  readonly bindings: readonly RoutableBinding[];
+  readonly queues: readonly { readonly name: string }[];
+}
+
+interface RoutableExchange {
+  readonly name: string;
+  readonly kind: "direct" | "fanout" | "topic" | "headers";
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+interface RoutableBinding {
+  readonly source: string;
+  readonly destination: string;
+  readonly destinationKind: "queue" | "exchange";
+  readonly routingKey: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
 }
 
 /** The exchanges of a topology and their bindings, ready to look up. */
 export interface RoutingIndex {
-  readonly exchanges: ReadonlyMap<string, Pick<ExchangeResource, "kind" | "arguments">>;
-  readonly bindings: ReadonlyMap<string, readonly BindingResource[]>;
+  readonly exchanges: ReadonlyMap<string, IndexedExchange>;
   readonly queues: ReadonlySet<string>;
 }
 
-export function routingIndex(topology: Pick<Topology, "exchanges" | "bindings" | "queues">): RoutingIndex {
-  return {
-    exchanges: new Map(topology.exchanges.map((exchange) => [exchange.name, exchange])),
-    bindings: Map.groupBy(topology.bindings, (binding) => binding.source),
-    queues: new Set(topology.queues.map((queue) => queue.name)),
-  };
+interface IndexedExchange {
+  readonly alternate: string | undefined;
+  readonly match: (message: RoutedMessage) => readonly RoutableBinding[];
+}
+
+/**
+ * @param alternates the alternate exchanges that policies name; the argument `alternate-exchange` goes before them
+ */
+export function routingIndex(topology: RoutableTopology, alternates: ReadonlyMap<string, string> = new Map()): RoutingIndex {
+  const bindings = Map.groupBy(topology.bindings, (binding) => binding.source);
+  const exchanges = topology.exchanges.map((exchange): [string, IndexedExchange] => {
+    const argument = exchange.arguments["alternate-exchange"];
+    return [
+      exchange.name,
+      {
+        alternate: typeof argument === "string" ? argument : alternates.get(exchange.name),
+        match: matcherOf(exchange.kind, bindings.get(exchange.name) ?? []),
+      },
+    ];
+  });
+  return { exchanges: new Map(exchanges), queues: new Set(topology.queues.map((queue) => queue.name)) };
 }
 
 /**
  * The queues that a message published to an exchange reaches.
  *
  * An alternate exchange takes over only where the exchange itself has no destination at all; exchanges bound to each other
- * in a circle are visited once. Source: `rabbit_exchange:route/2`.
+ * in a circle are visited once. Source: `rabbit_exchange:route/3`, `rabbit_exchange:process_alternate/2`.
  *
  * @returns queue names, each once; null where the exchange does not exist
  */
 export function route(index: RoutingIndex, exchangeName: string, message: RoutedMessage): readonly string[] | null {
   // The default exchange routes to the queue that has the routing key as its name.
-  if (exchangeName === "") return message.routingKeys.filter((key) => index.queues.has(key));
-  if (!index.exchanges.has(exchangeName)) return null;
+  if (exchangeName === "") return [...new Set(message.routingKeys)].filter((key) => index.queues.has(key));
+  const first = index.exchanges.get(exchangeName);
+  if (first === undefined) return null;
   const queues = new Set<string>();
   const seen = new Set<string>([exchangeName]);
-  const work = [exchangeName];
-  for (let name = work.shift(); name !== undefined; name = work.shift()) {
+  const work = [first];
+  const visit = (name: string): void => {
+    if (seen.has(name)) return;
+    seen.add(name);
     const exchange = index.exchanges.get(name);
-    if (exchange === undefined) continue;
-    const matched = (index.bindings.get(name) ?? []).filter((binding) => matches(exchange.kind, binding, message));
-    const next = matched.filter((each) => each.destinationKind === "exchange").map((each) => each.destination);
-    for (const binding of matched) if (binding.destinationKind === "queue") queues.add(binding.destination);
-    const alternate = exchange.arguments["alternate-exchange"];
-    if (matched.length === 0 && alternate !== undefined) next.push(alternate);
-    for (const destination of next) {
-      if (seen.has(destination)) continue;
-      seen.add(destination);
-      work.push(destination);
+    if (exchange !== undefined) work.push(exchange);
+  };
+  for (let exchange = work.shift(); exchange !== undefined; exchange = work.shift()) {
+    const matched = exchange.match(message);
+    for (const { destination, destinationKind } of matched) {
+      if (destinationKind === "exchange") visit(destination);
+      else if (index.queues.has(destination)) queues.add(destination);
     }
+    if (matched.length === 0 && exchange.alternate !== undefined) visit(exchange.alternate);
   }
   return [...queues];
 }
 
-function matches(kind: ExchangeResource["kind"], binding: BindingResource, message: RoutedMessage): boolean {
+function matcherOf(kind: RoutableExchange["kind"], bindings: readonly RoutableBinding[]): IndexedExchange["match"] {
   switch (kind) {
     case "fanout":
-      return true;
-    case "direct":
-      return message.routingKeys.includes(binding.routingKey);
-    case "topic":
-      return message.routingKeys.some((key) => topicMatches(binding.routingKey.split("."), key.split(".")));
-    case "headers":
-      return headersMatch(binding.arguments, message.headers);
+      return () => bindings;
+    case "direct": {
+      const byKey = Map.groupBy(bindings, (binding) => binding.routingKey);
+      return ({ routingKeys }) => {
+        if (routingKeys.length === 1) return byKey.get(routingKeys[0] as string) ?? [];
+        return [...new Set(routingKeys)].flatMap((key) => byKey.get(key) ?? []);
+      };
+    }
+    case "topic": {
+      const patterns = bindings.map((binding) => ({ binding, pattern: binding.routingKey.split(".") }));
+      return ({ routingKeys }) => {
+        const keys = routingKeys.map((key) => key.split("."));
+        return patterns.filter(({ pattern }) => keys.some((words) => topicMatches(pattern, words))).map(({ binding }) => binding);
+      };
+    }
+    case "headers": {
+      const tests = bindings.map((binding) => ({ binding, test: headersTest(binding.arguments) }));
+      return ({ headers }) => tests.filter(({ test }) => test(headers)).map(({ binding }) => binding);
+    }
     default:
       return kind satisfies never;
   }
@@ -70,17 +117,44 @@ function matches(kind: ExchangeResource["kind"], binding: BindingResource, messa
 
 /** `*` stands for one word, `#` for any number of them, none included. Source: `rabbit_exchange_type_topic`. */
 function topicMatches(pattern: readonly string[], words: readonly string[]): boolean {
-  const [head, ...rest] = pattern;
-  if (head === undefined) return words.length === 0;
-  if (head === "#") return topicMatches(rest, words) || (words.length > 0 && topicMatches(pattern, words.slice(1)));
-  return words.length > 0 && (head === "*" || head === words[0]) && topicMatches(rest, words.slice(1));
+  // The places in the pattern that the words so far can have led to.
+  let places = skipHashes(pattern, new Set([0]));
+  for (const word of words) {
+    const next = new Set<number>();
+    for (const place of places) {
+      const part = pattern[place];
+      if (part === "#") next.add(place);
+      if (part === "*" || part === word) next.add(place + 1);
+    }
+    places = skipHashes(pattern, next);
+  }
+  return places.has(pattern.length);
 }
 
-/** Source: `rabbit_exchange_type_headers`; headers that start with x- count only in the -with-x forms (3.10). */
-function headersMatch(wanted: Readonly<Record<string, unknown>>, headers: Readonly<Record<string, unknown>>): boolean {
-  const mode = wanted["x-match"] ?? "all";
+function skipHashes(pattern: readonly string[], places: Set<number>): Set<number> {
+  for (const place of places) if (pattern[place] === "#") places.add(place + 1);
+  return places;
+}
+
+/**
+ * Without `x-match` all pairs must match. Pairs that start with x- count only in the -with-x forms, and a null stands for
+ * presence alone. With no pair left, `all` matches everything and `any` nothing, on every version.
+ * Source: `rabbit_exchange_type_headers:headers_match/5` (3.10.8), `match_all/3`, `match_any/3` (4.3.5).
+ */
+function headersTest(wanted: Readonly<Record<string, unknown>>): (headers: Readonly<Record<string, unknown>>) => boolean {
+  const mode = wanted["x-match"];
   const isWithX = mode === "all-with-x" || mode === "any-with-x";
   const pairs = Object.entries(wanted).filter(([key]) => key !== "x-match" && (isWithX || !key.startsWith("x-")));
-  const test = ([key, value]: [string, unknown]): boolean => Object.hasOwn(headers, key) && headers[key] === value;
-  return mode === "any" || mode === "any-with-x" ? pairs.some(test) : pairs.every(test);
+  const isAny = mode === "any" || mode === "any-with-x";
+  return (headers) => {
+    const test = ([key, value]: readonly [string, unknown]): boolean =>
+      Object.hasOwn(headers, key) && (value === null || sameValue(headers[key], value));
+    return isAny ? pairs.some(test) : pairs.every(test);
+  };
+}
+
+function sameValue(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (typeof left !== "object" || typeof right !== "object") return false;
+  return JSON.stringify(left) === JSON.stringify(right);
 }

@@ -1,0 +1,57 @@
+import { spawnSync } from "node:child_process";
+import { resolve } from "node:path";
+
+import { benchPulumi, describePulumiBench } from "./pulumi.ts";
+
+// Every figure is a ratio, or a pair measured in one go, since machines differ. Nothing here is a test: nothing fails.
+// `node bench/main.ts [compile] [start] [pulumi]` runs the named parts, or all of them.
+
+const root = resolve(import.meta.dirname, "..");
+
+interface CompileFigure {
+  readonly consumers: number;
+  readonly durationMs: number;
+  readonly peakMb: number;
+}
+
+/** Plans and compiles in a process of its own, so that one size's memory does not weigh on the next. */
+function measureCompile(consumers: number): CompileFigure {
+  const child = spawnSync(process.execPath, ["--max-old-space-size=16000", resolve(root, "bench/compile.ts"), String(consumers)], { encoding: "utf8" });
+  if (child.status !== 0) throw new Error(child.stderr);
+  return JSON.parse(child.stdout) as CompileFigure;
+}
+
+function benchCompile(): void {
+  console.log("plan + compile, 5 attempts each, strategy staged (best of 3)");
+  const figures = [1_000, 10_000, 100_000].map((consumers) => {
+    const runs = Array.from({ length: 3 }, () => measureCompile(consumers));
+    return runs.toSorted((a, b) => a.durationMs - b.durationMs)[0] as CompileFigure;
+  });
+  const perConsumer = (figure: CompileFigure | undefined): number => ((figure?.durationMs ?? 0) / (figure?.consumers ?? 1)) * 1_000;
+  for (const figure of figures) {
+    console.log(`  ${String(figure.consumers).padStart(7)} consumers: ${figure.durationMs.toFixed(0)} ms, ${figure.peakMb.toFixed(0)} MB at the peak, ${perConsumer(figure).toFixed(1)} µs each`);
+  }
+  console.log(`  per consumer, 100 000 against 1 000: ${(perConsumer(figures[2]) / perConsumer(figures[0])).toFixed(2)}`);
+}
+
+function timeOf(...words: readonly string[]): number {
+  const startedAt = performance.now();
+  const child = spawnSync(process.execPath, words, { cwd: root });
+  if (child.status !== 0) throw new Error(String(child.stderr));
+  return performance.now() - startedAt;
+}
+
+function benchStart(): void {
+  const compile = ["src/cli/main.ts", "compile", "examples/shop.yaml", "--target", "rabbitmq@4.3"];
+  timeOf(...compile);
+  const pairs = Array.from({ length: 11 }, () => ({ nothing: timeOf("-e", "0"), compile: timeOf(...compile) }));
+  const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+  const over = median(pairs.map((pair) => pair.compile - pair.nothing));
+  console.log(`redeliver compile of a small file: ${over.toFixed(0)} ms over node -e 0 (${median(pairs.map((pair) => pair.nothing)).toFixed(0)} ms), median of ${pairs.length} pairs`);
+}
+
+const wanted = process.argv.slice(2);
+const isWanted = (part: string): boolean => wanted.length === 0 || wanted.includes(part);
+if (isWanted("compile")) benchCompile();
+if (isWanted("start")) benchStart();
+if (isWanted("pulumi")) console.log(describePulumiBench(await benchPulumi(1_000, 3)));

@@ -1,0 +1,28 @@
+import type { DiagnosticCode } from "./catalogue.ts";
+import type { ExamplePair } from "./example.ts";
+import { declarationExamples, readingExamples } from "./examples-declaration.ts";
+import { rabbitmqExamples } from "./examples-rabbitmq.ts";
+
+/** The file of a stack with this password. */
+function stackText(password: string): string {
+  return [
+    "config:",
+    '  redeliver:target: { broker: rabbitmq, version: "4.3" }',
+    "  redeliver:vhost: shop",
+    "  redeliver:endpoint: https://rabbitmq.example.com",
+    "  redeliver:username: deployer",
+    `  redeliver:password: ${password}`,
+    "",
+  ].join("\n");
+}
+
+/** For every code something that reports it, and the same without the mistake. Tests run all of them. */
+export const examples: Readonly<Record<DiagnosticCode, ExamplePair>> = {
+  ...readingExamples,
+  ...declarationExamples,
+  ...rabbitmqExamples,
+  RD301: {
+    fires: { kind: "stack", text: stackText("correct-horse-battery-staple") },
+    quiet: { kind: "stack", text: stackText("{ secure: v1:bm9uY2U=:Y2lwaGVydGV4dA== }") },
+  },
+};

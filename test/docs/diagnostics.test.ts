@@ -1,0 +1,204 @@
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+import * as pulumi from "@pulumi/pulumi";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { parse } from "yaml";
+
+import { generatedFiles } from "../../scripts/generate.ts";
+import { explainCommand } from "../../src/cli/explain.ts";
+import { loadDeclaration } from "../../src/cli/load-declaration.ts";
+import { parseText } from "../../src/declare/parse.ts";
+import { readStackConfig } from "../../src/deploy/stack-config.ts";
+import type { CatalogueEntry, DiagnosticCode } from "../../src/diagnostics/catalogue.ts";
+import { catalogue } from "../../src/diagnostics/catalogue.ts";
+import type { Diagnostic } from "../../src/diagnostics/diagnostic.ts";
+import type { DeclarationExample, Example } from "../../src/diagnostics/example.ts";
+import { examples } from "../../src/diagnostics/examples.ts";
+import { diagnosticCodes, renderPage } from "../../src/diagnostics/page.ts";
+import { checkSystem, compile, parseTarget } from "../../src/index.ts";
+import { runProgram } from "../support/pulumi.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "redeliver-examples-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+type Reported = Pick<Diagnostic, "code" | "docs">;
+
+/** Everything that an example reports, in order, through the functions that a person's own input goes through. */
+async function reportedBy(example: Example): Promise<readonly Reported[]> {
+  switch (example.kind) {
+    case "declaration":
+      return reportedByDeclaration(example);
+    case "target": {
+      const target = parseTarget(example.target, example.strategy);
+      return target.ok ? target.warnings : target.diagnostics;
+    }
+    case "file": {
+      const file = join(mkdtempSync(join(folder, "file-")), example.name);
+      writeFileSync(file, example.text);
+      const loaded = await loadDeclaration(file);
+      return loaded.ok ? loaded.warnings : loaded.diagnostics;
+    }
+    case "stack":
+      return reportedByStack(example.text);
+    default:
+      return example satisfies never;
+  }
+}
+
+function reportedByDeclaration({ format, text, target, strategy }: DeclarationExample): readonly Diagnostic[] {
+  const parsed = parseText(text, format);
+  if (!parsed.ok) return parsed.diagnostics;
+  const system = checkSystem(parsed.value);
+  if (!system.ok) return system.diagnostics;
+  if (target === undefined) return system.warnings;
+  const parsedTarget = parseTarget(target, strategy);
+  if (!parsedTarget.ok) return parsedTarget.diagnostics;
+  const compiled = compile(system.value, parsedTarget.value);
+  return compiled.ok ? [...system.warnings, ...compiled.warnings] : compiled.diagnostics;
+}
+
+/** A stack's refusal is one error with the rendered diagnostics in it. */
+async function reportedByStack(text: string): Promise<readonly Reported[]> {
+  const { config } = parse(text) as { config: Record<string, unknown> };
+  const values = Object.entries(config).map(([key, value]) => {
+    const secret = typeof value === "object" && value !== null && "secure" in value ? value.secure : undefined;
+    return { key, value: secret ?? value, isSecret: secret !== undefined };
+  });
+  const run = await runProgram(() => readStackConfig(new pulumi.Config()).vhost, {
+    config: Object.fromEntries(values.map(({ key, value }) => [key, value])),
+    secretKeys: values.filter(({ isSecret }) => isSecret).map(({ key }) => key),
+  });
+  if (run.error !== undefined && !pulumi.RunError.isInstance(run.error)) throw run.error;
+  const blocks = run.error?.message.matchAll(/\[(RD\d+)\][\s\S]*?^ {2}see {2}(\S+)$/gm) ?? [];
+  return [...blocks].map(([, code, docs]) => ({ code: code as DiagnosticCode, docs: docs ?? "" }));
+}
+
+const codes = (reported: readonly Reported[]): DiagnosticCode[] =>
+  [...new Set(reported.map(({ code }) => code))].toSorted();
+
+describe.each(diagnosticCodes)("%s", (code) => {
+  const { fires, quiet } = examples[code];
+
+  test("its example reports it, and nothing else that the page does not name", async () => {
+    const reported = await reportedBy(fires);
+    expect(codes(reported)).toEqual([code, ...(fires.also ?? [])].toSorted());
+    if (fires.also === undefined) expect(reported[0]?.code).toBe(code);
+  });
+
+  test("its other example does not report it", async () => {
+    expect(codes(await reportedBy(quiet))).toEqual([...(quiet.also ?? [])].toSorted());
+  });
+
+  test("both examples are on its page, below its title", () => {
+    const page = renderPage(code);
+    expect(page.split("\n").slice(0, 3)).toEqual([
+      `<a id="${code.toLowerCase()}"></a>`,
+      "",
+      `## ${code}: ${catalogue[code].title}`,
+    ]);
+    for (const example of [fires, quiet]) {
+      if (example.kind !== "target") expect(page).toContain(`\n${example.text.trimEnd()}\n`);
+      if ("target" in example) {
+        const strategy = example.strategy === undefined ? "" : ` --strategy ${example.strategy}`;
+        expect(page).toMatch(new RegExp(`--target ${`${example.target}${strategy}`.replaceAll(".", "\\.")}[\`\n]`));
+      }
+    }
+  });
+
+  test("what it says is two to four sentences", () => {
+    const { explanation }: CatalogueEntry = catalogue[code];
+    const sentences = explanation.match(/[.](?=\s+[A-Z0-9]|$)/g) ?? [];
+    expect(sentences.length, explanation).toBeGreaterThanOrEqual(2);
+    expect(sentences.length, explanation).toBeLessThanOrEqual(4);
+  });
+
+  test("the link of the diagnostic leads to one place", async () => {
+    const reported = await reportedBy(fires);
+    const own = reported.find((each) => each.code === code);
+    const [file = "", anchor = ""] = own?.docs.split("#") ?? [];
+    expect(existsSync(join(root, file))).toBe(true);
+    expect(anchor).not.toBe("");
+    expect(readFileSync(join(root, file), "utf8").split(`<a id="${anchor}"></a>`)).toHaveLength(2);
+  });
+});
+
+test("every code in the source is in the catalogue, and every code of the catalogue is reported somewhere", () => {
+  const reporting = globSync("src/{brokers,cli,declare,deploy,plan}/**/*.ts", { cwd: root });
+  const named = new Set(reporting.flatMap((file) => readFileSync(join(root, file), "utf8").match(/"RD\d+"/g) ?? []));
+  expect([...named].map((each) => each.slice(1, -1)).toSorted()).toEqual(diagnosticCodes);
+});
+
+describe("a generated file is what its generator makes", () => {
+  test("there is one of each name", () => {
+    expect(generatedFiles.map(({ file }) => file)).toEqual(
+      expect.arrayContaining(["docs/diagnostics.md", "schema.json"]),
+    );
+    expect(new Set(generatedFiles.map(({ file }) => file)).size).toBe(generatedFiles.length);
+  });
+
+  test.each(generatedFiles)("$file (npm run generate)", async ({ file, text }) => {
+    expect(readFileSync(join(root, file), "utf8")).toBe(await text());
+  });
+});
+
+describe("redeliver explain", () => {
+  test.each(["RD101", "rd101"])("%s prints the page", (code) => {
+    const { exitCode, output, errors } = explained(code, {});
+    expect([exitCode, errors]).toEqual([0, ""]);
+    expect(renderPage("RD101").endsWith(output)).toBe(true);
+    expect(output.split("\n")[0]).toBe("## RD101: A value is missing or of the wrong kind");
+  });
+
+  test("prints the entry as JSON", () => {
+    const { exitCode, output } = explained("rd209", { json: true });
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(output)).toEqual({
+      code: "RD209",
+      ...catalogue.RD209,
+      docs: "docs/diagnostics.md#rd209",
+      examples: examples.RD209,
+    });
+  });
+
+  test("an unknown code is wrong usage, and the nearest are named", () => {
+    expect(explained("rd1011", {})).toEqual({
+      exitCode: 2,
+      output: "",
+      errors: 'error: no diagnostic has the code "rd1011"; the nearest are RD101, RD111, RD001\n',
+    });
+    const asJson = explained("RD999", { json: true });
+    expect([asJson.exitCode, JSON.parse(asJson.output)]).toEqual([
+      2,
+      { ok: false, usage: expect.stringContaining('no diagnostic has the code "RD999"') },
+    ]);
+  });
+});
+
+function explained(
+  code: string,
+  options: { readonly json?: boolean },
+): { exitCode: number; output: string; errors: string } {
+  const result = { exitCode: -1, output: "", errors: "" };
+  const output = vi.spyOn(process.stdout, "write").mockImplementation((text) => {
+    result.output += String(text);
+    return true;
+  });
+  const errors = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+    result.errors += String(text);
+    return true;
+  });
+  try {
+    result.exitCode = explainCommand(code, options);
+  } finally {
+    output.mockRestore();
+    errors.mockRestore();
+  }
+  return result;
+}

@@ -1,0 +1,134 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+
+const root = resolve(import.meta.dirname, "../..");
+const folder = mkdtempSync(join(tmpdir(), "redeliver-cli-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function redeliver(...words: string[]): { code: number | null; out: string; error: string } {
+  const child = spawnSync(process.execPath, [join(root, "src/cli/main.ts"), ...words], { cwd: folder, encoding: "utf8" });
+  return { code: child.status, out: child.stdout, error: child.stderr };
+}
+function file(name: string, text: string): string {
+  writeFileSync(join(folder, name), text);
+  return name;
+}
+const shop = join(root, "examples/shop.yaml");
+
+describe("a file that cannot be taken: one diagnostic, its exit code, no stack trace, nothing on the standard output", () => {
+  const cases: readonly (readonly [name: string, text: string | null, code: string, exitCode: number])[] = [
+    ["missing.yaml", null, "RD001", 2],
+    ["shop.txt", "name: shop", "RD001", 2],
+    ["empty.yaml", "", "RD004", 1],
+    ["comment.yaml", "# nothing yet\n", "RD004", 1],
+    ["list.yaml", "- a\n- b\n", "RD101", 1],
+    ["text.yaml", "just a text", "RD101", 1],
+    ["duplicate.yaml", "name: a\nname: b\n", "RD002", 1],
+    ["duplicate.json", '{"name":"a","name":"b"}', "RD002", 1],
+    ["cut.json", '{"name": "shop", ', "RD002", 1],
+    ["indented.yaml", "a:\n  - b\n c: d", "RD002", 1],
+    ["two.yaml", "name: a\n---\nname: b\n", "RD002", 1],
+    ["bomb.yaml", `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c]\n`, "RD002", 1],
+    ["nothing.ts", "export const shop = 1;", "RD003", 1],
+    ["broken.ts", "export default {", "RD003", 1],
+    ["throws.ts", 'throw new Error("no");', "RD003", 1],
+    ["imports.ts", 'import "nowhere-to-be-found"; export default 1;', "RD003", 1],
+    ["number.js", "export default 3;", "RD101", 1],
+  ];
+  test.for(cases)("%s", ([name, text, code, exitCode]) => {
+    if (text !== null) file(name, text);
+    const result = redeliver("plan", name);
+    expect(result.error.match(/RD\d{3}/g)?.[0]).toBe(code);
+    expect(result.error.match(/error\[RD/g)).toHaveLength(1);
+    expect(result.error).not.toMatch(/\n\s+at .*:\d+:\d+/);
+    expect([result.code, result.out]).toEqual([exitCode, ""]);
+    expect(JSON.parse(redeliver("plan", name, "--json").out)).toMatchObject({ ok: false, diagnostics: [{ code }] });
+  });
+});
+
+test("a TypeScript file anywhere may import redeliver, and its refusal comes with the user's paths", () => {
+  const text = (attempts: number): string =>
+    `import { constant, defineSystem } from "redeliver";\nexport default defineSystem({ name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing: { from: { orders: "all" }, retry: { attempts: ${attempts}, backoff: constant("1s") } } } });\n`;
+  expect(redeliver("plan", file("good.ts", text(3)), "--json").code).toBe(0);
+  const refused = redeliver("plan", file("bad.ts", text(0)));
+  expect(refused.code).toBe(1);
+  expect(refused.error).toContain("bad.ts: consumers.billing.retry.attempts = 0");
+});
+
+describe("wrong usage is exit code 2", () => {
+  test.for([
+    [],
+    ["nonsense"],
+    ["plan"],
+    ["compile", shop],
+    ["compile", shop, "--target", "rabbitmq"],
+    ["compile", shop, "--target", "rabbitmq@five"],
+    ["compile", shop, "--target", "rabbitmq@4.9"],
+    ["compile", shop, "--target", "nats@2"],
+    ["compile", shop, "--target", "rabbitmq@4.3", "--strategy", "hope"],
+    ["compile", shop, "--target", "rabbitmq@4.3", "--format", "toml"],
+    ["contract", shop, "nobody", "--target", "rabbitmq@4.3"],
+    ["graph", shop, "--target", "rabbitmq@4.3", "--format", "png"],
+    ["plan", shop, "--verbose"],
+  ])("%j", (words) => {
+    const result = redeliver(...words);
+    expect([result.code, result.out]).toEqual([2, ""]);
+    expect(result.error).not.toBe("");
+    expect(result.error).not.toMatch(/\n\s+at .*:\d+:\d+/);
+  });
+});
+
+test("help is no error, and names every command", () => {
+  const { code, out } = redeliver("--help");
+  expect(code).toBe(0);
+  for (const command of ["plan", "compile", "contract", "graph", "report", "explain"]) expect(out).toContain(command);
+});
+
+test("what does not fit the target is refused with exit code 1 and writes no file", () => {
+  const result = redeliver("compile", shop, "--target", "rabbitmq@4.2", "--strategy", "native", "--output", "refused.json");
+  expect(result.code).toBe(1);
+  expect(result.error).toContain("RD202");
+  expect(readdirSync(folder)).not.toContain("refused.json");
+});
+
+test("compile gives everything as JSON, or a definitions file for the virtual host named", () => {
+  const compiled = JSON.parse(redeliver("compile", shop, "--target", "rabbitmq@4.3").out) as Record<string, unknown>;
+  expect(Object.keys(compiled)).toEqual(["target", "topology", "contracts", "promises", "choices", "warnings"]);
+  expect(redeliver("compile", shop, "-t", "rabbitmq@4.3", "-f", "definitions", "--vhost", "orders", "-o", "sub/d.json").code).toBe(0);
+  const definitions = JSON.parse(readFileSync(join(folder, "sub/d.json"), "utf8")) as { queues: { vhost: string }[] };
+  expect(new Set(definitions.queues.map((queue) => queue.vhost))).toEqual(new Set(["orders"]));
+});
+
+test("the contract is the JSON that other programs drive consumers by", () => {
+  const contract = JSON.parse(redeliver("contract", shop, "billing", "--target", "rabbitmq@4.3", "--json").out) as Record<string, unknown>;
+  expect(contract).toMatchObject({
+    consumer: "billing",
+    target: "rabbitmq@4.3",
+    strategy: "staged",
+    protocol: "amqp-0-9-1",
+    workQueue: "shop.billing",
+    deadQueue: "shop.billing.dead",
+    attempts: [{ attempt: 1, delayMs: 0 }, { attempt: 2, delayMs: 1_000 }, { attempt: 3 }, { attempt: 4 }, { attempt: 5, delayMs: 8_000 }],
+    crashDeliveries: 3,
+    outcomes: {
+      success: [{ operation: "basic.ack" }],
+      transient: [{ operation: "basic.nack", requeue: false }],
+      permanent: [{ operation: "basic.publish", exchange: "shop.billing.dead", confirm: true, mandatory: true }, { operation: "basic.ack" }],
+      return: [{ operation: "basic.nack", requeue: true }],
+    },
+  });
+});
+
+test.for(["mermaid", "dot", "svg"])("the graph as %s", (format) => {
+  const { code, out } = redeliver("graph", shop, "--target", "rabbitmq@4.0", "--format", format);
+  expect(code).toBe(0);
+  expect(out).toContain("shop.billing.dead");
+});
+
+test("the command line loads no Pulumi", () => {
+  const child = spawnSync(process.execPath, ["--import", `data:text/javascript,import { registerHooks } from "node:module"; registerHooks({ resolve: (name, context, next) => { if (name.startsWith("@pulumi")) throw new Error("loaded " + name); return next(name, context); } });`, join(root, "src/cli/main.ts"), "compile", shop, "--target", "rabbitmq@4.3"], { encoding: "utf8" });
+  expect([child.status, child.stderr]).toEqual([0, ""]);
+});
