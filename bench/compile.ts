@@ -22,4 +22,11 @@ const startedAt = performance.now();
 const compiled = compile(checked.value, { broker: "rabbitmq", version: "4.3" });
 const durationMs = performance.now() - startedAt;
 if (!compiled.ok) throw new Error("the benchmark does not compile");
-console.log(JSON.stringify({ consumers, durationMs, peakMb: process.resourceUsage().maxRSS / 1024, queues: compiled.value.topology.queues.length }));
+console.log(
+  JSON.stringify({
+    consumers,
+    durationMs,
+    peakMb: process.resourceUsage().maxRSS / 1024,
+    queues: compiled.value.topology.queues.length,
+  }),
+);

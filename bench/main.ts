@@ -16,7 +16,11 @@ interface CompileFigure {
 
 /** Plans and compiles in a process of its own, so that one size's memory does not weigh on the next. */
 function measureCompile(consumers: number): CompileFigure {
-  const child = spawnSync(process.execPath, ["--max-old-space-size=16000", resolve(root, "bench/compile.ts"), String(consumers)], { encoding: "utf8" });
+  const child = spawnSync(
+    process.execPath,
+    ["--max-old-space-size=16000", resolve(root, "bench/compile.ts"), String(consumers)],
+    { encoding: "utf8" },
+  );
   if (child.status !== 0) throw new Error(child.stderr);
   return JSON.parse(child.stdout) as CompileFigure;
 }
@@ -27,11 +31,16 @@ function benchCompile(): void {
     const runs = Array.from({ length: 3 }, () => measureCompile(consumers));
     return runs.toSorted((a, b) => a.durationMs - b.durationMs)[0] as CompileFigure;
   });
-  const perConsumer = (figure: CompileFigure | undefined): number => ((figure?.durationMs ?? 0) / (figure?.consumers ?? 1)) * 1_000;
+  const perConsumer = (figure: CompileFigure | undefined): number =>
+    ((figure?.durationMs ?? 0) / (figure?.consumers ?? 1)) * 1_000;
   for (const figure of figures) {
-    console.log(`  ${String(figure.consumers).padStart(7)} consumers: ${figure.durationMs.toFixed(0)} ms, ${figure.peakMb.toFixed(0)} MB at the peak, ${perConsumer(figure).toFixed(1)} µs each`);
+    console.log(
+      `  ${String(figure.consumers).padStart(7)} consumers: ${figure.durationMs.toFixed(0)} ms, ${figure.peakMb.toFixed(0)} MB at the peak, ${perConsumer(figure).toFixed(1)} µs each`,
+    );
   }
-  console.log(`  per consumer, 100 000 against 1 000: ${(perConsumer(figures[2]) / perConsumer(figures[0])).toFixed(2)}`);
+  console.log(
+    `  per consumer, 100 000 against 1 000: ${(perConsumer(figures[2]) / perConsumer(figures[0])).toFixed(2)}`,
+  );
 }
 
 function timeOf(...words: readonly string[]): number {
@@ -47,7 +56,9 @@ function benchStart(): void {
   const pairs = Array.from({ length: 11 }, () => ({ nothing: timeOf("-e", "0"), compile: timeOf(...compile) }));
   const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
   const over = median(pairs.map((pair) => pair.compile - pair.nothing));
-  console.log(`redeliver compile of a small file: ${over.toFixed(0)} ms over node -e 0 (${median(pairs.map((pair) => pair.nothing)).toFixed(0)} ms), median of ${pairs.length} pairs`);
+  console.log(
+    `redeliver compile of a small file: ${over.toFixed(0)} ms over node -e 0 (${median(pairs.map((pair) => pair.nothing)).toFixed(0)} ms), median of ${pairs.length} pairs`,
+  );
 }
 
 const wanted = process.argv.slice(2);

@@ -163,16 +163,12 @@ function addStaged(parent: pulumi.Resource, work: string): Made {
     );
   }
   bindings.push(
-    bind(
-      parent,
-      `${work}.failed/exchange/${work}.retry/x-match=all-with-x/x-last-death-reason=rejected`,
-      {
-        source: failed,
-        destination: retry,
-        destinationType: "exchange",
-        headers: { "x-match": "all-with-x", "x-last-death-reason": "rejected" },
-      },
-    ),
+    bind(parent, `${work}.failed/exchange/${work}.retry/x-match=all-with-x/x-last-death-reason=rejected`, {
+      source: failed,
+      destination: retry,
+      destinationType: "exchange",
+      headers: { "x-match": "all-with-x", "x-last-death-reason": "rejected" },
+    }),
     bind(parent, `${work}.again/queue/${work}`, { source: again, destination: queue }),
   );
   return { queue, bindings };
@@ -206,13 +202,7 @@ function addSharedWaits(parent: pulumi.Resource): Waits {
       destination: end,
     }),
   ];
-  const again = addExchange(
-    parent,
-    "bench.wait.again",
-    "direct",
-    exchange,
-    "bench.wait.undeliverable",
-  );
+  const again = addExchange(parent, "bench.wait.again", "direct", exchange, "bench.wait.undeliverable");
   for (const delay of [36_000, 108_000]) {
     const name = `bench.wait.${delay}ms`;
     const source = addExchange(parent, name, "fanout");

@@ -24,8 +24,7 @@ export interface PulumiBench {
 /** The most that the component may cost, as a multiple of the hand-written loop. */
 const limit = 1.2;
 
-const consumerNames = (count: number): string[] =>
-  Array.from({ length: count }, (_, index) => `consumer-${index}`);
+const consumerNames = (count: number): string[] => Array.from({ length: count }, (_, index) => `consumer-${index}`);
 
 /** Three policies in turn, one for each way of using RabbitMQ 4.3: staged, native, waits. */
 function declare(count: number): SystemInput {
@@ -89,12 +88,8 @@ async function measureMs(program: () => void): Promise<number> {
 
 /** Both programs have to register the same resources with the same inputs and options, or the comparison says nothing. */
 async function countSameResources(count: number): Promise<number> {
-  const [component, loop] = [
-    await runProgram(withComponent(count)),
-    await runProgram(withLoop(count)),
-  ];
-  if (component.error !== undefined || loop.error !== undefined)
-    throw component.error ?? loop.error;
+  const [component, loop] = [await runProgram(withComponent(count)), await runProgram(withLoop(count))];
+  if (component.error !== undefined || loop.error !== undefined) throw component.error ?? loop.error;
   const ofBroker = ({ resources }: typeof component): Map<string, object> =>
     new Map(
       resources
@@ -109,9 +104,7 @@ async function countSameResources(count: number): Promise<number> {
         ]),
     );
   const [left, right] = [ofBroker(component), ofBroker(loop)];
-  const differs = [...left.keys(), ...right.keys()].find(
-    (urn) => !isDeepStrictEqual(left.get(urn), right.get(urn)),
-  );
+  const differs = [...left.keys(), ...right.keys()].find((urn) => !isDeepStrictEqual(left.get(urn), right.get(urn)));
   if (differs !== undefined) {
     throw new Error(
       `the two programs differ in ${differs}:\n${JSON.stringify(left.get(differs))}\n${JSON.stringify(right.get(differs))}`,

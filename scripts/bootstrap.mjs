@@ -74,16 +74,14 @@ function installPackages() {
     .filter((directory) => !directory.startsWith(join(root, "node_modules")));
   const environment = { ...process.env, PATH: path.join(delimiter) };
   const npm = process.env.npm_execpath;
-  const result =
-    npm === undefined ? run("npm", ["ci"], environment) : run("node", [npm, "ci"], environment);
+  const result = npm === undefined ? run("npm", ["ci"], environment) : run("node", [npm, "ci"], environment);
   if (!result.ok) throw new BootstrapError(`npm ci failed:\n${result.output}`);
   say("packages installed");
 }
 
 // --- Debian packages ------------------------------------------------------------------------------------------------
 
-const canInstallDebianPackages = () =>
-  process.platform === "linux" && process.getuid?.() === 0 && isOnPath("apt-get");
+const canInstallDebianPackages = () => process.platform === "linux" && process.getuid?.() === 0 && isOnPath("apt-get");
 
 let packageListsAreFresh = false;
 
@@ -103,10 +101,7 @@ function installDebianPackages(packages) {
     ["install", "-y", "-qq", "--no-install-recommends", ...waitForLock, ...packages],
     environment,
   );
-  if (!install.ok)
-    throw new BootstrapError(
-      `apt-get install ${packages.join(" ")} failed:\n${tail(install.output)}`,
-    );
+  if (!install.ok) throw new BootstrapError(`apt-get install ${packages.join(" ")} failed:\n${tail(install.output)}`);
   say(`installed ${packages.join(" ")}`);
 }
 
@@ -140,14 +135,10 @@ async function provideDocker() {
   if (process.env.DOCKER_HOST !== undefined)
     throw new BootstrapError(`No Docker daemon answers at DOCKER_HOST. ${manual}`);
   if (process.platform !== "linux" || process.getuid?.() !== 0)
-    throw new BootstrapError(
-      `No Docker daemon answers, and only root on Linux can set one up here. ${manual}`,
-    );
+    throw new BootstrapError(`No Docker daemon answers, and only root on Linux can set one up here. ${manual}`);
   if (!isOnPath("dockerd")) {
     if (!canInstallDebianPackages())
-      throw new BootstrapError(
-        `No Docker daemon answers, and there is no apt-get to install one. ${manual}`,
-      );
+      throw new BootstrapError(`No Docker daemon answers, and there is no apt-get to install one. ${manual}`);
     // mmdebstrap comes along: a machine without Docker often has no registry either, and then the broker images are built from Debian packages.
     installDebianPackages(["docker.io", "iptables", "mmdebstrap"]);
     // Where a service manager runs, the package has started its daemon already.
@@ -161,17 +152,12 @@ async function provideDocker() {
 function provideMmdebstrap() {
   if (isOnPath("mmdebstrap")) return;
   if (!canInstallDebianPackages())
-    throw new BootstrapError(
-      "mmdebstrap is missing, and only root on a machine with apt-get can install it here.",
-    );
+    throw new BootstrapError("mmdebstrap is missing, and only root on a machine with apt-get can install it here.");
   installDebianPackages(["mmdebstrap"]);
 }
 
 function provideBrowser() {
-  if (
-    process.env.CHROMIUM_PATH !== undefined ||
-    ["chromium", "chromium-browser", "google-chrome"].some(isOnPath)
-  )
+  if (process.env.CHROMIUM_PATH !== undefined || ["chromium", "chromium-browser", "google-chrome"].some(isOnPath))
     return;
   try {
     if (!canInstallDebianPackages())
@@ -186,8 +172,7 @@ function provideBrowser() {
 async function main(flags) {
   const known = ["--docker", "--browser", "--mmdebstrap"];
   const unknown = flags.find((flag) => !known.includes(flag));
-  if (unknown !== undefined)
-    throw new BootstrapError(`unknown option ${unknown}; known: ${known.join(", ")}`);
+  if (unknown !== undefined) throw new BootstrapError(`unknown option ${unknown}; known: ${known.join(", ")}`);
   // Building an image calls this script while the tests run: it must not touch the packages they run on.
   if (!flags.includes("--mmdebstrap")) installPackages();
   if (flags.includes("--docker")) await provideDocker();

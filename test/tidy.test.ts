@@ -69,7 +69,17 @@ test("Pulumi is loaded by deploy files alone, and the core does no input or outp
 });
 
 test("every broker folder has the same files", () => {
-  const wanted = ["capabilities.ts", "compile.ts", "deploy.ts", "diagnose.ts", "export.ts", "graph.ts", "index.ts", "target.ts", "topology.ts"];
+  const wanted = [
+    "capabilities.ts",
+    "compile.ts",
+    "deploy.ts",
+    "diagnose.ts",
+    "export.ts",
+    "graph.ts",
+    "index.ts",
+    "target.ts",
+    "topology.ts",
+  ];
   const folders = globSync("src/brokers/*/", { cwd: root });
   expect(folders.length).toBeGreaterThan(0);
   for (const folder of folders) {
@@ -87,17 +97,31 @@ test("files have at most 300 lines; a catalogue of data may have more", () => {
 });
 
 test("names are kebab-case and there is no drawer for odds and ends", () => {
-  const wrong = files.filter((file) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.(ts|mjs)$/.test(basename(file)) || /^(utils?|helpers?|types|common|misc)\./.test(basename(file)));
+  const wrong = files.filter(
+    (file) =>
+      !/^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.(ts|mjs)$/.test(basename(file)) ||
+      /^(utils?|helpers?|types|common|misc)\./.test(basename(file)),
+  );
   expect(wrong).toEqual([]);
 });
 
 test("nothing names a registry's host or a folder of somebody's machine", () => {
-  const committed = globSync("**/*.{ts,mjs,md,json,yaml,yml}", { cwd: root, exclude: ["node_modules/**", "out/**", "dist/**", ".git/**"] });
-  const wrong = committed.filter((file) => file !== "test/tidy.test.ts" && /registry\.npmjs|deb\.debian\.org|repo1\.maven|pypi\.org|\/work\/|\/root\/|\/home\//.test(read(file)));
+  const committed = globSync("**/*.{ts,mjs,md,json,yaml,yml}", {
+    cwd: root,
+    exclude: ["node_modules/**", "out/**", "dist/**", ".git/**"],
+  });
+  const wrong = committed.filter(
+    (file) =>
+      file !== "test/tidy.test.ts" &&
+      /registry\.npmjs|deb\.debian\.org|repo1\.maven|pypi\.org|\/work\/|\/root\/|\/home\//.test(read(file)),
+  );
   expect(wrong).toEqual([]);
 });
 
 test("there are no leftovers: no only, no skip without a condition, no todo", () => {
-  const wrong = files.filter((file) => file !== "test/tidy.test.ts" && /\b(test|it|describe)\.(only|skip|todo)\b|\bTODO\b|\bFIXME\b/.test(read(file)));
+  const wrong = files.filter(
+    (file) =>
+      file !== "test/tidy.test.ts" && /\b(test|it|describe)\.(only|skip|todo)\b|\bTODO\b|\bFIXME\b/.test(read(file)),
+  );
   expect(wrong).toEqual([]);
 });

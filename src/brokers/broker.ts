@@ -52,8 +52,6 @@ export interface Objection {
   readonly path: readonly string[];
 }
 
-
-
 /** A place where messages are, as a person would draw it. Exchanges are not drawn: the arrows go through them. */
 export interface GraphNode {
   readonly id: string;

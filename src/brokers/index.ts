@@ -19,7 +19,8 @@ export type CompiledSystem = RabbitmqCompiled;
 
 /** Reads a target as it is written on a command line, `rabbitmq@4.3`, with the strategy beside it. */
 export function parseTarget(text: string, strategy?: string): Checked<Target> {
-  const [name = "", version = ""] = text.split("@", 2);
+  const at = text.indexOf("@");
+  const [name, version] = at === -1 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
   if (!Object.hasOwn(brokers, name)) {
     return {
       ok: false,

@@ -36,7 +36,10 @@ export async function compileCommand(
   if (!compiled.ok) return compiled.exitCode;
   const { definitions } = brokers[compiled.target.broker].exportFormats;
   const { value, warnings } = compiled;
-  return print(options.format === "definitions" ? definitions?.(value, options.vhost) : { ...value, warnings }, options.output);
+  return print(
+    options.format === "definitions" ? definitions?.(value, options.vhost) : { ...value, warnings },
+    options.output,
+  );
 }
 
 export async function contractCommand(file: string, consumer: string, options: ForTarget): Promise<number> {
@@ -45,7 +48,10 @@ export async function contractCommand(file: string, consumer: string, options: F
   const contract = compiled.value.contracts.find((each) => each.consumer === consumer);
   if (contract === undefined) {
     const declared = compiled.value.contracts.map((each) => each.consumer).join(", ");
-    return usage(`no consumer named ${JSON.stringify(consumer)} is declared in ${file}; declared are ${declared}`, options);
+    return usage(
+      `no consumer named ${JSON.stringify(consumer)} is declared in ${file}; declared are ${declared}`,
+      options,
+    );
   }
   if (options.json === true) return print(contract);
   const { renderContractText } = await import("../report/text.ts");
@@ -120,7 +126,12 @@ async function compileSystem(file: string, system: Checked<System>, options: For
   if (!system.ok) return { ok: false, exitCode: refuse(file, system.diagnostics, options) };
   const compiled = compile(system.value, target.value);
   if (!compiled.ok) return { ok: false, exitCode: refuse(file, compiled.diagnostics, options) };
-  return { ok: true, target: target.value, value: compiled.value, warnings: [...system.warnings, ...compiled.warnings] };
+  return {
+    ok: true,
+    target: target.value,
+    value: compiled.value,
+    warnings: [...system.warnings, ...compiled.warnings],
+  };
 }
 
 /** Reports why a declaration is refused; a file that cannot be read is wrong usage. */

@@ -17,7 +17,11 @@ export async function loadDeclaration(file: string): Promise<Checked<System>> {
   const extension = extname(file).toLowerCase();
   const found = await stat(file).catch((cause: NodeJS.ErrnoException) => cause);
   if (found instanceof Error) {
-    return refuse("RD001", found.code === "ENOENT" ? "there is no such file" : `the file cannot be read: ${found.code}`, "check the path");
+    return refuse(
+      "RD001",
+      found.code === "ENOENT" ? "there is no such file" : `the file cannot be read: ${found.code}`,
+      "check the path",
+    );
   }
   if (!found.isFile()) return refuse("RD001", "this is not a file", "name the file of the declaration");
   switch (extension) {
@@ -26,7 +30,8 @@ export async function loadDeclaration(file: string): Promise<Checked<System>> {
     case ".yml": {
       const { parseText } = await import("../declare/parse.ts");
       const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => cause);
-      if (text instanceof Error) return refuse("RD001", `the file cannot be read: ${text.code}`, "check its permissions");
+      if (text instanceof Error)
+        return refuse("RD001", `the file cannot be read: ${text.code}`, "check its permissions");
       const parsed = parseText(text, extension === ".json" ? "json" : "yaml");
       return parsed.ok ? checkSystem(parsed.value) : parsed;
     }

@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from "commander";
 
+import { explainCommand } from "./explain.ts";
 import { compileCommand, contractCommand, graphCommand, planCommand, reportCommand } from "./commands.ts";
 
 /** What the shell sees: fine; the declaration is refused; wrong usage. */
@@ -26,17 +27,30 @@ export async function run(words: readonly string[]): Promise<number> {
   return exitCode;
 }
 
-function commandLine(finish: (exitCode: number) => void): Command {
+const target = (): Option =>
+  new Option("-t, --target <target>", "broker and version, such as rabbitmq@4.3").makeOptionMandatory();
+const strategy = (): Option =>
+  new Option("-s, --strategy <strategy>", "how the broker is used: auto, native, deferred, staged or waits").default(
+    "auto",
+  );
+const json = (): Option => new Option("--json", "print JSON, refusals included");
+const output = (): Option => new Option("-o, --output <file>", "write to a file instead of the standard output");
+
+/** Tells the shell how a command ended. */
+type Finish = (exitCode: number) => void;
+
+function commandLine(finish: Finish): Command {
   const program = new Command("redeliver")
     .description("Declares how message consumers retry, and compiles it into the topology that the broker itself runs.")
     .exitOverride()
     .showHelpAfterError("(redeliver --help shows the commands)");
-  const target = (): Option => new Option("-t, --target <target>", "broker and version, such as rabbitmq@4.3").makeOptionMandatory();
-  const strategy = (): Option =>
-    new Option("-s, --strategy <strategy>", "how the broker is used: auto, native, deferred, staged or waits").default("auto");
-  const json = (): Option => new Option("--json", "print JSON, refusals included");
-  const output = (): Option => new Option("-o, --output <file>", "write to a file instead of the standard output");
+  addCompilerCommands(program, finish);
+  addReaderCommands(program, finish);
+  for (const command of program.commands) command.exitOverride();
+  return program;
+}
 
+function addCompilerCommands(program: Command, finish: Finish): void {
   program
     .command("plan")
     .description("show when each attempt is due, how long a message can take to die, how many deliveries it can cause")
@@ -49,7 +63,11 @@ function commandLine(finish: (exitCode: number) => void): Command {
     .argument("<file>", "the declaration")
     .addOption(target())
     .addOption(strategy())
-    .addOption(new Option("-f, --format <format>", "json: everything; definitions: a file for rabbitmqctl import_definitions").choices(["json", "definitions"]).default("json"))
+    .addOption(
+      new Option("-f, --format <format>", "json: everything; definitions: a file for rabbitmqctl import_definitions")
+        .choices(["json", "definitions"])
+        .default("json"),
+    )
     .addOption(new Option("--vhost <name>", "the virtual host named in a definitions file").default("/"))
     .addOption(output())
     .addOption(json())
@@ -63,13 +81,21 @@ function commandLine(finish: (exitCode: number) => void): Command {
     .addOption(strategy())
     .addOption(json())
     .action(async (file, consumer, options) => finish(await contractCommand(file, consumer, options)));
+}
+
+/** What is for people to read. */
+function addReaderCommands(program: Command, finish: Finish): void {
   program
     .command("graph")
     .description("draw sources, work queues, tiers and dead queues, and what moves a message between them")
     .argument("<file>", "the declaration")
     .addOption(target())
     .addOption(strategy())
-    .addOption(new Option("-f, --format <format>", "the form of the picture").choices(["mermaid", "dot", "svg"]).default("mermaid"))
+    .addOption(
+      new Option("-f, --format <format>", "the form of the picture")
+        .choices(["mermaid", "dot", "svg"])
+        .default("mermaid"),
+    )
     .addOption(output())
     .addOption(json())
     .action(async (file, options) => finish(await graphCommand(file, options)));
@@ -81,6 +107,10 @@ function commandLine(finish: (exitCode: number) => void): Command {
     .addOption(strategy())
     .requiredOption("-o, --output <folder>", "the folder to write to")
     .action(async (file, options) => finish(await reportCommand(file, options)));
-  for (const command of program.commands) command.exitOverride();
-  return program;
+  program
+    .command("explain")
+    .description("show what a diagnostic means, with an example that fires it and one that does not")
+    .argument("<code>", "the code, such as RD101")
+    .addOption(json())
+    .action((code, options) => finish(explainCommand(code, options)));
 }

@@ -21,7 +21,9 @@ export function backoffRules(path: readonly PathSegment[], retry: Retry): Diagno
     case "exponential": {
       const ranges = [
         ...delayRange([...place, "first"], backoff.first),
-        ...(backoff.kind === "linear" && backoff.step !== undefined ? delayRange([...place, "step"], backoff.step) : []),
+        ...(backoff.kind === "linear" && backoff.step !== undefined
+          ? delayRange([...place, "step"], backoff.step)
+          : []),
         ...(backoff.max === undefined ? [] : delayRange([...place, "max"], backoff.max)),
       ];
       if (ranges.length > 0) return ranges;
@@ -57,7 +59,10 @@ function stepsRules(path: readonly PathSegment[], delays: readonly string[], att
       message: `${attempts} attempts need exactly ${wanted} delays between them; here are ${delays.length}`,
       value: delays,
       notes: ["the first attempt is due at once, so there is one delay less than there are attempts"],
-      help: delays.length < limits.attempts ? `set attempts to ${delays.length + 1}, or list ${wanted} delays` : `list ${wanted} delays`,
+      help:
+        delays.length < limits.attempts
+          ? `set attempts to ${delays.length + 1}, or list ${wanted} delays`
+          : `list ${wanted} delays`,
     }),
   ];
 }

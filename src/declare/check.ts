@@ -38,9 +38,13 @@ function rulesOfSoundFields(input: unknown, reported: readonly Diagnostic[]): Di
     if (!isRecord(consumer)) return [];
     const isSound = (key: string): boolean => {
       const path = formatPath(["consumers", name, key]);
-      return !reported.some((each) => each.path === path || /^[.[]/.test(each.path.slice(path.length)) && each.path.startsWith(path));
+      return !reported.some(
+        (each) => each.path === path || (/^[.[]/.test(each.path.slice(path.length)) && each.path.startsWith(path)),
+      );
     };
-    const sound = soundConsumerSchema.safeParse(Object.fromEntries(Object.entries(consumer).filter(([key]) => isSound(key))));
+    const sound = soundConsumerSchema.safeParse(
+      Object.fromEntries(Object.entries(consumer).filter(([key]) => isSound(key))),
+    );
     return sound.success ? consumerRules(name, sound.data, sources, isSound) : [];
   });
 }

@@ -140,17 +140,34 @@ function deliveryRules(name: string, consumer: SoundConsumer, isSound: (field: s
       }),
     ];
   }
-  return (["retry", "crash", "errors", "deadLetter"] as const)
+  const protocol =
+    consumer.protocol === "amqp-1.0"
+      ? [
+          diagnostic("RD112", {
+            path: ["consumers", name, "protocol"],
+            message: 'delivery "every-instance" is there for amqp-0-9-1 alone',
+            value: consumer.protocol,
+            notes: [
+              "its contract has each instance declare a queue of its own, which AMQP 1.0 clients do in other ways",
+            ],
+            help: 'remove protocol, or use delivery: "work-queue"',
+          }),
+        ]
+      : [];
+  const notKept = (["retry", "crash", "errors", "deadLetter"] as const)
     .filter((key) => consumer[key] !== undefined)
     .map((key) =>
       diagnostic("RD112", {
         path: ["consumers", name, key],
         message: `${key} cannot be kept with delivery "every-instance"`,
         value: consumer[key],
-        notes: ["an instance's own queue ends with the instance, and what waits in it is gone: there is nothing to retry from"],
+        notes: [
+          "an instance's own queue ends with the instance, and what waits in it is gone: there is nothing to retry from",
+        ],
         help: `remove ${key}, or use delivery: "work-queue"`,
       }),
     );
+  return [...notKept, ...protocol];
 }
 
 function retryRules(name: string, retry: NonNullable<ConsumerOutput["retry"]>): Diagnostic[] {

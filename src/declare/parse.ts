@@ -28,7 +28,9 @@ export function parseText(text: string, format: "json" | "yaml"): Checked<unknow
     const isDuplicate = problem.code === "DUPLICATE_KEY";
     return refuse(
       "RD002",
-      isDuplicate ? `a key is given twice${where}` : `this is no ${format.toUpperCase()}${where}: ${firstLine(problem.message)}`,
+      isDuplicate
+        ? `a key is given twice${where}`
+        : `this is no ${format.toUpperCase()}${where}: ${firstLine(problem.message)}`,
       isDuplicate ? "remove one of the two" : undefined,
     );
   }
@@ -47,6 +49,7 @@ function firstLine(message: string): string {
 }
 
 function refuse(code: "RD002" | "RD004", message: string, help?: string): Checked<never> {
-  const defaultHelp = code === "RD004" ? "declare name, sources and consumers; the README has an example" : "mend the text there";
+  const defaultHelp =
+    code === "RD004" ? "declare name, sources and consumers; the README has an example" : "mend the text there";
   return { ok: false, diagnostics: [diagnostic(code, { path: "", message, help: help ?? defaultHelp })] };
 }

@@ -73,9 +73,7 @@ const consumer = z.strictObject({
     .meta({ description: "How many deliveries may end in a crash before the message is dead." }),
   handlerTimeout: duration.optional(),
   errors: z.strictObject({ permanent: z.array(name).max(limits.permanentErrors) }).optional(),
-  deadLetter: z
-    .strictObject({ retain: duration.optional(), alarmAbove: wholeNumber.min(0).optional() })
-    .optional(),
+  deadLetter: z.strictObject({ retain: duration.optional(), alarmAbove: wholeNumber.min(0).optional() }).optional(),
   delivery: z.enum(["work-queue", "every-instance"]).default("work-queue"),
   order: z.enum(["none", "per-key"]).default("none"),
   protocol: z.enum(["amqp-0-9-1", "amqp-1.0"]).default("amqp-0-9-1"),

@@ -23,9 +23,7 @@ export interface RetryTopologyArgs {
 }
 
 /** The deployer of each broker. A broker that is missing here is a type error. */
-const deployers = { rabbitmq: deployRabbitmq } satisfies Readonly<
-  Record<keyof typeof brokers, unknown>
->;
+const deployers = { rabbitmq: deployRabbitmq } satisfies Readonly<Record<keyof typeof brokers, unknown>>;
 
 /**
  * Everything that the consumers of a declaration need on the broker to retry: exchanges, queues, policies, bindings.
@@ -80,10 +78,7 @@ function compileOrRefuse(name: string, args: RetryTopologyArgs): Accepted {
   const system = checkSystem(args.system);
   const target = checkTarget(args.target);
   if (!system.ok || !target.ok) {
-    throw refusal(name, [
-      ...(system.ok ? [] : system.diagnostics),
-      ...(target.ok ? [] : target.diagnostics),
-    ]);
+    throw refusal(name, [...(system.ok ? [] : system.diagnostics), ...(target.ok ? [] : target.diagnostics)]);
   }
   const compiled = compile(system.value, target.value);
   if (!compiled.ok) throw refusal(name, compiled.diagnostics);
@@ -97,9 +92,7 @@ function compileOrRefuse(name: string, args: RetryTopologyArgs): Accepted {
 
 /** Pulumi shows a RunError without its stack, which would be of no use to the person who wrote the declaration. */
 function refusal(name: string, diagnostics: readonly Diagnostic[]): pulumi.RunError {
-  return new pulumi.RunError(
-    `RetryTopology ${JSON.stringify(name)} is refused\n${renderDiagnostics(diagnostics)}`,
-  );
+  return new pulumi.RunError(`RetryTopology ${JSON.stringify(name)} is refused\n${renderDiagnostics(diagnostics)}`);
 }
 
 /** What `pulumi up` shows, and what stack policies see. Durations are in milliseconds. */

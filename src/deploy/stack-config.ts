@@ -33,9 +33,7 @@ const schema = z.strictObject({
 /** Credentials in the URL would be in clear in the state: the endpoint is no secret. */
 function isPlainHttpUrl(value: string): boolean {
   const url = URL.parse(value);
-  return (
-    url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === ""
-  );
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
 }
 
 /** How each value is set, for the fix of a diagnostic. */
@@ -66,9 +64,7 @@ export function readStackConfig(config: pulumi.Config): StackConfig {
   );
   const given = new Map(own);
   const input = Object.fromEntries(
-    own.flatMap(([key, value]) =>
-      key === "password" ? [] : [[key, key === "target" ? parsed(value) : value]],
-    ),
+    own.flatMap(([key, value]) => (key === "password" ? [] : [[key, key === "target" ? parsed(value) : value]])),
   );
   const checked = schema.safeParse(input);
   const problems = [
@@ -114,11 +110,7 @@ function checkVersion(namespace: string, target: TargetInput): Diagnostic[] {
 
 type Issue = z.core.$ZodIssue;
 
-function describe(
-  config: pulumi.Config,
-  issue: Issue,
-  input: Readonly<Record<string, unknown>>,
-): Diagnostic[] {
+function describe(config: pulumi.Config, issue: Issue, input: Readonly<Record<string, unknown>>): Diagnostic[] {
   const segments = issue.path.map(String);
   const within = formatPath(segments);
   const [key = ""] = segments;
@@ -152,21 +144,13 @@ function problemOf(issue: Issue, within: string, value: unknown): string {
   }
   if (typeof value === "number") return `${within} is a number, not a text: YAML reads 4.10 as 4.1`;
   if (within === "target") return "target is no mapping";
-  return issue.code === "invalid_value"
-    ? `${within} is none of the allowed values`
-    : `${within} is not a text`;
+  return issue.code === "invalid_value" ? `${within} is none of the allowed values` : `${within} is not a text`;
 }
 
 /** The value is left out: a misspelled key may well be that of a secret. */
-function describeUnknown(
-  namespace: string,
-  segments: readonly string[],
-  unknown: string,
-): Diagnostic {
+function describeUnknown(namespace: string, segments: readonly string[], unknown: string): Diagnostic {
   const allowed =
-    segments.length === 0
-      ? [...Object.keys(schema.shape), "password"]
-      : Object.keys(schema.shape.target.shape);
+    segments.length === 0 ? [...Object.keys(schema.shape), "password"] : Object.keys(schema.shape.target.shape);
   const nearest = allowed.toSorted((a, b) => distance(a, unknown) - distance(b, unknown))[0] ?? "";
   return diagnostic("RD301", {
     path: `config:${namespace}:${formatPath([...segments, unknown])}`,
@@ -185,8 +169,7 @@ function checkPassword(config: pulumi.Config, value: string | undefined): Diagno
       : value === ""
         ? "password is empty"
         : "the password lies in clear in the stack's file";
-  const note =
-    "whoever can read the repository can read it; set it again as a secret, and change it on the broker";
+  const note = "whoever can read the repository can read it; set it again as a secret, and change it on the broker";
   return [
     diagnostic("RD301", {
       path: `config:${config.name}:password`,

@@ -89,16 +89,17 @@ function planRetry(declared: Consumer, handlerTimeoutMs: number): RetryPlan | nu
   const longestWaitMs =
     retryAfterMaxMs === null
       ? lastDueMs
-      : attempts.reduce((sum, each, index) => (index === 0 ? sum : sum + Math.max(each.delayLatestMs, retryAfterMaxMs)), 0);
+      : attempts.reduce(
+          (sum, each, index) => (index === 0 ? sum : sum + Math.max(each.delayLatestMs, retryAfterMaxMs)),
+          0,
+        );
   return Object.freeze({
     attempts: Object.freeze(attempts),
     backoff: retry.backoff.kind,
     jitterPercent: jitterPercentOf(retry.backoff),
     retryAfterMaxMs,
     giveUpAfter:
-      giveUpAfterMs === null
-        ? null
-        : Object.freeze({ afterMs: giveUpAfterMs, declaredAttempts: retry.attempts }),
+      giveUpAfterMs === null ? null : Object.freeze({ afterMs: giveUpAfterMs, declaredAttempts: retry.attempts }),
     crashDeliveries,
     crashDeclared: declared.crash !== undefined,
     maxDeliveries,

@@ -105,10 +105,7 @@ function renderNode(node: NumberedNode, graph: NumberedGraph): string {
   const width = loopWidth(node, graph);
   const name = nameLines(node.label).map(escapeLabel).join("<br/>");
   const detail = node.detail === undefined ? [] : labelLines(node.detail).map(escapeLabel);
-  const label = [
-    `<b>${name}</b>`,
-    ...detail.map((line) => `<font point-size="10">${line}</font>`),
-  ].join("<br/>");
+  const label = [`<b>${name}</b>`, ...detail.map((line) => `<font point-size="10">${line}</font>`)].join("<br/>");
   return `${node.number} [label=<${label}>, class=${node.kind}, shape=${look.shape}, margin="${look.margin}", style="${look.style}", fillcolor="${look.fill}", color="${look.stroke}", fontcolor="${look.text}"${width}]`;
 }
 
@@ -117,16 +114,12 @@ function loopWidth(node: NumberedNode, graph: NumberedGraph): string {
   const lines = graph.edges
     .filter((edge) => edge.fromNumber === node.number && edge.toNumber === node.number)
     .flatMap((edge) => labelLines(edge.label));
-  return lines.length === 0
-    ? ""
-    : `, width="${(Math.max(...lines.map((line) => line.length)) * 0.072).toFixed(2)}"`;
+  return lines.length === 0 ? "" : `, width="${(Math.max(...lines.map((line) => line.length)) * 0.072).toFixed(2)}"`;
 }
 
 /** Invisible edges that keep the tiers in their order, one below the other, with the dead queue last. */
 function renderColumn(nodes: readonly NumberedNode[], indent: string): string[] {
-  const column = nodes
-    .filter(({ kind }) => kind === "tier" || kind === "dead")
-    .map(({ number }) => number);
+  const column = nodes.filter(({ kind }) => kind === "tier" || kind === "dead").map(({ number }) => number);
   return column.length < 2 ? [] : [`${indent}{ rank=same; ${column.join(" -> ")} [style=invis] }`];
 }
 

@@ -35,9 +35,7 @@ const edgeOrder: readonly GraphEdge["kind"][] = ["publish", "retry", "due", "dea
  * @throws Error where an edge leads to a node that is not there, which is a mistake in a broker's `graphOf`
  */
 export function numberGraph(graph: Graph): NumberedGraph {
-  const consumers = [
-    ...new Set([...graph.edges, ...graph.nodes].flatMap(({ consumer }) => consumer ?? [])),
-  ];
+  const consumers = [...new Set([...graph.edges, ...graph.nodes].flatMap(({ consumer }) => consumer ?? []))];
   const rank = ({ consumer }: GraphNode): number =>
     consumer === null ? consumers.length : consumers.indexOf(consumer);
   const nodes: readonly NumberedNode[] = graph.nodes
@@ -52,9 +50,7 @@ export function numberGraph(graph: Graph): NumberedGraph {
   const numberOf = (node: string): string => {
     const number = numbers.get(node);
     if (number === undefined)
-      throw new Error(
-        `in the graph ${JSON.stringify(graph.title)} an edge leads to no node: ${node}`,
-      );
+      throw new Error(`in the graph ${JSON.stringify(graph.title)} an edge leads to no node: ${node}`);
     return number;
   };
   return {
@@ -96,9 +92,7 @@ export function labelLines(text: string): readonly string[] {
   const lines = visibleLines(text);
   const kept = lines.length <= maxLabelLines ? lines : lines.slice(0, maxLabelLines - 1);
   const folded = kept.flatMap(fold);
-  return kept.length === lines.length
-    ? folded
-    : [...folded, `and ${lines.length - kept.length} more`];
+  return kept.length === lines.length ? folded : [...folded, `and ${lines.length - kept.length} more`];
 }
 
 /** The lines of a name: the same, but a line feed in it is part of the name and does not end a line. */
@@ -111,9 +105,7 @@ function fold(line: string): readonly string[] {
   let rest = [...line];
   while (rest.length > maxLineLength) {
     const window = rest.slice(0, maxLineLength);
-    const at = window.findLastIndex(
-      (character, index) => index >= maxLineLength / 2 && /[\s.,:;_-]/u.test(character),
-    );
+    const at = window.findLastIndex((character, index) => index >= maxLineLength / 2 && /[\s.,:;_-]/u.test(character));
     const end = at === -1 ? maxLineLength : at + 1;
     lines.push(rest.slice(0, end).join("").trimEnd());
     rest = rest.slice(end);

@@ -72,12 +72,7 @@ export function renderKeeper(keeper: Keeper, text: string = keeper): Markup {
   return markup`<span class="keeper ${keeper}">${text}</span>`;
 }
 
-function renderElsewhere(
-  reports: readonly TargetReport[],
-  target: number,
-  consumer: string,
-  anchors: Anchors,
-): Markup {
+function renderElsewhere(reports: readonly TargetReport[], target: number, consumer: string, anchors: Anchors): Markup {
   const links = reports.flatMap((report, index) =>
     index === target || anchors.consumer(index, consumer) === ""
       ? []
@@ -106,26 +101,15 @@ function renderSchedule(plan: ConsumerPlan, id: string, maxDeliveries: number): 
   }. The distance between two attempts grows with the logarithm of the delay.${notesOf(plan, retry).join("")}</p></section>`;
 }
 
-function factsOf(
-  plan: ConsumerPlan,
-  retry: RetryPlan,
-  maxDeliveries: number,
-): readonly (readonly [string, string])[] {
+function factsOf(plan: ConsumerPlan, retry: RetryPlan, maxDeliveries: number): readonly (readonly [string, string])[] {
   return [
     ["attempts", String(retry.attempts.length)],
     ["to the dead queue", worstCaseOf(plan, retry)],
     ["deliveries", `≤ ${maxDeliveries}`],
     ["crash budget", String(retry.crashDeliveries)],
-    [
-      "handler timeout",
-      plan.handlerTimeoutMs === null ? "none" : formatDurationMs(plan.handlerTimeoutMs),
-    ],
-    ...(retry.permanentErrors.length === 0
-      ? []
-      : [["permanent errors", retry.permanentErrors.join(", ")] as const]),
-    ...(retry.retainMs === null
-      ? []
-      : [["dead letters kept", formatDurationMs(retry.retainMs)] as const]),
+    ["handler timeout", plan.handlerTimeoutMs === null ? "none" : formatDurationMs(plan.handlerTimeoutMs)],
+    ...(retry.permanentErrors.length === 0 ? [] : [["permanent errors", retry.permanentErrors.join(", ")] as const]),
+    ...(retry.retainMs === null ? [] : [["dead letters kept", formatDurationMs(retry.retainMs)] as const]),
     ...(retry.alarmAbove === null ? [] : [["alarm above", String(retry.alarmAbove)] as const]),
   ];
 }
@@ -135,23 +119,17 @@ function notesOf(plan: ConsumerPlan, retry: RetryPlan): readonly string[] {
     ...(plan.handlerTimeoutMs === null
       ? [" No handler timeout is declared, so the time of the handlers comes on top."]
       : []),
-    ...(retry.giveUpAfter === null
-      ? []
-      : [` Given up: ${giveUpSentence(retry, retry.giveUpAfter)}.`]),
+    ...(retry.giveUpAfter === null ? [] : [` Given up: ${giveUpSentence(retry, retry.giveUpAfter)}.`]),
     ...(retry.retryAfterMaxMs === null
       ? []
-      : [
-          ` A handler may ask for a delay of its own, up to ${formatDurationMs(retry.retryAfterMaxMs)}.`,
-        ]),
+      : [` A handler may ask for a delay of its own, up to ${formatDurationMs(retry.retryAfterMaxMs)}.`]),
   ];
 }
 
 function renderChoice({ strategy, reason, passedOver }: StrategyChoice): Markup {
   const others = passedOver.map((each) => markup`<dt>${each.strategy}</dt><dd>${each.reason}</dd>`);
   return markup`<p><span class="strategy">${strategy}</span> ${reason}</p>${
-    others.length === 0
-      ? nothing
-      : markup`<h4>Passed over</h4><dl class="passed-over">${others}</dl>`
+    others.length === 0 ? nothing : markup`<h4>Passed over</h4><dl class="passed-over">${others}</dl>`
   }`;
 }
 
@@ -183,8 +161,7 @@ function renderAsked(rows: readonly OutcomeRow[]): Markup {
   const [first] = rows;
   if (first === undefined) return nothing;
   const steps = rows.map(
-    ({ asked, cases }) =>
-      markup`<details><summary>${asked ?? ""}</summary>${cases.map(renderCase)}</details>`,
+    ({ asked, cases }) => markup`<details><summary>${asked ?? ""}</summary>${cases.map(renderCase)}</details>`,
   );
   return markup`<tr><th scope="row">${first.outcome}</th><td>${steps}</td><td>a delay that the handler asks for: the first step that is not below it</td></tr>`;
 }
@@ -192,9 +169,7 @@ function renderAsked(rows: readonly OutcomeRow[]): Markup {
 function renderCase({ attempts, operations }: OutcomeCase): Markup {
   const lines = operations.map(renderOperation);
   const list =
-    lines.length === 1
-      ? markup`<p>${lines}</p>`
-      : markup`<ol>${lines.map((line) => markup`<li>${line}</li>`)}</ol>`;
+    lines.length === 1 ? markup`<p>${lines}</p>` : markup`<ol>${lines.map((line) => markup`<li>${line}</li>`)}</ol>`;
   return attempts === null
     ? list
     : markup`<details><summary>${attempts}: ${operations.map(({ name }) => name).join(", then ")}</summary>${list}</details>`;

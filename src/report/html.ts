@@ -47,16 +47,11 @@ ${targets}
 `.markup;
 }
 
-function renderNavigation(
-  title: string,
-  reports: readonly TargetReport[],
-  anchors: Anchors,
-): Markup {
+function renderNavigation(title: string, reports: readonly TargetReport[], anchors: Anchors): Markup {
   const groups = reports.map(
     ({ target, plan }, index) =>
       markup`<li><a class="target" href="#${anchors.target(index)}">${target}</a><ul>${plan.consumers.map(
-        ({ consumer }) =>
-          markup`<li><a href="#${anchors.consumer(index, consumer)}">${consumer}</a></li>`,
+        ({ consumer }) => markup`<li><a href="#${anchors.consumer(index, consumer)}">${consumer}</a></li>`,
       )}</ul></li>`,
   );
   return markup`<nav aria-label="sections"><a class="home" href="#summary">${title}</a><ul>${groups}</ul></nav>`;
@@ -65,12 +60,9 @@ function renderNavigation(
 function renderSummary(title: string, reports: readonly TargetReport[], anchors: Anchors): Markup {
   const plans = new Map<string, ConsumerPlan>();
   for (const { plan } of reports)
-    for (const each of plan.consumers)
-      if (!plans.has(each.consumer)) plans.set(each.consumer, each);
+    for (const each of plan.consumers) if (!plans.has(each.consumer)) plans.set(each.consumer, each);
   const sources = new Set(reports.flatMap(({ plan }) => Object.keys(plan.sources)));
-  const heads = reports.map(
-    ({ target }, index) => markup`<th><a href="#${anchors.target(index)}">${target}</a></th>`,
-  );
+  const heads = reports.map(({ target }, index) => markup`<th><a href="#${anchors.target(index)}">${target}</a></th>`);
   const rows = [...plans.values()].map((plan) => renderSummaryRow(plan, reports, anchors));
   return markup`<section id="summary" class="summary">
 <h1>${title}</h1>
@@ -79,11 +71,7 @@ function renderSummary(title: string, reports: readonly TargetReport[], anchors:
 </section>`;
 }
 
-function renderSummaryRow(
-  plan: ConsumerPlan,
-  reports: readonly TargetReport[],
-  anchors: Anchors,
-): Markup {
+function renderSummaryRow(plan: ConsumerPlan, reports: readonly TargetReport[], anchors: Anchors): Markup {
   const { consumer, retry } = plan;
   const first = reports.findIndex((_, index) => anchors.consumer(index, consumer) !== "");
   const cells = reports.map((report, index) => {
@@ -109,11 +97,7 @@ function renderTally(report: TargetReport, consumer: string): Markup {
   return markup`<span class="tally">${tallies}${warnings === 0 ? nothing : markup`<span class="warned">${count(warnings, "warning")}</span>`}</span>`;
 }
 
-async function renderTarget(
-  reports: readonly TargetReport[],
-  target: number,
-  anchors: Anchors,
-): Promise<Markup> {
+async function renderTarget(reports: readonly TargetReport[], target: number, anchors: Anchors): Promise<Markup> {
   const report = reports[target];
   if (report === undefined) return nothing;
   const id = anchors.target(target);
@@ -121,8 +105,7 @@ async function renderTarget(
     Array.isArray(list) ? [markup`<div><dt>${kind}</dt><dd>${list.length}</dd></div>`] : [],
   );
   const consumers: Markup[] = [];
-  for (const plan of report.plan.consumers)
-    consumers.push(await renderConsumer(reports, target, plan, anchors));
+  for (const plan of report.plan.consumers) consumers.push(await renderConsumer(reports, target, plan, anchors));
   return markup`<section class="target" id="${id}">
 <h2 class="target">${report.target}</h2>
 <dl class="facts">${resources}<div><dt>warnings</dt><dd>${report.warnings.length}</dd></div></dl>

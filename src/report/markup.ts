@@ -10,9 +10,7 @@ type Part = Markup | string | number | readonly Markup[];
 /** A template for HTML: every string that is put into it is escaped, markup is not. */
 export function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return {
-    markup: strings
-      .map((text, index) => (index === 0 ? text : asText(parts[index - 1] ?? "") + text))
-      .join(""),
+    markup: strings.map((text, index) => (index === 0 ? text : asText(parts[index - 1] ?? "") + text)).join(""),
   };
 }
 

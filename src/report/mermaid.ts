@@ -21,9 +21,7 @@ export function renderMermaid(graph: Graph): string {
   });
   for (const node of numbered.shared) lines.push(`  ${renderNode(node)}`);
   for (const edge of numbered.edges) {
-    lines.push(
-      `  ${edge.fromNumber} ${arrows[edge.kind]}|${quote(labelLines(edge.label))}| ${edge.toNumber}`,
-    );
+    lines.push(`  ${edge.fromNumber} ${arrows[edge.kind]}|${quote(labelLines(edge.label))}| ${edge.toNumber}`);
   }
   return `${[...lines, ...renderClasses(numbered), ...renderLinkStyles(numbered)].join("\n")}\n`;
 }
@@ -60,24 +58,15 @@ const strokes: Readonly<Record<GraphEdge["kind"], string>> = {
 
 function renderNode(node: NumberedNode): string {
   const [open, close] = shapes[node.kind];
-  const lines = [
-    ...nameLines(node.label),
-    ...(node.detail === undefined ? [] : labelLines(node.detail)),
-  ];
+  const lines = [...nameLines(node.label), ...(node.detail === undefined ? [] : labelLines(node.detail))];
   return `${node.number}${open}${quote(lines)}${close}`;
 }
 
 function renderClasses(graph: NumberedGraph): string[] {
-  const nodes = [
-    ...graph.sources,
-    ...graph.consumers.flatMap((each) => each.nodes),
-    ...graph.shared,
-  ];
+  const nodes = [...graph.sources, ...graph.consumers.flatMap((each) => each.nodes), ...graph.shared];
   return Object.entries(classes).flatMap(([kind, style]) => {
     const members = nodes.filter((node) => node.kind === kind).map((node) => node.number);
-    return members.length === 0
-      ? []
-      : [`  classDef ${kind} ${style}`, `  class ${members.join(",")} ${kind}`];
+    return members.length === 0 ? [] : [`  classDef ${kind} ${style}`, `  class ${members.join(",")} ${kind}`];
   });
 }
 

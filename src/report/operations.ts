@@ -49,8 +49,7 @@ export function outcomeRows(contract: Contract): readonly OutcomeRow[] {
 
 /** Attempts in a row that demand the same are one case. */
 function casesOf(outcome: Outcome): readonly OutcomeCase[] {
-  if (!("byAttempt" in outcome))
-    return [{ attempts: null, operations: outcome.map(operationLine) }];
+  if (!("byAttempt" in outcome)) return [{ attempts: null, operations: outcome.map(operationLine) }];
   const runs: {
     first: number;
     last: number;
@@ -61,8 +60,7 @@ function casesOf(outcome: Outcome): readonly OutcomeCase[] {
     const text = JSON.stringify(each);
     const run = runs.at(-1);
     if (run?.text === text) run.last = index + 1;
-    else
-      runs.push({ first: index + 1, last: index + 1, text, operations: each.map(operationLine) });
+    else runs.push({ first: index + 1, last: index + 1, text, operations: each.map(operationLine) });
   });
   return runs.map(({ first, last, operations }) => ({
     attempts: first === last ? `attempt ${first}` : `attempts ${first}–${last}`,

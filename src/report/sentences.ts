@@ -9,9 +9,7 @@ export interface Sentence {
 
 /** A duration, or the two between which it lies: `30s`, `30s … 36s`. */
 export function formatRangeMs(fromMs: number, toMs: number): string {
-  return fromMs === toMs
-    ? formatDurationMs(fromMs)
-    : `${formatDurationMs(fromMs)} … ${formatDurationMs(toMs)}`;
+  return fromMs === toMs ? formatDurationMs(fromMs) : `${formatDurationMs(fromMs)} … ${formatDurationMs(toMs)}`;
 }
 
 /** `1 attempt`, `5 attempts`. */
@@ -25,8 +23,7 @@ export function delaysOf(retry: RetryPlan): string {
   const [first] = delays;
   if (first === undefined) return "no retry";
   if (retry.attempts.every((each) => each.delayMs === 0)) return "at once";
-  const jitter =
-    retry.jitterPercent === 0 ? "" : `, and up to ${unbroken(`${retry.jitterPercent} %`)} more`;
+  const jitter = retry.jitterPercent === 0 ? "" : `, and up to ${unbroken(`${retry.jitterPercent} %`)} more`;
   if (delays.length > 1 && delays.every((each) => each === first)) return `${first} each${jitter}`;
   const shown = delays.length <= 8 ? delays : [...delays.slice(0, 4), "…", ...delays.slice(-2)];
   return shown.join(", ") + jitter;
@@ -55,9 +52,7 @@ export function sentencesOf(plan: ConsumerPlan, retry: RetryPlan): readonly Sent
     { term: "dead queue", text: deadSentence(plan, retry) },
     { term: "deliveries", text: deliveriesSentence(retry) },
     { term: "crash budget", text: crashSentence(retry) },
-    ...(retry.giveUpAfter === null
-      ? []
-      : [{ term: "give up", text: giveUpSentence(retry, retry.giveUpAfter) }]),
+    ...(retry.giveUpAfter === null ? [] : [{ term: "give up", text: giveUpSentence(retry, retry.giveUpAfter) }]),
     ...(retry.retryAfterMaxMs === null
       ? []
       : [
@@ -66,9 +61,7 @@ export function sentencesOf(plan: ConsumerPlan, retry: RetryPlan): readonly Sent
             text: `a handler may ask for a delay of its own, up to ${formatDurationMs(retry.retryAfterMaxMs)}`,
           },
         ]),
-    ...(retry.permanentErrors.length === 0
-      ? []
-      : [{ term: "permanent", text: retry.permanentErrors.join(", ") }]),
+    ...(retry.permanentErrors.length === 0 ? [] : [{ term: "permanent", text: retry.permanentErrors.join(", ") }]),
     ...(retry.retainMs === null
       ? []
       : [
@@ -103,10 +96,7 @@ export function crashSentence(retry: RetryPlan): string {
 }
 
 /** What `giveUpAfter` makes of the attempts. */
-export function giveUpSentence(
-  retry: RetryPlan,
-  giveUp: NonNullable<RetryPlan["giveUpAfter"]>,
-): string {
+export function giveUpSentence(retry: RetryPlan, giveUp: NonNullable<RetryPlan["giveUpAfter"]>): string {
   const kept = retry.attempts.length;
   const after = formatDurationMs(giveUp.afterMs);
   return kept === giveUp.declaredAttempts

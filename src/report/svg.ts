@@ -26,7 +26,6 @@ function embeddable(svg: string, title: string): string {
     .trimEnd();
   return element.replace(
     /^<svg ([^>]*)>/,
-    (_, attributes: string) =>
-      `<svg role="img" aria-label="${name}" ${attributes}>\n<title>${name}</title>`,
+    (_, attributes: string) => `<svg role="img" aria-label="${name}" ${attributes}>\n<title>${name}</title>`,
   );
 }

@@ -18,16 +18,10 @@ export interface TargetReport {
 export function warningsOf(report: TargetReport, consumer: string | null): readonly Diagnostic[] {
   const isAbout = (warning: Diagnostic, name: string): boolean => {
     const place = formatPath(["consumers", name]);
-    return (
-      warning.path === place ||
-      warning.path.startsWith(`${place}.`) ||
-      warning.path.startsWith(`${place}[`)
-    );
+    return warning.path === place || warning.path.startsWith(`${place}.`) || warning.path.startsWith(`${place}[`);
   };
   if (consumer !== null) return report.warnings.filter((warning) => isAbout(warning, consumer));
-  return report.warnings.filter(
-    (warning) => !report.plan.consumers.some((each) => isAbout(warning, each.consumer)),
-  );
+  return report.warnings.filter((warning) => !report.plan.consumers.some((each) => isAbout(warning, each.consumer)));
 }
 
 /** The id of every section of a page; letters and digits only, whatever the names are, and no two the same. */
@@ -51,12 +45,7 @@ export function anchorsOf(reports: readonly TargetReport[]): Anchors {
   const targets = reports.map((report) => unique(slug(report.target)));
   const consumers = reports.map(
     ({ plan }, index) =>
-      new Map(
-        plan.consumers.map(({ consumer }) => [
-          consumer,
-          unique(`${targets[index]}-${slug(consumer)}`),
-        ]),
-      ),
+      new Map(plan.consumers.map(({ consumer }) => [consumer, unique(`${targets[index]}-${slug(consumer)}`)])),
   );
   return {
     target: (target) => targets[target] ?? "",

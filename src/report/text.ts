@@ -63,16 +63,9 @@ export function renderContractText(contract: Contract, options: TextOptions = {}
     ...(row.why === null ? [] : field("why", row.why, style, 2)),
   ]);
   const facts = [
-    ...field(
-      "work queue",
-      contract.workQueue ?? "one for each instance, which it declares itself",
-      style,
-      0,
-    ),
+    ...field("work queue", contract.workQueue ?? "one for each instance, which it declares itself", style, 0),
     ...(contract.deadQueue === null ? [] : field("dead queue", contract.deadQueue, style, 0)),
-    ...(contract.permanentErrors.length === 0
-      ? []
-      : field("permanent", contract.permanentErrors.join(", "), style, 0)),
+    ...(contract.permanentErrors.length === 0 ? [] : field("permanent", contract.permanentErrors.join(", "), style, 0)),
   ];
   return `${[heading, ...facts, "", ...rows].join("\n")}\n`;
 }
@@ -80,15 +73,13 @@ export function renderContractText(contract: Contract, options: TextOptions = {}
 function styleOf(options: TextOptions): Style {
   return {
     columns: options.columns ?? 100,
-    paint: (format, text) =>
-      options.colour === true ? styleText(format, text, { validateStream: false }) : text,
+    paint: (format, text) => (options.colour === true ? styleText(format, text, { validateStream: false }) : text),
   };
 }
 
 function renderConsumerPlan(plan: ConsumerPlan, style: Style): string {
   const heading = `${style.paint("bold", visible(plan.consumer))} from ${visible(originOf(plan))}`;
-  if (plan.retry === null)
-    return `${heading}\n  every instance gets its own copy of each message; nothing is retried`;
+  if (plan.retry === null) return `${heading}\n  every instance gets its own copy of each message; nothing is retried`;
   return [
     heading,
     indented(renderTimeline(plan.retry, style)),
@@ -102,12 +93,7 @@ function renderTimeline(retry: RetryPlan, style: Style): string {
     each.attempt === 1 ? "at once" : formatRangeMs(each.delayMs, each.delayLatestMs),
     formatRangeMs(each.dueMs, each.dueLatestMs),
   ]);
-  return renderTable(
-    ["attempt", "delay", "due"],
-    rows,
-    { colAligns: ["right", "right", "right"] },
-    style,
-  );
+  return renderTable(["attempt", "delay", "due"], rows, { colAligns: ["right", "right", "right"] }, style);
 }
 
 function renderCompiledConsumer(compiled: CompiledSystem, consumer: string, style: Style): string {
@@ -123,12 +109,8 @@ function renderCompiledConsumer(compiled: CompiledSystem, consumer: string, styl
   const widths = { colWidths: [18, 12, Math.max(24, style.columns - 36)], wordWrap: true };
   return [
     `${style.paint("bold", visible(consumer))}: ${style.paint("cyan", choice?.strategy ?? "no strategy")}`,
-    ...(choice === undefined
-      ? []
-      : wrap(choice.reason, style.columns - 2).map((line) => `  ${line}`)),
-    ...(choice?.passedOver ?? []).flatMap(({ strategy, reason }) =>
-      field(`not ${strategy}`, reason, style, 2),
-    ),
+    ...(choice === undefined ? [] : wrap(choice.reason, style.columns - 2).map((line) => `  ${line}`)),
+    ...(choice?.passedOver ?? []).flatMap(({ strategy, reason }) => field(`not ${strategy}`, reason, style, 2)),
     ...renderQueues(compiled, consumer, style),
     indented(renderTable(["promise", "kept by", "what is kept"], rows, widths, style)),
   ].join("\n");
@@ -147,9 +129,7 @@ function renderQueues(compiled: CompiledSystem, consumer: string, style: Style):
     const names = nodes
       .filter((node) => node.kind === kind)
       .map(({ label, detail, consumer: owner }) => {
-        const remarks = [detail, owner === null ? "shared" : undefined].filter(
-          (remark) => remark !== undefined,
-        );
+        const remarks = [detail, owner === null ? "shared" : undefined].filter((remark) => remark !== undefined);
         return remarks.length === 0 ? label : `${label} (${remarks.join(", ")})`;
       });
     return names.length === 0 ? [] : field(term, names.join(", "), style, 2);
@@ -170,17 +150,12 @@ function renderCase({ attempts, operations }: OutcomeCase, style: Style): string
   return [
     ...(attempts === null ? [] : [`  ${attempts}`]),
     ...operations.map(
-      (operation, index) =>
-        indent + renderOperation(operation, operations.length > 1 ? index + 1 : null, style),
+      (operation, index) => indent + renderOperation(operation, operations.length > 1 ? index + 1 : null, style),
     ),
   ];
 }
 
-function renderOperation(
-  { name, flags }: OperationLine,
-  step: number | null,
-  style: Style,
-): string {
+function renderOperation({ name, flags }: OperationLine, step: number | null, style: Style): string {
   const number = step === null ? "" : `${step}. `;
   return `${number}${style.paint("cyan", name)}${flags.length === 0 ? "" : `  ${visible(flags.join("; "))}`}`;
 }
@@ -190,9 +165,7 @@ function field(term: string, text: string, style: Style, indent: number): string
   const width = 14;
   return wrap(text, style.columns - indent - width).map(
     (line, index) =>
-      " ".repeat(indent) +
-      (index === 0 ? style.paint("dim", term.padEnd(width)) : " ".repeat(width)) +
-      line,
+      " ".repeat(indent) + (index === 0 ? style.paint("dim", term.padEnd(width)) : " ".repeat(width)) + line,
   );
 }
 

@@ -40,8 +40,8 @@ export function renderTimeline(plan: ConsumerPlan, retry: RetryPlan): Markup {
   return markup`<svg class="timeline" role="img" aria-label="${describe(retry, worstCaseOf(plan, retry))}" height="${retry.jitterPercent === 0 ? 84 : 100}" width="100%">
 <line class="axis" x1="${firstX}%" x2="${percent(Math.max(last.x, Math.min(latest, lastX)))}" y1="${axisY}" y2="${axisY}"/>
 <line class="axis after" x1="${percent(last.x)}" x2="${deadX}%" y1="${axisY}" y2="${axisY}"/>
-${marks.map(renderJitter)}${marks.map((mark, index) => renderGap(marks[index - 1], mark))}${marks.map(
-    (mark) => renderMark(mark, roomyMarks.has(mark)),
+${marks.map(renderJitter)}${marks.map((mark, index) => renderGap(marks[index - 1], mark))}${marks.map((mark) =>
+    renderMark(mark, roomyMarks.has(mark)),
   )}${renderDead(plan, retry, last)}
 </svg>`;
 }
@@ -70,10 +70,7 @@ function marksOf(retry: RetryPlan): readonly Mark[] {
 }
 
 /** Where a moment lies on the axis: between two marks in proportion, after the last one as between the two before it. */
-function positionAt(
-  points: readonly { readonly dueMs: number; readonly x: number }[],
-  dueMs: number,
-): number {
+function positionAt(points: readonly { readonly dueMs: number; readonly x: number }[], dueMs: number): number {
   const next = points.findIndex((point) => point.dueMs > dueMs);
   const index = next === -1 ? points.length - 1 : next;
   const [from, to] = [points[index - 1], points[index]];
@@ -99,8 +96,7 @@ function thinned(marks: readonly Mark[]): ReadonlySet<Mark> {
 }
 
 function labelLength(mark: Mark): number {
-  const latest =
-    mark.dueLatestMs === mark.dueMs ? 0 : formatDurationMs(mark.dueLatestMs).length + 3;
+  const latest = mark.dueLatestMs === mark.dueMs ? 0 : formatDurationMs(mark.dueLatestMs).length + 3;
   return Math.max(formatDurationMs(mark.dueMs).length, latest, 3);
 }
 
@@ -120,8 +116,7 @@ function renderGap(from: Mark | undefined, to: Mark): Markup {
 function renderMark(mark: Mark, isLabelled: boolean): Markup {
   const x = percent(mark.x);
   const title = markup`<title>attempt ${mark.attempt}: due after ${formatDurationMs(mark.dueMs)}</title>`;
-  if (!isLabelled)
-    return markup`<circle class="mark" cx="${x}" cy="${axisY}" r="4">${title}</circle>`;
+  if (!isLabelled) return markup`<circle class="mark" cx="${x}" cy="${axisY}" r="4">${title}</circle>`;
   const latest =
     mark.dueLatestMs === mark.dueMs
       ? nothing
@@ -138,9 +133,7 @@ function renderDead(plan: ConsumerPlan, retry: RetryPlan, last: Mark): Markup {
   const hasRoom =
     takenPx <= ((deadX - last.x) / 100) * narrowestPx &&
     text.length * characterPx <= ((100 - deadX) / 50) * narrowestPx;
-  const label = hasRoom
-    ? markup`<text class="due" x="${x}" y="${axisY + 29}">${text}</text>`
-    : nothing;
+  const label = hasRoom ? markup`<text class="due" x="${x}" y="${axisY + 29}">${text}</text>` : nothing;
   return markup`<svg x="${x}" y="${axisY}" overflow="visible"><rect class="dead" x="-11" y="-11" width="22" height="22" rx="5"/><path class="cross" d="M-4,-4L4,4M-4,4L4,-4"/></svg><text class="gap" x="${x}" y="${axisY - 22}">dead queue</text>${label}`;
 }
 

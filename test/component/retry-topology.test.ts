@@ -13,8 +13,7 @@ const versions = ["4.3", "4.0", "3.10"] as const;
 
 const componentOf = (run: ProgramRun): RegisteredResource | undefined =>
   run.resources.find(({ type }) => type === "redeliver:index:RetryTopology");
-const byText = (values: readonly unknown[]): string[] =>
-  values.map((value) => JSON.stringify(value)).toSorted();
+const byText = (values: readonly unknown[]): string[] => values.map((value) => JSON.stringify(value)).toSorted();
 const inputsOf = (run: ProgramRun, kind: string): string[] =>
   byText(resourcesOf(run, kind).map(({ inputs }) => inputs));
 
@@ -22,10 +21,7 @@ const optional = (key: string, table: object, value: unknown): object =>
   Object.keys(table).length > 0 ? { [key]: value } : {};
 
 /** What the provider has to get for a topology. Keys in the order of the alphabet, as the mocks return them. */
-function expectedInputs(
-  { exchanges, policies, queues, bindings }: Topology,
-  vhost: string,
-): Record<string, string[]> {
+function expectedInputs({ exchanges, policies, queues, bindings }: Topology, vhost: string): Record<string, string[]> {
   const textsOf = (table: object): object =>
     Object.fromEntries(
       Object.entries(table)
@@ -72,8 +68,7 @@ test.each(versions.flatMap((version) => [true, false].map((preview) => ({ versio
   async ({ version, preview }) => {
     const run = await register(shop, version, preview);
     const expected = expectedInputs(topologyOf(shop, version), "a vhost");
-    for (const [kind, inputs] of Object.entries(expected))
-      expect(inputsOf(run, kind), kind).toEqual(inputs);
+    for (const [kind, inputs] of Object.entries(expected)) expect(inputsOf(run, kind), kind).toEqual(inputs);
     const children = Object.values(expected).flat().length;
     expect(run.resources, "the stack, the component and its children").toHaveLength(2 + children);
   },
@@ -121,16 +116,11 @@ test("the component carries the declaration, and tells what became of it", async
 
 test("logical names start with the component's, are unique, and stay when consumers come, go or change places", async () => {
   const namesOf = (run: ProgramRun): string[] =>
-    run.resources
-      .filter(({ type }) => type.startsWith("rabbitmq:"))
-      .map(({ type, name }) => `${type} ${name}`);
+    run.resources.filter(({ type }) => type.startsWith("rabbitmq:")).map(({ type, name }) => `${type} ${name}`);
   const before = namesOf(await register(shop, "4.3"));
   const { billing, ...others } = shop.consumers;
   const after = namesOf(
-    await register(
-      checked({ ...shop, consumers: { first: others["audit"], ...others, billing } }),
-      "4.3",
-    ),
+    await register(checked({ ...shop, consumers: { first: others["audit"], ...others, billing } }), "4.3"),
   );
   expect(before.filter((name) => !/^rabbitmq:index\/\w+:\w+ shop-shop\./.test(name))).toEqual([]);
   expect(new Set(before).size).toBe(before.length);
@@ -173,13 +163,7 @@ describe("a declaration that is refused", () => {
       "RD103",
       "consumers.billing.retry.backoff.delay",
     ],
-    [
-      "an unknown target",
-      oneConsumer(),
-      { broker: "rabbitmq", version: "9.9" },
-      "RD201",
-      "target.version",
-    ],
+    ["an unknown target", oneConsumer(), { broker: "rabbitmq", version: "9.9" }, "RD201", "target.version"],
     [
       "a strategy that cannot keep it",
       oneConsumer(),
@@ -188,17 +172,14 @@ describe("a declaration that is refused", () => {
       "consumers.billing.retry.backoff",
     ],
   ] as const;
-  test.each(refusals)(
-    "%s ends the program before anything is registered",
-    async (_, system, target, code, path) => {
-      const run = await runProgram(() => void new RetryTopology("shop", { system, target }));
-      expect(pulumi.RunError.isInstance(run.error)).toBe(true);
-      const message = run.error?.message ?? "";
-      expect(message.split("\n")[0]).toBe('RetryTopology "shop" is refused');
-      expect(message).toContain(`error[${code}]`);
-      expect(message).toContain(`  at   ${path}`);
-      expect(message).not.toMatch(/^\s+at .*:\d+:\d+/m);
-      expect(run.resources.map(({ type }) => type)).toEqual(["pulumi:pulumi:Stack"]);
-    },
-  );
+  test.each(refusals)("%s ends the program before anything is registered", async (_, system, target, code, path) => {
+    const run = await runProgram(() => void new RetryTopology("shop", { system, target }));
+    expect(pulumi.RunError.isInstance(run.error)).toBe(true);
+    const message = run.error?.message ?? "";
+    expect(message.split("\n")[0]).toBe('RetryTopology "shop" is refused');
+    expect(message).toContain(`error[${code}]`);
+    expect(message).toContain(`  at   ${path}`);
+    expect(message).not.toMatch(/^\s+at .*:\d+:\d+/m);
+    expect(run.resources.map(({ type }) => type)).toEqual(["pulumi:pulumi:Stack"]);
+  });
 });

@@ -22,10 +22,7 @@ const config = {
 const everythingBut = (key: keyof typeof config): object =>
   Object.fromEntries(Object.entries(config).filter(([each]) => each !== key));
 
-async function expectRefusal(
-  changed: object,
-  secrets: readonly string[] = secretKeys,
-): Promise<string> {
+async function expectRefusal(changed: object, secrets: readonly string[] = secretKeys): Promise<string> {
   const run = await runProgram(stackProgram, {
     stack: "prod",
     config: changed as typeof config,
@@ -35,9 +32,7 @@ async function expectRefusal(
     run.resources.map(({ type }) => type),
     "nothing is registered but the stack",
   ).toEqual(["pulumi:pulumi:Stack"]);
-  expect(pulumi.RunError.isInstance(run.error), "Pulumi shows a RunError without its stack").toBe(
-    true,
-  );
+  expect(pulumi.RunError.isInstance(run.error), "Pulumi shows a RunError without its stack").toBe(true);
   const message = run.error?.message ?? "";
   expect(message).not.toMatch(/^\s+at .*:\d+:\d+/m);
   expect(message + run.log.join("\n")).not.toContain(password);
@@ -52,23 +47,11 @@ const target = (changed: object): object => ({
 });
 
 const badValues: readonly (readonly [string, object, string])[] = [
-  [
-    "a version that YAML made a number of",
-    target({ version: 4.3 }),
-    "config:redeliver:target.version = 4.3",
-  ],
-  [
-    "a version that nobody studied",
-    target({ version: "9.9" }),
-    'config:redeliver:target.version = "9.9"',
-  ],
+  ["a version that YAML made a number of", target({ version: 4.3 }), "config:redeliver:target.version = 4.3"],
+  ["a version that nobody studied", target({ version: "9.9" }), 'config:redeliver:target.version = "9.9"'],
   ["no version", target({ version: undefined }), "config:redeliver:target.version"],
   ["another broker", target({ broker: "kafka" }), 'config:redeliver:target.broker = "kafka"'],
-  [
-    "an unknown strategy",
-    target({ strategy: "stagd" }),
-    'config:redeliver:target.strategy = "stagd"',
-  ],
+  ["an unknown strategy", target({ strategy: "stagd" }), 'config:redeliver:target.strategy = "stagd"'],
   ["an unknown key of the target", target({ verison: "4.3" }), "config:redeliver:target.verison"],
   [
     "a target that is a text",
@@ -156,29 +139,20 @@ describe("the password", () => {
     expect(isSecretInput(provider?.inputs["password"])).toBe(true);
     expect(provider?.inputs["password"]).toMatchObject({ value: password });
     const rest = run.resources.map((resource) =>
-      resource === provider
-        ? { ...resource, inputs: { ...resource.inputs, password: "" } }
-        : resource,
+      resource === provider ? { ...resource, inputs: { ...resource.inputs, password: "" } } : resource,
     );
-    expect(JSON.stringify([rest, [...run.registeredOutputs], run.outputs, run.log])).not.toContain(
-      password,
-    );
+    expect(JSON.stringify([rest, [...run.registeredOutputs], run.outputs, run.log])).not.toContain(password);
   };
 
-  test.each([true, false])(
-    "goes to the provider as a secret and nowhere else (preview: %s)",
-    async (preview) => {
-      expectNowhereButProvider(await runProgram(stackProgram, { config, secretKeys, preview }));
-    },
-  );
+  test.each([true, false])("goes to the provider as a secret and nowhere else (preview: %s)", async (preview) => {
+    expectNowhereButProvider(await runProgram(stackProgram, { config, secretKeys, preview }));
+  });
 });
 
 test("every RabbitMQ resource uses the stack's own provider", async () => {
   const run = await runProgram(stackProgram, { config, secretKeys });
   const provider = resourcesOf(run, "rabbitmq")[0];
-  const users = run.resources
-    .filter(({ type }) => type.startsWith("rabbitmq:"))
-    .map((each) => each.provider);
+  const users = run.resources.filter(({ type }) => type.startsWith("rabbitmq:")).map((each) => each.provider);
   expect(new Set(users)).toEqual(new Set([`${provider?.urn}::broker-id`]));
 });
 
@@ -207,24 +181,21 @@ describe("the example stacks", () => {
   const stacks = ["dev", "staging", "prod"] as const;
   const read = (stack: string): Record<string, unknown> =>
     (
-      parse(
-        readFileSync(new URL(`../../stacks/Pulumi.${stack}.yaml`, import.meta.url), "utf8"),
-      ) as { config: Record<string, unknown> }
+      parse(readFileSync(new URL(`../../stacks/Pulumi.${stack}.yaml`, import.meta.url), "utf8")) as {
+        config: Record<string, unknown>;
+      }
     ).config;
 
-  test.each(stacks)(
-    "%s is accepted once it has its password, which is not in the repository",
-    async (stack) => {
-      expect(Object.keys(read(stack))).not.toContain("redeliver:password");
-      const run = await runProgram(stackProgram, {
-        stack,
-        config: { ...read(stack), "redeliver:password": password },
-        secretKeys,
-      });
-      expect(run.error).toBeUndefined();
-      expect(resourcesOf(run, "Queue").length).toBeGreaterThanOrEqual(8);
-    },
-  );
+  test.each(stacks)("%s is accepted once it has its password, which is not in the repository", async (stack) => {
+    expect(Object.keys(read(stack))).not.toContain("redeliver:password");
+    const run = await runProgram(stackProgram, {
+      stack,
+      config: { ...read(stack), "redeliver:password": password },
+      secretKeys,
+    });
+    expect(run.error).toBeUndefined();
+    expect(resourcesOf(run, "Queue").length).toBeGreaterThanOrEqual(8);
+  });
 
   test("differ by nothing but their configuration", () => {
     expect(stacks.map((stack) => read(stack)["redeliver:target"])).toEqual([

@@ -7,23 +7,37 @@ import { expect, onTestFinished, test } from "vitest";
 const root = resolve(import.meta.dirname, "../..");
 
 // Shipping .ts entries, or forgetting a file, goes unnoticed for as long as only the checkout is tested.
-test("the packed package, installed into an empty folder, compiles a declaration and is imported", { timeout: 180_000 }, () => {
-  const folder = mkdtempSync(join(tmpdir(), "redeliver-package-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const npm = (cwd: string, ...words: string[]): string => execFileSync("npm", words, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-  const [{ filename }] = JSON.parse(npm(root, "pack", "--json", "--pack-destination", folder)) as [{ filename: string }];
-  writeFileSync(join(folder, "package.json"), '{ "name": "empty", "private": true, "type": "module" }');
-  npm(folder, "install", "--no-audit", "--no-fund", join(folder, filename));
-  copyFileSync(join(root, "examples/shop.yaml"), join(folder, "shop.yaml"));
-  writeFileSync(
-    join(folder, "shop.ts"),
-    'import { constant, defineSystem } from "redeliver";\nexport default defineSystem({ name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing: { from: { orders: "all" }, retry: { attempts: 2, backoff: constant("1s") } } } });\n',
-  );
-  for (const file of ["shop.yaml", "shop.ts"]) {
-    const child = spawnSync(join(folder, "node_modules/.bin/redeliver"), ["compile", file, "--target", "rabbitmq@4.0"], { cwd: folder, encoding: "utf8" });
-    expect(child.status, child.stderr).toBe(0);
-    expect(JSON.parse(child.stdout)).toMatchObject({ target: "rabbitmq@4.0", contracts: [{ consumer: "billing" }] });
-  }
-  const script = 'const { plan, checkSystem } = await import("redeliver"); console.log(typeof plan, typeof checkSystem);';
-  expect(execFileSync(process.execPath, ["--input-type=module", "--eval", script], { cwd: folder, encoding: "utf8" })).toBe("function function\n");
-});
+test(
+  "the packed package, installed into an empty folder, compiles a declaration and is imported",
+  { timeout: 180_000 },
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), "redeliver-package-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const npm = (cwd: string, ...words: string[]): string =>
+      execFileSync("npm", words, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+    const [{ filename }] = JSON.parse(npm(root, "pack", "--json", "--pack-destination", folder)) as [
+      { filename: string },
+    ];
+    writeFileSync(join(folder, "package.json"), '{ "name": "empty", "private": true, "type": "module" }');
+    npm(folder, "install", "--no-audit", "--no-fund", join(folder, filename));
+    copyFileSync(join(root, "examples/shop.yaml"), join(folder, "shop.yaml"));
+    writeFileSync(
+      join(folder, "shop.ts"),
+      'import { constant, defineSystem } from "redeliver";\nexport default defineSystem({ name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing: { from: { orders: "all" }, retry: { attempts: 2, backoff: constant("1s") } } } });\n',
+    );
+    for (const file of ["shop.yaml", "shop.ts"]) {
+      const child = spawnSync(
+        join(folder, "node_modules/.bin/redeliver"),
+        ["compile", file, "--target", "rabbitmq@4.0"],
+        { cwd: folder, encoding: "utf8" },
+      );
+      expect(child.status, child.stderr).toBe(0);
+      expect(JSON.parse(child.stdout)).toMatchObject({ target: "rabbitmq@4.0", contracts: [{ consumer: "billing" }] });
+    }
+    const script =
+      'const { plan, checkSystem } = await import("redeliver"); console.log(typeof plan, typeof checkSystem);';
+    expect(
+      execFileSync(process.execPath, ["--input-type=module", "--eval", script], { cwd: folder, encoding: "utf8" }),
+    ).toBe("function function\n");
+  },
+);

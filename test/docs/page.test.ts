@@ -9,14 +9,24 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import shop from "../../stacks/shop.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const executablePath = [process.env["CHROMIUM_PATH"], "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => path !== undefined && existsSync(path));
-if (executablePath === undefined) console.warn("The page was NOT opened in a browser: there is no Chromium here (set CHROMIUM_PATH, or install it).");
+const executablePath = [
+  process.env["CHROMIUM_PATH"],
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+].find((path) => path !== undefined && existsSync(path));
+if (executablePath === undefined)
+  console.warn("The page was NOT opened in a browser: there is no Chromium here (set CHROMIUM_PATH, or install it).");
 
 describe("what npm start writes", () => {
   const folder = mkdtempSync(join(tmpdir(), "redeliver-report-"));
   beforeAll(() => {
     const targets = ["--target", "rabbitmq@4.3", "--target", "rabbitmq@3.10"];
-    const child = spawnSync(process.execPath, ["src/cli/main.ts", "report", "stacks/shop.ts", ...targets, "--output", folder], { cwd: root, encoding: "utf8" });
+    const child = spawnSync(
+      process.execPath,
+      ["src/cli/main.ts", "report", "stacks/shop.ts", ...targets, "--output", folder],
+      { cwd: root, encoding: "utf8" },
+    );
     expect(child.status, child.stderr).toBe(0);
   });
   afterAll(() => rmSync(folder, { recursive: true }));
@@ -24,35 +34,54 @@ describe("what npm start writes", () => {
   test("the files of each target, and the page", () => {
     expect(readdirSync(folder).toSorted()).toEqual(["index.html", "rabbitmq-3.10", "rabbitmq-4.3"]);
     for (const target of ["rabbitmq-3.10", "rabbitmq-4.3"]) {
-      expect(readdirSync(join(folder, target)).toSorted()).toEqual(["compiled.json", "definitions.json", "graph.dot", "graph.mmd", "graph.svg"]);
+      expect(readdirSync(join(folder, target)).toSorted()).toEqual([
+        "compiled.json",
+        "definitions.json",
+        "graph.dot",
+        "graph.mmd",
+        "graph.svg",
+      ]);
     }
   });
 
-  test.runIf(executablePath !== undefined)("the page shows every consumer, asks the network for nothing, and fits a narrow screen", { timeout: 60_000 }, async () => {
-    const browser: Browser = await chromium.launch({
-      ...(executablePath === undefined ? {} : { executablePath }),
-      args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-    });
-    try {
-      const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-      const problems: string[] = [];
-      const requests: string[] = [];
-      page.on("console", (message) => problems.push(message.text()));
-      page.on("pageerror", (error) => problems.push(error.message));
-      page.on("request", (request) => requests.push(request.url()));
-      await page.goto(`file://${join(folder, "index.html")}`);
-      for (const consumer of Object.keys(shop.consumers)) {
-        const headings = page.locator(`h2[data-consumer="${consumer}"]`);
-        expect(await headings.count(), consumer).toBe(2);
-        expect(await headings.first().isVisible(), consumer).toBe(true);
+  test.runIf(executablePath !== undefined)(
+    "the page shows every consumer, asks the network for nothing, and fits a narrow screen",
+    { timeout: 60_000 },
+    async () => {
+      const browser: Browser = await chromium.launch({
+        ...(executablePath === undefined ? {} : { executablePath }),
+        args: [
+          "--no-sandbox",
+          "--disable-gpu",
+          "--no-first-run",
+          "--disable-background-networking",
+          "--disable-component-update",
+          "--disable-sync",
+        ],
+      });
+      try {
+        const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+        const problems: string[] = [];
+        const requests: string[] = [];
+        page.on("console", (message) => problems.push(message.text()));
+        page.on("pageerror", (error) => problems.push(error.message));
+        page.on("request", (request) => requests.push(request.url()));
+        await page.goto(`file://${join(folder, "index.html")}`);
+        for (const consumer of Object.keys(shop.consumers)) {
+          const headings = page.locator(`h2[data-consumer="${consumer}"]`);
+          expect(await headings.count(), consumer).toBe(2);
+          expect(await headings.first().isVisible(), consumer).toBe(true);
+        }
+        expect(await page.locator("svg").count()).toBeGreaterThan(10);
+        await page.setViewportSize({ width: 400, height: 800 });
+        const overflow = await page.evaluate(
+          "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+        );
+        expect(overflow).toBe(0);
+        expect([problems, requests.filter((url) => !url.startsWith("file:"))]).toEqual([[], []]);
+      } finally {
+        await browser.close();
       }
-      expect(await page.locator("svg").count()).toBeGreaterThan(10);
-      await page.setViewportSize({ width: 400, height: 800 });
-      const overflow = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
-      expect(overflow).toBe(0);
-      expect([problems, requests.filter((url) => !url.startsWith("file:"))]).toEqual([[], []]);
-    } finally {
-      await browser.close();
-    }
-  });
+    },
+  );
 });

@@ -10,7 +10,10 @@ import { brokers } from "../support/live.ts";
 
 /** Every strategy on every broker of this run that has it. */
 const cases = brokers().flatMap((broker) =>
-  (broker.version === "4.3" ? (["native", "deferred", "staged", "waits"] as const) : (["staged", "waits"] as const)).map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
+  (broker.version === "4.3"
+    ? (["native", "deferred", "staged", "waits"] as const)
+    : (["staged", "waits"] as const)
+  ).map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
 );
 
 type Case = (typeof cases)[number];
@@ -19,9 +22,17 @@ function declaration(strategy: Case["strategy"]): unknown {
   const shared = strategy === "native" || strategy === "deferred";
   const retry = {
     attempts: 4,
-    backoff: strategy === "native" ? { kind: "linear", first: "200ms", max: "400ms" } : { kind: "steps", delays: ["200ms", "400ms", "700ms"] },
+    backoff:
+      strategy === "native"
+        ? { kind: "linear", first: "200ms", max: "400ms" }
+        : { kind: "steps", delays: ["200ms", "400ms", "700ms"] },
   };
-  const consumer = { from: { orders: ["order.*"] }, protocol: strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1", retry, ...(shared ? {} : { crash: { deliveries: 3 } }) };
+  const consumer = {
+    from: { orders: ["order.*"] },
+    protocol: strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1",
+    retry,
+    ...(shared ? {} : { crash: { deliveries: 3 } }),
+  };
   return { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing: consumer, shipping: consumer } };
 }
 
@@ -33,14 +44,25 @@ const scripted: Readonly<Record<string, readonly Ending[]>> = {
   "success on attempt 2": ["transient", "success"],
   "success on the last attempt": ["transient", "transient", "transient", "success"],
   "always transient": Array<Ending>(12).fill("transient"),
-  "permanent": ["permanent"],
+  permanent: ["permanent"],
   "permanent after a failure": ["transient", "permanent"],
   "always crash": Array<Ending>(12).fill("crash"),
   "crash after failures": ["transient", "transient", ...Array<Ending>(12).fill("crash")],
-  "crash and failure in turn": Array.from({ length: 24 }, (_, index): Ending => (index % 2 === 0 ? "crash" : "transient")),
+  "crash and failure in turn": Array.from({ length: 24 }, (_, index): Ending =>
+    index % 2 === 0 ? "crash" : "transient",
+  ),
   "a crash, then success": ["crash", "success"],
   "returned, then success": ["return", "return", "success"],
-  "returned on every attempt": ["return", "transient", "return", "transient", "return", "transient", "return", "transient"],
+  "returned on every attempt": [
+    "return",
+    "transient",
+    "return",
+    "transient",
+    "return",
+    "transient",
+    "return",
+    "transient",
+  ],
 };
 
 describe.each(cases)("$name", ({ broker, strategy }) => {
@@ -57,7 +79,12 @@ describe.each(cases)("$name", ({ broker, strategy }) => {
       instances: 16,
       decide: ({ id, runs }) => endings.get(id)?.[runs] ?? "success",
     });
-    shipping = await drive({ url: system.url, contract: system.contract("shipping"), instances: 4, decide: () => "success" });
+    shipping = await drive({
+      url: system.url,
+      contract: system.contract("shipping"),
+      instances: 4,
+      decide: () => "success",
+    });
   });
   afterAll(async () => {
     await billing.stop();
@@ -71,7 +98,11 @@ describe.each(cases)("$name", ({ broker, strategy }) => {
     await settle(system, billing, ids);
     const dead = await system.drain(system.contract("billing").deadQueue ?? "");
     for (const id of ids) expectCourse(id, dead);
-    for (const id of ids) expect(shipping.seen.filter((each) => each.id === id), id).toHaveLength(1);
+    for (const id of ids)
+      expect(
+        shipping.seen.filter((each) => each.id === id),
+        id,
+      ).toHaveLength(1);
     expect(await system.drain(system.contract("shipping").deadQueue ?? "")).toEqual([]);
   });
 
@@ -101,7 +132,11 @@ describe.each(cases)("$name", ({ broker, strategy }) => {
   async function settle(deployed: DeployedSystem, consumer: DrivenConsumer, ids: readonly string[]): Promise<void> {
     const contract = deployed.contract("billing");
     const ofThese = new Set(ids);
-    const wanted = ids.reduce((sum, id) => sum + expectedCourse(contract, broker.version, [...(endings.get(id) ?? []), "success"]).deliveries.length, 0);
+    const wanted = ids.reduce(
+      (sum, id) =>
+        sum + expectedCourse(contract, broker.version, [...(endings.get(id) ?? []), "success"]).deliveries.length,
+      0,
+    );
     const longestDelayMs = Math.max(...contract.attempts.map((each) => each.delayMs));
     let quietSinceMs = Date.now();
     let count = -1;
@@ -114,11 +149,18 @@ describe.each(cases)("$name", ({ broker, strategy }) => {
     });
   }
 
-  function expectCourse(id: string, dead: readonly { properties: { messageId?: unknown; headers?: unknown } }[], hint = ""): void {
+  function expectCourse(
+    id: string,
+    dead: readonly { properties: { messageId?: unknown; headers?: unknown } }[],
+    hint = "",
+  ): void {
     const contract = system.contract("billing");
     const expected = expectedCourse(contract, broker.version, [...(endings.get(id) ?? []), "success"]);
     const seen = billing.seen.filter((each) => each.id === id);
-    expect(seen.map(({ attempt, ending }) => ({ attempt, ending })), `${id} ${hint}`).toEqual(expected.deliveries);
+    expect(
+      seen.map(({ attempt, ending }) => ({ attempt, ending })),
+      `${id} ${hint}`,
+    ).toEqual(expected.deliveries);
     const deadLetters = dead.filter((each) => each.properties.messageId === id);
     expect(deadLetters, `dead letters of ${id} ${hint}`).toHaveLength(expected.end === "dead" ? 1 : 0);
     for (const [index, delivery] of seen.entries()) {
@@ -126,7 +168,9 @@ describe.each(cases)("$name", ({ broker, strategy }) => {
       if (before === undefined || before.ending !== "transient") continue;
       const delayMs = contract.attempts[delivery.attempt - 1]?.delayMs ?? 0;
       // Both clocks count whole milliseconds.
-      expect(delivery.atMs - before.atMs, `${id}, attempt ${delivery.attempt} ${hint}`).toBeGreaterThanOrEqual(delayMs - 1);
+      expect(delivery.atMs - before.atMs, `${id}, attempt ${delivery.attempt} ${hint}`).toBeGreaterThanOrEqual(
+        delayMs - 1,
+      );
     }
   }
 
@@ -137,12 +181,16 @@ describe.each(cases)("$name", ({ broker, strategy }) => {
     await system.publish(["why-transient", "why-crash", "why-permanent"], source);
     await settle(system, billing, ["why-transient", "why-crash", "why-permanent"]);
     const dead = await system.drain(system.contract("billing").deadQueue ?? "");
-    const headersOf = (id: string): Record<string, unknown> => (dead.find((each) => each.properties.messageId === id)?.properties.headers ?? {}) as Record<string, unknown>;
+    const headersOf = (id: string): Record<string, unknown> =>
+      (dead.find((each) => each.properties.messageId === id)?.properties.headers ?? {}) as Record<string, unknown>;
     expect(newestDeath(headersOf("why-crash"))).toMatchObject({ queue: "shop.billing", reason: "delivery_limit" });
     const exhausted = strategy === "native" ? "delivery_limit" : "rejected";
-    expect(deathsIn(headersOf("why-transient"))).toContainEqual(expect.objectContaining({ queue: "shop.billing", reason: exhausted }));
+    expect(deathsIn(headersOf("why-transient"))).toContainEqual(
+      expect.objectContaining({ queue: "shop.billing", reason: exhausted }),
+    );
     const permanent = headersOf("why-permanent");
-    if (strategy === "native") expect(newestDeath(permanent)).toMatchObject({ queue: "shop.billing", reason: "rejected" });
+    if (strategy === "native")
+      expect(newestDeath(permanent)).toMatchObject({ queue: "shop.billing", reason: "rejected" });
     else expect(permanent["dlq-failure-reason"] ?? permanent["x-opt-dlq-failure-reason"]).toBe("PERMANENT_FAILURE");
   });
 });

@@ -35,9 +35,7 @@ describe.each(brokers())("RabbitMQ $fullVersion", (broker) => {
     await declareQuorumQueue(broker, vhost, "inbox");
     await publishConfirmed(amqpUrl, "inbox", "hello");
     const messages = await management.getMessages(vhost, "inbox", 1, "ack_requeue_false");
-    expect(messages).toMatchObject([
-      { payload: "hello", routing_key: "inbox", redelivered: false },
-    ]);
+    expect(messages).toMatchObject([{ payload: "hello", routing_key: "inbox", redelivered: false }]);
     expect(await management.queue(vhost, "inbox")).toMatchObject({
       name: "inbox",
       type: "quorum",
@@ -65,10 +63,7 @@ describe.each(brokers())("RabbitMQ $fullVersion", (broker) => {
       "apply-to": "queues",
       definition: { "delivery-limit": 3 },
     });
-    await management.importDefinitions(
-      await management.exportDefinitions(original.vhost),
-      copy.vhost,
-    );
+    await management.importDefinitions(await management.exportDefinitions(original.vhost), copy.vhost);
     expect(await management.exportDefinitions(copy.vhost)).toMatchObject({
       queues: [{ name: "inbox", arguments: { "x-queue-type": "quorum" } }],
       exchanges: [{ name: "events", type: "topic" }],
@@ -110,12 +105,7 @@ describe.each(
     const startedAtFirst = await startedAt();
     await restartBroker(broker);
     expect(await startedAt()).not.toBe(startedAtFirst);
-    const messages = await createManagement(broker.managementUrl).getMessages(
-      vhost,
-      "inbox",
-      10,
-      "ack_requeue_false",
-    );
+    const messages = await createManagement(broker.managementUrl).getMessages(vhost, "inbox", 10, "ack_requeue_false");
     expect(messages).toMatchObject([{ payload: "kept" }]);
   });
 });

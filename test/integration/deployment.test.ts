@@ -18,9 +18,7 @@ import type { JsonObject, Management } from "../support/management.ts";
 import { runProgram, stackProgram, topologyOf } from "../support/pulumi.ts";
 
 const brokers = inject("brokers");
-const hasCli = (process.env["PATH"] ?? "")
-  .split(delimiter)
-  .some((folder) => isExecutable(join(folder, "pulumi")));
+const hasCli = (process.env["PATH"] ?? "").split(delimiter).some((folder) => isExecutable(join(folder, "pulumi")));
 const how = hasCli
   ? "pulumi up, through the Automation API with a file backend"
   : "the program under Pulumi's mocks, its resources applied through the management API (there is no pulumi on PATH)";
@@ -31,9 +29,7 @@ describe.each(brokers)("the stack program on RabbitMQ $fullVersion", (broker) =>
     const { vhost, dispose } = await createVhost(broker);
     const management = createManagement(broker.managementUrl);
     try {
-      await (hasCli
-        ? deployWithCli(broker, vhost, management)
-        : deployWithMocks(broker, vhost, management));
+      await (hasCli ? deployWithCli(broker, vhost, management) : deployWithMocks(broker, vhost, management));
     } finally {
       await dispose();
     }
@@ -53,11 +49,7 @@ function configOf(broker: Broker, vhost: string): Record<string, unknown> {
   };
 }
 
-async function deployWithMocks(
-  broker: Broker,
-  vhost: string,
-  management: Management,
-): Promise<void> {
+async function deployWithMocks(broker: Broker, vhost: string, management: Management): Promise<void> {
   const config = {
     ...configOf(broker, vhost),
     "redeliver:password": credentialsOf(broker.managementUrl).password,
@@ -83,10 +75,7 @@ async function deployWithCli(broker: Broker, vhost: string, management: Manageme
     PULUMI_CONFIG_PASSPHRASE: randomUUID(),
     PULUMI_SKIP_UPDATE_CHECK: "true",
   };
-  const stack = await LocalWorkspace.createStack(
-    { stackName, workDir: projectFolder },
-    { envVars },
-  );
+  const stack = await LocalWorkspace.createStack({ stackName, workDir: projectFolder }, { envVars });
   try {
     for (const [key, value] of Object.entries(configOf(broker, vhost))) {
       if (typeof value === "string") await stack.setConfig(key, { value });
@@ -103,22 +92,14 @@ async function deployWithCli(broker: Broker, vhost: string, management: Manageme
     await stack.up({ expectNoChanges: true });
     await stack.refresh({ expectNoChanges: true });
     await expectRetry(management, vhost);
-    await expect(stack.destroy(), "the work and dead queues are protected").rejects.toThrow(
-      /protected/,
-    );
-    await promisify(execFile)(
-      "pulumi",
-      ["state", "unprotect", "--all", "--yes", "--stack", stackName],
-      {
-        cwd: projectFolder,
-        env: { ...process.env, ...envVars },
-      },
-    );
+    await expect(stack.destroy(), "the work and dead queues are protected").rejects.toThrow(/protected/);
+    await promisify(execFile)("pulumi", ["state", "unprotect", "--all", "--yes", "--stack", stackName], {
+      cwd: projectFolder,
+      env: { ...process.env, ...envVars },
+    });
     await stack.destroy();
     const queues = await management.queues(vhost);
-    expect(namesOf(queues), "queues stay on the broker").toEqual(
-      namesOf(topologyOf(shop, broker.fullVersion).queues),
-    );
+    expect(namesOf(queues), "queues stay on the broker").toEqual(namesOf(topologyOf(shop, broker.fullVersion).queues));
   } finally {
     await stack.workspace.removeStack(stackName, { force: true });
     await rm(join(projectFolder, "stacks", `Pulumi.${stackName}.yaml`), { force: true });
@@ -127,19 +108,11 @@ async function deployWithCli(broker: Broker, vhost: string, management: Manageme
 }
 
 /** Compares what the broker reports with the compiled topology, and its effective policies with the compiled ones. */
-async function expectOnBroker(
-  management: Management,
-  vhost: string,
-  topology: Topology,
-): Promise<void> {
+async function expectOnBroker(management: Management, vhost: string, topology: Topology): Promise<void> {
   const path = encodeURIComponent(vhost);
   const exchanges = await management.get<readonly JsonObject[]>(`exchanges/${path}`);
   expect(
-    sorted(
-      exchanges
-        .filter(({ name }) => name !== "" && !String(name).startsWith("amq."))
-        .map(exchangeOf),
-    ),
+    sorted(exchanges.filter(({ name }) => name !== "" && !String(name).startsWith("amq.")).map(exchangeOf)),
   ).toEqual(
     sorted(
       topology.exchanges.map(({ name, kind, durable, autoDelete, arguments: table }) => ({
@@ -174,22 +147,18 @@ async function expectOnBroker(
   const bindings = await management.get<readonly JsonObject[]>(`bindings/${path}`);
   expect(sorted(bindings.filter(({ source }) => source !== "").map(bindingOf))).toEqual(
     sorted(
-      topology.bindings.map(
-        ({ source, destination, destinationKind, routingKey, arguments: table }) => ({
-          source,
-          destination,
-          destinationKind,
-          routingKey,
-          table,
-        }),
-      ),
+      topology.bindings.map(({ source, destination, destinationKind, routingKey, arguments: table }) => ({
+        source,
+        destination,
+        destinationKind,
+        routingKey,
+        table,
+      })),
     ),
   );
   expect(namesOf(await management.policies(vhost))).toEqual(namesOf(topology.policies));
   // The broker gathers what is in effect for a queue with its statistics, every five seconds.
-  const wanted = sorted(
-    topology.policies.map(({ name, definition }) => ({ name, policy: name, definition })),
-  );
+  const wanted = sorted(topology.policies.map(({ name, definition }) => ({ name, policy: name, definition })));
   const inEffect = async (): Promise<unknown> =>
     sorted(
       (await management.queues(vhost)).map((queue) => ({
@@ -207,13 +176,7 @@ function exchangeOf(exchange: JsonObject): object {
 }
 
 function bindingOf(binding: JsonObject): object {
-  const {
-    source,
-    destination,
-    destination_type: destinationKind,
-    routing_key: routingKey,
-    arguments: table,
-  } = binding;
+  const { source, destination, destination_type: destinationKind, routing_key: routingKey, arguments: table } = binding;
   return { source, destination, destinationKind, routingKey, table };
 }
 
@@ -226,14 +189,10 @@ async function expectRetry(management: Management, vhost: string): Promise<void>
     payload: "a test order",
     payload_encoding: "string",
   };
-  const { routed } = await management.post<{ routed: boolean }>(
-    `exchanges/${path}/shop.orders/publish`,
-    message,
-  );
+  const { routed } = await management.post<{ routed: boolean }>(`exchanges/${path}/shop.orders/publish`, message);
   expect(routed).toBe(true);
   const take = async (): Promise<string | undefined> =>
-    (await management.getMessages(vhost, "shop.billing", 1, "reject_requeue_false"))[0]
-      ?.routing_key;
+    (await management.getMessages(vhost, "shop.billing", 1, "reject_requeue_false"))[0]?.routing_key;
   await expect.poll(take, { timeout: 10_000 }).toBe("order.cancelled");
   await expect.poll(take, { timeout: 20_000 }).toBe("redeliver:shop.billing:attempt:2");
 }

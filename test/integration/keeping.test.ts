@@ -21,7 +21,10 @@ async function deployed(...given: Parameters<typeof deploy>): Promise<DeployedSy
   return system;
 }
 
-async function driven(system: DeployedSystem, decide: (message: { id: string; attempt: number; runs: number }) => Decision) {
+async function driven(
+  system: DeployedSystem,
+  decide: (message: { id: string; attempt: number; runs: number }) => Decision,
+) {
   const consumer = await drive({ url: system.url, contract: system.contract("billing"), instances: 4, decide });
   onTestFinished(consumer.stop);
   return consumer;
@@ -54,8 +57,15 @@ describe.each(brokers())("what waits on $fullVersion stays", (broker) => {
       priority: 100,
       definition: { "message-ttl": 1, "max-length": 1 },
     });
-    await management.declareQueue(system.vhost, "somebody-elses", { durable: true, auto_delete: false, arguments: { "x-queue-type": "quorum" } });
-    await until(10_000, async () => (await policyOfEachQueue(broker, system.vhost)).get("somebody-elses") === "everything-expires");
+    await management.declareQueue(system.vhost, "somebody-elses", {
+      durable: true,
+      auto_delete: false,
+      arguments: { "x-queue-type": "quorum" },
+    });
+    await until(
+      10_000,
+      async () => (await policyOfEachQueue(broker, system.vhost)).get("somebody-elses") === "everything-expires",
+    );
     await system.publish(["a", "b", "c"], { exchange: "", routingKey: "shop.billing.dead" });
     await system.publish(["lost"], { exchange: "", routingKey: "somebody-elses" });
     await until(5_000, async () => (await system.drain("somebody-elses")).length === 0);
@@ -65,7 +75,18 @@ describe.each(brokers())("what waits on $fullVersion stays", (broker) => {
 
   test("names of every script and of every sign that a pattern could take for its own", async () => {
     const name = "größe.*+?()[]^$|\\{} 注文";
-    const system = await deployed(broker, { ...oneConsumer(), name, consumers: { "a+b (c)": oneConsumer({ retry: steps("100ms") }).consumers["billing"], aab: oneConsumer().consumers["billing"] } }, "staged");
+    const system = await deployed(
+      broker,
+      {
+        ...oneConsumer(),
+        name,
+        consumers: {
+          "a+b (c)": oneConsumer({ retry: steps("100ms") }).consumers["billing"],
+          aab: oneConsumer().consumers["billing"],
+        },
+      },
+      "staged",
+    );
     const contract = system.contract("a+b (c)");
     const consumer = await drive({ url: system.url, contract, decide: () => "transient" });
     onTestFinished(consumer.stop);
@@ -84,7 +105,9 @@ describe.each(brokers())("what waits on $fullVersion stays", (broker) => {
 
   test("a message's own time to live neither deletes its dead letter nor shortens its wait", async () => {
     const system = await deployed(broker, oneConsumer({ retry: steps("800ms") }), "waits");
-    const consumer = await driven(system, ({ id, attempt }) => (id === "permanent" ? "permanent" : attempt === 1 ? "transient" : "success"));
+    const consumer = await driven(system, ({ id, attempt }) =>
+      id === "permanent" ? "permanent" : attempt === 1 ? "transient" : "success",
+    );
     for (const id of ["permanent", "waiting"]) {
       system.channel.publish("shop.orders", "order.placed", Buffer.from(id), { messageId: id, expiration: "400" });
     }
@@ -98,7 +121,12 @@ describe.each(brokers())("what waits on $fullVersion stays", (broker) => {
     const system = await deployed(broker, oneConsumer({ retry: steps("100ms", "100ms") }), "staged");
     await system.channel.assertQueue("elsewhere", {
       durable: true,
-      arguments: { "x-queue-type": "quorum", "x-message-ttl": 50, "x-dead-letter-exchange": "shop.orders", "x-dead-letter-routing-key": "order.placed" },
+      arguments: {
+        "x-queue-type": "quorum",
+        "x-message-ttl": 50,
+        "x-dead-letter-exchange": "shop.orders",
+        "x-dead-letter-routing-key": "order.placed",
+      },
     });
     const consumer = await driven(system, () => "transient");
     await system.publish(["travelled"], { exchange: "", routingKey: "elsewhere" });
@@ -126,7 +154,10 @@ describe.each(brokers())("waits on $fullVersion", (broker) => {
     await until(20_000, async () => (await system.channel.checkQueue("shop.billing.dead")).messageCount === 60);
     const gaps = ids.flatMap((id) => {
       const seen = consumer.seen.filter((each) => each.id === id);
-      expect(seen.map((each) => each.attempt), id).toEqual([1, 2, 3]);
+      expect(
+        seen.map((each) => each.attempt),
+        id,
+      ).toEqual([1, 2, 3]);
       return seen.slice(1).map((each, index) => each.atMs - (seen[index]?.atMs ?? 0));
     });
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(299);
@@ -162,7 +193,11 @@ describe.each(brokers())("waits on $fullVersion", (broker) => {
     await until(5_000, async () => (await system.channel.checkQueue("shop.billing.dead")).messageCount === 1);
     const [letter] = await system.drain("shop.billing.dead");
     expect(letter?.properties.headers?.["redeliver-original-routing-key"]).toBe("order.placed");
-    expect(consumer.seen.map((each) => each.routingKey)).toEqual(["order.placed", "redeliver:shop.billing:attempt:2", "redeliver:shop.billing:attempt:3"]);
+    expect(consumer.seen.map((each) => each.routingKey)).toEqual([
+      "order.placed",
+      "redeliver:shop.billing:attempt:2",
+      "redeliver:shop.billing:attempt:3",
+    ]);
   });
 });
 
@@ -172,21 +207,30 @@ test.for(brokers())("staged on $fullVersion keeps the publisher's routing key in
   await system.publish(["keyed"], source);
   await until(5_000, async () => (await system.channel.checkQueue("shop.billing.dead")).messageCount === 1);
   const [letter] = await system.drain("shop.billing.dead");
-  const deaths = (letter?.properties.headers?.["x-death"] ?? []) as { queue: string; reason: string; "routing-keys": string[] }[];
-  expect(deaths.find((each) => each.queue === "shop.billing" && each.reason === "rejected")?.["routing-keys"]).toEqual(["order.placed"]);
+  const deaths = (letter?.properties.headers?.["x-death"] ?? []) as {
+    queue: string;
+    reason: string;
+    "routing-keys": string[];
+  }[];
+  expect(deaths.find((each) => each.queue === "shop.billing" && each.reason === "rejected")?.["routing-keys"]).toEqual([
+    "order.placed",
+  ]);
   expect(consumer.seen).toHaveLength(3);
 });
 
-test.for(brokers().filter((broker) => broker.version === "4.3"))("deferred on $fullVersion keeps a delay that the handler asks for", async (broker) => {
-  const retry = { attempts: 3, backoff: { kind: "constant", delay: "100ms" }, retryAfter: { max: "4s" } };
-  const system = await deployed(broker, oneConsumer({ retry, protocol: "amqp-1.0" }), "deferred");
-  const consumer = await driven(system, ({ attempt }) => (attempt === 1 ? { askMs: 1_500 } : "transient"));
-  await system.publish(["asked"], source);
-  await until(10_000, async () => (await system.channel.checkQueue("shop.billing.dead")).messageCount === 1);
-  expect(consumer.seen.map((each) => each.attempt)).toEqual([1, 2, 3]);
-  const [first, second] = consumer.seen;
-  expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(1_499);
-});
+test.for(brokers().filter((broker) => broker.version === "4.3"))(
+  "deferred on $fullVersion keeps a delay that the handler asks for",
+  async (broker) => {
+    const retry = { attempts: 3, backoff: { kind: "constant", delay: "100ms" }, retryAfter: { max: "4s" } };
+    const system = await deployed(broker, oneConsumer({ retry, protocol: "amqp-1.0" }), "deferred");
+    const consumer = await driven(system, ({ attempt }) => (attempt === 1 ? { askMs: 1_500 } : "transient"));
+    await system.publish(["asked"], source);
+    await until(10_000, async () => (await system.channel.checkQueue("shop.billing.dead")).messageCount === 1);
+    expect(consumer.seen.map((each) => each.attempt)).toEqual([1, 2, 3]);
+    const [first, second] = consumer.seen;
+    expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(1_499);
+  },
+);
 
 // A restart cuts everybody's connections, so these tests start brokers of their own; one from the environment is not ours to restart.
 const restartable = brokers().some((broker) => broker.containerId === undefined) ? [] : brokerVersions;
@@ -198,7 +242,11 @@ test.for(restartable)("on %s dead letters and waiting messages survive a restart
   const restarted: { strategy: string; vhost: DeployedSystem; failedAtMs: number }[] = [];
   const strategies = version === "4.3" ? (["native", "staged", "waits"] as const) : (["staged", "waits"] as const);
   for (const strategy of strategies) {
-    const vhost = await deploy(broker, oneConsumer({ retry: { attempts: 2, backoff: { kind: "constant", delay: "12s" } } }), strategy);
+    const vhost = await deploy(
+      broker,
+      oneConsumer({ retry: { attempts: 2, backoff: { kind: "constant", delay: "12s" } } }),
+      strategy,
+    );
     const consumer = await drive({ url: vhost.url, contract: vhost.contract("billing"), decide: () => "transient" });
     await vhost.publish(["waiting"], source);
     await vhost.publish(["dead"], { exchange: "shop.billing.dead", routingKey: "any" });
@@ -234,7 +282,9 @@ describe.each(brokers())("the definitions file on $fullVersion", (broker) => {
     expect(names("policies")).toEqual(topology.policies.map((each) => each.name).toSorted());
     expect(before["bindings"]).toHaveLength(topology.bindings.length);
     const { brokers: compilers } = await import("../../src/index.ts");
-    await management.importDefinitions(compilers.rabbitmq.exportFormats["definitions"]?.(system.compiled, system.vhost) as never);
+    await management.importDefinitions(
+      compilers.rabbitmq.exportFormats["definitions"]?.(system.compiled, system.vhost) as never,
+    );
     expect(await management.exportDefinitions(system.vhost)).toEqual(before);
   });
 

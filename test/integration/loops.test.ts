@@ -17,7 +17,10 @@ interface HandWritten {
 }
 
 /** A work queue that dead-letters to a wait queue which dead-letters back: the recipe of many tutorials. */
-async function handWritten(broker: Parameters<typeof createVhost>[0], workArguments: Record<string, unknown>): Promise<HandWritten> {
+async function handWritten(
+  broker: Parameters<typeof createVhost>[0],
+  workArguments: Record<string, unknown>,
+): Promise<HandWritten> {
   const { amqpUrl, dispose } = await createVhost(broker);
   const connection = await amqplib.connect(amqpUrl);
   onTestFinished(async () => {
@@ -25,8 +28,14 @@ async function handWritten(broker: Parameters<typeof createVhost>[0], workArgume
     await dispose();
   });
   const channel = await connection.createConfirmChannel();
-  await channel.assertQueue("wait", { durable: true, arguments: { ...safe, "x-message-ttl": 100, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "work" } });
-  await channel.assertQueue("work", { durable: true, arguments: { ...safe, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "wait", ...workArguments } });
+  await channel.assertQueue("wait", {
+    durable: true,
+    arguments: { ...safe, "x-message-ttl": 100, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "work" },
+  });
+  await channel.assertQueue("work", {
+    durable: true,
+    arguments: { ...safe, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "wait", ...workArguments },
+  });
   channel.sendToQueue("work", Buffer.from("poison"), { messageId: "poison", persistent: true });
   await channel.waitForConfirms();
   return { connection, channel };
@@ -77,7 +86,9 @@ describe.each(brokers())("on $fullVersion", (broker) => {
     expect(deliveries).toBe(3);
     await depthOfBoth(channel, 0);
 
-    for (const strategy of broker.version === "4.3" ? (["native", "staged", "waits"] as const) : (["staged", "waits"] as const)) {
+    for (const strategy of broker.version === "4.3"
+      ? (["native", "staged", "waits"] as const)
+      : (["staged", "waits"] as const)) {
       const retry = { attempts: 3, backoff: { kind: "constant", delay: "100ms" } };
       const system = await deploy(broker, oneConsumer({ retry, crash: { deliveries: 3 } }), strategy);
       const consumer = await drive({ url: system.url, contract: system.contract("billing"), decide: () => "crash" });
@@ -102,7 +113,11 @@ describe.each(brokers())("on $fullVersion", (broker) => {
     await worker.close();
     await depthOfBoth(channel, 1);
 
-    const system = await deploy(broker, oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } } }), "staged");
+    const system = await deploy(
+      broker,
+      oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } } }),
+      "staged",
+    );
     onTestFinished(system.dispose);
     const consumer = await drive({ url: system.url, contract: system.contract("billing"), decide: () => "transient" });
     onTestFinished(consumer.stop);
@@ -118,9 +133,14 @@ describe.each(brokers())("on $fullVersion", (broker) => {
     if (broker.version === "4.3") expect(deliveries).toBeGreaterThan(100);
     else expect(deliveries).toBe(3);
 
-    const strategies = broker.version === "4.3" ? (["native", "staged", "waits"] as const) : (["staged", "waits"] as const);
+    const strategies =
+      broker.version === "4.3" ? (["native", "staged", "waits"] as const) : (["staged", "waits"] as const);
     for (const strategy of strategies) {
-      const system = await deploy(broker, oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" } } }), strategy);
+      const system = await deploy(
+        broker,
+        oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" } } }),
+        strategy,
+      );
       const { transient, permanent } = system.contract("billing").outcomes;
       // basic.nack with requeue is what does not count on 4.3: no failure is handed back with it.
       expect(JSON.stringify([transient, permanent])).not.toMatch(/"basic.nack","requeue":true/);
@@ -144,9 +164,17 @@ describe.each(brokers())("on $fullVersion", (broker) => {
     expect(deliveries).toBe(broker.version === "3.10" ? 12 : 2);
     await depthOfBoth(channel, broker.version === "3.10" ? 1 : 0);
 
-    const system = await deploy(broker, oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } }, crash: { deliveries: 2 } }), "staged");
+    const system = await deploy(
+      broker,
+      oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } }, crash: { deliveries: 2 } }),
+      "staged",
+    );
     onTestFinished(system.dispose);
-    const consumer = await drive({ url: system.url, contract: system.contract("billing"), decide: ({ runs }) => (runs === 0 ? "transient" : "crash") });
+    const consumer = await drive({
+      url: system.url,
+      contract: system.contract("billing"),
+      decide: ({ runs }) => (runs === 0 ? "transient" : "crash"),
+    });
     onTestFinished(consumer.stop);
     await system.publish(["poison"], { exchange: "shop.orders", routingKey: "order.placed" });
     await until(5_000, async () => (await depth(system.channel, "shop.billing.dead")) === 1);
@@ -155,7 +183,10 @@ describe.each(brokers())("on $fullVersion", (broker) => {
   });
 
   test("one message without a route stops all dead-lettering of its queue; ours has a route for every reason", async () => {
-    const { channel } = await handWritten(broker, { "x-dead-letter-exchange": "amq.direct", "x-dead-letter-routing-key": undefined });
+    const { channel } = await handWritten(broker, {
+      "x-dead-letter-exchange": "amq.direct",
+      "x-dead-letter-routing-key": undefined,
+    });
     await channel.assertQueue("dead", { durable: true, arguments: { "x-queue-type": "quorum" } });
     await channel.bindQueue("dead", "amq.direct", "known");
     await channel.purgeQueue("work");

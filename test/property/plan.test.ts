@@ -22,7 +22,8 @@ test("a timeline starts at zero, never goes back, and its due times are the sums
           expect(Number.isSafeInteger(each.delayMs)).toBe(true);
         }
         expect(retry.maxDeliveries).toBe(retry.attempts.length * retry.crashDeliveries);
-        if (retry.giveUpAfter !== null) expect(retry.attempts.at(-1)?.dueLatestMs).toBeLessThanOrEqual(retry.giveUpAfter.afterMs);
+        if (retry.giveUpAfter !== null)
+          expect(retry.attempts.at(-1)?.dueLatestMs).toBeLessThanOrEqual(retry.giveUpAfter.afterMs);
       }
     }),
   );
@@ -49,12 +50,18 @@ test("a system survives the round trip through JSON and YAML", () => {
 
 test("whatever the input, checking it gives an answer and never throws", () => {
   fc.assert(
-    fc.property(fc.oneof(fc.anything(), fc.object({ key: fc.constantFrom("name", "sources", "consumers", "from", "retry", "backoff", "kind") })), (input) => {
-      const result = checkSystem(input);
-      if (result.ok) return;
-      expect(result.diagnostics.length).toBeGreaterThan(0);
-      expect(result.diagnostics.every((each) => each.help !== undefined && each.message !== "")).toBe(true);
-    }),
+    fc.property(
+      fc.oneof(
+        fc.anything(),
+        fc.object({ key: fc.constantFrom("name", "sources", "consumers", "from", "retry", "backoff", "kind") }),
+      ),
+      (input) => {
+        const result = checkSystem(input);
+        if (result.ok) return;
+        expect(result.diagnostics.length).toBeGreaterThan(0);
+        expect(result.diagnostics.every((each) => each.help !== undefined && each.message !== "")).toBe(true);
+      },
+    ),
   );
 });
 

@@ -101,8 +101,15 @@ test("a death of any reason, on any attempt, has exactly one way on", () => {
       const work = topology.queues.find((each) => each.name === contract.workQueue);
       for (const { attempt } of contract.attempts) {
         for (const reason of ["rejected", "delivery_limit", "expired", "maxlen", "a reason of a later version"]) {
-          const headers = { "x-first-death-reason": reason, "x-first-death-queue": work?.name, "x-last-death-reason": reason };
-          const targets = route(index, String(work?.arguments["x-dead-letter-exchange"]), { routingKeys: [keyOf(contract, attempt)], headers });
+          const headers = {
+            "x-first-death-reason": reason,
+            "x-first-death-queue": work?.name,
+            "x-last-death-reason": reason,
+          };
+          const targets = route(index, String(work?.arguments["x-dead-letter-exchange"]), {
+            routingKeys: [keyOf(contract, attempt)],
+            headers,
+          });
           expect(targets, `${reason} on attempt ${attempt}`).toHaveLength(1);
           if (["delivery_limit", "expired", "maxlen"].includes(reason)) expect(targets).toEqual([contract.deadQueue]);
         }
@@ -119,7 +126,10 @@ test("following the contract, a message that always fails makes every attempt in
 
 /** What an always failing message goes through: its waits, then its end. */
 function expected(contract: Contract): string[] {
-  return [...contract.attempts.slice(1).map((each) => `wait ${each.delayLatestMs ?? each.delayMs}`), `dead in ${contract.deadQueue}`];
+  return [
+    ...contract.attempts.slice(1).map((each) => `wait ${each.delayLatestMs ?? each.delayMs}`),
+    `dead in ${contract.deadQueue}`,
+  ];
 }
 
 /** Walks the topology as a broker would. A delay that the queue itself keeps is computed from its policy by the vendor's formula. */
@@ -133,15 +143,24 @@ function follow({ topology }: CompiledSystem, contract: Contract): string[] {
   for (let attempt = 1; attempt <= contract.attempts.length + 1; attempt++) {
     const outcome = contract.outcomes.transient;
     const operation = ("byAttempt" in outcome ? outcome.byAttempt[attempt - 1] : outcome)?.[0] as Operation;
-    const stays = ("requeue" in operation && operation.requeue) || (operation.operation === "modified" && !operation.undeliverableHere);
+    const stays =
+      ("requeue" in operation && operation.requeue) ||
+      (operation.operation === "modified" && !operation.undeliverableHere);
     if (stays && attempt <= Number(policy["delivery-limit"])) {
       trace.push(`wait ${delayInQueue(operation, policy, attempt)}`);
       continue;
     }
-    const exchange = operation.operation === "basic.publish" ? operation.exchange : String(queues.get(contract.workQueue ?? "")?.arguments["x-dead-letter-exchange"]);
+    const exchange =
+      operation.operation === "basic.publish"
+        ? operation.exchange
+        : String(queues.get(contract.workQueue ?? "")?.arguments["x-dead-letter-exchange"]);
     if (operation.operation === "basic.publish") key = operation.routingKey;
     const reason = stays ? "delivery_limit" : "rejected";
-    const headers = { "x-first-death-reason": reason, "x-first-death-queue": contract.workQueue, "x-last-death-reason": reason };
+    const headers = {
+      "x-first-death-reason": reason,
+      "x-first-death-queue": contract.workQueue,
+      "x-last-death-reason": reason,
+    };
     const [target] = route(index, exchange, { routingKeys: [key], headers }) ?? [];
     const queue = queues.get(target ?? "");
     if (queue === undefined || queue.role === "dead") return [...trace, `dead in ${target}`];
@@ -153,14 +172,20 @@ function follow({ topology }: CompiledSystem, contract: Contract): string[] {
   return [...trace, "no end"];
 }
 
-function delayInQueue(operation: Operation, policy: Readonly<Record<string, string | number>>, failures: number): number {
-  if (operation.operation === "modified") return operation.deliveryTimeMs === "asked" ? -1 : (operation.deliveryTimeMs?.to ?? 0);
+function delayInQueue(
+  operation: Operation,
+  policy: Readonly<Record<string, string | number>>,
+  failures: number,
+): number {
+  if (operation.operation === "modified")
+    return operation.deliveryTimeMs === "asked" ? -1 : (operation.deliveryTimeMs?.to ?? 0);
   if (policy["delayed-retry-type"] === "disabled") return 0;
   return Math.min(Number(policy["delayed-retry-min"]) * failures, Number(policy["delayed-retry-max"]));
 }
 
 function keyOf(contract: Contract, attempt: number): string {
-  if (attempt > 1 && contract.attemptNumber?.from === "routing-key") return `${contract.attemptNumber.prefix}${attempt}`;
+  if (attempt > 1 && contract.attemptNumber?.from === "routing-key")
+    return `${contract.attemptNumber.prefix}${attempt}`;
   return contract.sources[0]?.routingKeys[0] ?? "";
 }
 

@@ -8,24 +8,17 @@ import type { RegisteredResource } from "./pulumi.ts";
  * @throws Error where a type or a property is unknown, a value is of another kind than the provider takes, or a
  *   resource comes before one that it depends on
  */
-export async function applyResources(
-  management: Management,
-  resources: readonly RegisteredResource[],
-): Promise<void> {
+export async function applyResources(management: Management, resources: readonly RegisteredResource[]): Promise<void> {
   const applied = new Set<string>();
   for (const resource of resources) {
     const missing = resource.dependencies.find((urn) => !applied.has(urn));
-    if (missing !== undefined)
-      throw new Error(`${resource.name} is registered before ${missing}, which it depends on`);
+    if (missing !== undefined) throw new Error(`${resource.name} is registered before ${missing}, which it depends on`);
     await apply(management, resource);
     applied.add(resource.urn);
   }
 }
 
-async function apply(
-  management: Management,
-  { type, name, inputs }: RegisteredResource,
-): Promise<void> {
+async function apply(management: Management, { type, name, inputs }: RegisteredResource): Promise<void> {
   const properties = new Properties(`${name} (${type})`, inputs);
   switch (type) {
     case "pulumi:pulumi:Stack":
@@ -124,8 +117,7 @@ class Properties {
 
   take(key: string, kind: "string" | "boolean" | "number" | "object"): unknown {
     const value = this.#left.get(key);
-    if (typeof value !== kind || value === null)
-      throw new Error(`${this.#owner}: ${key} is no ${kind}`);
+    if (typeof value !== kind || value === null) throw new Error(`${this.#owner}: ${key} is no ${kind}`);
     this.#left.delete(key);
     return value;
   }
@@ -139,10 +131,7 @@ class Properties {
   }
 
   nested(key: string): Properties {
-    return new Properties(
-      `${this.#owner}, ${key}`,
-      this.take(key, "object") as Record<string, unknown>,
-    );
+    return new Properties(`${this.#owner}, ${key}`, this.take(key, "object") as Record<string, unknown>);
   }
 
   /** A table in which every value is a text, as the provider's maps are; undefined where there is none. */
@@ -157,8 +146,6 @@ class Properties {
 
   end(): void {
     if (this.#left.size > 0)
-      throw new Error(
-        `${this.#owner} has unknown properties: ${[...this.#left.keys()].join(", ")}`,
-      );
+      throw new Error(`${this.#owner} has unknown properties: ${[...this.#left.keys()].join(", ")}`);
   }
 }

@@ -5,13 +5,18 @@ import type { SystemInput, TargetInput } from "../../src/index.ts";
 
 const unit = fc.constantFrom("ms", "s", "m");
 const duration = fc.tuple(fc.integer({ min: 1, max: 500 }), unit).map(([count, each]) => `${count}${each}` as const);
-const jitter = fc.option(fc.integer({ min: 1, max: 100 }).map((percent) => `${percent}%` as const), { nil: undefined });
+const jitter = fc.option(
+  fc.integer({ min: 1, max: 100 }).map((percent) => `${percent}%` as const),
+  { nil: undefined },
+);
 const toMs = { ms: 1, s: 1_000, m: 60_000 } as const;
 const durationMs = (text: string): number => {
   const match = /^(\d+)(ms|s|m)$/.exec(text);
   return Number(match?.[1]) * toMs[match?.[2] as keyof typeof toMs];
 };
-const ordered = fc.tuple(duration, duration).map(([a, b]) => (durationMs(a) <= durationMs(b) ? ([a, b] as const) : ([b, a] as const)));
+const ordered = fc
+  .tuple(duration, duration)
+  .map(([a, b]) => (durationMs(a) <= durationMs(b) ? ([a, b] as const) : ([b, a] as const)));
 
 function withoutUndefined<Value extends object>(value: Value): Value {
   return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Value;
@@ -22,33 +27,51 @@ const backoff = (attempts: number): fc.Arbitrary<object> =>
     .oneof(
       fc.constant({ kind: "immediate" }),
       fc.record({ kind: fc.constant("constant"), delay: duration, jitter }),
-      fc.tuple(ordered, fc.option(duration, { nil: undefined }), jitter).map(([[first, max], step, each]) => ({ kind: "linear", first, step, max, jitter: each })),
+      fc
+        .tuple(ordered, fc.option(duration, { nil: undefined }), jitter)
+        .map(([[first, max], step, each]) => ({ kind: "linear", first, step, max, jitter: each })),
       fc
         .tuple(ordered, fc.double({ min: 1, max: 10, noNaN: true }), jitter)
         .map(([[first, max], factor, each]) => ({ kind: "exponential", first, factor, max, jitter: each })),
-      fc.array(duration, { minLength: attempts - 1, maxLength: attempts - 1 }).map((delays) => ({ kind: "steps", delays })),
+      fc
+        .array(duration, { minLength: attempts - 1, maxLength: attempts - 1 })
+        .map((delays) => ({ kind: "steps", delays })),
     )
     .map(withoutUndefined);
 
-const retry = fc.integer({ min: 1, max: 8 }).chain((attempts) =>
-  fc
-    .record({ attempts: fc.constant(attempts), backoff: backoff(attempts), giveUpAfter: fc.option(duration, { nil: undefined, freq: 4 }) })
-    .map(withoutUndefined),
-);
-
-// Names of every kind that RabbitMQ and the provider take, the odd ones included.
-const name = fc
-  .oneof(
-    fc.stringMatching(/^[a-z][a-z0-9_-]{0,12}$/),
-    fc.stringMatching(/^[a-z][a-z.+*()[\]^$|?\\{}]{0,8}[a-z]$/),
-    fc.constantFrom("größe", "注文", "a b", "x:y", "dead", "retry"),
+const retry = fc
+  .integer({ min: 1, max: 8 })
+  .chain((attempts) =>
+    fc
+      .record({
+        attempts: fc.constant(attempts),
+        backoff: backoff(attempts),
+        giveUpAfter: fc.option(duration, { nil: undefined, freq: 4 }),
+      })
+      .map(withoutUndefined),
   );
 
-const key = fc.array(fc.oneof({ weight: 4, arbitrary: fc.stringMatching(/^[a-z0-9]{1,5}$/) }, fc.constantFrom("*", "#")), { minLength: 1, maxLength: 3 }).map((words) => words.join("."));
+// Names of every kind that RabbitMQ and the provider take, the odd ones included.
+const name = fc.oneof(
+  fc.stringMatching(/^[a-z][a-z0-9_-]{0,12}$/),
+  fc.stringMatching(/^[a-z][a-z.+*()[\]^$|?\\{}]{0,8}[a-z]$/),
+  fc.constantFrom("größe", "注文", "a b", "x:y", "dead", "retry"),
+);
+
+const key = fc
+  .array(fc.oneof({ weight: 4, arbitrary: fc.stringMatching(/^[a-z0-9]{1,5}$/) }, fc.constantFrom("*", "#")), {
+    minLength: 1,
+    maxLength: 3,
+  })
+  .map((words) => words.join("."));
 
 /** A random system that the schema accepts, with at least one consumer. */
 export const anySystem: fc.Arbitrary<SystemInput> = fc
-  .tuple(name, fc.uniqueArray(name, { minLength: 1, maxLength: 3 }), fc.uniqueArray(name, { minLength: 1, maxLength: 4 }))
+  .tuple(
+    name,
+    fc.uniqueArray(name, { minLength: 1, maxLength: 3 }),
+    fc.uniqueArray(name, { minLength: 1, maxLength: 4 }),
+  )
   .chain(([system, sources, consumers]) =>
     fc
       .tuple(

@@ -37,10 +37,7 @@ const managementPort = 15672;
  * Starts a broker of the version through testcontainers and waits until it is ready. Its ports are bound to the loopback
  * interface and stay the same over restarts; so does its node name, and with it its data.
  */
-export async function startBroker(
-  version: BrokerVersion,
-  report?: (text: string) => void,
-): Promise<StartedBroker> {
+export async function startBroker(version: BrokerVersion, report?: (text: string) => void): Promise<StartedBroker> {
   const { image, origin } = await ensureImage(version, report);
   const { container, ports } = await startContainer(image);
   const amqpUrl = `amqp://guest:guest@127.0.0.1:${ports.amqp}`;
@@ -58,8 +55,7 @@ export async function startBroker(
     },
     exec: async (command) => {
       const { exitCode, output } = await container.exec(command);
-      if (exitCode !== 0)
-        throw new Error(`${command.join(" ")} ended with code ${exitCode}: ${output}`);
+      if (exitCode !== 0) throw new Error(`${command.join(" ")} ended with code ${exitCode}: ${output}`);
       return output;
     },
     stop: async () => {
@@ -75,9 +71,7 @@ interface Ports {
 }
 
 /** Another process may take a port between the moment it is found free and the moment Docker binds it, so this tries again. */
-async function startContainer(
-  image: string,
-): Promise<{ container: StartedTestContainer; ports: Ports }> {
+async function startContainer(image: string): Promise<{ container: StartedTestContainer; ports: Ports }> {
   for (let attempt = 1; ; attempt += 1) {
     const ports = { amqp: await pickFreePort(), management: await pickFreePort() };
     try {
@@ -129,20 +123,14 @@ class BrokerContainer extends GenericContainer {
  * Waits until the broker answers on both protocols and all its queues have a leader. The listeners open one after the other,
  * and a queue becomes available a moment after them, so none of these alone says that a broker is ready.
  */
-export async function waitUntilReady(
-  managementUrl: string,
-  amqpUrl: string,
-  timeoutMs = 90_000,
-): Promise<void> {
+export async function waitUntilReady(managementUrl: string, amqpUrl: string, timeoutMs = 90_000): Promise<void> {
   const management = createManagement(managementUrl);
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const obstacle = await findObstacle(management, amqpUrl).catch((error: Error) => error.message);
     if (obstacle === undefined) return;
     if (performance.now() > deadline)
-      throw new Error(
-        `The broker at ${new URL(amqpUrl).host} is not ready after ${timeoutMs / 1000} s: ${obstacle}`,
-      );
+      throw new Error(`The broker at ${new URL(amqpUrl).host} is not ready after ${timeoutMs / 1000} s: ${obstacle}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

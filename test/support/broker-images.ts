@@ -33,10 +33,7 @@ export async function docker(...commandArguments: readonly string[]): Promise<st
  * The image of a broker version: the official one if it is here or can be pulled, else one built from Debian's packages, so that
  * the tests run on a machine that reaches a Debian mirror and no container registry. Safe to call for all versions at once.
  */
-export async function ensureImage(
-  version: BrokerVersion,
-  report: Report = () => {},
-): Promise<BrokerImage> {
+export async function ensureImage(version: BrokerVersion, report: Report = () => {}): Promise<BrokerImage> {
   const official: BrokerImage = { image: `rabbitmq:${version}-management`, origin: "official" };
   const debian: BrokerImage = {
     image: `redeliver-test/rabbitmq:${version}-debian`,
@@ -86,21 +83,13 @@ async function pull(image: string, report: Report): Promise<boolean> {
     registryAnswerTimeoutMs,
     `no answer within ${registryAnswerTimeoutMs / 1000} s`,
   );
-  const pullTimer = setTimeout(
-    giveUp,
-    pullTimeoutMs,
-    `not pulled within ${pullTimeoutMs / 1000} s`,
-  );
+  const pullTimer = setTimeout(giveUp, pullTimeoutMs, `not pulled within ${pullTimeoutMs / 1000} s`);
   child.stdout.on("data", () => clearTimeout(answerTimer));
   child.stderr.on("data", (chunk: Buffer) => (errorText += chunk.toString()));
   const code = await exitCode(child);
   clearTimeout(answerTimer);
   clearTimeout(pullTimer);
-  report(
-    code === 0
-      ? `pulled ${image}`
-      : `cannot pull ${image} (${errorText.trim().split(": ").at(-1)})`,
-  );
+  report(code === 0 ? `pulled ${image}` : `cannot pull ${image} (${errorText.trim().split(": ").at(-1)})`);
   return code === 0;
 }
 
@@ -108,11 +97,7 @@ async function pull(image: string, report: Report): Promise<boolean> {
 
 let toolInstallation: Promise<unknown> | undefined;
 
-async function buildFromDebian(
-  version: BrokerVersion,
-  image: string,
-  report: Report,
-): Promise<void> {
+async function buildFromDebian(version: BrokerVersion, image: string, report: Report): Promise<void> {
   const suite = debianSuites[version];
   toolInstallation ??= runFile(process.execPath, [
     join(import.meta.dirname, "../../scripts/bootstrap.mjs"),
@@ -163,16 +148,10 @@ async function importDebianRoot(suite: string): Promise<string> {
     ],
     { stdio: ["ignore", "pipe", "pipe"] },
   );
-  const imageSettings = [
-    "USER rabbitmq",
-    "ENV LANG=C.UTF-8",
-    'CMD ["/usr/lib/rabbitmq/bin/rabbitmq-server"]',
-  ];
-  const dockerImport = spawn(
-    "docker",
-    ["import", ...imageSettings.flatMap((setting) => ["--change", setting]), "-"],
-    { stdio: ["pipe", "pipe", "pipe"] },
-  );
+  const imageSettings = ["USER rabbitmq", "ENV LANG=C.UTF-8", 'CMD ["/usr/lib/rabbitmq/bin/rabbitmq-server"]'];
+  const dockerImport = spawn("docker", ["import", ...imageSettings.flatMap((setting) => ["--change", setting]), "-"], {
+    stdio: ["pipe", "pipe", "pipe"],
+  });
   let errorText = "";
   let imageId = "";
   bootstrap.stderr.on("data", (chunk: Buffer) => (errorText += chunk.toString()));
@@ -181,9 +160,7 @@ async function importDebianRoot(suite: string): Promise<string> {
   const [bootstrapCode, importCode] = await Promise.all([
     exitCode(bootstrap),
     exitCode(dockerImport),
-    pipeline(bootstrap.stdout, dockerImport.stdin).catch(
-      (error: Error) => (errorText += error.message),
-    ),
+    pipeline(bootstrap.stdout, dockerImport.stdin).catch((error: Error) => (errorText += error.message)),
   ]);
   if (bootstrapCode === 0 && importCode === 0) return imageId.trim();
   if (importCode === 0) await docker("image", "rm", imageId.trim());

@@ -17,7 +17,10 @@ export interface DeployedSystem {
   readonly contract: (consumer: string) => Contract;
   readonly channel: ConfirmChannel;
   /** Publishes messages, one per id, and waits until the broker has them. */
-  readonly publish: (ids: readonly string[], to: { readonly exchange: string; readonly routingKey: string }) => Promise<void>;
+  readonly publish: (
+    ids: readonly string[],
+    to: { readonly exchange: string; readonly routingKey: string },
+  ) => Promise<void>;
   /** Takes everything out of a queue. */
   readonly drain: (queue: string) => Promise<GetMessage[]>;
   /** Ends the test's own connection, and leaves everything else as it is. */
@@ -26,7 +29,11 @@ export interface DeployedSystem {
 }
 
 /** Compiles a declaration for a broker and deploys it through the definitions file, as an operator would by hand. */
-export async function deploy(broker: Broker, input: unknown, strategy: TargetInput["strategy"] = "auto"): Promise<DeployedSystem> {
+export async function deploy(
+  broker: Broker,
+  input: unknown,
+  strategy: TargetInput["strategy"] = "auto",
+): Promise<DeployedSystem> {
   const result = compile(checked(input), { broker: "rabbitmq", version: broker.version, strategy });
   if (!result.ok) throw new Error(renderDiagnostics(result.diagnostics));
   const compiled = result.value;
@@ -47,7 +54,8 @@ export async function deploy(broker: Broker, input: unknown, strategy: TargetInp
       return contract;
     },
     publish: async (ids, { exchange, routingKey }) => {
-      for (const id of ids) channel.publish(exchange, routingKey, Buffer.from(`{"id":"${id}"}`), { messageId: id, persistent: true });
+      for (const id of ids)
+        channel.publish(exchange, routingKey, Buffer.from(`{"id":"${id}"}`), { messageId: id, persistent: true });
       await channel.waitForConfirms();
     },
     drain: (queue) => drain(channel, queue),
@@ -70,7 +78,9 @@ async function policiesInForce(broker: Broker, vhost: string, compiled: Compiled
 /** The policy in force on each queue, by the queue's name. */
 export async function policyOfEachQueue(broker: Broker, vhost: string): Promise<ReadonlyMap<string, string | null>> {
   const path = `queues/${encodeURIComponent(vhost)}?disable_stats=true`;
-  const queues = await createManagement(broker.managementUrl).get<readonly { name: string; policy: string | null }[]>(path);
+  const queues = await createManagement(broker.managementUrl).get<readonly { name: string; policy: string | null }[]>(
+    path,
+  );
   return new Map(queues.map((queue) => [queue.name, queue.policy]));
 }
 
@@ -87,7 +97,8 @@ async function drain(channel: ConfirmChannel, queue: string): Promise<GetMessage
 export async function until(limitMs: number, condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + limitMs;
   while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`the condition did not hold within ${limitMs} ms: ${condition.toString()}`);
+    if (Date.now() > deadline)
+      throw new Error(`the condition did not hold within ${limitMs} ms: ${condition.toString()}`);
     await sleep(25);
   }
 }

@@ -10,7 +10,8 @@ export async function driveAmqp10(options: DriveOptions): Promise<DrivenConsumer
   const seen: Seen[] = [];
   const stopped = { value: false };
   const connections = new Set<Connection>();
-  for (let instance = 0; instance < (options.instances ?? 1); instance++) startInstance(options, seen, stopped, connections);
+  for (let instance = 0; instance < (options.instances ?? 1); instance++)
+    startInstance(options, seen, stopped, connections);
   return {
     seen,
     stop: async () => {
@@ -100,8 +101,6 @@ function modify(delivery: Delivery, operation: ModifiedOperation): void {
   delivery.modified({
     delivery_failed: operation.deliveryFailed,
     undeliverable_here: operation.undeliverableHere,
-    ...(Object.keys(annotations).length === 0
-      ? {}
-      : { message_annotations: annotations }),
+    ...(Object.keys(annotations).length === 0 ? {} : { message_annotations: annotations }),
   } as Parameters<Delivery["modified"]>[0]);
 }

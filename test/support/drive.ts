@@ -69,9 +69,11 @@ async function startInstance(
     await channel.prefetch(1);
     ({ consumerTag } = await channel.consume(options.contract.workQueue ?? "", (message) => {
       if (message === null) return;
-      busy = busy.then(() => handle(channel, message)).catch((cause: unknown) => {
-        if (!stopped.value) throw cause;
-      });
+      busy = busy
+        .then(() => handle(channel, message))
+        .catch((cause: unknown) => {
+          if (!stopped.value) throw cause;
+        });
     }));
   };
   const handle = async (channel: Channel, message: ConsumeMessage): Promise<void> => {
@@ -122,7 +124,8 @@ export function endingOf(decision: Decision): Ending {
 
 /** The operations of a decision: for a delay that the handler asks for, those of the first step that is long enough. */
 export function operationsFor(contract: Contract, decision: Decision, attempt: number): readonly Operation[] {
-  if (typeof decision === "string") return decision === "crash" ? [] : operationsOf(contract.outcomes[decision], attempt);
+  if (typeof decision === "string")
+    return decision === "crash" ? [] : operationsOf(contract.outcomes[decision], attempt);
   if ("crashAfter" in decision) return operationsFor(contract, decision.of, attempt).slice(0, decision.crashAfter);
   const step = contract.retryAfter?.find((each) => each.upToMs >= decision.askMs);
   if (step === undefined) throw new Error(`the contract has no step for ${decision.askMs} ms`);
@@ -131,8 +134,10 @@ export function operationsFor(contract: Contract, decision: Decision, attempt: n
 
 function withAsked(operation: Operation, askMs: number): Operation {
   const asked = { from: askMs, to: askMs };
-  if (operation.operation === "basic.publish" && operation.expirationMs === "asked") return { ...operation, expirationMs: asked };
-  if (operation.operation === "modified" && operation.deliveryTimeMs === "asked") return { ...operation, deliveryTimeMs: asked };
+  if (operation.operation === "basic.publish" && operation.expirationMs === "asked")
+    return { ...operation, expirationMs: asked };
+  if (operation.operation === "modified" && operation.deliveryTimeMs === "asked")
+    return { ...operation, deliveryTimeMs: asked };
   return operation;
 }
 

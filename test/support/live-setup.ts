@@ -1,10 +1,5 @@
 import type { TestProject } from "vitest/node";
-import {
-  removeAbandonedContainers,
-  type StartedBroker,
-  startBroker,
-  waitUntilReady,
-} from "./broker-containers.ts";
+import { removeAbandonedContainers, type StartedBroker, startBroker, waitUntilReady } from "./broker-containers.ts";
 import { brokerVersions, docker } from "./broker-images.ts";
 import type { Broker } from "./live.ts";
 import { createManagement } from "./management.ts";
@@ -35,9 +30,7 @@ type Report = (text: string) => void;
 function createReport(): Report {
   const startedAt = performance.now();
   return (text) =>
-    console.log(
-      `[brokers ${((performance.now() - startedAt) / 1000).toFixed(1).padStart(5)} s] ${text}`,
-    );
+    console.log(`[brokers ${((performance.now() - startedAt) / 1000).toFixed(1).padStart(5)} s] ${text}`);
 }
 
 async function findBrokerInEnvironment(): Promise<Broker | undefined> {
@@ -66,9 +59,7 @@ async function startBrokers(report: Report): Promise<readonly StartedBroker[]> {
       return started;
     }),
   );
-  const failures = outcomes.flatMap((outcome) =>
-    outcome.status === "rejected" ? [outcome.reason as Error] : [],
-  );
+  const failures = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason as Error] : []));
   // What did start ends with this process, which ends after this error.
   if (failures.length > 0)
     throw new Error(

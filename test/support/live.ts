@@ -52,9 +52,7 @@ export async function createVhost(broker: Broker): Promise<TestVhost> {
  */
 export async function restartBroker(broker: Broker): Promise<void> {
   if (broker.containerId === undefined)
-    throw new Error(
-      `RabbitMQ ${broker.fullVersion} comes from the environment and is not ours to restart.`,
-    );
+    throw new Error(`RabbitMQ ${broker.fullVersion} comes from the environment and is not ours to restart.`);
   await docker("restart", broker.containerId);
   // Loaded here because testcontainers takes a quarter of a second, and few test files restart a broker.
   const { waitUntilReady } = await import("./broker-containers.ts");

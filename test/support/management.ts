@@ -49,11 +49,7 @@ export interface BindingRequest {
 }
 
 /** What the broker does with the messages after it has shown them. */
-export type AckMode =
-  | "ack_requeue_true"
-  | "ack_requeue_false"
-  | "reject_requeue_true"
-  | "reject_requeue_false";
+export type AckMode = "ack_requeue_true" | "ack_requeue_false" | "reject_requeue_true" | "reject_requeue_false";
 
 /** A request the broker refused, with its own words in `reason`. */
 export class ManagementError extends Error {
@@ -91,12 +87,7 @@ export interface Management {
   queue(vhost: string, name: string): Promise<QueueInfo>;
   /** The queues of one vhost, or without a vhost those of the whole broker. */
   queues(vhost?: string): Promise<readonly QueueInfo[]>;
-  getMessages(
-    vhost: string,
-    queue: string,
-    count: number,
-    ackMode: AckMode,
-  ): Promise<readonly QueueMessage[]>;
+  getMessages(vhost: string, queue: string, count: number, ackMode: AckMode): Promise<readonly QueueMessage[]>;
 }
 
 /** A client for the management API at a URL like `http://user:password@host:15672`; without credentials, those of guest. */
@@ -105,8 +96,7 @@ export function createManagement(managementUrl: string): Management {
   const get = async <Answer>(path: string): Promise<Answer> => (await send("GET", path)) as Answer;
   const post = async <Answer>(path: string, body: JsonObject): Promise<Answer> =>
     (await send("POST", path, body)) as Answer;
-  const put = async (path: string, body: JsonObject): Promise<void> =>
-    void (await send("PUT", path, body));
+  const put = async (path: string, body: JsonObject): Promise<void> => void (await send("PUT", path, body));
   const remove = async (path: string): Promise<void> => void (await send("DELETE", path));
   return {
     get,
@@ -121,8 +111,7 @@ export function createManagement(managementUrl: string): Management {
     importDefinitions: async (definitions, vhost) =>
       void (await post(pathOf("definitions", ...optional(vhost)), definitions)),
     exportDefinitions: async (vhost) => get(pathOf("definitions", vhost)),
-    declareExchange: async (vhost, name, exchange) =>
-      put(pathOf("exchanges", vhost, name), exchange),
+    declareExchange: async (vhost, name, exchange) => put(pathOf("exchanges", vhost, name), exchange),
     declareQueue: async (vhost, name, queue) => put(pathOf("queues", vhost, name), queue),
     bind: async (vhost, binding) => {
       const path = pathOf(
@@ -181,8 +170,7 @@ function createSender(managementUrl: string): Sender {
       signal: AbortSignal.timeout(30_000),
     });
     const text = await response.text();
-    if (!response.ok)
-      throw new ManagementError(`${method} /api/${path}`, response.status, reasonIn(text));
+    if (!response.ok) throw new ManagementError(`${method} /api/${path}`, response.status, reasonIn(text));
     return text === "" ? undefined : JSON.parse(text);
   };
 }

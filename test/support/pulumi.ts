@@ -59,10 +59,7 @@ interface Monitor {
     request: RegisterRequest,
     callback: (error: unknown, response?: { getUrn(): string }) => void,
   ): Promise<void>;
-  registerResourceOutputs(
-    request: OutputsRequest,
-    callback: (error: unknown, response?: unknown) => void,
-  ): void;
+  registerResourceOutputs(request: OutputsRequest, callback: (error: unknown, response?: unknown) => void): void;
 }
 interface Struct {
   toJavaScript(): Record<string, unknown>;
@@ -94,17 +91,12 @@ const internals = pulumi.runtime as unknown as Internals;
  *
  * @throws Error where a resource cannot be registered; what the program itself throws is in the result
  */
-export async function runProgram(
-  program: () => unknown,
-  options: ProgramOptions = {},
-): Promise<ProgramRun> {
+export async function runProgram(program: () => unknown, options: ProgramOptions = {}): Promise<ProgramRun> {
   const config = Object.entries(options.config ?? {}).map(([key, value]) => [
     key,
     typeof value === "string" ? value : JSON.stringify(value),
   ]);
-  pulumi.runtime.setAllConfig(Object.fromEntries(config) as Record<string, string>, [
-    ...(options.secretKeys ?? []),
-  ]);
+  pulumi.runtime.setAllConfig(Object.fromEntries(config) as Record<string, string>, [...(options.secretKeys ?? [])]);
   await pulumi.runtime.setMocks(
     {
       newResource: ({ name, inputs }) => ({ id: `${name}-id`, state: inputs }),
@@ -179,8 +171,7 @@ function describe(request: RegisterRequest, urn: string): RegisteredResource {
 function captureConsole(lines: string[]): () => void {
   const methods = ["log", "info", "warn", "error", "debug"] as const;
   const originals = methods.map((method) => [method, console[method]] as const);
-  for (const method of methods)
-    console[method] = (...parts: unknown[]) => void lines.push(parts.map(String).join(" "));
+  for (const method of methods) console[method] = (...parts: unknown[]) => void lines.push(parts.map(String).join(" "));
   return () => {
     for (const [method, original] of originals) console[method] = original;
   };
@@ -198,9 +189,7 @@ export async function stackProgram(): Promise<unknown> {
 /** Whether a value among the inputs is one of Pulumi's secrets. */
 export function isSecretInput(value: unknown): boolean {
   return (
-    typeof value === "object" &&
-    value !== null &&
-    Object.values(value).includes("1b47061264138c4ac30d75fd1eb44270")
+    typeof value === "object" && value !== null && Object.values(value).includes("1b47061264138c4ac30d75fd1eb44270")
   );
 }
 
@@ -210,11 +199,7 @@ export function resourcesOf(run: ProgramRun, kind: string): RegisteredResource[]
 }
 
 /** Registers a system as the component "shop" in the vhost "a vhost", which is an output of something else. */
-export async function register(
-  system: System,
-  version: string,
-  preview = false,
-): Promise<ProgramRun> {
+export async function register(system: System, version: string, preview = false): Promise<ProgramRun> {
   const run = await runProgram(
     () => {
       const target = { broker: "rabbitmq", version } as const;

@@ -9,7 +9,10 @@ const folder = mkdtempSync(join(tmpdir(), "redeliver-cli-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function redeliver(...words: string[]): { code: number | null; out: string; error: string } {
-  const child = spawnSync(process.execPath, [join(root, "src/cli/main.ts"), ...words], { cwd: folder, encoding: "utf8" });
+  const child = spawnSync(process.execPath, [join(root, "src/cli/main.ts"), ...words], {
+    cwd: folder,
+    encoding: "utf8",
+  });
   return { code: child.status, out: child.stdout, error: child.stderr };
 }
 function file(name: string, text: string): string {
@@ -31,7 +34,12 @@ describe("a file that cannot be taken: one diagnostic, its exit code, no stack t
     ["cut.json", '{"name": "shop", ', "RD002", 1],
     ["indented.yaml", "a:\n  - b\n c: d", "RD002", 1],
     ["two.yaml", "name: a\n---\nname: b\n", "RD002", 1],
-    ["bomb.yaml", `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c]\n`, "RD002", 1],
+    [
+      "bomb.yaml",
+      `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c]\n`,
+      "RD002",
+      1,
+    ],
     ["nothing.ts", "export const shop = 1;", "RD003", 1],
     ["broken.ts", "export default {", "RD003", 1],
     ["throws.ts", 'throw new Error("no");', "RD003", 1],
@@ -88,7 +96,16 @@ test("help is no error, and names every command", () => {
 });
 
 test("what does not fit the target is refused with exit code 1 and writes no file", () => {
-  const result = redeliver("compile", shop, "--target", "rabbitmq@4.2", "--strategy", "native", "--output", "refused.json");
+  const result = redeliver(
+    "compile",
+    shop,
+    "--target",
+    "rabbitmq@4.2",
+    "--strategy",
+    "native",
+    "--output",
+    "refused.json",
+  );
   expect(result.code).toBe(1);
   expect(result.error).toContain("RD202");
   expect(readdirSync(folder)).not.toContain("refused.json");
@@ -97,13 +114,17 @@ test("what does not fit the target is refused with exit code 1 and writes no fil
 test("compile gives everything as JSON, or a definitions file for the virtual host named", () => {
   const compiled = JSON.parse(redeliver("compile", shop, "--target", "rabbitmq@4.3").out) as Record<string, unknown>;
   expect(Object.keys(compiled)).toEqual(["target", "topology", "contracts", "promises", "choices", "warnings"]);
-  expect(redeliver("compile", shop, "-t", "rabbitmq@4.3", "-f", "definitions", "--vhost", "orders", "-o", "sub/d.json").code).toBe(0);
+  expect(
+    redeliver("compile", shop, "-t", "rabbitmq@4.3", "-f", "definitions", "--vhost", "orders", "-o", "sub/d.json").code,
+  ).toBe(0);
   const definitions = JSON.parse(readFileSync(join(folder, "sub/d.json"), "utf8")) as { queues: { vhost: string }[] };
   expect(new Set(definitions.queues.map((queue) => queue.vhost))).toEqual(new Set(["orders"]));
 });
 
 test("the contract is the JSON that other programs drive consumers by", () => {
-  const contract = JSON.parse(redeliver("contract", shop, "billing", "--target", "rabbitmq@4.3", "--json").out) as Record<string, unknown>;
+  const contract = JSON.parse(
+    redeliver("contract", shop, "billing", "--target", "rabbitmq@4.3", "--json").out,
+  ) as Record<string, unknown>;
   expect(contract).toMatchObject({
     consumer: "billing",
     target: "rabbitmq@4.3",
@@ -111,12 +132,21 @@ test("the contract is the JSON that other programs drive consumers by", () => {
     protocol: "amqp-0-9-1",
     workQueue: "shop.billing",
     deadQueue: "shop.billing.dead",
-    attempts: [{ attempt: 1, delayMs: 0 }, { attempt: 2, delayMs: 1_000 }, { attempt: 3 }, { attempt: 4 }, { attempt: 5, delayMs: 8_000 }],
+    attempts: [
+      { attempt: 1, delayMs: 0 },
+      { attempt: 2, delayMs: 1_000 },
+      { attempt: 3 },
+      { attempt: 4 },
+      { attempt: 5, delayMs: 8_000 },
+    ],
     crashDeliveries: 3,
     outcomes: {
       success: [{ operation: "basic.ack" }],
       transient: [{ operation: "basic.nack", requeue: false }],
-      permanent: [{ operation: "basic.publish", exchange: "shop.billing.dead", confirm: true, mandatory: true }, { operation: "basic.ack" }],
+      permanent: [
+        { operation: "basic.publish", exchange: "shop.billing.dead", confirm: true, mandatory: true },
+        { operation: "basic.ack" },
+      ],
       return: [{ operation: "basic.nack", requeue: true }],
     },
   });
@@ -129,6 +159,18 @@ test.for(["mermaid", "dot", "svg"])("the graph as %s", (format) => {
 });
 
 test("the command line loads no Pulumi", () => {
-  const child = spawnSync(process.execPath, ["--import", `data:text/javascript,import { registerHooks } from "node:module"; registerHooks({ resolve: (name, context, next) => { if (name.startsWith("@pulumi")) throw new Error("loaded " + name); return next(name, context); } });`, join(root, "src/cli/main.ts"), "compile", shop, "--target", "rabbitmq@4.3"], { encoding: "utf8" });
+  const child = spawnSync(
+    process.execPath,
+    [
+      "--import",
+      `data:text/javascript,import { registerHooks } from "node:module"; registerHooks({ resolve: (name, context, next) => { if (name.startsWith("@pulumi")) throw new Error("loaded " + name); return next(name, context); } });`,
+      join(root, "src/cli/main.ts"),
+      "compile",
+      shop,
+      "--target",
+      "rabbitmq@4.3",
+    ],
+    { encoding: "utf8" },
+  );
   expect([child.status, child.stderr]).toEqual([0, ""]);
 });

@@ -28,12 +28,13 @@ export function wrongOnPurpose(): void {
   defineSystem({ name: "shop", sources, consumers: { billing: { from: { order: ["x"] }, retry } } });
   // @ts-expect-error unknown key
   defineSystem({ name: "shop", sources, consumers: { billing: { from: { orders: ["x"] }, retry, retries: 3 } } });
+  const from = { orders: ["x"] } as const;
   // @ts-expect-error unknown key, deeper
-  defineSystem({ name: "shop", sources, consumers: { billing: { from: { orders: ["x"] }, retry, crash: { count: 3 } } } });
+  defineSystem({ name: "shop", sources, consumers: { a: { from, retry, crash: { count: 3 } } } });
   // @ts-expect-error a work queue needs retry
-  defineSystem({ name: "shop", sources, consumers: { billing: { from: { orders: ["x"] } } } });
+  defineSystem({ name: "shop", sources, consumers: { a: { from } } });
   // @ts-expect-error every-instance has no retry
-  defineSystem({ name: "shop", sources, consumers: { cache: { from: { orders: "all" }, delivery: "every-instance", retry } } });
+  defineSystem({ name: "shop", sources, consumers: { a: { from, delivery: "every-instance", retry } } });
   // @ts-expect-error no such kind
   defineSystem({ name: "shop", sources: { orders: { kind: "queue" } }, consumers: {} });
 }

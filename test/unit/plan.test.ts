@@ -26,7 +26,9 @@ describe("the timeline", () => {
   });
 
   test("jitter is added, never taken off", () => {
-    const { attempts } = retryPlan({ retry: { attempts: 3, backoff: { kind: "constant", delay: "1s", jitter: "20%" } } });
+    const { attempts } = retryPlan({
+      retry: { attempts: 3, backoff: { kind: "constant", delay: "1s", jitter: "20%" } },
+    });
     expect(attempts.slice(1)).toEqual([
       { attempt: 2, delayMs: 1_000, delayLatestMs: 1_200, dueMs: 1_000, dueLatestMs: 1_200 },
       { attempt: 3, delayMs: 1_000, delayLatestMs: 1_200, dueMs: 2_000, dueLatestMs: 2_400 },
@@ -35,7 +37,9 @@ describe("the timeline", () => {
 });
 
 test("giveUpAfter leaves out the attempts that would be scheduled later", () => {
-  const retry = retryPlan({ retry: { attempts: 5, backoff: { kind: "exponential", first: "1s", factor: 2 }, giveUpAfter: "7s" } });
+  const retry = retryPlan({
+    retry: { attempts: 5, backoff: { kind: "exponential", first: "1s", factor: 2 }, giveUpAfter: "7s" },
+  });
   expect(retry.attempts.map((each) => each.dueMs)).toEqual([0, 1_000, 3_000, 7_000]);
   expect(retry.giveUpAfter).toEqual({ afterMs: 7_000, declaredAttempts: 5 });
 });
@@ -57,6 +61,8 @@ test("the crash budget is as many as attempts where none is declared", () => {
 });
 
 test("a delay that the handler may ask for counts in the worst case", () => {
-  const retry = retryPlan({ retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" }, retryAfter: { max: "1m" } } });
+  const retry = retryPlan({
+    retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" }, retryAfter: { max: "1m" } },
+  });
   expect(retry.worstCaseToDeadLetterMs).toBe(120_000);
 });

@@ -33,9 +33,7 @@ test("the shop on 4.3 is drawn and told as the golden files say", async () => {
   await expect(renderMermaid(graph)).toMatchFileSnapshot(golden("shop.mmd"));
   await expect(renderDot(graph)).toMatchFileSnapshot(golden("shop.dot"));
   await expect(renderPlanText(shopOn43.plan)).toMatchFileSnapshot(golden("shop-plan.txt"));
-  await expect(renderCompiledText(compiled, shopOn43.plan, warnings)).toMatchFileSnapshot(
-    golden("shop-compiled.txt"),
-  );
+  await expect(renderCompiledText(compiled, shopOn43.plan, warnings)).toMatchFileSnapshot(golden("shop-compiled.txt"));
   const contracts = compiled.contracts.map((contract) => renderContractText(contract)).join("\n");
   await expect(contracts).toMatchFileSnapshot(golden("shop-contracts.txt"));
 });
@@ -80,9 +78,7 @@ test("in Mermaid no name can end its quotes, open a tag or be taken for an entit
   // A node has one text, an edge one, a subgraph one.
   expect(quoted).toHaveLength(hostileNames.length * 2 + hostileNames.length / 2);
   for (const text of quoted) {
-    expect(text.slice(1, -1).replaceAll("<br/>", "").replaceAll(/#\d+;/g, "")).not.toMatch(
-      /[<>&"#\\`|;\p{Cc}]/u,
-    );
+    expect(text.slice(1, -1).replaceAll("<br/>", "").replaceAll(/#\d+;/g, "")).not.toMatch(/[<>&"#\\`|;\p{Cc}]/u);
   }
   expect(quoted).toContain('"a#34;#60;b#62;#38;#92;<br/>a#34;#60;b#62;#38;#92;"');
 });
@@ -120,9 +116,7 @@ test("the graph of one consumer has its own places and what it shares, and nothi
   const mail = graphOfConsumer(shopOn43.graph, "mail");
   expect(mail.nodes.map(({ consumer }) => consumer)).not.toContain("billing");
   expect(mail.nodes.filter(({ kind }) => kind === "tier")).toHaveLength(5);
-  expect(mail.nodes.filter(({ kind }) => kind === "source").map(({ label }) => label)).toEqual([
-    "shop.orders",
-  ]);
+  expect(mail.nodes.filter(({ kind }) => kind === "source").map(({ label }) => label)).toEqual(["shop.orders"]);
   expect(mail.edges.every(({ consumer }) => consumer === "mail")).toBe(true);
   expect(mail.edges.length).toBeGreaterThan(0);
 });
@@ -159,9 +153,7 @@ test("giving up names the attempts that are left out", () => {
       },
     },
   });
-  expect(renderPlanText(plan(system))).toContain(
-    "4 of 6 attempts: the rest would be due after 1h 30m",
-  );
+  expect(renderPlanText(plan(system))).toContain("4 of 6 attempts: the rest would be due after 1h 30m");
 });
 
 test("the page has every consumer on every target, each section has an id of its own, and every link leads to one", async () => {
@@ -209,14 +201,10 @@ test("names cannot break the page", async () => {
     consumers: { "a.b": consumer, "a-b": consumer, "a-b-contract": consumer, contract: consumer },
   });
   const report = reportOf(system, "4.3");
-  const renamed = JSON.parse(
-    JSON.stringify(report).replaceAll('"a.b"', JSON.stringify(name)),
-  ) as TargetReport;
+  const renamed = JSON.parse(JSON.stringify(report).replaceAll('"a.b"', JSON.stringify(name))) as TargetReport;
   const html = await renderHtml({ title: name, reports: [renamed] });
   expect(html).not.toContain("<script");
-  expect(html).toContain(
-    '<h2 data-consumer="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;\\">',
-  );
+  expect(html).toContain('<h2 data-consumer="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;\\">');
   const ids = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
   expect(new Set(ids).size).toBe(ids.length);
 });
@@ -240,9 +228,7 @@ test.each([
   expect(positions).toEqual(positions.toSorted((a, b) => a - b));
   expect(new Set(positions).size).toBe(retry.attempts);
   expect(svg).not.toMatch(/NaN|Infinity|undefined/);
-  for (const [, x, width] of svg.matchAll(
-    /<rect class="jitter" x="([0-9.]+)%" width="([0-9.]+)%"/g,
-  )) {
+  for (const [, x, width] of svg.matchAll(/<rect class="jitter" x="([0-9.]+)%" width="([0-9.]+)%"/g)) {
     expect(Number(x) + Number(width)).toBeLessThan(100);
   }
 });

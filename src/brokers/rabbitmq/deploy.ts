@@ -1,13 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import * as rabbitmq from "@pulumi/rabbitmq";
 
-import type {
-  BindingResource,
-  ExchangeResource,
-  PolicyResource,
-  QueueResource,
-  Topology,
-} from "./topology.ts";
+import type { BindingResource, ExchangeResource, PolicyResource, QueueResource, Topology } from "./topology.ts";
 
 /** Where the resources of a topology go. */
 export interface RabbitmqPlacement {
@@ -59,11 +53,7 @@ export function deployRabbitmq(topology: Topology, placement: RabbitmqPlacement)
   return { workQueues: Object.fromEntries(workQueues) };
 }
 
-function addExchange(
-  made: Made,
-  { name, parent, namespace }: RabbitmqPlacement,
-  exchange: ExchangeResource,
-): void {
+function addExchange(made: Made, { name, parent, namespace }: RabbitmqPlacement, exchange: ExchangeResource): void {
   const alternate = exchange.arguments["alternate-exchange"];
   const resource = new rabbitmq.Exchange(
     `${name}-${exchange.name}`,
@@ -83,11 +73,7 @@ function addExchange(
 }
 
 /** A queue that is retained keeps its policy: a tier without its time to live would hold its messages for ever. */
-function addPolicy(
-  made: Made,
-  { name, parent, namespace }: RabbitmqPlacement,
-  policy: PolicyResource,
-): void {
+function addPolicy(made: Made, { name, parent, namespace }: RabbitmqPlacement, policy: PolicyResource): void {
   const { pattern, applyTo, priority } = policy;
   // The provider takes texts only, and turns those that are whole numbers back into numbers.
   const definition: Record<string, string> = {};
@@ -100,11 +86,7 @@ function addPolicy(
   made.policies.set(policy.name, resource);
 }
 
-function addQueue(
-  made: Made,
-  { name, parent, namespace }: RabbitmqPlacement,
-  queue: QueueResource,
-): void {
+function addQueue(made: Made, { name, parent, namespace }: RabbitmqPlacement, queue: QueueResource): void {
   const deadLetterExchange = queue.arguments["x-dead-letter-exchange"];
   const policy = find(made.policies, queue.name);
   const resource = new rabbitmq.Queue(
@@ -123,10 +105,7 @@ function addQueue(
       parent,
       protect: queue.role === "work" || queue.role === "dead",
       retainOnDelete: true,
-      dependsOn:
-        deadLetterExchange === undefined
-          ? policy
-          : [policy, find(made.exchanges, String(deadLetterExchange))],
+      dependsOn: deadLetterExchange === undefined ? policy : [policy, find(made.exchanges, String(deadLetterExchange))],
     },
   );
   made.queues.set(queue.name, resource);
@@ -149,10 +128,7 @@ function addBindings(made: Made, placement: RabbitmqPlacement, topology: Topolog
     const resource = addBinding(made, placement, binding, undefined);
     const owner =
       from.consumer ??
-      find<ExchangeResource | QueueResource>(
-        destinations[binding.destinationKind],
-        binding.destination,
-      ).consumer;
+      find<ExchangeResource | QueueResource>(destinations[binding.destinationKind], binding.destination).consumer;
     if (owner === null) {
       shared.push(resource);
       continue;
@@ -203,7 +179,6 @@ function addBinding(
 
 function find<Resource>(resources: ReadonlyMap<string, Resource>, name: string): Resource {
   const resource = resources.get(name);
-  if (resource === undefined)
-    throw new Error(`the topology refers to ${JSON.stringify(name)} before it is made`);
+  if (resource === undefined) throw new Error(`the topology refers to ${JSON.stringify(name)} before it is made`);
   return resource;
 }

@@ -40,7 +40,8 @@ export function everyInstance(
       },
       why: {
         success: "the message is done",
-        transient: "every other instance has its own copy; this one is dropped, since its queue has no dead-letter exchange",
+        transient:
+          "every other instance has its own copy; this one is dropped, since its queue has no dead-letter exchange",
         permanent: "the same as for a transient failure",
         return: "the queue ends with the instance, so there is nobody to hand the message back to",
       },

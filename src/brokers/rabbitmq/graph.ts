@@ -25,8 +25,14 @@ export function graphOf(compiled: RabbitmqCompiled): Graph {
   drawStrays(walk, topology);
   return Object.freeze({
     title: `${topology.system} on ${topology.target}`,
-    nodes: Object.freeze([...sourceNodes(topology), ...instanceNodes(contracts), ...topology.queues.map((queue) => queueNode(walk, queue))]),
-    edges: Object.freeze([...walk.edges.values()].map(({ labels, ...edge }) => Object.freeze({ ...edge, label: labels.join("\n") }))),
+    nodes: Object.freeze([
+      ...sourceNodes(topology),
+      ...instanceNodes(contracts),
+      ...topology.queues.map((queue) => queueNode(walk, queue)),
+    ]),
+    edges: Object.freeze(
+      [...walk.edges.values()].map(({ labels, ...edge }) => Object.freeze({ ...edge, label: labels.join("\n") })),
+    ),
   });
 }
 
@@ -40,13 +46,23 @@ interface Walk {
 function sourceNodes(topology: Topology): GraphNode[] {
   return topology.exchanges
     .filter((exchange) => exchange.role === "source")
-    .map(({ name, kind }) => Object.freeze({ id: `source:${name}`, kind: "source", label: name, detail: `${kind} exchange`, consumer: null }));
+    .map(({ name, kind }) =>
+      Object.freeze({ id: `source:${name}`, kind: "source", label: name, detail: `${kind} exchange`, consumer: null }),
+    );
 }
 
 function instanceNodes(contracts: readonly Contract[]): GraphNode[] {
   return contracts
     .filter((contract) => contract.workQueue === null)
-    .map(({ consumer }) => Object.freeze({ id: `instance:${consumer}`, kind: "instance", label: consumer, detail: "one queue per instance", consumer }));
+    .map(({ consumer }) =>
+      Object.freeze({
+        id: `instance:${consumer}`,
+        kind: "instance",
+        label: consumer,
+        detail: "one queue per instance",
+        consumer,
+      }),
+    );
 }
 
 function queueNode(walk: Walk, queue: QueueResource): GraphNode {
@@ -56,12 +72,21 @@ function queueNode(walk: Walk, queue: QueueResource): GraphNode {
     id: queue.name,
     kind,
     label: queue.name,
-    ...(typeof ttlMs === "number" ? { detail: `waits ${queue.role === "wait" ? "up to " : ""}${formatDurationMs(ttlMs)}` } : {}),
+    ...(typeof ttlMs === "number"
+      ? { detail: `waits ${queue.role === "wait" ? "up to " : ""}${formatDurationMs(ttlMs)}` }
+      : {}),
     consumer: queue.consumer,
   });
 }
 
-function addEdge(walk: Walk, from: string, to: string, label: string, kind: GraphEdge["kind"], consumer: string | null): void {
+function addEdge(
+  walk: Walk,
+  from: string,
+  to: string,
+  label: string,
+  kind: GraphEdge["kind"],
+  consumer: string | null,
+): void {
   const key = JSON.stringify([from, to, kind]);
   const edge = walk.edges.get(key);
   if (edge === undefined) walk.edges.set(key, { from, to, kind, consumer, labels: [label] });
@@ -112,7 +137,14 @@ function drawFailure(
       return;
     }
     const delayMs = contract.attempts[attempt]?.delayMs ?? 0;
-    addEdge(walk, workQueue, workQueue, `${failure}: back after ${formatDurationMs(delayMs)}`, "retry", contract.consumer);
+    addEdge(
+      walk,
+      workQueue,
+      workQueue,
+      `${failure}: back after ${formatDurationMs(delayMs)}`,
+      "retry",
+      contract.consumer,
+    );
     return;
   }
   for (const to of whereTo(walk, workQueue, key, operation)) {
@@ -142,7 +174,8 @@ function drawRetryAfter(walk: Walk, contract: Contract, workQueue: string): void
 function drawStrays(walk: Walk, topology: Topology): void {
   for (const { name, role } of topology.queues) {
     if (role !== "wait") continue;
-    for (const to of deadLetter(walk, name, "", "expired")) addEdge(walk, name, to, "its consumer is gone", "dead", null);
+    for (const to of deadLetter(walk, name, "", "expired"))
+      addEdge(walk, name, to, "its consumer is gone", "dead", null);
   }
 }
 
@@ -160,7 +193,8 @@ function operationsAt(outcome: Outcome, attempt: number): readonly Operation[] {
 
 /** The routing key with which a message is in the work queue. A publisher's key stands for all of them. */
 function routingKeyAt(contract: Contract, attempt: number): string {
-  if (attempt > 1 && contract.attemptNumber?.from === "routing-key") return `${contract.attemptNumber.prefix}${attempt}`;
+  if (attempt > 1 && contract.attemptNumber?.from === "routing-key")
+    return `${contract.attemptNumber.prefix}${attempt}`;
   return contract.sources[0]?.routingKeys[0] ?? "";
 }
 
@@ -188,5 +222,10 @@ function deadLetter(walk: Walk, queue: string, key: string, reason: string): rea
   if (deadLetterExchange === undefined) return [];
   const newKey = walk.queues.get(queue)?.arguments["x-dead-letter-routing-key"];
   const headers = { "x-first-death-reason": reason, "x-first-death-queue": queue, "x-last-death-reason": reason };
-  return route(walk.index, String(deadLetterExchange), { routingKeys: [newKey === undefined ? key : String(newKey)], headers }) ?? [];
+  return (
+    route(walk.index, String(deadLetterExchange), {
+      routingKeys: [newKey === undefined ? key : String(newKey)],
+      headers,
+    }) ?? []
+  );
 }

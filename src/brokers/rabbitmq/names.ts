@@ -68,7 +68,10 @@ export function exactPattern(name: string): string {
 }
 
 /** Which of the system's exchanges a consumer's messages come from, and by which routing keys. */
-export function sourcesOf(system: string, from: Consumer["from"]): { exchange: string; routingKeys: readonly string[] }[] {
+export function sourcesOf(
+  system: string,
+  from: Consumer["from"],
+): { exchange: string; routingKeys: readonly string[] }[] {
   return Object.entries(from).map(([source, keys]) => ({
     exchange: sourceExchange(system, source),
     // "#" matches every key on a topic exchange; a fanout exchange does not look at it.

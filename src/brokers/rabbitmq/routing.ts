@@ -40,7 +40,10 @@ interface IndexedExchange {
 /**
  * @param alternates the alternate exchanges that policies name; the argument `alternate-exchange` goes before them
  */
-export function routingIndex(topology: RoutableTopology, alternates: ReadonlyMap<string, string> = new Map()): RoutingIndex {
+export function routingIndex(
+  topology: RoutableTopology,
+  alternates: ReadonlyMap<string, string> = new Map(),
+): RoutingIndex {
   const bindings = Map.groupBy(topology.bindings, (binding) => binding.source);
   const exchanges = topology.exchanges.map((exchange): [string, IndexedExchange] => {
     const argument = exchange.arguments["alternate-exchange"];
@@ -103,7 +106,9 @@ function matcherOf(kind: RoutableExchange["kind"], bindings: readonly RoutableBi
       const patterns = bindings.map((binding) => ({ binding, pattern: binding.routingKey.split(".") }));
       return ({ routingKeys }) => {
         const keys = routingKeys.map((key) => key.split("."));
-        return patterns.filter(({ pattern }) => keys.some((words) => topicMatches(pattern, words))).map(({ binding }) => binding);
+        return patterns
+          .filter(({ pattern }) => keys.some((words) => topicMatches(pattern, words)))
+          .map(({ binding }) => binding);
       };
     }
     case "headers": {
@@ -141,7 +146,9 @@ function skipHashes(pattern: readonly string[], places: Set<number>): Set<number
  * presence alone. With no pair left, `all` matches everything and `any` nothing, on every version.
  * Source: `rabbit_exchange_type_headers:headers_match/5` (3.10.8), `match_all/3`, `match_any/3` (4.3.5).
  */
-function headersTest(wanted: Readonly<Record<string, unknown>>): (headers: Readonly<Record<string, unknown>>) => boolean {
+function headersTest(
+  wanted: Readonly<Record<string, unknown>>,
+): (headers: Readonly<Record<string, unknown>>) => boolean {
   const mode = wanted["x-match"];
   const isWithX = mode === "all-with-x" || mode === "any-with-x";
   const pairs = Object.entries(wanted).filter(([key]) => key !== "x-match" && (isWithX || !key.startsWith("x-")));

@@ -1,17 +1,9 @@
-import { z } from "zod";
-
 import type { Checked } from "../../diagnostics/diagnostic.ts";
 import { diagnostic } from "../../diagnostics/diagnostic.ts";
 import type { RabbitmqTarget, RabbitmqVersion, StrategyName } from "./capabilities.ts";
 import { strategyNames, versions } from "./capabilities.ts";
 
-/** A target as a person writes it: in code, or in a stack's configuration. */
-export const rabbitmqTargetSchema = z.strictObject({
-  broker: z.literal("rabbitmq"),
-  version: z.string(),
-  strategy: z.enum(["auto", ...strategyNames]).default("auto"),
-});
-
+/** A target as a person writes it: in code, or in the configuration of a stack. */
 export interface RabbitmqTargetInput {
   readonly broker: "rabbitmq";
   /** `"4.3"`, which means the newest patch release of the series, or `"4.3.1"`. */

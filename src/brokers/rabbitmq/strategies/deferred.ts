@@ -55,7 +55,6 @@ function build(draft: TopologyDraft, input: StrategyInput): StrategyOutput {
   addWorkQueue(draft, input, {
     deadLetterExchange: names.dead,
     deliveryLimit: attempts - 1,
-    tuning: { "delayed-retry-type": "disabled" },
   });
   const exhausted = [dead(input, "ATTEMPTS_EXHAUSTED")];
   const after = (deliveryTimeMs: NonNullable<ModifiedOperation["deliveryTimeMs"]>): ModifiedOperation[] => [
@@ -76,7 +75,8 @@ function build(draft: TopologyDraft, input: StrategyInput): StrategyOutput {
     },
     why: {
       success: "the message is done",
-      transient: "modified with delivery-failed counts as a failed delivery, and x-opt-delivery-time holds the message back; after the last attempt it is dead-lettered with the reason on it",
+      transient:
+        "modified with delivery-failed counts as a failed delivery, and x-opt-delivery-time holds the message back; after the last attempt it is dead-lettered with the reason on it",
       permanent: "undeliverable-here dead-letters at once, and the annotations travel with the dead letter, atomically",
       return: "released is no failed delivery: it costs no attempt and comes back at once",
     },
@@ -91,15 +91,35 @@ function build(draft: TopologyDraft, input: StrategyInput): StrategyOutput {
             },
           ],
         }),
-    promises: [
-      ...commonPromises(input),
-      promise(input, "attempts", "broker", `${count(attempts, "failed delivery", "failed deliveries")}, then the dead queue (delivery limit ${attempts - 1})`),
-      promise(input, "crash", "broker", `a crash counts as an attempt and comes back at once: ${count(attempts, "delivery", "deliveries")} at most`),
-      promise(input, "no-loop", "broker", "the delivery limit ends every series of failures"),
-      promise(input, "timing", "consumer", "the outcome carries the time of the next attempt, and the queue holds the message back until then"),
-      promise(input, "isolation", "broker", "a retry never leaves the consumer's own queue"),
-      promise(input, "permanent", "consumer", "modified with undeliverable-here dead-letters after one attempt"),
-      promise(input, "return", "broker", "a released message costs no attempt"),
-    ],
+    promises: promisesOf(input),
   };
+}
+
+function promisesOf(input: StrategyInput): StrategyOutput["promises"] {
+  const attempts = input.retry.attempts.length;
+  return [
+    ...commonPromises(input),
+    promise(
+      input,
+      "attempts",
+      "broker",
+      `${count(attempts, "failed delivery", "failed deliveries")}, then the dead queue (delivery limit ${attempts - 1})`,
+    ),
+    promise(
+      input,
+      "crash",
+      "broker",
+      `a crash counts as an attempt and comes back at once: ${count(attempts, "delivery", "deliveries")} at most`,
+    ),
+    promise(input, "no-loop", "broker", "the delivery limit ends every series of failures"),
+    promise(
+      input,
+      "timing",
+      "consumer",
+      "the outcome carries the time of the next attempt, and the queue holds the message back until then",
+    ),
+    promise(input, "isolation", "broker", "a retry never leaves the consumer's own queue"),
+    promise(input, "permanent", "consumer", "modified with undeliverable-here dead-letters after one attempt"),
+    promise(input, "return", "broker", "a released message costs no attempt"),
+  ];
 }

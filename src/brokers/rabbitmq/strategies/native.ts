@@ -83,15 +83,26 @@ function build(draft: TopologyDraft, input: StrategyInput): StrategyOutput {
     outcomes: nativeOutcomes,
     why: {
       success: "the message is done",
-      transient: "basic.reject with requeue counts as a failed delivery, and the queue delays it; basic.nack with requeue would neither count nor wait",
+      transient:
+        "basic.reject with requeue counts as a failed delivery, and the queue delays it; basic.nack with requeue would neither count nor wait",
       permanent: "without requeue the queue dead-letters at once, atomically",
       return: "basic.nack with requeue is no failed delivery on 4.3: it costs no attempt and comes back at once",
     },
     attemptNumber: { from: "header", header: "x-delivery-count" },
     promises: [
       ...commonPromises(input),
-      promise(input, "attempts", "broker", `${count(attempts, "failed delivery", "failed deliveries")}, then the dead queue (delivery limit ${attempts - 1})`),
-      promise(input, "crash", "broker", `a crash counts as an attempt: ${count(attempts, "delivery", "deliveries")} at most`),
+      promise(
+        input,
+        "attempts",
+        "broker",
+        `${count(attempts, "failed delivery", "failed deliveries")}, then the dead queue (delivery limit ${attempts - 1})`,
+      ),
+      promise(
+        input,
+        "crash",
+        "broker",
+        `a crash counts as an attempt: ${count(attempts, "delivery", "deliveries")} at most`,
+      ),
       promise(input, "no-loop", "broker", "the delivery limit ends every series of failures"),
       promise(input, "timing", "broker", "the queue holds a failed message back until it is due"),
       promise(input, "isolation", "broker", "a retry never leaves the consumer's own queue"),

@@ -81,7 +81,8 @@ function build(draft: TopologyDraft, input: StrategyInput): StrategyOutput {
       transient: input.capabilities.deliveryCountSurvivesDeadLettering
         ? "without requeue the message goes to the tier of its next attempt; basic.reject would also count towards the crash budget on 4.3"
         : "without requeue the message goes to the tier of its next attempt",
-      permanent: "a rejection would be retried, so a copy goes to the dead queue first; only when the broker has confirmed it is the message acknowledged",
+      permanent:
+        "a rejection would be retried, so a copy goes to the dead queue first; only when the broker has confirmed it is the message acknowledged",
       return: input.capabilities.returnsCount
         ? "with requeue the message comes back at once and costs no attempt, but on this version it spends crash budget"
         : "with requeue the message comes back at once and costs neither an attempt nor crash budget",
@@ -133,7 +134,13 @@ function addRoutes(draft: TopologyDraft, input: StrategyInput): void {
   // Either way a reason that nobody thought of has a route: to the dead queue where the last death can be told,
   // to the next attempt (which ends there) where only the first one can.
   if (capabilities.deathReasonHeader === "x-last-death-reason") {
-    addExchange(draft, { name: names.failedExchange, role: "failed", kind: "headers", consumer, alternateExchange: names.dead });
+    addExchange(draft, {
+      name: names.failedExchange,
+      role: "failed",
+      kind: "headers",
+      consumer,
+      alternateExchange: names.dead,
+    });
     addBinding(draft, {
       source: names.failedExchange,
       destination: names.retryExchange,
@@ -142,7 +149,13 @@ function addRoutes(draft: TopologyDraft, input: StrategyInput): void {
     });
     return;
   }
-  addExchange(draft, { name: names.failedExchange, role: "failed", kind: "headers", consumer, alternateExchange: names.retryExchange });
+  addExchange(draft, {
+    name: names.failedExchange,
+    role: "failed",
+    kind: "headers",
+    consumer,
+    alternateExchange: names.retryExchange,
+  });
   for (const reason of ["delivery_limit", "expired", "maxlen"]) {
     addBinding(draft, {
       source: names.failedExchange,
@@ -177,12 +190,27 @@ function promisesOf(input: StrategyInput): KeptPromise[] {
         : `${inWords} on one attempt, then the dead queue: ${atMost}`;
   return [
     ...commonPromises(input),
-    promise(input, "attempts", "broker", `${count(attempts, "attempt")}, counted in the routing key, then the dead queue`),
+    promise(
+      input,
+      "attempts",
+      "broker",
+      `${count(attempts, "attempt")}, counted in the routing key, then the dead queue`,
+    ),
     promise(input, "crash", "broker", crash),
     promise(input, "no-loop", "broker", "every way back to the work queue raises the attempt number"),
     promise(input, "timing", "broker", "a tier holds a message for its whole delay"),
-    promise(input, "isolation", "broker", "what is due goes to an exchange that only this consumer's queue is bound to"),
-    promise(input, "permanent", "consumer", "the consumer publishes a copy to the dead queue, then acknowledges: a crash between the two doubles the dead letter"),
+    promise(
+      input,
+      "isolation",
+      "broker",
+      "what is due goes to an exchange that only this consumer's queue is bound to",
+    ),
+    promise(
+      input,
+      "permanent",
+      "consumer",
+      "the consumer publishes a copy to the dead queue, then acknowledges: a crash between the two doubles the dead letter",
+    ),
     promise(
       input,
       "return",

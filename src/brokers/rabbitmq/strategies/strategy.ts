@@ -134,21 +134,41 @@ export function promise(input: StrategyInput, name: PromiseName, keeper: Keeper,
 export function commonPromises(input: StrategyInput): KeptPromise[] {
   const { retry, plan } = input;
   const promises = [
-    promise(input, "no-loss", "broker", "every message ends acknowledged or in the dead queue, whatever it dies of: quorum queues, dead-lettering at least once"),
+    promise(
+      input,
+      "no-loss",
+      "broker",
+      "every message ends acknowledged or in the dead queue, whatever it dies of: quorum queues, dead-lettering at least once",
+    ),
   ];
   if (plan.handlerTimeoutMs !== null) {
     promises.push(
-      promise(input, "handler-timeout", "consumer", `the consumer's code ends a handler after ${formatDurationMs(plan.handlerTimeoutMs)} and treats it as a transient failure`),
+      promise(
+        input,
+        "handler-timeout",
+        "consumer",
+        `the consumer's code ends a handler after ${formatDurationMs(plan.handlerTimeoutMs)} and treats it as a transient failure`,
+      ),
     );
   }
   if (retry.retainMs !== null) {
     promises.push(
-      promise(input, "retention", "broker", `dead letters stay until somebody takes them, so at least ${formatDurationMs(retry.retainMs)}`),
+      promise(
+        input,
+        "retention",
+        "broker",
+        `dead letters stay until somebody takes them, so at least ${formatDurationMs(retry.retainMs)}`,
+      ),
     );
   }
   if (retry.alarmAbove !== null) {
     promises.push(
-      promise(input, "alarm", "nobody", `RabbitMQ has no alarms on depth: watch messages of ${input.names.dead} for more than ${retry.alarmAbove}`),
+      promise(
+        input,
+        "alarm",
+        "nobody",
+        `RabbitMQ has no alarms on depth: watch messages of ${input.names.dead} for more than ${retry.alarmAbove}`,
+      ),
     );
   }
   return promises;

@@ -4,7 +4,15 @@ import { attemptKeyPrefix, sharedAgainExchange, undeliverable, waitQueue } from 
 import { addBinding, addExchange, addQueue } from "../resources.ts";
 import type { TopologyDraft } from "../topology.ts";
 import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
-import { addDeadQueue, addWorkQueue, commonPromises, count, promise, protocolObjection, publishDead } from "./strategy.ts";
+import {
+  addDeadQueue,
+  addWorkQueue,
+  commonPromises,
+  count,
+  promise,
+  protocolObjection,
+  publishDead,
+} from "./strategy.ts";
 
 /**
  * Queues in which the messages of all consumers wait, one per distinct longest delay. The consumer publishes a copy there
@@ -46,7 +54,9 @@ function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>):
         byAttempt: [
           ...retry.attempts
             .slice(1)
-            .map((each) => wait(input, each.attempt, each.delayLatestMs, { from: each.delayMs, to: each.delayLatestMs })),
+            .map((each) =>
+              wait(input, each.attempt, each.delayLatestMs, { from: each.delayMs, to: each.delayLatestMs }),
+            ),
           [{ operation: "basic.nack", requeue: false }],
         ],
       },
@@ -55,8 +65,10 @@ function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>):
     },
     why: {
       success: "the message is done",
-      transient: "a copy waits for the next attempt; only when the broker has confirmed it is the message acknowledged. After the last attempt the queue dead-letters by itself",
-      permanent: "a copy goes to the dead queue with the reason on it; only when the broker has confirmed it is the message acknowledged",
+      transient:
+        "a copy waits for the next attempt; only when the broker has confirmed it is the message acknowledged. After the last attempt the queue dead-letters by itself",
+      permanent:
+        "a copy goes to the dead queue with the reason on it; only when the broker has confirmed it is the message acknowledged",
       return: input.capabilities.returnsCount
         ? "with requeue the message comes back at once and costs no attempt, but on this version it spends crash budget"
         : "with requeue the message comes back at once and costs neither an attempt nor crash budget",
@@ -78,7 +90,12 @@ const originalRoutingKeyHeader = "redeliver-original-routing-key";
  * Up to 3.13 the broker believes death records that a client publishes. A copy of a replayed dead letter would bring
  * the record of its death along, and the cycle rule would then keep it in the wait queue for ever.
  */
-const deathHeaders = Object.freeze(["x-death", "x-first-death-exchange", "x-first-death-queue", "x-first-death-reason"]);
+const deathHeaders = Object.freeze([
+  "x-death",
+  "x-first-death-exchange",
+  "x-first-death-queue",
+  "x-first-death-reason",
+]);
 
 function wait(
   input: StrategyInput,
@@ -144,7 +161,13 @@ function addShared(draft: TopologyDraft, input: StrategyInput, shared: Set<strin
   if (shared.has(name)) return;
   shared.add(name);
   addExchange(draft, { name, role: "undeliverable", kind: "fanout", consumer: null });
-  addQueue(draft, input.capabilities, { name, role: "undeliverable", consumer: null, deadLetterExchange: null, tuning: {} });
+  addQueue(draft, input.capabilities, {
+    name,
+    role: "undeliverable",
+    consumer: null,
+    deadLetterExchange: null,
+    tuning: {},
+  });
   addBinding(draft, { source: name, destination: name });
   addExchange(draft, {
     name: sharedAgainExchange(input.system),
@@ -161,12 +184,32 @@ function promisesOf(input: StrategyInput): StrategyOutput["promises"] {
   const crashes = retry.crashDeliveries;
   return [
     ...commonPromises(input),
-    promise(input, "attempts", "consumer", `${count(attempts, "attempt")}, counted in the routing key of the copy; a crash between copy and acknowledgement doubles the message`),
-    promise(input, "crash", "broker", `${count(crashes, "crash", "crashes")} on one attempt, then the dead queue: ${count(retry.maxDeliveries, "delivery", "deliveries")} at most`),
-    promise(input, "no-loop", "consumer", "every copy raises the attempt number, and after the last attempt there is none"),
+    promise(
+      input,
+      "attempts",
+      "consumer",
+      `${count(attempts, "attempt")}, counted in the routing key of the copy; a crash between copy and acknowledgement doubles the message`,
+    ),
+    promise(
+      input,
+      "crash",
+      "broker",
+      `${count(crashes, "crash", "crashes")} on one attempt, then the dead queue: ${count(retry.maxDeliveries, "delivery", "deliveries")} at most`,
+    ),
+    promise(
+      input,
+      "no-loop",
+      "consumer",
+      "every copy raises the attempt number, and after the last attempt there is none",
+    ),
     promise(input, "timing", "broker", "a copy waits for at least its delay, and at most for its queue's"),
     promise(input, "isolation", "broker", "the attempt key names the consumer, and only its queue is bound to it"),
-    promise(input, "permanent", "consumer", "the consumer publishes a copy to the dead queue, then acknowledges: a crash between the two doubles the dead letter"),
+    promise(
+      input,
+      "permanent",
+      "consumer",
+      "the consumer publishes a copy to the dead queue, then acknowledges: a crash between the two doubles the dead letter",
+    ),
     promise(
       input,
       "return",
