@@ -39,17 +39,15 @@ const backoff = (attempts: number): fc.Arbitrary<object> =>
     )
     .map(withoutUndefined);
 
-const retry = fc
-  .integer({ min: 1, max: 8 })
-  .chain((attempts) =>
-    fc
-      .record({
-        attempts: fc.constant(attempts),
-        backoff: backoff(attempts),
-        giveUpAfter: fc.option(duration, { nil: undefined, freq: 4 }),
-      })
-      .map(withoutUndefined),
-  );
+const retry = fc.integer({ min: 1, max: 8 }).chain((attempts) =>
+  fc
+    .record({
+      attempts: fc.constant(attempts),
+      backoff: backoff(attempts),
+      giveUpAfter: fc.option(duration, { nil: undefined, freq: 4 }),
+    })
+    .map(withoutUndefined),
+);
 
 // Names of every kind that RabbitMQ and the provider take, the odd ones included.
 const name = fc.oneof(
