@@ -88,11 +88,11 @@ test("every broker folder has the same files", () => {
   }
 });
 
-test("files have at most 300 lines; a catalogue of data may have more", () => {
+test("files have at most 300 lines, tests 400; a catalogue of data may have more", () => {
   const long = files
     .filter((file) => !file.startsWith("src/diagnostics/"))
     .map((file) => ({ file, lines: read(file).split("\n").length }))
-    .filter(({ lines }) => lines > 301);
+    .filter(({ file, lines }) => lines > (file.startsWith("test/") ? 401 : 301));
   expect(long).toEqual([]);
 });
 

@@ -107,8 +107,8 @@ export const catalogue = {
     "Up to RabbitMQ 4.2 the delivery limit counts every return to the queue, also of messages that a consumer hands back unprocessed at shutdown. A message that is handed back as often as crashes are allowed ends in the dead queue although no handler ever failed on it. Keep the prefetch small and crash.deliveries well above the number of restarts that one message may see, or use RabbitMQ 4.3.",
   ),
   RD208: warning(
-    "After a first failure a crash costs an attempt",
-    "Up to RabbitMQ 3.12 routing sees only the reason of a message's first death. A message that failed once and then crashes to the limit is therefore retried like a failure, until its attempts are used up; it is delayed on its way to the dead queue but neither lost nor repeated without end. The waits strategy keeps the crash budget on every attempt, at the cost of a publish by the consumer.",
+    "The consumer moves failed messages itself",
+    "Up to RabbitMQ 3.12 a message carries only the reason of its first death where routing can see it. The broker could not tell a later crash from a failure, and its cycle rule would keep some messages for ever, so the consumer publishes a copy to the next tier and then acknowledges. A crash between the two doubles the message: handlers have to be idempotent. From 3.13 on the broker does it alone.",
   ),
   RD209: warning(
     "Nobody raises the alarm",

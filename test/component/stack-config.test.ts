@@ -164,7 +164,7 @@ test("keys of other namespaces are left alone", async () => {
   expect(run.error).toBeUndefined();
 });
 
-test("the program runs in Node as it is, without a build", () => {
+test("the program runs in Node as it is, without a build", { timeout: 60_000 }, () => {
   const support = new URL("../support/pulumi.ts", import.meta.url).href;
   const script = `
     const { runProgram, stackProgram } = await import(${JSON.stringify(support)});

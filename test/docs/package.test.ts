@@ -14,12 +14,12 @@ test(
     const folder = mkdtempSync(join(tmpdir(), "redeliver-package-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const npm = (cwd: string, ...words: string[]): string =>
-      execFileSync("npm", words, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+      execFileSync("npm", words, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], timeout: 80_000 });
     const [{ filename }] = JSON.parse(npm(root, "pack", "--json", "--pack-destination", folder)) as [
       { filename: string },
     ];
     writeFileSync(join(folder, "package.json"), '{ "name": "empty", "private": true, "type": "module" }');
-    npm(folder, "install", "--no-audit", "--no-fund", join(folder, filename));
+    npm(folder, "install", "--no-audit", "--no-fund", "--prefer-offline", join(folder, filename));
     copyFileSync(join(root, "examples/shop.yaml"), join(folder, "shop.yaml"));
     writeFileSync(
       join(folder, "shop.ts"),

@@ -51,6 +51,18 @@ const scripted: Readonly<Record<string, readonly Ending[]>> = {
   "crash and failure in turn": Array.from({ length: 24 }, (_, index): Ending =>
     index % 2 === 0 ? "crash" : "transient",
   ),
+  "crashes between failures": [
+    "transient",
+    "crash",
+    "crash",
+    "crash",
+    "transient",
+    "transient",
+    "transient",
+    "transient",
+  ],
+  "crashes between failures, then success": ["transient", "crash", "crash", "crash", "transient", "success"],
+  "returns between failures": ["transient", "return", "return", "return", "transient", "success"],
   "a crash, then success": ["crash", "success"],
   "returned, then success": ["return", "return", "success"],
   "returned on every attempt": [

@@ -19,22 +19,18 @@ export function expectedCourse(contract: Contract, version: string, endings: rea
   const attempts = contract.attempts.length;
   let attempt = 1;
   let crashes = 0;
-  let hasFailed = false;
   for (const ending of endings) {
     deliveries.push({ attempt, ending });
     if (ending === "success") return { deliveries, end: "done" };
     if (ending === "permanent") return { deliveries, end: "dead" };
     if (ending === "return" && !rules.returnsSpendCrashes) continue;
-    let failed = ending === "transient" || rules.crashIsAttempt;
-    if (!failed) {
+    if (ending !== "transient" && !rules.crashIsAttempt) {
       crashes++;
       if (crashes < (contract.crashDeliveries ?? 1)) continue;
-      if (!rules.crashAfterFailureIsAttempt || !hasFailed) return { deliveries, end: "dead" };
-      failed = true;
+      return { deliveries, end: "dead" };
     }
     if (attempt === attempts) return { deliveries, end: "dead" };
     attempt++;
-    hasFailed = true;
     if (!rules.crashesAddUp) crashes = 0;
   }
   return { deliveries, end: "waiting" };
@@ -46,7 +42,6 @@ interface Rules {
   readonly returnsSpendCrashes: boolean;
   /** The crash budget is for the whole life of the message, not for one attempt. */
   readonly crashesAddUp: boolean;
-  readonly crashAfterFailureIsAttempt: boolean;
 }
 
 function rulesOf(contract: Contract, version: string): Rules {
@@ -55,6 +50,5 @@ function rulesOf(contract: Contract, version: string): Rules {
     crashIsAttempt: isSharedCounter,
     returnsSpendCrashes: version !== "4.3",
     crashesAddUp: version === "4.3" && contract.strategy === "staged",
-    crashAfterFailureIsAttempt: version === "3.10" && contract.strategy === "staged",
   };
 }

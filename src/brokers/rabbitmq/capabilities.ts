@@ -5,10 +5,12 @@ export type RabbitmqVersion = (typeof versions)[number];
 /** What one series of RabbitMQ does, as far as retries depend on it. */
 export interface RabbitmqCapabilities {
   /**
-   * The header by which a headers exchange can tell why a message died. Up to 3.12 only the first death is there.
-   * Source: `rabbit_dead_letter:make_msg/5` (3.12), `mc:record_death/4` (3.13).
+   * Whether routing can tell why a message died last (`x-last-death-reason`). Up to 3.12 only its first death is visible, and the
+   * cycle rule looks at death records whose order changes with every death: a message that fails, crashes to the limit and fails
+   * again is then taken for a cycle and kept for ever. Source: `rabbit_dead_letter:make_msg/5`, `group_by_queue_and_reason/1`
+   * (3.12), `mc:record_death/4` (3.13); measured in docs/broker-facts.md.
    */
-  readonly deathReasonHeader: "x-first-death-reason" | "x-last-death-reason";
+  readonly routesByLastDeath: boolean;
   /**
    * Whether a message handed back with `basic.nack(requeue=true)` counts towards the delivery limit.
    * Source: `rabbit_fifo:return_one`; 4.3 release notes; docs "When is delivery count incremented?".
@@ -43,7 +45,7 @@ export interface RabbitmqCapabilities {
 }
 
 const upTo312: RabbitmqCapabilities = Object.freeze({
-  deathReasonHeader: "x-first-death-reason",
+  routesByLastDeath: false,
   returnsCount: true,
   deliveryCountSurvivesDeadLettering: false,
   unlimitedDeliveryLimit: null,
@@ -56,7 +58,7 @@ const upTo312: RabbitmqCapabilities = Object.freeze({
 });
 const upTo42: RabbitmqCapabilities = Object.freeze({
   ...upTo312,
-  deathReasonHeader: "x-last-death-reason",
+  routesByLastDeath: true,
   unlimitedDeliveryLimit: -1,
   policyScope: "quorum_queues",
   consumerTimeoutPolicy: true,

@@ -49,7 +49,10 @@ export type AttemptNumber =
       readonly from: "routing-key";
       readonly prefix: string;
       /** Where the publisher's own routing key is from the second attempt on. */
-      readonly originalRoutingKey: { readonly header: string } | { readonly oldestDeath: true };
+      readonly originalRoutingKey:
+        | { readonly header: string }
+        /** In the `routing-keys` of this record of `x-death`: a record keeps the keys of its first death. */
+        | { readonly death: { readonly queue: string; readonly reason: "rejected" } };
     }
   /**
    * The header holds the failed deliveries so far, and the attempt is one more. `x-delivery-count` is absent on the first;

@@ -117,7 +117,17 @@ function addBindings(made: Made, placement: RabbitmqPlacement, topology: Topolog
   const destinations = { exchange: exchanges, queue: queues };
   const entries: BindingResource[] = [];
   const shared: rabbitmq.Binding[] = [];
-  const waysOut = new Map<string, rabbitmq.Binding[]>();
+  const waysOut = new Map<string, pulumi.Resource[]>();
+  const add = (owner: string, resource: pulumi.Resource): void => {
+    const own = waysOut.get(owner);
+    if (own === undefined) waysOut.set(owner, [resource]);
+    else own.push(resource);
+  };
+  // A tier that no exchange leads to is published to by its name.
+  const bound = new Set(topology.bindings.map((binding) => binding.destination));
+  for (const { name, role, consumer } of topology.queues) {
+    if (role === "tier" && consumer !== null && !bound.has(name)) add(consumer, find(made.queues, name));
+  }
   const sharing = new Set<string>();
   for (const binding of topology.bindings) {
     const from = find(exchanges, binding.source);
@@ -133,9 +143,7 @@ function addBindings(made: Made, placement: RabbitmqPlacement, topology: Topolog
       shared.push(resource);
       continue;
     }
-    const own = waysOut.get(owner);
-    if (own === undefined) waysOut.set(owner, [resource]);
-    else own.push(resource);
+    add(owner, resource);
     // What everybody's messages come through leads to this consumer, so it takes part in what is shared.
     if (from.consumer === null) sharing.add(owner);
   }
@@ -151,7 +159,7 @@ function addBinding(
   made: Made,
   { name, parent, namespace }: RabbitmqPlacement,
   binding: BindingResource,
-  dependsOn: rabbitmq.Binding[] | undefined,
+  dependsOn: pulumi.Resource[] | undefined,
 ): rabbitmq.Binding {
   const destinations = binding.destinationKind === "queue" ? made.queues : made.exchanges;
   const headers = Object.entries(binding.arguments);

@@ -239,16 +239,16 @@ function consumerWarnings(
       }),
     );
   }
-  if (capabilities.deathReasonHeader === "x-first-death-reason" && strategy === "staged" && retry.attempts.length > 1) {
+  if (!capabilities.routesByLastDeath && strategy === "staged" && retry.attempts.length > 1) {
     found.push(
       diagnostic("RD208", {
         path,
-        message: `on ${formatTarget(target)} ${retry.crashDeliveries} crashes after a first failure cost an attempt instead of ending the message`,
+        message: `on ${formatTarget(target)} the consumer itself moves a failed message to its next attempt`,
         notes: [
-          "up to 3.12 routing sees only the reason of a message's first death",
-          `the message is still dead after at most ${retry.maxDeliveries} deliveries`,
+          "up to 3.12 routing sees only the reason of a message's first death, so the broker cannot tell a failure from a crash",
+          "a crash between the copy and its acknowledgement doubles the message; it is never lost",
         ],
-        help: "strategy waits keeps the crash budget on every attempt, at the cost of a publish by the consumer",
+        help: "keep the handler idempotent; from 3.13 on the broker moves the message by itself",
       }),
     );
   }

@@ -1,5 +1,6 @@
 import type { KeptPromise, Objection } from "../../broker.ts";
 import { hasSince, rabbitmqLimits } from "../capabilities.ts";
+import type { Operation } from "../contract.ts";
 import { attemptKeyPrefix } from "../names.ts";
 import { addBinding, addExchange, addQueue } from "../resources.ts";
 import type { TopologyDraft } from "../topology.ts";
@@ -10,9 +11,11 @@ import {
   commonPromises,
   count,
   noJitterObjection,
+  originalRoutingKeyHeader,
   promise,
   protocolObjection,
   publishDead,
+  publishWaiting,
 } from "./strategy.ts";
 
 /**
@@ -23,12 +26,16 @@ import {
  *                   └── anything else ──▶ dead        └── after the last attempt ──▶ dead
  * ```
  * No cycle without a rejection in it exists, so the broker's cycle rule never cuts one.
+ *
+ * Up to 3.12 routing cannot tell a crash from a failure once a message has failed, and a message that fails, crashes to the
+ * limit and fails again would be kept in its tier for ever. There the consumer puts a copy into the tier itself, the work
+ * queue dead-letters to the dead queue alone, and no cycle exists at all.
  * Source: measured in docs/broker-facts.md; rule in `rabbit_dead_letter:detect_cycles/3`, `mc:is_death_cycle/2`.
  */
 export const staged: Strategy = {
   name: "staged",
   protocol: "amqp-0-9-1",
-  summary: "a tier before every attempt, counted and routed by the broker alone",
+  summary: "a tier before every attempt, with the attempt number in the routing key",
   objections,
   build,
 };
@@ -53,56 +60,77 @@ function objections(input: StrategyInput): Objection[] {
 }
 
 function build(draft: TopologyDraft, input: StrategyInput): StrategyOutput {
+  const isRouted = routesByReason(input);
   addDeadQueue(draft, input);
-  if (input.retry.attempts.length === 1) {
-    addWorkQueue(draft, input, {
-      deadLetterExchange: input.names.dead,
-      deliveryLimit: input.retry.crashDeliveries - 1,
-    });
-  } else {
-    addTiers(draft, input);
-    addRoutes(draft, input);
-    addWorkQueue(draft, input, {
-      deadLetterExchange: input.names.failedExchange,
-      deliveryLimit: input.retry.crashDeliveries - 1,
-    });
+  if (input.retry.attempts.length > 1) addTiers(draft, input);
+  if (isRouted) addRoutes(draft, input);
+  addWorkQueue(draft, input, {
+    deadLetterExchange: isRouted ? input.names.failedExchange : input.names.dead,
+    deliveryLimit: input.retry.crashDeliveries - 1,
+  });
+  if (input.retry.attempts.length > 1) {
     addBinding(draft, { source: input.names.againExchange, destination: input.names.workQueue });
   }
   return {
     maxDeliveries: maxDeliveriesOf(input),
     outcomes: {
       success: [{ operation: "basic.ack" }],
-      transient: [{ operation: "basic.nack", requeue: false }],
+      transient: isRouted ? [{ operation: "basic.nack", requeue: false }] : { byAttempt: copies(input) },
       permanent: [publishDead(input, "PERMANENT_FAILURE"), { operation: "basic.ack" }],
       return: [{ operation: "basic.nack", requeue: true }],
     },
-    why: {
-      success: "the message is done",
-      transient: input.capabilities.deliveryCountSurvivesDeadLettering
-        ? "without requeue the message goes to the tier of its next attempt; basic.reject would also count towards the crash budget on 4.3"
-        : "without requeue the message goes to the tier of its next attempt",
-      permanent:
-        "a rejection would be retried, so a copy goes to the dead queue first; only when the broker has confirmed it is the message acknowledged",
-      return: input.capabilities.returnsCount
-        ? "with requeue the message comes back at once and costs no attempt, but on this version it spends crash budget"
-        : "with requeue the message comes back at once and costs neither an attempt nor crash budget",
-    },
+    why: whyOf(input, isRouted),
     attemptNumber: {
       from: "routing-key",
       prefix: attemptKeyPrefix(input.system, input.plan.consumer),
-      originalRoutingKey: { oldestDeath: true },
+      originalRoutingKey: isRouted
+        ? { death: { queue: input.names.workQueue, reason: "rejected" } }
+        : { header: originalRoutingKeyHeader },
     },
-    promises: promisesOf(input),
+    promises: promisesOf(input, isRouted),
+  };
+}
+
+/** Whether the broker can tell a failure from a crash, and so move the message by itself. */
+function routesByReason({ retry, capabilities }: StrategyInput): boolean {
+  return capabilities.routesByLastDeath && retry.attempts.length > 1;
+}
+
+/** After each attempt but the last a copy into the tier of the next one; the last rejection ends in the dead queue. */
+function copies({ retry, names }: StrategyInput): readonly (readonly Operation[])[] {
+  return [
+    ...retry.attempts.slice(1).map(({ attempt }) => publishWaiting("", names.tier(attempt), null)),
+    [{ operation: "basic.nack", requeue: false }],
+  ];
+}
+
+function whyOf({ capabilities }: StrategyInput, isRouted: boolean): StrategyOutput["why"] {
+  const moved = capabilities.deliveryCountSurvivesDeadLettering
+    ? "without requeue the message goes to the tier of its next attempt; basic.reject would also count towards the crash budget on 4.3"
+    : "without requeue the message goes to the tier of its next attempt";
+  return {
+    success: "the message is done",
+    transient: isRouted
+      ? moved
+      : "a copy waits in the tier of the next attempt; only when the broker has confirmed it is the message acknowledged. After the last attempt the queue dead-letters by itself",
+    permanent: isRouted
+      ? "a rejection would be retried, so a copy goes to the dead queue first; only when the broker has confirmed it is the message acknowledged"
+      : "a copy goes to the dead queue with the reason on it; only when the broker has confirmed it is the message acknowledged",
+    return: capabilities.returnsCount
+      ? "with requeue the message comes back at once and costs no attempt, but on this version it spends crash budget"
+      : "with requeue the message comes back at once and costs neither an attempt nor crash budget",
   };
 }
 
 /** One queue per attempt after the first. What leaves it carries the number of the attempt as its routing key. */
 function addTiers(draft: TopologyDraft, input: StrategyInput): void {
+  const consumer = input.plan.consumer;
+  addExchange(draft, { name: input.names.againExchange, role: "again", kind: "fanout", consumer });
   for (const { attempt, delayMs } of input.retry.attempts.slice(1)) {
     addQueue(draft, input.capabilities, {
       name: input.names.tier(attempt),
       role: "tier",
-      consumer: input.plan.consumer,
+      consumer,
       deadLetterExchange: input.names.againExchange,
       deadLetterRoutingKey: input.names.attemptKey(attempt),
       tuning: { "message-ttl": delayMs },
@@ -110,10 +138,8 @@ function addTiers(draft: TopologyDraft, input: StrategyInput): void {
   }
 }
 
-function addRoutes(draft: TopologyDraft, input: StrategyInput): void {
-  const { names, retry, capabilities, plan } = input;
+function addRoutes(draft: TopologyDraft, { names, retry, plan }: StrategyInput): void {
   const consumer = plan.consumer;
-  addExchange(draft, { name: names.againExchange, role: "again", kind: "fanout", consumer });
   addExchange(draft, { name: names.firstExchange, role: "first", kind: "fanout", consumer });
   addExchange(draft, {
     name: names.retryExchange,
@@ -131,43 +157,20 @@ function addRoutes(draft: TopologyDraft, input: StrategyInput): void {
       routingKey: names.attemptKey(attempt),
     });
   }
-  // Either way a reason that nobody thought of has a route: to the dead queue where the last death can be told,
-  // to the next attempt (which ends there) where only the first one can.
-  if (capabilities.deathReasonHeader === "x-last-death-reason") {
-    addExchange(draft, {
-      name: names.failedExchange,
-      role: "failed",
-      kind: "headers",
-      consumer,
-      alternateExchange: names.dead,
-    });
-    addBinding(draft, {
-      source: names.failedExchange,
-      destination: names.retryExchange,
-      destinationKind: "exchange",
-      arguments: { "x-match": "all-with-x", "x-last-death-reason": "rejected" },
-    });
-    return;
-  }
+  // A reason that nobody thought of has a route as well: to the dead queue.
   addExchange(draft, {
     name: names.failedExchange,
     role: "failed",
     kind: "headers",
     consumer,
-    alternateExchange: names.retryExchange,
+    alternateExchange: names.dead,
   });
-  for (const reason of ["delivery_limit", "expired", "maxlen"]) {
-    addBinding(draft, {
-      source: names.failedExchange,
-      destination: names.dead,
-      arguments: {
-        "x-match": "all-with-x",
-        // A message that died in another queue before it came here has had no attempt yet.
-        "x-first-death-queue": names.workQueue,
-        "x-first-death-reason": reason,
-      },
-    });
-  }
+  addBinding(draft, {
+    source: names.failedExchange,
+    destination: names.retryExchange,
+    destinationKind: "exchange",
+    arguments: { "x-match": "all-with-x", "x-last-death-reason": "rejected" },
+  });
 }
 
 function maxDeliveriesOf({ retry, capabilities }: StrategyInput): number {
@@ -176,28 +179,29 @@ function maxDeliveriesOf({ retry, capabilities }: StrategyInput): number {
     : retry.maxDeliveries;
 }
 
-function promisesOf(input: StrategyInput): KeptPromise[] {
+function promisesOf(input: StrategyInput, isRouted: boolean): KeptPromise[] {
   const { retry, capabilities } = input;
   const attempts = retry.attempts.length;
   const crashes = retry.crashDeliveries;
   const inWords = count(crashes, "crash", "crashes");
+  const scope = capabilities.deliveryCountSurvivesDeadLettering ? ", on whatever attempts" : " on one attempt";
   const atMost = `${count(maxDeliveriesOf(input), "delivery", "deliveries")} at most`;
-  const crash =
-    capabilities.deathReasonHeader === "x-first-death-reason" && attempts > 1
-      ? `${inWords} on the first attempt, then the dead queue; after a failure ${inWords} cost an attempt: ${atMost}`
-      : capabilities.deliveryCountSurvivesDeadLettering
-        ? `${inWords}, on whatever attempts, then the dead queue: ${atMost}`
-        : `${inWords} on one attempt, then the dead queue: ${atMost}`;
+  const doubled = "; a crash between copy and acknowledgement doubles the message";
   return [
     ...commonPromises(input),
     promise(
       input,
       "attempts",
-      "broker",
-      `${count(attempts, "attempt")}, counted in the routing key, then the dead queue`,
+      isRouted ? "broker" : "consumer",
+      `${count(attempts, "attempt")}, counted in the routing key, then the dead queue${isRouted ? "" : doubled}`,
     ),
-    promise(input, "crash", "broker", crash),
-    promise(input, "no-loop", "broker", "every way back to the work queue raises the attempt number"),
+    promise(input, "crash", "broker", `${inWords}${scope}, then the dead queue: ${atMost}`),
+    promise(
+      input,
+      "no-loop",
+      isRouted ? "broker" : "consumer",
+      "every way back to the work queue raises the attempt number",
+    ),
     promise(input, "timing", "broker", "a tier holds a message for its whole delay"),
     promise(
       input,

@@ -3,7 +3,7 @@ import type { ConsumerPlan, RetryPlan } from "../../../plan/plan.ts";
 import type { KeptPromise, Keeper, Objection, PromiseName } from "../../broker.ts";
 import type { RabbitmqCapabilities, RabbitmqTarget, StrategyName } from "../capabilities.ts";
 import { rabbitmqLimits } from "../capabilities.ts";
-import type { Contract, Outcome, OutcomeName, PublishOperation } from "../contract.ts";
+import type { Contract, Operation, Outcome, OutcomeName, PublishOperation } from "../contract.ts";
 import type { ConsumerNames } from "../names.ts";
 import { addBinding, addExchange, addQueue } from "../resources.ts";
 import type { TopologyDraft } from "../topology.ts";
@@ -110,6 +110,41 @@ export function noJitterObjection(input: StrategyInput, because: string): Object
     ...(retry.retryAfterMaxMs === null
       ? []
       : [{ reason: `a delay that the handler chooses: ${because}`, path: ["retry", "retryAfter"] }]),
+  ];
+}
+
+/** Keeps the publisher's routing key, which the attempt key takes the place of. */
+export const originalRoutingKeyHeader = "redeliver-original-routing-key";
+
+/**
+ * Up to 3.13 the broker believes death records that a client publishes. A copy of a replayed dead letter would bring
+ * the record of its death along, and the cycle rule would then keep it in the tier for ever.
+ */
+const deathHeaders = Object.freeze([
+  "x-death",
+  "x-first-death-exchange",
+  "x-first-death-queue",
+  "x-first-death-reason",
+]);
+
+/** Puts a copy where it waits for its next attempt; only when the broker has confirmed it is the message acknowledged. */
+export function publishWaiting(
+  exchange: string,
+  routingKey: string,
+  expirationMs: PublishOperation["expirationMs"],
+): readonly Operation[] {
+  return [
+    {
+      operation: "basic.publish",
+      exchange,
+      routingKey,
+      confirm: true,
+      mandatory: true,
+      expirationMs,
+      copyRoutingKeyTo: originalRoutingKeyHeader,
+      removeHeaders: deathHeaders,
+    },
+    { operation: "basic.ack" },
   ];
 }
 

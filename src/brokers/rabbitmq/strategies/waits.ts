@@ -6,6 +6,8 @@ import type { TopologyDraft } from "../topology.ts";
 import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
 import {
   addDeadQueue,
+  originalRoutingKeyHeader,
+  publishWaiting,
   addWorkQueue,
   commonPromises,
   count,
@@ -83,39 +85,13 @@ function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>):
   };
 }
 
-/** Keeps the publisher's routing key, which the attempt key takes the place of. */
-const originalRoutingKeyHeader = "redeliver-original-routing-key";
-
-/**
- * Up to 3.13 the broker believes death records that a client publishes. A copy of a replayed dead letter would bring
- * the record of its death along, and the cycle rule would then keep it in the wait queue for ever.
- */
-const deathHeaders = Object.freeze([
-  "x-death",
-  "x-first-death-exchange",
-  "x-first-death-queue",
-  "x-first-death-reason",
-]);
-
 function wait(
   input: StrategyInput,
   attempt: number,
   longestMs: number,
   expirationMs: { readonly from: number; readonly to: number } | "asked",
-): Operation[] {
-  return [
-    {
-      operation: "basic.publish",
-      exchange: waitQueue(input.system, longestMs),
-      routingKey: input.names.attemptKey(attempt),
-      confirm: true,
-      mandatory: true,
-      expirationMs,
-      copyRoutingKeyTo: originalRoutingKeyHeader,
-      removeHeaders: deathHeaders,
-    },
-    { operation: "basic.ack" },
-  ];
+): readonly Operation[] {
+  return publishWaiting(waitQueue(input.system, longestMs), input.names.attemptKey(attempt), expirationMs);
 }
 
 /** Delays that a handler may ask for wait in queues whose longest delays double, so none waits more than twice as long. */
