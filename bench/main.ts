@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { benchPulumi, describePulumiBench } from "./pulumi.ts";
 
 // Every figure is a ratio, or a pair measured in one go, since machines differ. Nothing here is a test: nothing fails.
-// `node bench/main.ts [compile] [start] [pulumi]` runs the named parts, or all of them.
+// `node bench/main.ts [compile] [verify] [start] [pulumi]` runs the named parts, or all of them.
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -14,11 +14,11 @@ interface CompileFigure {
   readonly peakMb: number;
 }
 
-/** Plans and compiles in a process of its own, so that one size's memory does not weigh on the next. */
-function measureCompile(consumers: number): CompileFigure {
+/** Runs one size in a process of its own, so that one size's memory does not weigh on the next. */
+function measure(script: "compile" | "verify", consumers: number): CompileFigure {
   const child = spawnSync(
     process.execPath,
-    ["--max-old-space-size=16000", resolve(root, "bench/compile.ts"), String(consumers)],
+    ["--max-old-space-size=16000", resolve(root, `bench/${script}.ts`), String(consumers)],
     { encoding: "utf8" },
   );
   if (child.status !== 0) throw new Error(child.stderr);
@@ -28,7 +28,7 @@ function measureCompile(consumers: number): CompileFigure {
 function benchCompile(): void {
   console.log("plan + compile, 5 attempts each, strategy staged (best of 3)");
   const figures = [1_000, 10_000, 100_000].map((consumers) => {
-    const runs = Array.from({ length: 3 }, () => measureCompile(consumers));
+    const runs = Array.from({ length: 3 }, () => measure("compile", consumers));
     return runs.toSorted((a, b) => a.durationMs - b.durationMs)[0] as CompileFigure;
   });
   const perConsumer = (figure: CompileFigure | undefined): number =>
@@ -41,6 +41,17 @@ function benchCompile(): void {
   console.log(
     `  per consumer, 100 000 against 1 000: ${(perConsumer(figures[2]) / perConsumer(figures[0])).toFixed(2)}`,
   );
+}
+
+function benchVerify(): void {
+  console.log("proof, 5 attempts each, strategy staged on 4.3");
+  for (const consumers of [1, 100, 1_000]) {
+    const { durationMs, peakMb } = measure("verify", consumers);
+    const each = (durationMs / consumers).toFixed(2);
+    console.log(
+      `  ${String(consumers).padStart(7)} consumers: ${durationMs.toFixed(0)} ms, ${peakMb.toFixed(0)} MB, ${each} ms each`,
+    );
+  }
 }
 
 function timeOf(...words: readonly string[]): number {
@@ -64,5 +75,6 @@ function benchStart(): void {
 const wanted = process.argv.slice(2);
 const isWanted = (part: string): boolean => wanted.length === 0 || wanted.includes(part);
 if (isWanted("compile")) benchCompile();
+if (isWanted("verify")) benchVerify();
 if (isWanted("start")) benchStart();
 if (isWanted("pulumi")) console.log(describePulumiBench(await benchPulumi(1_000, 3)));

@@ -1,5 +1,6 @@
 import type { Checked } from "../diagnostics/diagnostic.ts";
 import type { Plan } from "../plan/plan.ts";
+import type { Model } from "./model.ts";
 
 /** Who keeps a promise. */
 export type Keeper = "broker" | "consumer" | "nobody";
@@ -79,13 +80,15 @@ export interface Graph {
 }
 
 /** What every broker folder offers to the rest of Redeliver. */
-export interface Broker<Target, System extends Compiled<unknown, unknown>> {
+export interface Broker<Target, System extends Compiled<unknown, unknown>, State> {
   readonly title: string;
   readonly strategyNames: readonly string[];
   readonly parseTarget: (version: string, strategy?: string) => Checked<Target>;
   readonly formatTarget: (target: Target) => string;
   readonly compile: (plan: Plan, target: Target) => Checked<System>;
   readonly graphOf: (compiled: System) => Graph;
+  /** Each consumer as the explorer wants it; a consumer with nothing to prove is left out. */
+  readonly modelsOf: (compiled: System, target: Target) => readonly Model<State>[];
   /** File formats of the broker's own tools, by the name used on the command line. */
   readonly exportFormats: Readonly<Record<string, (compiled: System, namespace: string) => unknown>>;
   /** Where resources live on the broker unless said otherwise: RabbitMQ's virtual host. */

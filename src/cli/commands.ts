@@ -58,6 +58,23 @@ export async function contractCommand(file: string, consumer: string, options: F
   return print(renderContractText(contract));
 }
 
+/** Compiles, then proves the promises of every consumer. A property that does not hold is shown with the way that breaks it. */
+export async function checkCommand(file: string, options: ForTarget): Promise<number> {
+  const compiled = await compileFile(file, options);
+  if (!compiled.ok) return compiled.exitCode;
+  const { verify } = await import("../verify/verify.ts");
+  const { renderVerdicts } = await import("../report/verdicts.ts");
+  const verdicts = brokers[compiled.target.broker]
+    .modelsOf(compiled.value, compiled.target)
+    .map((model) => verify(model));
+  await print(
+    options.json === true
+      ? { target: compiled.value.target, verdicts }
+      : renderVerdicts(compiled.value.target, verdicts),
+  );
+  return verdicts.every((verdict) => verdict.violations.length === 0) ? exitCodes.fine : exitCodes.refused;
+}
+
 export async function graphCommand(
   file: string,
   options: ForTarget & { readonly format: "mermaid" | "dot" | "svg"; readonly output?: string },

@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from "commander";
 
 import { explainCommand } from "./explain.ts";
-import { compileCommand, contractCommand, graphCommand, planCommand, reportCommand } from "./commands.ts";
+import { checkCommand, compileCommand, contractCommand, graphCommand, planCommand, reportCommand } from "./commands.ts";
 
 /** What the shell sees: fine; the declaration is refused; wrong usage. */
 export const exitCodes = Object.freeze({ fine: 0, refused: 1, usage: 2 });
@@ -72,6 +72,14 @@ function addCompilerCommands(program: Command, finish: Finish): void {
     .addOption(output())
     .addOption(json())
     .action(async (file, options) => finish(await compileCommand(file, options)));
+  program
+    .command("check")
+    .description("compile, then prove for every consumer that nothing is lost, loops or comes early; for CI")
+    .argument("<file>", "the declaration")
+    .addOption(target())
+    .addOption(strategy())
+    .addOption(json())
+    .action(async (file, options) => finish(await checkCommand(file, options)));
   program
     .command("contract")
     .description("show what a consumer's code must do for each outcome")

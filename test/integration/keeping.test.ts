@@ -94,6 +94,22 @@ describe.each(brokers())("what waits on $fullVersion stays", (broker) => {
     expect(consumer.seen.map((each) => each.attempt)).toEqual([1, 2]);
   });
 
+  test("an immediate retry comes at once, as often as declared", async () => {
+    const strategies =
+      broker.version === "4.3" ? (["native", "staged", "waits"] as const) : (["staged", "waits"] as const);
+    for (const strategy of strategies) {
+      const retry = { attempts: 3, backoff: { kind: "immediate" } };
+      const system = await deployed(broker, oneConsumer({ retry }), strategy);
+      const consumer = await driven(system, () => "transient");
+      await system.publish(["at-once"], source);
+      await until(2_000, async () => (await system.channel.checkQueue("shop.billing.dead")).messageCount === 1);
+      expect(
+        consumer.seen.map((each) => each.attempt),
+        strategy,
+      ).toEqual([1, 2, 3]);
+    }
+  });
+
   test("a message whose own time to live ends in the work queue is a dead letter", async () => {
     const system = await deployed(broker, oneConsumer({ retry: steps("100ms", "100ms") }), "staged");
     system.channel.publish("shop.orders", "order.placed", Buffer.from("late"), { messageId: "late", expiration: "50" });

@@ -1,0 +1,234 @@
+import type { BrokerExchange, BrokerPolicy, BrokerQueue, IgnoredSetting, QueueKind } from "./broker-topology.ts";
+import type { HeaderValue } from "./message-state.ts";
+import type { VersionRules } from "./version.ts";
+
+/** The one user policy and the one operator policy that apply to a queue. */
+export interface MatchedPolicies {
+  readonly user: BrokerPolicy | null;
+  readonly operator: BrokerPolicy | null;
+  /** Keys of policies that match by name, but are left out as a whole or in part. */
+  readonly ignored: readonly IgnoredSetting[];
+}
+
+/**
+ * Policy keys that a queue type does not know: a policy with one of them does not apply to such a queue at all.
+ * Source: `rabbit_classic_queue:capabilities/0`, `rabbit_quorum_queue:capabilities/0`, `rabbit_queue_type:is_policy_applicable/2`.
+ */
+const unsupportedKeys: Readonly<Record<QueueKind, ReadonlySet<string>>> = {
+  classic: new Set([
+    "delivery-limit",
+    "dead-letter-strategy",
+    "max-age",
+    "stream-max-segment-size-bytes",
+    "initial-cluster-size",
+    "target-group-size",
+  ]),
+  quorum: new Set([
+    "max-priority",
+    "queue-mode",
+    "ha-mode",
+    "ha-params",
+    "ha-sync-mode",
+    "ha-promote-on-shutdown",
+    "ha-promote-on-failure",
+    "queue-master-locator",
+    "max-age",
+    "stream-max-segment-size-bytes",
+    "initial-cluster-size",
+  ]),
+  stream: new Set([
+    "delivery-limit",
+    "dead-letter-strategy",
+    "dead-letter-exchange",
+    "dead-letter-routing-key",
+    "message-ttl",
+    "expires",
+    "max-length",
+    "overflow",
+    "max-priority",
+    "queue-mode",
+    "ha-mode",
+  ]),
+};
+
+const delayedRetryKeys: ReadonlySet<string> = new Set(["delayed-retry-type", "delayed-retry-min", "delayed-retry-max"]);
+
+/** Policies, ready to look up: most patterns name one queue, and a broker may have as many policies as queues. */
+export interface PolicyIndex {
+  readonly byName: ReadonlyMap<string, readonly BrokerPolicy[]>;
+  readonly byPattern: readonly BrokerPolicy[];
+}
+
+export function indexPolicies(policies: readonly BrokerPolicy[]): PolicyIndex {
+  const named = policies.map((policy) => ({ policy, name: nameIn(policy.pattern) }));
+  return {
+    byName: Map.groupBy(
+      named.filter(({ name }) => name !== null).map(({ policy }) => policy),
+      (policy) => nameIn(policy.pattern) as string,
+    ),
+    byPattern: named.filter(({ name }) => name === null).map(({ policy }) => policy),
+  };
+}
+
+/** The one name that a pattern such as `^orders\\.work$` matches, or null. */
+function nameIn(pattern: string): string | null {
+  if (!/^\^(?:[^\\^$.|?*+()[\]{}]|\\[^A-Za-z0-9])*\$$/u.test(pattern)) return null;
+  return pattern.slice(1, -1).replaceAll(/\\(.)/gu, "$1");
+}
+
+export function matchPolicies(queue: BrokerQueue, policies: PolicyIndex, rules: VersionRules): MatchedPolicies {
+  const ignored: IgnoredSetting[] = [];
+  const candidates = [
+    ...(policies.byName.get(queue.name) ?? []),
+    ...policies.byPattern.filter(({ pattern }) => patternMatches(pattern, queue.name)),
+  ].filter((policy) => isForQueue(policy, queue.kind, rules));
+  const applicable = candidates.filter((policy) => {
+    const isRefused = Object.keys(policy.definition).some((key) => unsupportedKeys[queue.kind].has(key));
+    if (isRefused) ignored.push(...ignoreAll(policy, "not-for-queue-type"));
+    return !isRefused;
+  });
+  const user = highest(applicable, "user");
+  const operator = highest(applicable, "operator");
+  for (const policy of applicable)
+    if (policy !== user && policy !== operator) ignored.push(...ignoreAll(policy, "overridden"));
+  return {
+    user: withoutUnknownKeys(user, rules, ignored),
+    operator: withoutUnknownKeys(operator, rules, ignored),
+    ignored,
+  };
+}
+
+function ignoreAll(policy: BrokerPolicy, why: IgnoredSetting["why"]): IgnoredSetting[] {
+  const from = policy.kind === "user" ? "policy" : "operator-policy";
+  return Object.keys(policy.definition).map((key) => ({ key, from, why }));
+}
+
+/** A broker that does not know a key refuses the policy; read as if from a newer broker, the key is left out. */
+function withoutUnknownKeys(
+  policy: BrokerPolicy | null,
+  rules: VersionRules,
+  ignored: IgnoredSetting[],
+): BrokerPolicy | null {
+  if (policy === null || rules.delayedRetryByPolicy) return policy;
+  const unknown = Object.keys(policy.definition).filter((key) => delayedRetryKeys.has(key));
+  if (unknown.length === 0) return policy;
+  const from = policy.kind === "user" ? "policy" : "operator-policy";
+  ignored.push(...unknown.map((key) => ({ key, from, why: "unknown-to-version" }) as const));
+  const definition = Object.fromEntries(Object.entries(policy.definition).filter(([key]) => !unknown.includes(key)));
+  return { ...policy, definition };
+}
+
+/** Source: `rabbit_policy:matches/3`, `rabbit_policy:matches_queue_type/3`. */
+function isForQueue(policy: BrokerPolicy, kind: QueueKind, rules: VersionRules): boolean {
+  switch (policy.applyTo) {
+    case "all":
+    case "queues":
+      return true;
+    case "exchanges":
+      return false;
+    case "classic_queues":
+      return rules.policyByQueueType && kind === "classic";
+    case "quorum_queues":
+      return rules.policyByQueueType && kind === "quorum";
+    case "streams":
+      return rules.policyByQueueType && kind === "stream";
+    default:
+      return policy.applyTo satisfies never;
+  }
+}
+
+/** Of policies with the same priority the broker promises nothing; here it is the first one given. Source: `rabbit_policy:match/3`. */
+function highest(policies: readonly BrokerPolicy[], kind: BrokerPolicy["kind"]): BrokerPolicy | null {
+  let found: BrokerPolicy | null = null;
+  for (const policy of policies) {
+    if (policy.kind === kind && (found === null || policy.priority > found.priority)) found = policy;
+  }
+  return found;
+}
+
+/** A pattern that is no regular expression here, though it may be one for the broker (PCRE), matches nothing. */
+function patternMatches(pattern: string, name: string): boolean {
+  let compiled = compiledPatterns.get(pattern);
+  if (compiled === undefined) {
+    try {
+      compiled = new RegExp(pattern, "u");
+    } catch {
+      compiled = null;
+    }
+    if (compiledPatterns.size > 100_000) compiledPatterns.clear();
+    compiledPatterns.set(pattern, compiled);
+  }
+  return compiled !== null && compiled.test(name);
+}
+
+const compiledPatterns = new Map<string, RegExp | null>();
+
+/** Source: `rabbit_policies:merge_policy_value/3`, `rabbit_quorum_queue:merge_policy_value/3` (4.3.5). */
+export function mergeOperatorValue(
+  key: string,
+  user: HeaderValue,
+  operator: HeaderValue,
+  rules: VersionRules,
+): HeaderValue {
+  switch (key) {
+    case "delivery-limit": {
+      const isNegative = (value: HeaderValue): boolean => typeof value === "number" && value < 0;
+      return rules.negativeDeliveryLimit === "unlimited" && (isNegative(user) || isNegative(operator))
+        ? largerTerm(user, operator)
+        : smallerTerm(user, operator);
+    }
+    case "message-ttl":
+    case "max-length":
+    case "max-length-bytes":
+    case "expires":
+    case "delayed-retry-max":
+      return smallerTerm(user, operator);
+    case "delayed-retry-min":
+      return largerTerm(user, operator);
+    default:
+      return operator;
+  }
+}
+
+/** Erlang orders terms of different types: numbers, then atoms (true, false), maps, lists, and strings last. */
+export function smallerTerm(left: HeaderValue, right: HeaderValue): HeaderValue {
+  return compareTerms(left, right) <= 0 ? left : right;
+}
+
+export function largerTerm(left: HeaderValue, right: HeaderValue): HeaderValue {
+  return compareTerms(left, right) >= 0 ? left : right;
+}
+
+function compareTerms(left: HeaderValue, right: HeaderValue): number {
+  const byType = rankOf(left) - rankOf(right);
+  if (byType !== 0) return byType;
+  const [first, second] =
+    typeof left === "object" ? [JSON.stringify(left), JSON.stringify(right)] : [left, right as typeof left];
+  return first < second ? -1 : first > second ? 1 : 0;
+}
+
+function rankOf(value: HeaderValue): number {
+  if (typeof value === "number") return 0;
+  if (typeof value === "boolean" || value === null) return 1;
+  if (typeof value === "string") return 4;
+  return Array.isArray(value) ? 3 : 2;
+}
+
+/** The alternate exchanges that policies give to exchanges. Source: `rabbit_policy:get_arg/3`. */
+export function alternatesByPolicy(
+  exchanges: readonly BrokerExchange[],
+  policies: readonly BrokerPolicy[],
+): ReadonlyMap<string, string> {
+  const forExchanges = policies.filter(({ applyTo }) => applyTo === "all" || applyTo === "exchanges");
+  const alternates = new Map<string, string>();
+  if (forExchanges.length === 0) return alternates;
+  for (const { name } of exchanges) {
+    const policy = highest(
+      forExchanges.filter(({ pattern }) => patternMatches(pattern, name)),
+      "user",
+    );
+    const alternate = policy?.definition["alternate-exchange"];
+    if (typeof alternate === "string") alternates.set(name, alternate);
+  }
+  return alternates;
+}

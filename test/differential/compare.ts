@@ -1,0 +1,64 @@
+import type { GetMessage } from "amqplib";
+
+import type { Death, HeaderValue, MessageState, Semantics } from "../../src/brokers/rabbitmq/semantics.ts";
+
+/** Everything of a message that a consumer can see and the semantics speaks of, as one line. */
+export function sightOf(queue: string, message: GetMessage): string {
+  const headers = message.properties.headers ?? {};
+  return line({
+    queue,
+    exchange: message.fields.exchange,
+    routingKey: message.fields.routingKey,
+    expiration: message.properties.expiration === undefined ? null : Number(message.properties.expiration),
+    // Up to 3.11 `basic.get` says 0 where a delivery to a consumer has no such header. Source: `rabbit_fifo_client:dequeue/3` (3.10.8).
+    deliveryCount: headers["x-delivery-count"] || null,
+    acquiredCount: headers["x-acquired-count"] ?? null,
+    first: summaryIn(headers, "x-first-death"),
+    last: summaryIn(headers, "x-last-death"),
+    deaths: deathsIn(headers["x-death"] as HeaderValue | undefined),
+  });
+}
+
+export function expectedSight(semantics: Semantics, copy: MessageState): string {
+  const counts = semantics.deliveryHeaders(copy);
+  const { firstDeath, lastDeath, deaths } = copy;
+  return line({
+    queue: copy.place.kind === "queue" ? copy.place.queue : "",
+    exchange: copy.exchange,
+    routingKey: copy.routingKeys[0] ?? "",
+    expiration: copy.expirationMs,
+    deliveryCount: counts["x-delivery-count"],
+    acquiredCount: counts["x-acquired-count"],
+    first: firstDeath === null ? null : [firstDeath.reason, firstDeath.queue, firstDeath.exchange].join(),
+    last: lastDeath === null ? null : [lastDeath.reason, lastDeath.queue, lastDeath.exchange].join(),
+    deaths: deaths.length > 0 ? deaths.map(formatDeath) : deathsIn(copy.headers["x-death"] as HeaderValue | undefined),
+  });
+}
+
+function line(sight: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(sight);
+}
+
+function summaryIn(headers: Readonly<Record<string, unknown>>, prefix: string): string | null {
+  if (headers[`${prefix}-reason`] === undefined) return null;
+  return [headers[`${prefix}-reason`], headers[`${prefix}-queue`], headers[`${prefix}-exchange`]].join();
+}
+
+/** The records of `x-death`, in their order. */
+export function deathsIn(header: HeaderValue | undefined): readonly string[] {
+  if (!Array.isArray(header)) return [];
+  return header.map((entry: Readonly<Record<string, HeaderValue>>) =>
+    formatDeath({
+      queue: entry["queue"] as string,
+      reason: entry["reason"] as Death["reason"],
+      exchange: entry["exchange"] as string,
+      routingKeys: entry["routing-keys"] as string[],
+      count: entry["count"] as number,
+      originalExpirationMs: entry["original-expiration"] === undefined ? null : Number(entry["original-expiration"]),
+    }),
+  );
+}
+
+function formatDeath({ queue, reason, exchange, routingKeys, count, originalExpirationMs }: Death): string {
+  return `${queue} ${reason} ×${count} from ${JSON.stringify(exchange)} by ${routingKeys.join()}${originalExpirationMs === null ? "" : ` expiration ${originalExpirationMs}`}`;
+}

@@ -1,0 +1,64 @@
+import fc from "fast-check";
+
+import type { RabbitmqVersion } from "../../src/brokers/rabbitmq/capabilities.ts";
+import { versions } from "../../src/brokers/rabbitmq/capabilities.ts";
+import type { SemanticsVersion } from "../../src/brokers/rabbitmq/semantics.ts";
+import { semanticsVersionOf, versionRules } from "../../src/brokers/rabbitmq/semantics.ts";
+import type { Broker } from "../support/live.ts";
+import type { CaseResult, Runner } from "./live-runner.ts";
+import type { DifferentialCase } from "./topologies.ts";
+import { differentialCases } from "./topologies.ts";
+
+/** What a number of cases came to. */
+export interface BatchReport {
+  readonly cases: number;
+  readonly steps: number;
+  readonly incomparable: number;
+  /** The cases in which the broker and the semantics differ, each with all that is needed to run it again. */
+  readonly different: readonly { readonly result: CaseResult; readonly differentialCase: DifferentialCase }[];
+}
+
+/** The class of versions that a running broker belongs to. */
+export function semanticsVersionOfBroker(broker: Broker): SemanticsVersion {
+  const [major, minor, patch] = broker.fullVersion.split(".");
+  const version = versions.find((each) => each === `${major}.${minor}`);
+  if (version === undefined) throw new Error(`RabbitMQ ${broker.fullVersion} has not been studied`);
+  return semanticsVersionOf({ version: version satisfies RabbitmqVersion, patch: Number.parseInt(patch ?? "0", 10) });
+}
+
+/** The cases of a seed: the same ones every time, and those of a longer run begin with those of a shorter. */
+export function casesOf(seed: number, count: number, version: SemanticsVersion): readonly DifferentialCase[] {
+  const { delayedRetry, negativeDeliveryLimit } = versionRules[version];
+  return fc.sample(differentialCases({ delayedRetry, negativeLimitByPolicy: negativeDeliveryLimit === "unlimited" }), {
+    seed,
+    numRuns: count,
+  });
+}
+
+export async function runBatch(
+  runner: Runner,
+  cases: readonly DifferentialCase[],
+  firstIndex = 0,
+): Promise<BatchReport> {
+  const named = cases.map((differentialCase, index) => ({ name: `case ${firstIndex + index}`, differentialCase }));
+  const results = await runner.run(named);
+  const byName = new Map(named.map(({ name, differentialCase }) => [name, differentialCase]));
+  return {
+    cases: results.length,
+    steps: results.reduce((sum, { steps }) => sum + steps, 0),
+    incomparable: results.filter(({ isIncomparable }) => isIncomparable).length,
+    different: results
+      .filter(({ differences }) => differences.length > 0)
+      .map((result) => ({ result, differentialCase: byName.get(result.name) as DifferentialCase })),
+  };
+}
+
+/** A report of what differs, for a person. */
+export function describeDifferences({ different }: BatchReport, seed: number): string {
+  return different
+    .map(
+      ({ result, differentialCase }) =>
+        `seed ${seed}, ${result.name}, after ${result.steps} actions:\n${result.differences.join("\n")}\n${JSON.stringify(differentialCase)}`,
+    )
+    .join("\n\n");
+}
