@@ -1,7 +1,7 @@
 // Makes a bare machine ready for this project's npm scripts: the packages of the lock file, a Docker daemon (--docker), a Chromium (--browser) and mmdebstrap (--mmdebstrap).
 // It runs before node_modules exists, on any Node since 20, so it is plain JavaScript without dependencies. It is silent when nothing is to do.
 import { spawn, spawnSync } from "node:child_process";
-import { accessSync, constants, existsSync, openSync, readFileSync } from "node:fs";
+import { accessSync, constants, existsSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
@@ -109,6 +109,29 @@ function installDebianPackages(packages) {
 
 const dockerAnswers = () => run("docker", ["version", "--format", "{{.Server.Version}}"]).ok;
 
+/** A daemon that was killed leaves its pid file behind, and the next one refuses to start while that process is still to be seen. */
+function removeStalePidFile(pidFile) {
+  if (!existsSync(pidFile)) return;
+  const statusFile = `/proc/${readFileSync(pidFile, "utf8").trim()}/status`;
+  const status = existsSync(statusFile) ? readFileSync(statusFile, "utf8") : "";
+  const isRunning = /^Name:\s*(dockerd|containerd)$/m.test(status) && !/^State:\s*[ZX]/m.test(status);
+  if (!isRunning) rmSync(pidFile, { force: true });
+}
+
+/** Starts the daemon; a second and a third time where one that was just killed has not quite gone yet. */
+async function startDocker() {
+  for (let attempt = 1; ; attempt++) {
+    for (const name of ["docker.pid", "docker/containerd/containerd.pid"]) removeStalePidFile(`/var/run/${name}`);
+    try {
+      return await startDockerDaemon();
+    } catch (error) {
+      if (attempt === 3) throw error;
+      say("dockerd did not start; once more");
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+    }
+  }
+}
+
 async function startDockerDaemon() {
   const logPath = join(tmpdir(), "redeliver-dockerd.log");
   say(`starting dockerd, which stays running (log: ${logPath})`);
@@ -144,7 +167,7 @@ async function provideDocker() {
     // Where a service manager runs, the package has started its daemon already.
     if (dockerAnswers()) return say("Docker answers");
   }
-  await startDockerDaemon();
+  await startDocker();
 }
 
 // --- tools ----------------------------------------------------------------------------------------------------------
