@@ -103,20 +103,24 @@ export async function graphCommand(
 
 export async function reportCommand(
   file: string,
-  options: { readonly target: readonly string[]; readonly strategy: string; readonly output: string },
+  options: Common & { readonly target: readonly string[]; readonly strategy: string; readonly output: string },
 ): Promise<number> {
   const system = await loadDeclaration(file);
-  if (!system.ok) return refuse(file, system.diagnostics, {});
+  if (!system.ok) return refuse(file, system.diagnostics, options);
   const { writeReport } = await import("./write-report.ts");
   const all = [];
   for (const text of options.target) {
-    const compiled = await compileSystem(file, system, { target: text, strategy: options.strategy });
+    const compiled = await compileSystem(file, system, {
+      target: text,
+      strategy: options.strategy,
+      json: options.json ?? false,
+    });
     if (!compiled.ok) return compiled.exitCode;
     all.push(compiled);
   }
   const written = await writeReport(system.value, all, options.output).catch((cause: NodeJS.ErrnoException) => cause);
-  if (written instanceof Error) return usage(`${options.output} cannot be written: ${written.message}`, {});
-  return print(written);
+  if (written instanceof Error) return usage(`${options.output} cannot be written: ${written.message}`, options);
+  return print(options.json === true ? { written: written.written } : written.text);
 }
 
 /** A compiled system with the target it was compiled for. */

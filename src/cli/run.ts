@@ -114,6 +114,7 @@ function addReaderCommands(program: Command, finish: Finish): void {
     .requiredOption("-t, --target <target...>", "one or more targets, such as rabbitmq@4.3")
     .addOption(strategy())
     .requiredOption("-o, --output <folder>", "the folder to write to")
+    .addOption(json())
     .action(async (file, options) => finish(await reportCommand(file, options)));
   program
     .command("explain")

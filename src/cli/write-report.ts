@@ -15,10 +15,14 @@ import type { CompiledFor } from "./commands.ts";
  * Writes everything there is to see of a system into a folder: for each target its files and pictures, and one page
  * that shows it all.
  *
- * @returns the text for the terminal, with the list of files
+ * @returns the text for the terminal, and the files that were written
  * @throws where the folder cannot be written
  */
-export async function writeReport(system: System, all: readonly CompiledFor[], folder: string): Promise<string> {
+export async function writeReport(
+  system: System,
+  all: readonly CompiledFor[],
+  folder: string,
+): Promise<{ readonly text: string; readonly written: readonly string[] }> {
   const planned = plan(system);
   const colour = process.stdout.hasColors?.() ?? false;
   const sections = [renderPlanText(planned, { colour })];
@@ -44,5 +48,6 @@ export async function writeReport(system: System, all: readonly CompiledFor[], f
     reports.push({ target: value.target, plan: planned, compiled: value, graph, warnings });
   }
   await save(join(folder, "index.html"), await renderHtml({ title: system.name, reports }));
-  return `${sections.join("\n")}\nWritten:\n${written.map((each) => `  ${each}`).join("\n")}\n`;
+  const list = written.map((each) => `  ${each}`).join("\n");
+  return { text: `${sections.join("\n")}\nWritten:\n${list}\n`, written };
 }

@@ -24,10 +24,12 @@ describe("what npm start writes", () => {
     const targets = ["--target", "rabbitmq@4.3", "--target", "rabbitmq@3.10"];
     const child = spawnSync(
       process.execPath,
-      ["src/cli/main.ts", "report", "stacks/shop.ts", ...targets, "--output", folder],
+      ["src/cli/main.ts", "report", "stacks/shop.ts", ...targets, "--output", folder, "--json"],
       { cwd: root, encoding: "utf8" },
     );
     expect(child.status, child.stderr).toBe(0);
+    const { written } = JSON.parse(child.stdout) as { written: readonly string[] };
+    expect(written).toHaveLength(11);
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 

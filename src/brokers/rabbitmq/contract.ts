@@ -101,3 +101,8 @@ export interface InstanceQueue {
   readonly arguments: Readonly<Record<string, string>>;
   readonly bindings: readonly { readonly exchange: string; readonly routingKey: string }[];
 }
+
+/** The operations of an outcome after a given attempt; none where the contract has nothing for it. */
+export function operationsAfter(outcome: Outcome, attempt: number): readonly Operation[] {
+  return "byAttempt" in outcome ? (outcome.byAttempt[attempt - 1] ?? []) : outcome;
+}

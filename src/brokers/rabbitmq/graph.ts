@@ -1,7 +1,8 @@
 import { formatDurationMs } from "../../declare/duration.ts";
 import type { Graph, GraphEdge, GraphNode } from "../broker.ts";
 import type { RabbitmqCompiled } from "./compile.ts";
-import type { Contract, Operation, Outcome } from "./contract.ts";
+import type { Contract, Operation } from "./contract.ts";
+import { operationsAfter } from "./contract.ts";
 import type { RoutingIndex } from "./routing.ts";
 import { route, routingIndex } from "./routing.ts";
 import type { QueueResource, Topology } from "./topology.ts";
@@ -103,10 +104,10 @@ function drawSources(walk: Walk, contract: Contract): void {
 function drawWork(walk: Walk, contract: Contract, workQueue: string): void {
   for (const { attempt } of contract.attempts) {
     const key = routingKeyAt(contract, attempt);
-    for (const operation of operationsAt(contract.outcomes.transient, attempt)) {
+    for (const operation of operationsAfter(contract.outcomes.transient, attempt)) {
       drawFailure(walk, contract, workQueue, attempt, key, operation);
     }
-    for (const operation of operationsAt(contract.outcomes.permanent, attempt)) {
+    for (const operation of operationsAfter(contract.outcomes.permanent, attempt)) {
       for (const to of whereTo(walk, workQueue, key, operation)) {
         addEdge(walk, workQueue, to, "permanent failure", "dead", contract.consumer);
       }
@@ -159,7 +160,7 @@ function drawRetryAfter(walk: Walk, contract: Contract, workQueue: string): void
   for (const step of contract.retryAfter ?? []) {
     const label = `handler asks for up to ${formatDurationMs(step.upToMs)}`;
     for (const { attempt } of contract.attempts.slice(0, -1)) {
-      for (const operation of operationsAt(step, attempt)) {
+      for (const operation of operationsAfter(step, attempt)) {
         if (staysInQueue(operation)) addEdge(walk, workQueue, workQueue, label, "retry", contract.consumer);
         for (const to of whereTo(walk, workQueue, routingKeyAt(contract, attempt), operation)) {
           addEdge(walk, workQueue, to, label, "retry", contract.consumer);
@@ -185,10 +186,6 @@ function drawDue(walk: Walk, contract: Contract, tier: string, operation: Operat
   for (const to of deadLetter(walk, tier, key, "expired")) {
     addEdge(walk, tier, to, `due: attempt ${attempt}`, "due", contract.consumer);
   }
-}
-
-function operationsAt(outcome: Outcome, attempt: number): readonly Operation[] {
-  return "byAttempt" in outcome ? (outcome.byAttempt[attempt - 1] ?? []) : outcome;
 }
 
 /** The routing key with which a message is in the work queue. A publisher's key stands for all of them. */

@@ -1,7 +1,8 @@
 import type { Move, Model, Situation } from "../model.ts";
 import type { RabbitmqTarget } from "./capabilities.ts";
 import type { RabbitmqCompiled } from "./compile.ts";
-import type { Contract, Operation, Outcome } from "./contract.ts";
+import type { Contract, Operation } from "./contract.ts";
+import { operationsAfter } from "./contract.ts";
 import type { MessageState, Semantics } from "./semantics.ts";
 import { brokerTopologyOf, semanticsOf, semanticsVersionOf } from "./semantics.ts";
 
@@ -130,7 +131,7 @@ function movesOf(context: Context, state: MessageState): Move<MessageState>[] {
     cause,
     label: labels[cause](attempt),
     waitedMs: 0,
-    outcomes: perform(context, state, operationsOf(contract.outcomes[cause], attempt)),
+    outcomes: perform(context, state, operationsAfter(contract.outcomes[cause], attempt)),
   }));
   return [
     ...keeping,
@@ -165,10 +166,6 @@ const labels = {
 /** The delay that the consumer named in the outcome that led here: that of the attempt which is next. */
 function namedDelayMs(contract: Contract, state: MessageState): number {
   return contract.attempts[attemptOf(contract, state) - 1]?.delayMs ?? 0;
-}
-
-function operationsOf(outcome: Outcome, attempt: number): readonly Operation[] {
-  return "byAttempt" in outcome ? (outcome.byAttempt[attempt - 1] ?? []) : outcome;
 }
 
 /**

@@ -15,6 +15,7 @@ import {
   promise,
   protocolObjection,
   publishDead,
+  publisherPromises,
   publishWaiting,
 } from "./strategy.ts";
 
@@ -209,19 +210,6 @@ function promisesOf(input: StrategyInput, isRouted: boolean): KeptPromise[] {
       "broker",
       "what is due goes to an exchange that only this consumer's queue is bound to",
     ),
-    promise(
-      input,
-      "permanent",
-      "consumer",
-      "the consumer publishes a copy to the dead queue, then acknowledges: a crash between the two doubles the dead letter",
-    ),
-    promise(
-      input,
-      "return",
-      "broker",
-      capabilities.returnsCount
-        ? `a returned message costs no attempt, but it spends crash budget: ${crashes - 1} in a row are safe`
-        : "a returned message costs no attempt",
-    ),
+    ...publisherPromises(input),
   ];
 }

@@ -209,6 +209,22 @@ export function commonPromises(input: StrategyInput): KeptPromise[] {
   return promises;
 }
 
+/** The promises of a consumer that publishes its permanent failures itself and hands back with `basic.nack`. */
+export function publisherPromises(input: StrategyInput): KeptPromise[] {
+  const returned = input.capabilities.returnsCount
+    ? `a returned message costs no attempt, but it spends crash budget: ${input.retry.crashDeliveries - 1} in a row are safe`
+    : "a returned message costs no attempt";
+  return [
+    promise(
+      input,
+      "permanent",
+      "consumer",
+      "the consumer publishes a copy to the dead queue, then acknowledges: a crash between the two doubles the dead letter",
+    ),
+    promise(input, "return", "broker", returned),
+  ];
+}
+
 /** A number and its noun: `1 crash`, `3 crashes`. */
 export function count(number: number, one: string, many = `${one}s`): string {
   return `${number} ${number === 1 ? one : many}`;

@@ -14,6 +14,7 @@ import {
   promise,
   protocolObjection,
   publishDead,
+  publisherPromises,
 } from "./strategy.ts";
 
 /**
@@ -155,7 +156,7 @@ function addShared(draft: TopologyDraft, input: StrategyInput, shared: Set<strin
 }
 
 function promisesOf(input: StrategyInput): StrategyOutput["promises"] {
-  const { retry, capabilities } = input;
+  const { retry } = input;
   const attempts = retry.attempts.length;
   const crashes = retry.crashDeliveries;
   return [
@@ -180,19 +181,6 @@ function promisesOf(input: StrategyInput): StrategyOutput["promises"] {
     ),
     promise(input, "timing", "broker", "a copy waits for at least its delay, and at most for its queue's"),
     promise(input, "isolation", "broker", "the attempt key names the consumer, and only its queue is bound to it"),
-    promise(
-      input,
-      "permanent",
-      "consumer",
-      "the consumer publishes a copy to the dead queue, then acknowledges: a crash between the two doubles the dead letter",
-    ),
-    promise(
-      input,
-      "return",
-      "broker",
-      capabilities.returnsCount
-        ? `a returned message costs no attempt, but it spends crash budget: ${crashes - 1} in a row are safe`
-        : "a returned message costs no attempt",
-    ),
+    ...publisherPromises(input),
   ];
 }
