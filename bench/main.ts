@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { benchPulumi, describePulumiBench } from "./pulumi.ts";
 
 // Every figure is a ratio, or a pair measured in one go, since machines differ. Nothing here is a test: nothing fails.
-// `node bench/main.ts [compile] [verify] [start] [pulumi]` runs the named parts, or all of them.
+// `node bench/main.ts [compile] [verify] [audit] [simulate] [start] [pulumi]` runs the named parts, or all of them.
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -15,7 +15,7 @@ interface CompileFigure {
 }
 
 /** Runs one size in a process of its own, so that one size's memory does not weigh on the next. */
-function measure(script: "compile" | "verify", consumers: number): CompileFigure {
+function measure(script: "compile", consumers: number): CompileFigure {
   const child = spawnSync(
     process.execPath,
     ["--max-old-space-size=16000", resolve(root, `bench/${script}.ts`), String(consumers)],
@@ -43,13 +43,48 @@ function benchCompile(): void {
   );
 }
 
+function run<Result>(script: string, ...words: readonly string[]): Result {
+  const child = spawnSync(process.execPath, [resolve(root, `bench/${script}.ts`), ...words], { encoding: "utf8" });
+  if (child.status !== 0) throw new Error(child.stderr);
+  return JSON.parse(child.stdout) as Result;
+}
+
 function benchVerify(): void {
   console.log("proof, 5 attempts each, strategy staged on 4.3");
-  for (const consumers of [1, 100, 1_000]) {
-    const { durationMs, peakMb } = measure("verify", consumers);
-    const each = (durationMs / consumers).toFixed(2);
+  for (const [what, consumers] of [
+    ["each", 1],
+    ["each", 1_000],
+    ["all", 1_000],
+    ["all", 10_000],
+  ] as const) {
+    const { durationMs, peakMb } = run<CompileFigure>("verify", what, String(consumers));
+    const how = what === "each" ? "each by itself" : "one for all that differ in names alone";
     console.log(
-      `  ${String(consumers).padStart(7)} consumers: ${durationMs.toFixed(0)} ms, ${peakMb.toFixed(0)} MB, ${each} ms each`,
+      `  ${String(consumers).padStart(7)} consumers, ${how}: ${durationMs.toFixed(1)} ms, ${peakMb.toFixed(0)} MB at the peak, ${(durationMs / consumers).toFixed(3)} ms each`,
+    );
+  }
+  const states = Object.entries(run<Record<string, number>>("verify", "states"));
+  console.log(`  states of one message: ${states.map(([strategy, number]) => `${strategy} ${number}`).join(", ")}`);
+}
+
+function benchAudit(): void {
+  const { queues, durationMs, peakMb, findings } = run<CompileFigure & { queues: number; findings: number }>(
+    "audit",
+    "20000",
+  );
+  console.log(
+    `audit of a definitions file of ${queues} queues: ${durationMs.toFixed(0)} ms, ${peakMb.toFixed(0)} MB at the peak, ${findings} findings`,
+  );
+}
+
+function benchSimulate(): void {
+  const child = spawnSync(process.execPath, [resolve(root, "bench/simulate.ts")], { encoding: "utf8" });
+  if (child.status !== 0) throw new Error(child.stderr);
+  console.log("simulation of three consumers with an outage, strategies staged, native and waits on 4.3");
+  for (const line of child.stdout.trim().split("\n")) {
+    const { messages, events, eventsPerSecond, peakMb } = JSON.parse(line) as Record<string, number>;
+    console.log(
+      `  ${String(messages).padStart(9)} messages: ${events} events, ${Math.round(eventsPerSecond ?? 0)} a second, ${Math.round(peakMb ?? 0)} MB at the peak`,
     );
   }
 }
@@ -76,5 +111,7 @@ const wanted = process.argv.slice(2);
 const isWanted = (part: string): boolean => wanted.length === 0 || wanted.includes(part);
 if (isWanted("compile")) benchCompile();
 if (isWanted("verify")) benchVerify();
+if (isWanted("audit")) benchAudit();
+if (isWanted("simulate")) benchSimulate();
 if (isWanted("start")) benchStart();
 if (isWanted("pulumi")) console.log(describePulumiBench(await benchPulumi(1_000, 3)));

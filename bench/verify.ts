@@ -1,32 +1,52 @@
 import { brokers, checkSystem, compile, parseTarget } from "../src/index.ts";
-import { verify } from "../src/verify/verify.ts";
+import { verify, verifyAll } from "../src/verify/verify.ts";
 
-// Proves every consumer of one size; prints JSON. Started by main.ts in a process of its own.
-const consumers = Number(process.argv[2]);
-const checked = checkSystem({
-  name: "bench",
-  sources: { orders: { kind: "topic" } },
-  consumers: Object.fromEntries(
-    Array.from({ length: consumers }, (_, index) => [
-      `consumer-${index}`,
-      {
-        from: { orders: [`order.kind-${index}`] },
-        retry: { attempts: 5, backoff: { kind: "exponential", first: "1s", factor: 2, max: "10s" } },
-        crash: { deliveries: 3 },
-      },
-    ]),
-  ),
-});
-const target = parseTarget("rabbitmq@4.3");
-if (!checked.ok || !target.ok) throw new Error("the declaration of the benchmark is refused");
-const compiled = compile(checked.value, target.value);
-if (!compiled.ok) throw new Error("the benchmark does not compile");
-const startedAt = performance.now();
-let states = 0;
-for (const model of brokers.rabbitmq.modelsOf(compiled.value, target.value)) {
-  const verdict = verify(model);
-  if (verdict.violations.length > 0) throw new Error(verdict.violations[0]?.message);
-  states += verdict.states;
+// Proves consumers that differ in nothing but names, once as a compilation does it and once each by itself, or prints the number of
+// states for each strategy. Prints JSON. Started by main.ts in a process of its own.
+const [what = "all", size = "1"] = process.argv.slice(2);
+
+function subjects(consumers: number, strategy: string): ReturnType<typeof brokers.rabbitmq.subjectsOf> {
+  const checked = checkSystem({
+    name: "bench",
+    sources: { orders: { kind: "topic" } },
+    consumers: Object.fromEntries(
+      Array.from({ length: consumers }, (_, index) => [
+        `consumer-${index}`,
+        {
+          from: { orders: [`order.kind-${index}`] },
+          protocol: strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1",
+          retry: {
+            attempts: 5,
+            backoff:
+              strategy === "native"
+                ? { kind: "constant", delay: "1s" }
+                : { kind: "exponential", first: "1s", factor: 2, max: "10s" },
+          },
+        },
+      ]),
+    ),
+  });
+  const target = parseTarget("rabbitmq@4.3", strategy);
+  if (!checked.ok || !target.ok) throw new Error("the declaration of the benchmark is refused");
+  const compiled = compile(checked.value, target.value);
+  if (!compiled.ok) throw new Error("the benchmark does not compile");
+  return brokers.rabbitmq.subjectsOf(compiled.value, target.value);
 }
-const durationMs = performance.now() - startedAt;
-console.log(JSON.stringify({ consumers, durationMs, peakMb: process.resourceUsage().maxRSS / 1024, states }));
+
+if (what === "states") {
+  const states = ["native", "deferred", "staged", "waits"].map((strategy) => {
+    const [subject] = subjects(1, strategy);
+    return [strategy, subject === undefined ? 0 : verify(subject.model()).states];
+  });
+  console.log(JSON.stringify(Object.fromEntries(states)));
+} else {
+  const consumers = Number(size);
+  const all = subjects(consumers, "staged");
+  // A small one first, so that the figure is not one of a cold start.
+  for (const { model } of subjects(20, "staged")) verify(model());
+  const startedAt = performance.now();
+  const verdicts = what === "each" ? all.map(({ model }) => verify(model())) : verifyAll(all);
+  const durationMs = performance.now() - startedAt;
+  if (verdicts.some(({ violations }) => violations.length > 0)) throw new Error("the benchmark is refuted");
+  console.log(JSON.stringify({ consumers, durationMs, peakMb: process.resourceUsage().maxRSS / 1024 }));
+}

@@ -31,7 +31,7 @@ export { renderDiagnostics } from "./diagnostics/render.ts";
 export { plan } from "./plan/plan.ts";
 export type { ConsumerPlan, Plan, RetryPlan } from "./plan/plan.ts";
 export type { AttemptPlan } from "./plan/schedule.ts";
-export { brokers, compile, parseTarget } from "./brokers/index.ts";
+export { brokers, parseTarget } from "./brokers/index.ts";
 export type { CompiledSystem, Target, TargetInput } from "./brokers/index.ts";
 export type {
   Compiled,
@@ -59,3 +59,18 @@ export type {
   QueueResource,
   Topology,
 } from "./brokers/rabbitmq/topology.ts";
+export { compile, InternalError } from "./verify/compile.ts";
+export type { Verdict, Violation } from "./verify/verify.ts";
+export { checkScenario } from "./simulate/check-scenario.ts";
+export type { Simulated } from "./simulate/check-scenario.ts";
+export type {
+  ConsumerResult,
+  Percentiles,
+  QueueDepth,
+  RetryStorm,
+  SimulationResult,
+  Timeline,
+  TimelineStep,
+} from "./simulate/result.ts";
+export type { ConsumerScenario, Outage, Phase, Scenario, Shares } from "./simulate/scenario.ts";
+export { simulate } from "./simulate/simulate.ts";

@@ -1,6 +1,6 @@
-import type { Checked } from "../diagnostics/diagnostic.ts";
+import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { Model } from "./model.ts";
+import type { Subject } from "../explore/model.ts";
 
 /** Who keeps a promise. */
 export type Keeper = "broker" | "consumer" | "nobody";
@@ -79,8 +79,57 @@ export interface Graph {
   readonly edges: readonly GraphEdge[];
 }
 
+/** What a proof rests on: rules that were compared with a broker, or read in its source. */
+export interface Evidence {
+  readonly testedLive: boolean;
+  /** Half a sentence about the rules, such as `follows the server's source only`. */
+  readonly rules: string;
+}
+
+/** One answer of a running broker that has to be asked for: what the answer is, and a path below the broker's URL. */
+export interface LiveRequest {
+  readonly name: string;
+  readonly path: string;
+}
+
+/** How a running broker is read. Nothing here does input or output. */
+export interface LiveReader<Deployment> {
+  /** Asked first, by itself: whether a broker answers, and lets the user in. */
+  readonly greeting: LiveRequest;
+  /** @param namespace null for all of them */
+  readonly requests: (namespace: string | null) => readonly LiveRequest[];
+  /** Reads the greeting alone, which is there before the requests are made. */
+  readonly isGreeting: (text: string) => boolean;
+  /** @param answers by the names of the requests, the greeting among them */
+  readonly read: (answers: ReadonlyMap<string, string>, namespace: string | null) => Checked<Deployment>;
+  /** What an HTTP status other than success means; `text` is the body of the answer. */
+  readonly refusal: (status: number, text: string, namespace: string | null) => Diagnostic;
+  /** The environment variables that hold what is not in the URL. */
+  readonly environment: { readonly user: string; readonly password: string };
+  readonly unreachableHelp: string;
+}
+
+/** A namespace of a deployment, with a deployment that holds nothing else. */
+export interface DeploymentPart<Deployment> {
+  readonly name: string;
+  readonly queues: number;
+  readonly deployment: Deployment;
+}
+
+/** What is needed to judge topologies that Redeliver did not make. */
+export interface Auditor<Target, Deployment> {
+  /** Readers of what others made, by what it is: the broker's own export, or the state of a Pulumi stack. */
+  readonly importFormats: Readonly<Record<"definitions" | "stack", (text: string) => Checked<Deployment>>>;
+  readonly live: LiveReader<Deployment>;
+  /** The target that a deployment names itself; null where it does not. */
+  readonly targetOf: (deployment: Deployment) => Checked<Target | null>;
+  readonly partsOf: (deployment: Deployment) => readonly DeploymentPart<Deployment>[];
+  /** @param upgradeTo what is asked then is what would be different there */
+  readonly audit: (deployment: Deployment, target: Target, upgradeTo: Target | null) => readonly Diagnostic[];
+}
+
 /** What every broker folder offers to the rest of Redeliver. */
-export interface Broker<Target, System extends Compiled<unknown, unknown>, State> {
+export interface Broker<Target, System extends Compiled<unknown, unknown>, State, Deployment> {
   readonly title: string;
   readonly strategyNames: readonly string[];
   readonly parseTarget: (version: string, strategy?: string) => Checked<Target>;
@@ -88,9 +137,11 @@ export interface Broker<Target, System extends Compiled<unknown, unknown>, State
   readonly compile: (plan: Plan, target: Target) => Checked<System>;
   readonly graphOf: (compiled: System) => Graph;
   /** Each consumer as the explorer wants it; a consumer with nothing to prove is left out. */
-  readonly modelsOf: (compiled: System, target: Target) => readonly Model<State>[];
+  readonly subjectsOf: (compiled: System, target: Target) => readonly Subject<State>[];
+  readonly evidenceOf: (target: Target) => Evidence;
   /** File formats of the broker's own tools, by the name used on the command line. */
   readonly exportFormats: Readonly<Record<string, (compiled: System, namespace: string) => unknown>>;
+  readonly auditor: Auditor<Target, Deployment>;
   /** Where resources live on the broker unless said otherwise: RabbitMQ's virtual host. */
   readonly defaultNamespace: string;
 }

@@ -1,7 +1,5 @@
-import type { System } from "../declare/system.ts";
 import type { Checked } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
-import { plan } from "../plan/plan.ts";
 import type { RabbitmqTarget } from "./rabbitmq/capabilities.ts";
 import type { RabbitmqCompiled } from "./rabbitmq/compile.ts";
 import { rabbitmq } from "./rabbitmq/index.ts";
@@ -9,6 +7,9 @@ import type { RabbitmqTargetInput } from "./rabbitmq/target.ts";
 
 /** Every broker there is. This is the only file that names them all. */
 export const brokers = Object.freeze({ rabbitmq });
+
+/** The broker that is meant where no target names one. */
+export const defaultBroker = "rabbitmq" satisfies keyof typeof brokers;
 
 /** A broker to compile for, as a person writes it: `{ broker: "rabbitmq", version: "4.3" }`. */
 export type TargetInput = RabbitmqTargetInput;
@@ -40,16 +41,4 @@ export function parseTarget(text: string, strategy?: string): Checked<Target> {
 /** Checks a target that was written as data. */
 export function checkTarget(input: TargetInput): Checked<Target> {
   return parseTarget(`${input.broker}@${input.version}`, input.strategy);
-}
-
-/**
- * Compiles a system for a broker.
- *
- * @returns the topology, each consumer's contract, who keeps which promise and which strategy was chosen; with warnings
- *   for what this target can do only with a consequence. Or every reason why it is refused.
- */
-export function compile(system: System, target: TargetInput | Target): Checked<CompiledSystem> {
-  const checked = "patch" in target ? ({ ok: true, value: target, warnings: [] } as const) : checkTarget(target);
-  if (!checked.ok) return checked;
-  return brokers[checked.value.broker].compile(plan(system), checked.value);
 }

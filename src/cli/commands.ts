@@ -2,26 +2,28 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import type { CompiledSystem, Target } from "../brokers/index.ts";
-import { brokers, compile, parseTarget } from "../brokers/index.ts";
-import type { System } from "../declare/system.ts";
+import { brokers, parseTarget } from "../brokers/index.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Locate } from "../diagnostics/region.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
 import { plan } from "../plan/plan.ts";
+import { compile } from "../verify/compile.ts";
+import type { Loaded } from "./load-declaration.ts";
 import { loadDeclaration } from "./load-declaration.ts";
 import { exitCodes } from "./run.ts";
 
 interface Common {
   readonly json?: boolean;
 }
-interface ForTarget extends Common {
+export interface ForTarget extends Common {
   readonly target: string;
   readonly strategy: string;
 }
 
 export async function planCommand(file: string, options: Common): Promise<number> {
   const system = await loadDeclaration(file);
-  if (!system.ok) return refuse(file, system.diagnostics, options);
-  warn(file, system.warnings, options);
+  if (!system.ok) return refuse(file, system.diagnostics, options, system.locate);
+  warn(file, system.warnings, options, system.locate);
   const planned = plan(system.value);
   if (options.json === true) return print(planned);
   const { renderPlanText } = await import("../report/text.ts");
@@ -58,23 +60,6 @@ export async function contractCommand(file: string, consumer: string, options: F
   return print(renderContractText(contract));
 }
 
-/** Compiles, then proves the promises of every consumer. A property that does not hold is shown with the way that breaks it. */
-export async function checkCommand(file: string, options: ForTarget): Promise<number> {
-  const compiled = await compileFile(file, options);
-  if (!compiled.ok) return compiled.exitCode;
-  const { verify } = await import("../verify/verify.ts");
-  const { renderVerdicts } = await import("../report/verdicts.ts");
-  const verdicts = brokers[compiled.target.broker]
-    .modelsOf(compiled.value, compiled.target)
-    .map((model) => verify(model));
-  await print(
-    options.json === true
-      ? { target: compiled.value.target, verdicts }
-      : renderVerdicts(compiled.value.target, verdicts),
-  );
-  return verdicts.every((verdict) => verdict.violations.length === 0) ? exitCodes.fine : exitCodes.refused;
-}
-
 export async function graphCommand(
   file: string,
   options: ForTarget & { readonly format: "mermaid" | "dot" | "svg"; readonly output?: string },
@@ -106,7 +91,7 @@ export async function reportCommand(
   options: Common & { readonly target: readonly string[]; readonly strategy: string; readonly output: string },
 ): Promise<number> {
   const system = await loadDeclaration(file);
-  if (!system.ok) return refuse(file, system.diagnostics, options);
+  if (!system.ok) return refuse(file, system.diagnostics, options, system.locate);
   const { writeReport } = await import("./write-report.ts");
   const all = [];
   for (const text of options.target) {
@@ -132,44 +117,63 @@ export interface CompiledFor {
 
 type CompiledFile = ({ readonly ok: true } & CompiledFor) | { readonly ok: false; readonly exitCode: number };
 
-async function compileFile(file: string, options: ForTarget): Promise<CompiledFile> {
-  const compiled = await compileSystem(file, await loadDeclaration(file), options);
-  if (compiled.ok) warn(file, compiled.warnings, options);
+export async function compileFile(file: string, options: ForTarget): Promise<CompiledFile> {
+  const system = await loadDeclaration(file);
+  const compiled = await compileSystem(file, system, options);
+  if (compiled.ok) warn(file, compiled.warnings, options, system.locate);
   return compiled;
 }
 
-async function compileSystem(file: string, system: Checked<System>, options: ForTarget): Promise<CompiledFile> {
+async function compileSystem(file: string, system: Loaded, options: ForTarget): Promise<CompiledFile> {
+  const compiled = compileLoaded(system, options);
+  if (compiled.ok) return { ok: true, ...compiled.value, warnings: compiled.warnings };
+  const isInFile = compiled.diagnostics.some(({ code }) => code !== "RD201");
+  return {
+    ok: false,
+    exitCode: refuse(isInFile ? file : undefined, compiled.diagnostics, options, system.locate),
+  };
+}
+
+/** Compiles for the target of the command line, which is looked at first, and prints nothing. */
+export function compileLoaded(system: Loaded, options: ForTarget): Checked<Omit<CompiledFor, "warnings">> {
   const target = parseTarget(options.target, options.strategy);
-  if (!target.ok) {
-    refuse(undefined, target.diagnostics, options);
-    return { ok: false, exitCode: exitCodes.usage };
-  }
-  if (!system.ok) return { ok: false, exitCode: refuse(file, system.diagnostics, options) };
+  if (!target.ok) return target;
+  if (!system.ok) return system;
   const compiled = compile(system.value, target.value);
-  if (!compiled.ok) return { ok: false, exitCode: refuse(file, compiled.diagnostics, options) };
+  if (!compiled.ok) return compiled;
   return {
     ok: true,
-    target: target.value,
-    value: compiled.value,
+    value: { target: target.value, value: compiled.value },
     warnings: [...system.warnings, ...compiled.warnings],
   };
 }
 
-/** Reports why a declaration is refused; a file that cannot be read is wrong usage. */
-function refuse(file: string | undefined, diagnostics: readonly Diagnostic[], options: Common): number {
+/** Reports why a declaration is refused. */
+function refuse(
+  file: string | undefined,
+  diagnostics: readonly Diagnostic[],
+  options: Common,
+  locate: Locate | undefined,
+): number {
   if (options.json === true) print({ ok: false, diagnostics });
   else {
     const colour = process.stderr.hasColors?.() ?? false;
-    process.stderr.write(`${renderDiagnostics(diagnostics, { colour, ...(file === undefined ? {} : { file }) })}\n`);
+    const place = file === undefined ? {} : { file, locate };
+    process.stderr.write(`${renderDiagnostics(diagnostics, { colour, ...place })}\n`);
   }
-  return diagnostics.every(({ code }) => code === "RD001") ? exitCodes.usage : exitCodes.refused;
+  return exitCodeOf(diagnostics);
+}
+
+/** How a refusal ends: a file that cannot be read and a target that there is not are wrong usage. */
+export function exitCodeOf(diagnostics: readonly Diagnostic[]): number {
+  return diagnostics.every(({ code }) => code === "RD001" || code === "RD201") ? exitCodes.usage : exitCodes.refused;
 }
 
 /** Warnings go to the standard error, so that the output stays what it is. */
-function warn(file: string, warnings: readonly Diagnostic[], options: Common): void {
+function warn(file: string, warnings: readonly Diagnostic[], options: Common, locate: Locate | undefined): void {
   if (warnings.length === 0 || options.json === true) return;
   const colour = process.stderr.hasColors?.() ?? false;
-  process.stderr.write(`${renderDiagnostics(warnings, { colour, file })}\n`);
+  process.stderr.write(`${renderDiagnostics(warnings, { colour, file, locate })}\n`);
 }
 
 function usage(message: string, options: Common): number {
@@ -178,9 +182,9 @@ function usage(message: string, options: Common): number {
   return exitCodes.usage;
 }
 
-async function print(value: unknown, file?: string): Promise<number> {
+export async function print(value: unknown, file?: string): Promise<number> {
   const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
-  const line = text.endsWith("\n") ? text : `${text}\n`;
+  const line = text === "" || text.endsWith("\n") ? text : `${text}\n`;
   if (file === undefined) {
     process.stdout.write(line);
     return exitCodes.fine;

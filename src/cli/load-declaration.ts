@@ -7,13 +7,17 @@ import { checkSystem } from "../declare/check.ts";
 import type { System } from "../declare/system.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Locate } from "../diagnostics/region.ts";
+
+/** A declaration, or why it is refused; with the places of its file where the file has them. */
+export type Loaded = Checked<System> & { readonly locate?: Locate };
 
 /**
  * Loads a declaration from a `.ts`, `.js`, `.mjs`, `.json`, `.yaml` or `.yml` file and checks it.
  *
  * A module is imported and its default export taken; `import … from "redeliver"` in it means this very copy.
  */
-export async function loadDeclaration(file: string): Promise<Checked<System>> {
+export async function loadDeclaration(file: string): Promise<Loaded> {
   const extension = extname(file).toLowerCase();
   const found = await stat(file).catch((cause: NodeJS.ErrnoException) => cause);
   if (found instanceof Error) {
@@ -32,8 +36,10 @@ export async function loadDeclaration(file: string): Promise<Checked<System>> {
       const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => cause);
       if (text instanceof Error)
         return refuse("RD001", `the file cannot be read: ${text.code}`, "check its permissions");
-      const parsed = parseText(text, extension === ".json" ? "json" : "yaml");
-      return parsed.ok ? checkSystem(parsed.value) : parsed;
+      const format = extension === ".json" ? "json" : "yaml";
+      const parsed = parseText(text, format);
+      const { locateIn } = await import("../declare/locate.ts");
+      return { ...(parsed.ok ? checkSystem(parsed.value) : parsed), locate: locateIn(text, format) };
     }
     case ".ts":
     case ".mts":

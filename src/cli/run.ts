@@ -1,10 +1,14 @@
-import { Command, CommanderError, Option } from "commander";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
+import { InternalError } from "../verify/compile.ts";
+import { auditCommand } from "./audit.ts";
 import { explainCommand } from "./explain.ts";
-import { checkCommand, compileCommand, contractCommand, graphCommand, planCommand, reportCommand } from "./commands.ts";
+import { checkCommand } from "./check.ts";
+import { compileCommand, contractCommand, graphCommand, planCommand, reportCommand } from "./commands.ts";
+import { maskCredentials } from "./mask-credentials.ts";
 
-/** What the shell sees: fine; the declaration is refused; wrong usage. */
-export const exitCodes = Object.freeze({ fine: 0, refused: 1, usage: 2 });
+/** What the shell sees: fine; the declaration is refused; wrong usage; a mistake in Redeliver. */
+export const exitCodes = Object.freeze({ fine: 0, refused: 1, usage: 2, internal: 3 });
 
 /**
  * Runs the command line.
@@ -20,6 +24,12 @@ export async function run(words: readonly string[]): Promise<number> {
   try {
     await program.parseAsync([...words], { from: "user" });
   } catch (cause) {
+    if (cause instanceof InternalError) {
+      process.stderr.write(
+        `internal error: ${cause.message}\nThis is a mistake in Redeliver, not in the declaration.\n`,
+      );
+      return exitCodes.internal;
+    }
     if (!(cause instanceof CommanderError)) throw cause;
     // Help and version are fine; whatever else commander ends is wrong usage.
     return cause.exitCode === 0 ? exitCodes.fine : exitCodes.usage;
@@ -36,6 +46,12 @@ const strategy = (): Option =>
 const json = (): Option => new Option("--json", "print JSON, refusals included");
 const output = (): Option => new Option("-o, --output <file>", "write to a file instead of the standard output");
 
+function seed(text: string): number {
+  const number = Number(text);
+  if (/^\d{1,10}$/.test(text) && number <= 0xffff_ffff) return number;
+  throw new InvalidArgumentError("A seed is a whole number from 0 to 4294967295.");
+}
+
 /** Tells the shell how a command ended. */
 type Finish = (exitCode: number) => void;
 
@@ -43,9 +59,11 @@ function commandLine(finish: Finish): Command {
   const program = new Command("redeliver")
     .description("Declares how message consumers retry, and compiles it into the topology that the broker itself runs.")
     .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(maskCredentials(text)) })
     .showHelpAfterError("(redeliver --help shows the commands)");
   addCompilerCommands(program, finish);
   addReaderCommands(program, finish);
+  addAuditCommand(program, finish);
   for (const command of program.commands) command.exitOverride();
   return program;
 }
@@ -78,6 +96,12 @@ function addCompilerCommands(program: Command, finish: Finish): void {
     .argument("<file>", "the declaration")
     .addOption(target())
     .addOption(strategy())
+    .addOption(
+      new Option("-f, --format <format>", "sarif: for code scanning; github: annotations in GitHub Actions")
+        .choices(["text", "json", "sarif", "github"])
+        .default("text"),
+    )
+    .addOption(output())
     .addOption(json())
     .action(async (file, options) => finish(await checkCommand(file, options)));
   program
@@ -108,6 +132,20 @@ function addReaderCommands(program: Command, finish: Finish): void {
     .addOption(json())
     .action(async (file, options) => finish(await graphCommand(file, options)));
   program
+    .command("simulate")
+    .description("play a scenario: arrivals, outages, crashes; show delays, queue depths and the worst retry storm")
+    .argument("<file>", "the declaration")
+    .addOption(target())
+    .addOption(strategy())
+    .option("--scenario <file>", "what happens: .json or .yaml; without it an hour without an outage")
+    .addOption(new Option("--seed <number>", "which random numbers, instead of the scenario's seed").argParser(seed))
+    .addOption(output())
+    .addOption(json())
+    .action(async (file, options) => {
+      const { simulateCommand } = await import("./simulate.ts");
+      finish(await simulateCommand(file, options));
+    });
+  program
     .command("report")
     .description("write the topology files, the pictures and one page that shows it all into a folder")
     .argument("<file>", "the declaration")
@@ -122,4 +160,29 @@ function addReaderCommands(program: Command, finish: Finish): void {
     .argument("<code>", "the code, such as RD101")
     .addOption(json())
     .action((code, options) => finish(explainCommand(code, options)));
+}
+
+/** What judges the work of others. */
+function addAuditCommand(program: Command, finish: Finish): void {
+  program
+    .command("audit")
+    .description("prove topologies that Redeliver did not make; only reads, and changes nothing")
+    .option("--definitions <file>", "what rabbitmqctl export_definitions wrote")
+    .option(
+      "--url <url>",
+      "the management API of a running broker, such as http://user@host:15672 or with the virtual host http://user@host:15672/%2F; " +
+        "the user needs the tag management and a permission in each virtual host; " +
+        "RABBITMQ_USERNAME and RABBITMQ_PASSWORD count where the URL has none",
+    )
+    .option("--stack <file>", "what pulumi stack export wrote")
+    .option("-t, --target <target>", "judge by this version, such as rabbitmq@4.3, whatever the source says")
+    .option("--as-version <version>", "tell what an upgrade to this version changes, such as 4.3")
+    .addOption(
+      new Option("-f, --format <format>", "text: to read; sarif: for code scanning; github: annotations in a workflow")
+        .choices(["text", "json", "sarif", "github"])
+        .default("text"),
+    )
+    .addOption(output())
+    .addOption(json())
+    .action(async (options) => finish(await auditCommand(options)));
 }

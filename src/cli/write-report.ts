@@ -9,6 +9,7 @@ import { renderHtml } from "../report/html.ts";
 import { renderMermaid } from "../report/mermaid.ts";
 import { renderSvg } from "../report/svg.ts";
 import { renderCompiledText, renderPlanText } from "../report/text.ts";
+import { prove } from "../verify/compile.ts";
 import type { CompiledFor } from "./commands.ts";
 
 /**
@@ -45,7 +46,8 @@ export async function writeReport(
     await save(join(place, "graph.dot"), renderDot(graph));
     await save(join(place, "graph.svg"), await renderSvg(graph));
     sections.push(renderCompiledText(value, planned, warnings, { colour }));
-    reports.push({ target: value.target, plan: planned, compiled: value, graph, warnings });
+    const verdicts = prove(value, target);
+    reports.push({ target: value.target, plan: planned, compiled: value, graph, warnings, verdicts });
   }
   await save(join(folder, "index.html"), await renderHtml({ title: system.name, reports }));
   const list = written.map((each) => `  ${each}`).join("\n");

@@ -1,7 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 
-import { brokers, checkTarget, compile } from "../brokers/index.ts";
+import { brokers, checkTarget } from "../brokers/index.ts";
 import type { CompiledSystem, Target, TargetInput } from "../brokers/index.ts";
+import { compile } from "../verify/compile.ts";
 import { deployRabbitmq } from "../brokers/rabbitmq/deploy.ts";
 import { checkSystem } from "../declare/check.ts";
 import type { System, SystemInput } from "../declare/system.ts";

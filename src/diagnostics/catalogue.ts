@@ -11,7 +11,8 @@ const warning = (title: string, explanation: string): CatalogueEntry => ({ sever
 
 /**
  * Every code there is. Codes are stable: one is never used again for something else.
- * RD0xx reading files, RD1xx the declaration, RD2xx RabbitMQ, RD3xx the configuration of a stack.
+ * RD0xx reading files, RD1xx the declaration, RD2xx RabbitMQ, RD3xx the configuration of a stack, RD4xx topologies that others made,
+ * RD5xx scenarios of a simulation.
  */
 export const catalogue = {
   RD001: error(
@@ -28,7 +29,7 @@ export const catalogue = {
   ),
   RD004: error(
     "The file holds nothing",
-    "The file is empty or holds nothing but blanks and comments. An empty system would compile to nothing and hide that the wrong file was named. Declare name, sources and consumers.",
+    "The file is empty or holds nothing but blanks and comments. An empty system would compile to nothing, an empty export would have no faults, and both would hide that the wrong file was named. Declare name, sources and consumers, or export again.",
   ),
   RD101: error(
     "A value is missing or of the wrong kind",
@@ -137,6 +138,126 @@ export const catalogue = {
   RD301: error(
     "The stack's configuration is refused",
     "The configuration of a Pulumi stack is checked like a declaration, all of it at once and before any resource is touched. Missing, unknown and malformed keys are reported, as is a password in clear: whoever can read the repository could read it. Values that may be secret never appear in a message.",
+  ),
+  RD401: error(
+    "Not what the option is for",
+    "redeliver audit reads three things: a definitions file of RabbitMQ, the state of a Pulumi stack, and a running broker. This file is JSON, but not of the kind that its option stands for, or there is nothing of RabbitMQ in it. An audit of nothing would find nothing, and look as if all was well. Name another file, or another option.",
+  ),
+  RD402: error(
+    "Malformed entry in an export",
+    "An entry of the export is not as RabbitMQ or Pulumi write it: a queue without a name, a binding without an end, arguments that are no object. It is not passed over, since a topology without it is another one. Export again; in a file that a person or a program wrote, mend the entry that the path names.",
+  ),
+  RD403: warning(
+    "The broker is newer than the rules",
+    "The export comes from a version of RabbitMQ that has not been studied, so the topology is judged by the rules of the newest one that has. RabbitMQ has changed between minor releases what counts as a failed delivery. Use a newer Redeliver where there is one, and read the findings with the release notes beside them.",
+  ),
+  RD404: warning(
+    "Named more than once",
+    "The same queue or exchange is in the file twice, perhaps with different arguments. A broker that imports the file keeps what it met first and passes over the rest without an error, and so does the audit. Remove the entries that do not count, or nobody will see why a change of theirs has no effect.",
+  ),
+  RD405: warning(
+    "Bindings to what is not there",
+    "RabbitMQ leaves exclusive queues and internal exchanges out of its exports, but keeps the bindings to and from them. Bindings to such a queue are left out of the audit; such an exchange is taken to be a fanout exchange, which passes on every message. Read the broker with --url to have all of it.",
+  ),
+  RD406: warning(
+    "No rules for this kind",
+    "An exchange or queue is of a type that a plugin adds, or a policy is for a kind of queue that is not known. Such an exchange is taken to send a message by all of its bindings, such a queue to be a classic one, and such a policy is left out. What is found elsewhere holds all the same; findings that involve them want a second look.",
+  ),
+  RD407: error(
+    "The broker cannot be read",
+    "Nothing answers at the URL, or what answers is not the management API of RabbitMQ: nobody listens there, the name is unknown, the certificate is not trusted, or another program serves the port. Nothing was read. The management API is a plugin, rabbitmq_management, and listens on port 15672 unless that was changed; port 5672 is for AMQP.",
+  ),
+  RD408: error(
+    "The broker refuses to be read",
+    "The management API does not let this user in, or does not show the virtual host. The user needs one of the tags management, policymaker, monitoring and administrator, and, without the last of them, a permission in each virtual host that is to be read; it may be one that allows nothing. Only GET requests are made.",
+  ),
+  RD409: warning(
+    "Something was left out",
+    "A part of the topology could not be read: a virtual host without a permission for this user, or a resource of a stack with a secret or unknown value where its name or its settings ought to be. What was read is judged as if that part did not exist, so a finding may be missing, and one about a missing target may be wrong. Grant the permission, or take the secret out of the name.",
+  ),
+  RD411: error(
+    "The dead-letter exchange does not exist",
+    "The broker does not check the name when the queue is made. With at-most-once dead-lettering every dead letter is deleted without a word; with at-least-once it is kept inside of the queue, neither ready nor unacknowledged, until the exchange is there. Declare the exchange and bind a dead queue to it, before the first message dies.",
+  ),
+  RD412: error(
+    "Dead letters have no route",
+    "The dead-letter exchange exists, but nothing is bound to it that takes these messages, and it has no alternate exchange that does. They keep the routing key they were published with unless x-dead-letter-routing-key replaces it, which is forgotten easily with a direct exchange. At-most-once dead-lettering deletes them; at-least-once keeps them, and everything that dies later in this queue waits behind them.",
+  ),
+  RD413: error(
+    "Messages are lost in a cycle of dead-lettering",
+    "A dead letter that would come into a queue that it died in before is dropped, unless a consumer rejected it in between: delivery limit and expiry do not count as that. So a work queue and a wait queue that dead-letter to each other lose exactly the messages whose consumer crashes too often. Route by the reason, with a headers exchange on x-last-death-reason: rejected to the wait queue, everything else to a dead queue.",
+  ),
+  RD414: error(
+    "Messages go round for ever by themselves",
+    "The topology has a cycle that nothing ends: no count of the broker, and no decision of a consumer. At best it wastes the broker's time; without a delay in it one message takes a whole core. Give the cycle an end: a dead queue for what comes round too often.",
+  ),
+  RD415: warning(
+    "Redelivery has no limit",
+    "Up to 3.13 a quorum queue has no delivery limit unless one is set. A message that takes its consumer down comes back at once, and takes down the next one, for ever. Set delivery-limit in a policy; what exceeds it is dead-lettered.",
+  ),
+  RD416: warning(
+    "Only the consumer can end the retries",
+    "A rejected message waits and comes back, and the broker never stops that: rejections are the one thing its cycle rule lets pass. The consumer has to count its attempts, in x-death or in a header of its own, and has to get that right on every version. Redeliver's staged strategy shows how the routing key can count instead.",
+  ),
+  RD417: warning(
+    "The delivery limit does not count basic.nack with requeue",
+    "From 4.3 on the limit counts failures, and basic.nack with requeue is none: it hands back what was not tried. A consumer that uses it after an error gets the message back at once, thousands of times a second. Use basic.reject with requeue for a failure.",
+  ),
+  RD418: warning(
+    "At-least-once dead-lettering is not in force",
+    "A quorum queue dead-letters at least once only if it also refuses messages when it is full (overflow reject-publish) and has a dead-letter exchange. Otherwise the broker falls back to at-most-once without a word. Then a dead letter is lost where its target is full or not there at that moment.",
+  ),
+  RD419: error(
+    "A queue that holds waiting messages expires",
+    "x-expires deletes a queue that nobody uses, and nobody consumes a wait queue or a dead queue: messages that come in are no use of it. What is in it then is not dead-lettered but gone. Take x-expires away.",
+  ),
+  RD420: warning(
+    "Dead letters are deleted",
+    "Without a dead-letter exchange a message that is rejected is deleted, and so is one that is given back too often: from 4.0 on every quorum queue has a delivery limit of 20 unless another is set. That may be what you want of a queue whose messages do not matter. If they do, name a dead-letter exchange in a policy.",
+  ),
+  RD421: warning(
+    "Dead letters that are looked at too often are deleted",
+    "Up to 4.2 everything that is put back counts towards the delivery limit, also a message that somebody only looked at in the management interface. From 4.0 on a quorum queue has a limit of 20 by default, and a dead queue has no dead-letter exchange of its own. Make it with x-delivery-limit -1 there; up to 3.13 leave the limit out, since a negative one is taken for 0.",
+  ),
+  RD422: warning(
+    "A policy is set aside",
+    "Only one user policy applies to a queue, the one with the highest priority, and policies are not merged. What another one says, say a dead-letter exchange for all queues, is without effect there; with equal priorities the broker chooses. Say everything in one policy, with an anchored pattern.",
+  ),
+  RD423: warning(
+    "A setting is without effect",
+    "The broker takes some arguments without looking at them, and leaves out what makes no sense: a delivery limit that is a text, delayed retry on a version that has none. A policy with a single key that the queue's type does not know is set aside as a whole. Correct the value; prefer policies, whose values are checked.",
+  ),
+  RD424: error(
+    "A retry reaches other queues",
+    "The wait queue dead-letters to an exchange that several queues are bound to. When the message comes back for the one that failed, the others get it a second time, though they have dealt with it. Dead-letter to the default exchange with the queue's name as routing key, or to an exchange of its own.",
+  ),
+  RD425: warning(
+    "An upgrade changes what happens",
+    "The same topology does something else on the version that was asked about: limits appear, counts change their meaning, dead letters are routed or dropped by another rule. The notes say what becomes of a message under each simple behaviour of its consumer, before and after. Decide what is wanted, and say it in a policy before the upgrade.",
+  ),
+  RD426: warning(
+    "A wait queue lives only while it is declared again",
+    "A classic queue with x-expires is deleted when nobody has declared or consumed it for that time, with the messages in it. It is safe if every publisher declares it right before it publishes, and the messages expire sooner than the queue. A publisher that declares it only once, at its start, loses messages.",
+  ),
+  RD501: error(
+    "Malformed value in a scenario",
+    "A scenario has a fixed form, and here something that it needs is left out, or is of another kind. Durations are whole numbers with a unit, such as 250ms, 30s and 2h; shares are percentages, such as 2% and 0.05%. Nothing is converted, since a simulation of something else than what was meant would look just as convincing.",
+  ),
+  RD502: error(
+    "Unknown key or event in a scenario",
+    "A key that a simulation does not know would be without effect, and an event that never happens would make the outcome look better than it is. The note lists what may stand there. Correct the word or remove it.",
+  ),
+  RD503: error(
+    "Not in the declaration",
+    "The scenario names a consumer that the declaration does not have, or lets a handler ask for a delay that the declaration does not allow. Consumers with delivery every-instance are not simulated either: they have no work queue, and nothing of theirs is retried. Correct the name, or the declaration.",
+  ),
+  RD504: error(
+    "The scenario contradicts itself",
+    "Two values of the scenario cannot both be meant: an event ends before it begins, shares add up to more than 100%, an instance handles more messages at a time than it holds. A simulation would have to choose one of them without saying so. Change one of the two that the message names.",
+  ),
+  RD505: error(
+    "The simulation would be too large",
+    "A simulation plays every single message, and takes on 10,000,000 of them, which is about a minute's work; all instances together may hold 1,000,000 at a time. More would not end in a time that anybody waits for. Simulate a shorter duration or fewer arrivals: how a retry storm grows and ends shows within an hour of simulated time.",
   ),
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;
 

@@ -35,8 +35,47 @@ export interface StackExample extends Reporting {
   readonly text: string;
 }
 
+/** A definitions file of RabbitMQ, which is read and audited. */
+export interface DefinitionsExample extends Reporting {
+  readonly kind: "definitions";
+  readonly text: string;
+  /** Where it is left out, the version that the file says. */
+  readonly target?: string;
+  /** What an upgrade is asked about. */
+  readonly upgradeTo?: string;
+}
+
+/** What `pulumi stack export` wrote, which is read and audited. */
+export interface StateExample extends Reporting {
+  readonly kind: "state";
+  readonly text: string;
+  readonly target: string;
+}
+
+/** The management API of a running broker, which is read and audited. Tests serve it on a port of their own. */
+export interface BrokerExample extends Reporting {
+  readonly kind: "broker";
+  readonly url: string;
+  /** Nothing listens there; the user name or the password is refused; or a broker that has its own exchanges and nothing else. */
+  readonly answers: "nothing" | "refusal" | "empty broker";
+}
+
+/** A scenario for a simulation of `examples/shop.yaml`. */
+export interface ScenarioExample extends Reporting {
+  readonly kind: "scenario";
+  readonly text: string;
+}
+
 /** Something that a person may write, as plain data. */
-export type Example = DeclarationExample | FileExample | TargetExample | StackExample;
+export type Example =
+  | DeclarationExample
+  | FileExample
+  | TargetExample
+  | StackExample
+  | DefinitionsExample
+  | StateExample
+  | BrokerExample
+  | ScenarioExample;
 
 /** What reports a code, and the same without the mistake. */
 export interface ExamplePair {

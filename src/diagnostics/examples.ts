@@ -1,7 +1,10 @@
 import type { DiagnosticCode } from "./catalogue.ts";
 import type { ExamplePair } from "./example.ts";
+import { auditExamples } from "./examples-audit.ts";
 import { declarationExamples, readingExamples } from "./examples-declaration.ts";
+import { findingExamples } from "./examples-findings.ts";
 import { rabbitmqExamples } from "./examples-rabbitmq.ts";
+import { scenarioExamples } from "./examples-scenario.ts";
 
 /** The file of a stack with this password. */
 function stackText(password: string): string {
@@ -21,6 +24,9 @@ export const examples: Readonly<Record<DiagnosticCode, ExamplePair>> = {
   ...readingExamples,
   ...declarationExamples,
   ...rabbitmqExamples,
+  ...scenarioExamples,
+  ...auditExamples,
+  ...findingExamples,
   RD301: {
     fires: { kind: "stack", text: stackText("correct-horse-battery-staple") },
     quiet: { kind: "stack", text: stackText("{ secure: v1:bm9uY2U=:Y2lwaGVydGV4dA== }") },

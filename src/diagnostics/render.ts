@@ -2,20 +2,25 @@ import { styleText } from "node:util";
 
 import type { Diagnostic } from "./diagnostic.ts";
 import { RefusedError } from "./diagnostic.ts";
+import type { Locate } from "./region.ts";
 
 /**
  * Renders diagnostics for a terminal, one block each:
  * code and message, the path with its value, the reasons, the fix.
+ *
+ * @param options.locate finds the line and the column in the file, which terminals and editors make a link of
  */
 export function renderDiagnostics(
   diagnostics: readonly Diagnostic[],
-  options: { readonly colour?: boolean; readonly file?: string } = {},
+  options: { readonly colour?: boolean; readonly file?: string; readonly locate?: Locate | undefined } = {},
 ): string {
   const paint = (format: Parameters<typeof styleText>[0], text: string): string =>
     options.colour === true ? styleText(format, text, { validateStream: false }) : text;
   const blocks = diagnostics.map((each) => {
     const heading = paint(each.severity === "error" ? "red" : "yellow", `${each.severity}[${each.code}]`);
-    const place = [options.file, each.path].filter((part) => part !== undefined && part !== "").join(": ");
+    const region = options.file === undefined ? undefined : options.locate?.(each.path);
+    const file = region === undefined ? options.file : `${options.file}:${region.line}:${region.column}`;
+    const place = [file, each.path].filter((part) => part !== undefined && part !== "").join(": ");
     const value = each.value === undefined ? "" : ` = ${renderValue(each.value)}`;
     return [
       `${heading}: ${paint("bold", each.message)}`,
@@ -26,6 +31,11 @@ export function renderDiagnostics(
     ].join("\n");
   });
   return blocks.join("\n\n");
+}
+
+/** What is wrong, why, and what to do, as plain text without the place: a line each. */
+export function renderMessage({ message, notes, help }: Diagnostic): string {
+  return [message, ...notes, ...(help === undefined ? [] : [`fix: ${help}`])].join("\n");
 }
 
 /** Renders a value of the user's on one line, cut where it is long. */

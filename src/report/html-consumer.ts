@@ -35,7 +35,7 @@ ${renderWarningList(warningsOf(report, consumer), `${id}--warnings`)}
 ${renderSchedule(plan, id, contract?.maxDeliveries ?? plan.retry?.maxDeliveries ?? 0)}
 <div class="columns">
 <section id="${id}--strategy"><h3>Strategy</h3>${choice === undefined ? nothing : renderChoice(choice)}</section>
-<section id="${id}--promises"><h3>Promises</h3>${renderPromises(report, consumer)}</section>
+<section id="${id}--promises"><h3>Promises</h3>${renderPromises(report, consumer)}${renderProof(report, consumer)}</section>
 </div>
 <section id="${id}--topology"><h3>Topology</h3>${renderFigure(svg, `topology of ${consumer}`)}</section>
 ${contract === undefined ? nothing : markup`<section id="${id}--contract"><h3>Contract</h3>${renderContract(contract)}</section>`}
@@ -70,6 +70,14 @@ export function renderWarningList(warnings: readonly Diagnostic[], id: string): 
 /** Who keeps a promise, in a colour and in a word. */
 export function renderKeeper(keeper: Keeper, text: string = keeper): Markup {
   return markup`<span class="keeper ${keeper}">${text}</span>`;
+}
+
+/** What the promises rest on; nothing for a consumer that has none. */
+function renderProof(report: TargetReport, consumer: string): Markup {
+  const verdict = report.verdicts.find((each) => each.consumer === consumer);
+  if (verdict === undefined) return nothing;
+  const { states, deliveries } = verdict;
+  return markup`<p class="proof">Proved for each of the ${count(states, "state")} that one message can be in: ${count(deliveries, "delivery", "deliveries")} at most.</p>`;
 }
 
 function renderElsewhere(reports: readonly TargetReport[], target: number, consumer: string, anchors: Anchors): Markup {

@@ -3,6 +3,7 @@ import type { CompiledSystem } from "../brokers/index.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { formatPath } from "../diagnostics/diagnostic.ts";
 import type { Plan } from "../plan/plan.ts";
+import type { Verdict } from "../verify/verify.ts";
 
 /** What is known of a system on one target. */
 export interface TargetReport {
@@ -12,6 +13,8 @@ export interface TargetReport {
   readonly compiled: CompiledSystem;
   readonly graph: Graph;
   readonly warnings: readonly Diagnostic[];
+  /** What was proved of each consumer. */
+  readonly verdicts: readonly Verdict[];
 }
 
 /** The warnings about one consumer; null for those about none of them. */

@@ -21,7 +21,7 @@ export interface TextOptions {
 }
 
 type Format = Parameters<typeof styleText>[0];
-interface Style {
+export interface Style {
   readonly columns: number;
   readonly paint: (format: Format, text: string) => string;
 }
@@ -70,7 +70,7 @@ export function renderContractText(contract: Contract, options: TextOptions = {}
   return `${[heading, ...facts, "", ...rows].join("\n")}\n`;
 }
 
-function styleOf(options: TextOptions): Style {
+export function styleOf(options: TextOptions): Style {
   return {
     columns: options.columns ?? 100,
     paint: (format, text) => (options.colour === true ? styleText(format, text, { validateStream: false }) : text),
@@ -169,7 +169,7 @@ function field(term: string, text: string, style: Style, indent: number): string
   );
 }
 
-function wrap(text: string, width: number): string[] {
+export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of visible(text).split(" ")) {
@@ -181,7 +181,7 @@ function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-function renderTable(
+export function renderTable(
   head: string[],
   rows: readonly (readonly string[])[],
   options: Omit<Table.TableConstructorOptions, "head">,
@@ -196,7 +196,7 @@ function renderTable(
   return table.toString();
 }
 
-function indented(text: string): string {
+export function indented(text: string): string {
   return text
     .split("\n")
     .map((line) => `  ${line}`)

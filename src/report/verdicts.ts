@@ -1,17 +1,12 @@
+import type { Evidence } from "../brokers/broker.ts";
 import type { Verdict } from "../verify/verify.ts";
 
-/** What was proved of each consumer, or the shortest way that refutes it. */
-export function renderVerdicts(target: string, verdicts: readonly Verdict[]): string {
-  const lines = verdicts.flatMap((verdict) => {
-    if (verdict.violations.length === 0) {
-      return [`proved   ${verdict.consumer}: ${verdict.states} states, ${verdict.deliveries} deliveries at most`];
-    }
-    return verdict.violations.flatMap((violation) => [
-      `REFUTED  ${verdict.consumer}: ${violation.property}: ${violation.message}`,
-      ...violation.trace.map((step, index) => `         ${index + 1}. ${step}`),
-    ]);
-  });
+/** What was proved of each consumer; what is refuted is never compiled. */
+export function renderVerdicts(target: string, verdicts: readonly Verdict[], evidence: Evidence): string {
+  const lines = verdicts.map(
+    ({ consumer, states, deliveries }) => `proved   ${consumer}: ${states} states, ${deliveries} deliveries at most`,
+  );
   const proves =
-    "Each state that one message can reach was visited, under every behaviour of its consumer: success, transient and permanent failure, crash, return.";
-  return `${target}\n${lines.join("\n")}\n${proves}\n`;
+    "Each state that one message can reach was visited, whatever its consumer does: success, transient and permanent failure, crash, return, or not being there. Loss and isolation hold even if it breaks its contract: requeues, rejects, or never settles.";
+  return `${target}\n${lines.join("\n")}\nmodel    ${evidence.rules}\n${proves}\n`;
 }

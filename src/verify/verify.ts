@@ -1,9 +1,10 @@
 import type { PromiseName } from "../brokers/broker.ts";
-import type { Exploration, Node } from "./explore.ts";
-import { explore, traceTo } from "./explore.ts";
-import { findLoop, longestDeliveries } from "./loops.ts";
-import type { Cause, Model } from "../brokers/model.ts";
+import type { Cause, Model, Subject } from "../explore/model.ts";
+import type { Exploration, Node } from "../explore/explore.ts";
+import { explore, restrict, traceTo } from "../explore/explore.ts";
+import { findLoop, longestDeliveries } from "../explore/loops.ts";
 import { alwaysCrash, alwaysTransient } from "./single-course.ts";
+import { everyRetry } from "./retries.ts";
 
 /** A property that does not hold, with the shortest way that shows it. */
 export interface Violation {
@@ -22,80 +23,117 @@ export interface Verdict {
   readonly violations: readonly Violation[];
 }
 
-const keptContract: ReadonlySet<Cause> = new Set([
+/** What a consumer may do that keeps its contract, and what happens without it. */
+export const keptContract: ReadonlySet<Cause> = new Set([
   "success",
   "transient",
+  "retry-after",
   "permanent",
   "crash",
   "return",
   "delivery",
   "time",
 ]);
-const brokenContract: ReadonlySet<Cause> = new Set([...keptContract, "nack-requeue", "reject"]);
+
+/**
+ * Proves the promises of every consumer, or refutes them. Of consumers that are the same but for names one is proved, and the
+ * verdict holds for all; one that is refuted is not taken for others, so that each trace has its own names.
+ */
+export function verifyAll<State>(subjects: readonly Subject<State>[]): Verdict[] {
+  const proved = new Map<string, Verdict>();
+  return subjects.map(({ consumer, shape: shapeOf, model }) => {
+    const shape = shapeOf();
+    const known = proved.get(shape);
+    if (known !== undefined) return { ...known, consumer };
+    const verdict = verify(model());
+    if (verdict.violations.length === 0) proved.set(shape, verdict);
+    return verdict;
+  });
+}
 
 /**
  * Proves the promises of one consumer, or refutes them: visits every state that a message can reach under every behaviour of
  * the consumer, and samples nothing. Loss and isolation must hold even where the consumer breaks its contract.
  */
 export function verify<State>(model: Model<State>): Verdict {
-  const kept = explore(model, keptContract);
-  const broken = explore(model, brokenContract);
-  const violations: Violation[] = [
+  const broken = explore(model);
+  const kept = restrict(broken, keptContract);
+  const states = kept.nodes.size;
+  const verdict = (deliveries: number, violations: readonly Violation[]): Verdict => ({
+    consumer: model.consumer,
+    states,
+    deliveries,
+    violations,
+  });
+  const unsafe = [
     ...reachable(model, kept),
     ...noLoss(model, broken),
     ...isolation(model, broken),
     ...noLoop(model, kept),
+    ...unattended(model, kept),
   ];
   // Courses are followed to their end only where there is one.
-  if (violations.length > 0)
-    return { consumer: model.consumer, states: kept.nodes.length, deliveries: Number.NaN, violations };
+  if (unsafe.length > 0) return verdict(Number.NaN, unsafe);
   const deliveries = longestDeliveries(kept);
-  if (deliveries > model.wanted.maxDeliveries) {
-    violations.push({
-      consumer: model.consumer,
-      property: "crash",
-      message: `a message can be delivered ${deliveries} times; ${model.wanted.maxDeliveries} are promised`,
-      trace: [],
-    });
-  }
-  violations.push(...alwaysTransient(model, kept), ...alwaysCrash(model, kept), ...permanent(model, kept));
-  return { consumer: model.consumer, states: kept.nodes.length, deliveries, violations };
+  return verdict(deliveries, [
+    ...tooManyDeliveries(model, deliveries),
+    ...alwaysTransient(model, kept),
+    ...everyRetry(model, kept),
+    ...alwaysCrash(model, kept),
+    ...permanent(model, kept),
+  ]);
 }
 
-function reachable<State>(model: Model<State>, { nodes, starts }: Exploration<State>): Violation[] {
+function reachable<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
+  const { nodes, starts } = exploration;
   return starts
-    .filter((start) => !start.nodes.some((index) => nodes[index]?.situation.kind === "work"))
+    .filter((start) => !start.nodes.some((index) => nodes.get(index)?.situation.kind === "work"))
     .map((start) => ({
       consumer: model.consumer,
       property: "reachable",
       message: `what is published as ${start.key} does not reach the work queue`,
-      trace: start.nodes.map((index) => `published: ${model.describe((nodes[index] as Node<State>).state)}`),
+      trace: start.nodes.flatMap((index) => traceTo(model, exploration, nodes.get(index) as Node<State>)),
     }));
 }
 
-/** The first state that is found is the nearest to the start, since nodes are in the order in which they were reached. */
-function noLoss<State>(model: Model<State>, { nodes }: Exploration<State>): Violation[] {
-  const lost = nodes.find((node) => node.situation.kind === "lost");
-  if (lost === undefined || lost.situation.kind !== "lost") return [];
-  return [
-    {
-      consumer: model.consumer,
-      property: "no-loss",
-      message: `a message is lost: ${lost.situation.why}`,
-      trace: traceTo(model, lost),
-    },
-  ];
+/** The first node of a kind is the nearest to the start, since nodes are in the order in which they were reached. */
+function firstOf<State, Kind extends Node<State>["situation"]["kind"]>(
+  { nodes }: Exploration<State>,
+  kind: Kind,
+): { node: Node<State>; situation: Extract<Node<State>["situation"], { kind: Kind }> } | undefined {
+  for (const node of nodes.values()) {
+    const { situation } = node;
+    if (situation.kind === kind) {
+      return { node, situation: situation as Extract<Node<State>["situation"], { kind: Kind }> };
+    }
+  }
+  return undefined;
 }
 
-function isolation<State>(model: Model<State>, { nodes }: Exploration<State>): Violation[] {
-  const astray = nodes.find((node) => node.situation.kind === "astray");
-  if (astray === undefined || astray.situation.kind !== "astray") return [];
+/** Every way ends: nothing is lost, and nothing waits where it can wait for ever. */
+function noLoss<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
+  const violation = (message: string, node: Node<State>): Violation[] => [
+    { consumer: model.consumer, property: "no-loss", message, trace: traceTo(model, exploration, node) },
+  ];
+  const lost = firstOf(exploration, "lost");
+  if (lost !== undefined) return violation(`a message is lost: ${lost.situation.why}`, lost.node);
+  for (const node of exploration.nodes.values()) {
+    if (node.situation.kind === "waiting" && !node.edges.some(({ cause }) => cause === "time")) {
+      return violation(`a message waits in ${model.placeOf(node.state)} for ever`, node);
+    }
+  }
+  return [];
+}
+
+function isolation<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
+  const astray = firstOf(exploration, "astray");
+  if (astray === undefined) return [];
   return [
     {
       consumer: model.consumer,
       property: "isolation",
       message: `a message of ${model.consumer} reaches ${astray.situation.consumer}`,
-      trace: traceTo(model, astray),
+      trace: traceTo(model, exploration, astray.node),
     },
   ];
 }
@@ -113,36 +151,51 @@ function noLoop<State>(model: Model<State>, exploration: Exploration<State>): Vi
         first === undefined
           ? []
           : [
-              ...traceTo(model, first.node),
+              ...traceTo(model, exploration, first.node),
               ...loop.map(({ label, node }) => `again and again, ${label}: ${model.describe(node.state)}`),
             ],
     },
   ];
 }
 
-/** A permanent failure of the first attempt leaves the message dead at once. */
-function permanent<State>(model: Model<State>, { nodes }: Exploration<State>): Violation[] {
-  return nodes
-    .filter((node) => node.situation.kind === "handling")
-    .flatMap((node) => {
-      const edges = node.edges.filter((edge) => edge.cause === "permanent");
-      const isKept =
-        edges.length > 0 &&
-        edges.every(
-          (edge) =>
-            edge.to.some((index) => nodes[index]?.situation.kind === "dead") &&
-            edge.to.every((index) => ["dead", "done"].includes(nodes[index]?.situation.kind ?? "")),
-        );
-      return isKept
-        ? []
-        : [
-            {
-              consumer: model.consumer,
-              property: "permanent" as const,
-              message: "a permanent failure does not end in the dead queue",
-              trace: traceTo(model, node),
-            },
-          ];
-    })
-    .slice(0, 1);
+/** A message that nobody consumes stays in the work queue, however long that takes: its attempts are still to come. */
+function unattended<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
+  for (const node of exploration.nodes.values()) {
+    if (node.situation.kind !== "work") continue;
+    const edge = node.edges.find(({ cause }) => cause === "time");
+    if (edge === undefined) continue;
+    const message = `a message that nobody consumes leaves the work queue: ${edge.label}`;
+    return [{ consumer: model.consumer, property: "attempts", message, trace: traceTo(model, exploration, node) }];
+  }
+  return [];
+}
+
+function tooManyDeliveries<State>({ consumer, wanted }: Model<State>, deliveries: number): Violation[] {
+  if (deliveries <= wanted.maxDeliveries) return [];
+  const message = `a message can be delivered ${deliveries} times; ${wanted.maxDeliveries} are promised`;
+  return [{ consumer, property: "crash", message, trace: [] }];
+}
+
+/** A permanent failure of any attempt leaves the message dead at once. */
+function permanent<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
+  const { nodes } = exploration;
+  const kindOf = (index: number): string => nodes.get(index)?.situation.kind ?? "";
+  for (const node of nodes.values()) {
+    if (node.situation.kind !== "handling") continue;
+    const edges = node.edges.filter((edge) => edge.cause === "permanent");
+    const isKept = edges.every(
+      ({ to }) =>
+        to.some((index) => kindOf(index) === "dead") && to.every((index) => ["dead", "done"].includes(kindOf(index))),
+    );
+    if (edges.length > 0 && isKept) continue;
+    return [
+      {
+        consumer: model.consumer,
+        property: "permanent",
+        message: "a permanent failure does not end in the dead queue",
+        trace: traceTo(model, exploration, node),
+      },
+    ];
+  }
+  return [];
 }

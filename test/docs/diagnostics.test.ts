@@ -7,19 +7,24 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { parse } from "yaml";
 
 import { generatedFiles } from "../../scripts/generate.ts";
+import { brokers } from "../../src/brokers/index.ts";
 import { explainCommand } from "../../src/cli/explain.ts";
+import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
 import { loadDeclaration } from "../../src/cli/load-declaration.ts";
 import { parseText } from "../../src/declare/parse.ts";
 import { readStackConfig } from "../../src/deploy/stack-config.ts";
 import type { CatalogueEntry, DiagnosticCode } from "../../src/diagnostics/catalogue.ts";
 import { catalogue } from "../../src/diagnostics/catalogue.ts";
 import type { Diagnostic } from "../../src/diagnostics/diagnostic.ts";
-import type { DeclarationExample, Example } from "../../src/diagnostics/example.ts";
+import type { BrokerExample, DeclarationExample, Example } from "../../src/diagnostics/example.ts";
 import { examples } from "../../src/diagnostics/examples.ts";
 import { diagnosticCodes, renderPage } from "../../src/diagnostics/page.ts";
 import { checkSystem, compile, parseTarget } from "../../src/index.ts";
+import { checkScenario } from "../../src/simulate/check-scenario.ts";
+import { answersOf, closedPort, refuseLogin, startFakeBroker } from "../support/fake-broker.ts";
 import { runProgram } from "../support/pulumi.ts";
 
+const { rabbitmq } = brokers;
 const root = resolve(import.meta.dirname, "../..");
 
 let folder: string;
@@ -47,6 +52,18 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
     }
     case "stack":
       return reportedByStack(example.text);
+    case "scenario": {
+      const scenario = parseText(example.text, "yaml");
+      if (!scenario.ok) return scenario.diagnostics;
+      const checked = checkScenario(scenario.value, [{ consumer: "billing", hasRetryAfter: false }]);
+      return checked.ok ? checked.warnings : checked.diagnostics;
+    }
+    case "definitions":
+      return reportedByAudit(rabbitmq.auditor.importFormats.definitions(example.text), example);
+    case "state":
+      return reportedByAudit(rabbitmq.auditor.importFormats.stack(example.text), example);
+    case "broker":
+      return reportedByBroker(example);
     default:
       return example satisfies never;
   }
@@ -62,6 +79,34 @@ function reportedByDeclaration({ format, text, target, strategy }: DeclarationEx
   if (!parsedTarget.ok) return parsedTarget.diagnostics;
   const compiled = compile(system.value, parsedTarget.value);
   return compiled.ok ? [...system.warnings, ...compiled.warnings] : compiled.diagnostics;
+}
+
+type Deployed = ReturnType<typeof rabbitmq.auditor.importFormats.definitions>;
+
+function reportedByAudit(
+  deployment: Deployed,
+  { target, upgradeTo }: { readonly target?: string; readonly upgradeTo?: string },
+): readonly Diagnostic[] {
+  if (!deployment.ok) return deployment.diagnostics;
+  const own = target === undefined ? rabbitmq.auditor.targetOf(deployment.value) : parseTarget(target);
+  if (!own.ok) return own.diagnostics;
+  if (own.value === null) throw new Error("the example does not say which version it is for");
+  const next = upgradeTo === undefined ? null : parseTarget(`rabbitmq@${upgradeTo}`);
+  if (next?.ok === false) return next.diagnostics;
+  const found = rabbitmq.auditor.audit(deployment.value, own.value, next?.value ?? null);
+  return [...own.warnings, ...deployment.warnings, ...found];
+}
+
+/** The example's own port may be in use, so it is served on another. */
+async function reportedByBroker({ url, answers }: BrokerExample): Promise<readonly Diagnostic[]> {
+  const fake = await startFakeBroker(answers === "refusal" ? refuseLogin : answersOf());
+  const port = answers === "nothing" ? await closedPort() : fake.port;
+  const served = url.replace("localhost:15672", `127.0.0.1:${port}`);
+  try {
+    return reportedByAudit(await readLiveBroker(served, rabbitmq.auditor.live, {}), {});
+  } finally {
+    await fake.close();
+  }
 }
 
 /** A stack's refusal is one error with the rendered diagnostics in it. */
@@ -104,9 +149,11 @@ describe.each(diagnosticCodes)("%s", (code) => {
       `## ${code}: ${catalogue[code].title}`,
     ]);
     for (const example of [fires, quiet]) {
-      if (example.kind !== "target") expect(page).toContain(`\n${example.text.trimEnd()}\n`);
+      if (example.kind === "broker") expect(page).toContain(`--url ${example.url}\n`);
+      else if (example.kind !== "target") expect(page).toContain(`\n${example.text.trimEnd()}\n`);
       if ("target" in example) {
-        const strategy = example.strategy === undefined ? "" : ` --strategy ${example.strategy}`;
+        const strategy =
+          !("strategy" in example) || example.strategy === undefined ? "" : ` --strategy ${example.strategy}`;
         expect(page).toMatch(new RegExp(`--target ${`${example.target}${strategy}`.replaceAll(".", "\\.")}[\`\n]`));
       }
     }
@@ -130,7 +177,7 @@ describe.each(diagnosticCodes)("%s", (code) => {
 });
 
 test("every code in the source is in the catalogue, and every code of the catalogue is reported somewhere", () => {
-  const reporting = globSync("src/{brokers,cli,declare,deploy,plan}/**/*.ts", { cwd: root });
+  const reporting = globSync("src/{brokers,cli,declare,deploy,plan,simulate}/**/*.ts", { cwd: root });
   const named = new Set(reporting.flatMap((file) => readFileSync(join(root, file), "utf8").match(/"RD\d+"/g) ?? []));
   expect([...named].map((each) => each.slice(1, -1)).toSorted()).toEqual(diagnosticCodes);
 });

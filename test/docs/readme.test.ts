@@ -8,7 +8,7 @@ import shop from "../../stacks/shop.ts";
 import { resourcesOf, runProgram } from "../support/pulumi.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const documents = ["README.md", "ARCHITECTURE.md", "docs/changing.md", "docs/broker-facts.md"];
+const documents = ["README.md", "ARCHITECTURE.md", "docs/changing.md", "docs/broker-facts.md", "docs/simulating.md"];
 const readme = readFileSync(resolve(root, "README.md"), "utf8");
 
 const { FORCE_COLOR: _colour, ...withoutColour } = process.env;

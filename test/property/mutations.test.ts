@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { CompiledSystem, QueueResource, Topology } from "../../src/index.ts";
 import { brokers, compile, parseTarget } from "../../src/index.ts";
-import { verify } from "../../src/verify/verify.ts";
+import { verifyAll } from "../../src/verify/verify.ts";
 import { checked } from "../support/examples.ts";
 
 // Each topology is broken in every way a person might, and the proof has to fail. A proof that cannot fail proves nothing.
@@ -190,7 +190,7 @@ test.for(cases)("on %s %s every mutant is caught, or behaves no differently", ([
   );
   if (!compiled.ok) throw new Error("it does not compile");
   const violationsOf = (value: CompiledSystem): readonly unknown[] =>
-    brokers.rabbitmq.modelsOf(value, target.value).flatMap((model) => verify(model).violations);
+    verifyAll(brokers.rabbitmq.subjectsOf(value, target.value)).flatMap(({ violations }) => violations);
   expect(violationsOf(compiled.value)).toEqual([]);
   const mutants = mutantsOf(compiled.value.topology);
   const survivors = mutants

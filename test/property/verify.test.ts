@@ -2,9 +2,10 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { brokers, compile, parseTarget } from "../../src/index.ts";
-import { verify } from "../../src/verify/verify.ts";
+import { InternalError, prove } from "../../src/verify/compile.ts";
+import { verify, verifyAll } from "../../src/verify/verify.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
-import { checked } from "../support/examples.ts";
+import { checked, oneConsumer } from "../support/examples.ts";
 
 test(
   "whatever compiles is proved: nothing lost, no loop, the attempts, their times, the crash budget, isolation",
@@ -17,15 +18,65 @@ test(
         if (!target.ok) throw new Error("the version is known");
         const compiled = compile(checked(input), target.value);
         if (!compiled.ok) return;
-        for (const model of brokers.rabbitmq.modelsOf(compiled.value, target.value)) {
+        for (const subject of brokers.rabbitmq.subjectsOf(compiled.value, target.value)) {
+          const model = subject.model();
           const verdict = verify(model);
           expect(verdict.violations).toEqual([]);
           expect(verdict.deliveries).toBeLessThanOrEqual(model.wanted.maxDeliveries);
           proved++;
         }
+        // What was proved of one consumer for all of its shape is what each of them has by itself.
+        const subjects = brokers.rabbitmq.subjectsOf(compiled.value, target.value);
+        expect(verifyAll(subjects)).toEqual(subjects.map(({ model }) => verify(model())));
       }),
       { numRuns: 200 },
     );
     expect(proved).toBeGreaterThan(200);
   },
 );
+
+test("a consumer that differs from another only in names is proved once, one that differs in a rule by itself", () => {
+  const consumer = (more: object = {}): object => ({
+    from: { orders: ["order.placed"] },
+    retry: { attempts: 3, backoff: { kind: "steps", delays: ["1s", "5s"] } },
+    ...more,
+  });
+  const system = checked({
+    name: "shop",
+    sources: { orders: { kind: "topic" } },
+    consumers: {
+      billing: consumer(),
+      // The name of another consumer is the start of this one's.
+      "billing-late": consumer({ from: { orders: ["order.*.late", "order.#"] } }),
+      mail: consumer({ from: { orders: ["order.placed", "order.late"] } }),
+      slow: consumer({ retry: { attempts: 3, backoff: { kind: "steps", delays: ["1s", "6s"] } } }),
+      brittle: consumer({ crash: { deliveries: 2 } }),
+    },
+  });
+  for (const strategy of ["staged", "waits"]) {
+    const target = parseTarget("rabbitmq@4.3", strategy);
+    if (!target.ok) throw new Error("no target");
+    const compiled = compile(system, target.value);
+    if (!compiled.ok) throw new Error("it does not compile");
+    const subjects = brokers.rabbitmq.subjectsOf(compiled.value, target.value);
+    const shapes = Object.fromEntries(subjects.map(({ consumer: name, shape }) => [name, shape()]));
+    expect(shapes["mail"]).toBe(shapes["billing-late"]);
+    const { billing, mail, slow, brittle } = shapes;
+    expect(new Set([billing, mail, slow, brittle]).size).toBe(4);
+  }
+});
+
+test("what does not keep its promises is not given out, and the error has the trace", () => {
+  const target = parseTarget("rabbitmq@4.3", "staged");
+  if (!target.ok) throw new Error("no target");
+  const compiled = compile(checked(oneConsumer()), target.value);
+  if (!compiled.ok) throw new Error("it does not compile");
+  const { topology } = compiled.value;
+  expect(prove(compiled.value, target.value)).toHaveLength(1);
+  const bindings = topology.bindings.filter(({ destination }) => destination !== "shop.billing.dead");
+  const broken = { ...compiled.value, topology: { ...topology, bindings } };
+  expect(() => prove(broken, target.value)).toThrow(InternalError);
+  expect(() => prove(broken, target.value)).toThrow(
+    /billing: no-loss: .*\n {2}1\. published: ready in shop\.billing, key "order\.placed"\n {2}2\. delivered/,
+  );
+});

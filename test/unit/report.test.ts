@@ -11,6 +11,7 @@ import { renderMermaid } from "../../src/report/mermaid.ts";
 import { renderSvg } from "../../src/report/svg.ts";
 import { renderCompiledText, renderContractText, renderPlanText } from "../../src/report/text.ts";
 import { renderTimeline } from "../../src/report/timeline.ts";
+import { prove } from "../../src/verify/compile.ts";
 import shop from "../../stacks/shop.ts";
 
 function reportOf(system: System, version: "4.3" | "3.10"): TargetReport {
@@ -22,6 +23,7 @@ function reportOf(system: System, version: "4.3" | "3.10"): TargetReport {
     compiled: checked.value,
     graph: brokers.rabbitmq.graphOf(checked.value),
     warnings: checked.warnings,
+    verdicts: prove(checked.value, { broker: "rabbitmq", version, patch: null, strategy: "auto" }),
   };
 }
 

@@ -1,38 +1,60 @@
-import type { Move, Model, Situation } from "../model.ts";
+import type { Cause, Model, Move, Situation, Subject } from "../../explore/model.ts";
 import type { RabbitmqTarget } from "./capabilities.ts";
+import { closureOf, indexTopology } from "./closure.ts";
 import type { RabbitmqCompiled } from "./compile.ts";
 import type { Contract, Operation } from "./contract.ts";
 import { operationsAfter } from "./contract.ts";
-import type { MessageState, Semantics } from "./semantics.ts";
+import { describeState } from "./describe-state.ts";
+import { examplesOf } from "./names.ts";
+import type { BrokerEvent, MessageState, Semantics } from "./semantics.ts";
 import { brokerTopologyOf, semanticsOf, semanticsVersionOf } from "./semantics.ts";
+import { shapeOf } from "./shape.ts";
 
-/** The consumers of a compiled system that have a work queue, each ready to be explored. */
-export function modelsOf(compiled: RabbitmqCompiled, target: RabbitmqTarget): readonly Model<MessageState>[] {
-  const semantics = semanticsOf(brokerTopologyOf(compiled.topology), semanticsVersionOf(target));
-  const owners = new Map(compiled.topology.queues.map((queue) => [queue.name, queue.consumer]));
-  return compiled.contracts.flatMap((contract) => modelOf(semantics, owners, contract) ?? []);
+/** The consumers of a compiled system that have a work queue, each to be proved by itself. */
+export function subjectsOf(compiled: RabbitmqCompiled, target: RabbitmqTarget): readonly Subject<MessageState>[] {
+  const version = semanticsVersionOf(target);
+  const index = indexTopology(compiled.topology);
+  return compiled.contracts.flatMap((contract) => {
+    const { workQueue, deadQueue } = contract;
+    if (workQueue === null || deadQueue === null) return [];
+    return [
+      {
+        consumer: contract.consumer,
+        shape: () => shapeOf(closureOf(index, contract), contract, version),
+        model: () => {
+          const closure = closureOf(index, contract);
+          const semantics = semanticsOf(brokerTopologyOf(closure), version);
+          const owners = new Map(closure.queues.map((queue) => [queue.name, queue.consumer]));
+          return modelOf({ semantics, contract, workQueue, deadQueue, owners });
+        },
+      },
+    ];
+  });
+}
+
+interface Context {
+  /** Of the part of the topology that the consumer's messages can get to. */
+  readonly semantics: Semantics;
+  readonly contract: Contract;
+  readonly workQueue: string;
+  readonly deadQueue: string;
+  readonly owners: ReadonlyMap<string, string | null>;
 }
 
 /**
  * One consumer of a compiled topology, as the explorer wants it: what its code does by its contract, and what the broker then
  * does by its version's semantics.
  */
-function modelOf(
-  semantics: Semantics,
-  owners: ReadonlyMap<string, string | null>,
-  contract: Contract,
-): Model<MessageState> | null {
-  const { workQueue, deadQueue } = contract;
-  if (workQueue === null || deadQueue === null) return null;
-  const context: Context = { semantics, contract, workQueue, deadQueue, owners };
+function modelOf(context: Context): Model<MessageState> {
+  const { semantics, contract, owners } = context;
   return {
     consumer: contract.consumer,
     starts: contract.sources.flatMap(({ exchange, routingKeys }) =>
-      routingKeys.map((pattern) => ({
-        key: `${exchange} ${pattern}`,
+      examplesOf(routingKeys).map((routingKey, index) => ({
+        key: `${exchange} ${routingKeys[index]}`,
         // Other consumers have their own copies of what a source publishes; those are theirs.
         states: semantics
-          .publish({ exchange, routingKey: exampleOf(pattern) })
+          .publish({ exchange, routingKey })
           .flat()
           .filter(
             (state) =>
@@ -42,31 +64,16 @@ function modelOf(
       })),
     ),
     keyOf: semantics.behaviourKey,
+    placeOf: ({ place }) => (place.kind === "queue" ? place.queue : null),
     situationOf: (state) => situationOf(context, state),
     movesOf: (state) => movesOf(context, state),
-    describe: (state) => describe(state),
+    describe: describeState,
     wanted: {
       attempts: contract.attempts,
       crashDeliveries: contract.crashDeliveries ?? 1,
       maxDeliveries: contract.maxDeliveries,
     },
   };
-}
-
-interface Context {
-  readonly semantics: Semantics;
-  readonly contract: Contract;
-  readonly workQueue: string;
-  readonly deadQueue: string;
-  readonly owners: ReadonlyMap<string, string | null>;
-}
-
-/** A routing key that a pattern matches. */
-function exampleOf(pattern: string): string {
-  return pattern
-    .split(".")
-    .map((word) => (word === "*" || word === "#" ? "example" : word))
-    .join(".");
 }
 
 function situationOf({ contract, workQueue, deadQueue, owners }: Context, state: MessageState): Situation {
@@ -110,49 +117,41 @@ function movesOf(context: Context, state: MessageState): Move<MessageState>[] {
   const spontaneous = semantics.spontaneousEvents(state).map((event): Move<MessageState> => ({
     cause: "time",
     label: event.kind === "expire" ? `its time to live passes in ${place.queue}` : `${event.kind} in ${place.queue}`,
-    waitedMs:
-      event.kind === "expire"
-        ? (state.expiresAfterMs ?? 0)
-        : place.status === "delayed"
-          ? (place.delayMs ?? namedDelayMs(contract, state))
-          : 0,
+    ...waitOf(context, state, event.kind),
     outcomes: semantics.step(state, event),
   }));
   if (place.queue !== workQueue) return spontaneous;
+  const move = (cause: Cause, label: string, outcomes: Move<MessageState>["outcomes"]): Move<MessageState> => ({
+    cause,
+    label,
+    waitedMs: 0,
+    waitedLatestMs: 0,
+    outcomes,
+  });
   if (place.status === "ready") {
-    return [
-      { cause: "delivery", label: "delivered", waitedMs: 0, outcomes: semantics.step(state, { kind: "deliver" }) },
-      ...spontaneous,
-    ];
+    return [move("delivery", "delivered", semantics.step(state, { kind: "deliver" })), ...spontaneous];
   }
   if (place.status !== "delivered") return spontaneous;
   const attempt = attemptOf(contract, state);
-  const keeping = (["success", "transient", "permanent", "return"] as const).map((cause): Move<MessageState> => ({
-    cause,
-    label: labels[cause](attempt),
-    waitedMs: 0,
-    outcomes: perform(context, state, operationsAfter(contract.outcomes[cause], attempt)),
-  }));
+  const after = (cause: "success" | "transient" | "permanent" | "return"): Move<MessageState> =>
+    move(cause, labels[cause](attempt), perform(context, state, operationsAfter(contract.outcomes[cause], attempt)));
+  const asked = (contract.retryAfter ?? []).map(({ upToMs, byAttempt }) =>
+    move(
+      "retry-after",
+      `attempt ${attempt} asks for ${upToMs} ms`,
+      perform(context, state, operationsAfter({ byAttempt }, attempt)),
+    ),
+  );
   return [
-    ...keeping,
-    {
-      cause: "crash",
-      label: `crash on attempt ${attempt}`,
-      waitedMs: 0,
-      outcomes: semantics.step(state, { kind: "crash" }),
-    },
-    {
-      cause: "nack-requeue",
-      label: "mistake: basic.nack with requeue",
-      waitedMs: 0,
-      outcomes: semantics.step(state, { kind: "nack", requeue: true }),
-    },
-    {
-      cause: "reject",
-      label: "mistake: basic.reject without requeue",
-      waitedMs: 0,
-      outcomes: semantics.step(state, { kind: "reject", requeue: false }),
-    },
+    after("success"),
+    after("transient"),
+    after("permanent"),
+    after("return"),
+    ...asked,
+    move("crash", `crash on attempt ${attempt}`, semantics.step(state, { kind: "crash" })),
+    move("timeout", `attempt ${attempt} is never settled`, semantics.step(state, { kind: "consumer-timeout" })),
+    move("nack-requeue", "mistake: basic.nack with requeue", semantics.step(state, { kind: "nack", requeue: true })),
+    move("reject", "mistake: basic.reject without requeue", semantics.step(state, { kind: "reject", requeue: false })),
   ];
 }
 
@@ -163,9 +162,28 @@ const labels = {
   return: () => "returned",
 } as const;
 
-/** The delay that the consumer named in the outcome that led here: that of the attempt which is next. */
-function namedDelayMs(contract: Contract, state: MessageState): number {
-  return contract.attempts[attemptOf(contract, state) - 1]?.delayMs ?? 0;
+/**
+ * How long a message waits for what comes by itself. A message with a shorter time to live than its queue's may stand
+ * behind one that stays for as long as the queue allows, since only the head of a queue expires.
+ */
+function waitOf(
+  { semantics, contract }: Context,
+  state: MessageState,
+  event: BrokerEvent["kind"],
+): Pick<Move<MessageState>, "waitedMs" | "waitedLatestMs"> {
+  const { place, expiresAfterMs } = state;
+  if (place.kind !== "queue") return { waitedMs: 0, waitedLatestMs: 0 };
+  if (event === "expire") {
+    return {
+      waitedMs: expiresAfterMs ?? 0,
+      waitedLatestMs: semantics.settings(place.queue)?.messageTtlMs ?? Number.POSITIVE_INFINITY,
+    };
+  }
+  if (place.status !== "delayed") return { waitedMs: 0, waitedLatestMs: 0 };
+  if (place.delayMs !== null) return { waitedMs: place.delayMs, waitedLatestMs: place.delayMs };
+  // The consumer named the time in the outcome that led here: that of the attempt which is next.
+  const next = contract.attempts[attemptOf(contract, state) - 1];
+  return { waitedMs: next?.delayMs ?? 0, waitedLatestMs: next?.delayLatestMs ?? next?.delayMs ?? 0 };
 }
 
 /**
@@ -185,11 +203,18 @@ function perform(
       if (alternative.stopped) return [alternative];
       const { copies, original } = alternative;
       if (operation.operation === "basic.publish") {
-        const { exchange, routingKey, headers = {} } = operation;
+        const { exchange, routingKey, headers = {}, expirationMs } = operation;
         const kept = Object.fromEntries(
           Object.entries(original.headers).filter(([name]) => !operation.removeHeaders?.includes(name)),
         );
-        return semantics.publish({ exchange, routingKey, headers: { ...kept, ...headers } }).map((published) => {
+        const publication = {
+          exchange,
+          routingKey,
+          headers: { ...kept, ...headers },
+          // The shortest time that the contract allows: nothing may come earlier. A delay that was asked for is at most the queue's.
+          expirationMs: typeof expirationMs === "object" && expirationMs !== null ? expirationMs.from : null,
+        };
+        return semantics.publish(publication).map((published) => {
           const arrived = published.every((each) => each.place.kind === "queue");
           return arrived
             ? { copies: [...copies, ...published], original, stopped: false }
@@ -225,22 +250,5 @@ function eventOf(operation: Exclude<Operation, { operation: "basic.publish" }>):
       };
     default:
       return operation satisfies never;
-  }
-}
-
-function describe(state: MessageState): string {
-  const { place } = state;
-  const key = state.routingKeys[0] ?? "";
-  switch (place.kind) {
-    case "queue":
-      return `${place.status} in ${place.queue}, key ${JSON.stringify(key)}${state.lastDeath === null ? "" : `, last died of ${state.lastDeath.reason}`}`;
-    case "acked":
-      return `acknowledged in ${place.queue}`;
-    case "lost":
-      return `lost${place.queue === null ? "" : ` after ${place.queue}`}: ${place.cause}`;
-    case "refused":
-      return `refused by ${place.queue}`;
-    default:
-      return place satisfies never;
   }
 }

@@ -78,3 +78,10 @@ export function sourcesOf(
     routingKeys: keys === "all" ? ["#"] : keys,
   }));
 }
+
+/** For each pattern of a topic exchange a routing key that it matches; any other routing key stands for itself. */
+export function examplesOf(patterns: readonly string[]): string[] {
+  return patterns.map((pattern) =>
+    pattern.includes("*") || pattern.includes("#") ? pattern.replaceAll(/(?<=^|\.)[*#](?=\.|$)/g, "example") : pattern,
+  );
+}

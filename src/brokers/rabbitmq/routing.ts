@@ -1,3 +1,7 @@
+import type { TopicIndex } from "./topic-index.ts";
+import { topicIndex } from "./topic-index.ts";
+import { patternOf, unknownHeaders } from "./unknown-message.ts";
+
 /** What routing looks at. */
 export interface RoutedMessage {
   readonly routingKeys: readonly string[];
@@ -67,8 +71,7 @@ export function routingIndex(
  * @returns queue names, each once; null where the exchange does not exist
  */
 export function route(index: RoutingIndex, exchangeName: string, message: RoutedMessage): readonly string[] | null {
-  // The default exchange routes to the queue that has the routing key as its name.
-  if (exchangeName === "") return [...new Set(message.routingKeys)].filter((key) => index.queues.has(key));
+  if (exchangeName === "") return defaultRoute(index, message.routingKeys);
   const first = index.exchanges.get(exchangeName);
   if (first === undefined) return null;
   const queues = new Set<string>();
@@ -91,25 +94,30 @@ export function route(index: RoutingIndex, exchangeName: string, message: Routed
   return [...queues];
 }
 
+/** The default exchange routes to the queue that has the routing key as its name. */
+function defaultRoute({ queues }: RoutingIndex, routingKeys: readonly string[]): readonly string[] {
+  const named = routingKeys.flatMap((key) => {
+    const pattern = patternOf(key);
+    if (pattern === null) return queues.has(key) ? [key] : [];
+    // Who publishes with any key at all does not name queues.
+    return pattern === "#" ? [] : [...queues].filter(matcherOfPattern(pattern));
+  });
+  return [...new Set(named)];
+}
+
 function matcherOf(kind: RoutableExchange["kind"], bindings: readonly RoutableBinding[]): IndexedExchange["match"] {
   switch (kind) {
     case "fanout":
       return () => bindings;
     case "direct": {
       const byKey = Map.groupBy(bindings, (binding) => binding.routingKey);
-      return ({ routingKeys }) => {
-        if (routingKeys.length === 1) return byKey.get(routingKeys[0] as string) ?? [];
-        return [...new Set(routingKeys)].flatMap((key) => byKey.get(key) ?? []);
-      };
+      const known = (key: string): readonly RoutableBinding[] => byKey.get(key) ?? [];
+      let index: TopicIndex<RoutableBinding> | undefined;
+      return byRoutingKeys(known, (pattern) => (index ??= patternsOf(bindings)).overlap(pattern));
     }
     case "topic": {
-      const patterns = bindings.map((binding) => ({ binding, pattern: binding.routingKey.split(".") }));
-      return ({ routingKeys }) => {
-        const keys = routingKeys.map((key) => key.split("."));
-        return patterns
-          .filter(({ pattern }) => keys.some((words) => topicMatches(pattern, words)))
-          .map(({ binding }) => binding);
-      };
+      const index = patternsOf(bindings);
+      return byRoutingKeys(index.match, index.overlap);
     }
     case "headers": {
       const tests = bindings.map((binding) => ({ binding, test: headersTest(binding.arguments) }));
@@ -120,25 +128,36 @@ function matcherOf(kind: RoutableExchange["kind"], bindings: readonly RoutableBi
   }
 }
 
-/** `*` stands for one word, `#` for any number of them, none included. Source: `rabbit_exchange_type_topic`. */
-function topicMatches(pattern: readonly string[], words: readonly string[]): boolean {
-  // The places in the pattern that the words so far can have led to.
-  let places = skipHashes(pattern, new Set([0]));
-  for (const word of words) {
-    const next = new Set<number>();
-    for (const place of places) {
-      const part = pattern[place];
-      if (part === "#") next.add(place);
-      if (part === "*" || part === word) next.add(place + 1);
+/** A message has one key, or several with CC and BCC; a key of which only the pattern is known goes wherever it can. */
+function byRoutingKeys(
+  known: (key: string) => readonly RoutableBinding[],
+  possible: (pattern: string) => readonly RoutableBinding[],
+): IndexedExchange["match"] {
+  const found = new Map<string, readonly RoutableBinding[]>();
+  const match = (key: string): readonly RoutableBinding[] => {
+    const pattern = patternOf(key);
+    if (pattern === null) return known(key);
+    let bindings = found.get(pattern);
+    if (bindings === undefined) {
+      bindings = possible(pattern);
+      found.set(pattern, bindings);
     }
-    places = skipHashes(pattern, next);
-  }
-  return places.has(pattern.length);
+    return bindings;
+  };
+  return ({ routingKeys }) => {
+    const [only = ""] = routingKeys;
+    return routingKeys.length === 1 ? match(only) : [...new Set(routingKeys.flatMap(match))];
+  };
 }
 
-function skipHashes(pattern: readonly string[], places: Set<number>): Set<number> {
-  for (const place of places) if (pattern[place] === "#") places.add(place + 1);
-  return places;
+function patternsOf(bindings: readonly RoutableBinding[]): TopicIndex<RoutableBinding> {
+  return topicIndex(bindings.map((item) => ({ pattern: item.routingKey, item })));
+}
+
+/** Tells which routing keys a pattern matches. */
+function matcherOfPattern(pattern: string): (routingKey: string) => boolean {
+  const index = topicIndex([{ pattern, item: pattern }]);
+  return (routingKey) => index.match(routingKey).length > 0;
 }
 
 /**
@@ -154,8 +173,12 @@ function headersTest(
   const pairs = Object.entries(wanted).filter(([key]) => key !== "x-match" && (isWithX || !key.startsWith("x-")));
   const isAny = mode === "any" || mode === "any-with-x";
   return (headers) => {
-    const test = ([key, value]: readonly [string, unknown]): boolean =>
-      Object.hasOwn(headers, key) && (value === null || sameValue(headers[key], value));
+    const isPartlyKnown = Object.hasOwn(headers, unknownHeaders);
+    const test = ([key, value]: readonly [string, unknown]): boolean => {
+      if (Object.hasOwn(headers, key)) return value === null || sameValue(headers[key], value);
+      // Of the headers that the broker itself sets it is known that they are not there.
+      return isPartlyKnown && !/^x-(first|last)-death-/.test(key);
+    };
     return isAny ? pairs.some(test) : pairs.every(test);
   };
 }

@@ -35,6 +35,7 @@ export { brokerTopologyOf } from "./semantics/broker-topology.ts";
 export type { DeliveryHeaders } from "./semantics/delivery-headers.ts";
 export type { Semantics } from "./semantics/semantics.ts";
 export { semanticsOf } from "./semantics/semantics.ts";
+export { indexPolicies, policiesFor, policiesNaming } from "./semantics/policies.ts";
 export { effectiveSettings } from "./semantics/settings.ts";
 export { stateKey } from "./semantics/state-key.ts";
 export type { SemanticsVersion, VersionRules } from "./semantics/version.ts";

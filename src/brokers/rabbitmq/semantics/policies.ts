@@ -54,20 +54,33 @@ const unsupportedKeys: Readonly<Record<QueueKind, ReadonlySet<string>>> = {
 const delayedRetryKeys: ReadonlySet<string> = new Set(["delayed-retry-type", "delayed-retry-min", "delayed-retry-max"]);
 
 /** Policies, ready to look up: most patterns name one queue, and a broker may have as many policies as queues. */
-export interface PolicyIndex {
-  readonly byName: ReadonlyMap<string, readonly BrokerPolicy[]>;
-  readonly byPattern: readonly BrokerPolicy[];
+export interface PolicyIndex<Policy extends Patterned = BrokerPolicy> {
+  readonly byName: ReadonlyMap<string, readonly Policy[]>;
+  readonly byPattern: readonly Policy[];
 }
 
-export function indexPolicies(policies: readonly BrokerPolicy[]): PolicyIndex {
-  const named = policies.map((policy) => ({ policy, name: nameIn(policy.pattern) }));
-  return {
-    byName: Map.groupBy(
-      named.filter(({ name }) => name !== null).map(({ policy }) => policy),
-      (policy) => nameIn(policy.pattern) as string,
-    ),
-    byPattern: named.filter(({ name }) => name === null).map(({ policy }) => policy),
-  };
+/** Anything with a pattern that names queues or exchanges. */
+interface Patterned {
+  readonly pattern: string;
+}
+
+export function indexPolicies<Policy extends Patterned>(policies: readonly Policy[]): PolicyIndex<Policy> {
+  const byName = new Map<string, Policy[]>();
+  const byPattern: Policy[] = [];
+  for (const policy of policies) {
+    const name = nameIn(policy.pattern);
+    const sameName = name === null ? byPattern : byName.get(name);
+    if (sameName === undefined) byName.set(name as string, [policy]);
+    else sameName.push(policy);
+  }
+  return { byName, byPattern };
+}
+
+/** The policies whose pattern matches a name, whatever they apply to. */
+export function policiesNaming<Policy extends Patterned>(index: PolicyIndex<Policy>, name: string): readonly Policy[] {
+  const named = index.byName.get(name) ?? [];
+  if (index.byPattern.length === 0) return named;
+  return [...named, ...index.byPattern.filter(({ pattern }) => patternMatches(pattern, name))];
 }
 
 /** The one name that a pattern such as `^orders\\.work$` matches, or null. */
@@ -76,17 +89,24 @@ function nameIn(pattern: string): string | null {
   return pattern.slice(1, -1).replaceAll(/\\(.)/gu, "$1");
 }
 
+/** The policies that name a queue and are for its type, whether they apply to it as a whole or, with a key that it does not know, not at all. */
+export function policiesFor(
+  queue: Pick<BrokerQueue, "name" | "kind">,
+  policies: PolicyIndex,
+  rules: VersionRules,
+): { readonly applicable: readonly BrokerPolicy[]; readonly refused: readonly BrokerPolicy[] } {
+  const candidates = policiesNaming(policies, queue.name).filter((policy) => isForQueue(policy, queue.kind, rules));
+  const isRefused = ({ definition }: BrokerPolicy): boolean =>
+    Object.keys(definition).some((key) => unsupportedKeys[queue.kind].has(key));
+  return {
+    applicable: candidates.filter((policy) => !isRefused(policy)),
+    refused: candidates.filter((policy) => isRefused(policy)),
+  };
+}
+
 export function matchPolicies(queue: BrokerQueue, policies: PolicyIndex, rules: VersionRules): MatchedPolicies {
-  const ignored: IgnoredSetting[] = [];
-  const candidates = [
-    ...(policies.byName.get(queue.name) ?? []),
-    ...policies.byPattern.filter(({ pattern }) => patternMatches(pattern, queue.name)),
-  ].filter((policy) => isForQueue(policy, queue.kind, rules));
-  const applicable = candidates.filter((policy) => {
-    const isRefused = Object.keys(policy.definition).some((key) => unsupportedKeys[queue.kind].has(key));
-    if (isRefused) ignored.push(...ignoreAll(policy, "not-for-queue-type"));
-    return !isRefused;
-  });
+  const { applicable, refused } = policiesFor(queue, policies, rules);
+  const ignored = refused.flatMap((policy) => ignoreAll(policy, "not-for-queue-type"));
   const user = highest(applicable, "user");
   const operator = highest(applicable, "operator");
   for (const policy of applicable)

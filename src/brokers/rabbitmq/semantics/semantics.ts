@@ -32,9 +32,17 @@ export interface Semantics {
   readonly deliveryHeaders: (state: MessageState) => DeliveryHeaders;
 }
 
-/** Looks a topology up once, for many questions. */
-export function semanticsOf(topology: BrokerTopology, version: SemanticsVersion): Semantics {
-  const context = contextOf(topology, version);
+/**
+ * Looks a topology up once, for many questions.
+ *
+ * @param adjust changes what is in force for a queue, for a question about a topology that is a little different
+ */
+export function semanticsOf(
+  topology: BrokerTopology,
+  version: SemanticsVersion,
+  adjust: (settings: EffectiveSettings) => EffectiveSettings = (settings) => settings,
+): Semantics {
+  const context = contextOf(topology, version, adjust);
   return Object.freeze({
     version,
     topology,

@@ -1,4 +1,5 @@
 import type { Context } from "./context.ts";
+import { comparedCount } from "./counts.ts";
 import type { HeaderValue, MessageState, Place } from "./message-state.ts";
 
 /** A key that two states share exactly when they are the same. */
@@ -20,25 +21,48 @@ export function stateKey(state: MessageState): string {
 }
 
 /**
- * See `Semantics.behaviourKey`. Left out is what nothing compares: how often each death was recorded, and by which exchange and keys
- * the message came then. Counts are cut off at one above the largest limit of any queue: from there on every limit is exceeded,
- * and every delay at its maximum, whatever is added.
+ * See `Semantics.behaviourKey`. What is left out no later event can depend on:
+ *
+ * - How often each death was recorded, and by which exchange and keys the message came then: nothing compares that.
+ * - The first and the last death, where no exchange routes by them.
+ * - Deaths in queues that the message cannot come back to. The cycle rule looks for the queue that a message is about to enter, among its
+ *   deaths; whatever it can enter again is in one cycle of dead-lettering with the queue where it is.
+ * - Of the two counts the one that this version does not compare; a consumer sees it and nothing else.
+ *
+ * The compared count is cut off at one above the largest limit of any queue: from there on every limit is exceeded, and every delay at its
+ * maximum, whatever is added.
  */
 export function behaviourKey(context: Context, state: MessageState): string {
-  const { routingKeys, headers, firstDeath, lastDeath } = state;
+  const { routingKeys, headers } = state;
   return [
     placeKey(state.place),
     state.exchange,
     routingKeys.length === 1 ? routingKeys[0] : canonical(routingKeys),
     headersKey(headers),
-    firstDeath === null ? "" : `${firstDeath.queue}\u0001${firstDeath.reason}\u0001${firstDeath.exchange}`,
-    lastDeath === null ? "" : `${lastDeath.queue}\u0001${lastDeath.reason}\u0001${lastDeath.exchange}`,
-    state.deaths.map((death) => `${death.queue}\u0001${death.reason}`).join("\u0002"),
-    Math.min(state.deliveryCount, context.saturation),
-    Math.min(state.acquiredCount, context.saturation),
+    context.routesByDeath ? `${summaryKey(state.firstDeath)}\u0003${summaryKey(state.lastDeath)}` : "",
+    deathsKey(context, state),
+    Math.min(comparedCount(context.rules, state), context.saturation),
     state.expirationMs ?? "",
     state.expiresAfterMs ?? "",
   ].join("\u0000");
+}
+
+function summaryKey(death: MessageState["firstDeath"]): string {
+  return death === null ? "" : `${death.queue}\u0001${death.reason}\u0001${death.exchange}`;
+}
+
+/**
+ * In the order by recency a rejection matters only if it came after the death in the queue that the message is about to enter again, and so
+ * in the same cycle. In the other orders any rejection can come before it.
+ */
+function deathsKey({ rules, cycleOf }: Context, { place, deaths }: MessageState): string {
+  if (place.kind !== "queue" || deaths.length === 0) return "";
+  const here = cycleOf(place.queue);
+  const byRecency = rules.deathOrder === "recency" && rules.cycleRule === "ordered";
+  return deaths
+    .filter(({ queue, reason }) => cycleOf(queue) === here || (!byRecency && reason === "rejected"))
+    .map(({ queue, reason }) => `${queue}\u0001${reason}`)
+    .join("\u0002");
 }
 
 function placeKey(place: Place): string {

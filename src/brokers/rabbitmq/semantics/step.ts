@@ -1,5 +1,6 @@
 import type { EffectiveSettings } from "./broker-topology.ts";
 import type { Context } from "./context.ts";
+import { comparedCount } from "./counts.ts";
 import { deadLetter, lost } from "./dead-letter.ts";
 import type { BrokerEvent, Circumstances, MessageState, Outcome, QueueStatus } from "./message-state.ts";
 
@@ -143,7 +144,7 @@ function giveBack(
 ): Outcome {
   const state = counted(context, before, settings, isFailure, "return");
   const { deliveryLimit, delayedRetry } = settings;
-  if (deliveryLimit !== null && comparedCount(context, state) > deliveryLimit) {
+  if (deliveryLimit !== null && comparedCount(context.rules, state) > deliveryLimit) {
     return deadLetter(context, state, settings, "delivery_limit", circumstances);
   }
   const isDelayed =
@@ -158,10 +159,6 @@ function giveBack(
 /** Source: `rabbit_fifo:calculate_ready_at/4` (4.3.5). */
 function delayOf({ minMs, maxMs }: NonNullable<EffectiveSettings["delayedRetry"]>, failures: number): number {
   return Math.min(minMs * Math.max(1, failures), maxMs);
-}
-
-function comparedCount({ rules }: Context, state: MessageState): number {
-  return rules.limitCounts === "returns" && rules.countsFailures ? state.acquiredCount : state.deliveryCount;
 }
 
 /** Source: `rabbit_fifo:incr_msg/3` (4.0.5), `rabbit_fifo:return_one` (3.10.8), `rabbit_variable_queue:maybe_inc_delivery_count/3` (4.3.5). */

@@ -14,6 +14,7 @@ import {
   originalRoutingKeyHeader,
   promise,
   protocolObjection,
+  provableObjection,
   publishDead,
   publisherPromises,
   publishWaiting,
@@ -45,6 +46,7 @@ function objections(input: StrategyInput): Objection[] {
   const { retry, target, capabilities } = input;
   return [
     ...protocolObjection(input, "amqp-0-9-1"),
+    ...provableObjection(input),
     ...(hasSince(target, capabilities.soundCyclesSincePatch)
       ? []
       : [{ reason: "3.13.0 to 3.13.2 drop rejected messages as cycles; 3.13.3 does not", path: [] }]),

@@ -101,6 +101,25 @@ export function protocolObjection(input: StrategyInput, protocol: Contract["prot
     : [{ reason: `its contract is for ${protocol}; the consumer speaks ${input.plan.protocol}`, path: ["protocol"] }];
 }
 
+/**
+ * The proof looks at every attempt with every number of crashes before it, so what has more of these is not compiled: it could
+ * not be proved in a time that anybody waits for. Nobody needs a hundred crashes on each of a thousand attempts.
+ */
+const mostCombinations = 40_000;
+
+export function provableObjection({ retry }: StrategyInput): Objection[] {
+  const attempts = retry.attempts.length;
+  const combinations = attempts * retry.crashDeliveries;
+  if (combinations <= mostCombinations) return [];
+  const most = Math.floor(mostCombinations / attempts);
+  return [
+    {
+      reason: `${attempts} attempts with ${retry.crashDeliveries} crash deliveries are ${combinations} combinations, more than the ${mostCombinations} that are proved; crash: { deliveries: ${most} } would do`,
+      path: ["crash", "deliveries"],
+    },
+  ];
+}
+
 export function noJitterObjection(input: StrategyInput, because: string): Objection[] {
   const { retry } = input;
   return [

@@ -13,6 +13,7 @@ import {
   count,
   promise,
   protocolObjection,
+  provableObjection,
   publishDead,
   publisherPromises,
 } from "./strategy.ts";
@@ -28,7 +29,10 @@ export const waits: Strategy = {
   name: "waits",
   protocol: "amqp-0-9-1",
   summary: "shared wait queues, one per distinct delay; the consumer publishes a copy, then acknowledges",
-  objections: (input: StrategyInput): Objection[] => protocolObjection(input, "amqp-0-9-1"),
+  objections: (input: StrategyInput): Objection[] => [
+    ...protocolObjection(input, "amqp-0-9-1"),
+    ...provableObjection(input),
+  ],
   build,
 };
 

@@ -13,11 +13,11 @@ export function findLoop<State>({
   const path: { node: Node<State>; label: string; next: number; targets: { edge: Edge; to: number }[] }[] = [];
   const onPath = new Map<number, number>();
   const enter = (index: number, label: string): void => {
-    const node = nodes[index] as Node<State>;
+    const node = nodes.get(index) as Node<State>;
     onPath.set(index, path.length);
     path.push({ node, label, next: 0, targets: counted(node) });
   };
-  for (const { index } of nodes) {
+  for (const index of nodes.keys()) {
     if (done.has(index)) continue;
     enter(index, "");
     while (path.length > 0) {
@@ -32,7 +32,7 @@ export function findLoop<State>({
       const start = onPath.get(target.to);
       if (start !== undefined) {
         const steps = path.slice(start + 1).map(({ label, node }) => ({ label, node }));
-        return [...steps, { label: target.edge.label, node: nodes[target.to] as Node<State> }];
+        return [...steps, { label: target.edge.label, node: nodes.get(target.to) as Node<State> }];
       }
       if (!done.has(target.to)) enter(target.to, target.edge.label);
     }
@@ -61,7 +61,7 @@ export function longestDeliveries<State>({ nodes, starts }: Exploration<State>):
       stack.pop();
       continue;
     }
-    const node = nodes[index] as Node<State>;
+    const node = nodes.get(index) as Node<State>;
     const targets = counted(node);
     const missing = targets.filter(({ to }) => !most.has(to));
     if (missing.length > 0) {

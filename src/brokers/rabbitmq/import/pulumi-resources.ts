@@ -1,0 +1,177 @@
+import type { Checked } from "../../../diagnostics/diagnostic.ts";
+import { diagnostic } from "../../../diagnostics/diagnostic.ts";
+import type { Deployment } from "../deployment.ts";
+import type { Arguments, HeaderValue } from "../semantics.ts";
+import { assembleDeployment } from "./assemble.ts";
+import type { Drafts, DraftVirtualHost } from "./draft.ts";
+import { draftOf, nameSome } from "./draft.ts";
+import type { Entry } from "./entries.ts";
+import { argumentsOf, isEntry } from "./entries.ts";
+
+/** A resource as a stack's state has it, or as a policy pack gets it. */
+export interface PulumiResource {
+  readonly type: string;
+  readonly urn: string;
+  /** The URN and the id of its provider; null where they are not known. */
+  readonly provider: string | null;
+  /** Its outputs, or where there are none yet its inputs. */
+  readonly properties: Entry;
+}
+
+/** Adds a resource to its virtual host; false where a value of it cannot be read. */
+type AddResource = (properties: Entry, draft: DraftVirtualHost) => boolean;
+
+/** Resource types of the provider, each with how it becomes a part of a virtual host. Source: `__pulumiType` in @pulumi/rabbitmq 3.3.8. */
+const adders: Readonly<Record<string, AddResource>> = Object.freeze({
+  "rabbitmq:index/vHost:VHost": addVirtualHost,
+  "rabbitmq:index/exchange:Exchange": addExchange,
+  "rabbitmq:index/queue:Queue": addQueue,
+  "rabbitmq:index/binding:Binding": addBinding,
+  "rabbitmq:index/policy:Policy": (properties, draft) => addPolicy("user", properties, draft),
+  "rabbitmq:index/operatorPolicy:OperatorPolicy": (properties, draft) => addPolicy("operator", properties, draft),
+});
+
+const virtualHostType = "rabbitmq:index/vHost:VHost";
+
+export function isRabbitmqResource({ type }: PulumiResource): boolean {
+  return Object.hasOwn(adders, type);
+}
+
+/**
+ * What resources of @pulumi/rabbitmq make on the broker. A state does not say which version that is.
+ *
+ * A resource with a secret or unknown value in what decides where messages go is left out, with a warning that names it: the value
+ * could only be guessed, and a secret never appears anywhere.
+ *
+ * @param resources others than RabbitMQ's are passed over
+ */
+export function deploymentOfResources(resources: readonly PulumiResource[]): Checked<Deployment> {
+  const drafts: Drafts = new Map();
+  const leftOut: string[] = [];
+  const own = resources.filter(isRabbitmqResource);
+  const providers = new Set(own.map(({ provider }) => provider));
+  for (const { type, urn, provider, properties } of own) {
+    const name = type === virtualHostType ? textOf(properties, "name") : textOf(properties, "vhost", "/");
+    // Two providers are two brokers, or two users of one: what has the same name there is not the same.
+    const broker = providers.size > 1 ? `${providerName(provider)}: ` : "";
+    const isAdded = name !== null && adders[type]?.(properties, draftOf(drafts, `${broker}${name}`)) === true;
+    if (!isAdded) leftOut.push(nameIn(urn));
+  }
+  const { deployment, warnings } = assembleDeployment(null, drafts);
+  if (leftOut.length === 0) return { ok: true, value: deployment, warnings };
+  const warning = diagnostic("RD409", {
+    path: "",
+    message: `left out, since what decides where messages go is secret or not known yet: ${nameSome(leftOut)}`,
+    notes: ["names of queues and exchanges, keys and settings are no secrets, and come from one by accident"],
+    help: "take the value out of the secret that it comes from, and run pulumi up",
+  });
+  return { ok: true, value: deployment, warnings: [warning, ...warnings] };
+}
+
+function addVirtualHost(properties: Entry, draft: DraftVirtualHost): boolean {
+  const type = textOf(properties, "defaultQueueType", "");
+  if (type !== null && type !== "") draft.defaultQueueType = type;
+  return type !== null;
+}
+
+function addExchange(properties: Entry, draft: DraftVirtualHost): boolean {
+  const settings = entryOf(properties, "settings");
+  if (settings === null) return false;
+  const name = textOf(properties, "name");
+  const type = textOf(settings, "type");
+  const given = givenArguments(settings);
+  if (name === null || type === null || given === null) return false;
+  draft.exchanges.push({ name, type, arguments: given });
+  return true;
+}
+
+function addQueue(properties: Entry, draft: DraftVirtualHost): boolean {
+  const settings = entryOf(properties, "settings");
+  if (settings === null) return false;
+  const name = textOf(properties, "name");
+  const given = givenArguments(settings);
+  if (name === null || given === null) return false;
+  // The provider makes a queue transient unless it is told otherwise. Source: `resource_queue.go` of its Terraform origin.
+  const takesDefaultType = settings["durable"] === true && settings["autoDelete"] !== true;
+  draft.queues.push({ name, type: null, takesDefaultType, arguments: given });
+  return true;
+}
+
+function addBinding(properties: Entry, draft: DraftVirtualHost): boolean {
+  const source = textOf(properties, "source");
+  const destination = textOf(properties, "destination");
+  const kind = textOf(properties, "destinationType");
+  const routingKey = textOf(properties, "routingKey", "");
+  const given = givenArguments(properties);
+  if (source === null || destination === null || routingKey === null || given === null) return false;
+  if (kind !== "queue" && kind !== "exchange") return false;
+  draft.bindings.push({ source, destination, destinationKind: kind, routingKey, arguments: given });
+  return true;
+}
+
+function addPolicy(kind: "user" | "operator", properties: Entry, draft: DraftVirtualHost): boolean {
+  const policy = entryOf(properties, "policy");
+  if (policy === null) return false;
+  const name = textOf(properties, "name");
+  const pattern = textOf(policy, "pattern");
+  const applyTo = textOf(policy, "applyTo");
+  const given = knownArguments(policy["definition"]);
+  if (name === null || pattern === null || applyTo === null || given === null) return false;
+  const priority = typeof policy["priority"] === "number" ? policy["priority"] : 0;
+  const definition = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, asSentInPolicy(value)]));
+  draft.policies.push({ name, kind, pattern, applyTo, priority, definition });
+  return true;
+}
+
+/** The provider turns a text that is an integer into one. Source: `putPolicy` in `resource_policy.go`, which asks `strconv.ParseInt`. */
+function asSentInPolicy(value: HeaderValue): HeaderValue {
+  const isInteger = typeof value === "string" && /^[+-]?\d+$/.test(value) && Number.isSafeInteger(Number(value));
+  return isInteger ? Number(value) : value;
+}
+
+/** `arguments` are sent as texts, every one; `argumentsJson` is sent as it stands. Null where they cannot be read. */
+function givenArguments(settings: Entry): Arguments | null {
+  const { argumentsJson } = settings;
+  if (argumentsJson === undefined || argumentsJson === null || argumentsJson === "") {
+    return knownArguments(settings["arguments"]);
+  }
+  if (typeof argumentsJson !== "string") return null;
+  try {
+    return knownArguments(JSON.parse(argumentsJson));
+  } catch {
+    return null;
+  }
+}
+
+function knownArguments(value: unknown): Arguments | null {
+  const given = isUnreadable(value) ? null : argumentsOf(value);
+  return given === null || Object.values(given).some(isUnreadable) ? null : given;
+}
+
+function textOf(properties: Entry, key: string, fallback?: string): string | null {
+  const value = properties[key] ?? fallback;
+  return typeof value === "string" && !isUnreadable(value) ? value : null;
+}
+
+function entryOf(properties: Entry, key: string): Entry | null {
+  const value = properties[key];
+  return isEntry(value) && !isUnreadable(value) ? value : null;
+}
+
+/** How Pulumi marks an object as a secret, and what stands for a value that is not known yet. Source: `resource.SigKey`, `plugin.UnknownStringValue`. */
+const signatureKey = "4dabf18193072939515e22adb298388d";
+const unknownText = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+function isUnreadable(value: unknown): boolean {
+  return value === unknownText || (isEntry(value) && signatureKey in value);
+}
+
+/** The last part of a URN is the name that the program gave: `urn:pulumi:prod::shop::rabbitmq:index/queue:Queue::orders`. */
+function nameIn(urn: string): string {
+  return urn.split("::").at(-1) ?? urn;
+}
+
+/** A provider reference is a URN and an id, with `::` between them. */
+function providerName(provider: string | null): string {
+  return provider?.split("::").at(-2) ?? "default";
+}

@@ -1,0 +1,65 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { topicIndex } from "../../src/brokers/rabbitmq/topic-index.ts";
+
+// The index is compared with the definition: a pattern as a regular expression over words, and every key of a small alphabet.
+
+const words = ["a", "b", ""];
+const keys = ["", ...[1, 2, 3, 4].flatMap((length) => combinations(length))];
+
+function combinations(length: number): string[] {
+  const rest = length === 1 ? [[]] : combinations(length - 1).map((key) => key.split("."));
+  return rest.flatMap((tail) => words.map((word) => [word, ...tail].join(".")));
+}
+
+/** Each word with a dot behind it, so that no word at all is the empty text. */
+function asExpression(pattern: string): RegExp {
+  const parts = pattern
+    .split(".")
+    .map((word) => (word === "#" ? "([^.]*\\.)*" : word === "*" ? "[^.]*\\." : `${word}\\.`));
+  return new RegExp(`^${parts.join("")}$`);
+}
+
+const isMatched = (pattern: string, key: string): boolean => asExpression(pattern).test(`${key}.`);
+
+const pattern = fc
+  .array(fc.constantFrom("a", "b", "*", "#", ""), { minLength: 1, maxLength: 3 })
+  .map((parts) => parts.join("."));
+
+test("the index finds the patterns that match a key, in the order in which they were given", () => {
+  fc.assert(
+    fc.property(fc.array(pattern, { maxLength: 8 }), fc.constantFrom(...keys), (patterns, key) => {
+      const index = topicIndex(patterns.map((each, item) => ({ pattern: each, item })));
+      const wanted = patterns.flatMap((each, item) => (isMatched(each, key) ? [item] : []));
+      expect(index.match(key)).toEqual(wanted);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("two patterns overlap exactly if some key matches both", () => {
+  fc.assert(
+    fc.property(fc.array(pattern, { maxLength: 5 }), pattern, (patterns, other) => {
+      const index = topicIndex(patterns.map((each, item) => ({ pattern: each, item })));
+      // Two patterns of at most three words never need a key of more than six.
+      const wanted = patterns.flatMap((each, item) => (longKeys(each, other) ? [item] : []));
+      expect(index.overlap(other)).toEqual(wanted);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+/** Whether any key of up to six words is matched by both. */
+function longKeys(left: string, right: string): boolean {
+  const [ours, theirs] = [asExpression(left), asExpression(right)];
+  const seen = new Set<string>();
+  const grow = (key: readonly string[]): boolean => {
+    const text = key.map((word) => `${word}.`).join("");
+    if (key.length > 0 && ours.test(text) && theirs.test(text)) return true;
+    if (key.length === 6 || seen.has(text)) return false;
+    seen.add(text);
+    return words.some((word) => grow([...key, word]));
+  };
+  return grow([]);
+}

@@ -1,0 +1,134 @@
+// Definitions files of topologies that people run: what their tools declare, as the broker exports it.
+
+type Arguments = Readonly<Record<string, string | number>>;
+
+const queue = (name: string, given: Arguments = {}): object => ({
+  name,
+  vhost: "/",
+  durable: true,
+  auto_delete: false,
+  arguments: given,
+});
+
+const exchange = (name: string, type: string): object => ({
+  name,
+  vhost: "/",
+  type,
+  durable: true,
+  auto_delete: false,
+  internal: false,
+  arguments: {},
+});
+
+const binding = (source: string, destination: string, key = "", kind = "queue"): object => ({
+  source,
+  vhost: "/",
+  destination,
+  destination_type: kind,
+  routing_key: key,
+  arguments: {},
+});
+
+const vhosts = [{ name: "/" }];
+
+/** A work queue and one wait queue, which dead-letter to each other through exchanges. */
+export function singleWaitQueue(
+  options: {
+    readonly type?: "classic" | "quorum";
+    readonly deliveryLimit?: number;
+    readonly atLeastOnce?: boolean;
+  } = {},
+): object {
+  const { type = "quorum", deliveryLimit, atLeastOnce } = options;
+  const common: Arguments = {
+    "x-queue-type": type,
+    ...(atLeastOnce === true ? { "x-dead-letter-strategy": "at-least-once", "x-overflow": "reject-publish" } : {}),
+  };
+  return {
+    vhosts,
+    exchanges: [exchange("orders", "topic"), exchange("billing.retry", "fanout"), exchange("billing.again", "fanout")],
+    queues: [
+      queue("billing", {
+        ...common,
+        ...(deliveryLimit === undefined ? {} : { "x-delivery-limit": deliveryLimit }),
+        "x-dead-letter-exchange": "billing.retry",
+      }),
+      queue("billing.wait", { ...common, "x-message-ttl": 5_000, "x-dead-letter-exchange": "billing.again" }),
+    ],
+    bindings: [
+      binding("orders", "billing", "order.placed"),
+      binding("billing.retry", "billing.wait"),
+      binding("billing.again", "billing"),
+    ],
+  };
+}
+
+const level = (number: number): string => `nsb.v2.delay-level-${String(number).padStart(2, "0")}`;
+
+/** Delays of any number of seconds, bit by bit through 28 queues, as NServiceBus and Celery build them. */
+export function delayInfrastructure({
+  endpoints = ["Sales", "Billing"],
+}: { readonly endpoints?: readonly string[] } = {}): object {
+  const levels = Array.from({ length: 28 }, (_, index) => 27 - index);
+  const next = (number: number): string => (number === 0 ? "nsb.v2.delay-delivery" : level(number - 1));
+  const bit = (number: number, value: 0 | 1): string => `${"*.".repeat(27 - number)}${value}.#`;
+  return {
+    vhosts,
+    exchanges: [
+      ...levels.map((number) => exchange(level(number), "topic")),
+      exchange("nsb.v2.delay-delivery", "topic"),
+      ...endpoints.map((name) => exchange(name, "fanout")),
+    ],
+    queues: [
+      ...levels.map((number) =>
+        queue(level(number), {
+          "x-queue-type": "quorum",
+          "x-dead-letter-strategy": "at-least-once",
+          "x-overflow": "reject-publish",
+          "x-message-ttl": 2 ** number * 1_000,
+          "x-dead-letter-exchange": next(number),
+        }),
+      ),
+      ...endpoints.map((name) => queue(name, { "x-queue-type": "quorum" })),
+    ],
+    bindings: [
+      ...levels.flatMap((number) => [
+        binding(level(number), level(number), bit(number, 1)),
+        binding(level(number), next(number), bit(number, 0), "exchange"),
+      ]),
+      ...endpoints.flatMap((name) => [
+        binding("nsb.v2.delay-delivery", name, `#.${name}`, "exchange"),
+        binding(name, name),
+      ]),
+    ],
+  };
+}
+
+/** What Spring Cloud Stream declares with `autoBindDlq`, and with `dlqTtl` and an empty `dlqDeadLetterExchange`. */
+export function springDeadLetterQueue(options: {
+  readonly type: "classic" | "quorum";
+  readonly dlqTtlMs?: number;
+}): object {
+  const type: Arguments = options.type === "quorum" ? { "x-queue-type": "quorum" } : {};
+  const back: Arguments =
+    options.dlqTtlMs === undefined
+      ? {}
+      : {
+          "x-message-ttl": options.dlqTtlMs,
+          "x-dead-letter-exchange": "",
+          "x-dead-letter-routing-key": "orders.billing",
+        };
+  return {
+    vhosts,
+    exchanges: [exchange("orders", "topic"), exchange("DLX", "direct")],
+    queues: [
+      queue("orders.billing", {
+        ...type,
+        "x-dead-letter-exchange": "DLX",
+        "x-dead-letter-routing-key": "orders.billing",
+      }),
+      queue("orders.billing.dlq", { ...type, ...back }),
+    ],
+    bindings: [binding("orders", "orders.billing", "#"), binding("DLX", "orders.billing.dlq", "orders.billing")],
+  };
+}

@@ -1,0 +1,37 @@
+import { brokers } from "../../src/brokers/index.ts";
+import type { brokerTopologyOf } from "../../src/brokers/rabbitmq/semantics.ts";
+import type { Diagnostic } from "../../src/index.ts";
+
+/** What a reader of topologies gives. */
+export type Read = ReturnType<typeof brokers.rabbitmq.auditor.importFormats.definitions>;
+type Topology = ReturnType<typeof brokerTopologyOf>;
+
+/** The exchanges that every virtual host has. */
+export const builtIn: readonly string[] = [
+  "amq.direct",
+  "amq.fanout",
+  "amq.headers",
+  "amq.match",
+  "amq.topic",
+  "amq.rabbitmq.trace",
+];
+
+/** The topology of one virtual host, or a failed test with the diagnostics in it. */
+export function topologyIn(read: Read, vhost = "/"): Topology {
+  if (!read.ok) throw new Error(JSON.stringify(read.diagnostics));
+  const found = read.value.virtualHosts.find(({ name }) => name === vhost);
+  if (found === undefined) throw new Error(`${vhost} was not read`);
+  return found.topology;
+}
+
+export function withoutBuiltIn({ exchanges, ...rest }: Topology): Topology {
+  return { ...rest, exchanges: exchanges.filter(({ name }) => !builtIn.includes(name)) };
+}
+
+export function reported(read: Read): readonly Diagnostic[] {
+  return read.ok ? read.warnings : read.diagnostics;
+}
+
+export function codesOf(read: Read): string[] {
+  return reported(read).map(({ code }) => code);
+}

@@ -1,0 +1,43 @@
+import type { Subject } from "../../src/explore/model.ts";
+import { brokers, compile, parseTarget, plan } from "../../src/index.ts";
+import type { RetryPlan } from "../../src/index.ts";
+import { checkScenario } from "../../src/simulate/check-scenario.ts";
+import type { ConsumerResult } from "../../src/simulate/result.ts";
+import type { Scenario } from "../../src/simulate/scenario.ts";
+import { checked } from "./examples.ts";
+
+/** The consumers of a system, to be simulated on a target; with the plan of the first one. */
+export function subjectsFor(
+  system: unknown,
+  target: string,
+  strategy = "auto",
+): { readonly subjects: ReturnType<typeof brokers.rabbitmq.subjectsOf>; readonly retry: RetryPlan } {
+  const parsed = parseTarget(target, strategy);
+  if (!parsed.ok) throw new Error("no target");
+  const compiled = compile(checked(system), parsed.value);
+  if (!compiled.ok) throw new Error(compiled.diagnostics.map(({ message }) => message).join("\n"));
+  const retry = plan(checked(system)).consumers[0]?.retry;
+  if (retry === null || retry === undefined) throw new Error("no retry");
+  return { subjects: brokers.rabbitmq.subjectsOf(compiled.value, parsed.value), retry };
+}
+
+/** A checked scenario for those consumers, in which a handler may ask for a delay of its own if it is said so. */
+export function scenarioFor(
+  subjects: readonly Pick<Subject<never>, "consumer">[],
+  input: unknown,
+  hasRetryAfter = false,
+): Scenario {
+  const scenario = checkScenario(
+    input,
+    subjects.map(({ consumer }) => ({ consumer, hasRetryAfter })),
+  );
+  if (!scenario.ok) throw new Error(scenario.diagnostics.map(({ message }) => message).join("\n"));
+  return scenario.value;
+}
+
+/** The one consumer of a result. */
+export function only(consumers: readonly ConsumerResult[]): ConsumerResult {
+  const [consumer] = consumers;
+  if (consumer === undefined || consumers.length > 1) throw new Error("not one consumer");
+  return consumer;
+}

@@ -1,0 +1,155 @@
+import { describe, expect, test } from "vitest";
+
+import { brokers } from "../../src/brokers/index.ts";
+import { deploymentOfResources } from "../../src/brokers/rabbitmq/import/pulumi-resources.ts";
+import { brokerTopologyOf } from "../../src/brokers/rabbitmq/semantics.ts";
+import { compile, parseTarget } from "../../src/index.ts";
+import { checked } from "../support/examples.ts";
+import type { Read } from "../support/read-topology.ts";
+import { codesOf, topologyIn, withoutBuiltIn } from "../support/read-topology.ts";
+
+const readState = brokers.rabbitmq.auditor.importFormats.stack;
+
+test("the resources that the Pulumi component makes are the topology that was compiled", () => {
+  const target = parseTarget("rabbitmq@4.3", "waits");
+  if (!target.ok) throw new Error("no target");
+  const compiled = compile(
+    checked({
+      name: "shop",
+      sources: { orders: { kind: "topic" } },
+      consumers: {
+        billing: { from: { orders: "all" }, retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" } } },
+      },
+    }),
+    target.value,
+  );
+  if (!compiled.ok) throw new Error("not compiled");
+  const { topology } = compiled.value;
+  const resource = (type: string, properties: object) => ({
+    type,
+    urn: "u",
+    provider: null,
+    properties: { vhost: "/", ...properties },
+  });
+  const result = deploymentOfResources([
+    ...topology.exchanges.map((each) =>
+      resource("rabbitmq:index/exchange:Exchange", {
+        name: each.name,
+        settings: { type: each.kind, arguments: each.arguments },
+      }),
+    ),
+    ...topology.queues.map((each) =>
+      resource("rabbitmq:index/queue:Queue", {
+        name: each.name,
+        settings: { durable: true, argumentsJson: JSON.stringify(each.arguments) },
+      }),
+    ),
+    ...topology.bindings.map(({ destinationKind, arguments: given, ...each }) =>
+      resource("rabbitmq:index/binding:Binding", {
+        ...each,
+        destinationType: destinationKind,
+        argumentsJson: JSON.stringify(given),
+      }),
+    ),
+    ...topology.policies.map(({ name, definition, ...policy }) =>
+      resource("rabbitmq:index/policy:Policy", {
+        name,
+        policy: {
+          ...policy,
+          definition: Object.fromEntries(Object.entries(definition).map(([key, value]) => [key, String(value)])),
+        },
+      }),
+    ),
+  ]);
+  expect(withoutBuiltIn(topologyIn(result))).toEqual(brokerTopologyOf(topology));
+});
+
+describe("the state of a stack", () => {
+  const state = (...resources: object[]): Read => readState(JSON.stringify({ version: 3, deployment: { resources } }));
+  const made = (type: string, outputs: object, rest: object = {}): object => ({
+    type: `rabbitmq:index/${type}`,
+    urn: `urn:pulumi:prod::shop::rabbitmq:index/${type}::name-in-program`,
+    outputs,
+    ...rest,
+  });
+  const settings = { durable: true, arguments: { "x-delivery-limit": "5" } };
+  const sealed = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", plaintext: '"hunter2"' };
+
+  test("arguments are texts as the provider sends them, numbers of a policy are numbers", () => {
+    const result = state(
+      made("queue:Queue", { name: "a", settings }),
+      made("queue:Queue", {
+        name: "b",
+        vhost: "/",
+        settings: { argumentsJson: '{"x-delivery-limit":5,"x-queue-type":"quorum"}' },
+      }),
+      made("policy:Policy", {
+        name: "p",
+        vhost: "/",
+        policy: {
+          pattern: "a",
+          priority: 1,
+          applyTo: "all",
+          definition: { "max-length": "-5", overflow: "drop-head" },
+        },
+      }),
+      made("operatorPolicy:OperatorPolicy", {
+        name: "o",
+        vhost: "/",
+        policy: { pattern: "a", priority: 0, applyTo: "queues", definition: {} },
+      }),
+    );
+    const { queues, policies } = topologyIn(result);
+    expect(queues).toEqual([
+      { name: "a", kind: "classic", arguments: { "x-delivery-limit": "5" } },
+      { name: "b", kind: "quorum", arguments: { "x-delivery-limit": 5, "x-queue-type": "quorum" } },
+    ]);
+    expect(policies.map(({ kind, definition }) => [kind, definition])).toEqual([
+      ["user", { "max-length": -5, overflow: "drop-head" }],
+      ["operator", {}],
+    ]);
+  });
+
+  test.each([
+    { name: sealed, settings },
+    { name: "a", settings: sealed },
+    { name: "a", settings: { durable: true, arguments: sealed } },
+    { name: "a", settings: { durable: true, arguments: { "x-dead-letter-exchange": sealed } } },
+    { name: "a", settings: { durable: true, argumentsJson: sealed } },
+    { name: "a", vhost: "04da6b54-80e4-46f7-96ec-b56ff0331ba9", settings },
+  ])("a resource with a secret is left out and named, and the secret never shown", (outputs) => {
+    const result = state(made("queue:Queue", outputs), made("queue:Queue", { name: "seen", settings }));
+    expect(codesOf(result)).toEqual(["RD409"]);
+    expect(JSON.stringify(result)).toContain("name-in-program");
+    expect(JSON.stringify(result)).not.toContain("hunter2");
+    expect(topologyIn(result).queues.map(({ name }) => name)).toEqual(["seen"]);
+  });
+
+  test("the file of a backend of one's own is read too, and what is still to be deleted is passed over", () => {
+    const resources = [
+      made("queue:Queue", { name: "old", settings }, { delete: true }),
+      made("queue:Queue", { name: "new", settings }),
+    ];
+    const result = readState(JSON.stringify({ version: 3, checkpoint: { latest: { resources } } }));
+    expect(topologyIn(result).queues.map(({ name }) => name)).toEqual(["new"]);
+  });
+
+  test("two providers are two brokers", () => {
+    const on = (name: string): object =>
+      made(
+        "queue:Queue",
+        { name: "a", settings },
+        { provider: `urn:pulumi:prod::shop::pulumi:providers:rabbitmq::${name}::id` },
+      );
+    const result = state(on("east"), on("west"));
+    expect(codesOf(result)).toEqual([]);
+    expect(result.ok && result.value.virtualHosts.map(({ name }) => name)).toEqual(["east: /", "west: /"]);
+  });
+
+  test("without anything of RabbitMQ there is nothing to audit", () => {
+    expect(
+      codesOf(state({ type: "pulumi:pulumi:Stack", urn: "urn:pulumi:prod::shop::pulumi:pulumi:Stack::s" })),
+    ).toEqual(["RD401"]);
+    expect(codesOf(state())).toEqual(["RD401"]);
+  });
+});

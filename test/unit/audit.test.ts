@@ -1,0 +1,127 @@
+import { describe, expect, test } from "vitest";
+
+import { auditDeployment } from "../../src/brokers/rabbitmq/audit.ts";
+import { readDefinitions } from "../../src/brokers/rabbitmq/read-definitions.ts";
+import type { DiagnosticCode } from "../../src/index.ts";
+import { parseTarget, renderDiagnostics } from "../../src/index.ts";
+import { delayInfrastructure, singleWaitQueue, springDeadLetterQueue } from "../support/known-topologies.ts";
+
+/** What an audit finds on each version, as `code queue`. */
+function audit(definitions: object, version: string, upgradeTo?: string): string[] {
+  return findings(definitions, version, upgradeTo).map(({ code, path }) => {
+    const names = /queues(?:\.([^.[]+)|\["([^"]+)"\])$/.exec(path);
+    return `${code} ${names?.[1] ?? names?.[2] ?? path}`;
+  });
+}
+
+function findings(definitions: object, version: string, upgradeTo?: string): ReturnType<typeof auditDeployment> {
+  const read = readDefinitions(JSON.stringify({ rabbitmq_version: version, ...definitions }));
+  if (!read.ok) throw new Error(renderDiagnostics(read.diagnostics));
+  return auditDeployment(read.value, targetOf(version), upgradeTo === undefined ? null : targetOf(upgradeTo));
+}
+
+function targetOf(version: string): Parameters<typeof auditDeployment>[1] {
+  const target = parseTarget(`rabbitmq@${version}`);
+  if (!target.ok) throw new Error(renderDiagnostics(target.diagnostics));
+  return target.value;
+}
+
+const versions = ["3.10.8", "3.12.14", "3.13.2", "3.13.7", "4.0.5", "4.1.0", "4.2.0", "4.3.0", "4.3.6"];
+
+describe("the three traps", () => {
+  const wait = singleWaitQueue({ deliveryLimit: 2 });
+
+  test.for(versions)("a delivery limit into a wait queue loses the message silently on %s (M1)", (version) => {
+    expect(audit(wait, version)).toContain("RD413 billing.wait");
+    const finding = findings(wait, version).find(({ path }) => path.includes("billing.wait"));
+    expect(finding?.notes.join("\n")).toMatch(
+      /1\. published: ready in billing.*\n2\. delivered to a consumer of billing\n3\. its consumer goes away, more often than the delivery limit allows: ready in billing\.wait.*\n4\. its time to live passes: lost after billing\.wait: cycle/,
+    );
+  });
+
+  test.for(versions)("a requeue that no limit counts is a hot loop from 4.3 on only: %s (M2)", (version) => {
+    const isFound = audit(wait, version).includes("RD417 billing");
+    expect(isFound).toBe(version.startsWith("4.3"));
+  });
+
+  // 3.13.0 to 3.13.2 look at the deaths in the order of the queues' names, so that it is the wait queue that loses the message then too.
+  test.for([
+    ["3.10.8", ["RD414 billing"]],
+    ["3.12.14", ["RD414 billing"]],
+    ["3.13.2", []],
+    ["3.13.7", ["RD413 billing"]],
+    ["4.0.5", ["RD413 billing"]],
+    ["4.1.0", ["RD413 billing"]],
+    ["4.2.0", ["RD413 billing"]],
+    ["4.3.0", ["RD413 billing"]],
+    ["4.3.6", ["RD413 billing"]],
+  ] as const)(
+    "after a rejection the same cycle is for ever up to 3.12, and later a loss: %s (M3)",
+    ([version, wanted]) => {
+      const found = audit(wait, version).filter((each) => each === "RD413 billing" || each === "RD414 billing");
+      expect(found).toEqual(wanted);
+    },
+  );
+
+  test("kept for ever, and not deleted, where dead letters are asked to arrive at least once", () => {
+    const safe = singleWaitQueue({ deliveryLimit: 2, atLeastOnce: true });
+    const finding = findings(safe, "4.3.6").find(({ path }) => path.includes("billing.wait"));
+    expect(finding?.notes[0]).toContain("kept inside of the queue for ever");
+  });
+});
+
+describe("well-known systems", () => {
+  test.for(versions)("a wait queue of a classic queue: only the consumer ends it, on %s", (version) => {
+    expect(audit(singleWaitQueue({ type: "classic" }), version)).toEqual(["RD416 billing"]);
+  });
+
+  test.for(versions)("28 levels of delay have nothing wrong with them on %s", (version) => {
+    // Endpoints of that system deal with their errors themselves, so their queues have no dead-letter exchange.
+    expect(audit(delayInfrastructure(), version)).toEqual(['RD420 vhosts["/"]']);
+  });
+
+  test("without any endpoint what has waited has no route", () => {
+    const lonely = delayInfrastructure({ endpoints: [] });
+    expect(audit(lonely, "4.3.6")).toEqual(["RD412 nsb.v2.delay-level-00"]);
+  });
+
+  test.for(versions)("a queue with its dead-letter queue, as Spring's binder makes them, on %s", (version) => {
+    expect(audit(springDeadLetterQueue({ type: "classic" }), version)).toEqual([]);
+    const quorum = audit(springDeadLetterQueue({ type: "quorum" }), version);
+    const wanted: DiagnosticCode[] = version.startsWith("3.")
+      ? ["RD415"]
+      : ["4.0", "4.1", "4.2"].some((each) => version.startsWith(each))
+        ? ["RD421"]
+        : [];
+    expect(quorum.map((each) => each.slice(0, 5))).toEqual(wanted);
+  });
+
+  test("the binder's own retry loop loses what its consumer cannot survive", () => {
+    expect(audit(springDeadLetterQueue({ type: "quorum", dlqTtlMs: 5_000 }), "4.0.5")).toEqual([
+      "RD413 orders.billing.dlq",
+      "RD413 orders.billing",
+      "RD416 orders.billing",
+    ]);
+  });
+});
+
+describe("an upgrade", () => {
+  test("from 3.13 to 4.0 a limit appears where there was none", () => {
+    const finding = findings(springDeadLetterQueue({ type: "quorum" }), "3.13.7", "4.0").find(
+      ({ code }) => code === "RD425",
+    );
+    expect(finding?.notes).toEqual([
+      "a message always given back with basic.nack and requeue: rabbitmq@3.13.7: it comes back at once, for ever; rabbitmq@4.0: after 21 deliveries it is dead-lettered to orders.billing.dlq",
+      "a message whose consumer always goes away with it: rabbitmq@3.13.7: it comes back at once, for ever; rabbitmq@4.0: after 21 deliveries it is dead-lettered to orders.billing.dlq",
+    ]);
+  });
+
+  test("from 4.2 to 4.3 basic.nack with requeue is no longer counted", () => {
+    const found = audit(springDeadLetterQueue({ type: "quorum" }), "4.2.0", "4.3");
+    expect(found).toEqual(["RD425 orders.billing"]);
+  });
+
+  test("to the same version changes nothing", () => {
+    expect(audit(singleWaitQueue({ deliveryLimit: 2 }), "4.0.5", "4.0.5")).toEqual([]);
+  });
+});

@@ -1,0 +1,145 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { brokers, parseTarget } from "../../src/brokers/index.ts";
+import { versions } from "../../src/brokers/rabbitmq/capabilities.ts";
+import { liveReleases } from "../../src/brokers/rabbitmq/evidence.ts";
+import { semanticsVersions, versionRules } from "../../src/brokers/rabbitmq/semantics.ts";
+import { parseSarif } from "../support/sarif.ts";
+import { parseWorkflowCommands } from "../support/workflow-commands.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const folder = mkdtempSync(join(tmpdir(), "redeliver-check-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function check(file: string, ...words: string[]): { code: number | null; out: string; error: string } {
+  const child = spawnSync(process.execPath, [join(root, "src/cli/main.ts"), "check", file, ...words], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  return { code: child.status, out: child.stdout, error: child.stderr };
+}
+const on = (version: string): string[] => ["--target", `rabbitmq@${version}`];
+
+const shop = readFileSync(join(root, "examples/shop.yaml"), "utf8");
+beforeAll(() => {
+  mkdirSync(join(folder, "my retries"));
+  writeFileSync(join(folder, "shop.yaml"), shop);
+  writeFileSync(join(folder, "my retries/größe #1.yaml"), shop.replace("attempts: 5", "attempts: 0"));
+  writeFileSync(join(folder, "shop.json"), '{\n  "name": "shop",\n  "sources": {},\n  "consumers": {}, "x": 1\n}\n');
+  writeFileSync(join(folder, "shop.ts"), 'export default { name: "shop", sources: {}, consumers: {}, x: 1 };\n');
+  writeFileSync(join(folder, "broken.yaml"), "name: shop\nname: shop\n");
+});
+
+/** What the log says first: its code, its file and its region. */
+function firstOf(text: string): unknown[] {
+  const first = parseSarif(text).runs[0]?.results[0];
+  const place = first?.locations[0]?.physicalLocation;
+  return [first?.ruleId, place?.artifactLocation.uri, place?.region];
+}
+const region = (line: number, column: number, length: number): object => ({
+  startLine: line,
+  startColumn: column,
+  endLine: line,
+  endColumn: column + length,
+});
+
+describe("whatever becomes of a file, the log is valid and the exit code says it", () => {
+  const cases: readonly (readonly [file: string, version: string, exitCode: number, first: unknown[]])[] = [
+    ["shop.yaml", "4.3", 0, [undefined, undefined, undefined]],
+    ["shop.yaml", "4.0", 0, ["RD207", "shop.yaml", region(10, 26, 1)]],
+    ["my retries/größe #1.yaml", "4.3", 1, ["RD104", "my%20retries/gr%C3%B6%C3%9Fe%20%231.yaml", region(8, 17, 1)]],
+    ["./my retries/../shop.json", "4.3", 1, ["RD102", "shop.json", region(4, 25, 1)]],
+    [join(folder, "shop.json"), "4.3", 1, ["RD102", "shop.json", region(4, 25, 1)]],
+    ["shop.ts", "4.3", 1, ["RD102", "shop.ts", { startLine: 1 }]],
+    ["broken.yaml", "4.3", 1, ["RD002", "broken.yaml", region(2, 1, 1)]],
+    ["missing.yaml", "4.3", 2, ["RD001", "missing.yaml", { startLine: 1 }]],
+    ["my retries", "4.3", 2, ["RD001", "my%20retries", { startLine: 1 }]],
+    [".", "4.3", 2, ["RD001", ".", { startLine: 1 }]],
+    ["shop.yaml", "5", 2, ["RD201", "shop.yaml", { startLine: 1 }]],
+  ];
+  test.for(cases)("%s on %s", ([file, version, exitCode, first]) => {
+    const { code, out, error } = check(file, ...on(version), "--format", "sarif");
+    expect([code, error]).toEqual([exitCode, ""]);
+    expect(firstOf(out)).toEqual(first);
+    const commands = check(file, ...on(version), "--format", "github");
+    expect([commands.code, commands.error]).toEqual([exitCode, ""]);
+    expect(parseWorkflowCommands(commands.out).length).toBe(parseSarif(out).runs[0]?.results.length);
+  });
+});
+
+test("the log is written to a file also where the declaration is refused", () => {
+  const { code, out, error } = check("broken.yaml", ...on("4.3"), "--format", "sarif", "--output", "out/found.sarif");
+  expect([code, out, error]).toEqual([1, "", ""]);
+  expect(firstOf(readFileSync(join(folder, "out/found.sarif"), "utf8"))[0]).toBe("RD002");
+});
+
+test("a file that cannot be written is wrong usage", () => {
+  const { code, out, error } = check("shop.yaml", ...on("4.3"), "--format", "sarif", "--output", "shop.json/x.sarif");
+  expect([code, out]).toEqual([2, ""]);
+  expect(error).toContain("cannot be written");
+});
+
+test("a refusal in text or JSON writes no file", () => {
+  expect(check("shop.ts", ...on("4.3"), "--output", "refused.txt").code).toBe(1);
+  expect(check("shop.ts", ...on("4.3"), "--json", "--output", "refused.txt").code).toBe(1);
+  expect(readdirSync(folder)).not.toContain("refused.txt");
+});
+
+test("--json is --format json, with the warnings in it", () => {
+  const json = check("shop.yaml", ...on("4.2"), "--json");
+  expect(check("shop.yaml", ...on("4.2"), "--format", "json")).toEqual(json);
+  expect(json.error).toBe("");
+  expect(JSON.parse(json.out)).toMatchObject({
+    target: "rabbitmq@4.2",
+    evidence: { testedLive: false, rules: "follows the server's source only" },
+    verdicts: [{ consumer: "billing", violations: [] }],
+    warnings: [{ code: "RD207" }],
+  });
+});
+
+test("an unknown format is wrong usage", () => {
+  expect(check("shop.yaml", ...on("4.3"), "--format", "xml").code).toBe(2);
+});
+
+test("the terminal shows line and column; a module has none", () => {
+  expect(check("my retries/größe #1.yaml", ...on("4.3")).error).toContain(
+    "  at   my retries/größe #1.yaml:8:17: consumers.billing.retry.attempts = 0\n",
+  );
+  expect(check("shop.yaml", ...on("4.0")).error).toContain("  at   shop.yaml:10:26: consumers.billing.crash.");
+  expect(check("shop.ts", ...on("4.3")).error).toContain("  at   shop.ts: x = 1\n");
+});
+
+describe("a proof says what it rests on", () => {
+  test("the text", () => {
+    expect(check("shop.yaml", ...on("4.3")).out).toContain("\nmodel    compared with live brokers (4.3.6)\n");
+    expect(check("shop.yaml", ...on("4.1")).out).toContain("\nmodel    follows the server's source only\n");
+  });
+  test("each class of versions that is tested live names the release, and no other does", () => {
+    const tested = semanticsVersions.filter((each) => versionRules[each].testedLive);
+    expect(Object.keys(liveReleases).toSorted()).toEqual(tested.toSorted());
+    const facts = readFileSync(join(root, "docs/broker-facts.md"), "utf8");
+    for (const release of Object.values(liveReleases))
+      expect(facts).toMatch(new RegExp(`RabbitMQ [^)]*\\b${release}\\b`));
+  });
+  test("a release that a class begins with may have no evidence where later ones have", () => {
+    const evidence = (version: string): unknown => {
+      const target = parseTarget(`rabbitmq@${version}`);
+      return target.ok && brokers.rabbitmq.evidenceOf(target.value).testedLive;
+    };
+    expect(Object.fromEntries([...versions, "4.3.0"].map((each) => [each, evidence(each)]))).toEqual({
+      "3.10": true,
+      "3.11": true,
+      "3.12": false,
+      "3.13": false,
+      "4.0": true,
+      "4.1": false,
+      "4.2": false,
+      "4.3": true,
+      "4.3.0": false,
+    });
+  });
+});
