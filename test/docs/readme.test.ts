@@ -8,7 +8,14 @@ import shop from "../../stacks/shop.ts";
 import { resourcesOf, runProgram } from "../support/pulumi.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const documents = ["README.md", "ARCHITECTURE.md", "docs/changing.md", "docs/broker-facts.md", "docs/simulating.md"];
+const documents = [
+  "README.md",
+  "ARCHITECTURE.md",
+  "docs/changing.md",
+  "docs/broker-facts.md",
+  "docs/simulating.md",
+  "docs/auditing.md",
+];
 const readme = readFileSync(resolve(root, "README.md"), "utf8");
 
 const { FORCE_COLOR: _colour, ...withoutColour } = process.env;
@@ -20,8 +27,9 @@ function blocksOf(text: string, language: string): string[] {
   );
 }
 
-describe("each console block of the README shows what its command prints", () => {
-  const sessions = blocksOf(readme, "console").map((block) => {
+describe("each console block of the README and of the page on auditing shows what its command prints", () => {
+  const auditing = readFileSync(resolve(root, "docs/auditing.md"), "utf8");
+  const sessions = blocksOf(`${readme}\n${auditing}`, "console").map((block) => {
     const [prompt = "", ...lines] = block.split("\n");
     return { command: prompt.replace(/^\$ /, ""), printed: lines.join("\n") };
   });

@@ -2,12 +2,13 @@ import type { Cause, Model, Move, Situation, Subject } from "../../explore/model
 import type { RabbitmqTarget } from "./capabilities.ts";
 import { closureOf, indexTopology } from "./closure.ts";
 import type { RabbitmqCompiled } from "./compile.ts";
-import type { Contract, Operation } from "./contract.ts";
+import type { Contract } from "./contract.ts";
 import { operationsAfter } from "./contract.ts";
 import { describeState } from "./describe-state.ts";
 import { examplesOf } from "./names.ts";
-import type { BrokerEvent, MessageState, Semantics } from "./semantics.ts";
+import type { BrokerEvent, EffectiveSettings, MessageState, Semantics } from "./semantics.ts";
 import { brokerTopologyOf, semanticsOf, semanticsVersionOf } from "./semantics.ts";
+import { perform } from "./perform.ts";
 import { shapeOf } from "./shape.ts";
 
 /** The consumers of a compiled system that have a work queue, each to be proved by itself. */
@@ -25,7 +26,8 @@ export function subjectsOf(compiled: RabbitmqCompiled, target: RabbitmqTarget): 
           const closure = closureOf(index, contract);
           const semantics = semanticsOf(brokerTopologyOf(closure), version);
           const owners = new Map(closure.queues.map((queue) => [queue.name, queue.consumer]));
-          return modelOf({ semantics, contract, workQueue, deadQueue, owners });
+          const deadQueueFlaw = flawOf(semantics.settings(deadQueue));
+          return modelOf({ semantics, contract, workQueue, deadQueue, deadQueueFlaw, owners });
         },
       },
     ];
@@ -38,7 +40,24 @@ interface Context {
   readonly contract: Contract;
   readonly workQueue: string;
   readonly deadQueue: string;
+  /** Why the dead queue does not keep what comes into it; null where it does. */
+  readonly deadQueueFlaw: string | null;
   readonly owners: ReadonlyMap<string, string | null>;
+}
+
+/** A dead queue is where a message ends, so it must not let go of it by itself, nor because somebody looked at it too often. */
+function flawOf(settings: EffectiveSettings | null): string | null {
+  if (settings === null) return "there is no dead queue";
+  const { queue, messageTtlMs, expiresMs, deliveryLimit, deadLetterExchange } = settings;
+  const { maxLength, maxLengthBytes, overflow } = settings;
+  if (messageTtlMs !== null) return `${queue} deletes it after ${messageTtlMs} ms`;
+  if (expiresMs !== null) return `${queue} is itself deleted after ${expiresMs} ms`;
+  if (deliveryLimit !== null) return `${queue} deletes what is looked at and put back ${deliveryLimit + 1} times`;
+  if (deadLetterExchange !== null) return `${queue} dead-letters on to ${deadLetterExchange}`;
+  if (maxLength === null && maxLengthBytes === null) return null;
+  return overflow === "drop-head"
+    ? `${queue} drops its head when it is full`
+    : `${queue} takes no more when it is full, and it stays unseen where it died`;
 }
 
 /**
@@ -76,7 +95,10 @@ function modelOf(context: Context): Model<MessageState> {
   };
 }
 
-function situationOf({ contract, workQueue, deadQueue, owners }: Context, state: MessageState): Situation {
+function situationOf(
+  { contract, workQueue, deadQueue, deadQueueFlaw, owners }: Context,
+  state: MessageState,
+): Situation {
   const { place } = state;
   switch (place.kind) {
     case "acked":
@@ -93,7 +115,8 @@ function situationOf({ contract, workQueue, deadQueue, owners }: Context, state:
         if (place.status === "delayed") return { kind: "waiting" };
         return place.status === "delivered" ? { kind: "handling", attempt } : { kind: "work", attempt };
       }
-      if (place.queue === deadQueue) return { kind: "dead" };
+      if (place.queue === deadQueue)
+        return deadQueueFlaw === null ? { kind: "dead" } : { kind: "lost", why: deadQueueFlaw };
       const owner = owners.get(place.queue) ?? null;
       return owner === null || owner === contract.consumer ? { kind: "waiting" } : { kind: "astray", consumer: owner };
     }
@@ -118,15 +141,15 @@ function movesOf(context: Context, state: MessageState): Move<MessageState>[] {
     cause: "time",
     label: event.kind === "expire" ? `its time to live passes in ${place.queue}` : `${event.kind} in ${place.queue}`,
     ...waitOf(context, state, event.kind),
-    outcomes: semantics.step(state, event),
+    outcomes: orLost(context, state, semantics.step(state, event)),
   }));
-  if (place.queue !== workQueue) return spontaneous;
+  if (place.queue !== workQueue) return [...spontaneous, ...lookedAtTooOften(context, state)];
   const move = (cause: Cause, label: string, outcomes: Move<MessageState>["outcomes"]): Move<MessageState> => ({
     cause,
     label,
     waitedMs: 0,
     waitedLatestMs: 0,
-    outcomes,
+    outcomes: orLost(context, state, outcomes),
   });
   if (place.status === "ready") {
     return [move("delivery", "delivered", semantics.step(state, { kind: "deliver" })), ...spontaneous];
@@ -134,12 +157,12 @@ function movesOf(context: Context, state: MessageState): Move<MessageState>[] {
   if (place.status !== "delivered") return spontaneous;
   const attempt = attemptOf(contract, state);
   const after = (cause: "success" | "transient" | "permanent" | "return"): Move<MessageState> =>
-    move(cause, labels[cause](attempt), perform(context, state, operationsAfter(contract.outcomes[cause], attempt)));
+    move(cause, labels[cause](attempt), perform(semantics, state, operationsAfter(contract.outcomes[cause], attempt)));
   const asked = (contract.retryAfter ?? []).map(({ upToMs, byAttempt }) =>
     move(
       "retry-after",
       `attempt ${attempt} asks for ${upToMs} ms`,
-      perform(context, state, operationsAfter({ byAttempt }, attempt)),
+      perform(semantics, state, operationsAfter({ byAttempt }, attempt)),
     ),
   );
   return [
@@ -152,6 +175,45 @@ function movesOf(context: Context, state: MessageState): Move<MessageState>[] {
     move("timeout", `attempt ${attempt} is never settled`, semantics.step(state, { kind: "consumer-timeout" })),
     move("nack-requeue", "mistake: basic.nack with requeue", semantics.step(state, { kind: "nack", requeue: true })),
     move("reject", "mistake: basic.reject without requeue", semantics.step(state, { kind: "reject", requeue: false })),
+  ];
+}
+
+/**
+ * At-most-once dead-lettering does not wait for its target: where that is full, or not there at the moment, the dead letter is lost. So
+ * each death in a queue that dead-letters in this way can end so as well.
+ */
+function orLost(
+  { semantics }: Context,
+  state: MessageState,
+  outcomes: readonly (readonly MessageState[])[],
+): readonly (readonly MessageState[])[] {
+  const { place } = state;
+  if (place.kind !== "queue") return outcomes;
+  const settings = semantics.settings(place.queue);
+  if (settings === null || settings.deadLetterExchange === null || settings.deadLetterStrategy === "at-least-once")
+    return outcomes;
+  const isDeath = outcomes
+    .flat()
+    .some(({ deaths, place: then }) => deaths.length > 0 && deaths !== state.deaths && then.kind === "queue");
+  if (!isDeath) return outcomes;
+  return [...outcomes, [{ ...state, place: { kind: "lost", cause: "target-full", queue: place.queue, reason: null } }]];
+}
+
+/** Somebody who looks at a waiting message and puts it back counts towards the queue's limit, and may send it on before its time. */
+function lookedAtTooOften({ semantics }: Context, state: MessageState): Move<MessageState>[] {
+  const { place } = state;
+  if (place.kind !== "queue" || place.status !== "ready") return [];
+  const limit = semantics.settings(place.queue)?.deliveryLimit ?? null;
+  if (limit === null) return [];
+  const looked: MessageState = {
+    ...state,
+    place: { kind: "queue", queue: place.queue, status: "delivered" },
+    acquiredCount: limit,
+    deliveryCount: limit,
+  };
+  const label = `looked at in ${place.queue} and put back, more often than its delivery limit allows`;
+  return [
+    { cause: "time", label, waitedMs: 0, waitedLatestMs: 0, outcomes: semantics.step(looked, { kind: "crash" }) },
   ];
 }
 
@@ -184,71 +246,4 @@ function waitOf(
   // The consumer named the time in the outcome that led here: that of the attempt which is next.
   const next = contract.attempts[attemptOf(contract, state) - 1];
   return { waitedMs: next?.delayMs ?? 0, waitedLatestMs: next?.delayLatestMs ?? next?.delayMs ?? 0 };
-}
-
-/**
- * Does an outcome's operations one after the other. A copy that has no route comes back to the publisher (mandatory), who
- * then does not go on: the message stays unsettled.
- */
-function perform(
-  { semantics }: Context,
-  state: MessageState,
-  operations: readonly Operation[],
-): readonly (readonly MessageState[])[] {
-  let alternatives: { copies: readonly MessageState[]; original: MessageState; stopped: boolean }[] = [
-    { copies: [], original: state, stopped: false },
-  ];
-  for (const operation of operations) {
-    alternatives = alternatives.flatMap((alternative) => {
-      if (alternative.stopped) return [alternative];
-      const { copies, original } = alternative;
-      if (operation.operation === "basic.publish") {
-        const { exchange, routingKey, headers = {}, expirationMs } = operation;
-        const kept = Object.fromEntries(
-          Object.entries(original.headers).filter(([name]) => !operation.removeHeaders?.includes(name)),
-        );
-        const publication = {
-          exchange,
-          routingKey,
-          headers: { ...kept, ...headers },
-          // The shortest time that the contract allows: nothing may come earlier. A delay that was asked for is at most the queue's.
-          expirationMs: typeof expirationMs === "object" && expirationMs !== null ? expirationMs.from : null,
-        };
-        return semantics.publish(publication).map((published) => {
-          const arrived = published.every((each) => each.place.kind === "queue");
-          return arrived
-            ? { copies: [...copies, ...published], original, stopped: false }
-            : { copies, original, stopped: true };
-        });
-      }
-      return semantics.step(original, eventOf(operation)).map((after) => {
-        const [first, ...others] = after;
-        return { copies: [...copies, ...others], original: first ?? original, stopped: false };
-      });
-    });
-  }
-  return alternatives.map(({ copies, original }) => [...copies, original]);
-}
-
-function eventOf(operation: Exclude<Operation, { operation: "basic.publish" }>): Parameters<Semantics["step"]>[1] {
-  switch (operation.operation) {
-    case "basic.ack":
-      return { kind: "ack" };
-    case "basic.nack":
-      return { kind: "nack", requeue: operation.requeue };
-    case "basic.reject":
-      return { kind: "reject", requeue: operation.requeue };
-    case "accepted":
-    case "released":
-      return { kind: operation.operation };
-    case "modified":
-      return {
-        kind: "modified",
-        deliveryFailed: operation.deliveryFailed,
-        undeliverableHere: operation.undeliverableHere,
-        deliveryTime: operation.deliveryTimeMs !== undefined,
-      };
-    default:
-      return operation satisfies never;
-  }
 }

@@ -1,0 +1,205 @@
+import type { QueueResource, Topology } from "../../src/index.ts";
+
+// Every way in which a person might break a topology.
+
+export interface Mutant {
+  readonly name: string;
+  readonly topology: Topology;
+}
+
+const without = <Item>(items: readonly Item[], index: number): Item[] => items.filter((_, each) => each !== index);
+const replaced = <Item>(items: readonly Item[], index: number, item: Item): Item[] => items.with(index, item);
+
+export function mutantsOf(topology: Topology): Mutant[] {
+  const isOurs = (consumer: string | null): boolean => consumer !== "shipping";
+  const queues = [...topology.queues.entries()].filter(([, queue]) => isOurs(queue.consumer));
+  const argued = (
+    index: number,
+    queue: QueueResource,
+    change: Record<string, string | number | undefined>,
+  ): Topology => ({
+    ...topology,
+    queues: replaced(topology.queues, index, {
+      ...queue,
+      arguments: JSON.parse(JSON.stringify({ ...queue.arguments, ...change })),
+    }),
+  });
+  return [
+    ...[...topology.bindings.entries()]
+      .filter(([, binding]) => !`${binding.source} ${binding.destination}`.includes("shipping"))
+      .map(([index, each]) => ({
+        name: `without the binding ${each.source} → ${each.destination} (${each.routingKey})`,
+        topology: { ...topology, bindings: without(topology.bindings, index) },
+      })),
+    ...[...topology.exchanges.entries()]
+      .filter(([, exchange]) => isOurs(exchange.consumer))
+      .map(([index, each]) => ({
+        name: `without the exchange ${each.name}`,
+        topology: { ...topology, exchanges: without(topology.exchanges, index) },
+      })),
+    ...[...topology.exchanges.entries()]
+      .filter(([, exchange]) => isOurs(exchange.consumer) && "alternate-exchange" in exchange.arguments)
+      .map(([index, each]) => ({
+        name: `without the alternate of ${each.name}`,
+        topology: { ...topology, exchanges: replaced(topology.exchanges, index, { ...each, arguments: {} }) },
+      })),
+    ...[...topology.policies.entries()]
+      .filter(([, policy]) =>
+        queues.some(
+          ([, queue]) => queue.name === policy.name && queue.role !== "dead" && queue.role !== "undeliverable",
+        ),
+      )
+      .map(([index, each]) => ({
+        name: `without the policy of ${each.name}`,
+        topology: { ...topology, policies: without(topology.policies, index) },
+      })),
+    ...queues
+      .filter(([, queue]) => "x-dead-letter-exchange" in queue.arguments)
+      .flatMap(([index, queue]) => [
+        {
+          name: `no dead-letter exchange on ${queue.name}`,
+          topology: argued(index, queue, {
+            "x-dead-letter-exchange": undefined,
+            "x-dead-letter-routing-key": undefined,
+          }),
+        },
+        {
+          name: `a dead-letter exchange that is not there on ${queue.name}`,
+          topology: argued(index, queue, { "x-dead-letter-exchange": "nowhere" }),
+        },
+        {
+          name: `dead letters of ${queue.name} back to the source`,
+          topology: argued(index, queue, { "x-dead-letter-exchange": "shop.orders" }),
+        },
+      ]),
+    ...queues
+      .filter(([, queue]) => "x-delivery-limit" in queue.arguments)
+      .map(([index, queue]) => ({
+        name: `no limit of its own on ${queue.name}`,
+        topology: argued(index, queue, { "x-delivery-limit": undefined }),
+      })),
+    ...queues
+      .filter(([, queue]) => "x-dead-letter-strategy" in queue.arguments)
+      .map(([index, queue]) => ({
+        name: `at-most-once dead-lettering on ${queue.name}`,
+        topology: argued(index, queue, { "x-dead-letter-strategy": undefined }),
+      })),
+    ...queues
+      .filter(([, queue]) => "x-dead-letter-routing-key" in queue.arguments)
+      .flatMap(([index, queue], _place, tiers) =>
+        tiers
+          .filter(([other]) => other !== index)
+          .slice(0, 1)
+          .map(([, other]) => ({
+            name: `the key of ${other.name} on ${queue.name}`,
+            topology: argued(index, queue, {
+              "x-dead-letter-routing-key": other.arguments["x-dead-letter-routing-key"],
+            }),
+          })),
+      ),
+    ...queues
+      .filter(([, queue]) => "x-dead-letter-routing-key" in queue.arguments)
+      .flatMap(([index, queue]) => [
+        {
+          name: `another attempt key on ${queue.name}`,
+          topology: argued(index, queue, { "x-dead-letter-routing-key": "redeliver:shop.billing:attempt:2x" }),
+        },
+        {
+          name: `no attempt key on ${queue.name}`,
+          topology: argued(index, queue, { "x-dead-letter-routing-key": undefined }),
+        },
+      ]),
+    ...[...topology.bindings.entries()]
+      .filter(([, binding]) => "x-last-death-reason" in binding.arguments)
+      .map(([index, each]) => ({
+        name: "the reason swapped",
+        topology: {
+          ...topology,
+          bindings: replaced(topology.bindings, index, {
+            ...each,
+            arguments: { ...each.arguments, "x-last-death-reason": "delivery_limit" },
+          }),
+        },
+      })),
+    ...[...topology.policies.entries()].flatMap(([index, policy]) => {
+      if (policy.name.includes("shipping")) return [];
+      const defined = (definition: Record<string, string | number>): Topology => ({
+        ...topology,
+        policies: replaced(topology.policies, index, { ...policy, definition }),
+      });
+      const overlapping = (name: string, pattern: string, priority: number): Mutant => ({
+        name: `${name} over ${policy.name}`,
+        topology: {
+          ...topology,
+          // Of two with the same priority the first one given is taken, so the intruder comes first.
+          policies: [
+            { name: "intruder", pattern, applyTo: "queues", priority, definition: { "max-length": 10 } },
+            ...topology.policies,
+          ],
+        },
+      });
+      const limit = policy.definition["delivery-limit"];
+      const ttlMs = policy.definition["message-ttl"];
+      return [
+        overlapping("a policy with a higher priority", `${policy.name}$`, 2_000),
+        overlapping("a policy with the same priority", policy.pattern, policy.priority),
+        {
+          name: `drop-head on ${policy.name}`,
+          topology: defined({ ...policy.definition, overflow: "drop-head" }),
+        },
+        {
+          name: `a time to live of a second on ${policy.name}`,
+          topology: defined({ ...policy.definition, "message-ttl": 900 }),
+        },
+        ...(limit === undefined
+          ? []
+          : [
+              {
+                name: `a delivery limit of -1 on ${policy.name}`,
+                topology: defined({ ...policy.definition, "delivery-limit": -1 }),
+              },
+              {
+                name: `the delivery limit as a text on ${policy.name}`,
+                topology: defined({ ...policy.definition, "delivery-limit": String(limit) }),
+              },
+              {
+                name: `one delivery more on ${policy.name}`,
+                topology: defined({ ...policy.definition, "delivery-limit": Number(limit) + 1 }),
+              },
+              {
+                name: `one delivery less on ${policy.name}`,
+                topology: defined({ ...policy.definition, "delivery-limit": Number(limit) - 1 }),
+              },
+            ]),
+        ...(typeof ttlMs === "number"
+          ? [
+              {
+                name: `1 ms less on ${policy.name}`,
+                topology: defined({ ...policy.definition, "message-ttl": ttlMs - 1 }),
+              },
+              {
+                name: `the time to live as a text on ${policy.name}`,
+                topology: defined({ ...policy.definition, "message-ttl": String(ttlMs) }),
+              },
+              {
+                name: `1 ms more on ${policy.name}`,
+                topology: defined({ ...policy.definition, "message-ttl": ttlMs + 1 }),
+              },
+            ]
+          : []),
+        ...("delayed-retry-min" in policy.definition
+          ? [
+              {
+                name: "delayed retry 1 ms shorter",
+                topology: defined({
+                  ...policy.definition,
+                  "delayed-retry-min": Number(policy.definition["delayed-retry-min"]) - 1,
+                  "delayed-retry-max": Number(policy.definition["delayed-retry-max"]) - 1,
+                }),
+              },
+            ]
+          : []),
+      ];
+    }),
+  ];
+}
