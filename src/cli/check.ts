@@ -35,10 +35,10 @@ async function showProof(file: string, options: CheckOptions): Promise<number> {
   const verdicts = prove(value, compiled.target);
   const evidence = brokers[compiled.target.broker].evidenceOf(compiled.target);
   if (options.json === true) {
-    return print({ target: value.target, evidence, verdicts, warnings }, options.output);
+    return print({ target: value.target, evidence, verdicts, promises: value.promises, warnings }, options.output);
   }
   const { renderVerdicts } = await import("../report/verdicts.ts");
-  return print(renderVerdicts(value.target, verdicts, evidence), options.output);
+  return print(renderVerdicts(value.target, verdicts, value.promises, evidence), options.output);
 }
 
 /** Refusals and warnings alike are the output here, so that it is there and valid whatever was found. */

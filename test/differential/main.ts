@@ -51,7 +51,7 @@ async function runOn(broker: Broker): Promise<number> {
   const all = casesOf(seed, total, version);
   const cases = values.only === undefined ? all : all.slice(Number(values.only), Number(values.only) + 1);
   const runner = await createRunner(broker, version);
-  const sum = { cases: 0, steps: 0, incomparable: 0, different: 0 };
+  const sum = { cases: 0, steps: 0, incomparable: 0, different: 0, unrepeated: 0 };
   try {
     for (let first = 0; first < cases.length; first += batchSize) {
       const startedAt = performance.now();
@@ -64,10 +64,12 @@ async function runOn(broker: Broker): Promise<number> {
       sum.steps += report.steps;
       sum.incomparable += report.incomparable;
       sum.different += report.different.length;
-      if (report.different.length > 0) console.log(describeDifferences(report, seed));
+      sum.unrepeated += report.unrepeated.length;
+      if (report.different.length > 0) console.log(describeDifferences(report.different, seed));
+      if (report.unrepeated.length > 0) console.log(`not seen again:\n${describeDifferences(report.unrepeated, seed)}`);
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
       console.log(
-        `${sum.cases} cases, ${sum.steps} actions, ${sum.incomparable} stopped where nothing can be compared, ${sum.different} different (${seconds} s)`,
+        `${sum.cases} cases, ${sum.steps} actions, ${sum.incomparable} stopped where nothing can be compared, ${sum.different} different, ${sum.unrepeated} not seen again (${seconds} s)`,
       );
     }
   } finally {

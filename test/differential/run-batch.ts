@@ -15,7 +15,14 @@ export interface BatchReport {
   readonly steps: number;
   readonly incomparable: number;
   /** The cases in which the broker and the semantics differ, each with all that is needed to run it again. */
-  readonly different: readonly { readonly result: CaseResult; readonly differentialCase: DifferentialCase }[];
+  readonly different: readonly Difference[];
+  /** The cases that differed once among many others, and not when they were run twice by themselves: a busy machine was late. */
+  readonly unrepeated: readonly Difference[];
+}
+
+export interface Difference {
+  readonly result: CaseResult;
+  readonly differentialCase: DifferentialCase;
 }
 
 /** The class of versions that a running broker belongs to. */
@@ -43,18 +50,27 @@ export async function runBatch(
   const named = cases.map((differentialCase, index) => ({ name: `case ${firstIndex + index}`, differentialCase }));
   const results = await runner.run(named);
   const byName = new Map(named.map(({ name, differentialCase }) => [name, differentialCase]));
+  const different: Difference[] = [];
+  const unrepeated: Difference[] = [];
+  for (const result of results) {
+    if (result.differences.length === 0) continue;
+    const differentialCase = byName.get(result.name) as DifferentialCase;
+    const alone = [{ name: result.name, differentialCase }];
+    const again = [...(await runner.run(alone)), ...(await runner.run(alone))];
+    const isRepeated = again.some(({ differences }) => differences.length > 0);
+    (isRepeated ? different : unrepeated).push({ result, differentialCase });
+  }
   return {
     cases: results.length,
     steps: results.reduce((sum, { steps }) => sum + steps, 0),
     incomparable: results.filter(({ isIncomparable }) => isIncomparable).length,
-    different: results
-      .filter(({ differences }) => differences.length > 0)
-      .map((result) => ({ result, differentialCase: byName.get(result.name) as DifferentialCase })),
+    different,
+    unrepeated,
   };
 }
 
 /** A report of what differs, for a person. */
-export function describeDifferences({ different }: BatchReport, seed: number): string {
+export function describeDifferences(different: readonly Difference[], seed: number): string {
   return different
     .map(
       ({ result, differentialCase }) =>

@@ -215,7 +215,7 @@ describe("a running broker", () => {
     [404, "Not Found", "management API"],
     [500, "whatever", "management API"],
     [302, "whatever", "management API"],
-  ])("answers %i (%s)", async (status, reason, told) => {
+  ])("answers %i", async (status, reason, told) => {
     const { port } = await fake(
       typeof reason === "string"
         ? (_, response, { headers }) => sendJson(response, { error: headers.authorization, reason }, status)
