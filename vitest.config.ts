@@ -18,7 +18,14 @@ const config: ViteUserConfig = defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "fast", include: ["test/**/*.test.ts"], exclude: liveTests, maxWorkers: 2 },
+        test: {
+          name: "fast",
+          include: ["test/**/*.test.ts"],
+          exclude: liveTests,
+          // Properties look at hundreds of systems, also on a machine that does something else beside.
+          testTimeout: 30_000,
+          maxWorkers: 2,
+        },
       },
       {
         extends: true,

@@ -9,7 +9,7 @@ import { everyRetry } from "./retries.ts";
 /** A property that does not hold, with the shortest way that shows it. */
 export interface Violation {
   readonly consumer: string;
-  readonly property: PromiseName | "reachable";
+  readonly property: PromiseName | "declared" | "reachable";
   readonly message: string;
   readonly trace: readonly string[];
 }
@@ -56,6 +56,13 @@ export function verifyAll<State>(subjects: readonly Subject<State>[]): Verdict[]
  * the consumer, and samples nothing. Loss and isolation must hold even where the consumer breaks its contract.
  */
 export function verify<State>(model: Model<State>): Verdict {
+  const flawed = (model.flaws ?? []).map((message): Violation => ({
+    consumer: model.consumer,
+    property: "declared",
+    message,
+    trace: [],
+  }));
+  if (flawed.length > 0) return { consumer: model.consumer, states: 0, deliveries: Number.NaN, violations: flawed };
   const broken = explore(model);
   const kept = restrict(broken, keptContract);
   const states = kept.nodes.size;
@@ -84,14 +91,18 @@ export function verify<State>(model: Model<State>): Verdict {
   ]);
 }
 
+/** What is published arrives in the work queue, once, and nowhere else. */
 function reachable<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
   const { nodes, starts } = exploration;
+  const kindOf = (index: number): string => nodes.get(index)?.situation.kind ?? "";
   return starts
-    .filter((start) => !start.nodes.some((index) => nodes.get(index)?.situation.kind === "work"))
+    .filter((start) => start.nodes.length !== 1 || !start.nodes.every((index) => kindOf(index) === "work"))
     .map((start) => ({
       consumer: model.consumer,
       property: "reachable",
-      message: `what is published as ${start.key} does not reach the work queue`,
+      message: start.nodes.some((index) => kindOf(index) === "work")
+        ? `what is published as ${start.key} arrives in other places too`
+        : `what is published as ${start.key} does not reach the work queue`,
       trace: start.nodes.flatMap((index) => traceTo(model, exploration, nodes.get(index) as Node<State>)),
     }));
 }

@@ -25,6 +25,22 @@ export function mutantsOf(topology: Topology): Mutant[] {
     }),
   });
   return [
+    ...added(topology),
+    ...retyped(topology),
+    ...queues.flatMap(([index, queue]) =>
+      [
+        { "x-max-length": 1 },
+        { "x-queue-type": "classic" },
+        { "x-queue-type": "stream" },
+        { "x-queue-type": undefined },
+        { "x-message-ttl": "1000" },
+        { "x-expires": "1000" },
+        { "x-max-priority": 5 },
+      ].map((change) => ({
+        name: `${Object.keys(change)[0]} ${JSON.stringify(Object.values(change)[0])} on ${queue.name}`,
+        topology: argued(index, queue, change as Record<string, string | number | undefined>),
+      })),
+    ),
     ...[...topology.bindings.entries()]
       .filter(([, binding]) => !`${binding.source} ${binding.destination}`.includes("shipping"))
       .map(([index, each]) => ({
@@ -202,4 +218,48 @@ export function mutantsOf(topology: Topology): Mutant[] {
       ];
     }),
   ];
+}
+
+/** A binding too many, from each source to each queue and by each kind of key. */
+function added(topology: Topology): Mutant[] {
+  const sources = topology.exchanges.filter(({ role }) => role === "source");
+  return sources.flatMap((source) =>
+    topology.queues
+      .filter(({ consumer }) => consumer !== "shipping")
+      .flatMap((queue) =>
+        ["order.placed", "order.vip", "refund.made", "#"]
+          // These are declared for the work queue, or do no more than what is.
+          .filter((key) => queue.role !== "work" || !["order.placed", "order.vip"].includes(key))
+          .map((routingKey) => ({
+            name: `a binding ${source.name} → ${queue.name} (${routingKey}) added`,
+            topology: {
+              ...topology,
+              bindings: [
+                ...topology.bindings,
+                {
+                  source: source.name,
+                  destination: queue.name,
+                  destinationKind: "queue" as const,
+                  routingKey,
+                  arguments: {},
+                },
+              ],
+            },
+          })),
+      ),
+  );
+}
+
+/** Every exchange of every other kind. */
+function retyped(topology: Topology): Mutant[] {
+  return [...topology.exchanges.entries()]
+    .filter(([, { consumer }]) => consumer !== "shipping")
+    .flatMap(([index, exchange]) =>
+      (["direct", "fanout", "topic", "headers"] as const)
+        .filter((kind) => kind !== exchange.kind)
+        .map((kind) => ({
+          name: `${exchange.name} as a ${kind} exchange`,
+          topology: { ...topology, exchanges: replaced(topology.exchanges, index, { ...exchange, kind }) },
+        })),
+    );
 }

@@ -95,6 +95,12 @@ export function closureOf(index: TopologyIndex, contract: Contract): Closure {
     for (const queue of found.queues) followQueue(index, contract.consumer, found, queue);
     for (const exchange of found.exchanges) followExchange(index, found, exchange);
   }
+  // What comes in from any source is part of it, so that nothing that is not declared is overlooked.
+  for (const name of found.queues) {
+    for (const binding of index.byDestination.get(name) ?? []) {
+      if (index.exchanges.get(binding.source)?.role === "source") found.bindings.add(binding);
+    }
+  }
   return {
     exchanges: [...new Set([...sources, ...found.exchanges])].flatMap((name) => index.exchanges.get(name) ?? []),
     queues: [...found.queues].flatMap((name) => index.queues.get(name) ?? []),

@@ -8,6 +8,7 @@ import { describeState } from "./describe-state.ts";
 import { examplesOf } from "./names.ts";
 import type { BrokerEvent, EffectiveSettings, MessageState, Semantics } from "./semantics.ts";
 import { brokerTopologyOf, semanticsOf, semanticsVersionOf } from "./semantics.ts";
+import { flawsOf } from "./flaws.ts";
 import { perform } from "./perform.ts";
 import { shapeOf } from "./shape.ts";
 
@@ -27,7 +28,8 @@ export function subjectsOf(compiled: RabbitmqCompiled, target: RabbitmqTarget): 
           const semantics = semanticsOf(brokerTopologyOf(closure), version);
           const owners = new Map(closure.queues.map((queue) => [queue.name, queue.consumer]));
           const deadQueueFlaw = flawOf(semantics.settings(deadQueue));
-          return modelOf({ semantics, contract, workQueue, deadQueue, deadQueueFlaw, owners });
+          const flaws = flawsOf(index, closure, contract, semantics, version);
+          return { ...modelOf({ semantics, contract, workQueue, deadQueue, deadQueueFlaw, owners }), flaws };
         },
       },
     ];
@@ -130,7 +132,10 @@ function attemptOf(contract: Contract, state: MessageState): number {
   if (where === null) return 1;
   if (where.from === "header") return state.deliveryCount + 1;
   const [key = ""] = state.routingKeys;
-  return key.startsWith(where.prefix) ? Number(key.slice(where.prefix.length)) : 1;
+  if (!key.startsWith(where.prefix)) return 1;
+  // What is no number as it is written is an attempt that nobody knows, and not the one that it looks like.
+  const number = key.slice(where.prefix.length);
+  return /^[1-9][0-9]*$/.test(number) ? Number(number) : 0;
 }
 
 function movesOf(context: Context, state: MessageState): Move<MessageState>[] {

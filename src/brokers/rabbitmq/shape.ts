@@ -53,23 +53,26 @@ export function shapeOf(closure: Closure, contract: Contract, version: Semantics
   return text.replaceAll(JSON.stringify(workQueue).slice(1, -1), placeholder);
 }
 
-/** How a message comes in: only the number of keys, where that is all that matters. */
+/** How a message comes in: the kinds of the sources and the number of keys, where that is all that matters. */
 function entranceOf(closure: Closure, contract: Contract): unknown {
-  const kinds = new Map(closure.exchanges.map((exchange) => [exchange.name, exchange]));
-  const isPlain = contract.sources.every(({ exchange, routingKeys }) => {
-    const found = kinds.get(exchange);
-    if (found === undefined || (found.kind !== "topic" && found.kind !== "direct" && found.kind !== "fanout"))
-      return false;
-    return routingKeys.every((key) =>
-      closure.bindings.some(
-        (each) => each.source === exchange && each.destination === contract.workQueue && each.routingKey === key,
-      ),
-    );
-  });
-  if (isPlain && closure.ignoresPublishedKeys) return contract.sources.map(({ routingKeys }) => routingKeys.length);
-  return [
-    contract.sources,
-    closure.exchanges.filter(({ name }) => contract.sources.some(({ exchange }) => exchange === name)),
-    closure.bindings,
-  ];
+  const sources = contract.sources.map(({ exchange, routingKeys }) => ({
+    routingKeys,
+    resource: closure.exchanges.find(({ name }) => name === exchange),
+    bindings: closure.bindings.filter(({ source }) => source === exchange),
+  }));
+  const isPlain = sources.every(
+    ({ routingKeys, resource, bindings }) =>
+      resource !== undefined &&
+      resource.kind !== "headers" &&
+      // Each declared pattern is bound to the work queue as it stands, and the source leads nowhere else.
+      bindings.length === routingKeys.length &&
+      bindings.every(({ destination }) => destination === contract.workQueue) &&
+      routingKeys.every((key) => bindings.some(({ routingKey }) => routingKey === key)) &&
+      // A direct exchange compares with a pattern as if it were a key.
+      (resource.kind !== "direct" || routingKeys.every((key) => !/[*#]/.test(key))),
+  );
+  if (isPlain && closure.ignoresPublishedKeys) {
+    return sources.map(({ routingKeys, resource }) => [routingKeys.length, resource?.kind, resource?.arguments]);
+  }
+  return [contract.sources, sources, closure.bindings];
 }
