@@ -14,6 +14,8 @@ export interface Model<State> {
   readonly consumer: string;
   /** Where a message can start: one entry per declared routing key, with the states of all of its copies for this consumer. */
   readonly starts: readonly { readonly key: string; readonly states: readonly State[] }[];
+  /** What no declared routing key stands for, and comes in all the same. Left out where a broker's model does not look for it. */
+  readonly undeclared?: readonly { readonly key: string; readonly states: readonly State[] }[];
   /** Two states with the same key behave the same for ever. Finitely many keys exist. */
   readonly keyOf: (state: State) => string;
   /** The queue that the copy is in; null where it is in none any more. */

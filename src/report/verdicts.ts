@@ -3,6 +3,7 @@ import type { Verdict } from "../verify/verify.ts";
 
 /** What was proved of each consumer; what is refuted is never compiled. */
 export function renderVerdicts(target: string, verdicts: readonly Verdict[], evidence: Evidence): string {
+  if (verdicts.length === 0) return `${target}\nnothing is proved: no consumer has retries that a proof is there for\n`;
   const lines = verdicts.map(
     ({ consumer, states, deliveries }) => `proved   ${consumer}: ${states} states, ${deliveries} deliveries at most`,
   );

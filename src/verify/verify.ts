@@ -86,7 +86,7 @@ export function verify<State>(model: Model<State>): Verdict {
 
 function reachable<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
   const { nodes, starts } = exploration;
-  return starts
+  const unreached: Violation[] = starts
     .filter((start) => !start.nodes.some((index) => nodes.get(index)?.situation.kind === "work"))
     .map((start) => ({
       consumer: model.consumer,
@@ -94,6 +94,17 @@ function reachable<State>(model: Model<State>, exploration: Exploration<State>):
       message: `what is published as ${start.key} does not reach the work queue`,
       trace: start.nodes.flatMap((index) => traceTo(model, exploration, nodes.get(index) as Node<State>)),
     }));
+  return [...unreached, ...undeclared(model)];
+}
+
+/** Nothing else comes in than what is declared, where the broker's model looks for it. */
+function undeclared<State>(model: Model<State>): Violation[] {
+  return (model.undeclared ?? []).map(({ key, states }) => ({
+    consumer: model.consumer,
+    property: "reachable",
+    message: `what is published as ${key} comes in, and is not declared`,
+    trace: states.map((state) => `published: ${model.describe(state)}`),
+  }));
 }
 
 /** The first node of a kind is the nearest to the start, since nodes are in the order in which they were reached. */

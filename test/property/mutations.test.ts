@@ -189,7 +189,7 @@ test.for(cases)("on %s %s every mutant is caught, or behaves no differently", ([
     target.value,
   );
   if (!compiled.ok) throw new Error("it does not compile");
-  const violationsOf = (value: CompiledSystem): readonly unknown[] =>
+  const violationsOf = (value: CompiledSystem<"rabbitmq">): readonly unknown[] =>
     verifyAll(brokers.rabbitmq.subjectsOf(value, target.value)).flatMap(({ violations }) => violations);
   expect(violationsOf(compiled.value)).toEqual([]);
   const mutants = mutantsOf(compiled.value.topology);
