@@ -31,8 +31,8 @@ export { renderDiagnostics } from "./diagnostics/render.ts";
 export { plan } from "./plan/plan.ts";
 export type { ConsumerPlan, Plan, RetryPlan } from "./plan/plan.ts";
 export type { AttemptPlan } from "./plan/schedule.ts";
-export { brokers, parseTarget } from "./brokers/index.ts";
-export type { CompiledSystem, Target, TargetInput } from "./brokers/index.ts";
+export { brokerOf, brokers, parseTarget } from "./brokers/index.ts";
+export type { BrokerName, CompiledSystem, Target, TargetInput } from "./brokers/index.ts";
 export type {
   Compiled,
   Graph,
@@ -59,6 +59,22 @@ export type {
   QueueResource,
   Topology,
 } from "./brokers/rabbitmq/topology.ts";
+export type {
+  ChangeVisibilityOperation,
+  Contract as SqsContract,
+  ContractSource as SqsContractSource,
+  Operation as SqsOperation,
+  SendOperation,
+} from "./brokers/sqs/contract.ts";
+export type {
+  DepthAlarm,
+  RedriveAllow,
+  SnsSubscription,
+  SnsTopic,
+  SqsEncryption,
+  SqsQueue,
+  SqsTopology,
+} from "./brokers/sqs/topology.ts";
 export { compile, InternalError } from "./verify/compile.ts";
 export type { Verdict, Violation } from "./verify/verify.ts";
 export { checkScenario } from "./simulate/check-scenario.ts";

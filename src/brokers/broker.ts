@@ -14,6 +14,9 @@ export type PromiseName =
   | "isolation"
   | "permanent"
   | "return"
+  /** That every attempt is a run of the handler. */
+  | "exact-attempts"
+  | "order"
   | "handler-timeout"
   | "retention"
   | "alarm";
@@ -129,10 +132,13 @@ export interface Auditor<Target, Deployment> {
 }
 
 /** What every broker folder offers to the rest of Redeliver. */
-export interface Broker<Target, System extends Compiled<unknown, unknown>, State, Deployment> {
+export interface Broker<Target, TargetInput, System extends Compiled<unknown, unknown>, State, Deployment> {
   readonly title: string;
   readonly strategyNames: readonly string[];
-  readonly parseTarget: (version: string, strategy?: string) => Checked<Target>;
+  /** @param detail what stands after the @: a version, a region */
+  readonly parseTarget: (detail: string, strategy?: string) => Checked<Target>;
+  /** Checks a target that was written as data; one that was checked before comes back as it is. */
+  readonly checkTarget: (input: TargetInput | Target) => Checked<Target>;
   readonly formatTarget: (target: Target) => string;
   readonly compile: (plan: Plan, target: Target) => Checked<System>;
   readonly graphOf: (compiled: System) => Graph;
@@ -140,8 +146,9 @@ export interface Broker<Target, System extends Compiled<unknown, unknown>, State
   readonly subjectsOf: (compiled: System, target: Target) => readonly Subject<State>[];
   readonly evidenceOf: (target: Target) => Evidence;
   /** File formats of the broker's own tools, by the name used on the command line. */
-  readonly exportFormats: Readonly<Record<string, (compiled: System, namespace: string) => unknown>>;
-  readonly auditor: Auditor<Target, Deployment>;
-  /** Where resources live on the broker unless said otherwise: RabbitMQ's virtual host. */
-  readonly defaultNamespace: string;
+  readonly exportFormats: Readonly<Record<string, (compiled: System, namespace: string | null) => unknown>>;
+  /** Left out where the topologies of others cannot be judged yet. */
+  readonly auditor?: Auditor<Target, Deployment>;
+  /** Where resources live on the broker unless said otherwise: RabbitMQ's virtual host. Null where there is nothing like it. */
+  readonly defaultNamespace: string | null;
 }

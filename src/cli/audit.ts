@@ -1,7 +1,7 @@
 import { relative, resolve } from "node:path";
 
 import type { Target } from "../brokers/index.ts";
-import { brokers, defaultBroker, parseTarget } from "../brokers/index.ts";
+import { brokerOf, defaultBroker, parseTarget } from "../brokers/index.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { hasErrors } from "../diagnostics/diagnostic.ts";
 import type { AuditedPart, AuditReport } from "../report/audit-text.ts";
@@ -38,7 +38,8 @@ export async function auditCommand(options: AuditOptions): Promise<number> {
   }
   const targets = targetsOf(options);
   if (!targets.ok) return refuse(targets.diagnostics, options);
-  const { auditor, evidenceOf, formatTarget } = brokers[targets.value.target?.broker ?? defaultBroker];
+  const { title, auditor, evidenceOf, formatTarget } = brokerOf(targets.value.target ?? { broker: defaultBroker });
+  if (auditor === undefined) return usage(`${title} cannot be audited yet`, options);
   const deployment = await read(options, auditor);
   if (!deployment.ok) return refuse(deployment.diagnostics, options);
   const own =
@@ -81,10 +82,9 @@ function targetsOf({ target, asVersion }: AuditOptions): Checked<{
   return { ok: true, value: { target: own?.value ?? null, upgradeTo: next?.value ?? null }, warnings: [] };
 }
 
-type Auditor = (typeof brokers)[typeof defaultBroker]["auditor"];
-type Deployed = ReturnType<Auditor["importFormats"]["definitions"]>;
+type AnyAuditor = NonNullable<ReturnType<typeof brokerOf>["auditor"]>;
 
-async function read({ definitions, stack, url }: AuditOptions, auditor: Auditor): Promise<Deployed> {
+async function read({ definitions, stack, url }: AuditOptions, auditor: AnyAuditor): Promise<Checked<unknown>> {
   if (url !== undefined) {
     const { readLiveBroker } = await import("./read-live-broker.ts");
     return readLiveBroker(url, auditor.live, process.env);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 
-import { brokers } from "../brokers/index.ts";
+import { brokerOf } from "../brokers/index.ts";
 import { prove } from "../verify/compile.ts";
 import type { ForTarget } from "./commands.ts";
 import { compileFile, compileLoaded, exitCodeOf, print } from "./commands.ts";
@@ -33,7 +33,7 @@ async function showProof(file: string, options: CheckOptions): Promise<number> {
   if (!compiled.ok) return compiled.exitCode;
   const { value, warnings } = compiled;
   const verdicts = prove(value, compiled.target);
-  const evidence = brokers[compiled.target.broker].evidenceOf(compiled.target);
+  const evidence = brokerOf(compiled.target).evidenceOf(compiled.target);
   if (options.json === true) {
     return print({ target: value.target, evidence, verdicts, promises: value.promises, warnings }, options.output);
   }

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import type { CompiledSystem, Target } from "../brokers/index.ts";
-import { brokers, parseTarget } from "../brokers/index.ts";
+import { brokerOf, parseTarget } from "../brokers/index.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Locate } from "../diagnostics/region.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
@@ -32,16 +32,33 @@ export async function planCommand(file: string, options: Common): Promise<number
 
 export async function compileCommand(
   file: string,
-  options: ForTarget & { readonly format: "json" | "definitions"; readonly vhost: string; readonly output?: string },
+  options: ForTarget & { readonly format: string; readonly vhost?: string; readonly output?: string },
 ): Promise<number> {
+  const target = parseTarget(options.target, options.strategy);
+  const misuse = target.ok ? misuseOf(target.value, options) : null;
+  if (misuse !== null) return usage(misuse, options);
   const compiled = await compileFile(file, options);
   if (!compiled.ok) return compiled.exitCode;
-  const { definitions } = brokers[compiled.target.broker].exportFormats;
+  const { exportFormats, defaultNamespace } = brokerOf(compiled.target);
   const { value, warnings } = compiled;
+  const write = exportFormats[options.format];
   return print(
-    options.format === "definitions" ? definitions?.(value, options.vhost) : { ...value, warnings },
+    write === undefined ? { ...value, warnings } : write(value, options.vhost ?? defaultNamespace),
     options.output,
   );
+}
+
+/** An option that another broker has, and the target's does not. */
+function misuseOf(
+  target: Target,
+  { format, vhost }: { readonly format: string; readonly vhost?: string },
+): string | null {
+  const { title, exportFormats, defaultNamespace } = brokerOf(target);
+  const formats = ["json", ...Object.keys(exportFormats)];
+  if (!formats.includes(format)) return `${title} has no format ${format}; its formats are ${formats.join(", ")}`;
+  if (vhost !== undefined && defaultNamespace === null)
+    return `${title} has no virtual hosts, so --vhost means nothing`;
+  return null;
 }
 
 export async function contractCommand(file: string, consumer: string, options: ForTarget): Promise<number> {
@@ -66,7 +83,7 @@ export async function graphCommand(
 ): Promise<number> {
   const compiled = await compileFile(file, options);
   if (!compiled.ok) return compiled.exitCode;
-  const graph = brokers[compiled.target.broker].graphOf(compiled.value);
+  const graph = brokerOf(compiled.target).graphOf(compiled.value);
   if (options.json === true) return print(graph, options.output);
   switch (options.format) {
     case "mermaid": {
@@ -127,7 +144,7 @@ export async function compileFile(file: string, options: ForTarget): Promise<Com
 async function compileSystem(file: string, system: Loaded, options: ForTarget): Promise<CompiledFile> {
   const compiled = compileLoaded(system, options);
   if (compiled.ok) return { ok: true, ...compiled.value, warnings: compiled.warnings };
-  const isInFile = compiled.diagnostics.some(({ code }) => code !== "RD201");
+  const isInFile = compiled.diagnostics.some(({ code }) => !targetCodes.has(code));
   return {
     ok: false,
     exitCode: refuse(isInFile ? file : undefined, compiled.diagnostics, options, system.locate),
@@ -164,9 +181,14 @@ function refuse(
   return exitCodeOf(diagnostics);
 }
 
+/** What is said about the target of the command line, and not about the file. */
+const targetCodes: ReadonlySet<string> = new Set(["RD201", "RD601"]);
+
 /** How a refusal ends: a file that cannot be read and a target that there is not are wrong usage. */
 export function exitCodeOf(diagnostics: readonly Diagnostic[]): number {
-  return diagnostics.every(({ code }) => code === "RD001" || code === "RD201") ? exitCodes.usage : exitCodes.refused;
+  return diagnostics.every(({ code }) => code === "RD001" || targetCodes.has(code))
+    ? exitCodes.usage
+    : exitCodes.refused;
 }
 
 /** Warnings go to the standard error, so that the output stays what it is. */

@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
+import { brokers } from "../brokers/index.ts";
 import { InternalError } from "../verify/compile.ts";
 import { auditCommand } from "./audit.ts";
 import { explainCommand } from "./explain.ts";
@@ -37,12 +38,17 @@ export async function run(words: readonly string[]): Promise<number> {
   return exitCode;
 }
 
+const all = Object.values(brokers);
+const strategies = all.map(({ title, strategyNames }) => `on ${title} ${strategyNames.join(", ")}`).join("; ");
+const exports = all.flatMap(({ exportFormats }) => Object.keys(exportFormats));
+
 const target = (): Option =>
-  new Option("-t, --target <target>", "broker and version, such as rabbitmq@4.3").makeOptionMandatory();
+  new Option(
+    "-t, --target <target>",
+    "broker and version or region, such as rabbitmq@4.3 or sqs@eu-west-1",
+  ).makeOptionMandatory();
 const strategy = (): Option =>
-  new Option("-s, --strategy <strategy>", "how the broker is used: auto, native, deferred, staged or waits").default(
-    "auto",
-  );
+  new Option("-s, --strategy <strategy>", `how the broker is used: auto, or ${strategies}`).default("auto");
 const json = (): Option => new Option("--json", "print JSON, refusals included");
 const output = (): Option => new Option("-o, --output <file>", "write to a file instead of the standard output");
 
@@ -82,11 +88,14 @@ function addCompilerCommands(program: Command, finish: Finish): void {
     .addOption(target())
     .addOption(strategy())
     .addOption(
-      new Option("-f, --format <format>", "json: everything; definitions: a file for rabbitmqctl import_definitions")
-        .choices(["json", "definitions"])
+      new Option(
+        "-f, --format <format>",
+        "json: everything; definitions: a file for rabbitmqctl import_definitions; aws-json: a CloudFormation template",
+      )
+        .choices(["json", ...exports])
         .default("json"),
     )
-    .addOption(new Option("--vhost <name>", "the virtual host named in a definitions file").default("/"))
+    .addOption(new Option("--vhost <name>", "the virtual host named in a definitions file; / where it is left out"))
     .addOption(output())
     .addOption(json())
     .action(async (file, options) => finish(await compileCommand(file, options)));

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
 
-import { brokers } from "../brokers/index.ts";
+import { brokerOf } from "../brokers/index.ts";
 import { parseText } from "../declare/parse.ts";
 import type { Checked } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
@@ -36,7 +36,7 @@ export async function simulateCommand(file: string, options: SimulateOptions): P
   }
   const { target, value, warnings } = compiled;
   const progress = progressLine(scenario.value);
-  const result = simulate(brokers[target.broker].subjectsOf(value, target), scenario.value, progress.report);
+  const result = simulate(brokerOf(target).subjectsOf(value, target), scenario.value, progress.report);
   progress.end();
   if (options.json === true) return print({ target: value.target, ...result, warnings }, options.output);
   const { renderSimulation } = await import("../report/simulation.ts");

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 
-import { brokers } from "../brokers/index.ts";
+import { brokerOf } from "../brokers/index.ts";
 import type { System } from "../declare/system.ts";
 import { plan } from "../plan/plan.ts";
 import { renderDot } from "../report/dot.ts";
@@ -34,7 +34,7 @@ export async function writeReport(
     written.push(relative(process.cwd(), place));
   };
   for (const { target, value, warnings } of all) {
-    const broker = brokers[target.broker];
+    const broker = brokerOf(target);
     const graph = broker.graphOf(value);
     const place = join(folder, value.target.replace("@", "-"));
     await mkdir(place, { recursive: true });

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 
-import { brokers, checkTarget } from "../brokers/index.ts";
-import type { CompiledSystem, Target, TargetInput } from "../brokers/index.ts";
+import { brokerOf, brokers, checkTarget } from "../brokers/index.ts";
+import type { BrokerName, CompiledSystem, Target, TargetInput } from "../brokers/index.ts";
 import { compile } from "../verify/compile.ts";
 import { deployRabbitmq } from "../brokers/rabbitmq/deploy.ts";
 import { checkSystem } from "../declare/check.ts";
@@ -9,6 +9,9 @@ import type { System, SystemInput } from "../declare/system.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
 import { plan } from "../plan/plan.ts";
+
+/** The brokers that can be deployed to. */
+export type Deployable = keyof typeof deployers;
 
 /**
  * What decides the topology is plain: it has to be known before anything is created, in a preview too. Only wiring
@@ -18,13 +21,13 @@ export interface RetryTopologyArgs {
   /** The declaration, from `defineSystem` or as plain data of the same form. */
   readonly system: System | SystemInput;
   /** What runs there, for example `{ broker: "rabbitmq", version: "4.3" }`. */
-  readonly target: TargetInput;
+  readonly target: TargetInput<Deployable>;
   /** The virtual host; it has to be there. Left out, the broker's default one, `/`. */
   readonly vhost?: pulumi.Input<string>;
 }
 
-/** The deployer of each broker. A broker that is missing here is a type error. */
-const deployers = { rabbitmq: deployRabbitmq } satisfies Readonly<Record<keyof typeof brokers, unknown>>;
+/** The deployer of each broker that can be deployed to; the others can be compiled for. */
+const deployers = { rabbitmq: deployRabbitmq } satisfies Readonly<Partial<Record<BrokerName, unknown>>>;
 
 /**
  * Everything that the consumers of a declaration need on the broker to retry: exchanges, queues, policies, bindings.
@@ -37,7 +40,7 @@ const deployers = { rabbitmq: deployRabbitmq } satisfies Readonly<Record<keyof t
  */
 export class RetryTopology extends pulumi.ComponentResource {
   /** What the code of each consumer must do for the promises to hold. */
-  readonly contracts: CompiledSystem["contracts"];
+  readonly contracts: CompiledSystem<Deployable>["contracts"];
   /** The name of each consumer's work queue, known as soon as the queue is there. */
   readonly workQueues: Readonly<Record<string, pulumi.Output<string>>>;
 
@@ -70,16 +73,22 @@ export class RetryTopology extends pulumi.ComponentResource {
 
 interface Accepted {
   readonly system: System;
-  readonly target: Target;
-  readonly compiled: CompiledSystem;
+  readonly target: Target<Deployable>;
+  readonly compiled: CompiledSystem<Deployable>;
   readonly warnings: readonly Diagnostic[];
 }
 
 function compileOrRefuse(name: string, args: RetryTopologyArgs): Accepted {
   const system = checkSystem(args.system);
-  const target = checkTarget(args.target);
+  const target = checkTarget<Deployable>(args.target);
   if (!system.ok || !target.ok) {
     throw refusal(name, [...(system.ok ? [] : system.diagnostics), ...(target.ok ? [] : target.diagnostics)]);
+  }
+  // Types say so already; not every program is checked.
+  if (!Object.hasOwn(deployers, target.value.broker)) {
+    throw new pulumi.RunError(
+      `RetryTopology ${JSON.stringify(name)} is refused: ${brokerOf(target.value).title} cannot be deployed to yet`,
+    );
   }
   const compiled = compile(system.value, target.value);
   if (!compiled.ok) throw refusal(name, compiled.diagnostics);
@@ -97,7 +106,7 @@ function refusal(name: string, diagnostics: readonly Diagnostic[]): pulumi.RunEr
 }
 
 /** What `pulumi up` shows, and what stack policies see. Durations are in milliseconds. */
-function summarise(system: System, compiled: CompiledSystem): Record<string, object> {
+function summarise(system: System, compiled: CompiledSystem<Deployable>): Record<string, object> {
   const plans = plan(system).consumers;
   return Object.fromEntries(
     compiled.contracts.map((contract, index) => [

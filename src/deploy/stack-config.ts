@@ -2,15 +2,16 @@ import * as pulumi from "@pulumi/pulumi";
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 
-import { brokers, checkTarget } from "../brokers/index.ts";
+import { checkTarget } from "../brokers/index.ts";
 import type { TargetInput } from "../brokers/index.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
+import type { Deployable } from "./retry-topology.ts";
 
 /** What tells one stack from another: which broker, where, and as whom. */
 export interface StackConfig {
-  readonly target: TargetInput;
+  readonly target: TargetInput<Deployable>;
   readonly vhost: string;
   /** The URL of the management API. */
   readonly endpoint: string;
@@ -20,7 +21,7 @@ export interface StackConfig {
 }
 
 const text = z.string().min(1, { abort: true });
-const brokerNames = Object.keys(brokers) as [keyof typeof brokers];
+const brokerNames: [Deployable] = ["rabbitmq"];
 
 /** The password is not in it: no message of zod's may ever get to see it. */
 const schema = z.strictObject({
@@ -69,7 +70,7 @@ export function readStackConfig(config: pulumi.Config): StackConfig {
   const checked = schema.safeParse(input);
   const problems = [
     ...(checked.success
-      ? checkVersion(config.name, checked.data.target as TargetInput)
+      ? checkVersion(config.name, checked.data.target as TargetInput<Deployable>)
       : checked.error.issues.flatMap((issue) => describe(config, issue, input))),
     ...checkPassword(config, given.get("password")),
   ];
@@ -80,7 +81,7 @@ export function readStackConfig(config: pulumi.Config): StackConfig {
   }
   return {
     ...checked.data,
-    target: checked.data.target as TargetInput,
+    target: checked.data.target as TargetInput<Deployable>,
     password: config.requireSecret("password"),
   };
 }
@@ -94,7 +95,7 @@ function parsed(value: string): unknown {
   }
 }
 
-function checkVersion(namespace: string, target: TargetInput): Diagnostic[] {
+function checkVersion(namespace: string, target: TargetInput<Deployable>): Diagnostic[] {
   const checked = checkTarget(target);
   if (checked.ok) return [];
   return checked.diagnostics.map(({ path, message, value, notes }) =>

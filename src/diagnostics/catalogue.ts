@@ -1,18 +1,13 @@
-/** What a code stands for, whatever the place it is found in. */
-export interface CatalogueEntry {
-  readonly severity: "error" | "warning";
-  readonly title: string;
-  /** What happens if nothing is done, and what to do. */
-  readonly explanation: string;
-}
+import type { CatalogueEntry } from "./catalogue-entry.ts";
+import { error, warning } from "./catalogue-entry.ts";
+import { sqsCatalogue } from "./catalogue-sqs.ts";
 
-const error = (title: string, explanation: string): CatalogueEntry => ({ severity: "error", title, explanation });
-const warning = (title: string, explanation: string): CatalogueEntry => ({ severity: "warning", title, explanation });
+export type { CatalogueEntry } from "./catalogue-entry.ts";
 
 /**
  * Every code there is. Codes are stable: one is never used again for something else.
  * RD0xx reading files, RD1xx the declaration, RD2xx RabbitMQ, RD3xx the configuration of a stack, RD4xx topologies that others made,
- * RD5xx scenarios of a simulation.
+ * RD5xx scenarios of a simulation, RD6xx Amazon SQS.
  */
 export const catalogue = {
   RD001: error(
@@ -259,6 +254,7 @@ export const catalogue = {
     "The simulation would be too large",
     "A simulation plays every single message, and takes on 10,000,000 of them, which is about a minute's work; all instances together may hold 1,000,000 at a time. More would not end in a time that anybody waits for. Simulate a shorter duration or fewer arrivals: how a retry storm grows and ends shows within an hour of simulated time.",
   ),
+  ...sqsCatalogue,
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;
 
 /** A stable code such as `RD101`. */

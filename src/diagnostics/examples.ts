@@ -5,6 +5,7 @@ import { declarationExamples, readingExamples } from "./examples-declaration.ts"
 import { findingExamples } from "./examples-findings.ts";
 import { rabbitmqExamples } from "./examples-rabbitmq.ts";
 import { scenarioExamples } from "./examples-scenario.ts";
+import { sqsExamples } from "./examples-sqs.ts";
 
 /** The file of a stack with this password. */
 function stackText(password: string): string {
@@ -27,6 +28,7 @@ export const examples: Readonly<Record<DiagnosticCode, ExamplePair>> = {
   ...scenarioExamples,
   ...auditExamples,
   ...findingExamples,
+  ...sqsExamples,
   RD301: {
     fires: { kind: "stack", text: stackText("correct-horse-battery-staple") },
     quiet: { kind: "stack", text: stackText("{ secure: v1:bm9uY2U=:Y2lwaGVydGV4dA== }") },

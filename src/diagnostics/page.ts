@@ -13,6 +13,7 @@ const ranges: readonly { readonly prefix: string; readonly title: string }[] = [
   { prefix: "RD3", title: "The configuration of a stack" },
   { prefix: "RD4", title: "Topologies that others made" },
   { prefix: "RD5", title: "Scenarios of a simulation" },
+  { prefix: "RD6", title: "Amazon SQS" },
 ];
 
 /** The page of one code in Markdown, below an anchor that a diagnostic's `docs` points to. */

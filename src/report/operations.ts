@@ -2,7 +2,11 @@ import type { CompiledSystem } from "../brokers/index.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 
 export type Contract = CompiledSystem["contracts"][number];
-type Outcome = Contract["outcomes"][keyof Contract["outcomes"]];
+/** What is common to the outcomes of every broker: operations with a name and fields. */
+type Outcome = readonly NamedOperation[] | { readonly byAttempt: readonly (readonly NamedOperation[])[] };
+interface NamedOperation {
+  readonly operation: string;
+}
 
 /** What a consumer does for one outcome, as a report shows it. */
 export interface OutcomeRow {
@@ -33,7 +37,7 @@ export function outcomeRows(contract: Contract): readonly OutcomeRow[] {
   const asked = (contract.retryAfter ?? []).map((step) => ({
     outcome: "retry after",
     asked: `≤ ${formatDurationMs(step.upToMs)}`,
-    cases: casesOf({ byAttempt: step.byAttempt }),
+    cases: casesOf(step),
     why: null,
   }));
   return outcomes.flatMap((outcome) => [
@@ -49,7 +53,7 @@ export function outcomeRows(contract: Contract): readonly OutcomeRow[] {
 
 /** Attempts in a row that demand the same are one case. */
 function casesOf(outcome: Outcome): readonly OutcomeCase[] {
-  if (!("byAttempt" in outcome)) return [{ attempts: null, operations: outcome.map(operationLine) }];
+  if (!("byAttempt" in outcome)) return [{ attempts: null, operations: linesOf(outcome) }];
   const runs: {
     first: number;
     last: number;
@@ -60,7 +64,7 @@ function casesOf(outcome: Outcome): readonly OutcomeCase[] {
     const text = JSON.stringify(each);
     const run = runs.at(-1);
     if (run?.text === text) run.last = index + 1;
-    else runs.push({ first: index + 1, last: index + 1, text, operations: each.map(operationLine) });
+    else runs.push({ first: index + 1, last: index + 1, text, operations: linesOf(each) });
   });
   return runs.map(({ first, last, operations }) => ({
     attempts: first === last ? `attempt ${first}` : `attempts ${first}–${last}`,
@@ -68,8 +72,13 @@ function casesOf(outcome: Outcome): readonly OutcomeCase[] {
   }));
 }
 
+/** Where nothing is to be done, that is said. */
+function linesOf(operations: readonly NamedOperation[]): readonly OperationLine[] {
+  return operations.length === 0 ? [{ name: "nothing", flags: [] }] : operations.map(operationLine);
+}
+
 /** Shows every field there is, so that an operation of another broker is shown without being known here. */
-function operationLine({ operation, ...fields }: { readonly operation: string }): OperationLine {
+function operationLine({ operation, ...fields }: NamedOperation): OperationLine {
   return {
     name: operation,
     flags: Object.entries(fields).map(([name, value]) => formatFlag(name, value)),

@@ -3,7 +3,7 @@ import { styleText } from "node:util";
 import Table from "cli-table3";
 
 import type { GraphNode } from "../brokers/broker.ts";
-import { brokers } from "../brokers/index.ts";
+import { brokerOf } from "../brokers/index.ts";
 import type { CompiledSystem } from "../brokers/index.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { ConsumerPlan, Plan, RetryPlan } from "../plan/plan.ts";
@@ -124,7 +124,7 @@ const queueTerms: readonly (readonly [GraphNode["kind"], string])[] = [
 ];
 
 function renderQueues(compiled: CompiledSystem, consumer: string, style: Style): string[] {
-  const { nodes } = graphOfConsumer(brokers[compiled.topology.broker].graphOf(compiled), consumer);
+  const { nodes } = graphOfConsumer(brokerOf(compiled.topology).graphOf(compiled), consumer);
   return queueTerms.flatMap(([kind, term]) => {
     const names = nodes
       .filter((node) => node.kind === kind)

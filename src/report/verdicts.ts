@@ -10,6 +10,7 @@ export function renderVerdicts(
   promises: readonly KeptPromise[],
   evidence: Evidence,
 ): string {
+  if (verdicts.length === 0) return `${target}\nnothing is proved: no consumer has retries that a proof is there for\n`;
   const lines = verdicts.flatMap(({ consumer, states, deliveries }) => [
     `proved   ${consumer}: ${states} states, ${deliveries} deliveries at most`,
     ...keepers.flatMap((keeper) => keptBy(keeper, consumer, promises)),

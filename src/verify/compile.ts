@@ -1,5 +1,5 @@
-import type { CompiledSystem, Target, TargetInput } from "../brokers/index.ts";
-import { brokers, checkTarget } from "../brokers/index.ts";
+import type { BrokerName, CompiledSystem, Target, TargetInput } from "../brokers/index.ts";
+import { brokerOf, checkTarget } from "../brokers/index.ts";
 import type { System } from "../declare/system.ts";
 import type { Checked } from "../diagnostics/diagnostic.ts";
 import { plan } from "../plan/plan.ts";
@@ -13,12 +13,15 @@ import { verifyAll } from "./verify.ts";
  *   for what this target can do only with a consequence. Or every reason why it is refused.
  * @throws InternalError when the compiled topology does not keep its promises: a mistake in Redeliver, and nothing is emitted
  */
-export function compile(system: System, target: TargetInput | Target): Checked<CompiledSystem> {
-  const checked = "patch" in target ? ({ ok: true, value: target, warnings: [] } as const) : checkTarget(target);
+export function compile<Name extends BrokerName>(
+  system: System,
+  target: TargetInput<Name> | Target<Name>,
+): Checked<CompiledSystem<Name>> {
+  const checked = checkTarget(target);
   if (!checked.ok) return checked;
-  const compiled = brokers[checked.value.broker].compile(plan(system), checked.value);
+  const compiled = brokerOf(checked.value).compile(plan(system), checked.value);
   if (compiled.ok) prove(compiled.value, checked.value);
-  return compiled;
+  return compiled as Checked<CompiledSystem<Name>>;
 }
 
 /**
@@ -27,7 +30,7 @@ export function compile(system: System, target: TargetInput | Target): Checked<C
  * @throws InternalError with the shortest trace of everything that does not hold
  */
 export function prove(compiled: CompiledSystem, target: Target): readonly Verdict[] {
-  const verdicts = verifyAll(brokers[target.broker].subjectsOf(compiled, target));
+  const verdicts = verifyAll(brokerOf(target).subjectsOf(compiled, target));
   const violations = verdicts.flatMap((verdict) => verdict.violations);
   if (violations.length === 0) return verdicts;
   const lines = violations.flatMap(({ consumer, property, message, trace }) => [

@@ -88,7 +88,10 @@ function reportedByAudit(
   { target, upgradeTo }: { readonly target?: string; readonly upgradeTo?: string },
 ): readonly Diagnostic[] {
   if (!deployment.ok) return deployment.diagnostics;
-  const own = target === undefined ? rabbitmq.auditor.targetOf(deployment.value) : parseTarget(target);
+  const own =
+    target === undefined
+      ? rabbitmq.auditor.targetOf(deployment.value)
+      : rabbitmq.parseTarget(target.replace(/^rabbitmq@/, ""));
   if (!own.ok) return own.diagnostics;
   if (own.value === null) throw new Error("the example does not say which version it is for");
   const next = upgradeTo === undefined ? null : parseTarget(`rabbitmq@${upgradeTo}`);

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { chromium } from "playwright-core";
@@ -44,6 +44,17 @@ describe("what npm start writes", () => {
         "graph.svg",
       ]);
     }
+  });
+
+  test("and the same of a system that compiles for both brokers, as the script says it", () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { scripts: { start: string } };
+    const [, second = ""] = scripts.start.split(" && ");
+    const words = second.replace("out/portable", join(folder, "portable")).split(" ").slice(1);
+    const child = spawnSync(process.execPath, words, { cwd: root, encoding: "utf8" });
+    expect(child.status, child.stderr).toBe(0);
+    expect(readdirSync(join(folder, "portable")).toSorted()).toEqual(["index.html", "rabbitmq-4.3", "sqs-eu-west-1"]);
+    expect(readdirSync(join(folder, "portable/sqs-eu-west-1"))).toContain("aws-json.json");
+    rmSync(join(folder, "portable"), { recursive: true });
   });
 
   test.runIf(executablePath !== undefined)(

@@ -73,7 +73,7 @@ function scoreOf([version, strategy]: (typeof cases)[number]): Score {
     target.value,
   );
   if (!compiled.ok) throw new Error("it does not compile");
-  const violationsOf = (value: CompiledSystem): readonly unknown[] => {
+  const violationsOf = (value: CompiledSystem<"rabbitmq">): readonly unknown[] => {
     const subjects = brokers.rabbitmq.subjectsOf(value, target.value);
     const verdicts = verifyAll(subjects);
     // One proof for all that differ in names alone must not hide what is wrong with one of them.

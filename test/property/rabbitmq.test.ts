@@ -7,8 +7,12 @@ import { brokers, compile } from "../../src/index.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
 import { checked } from "../support/examples.ts";
 
+type RabbitmqSystem = CompiledSystem<"rabbitmq">;
+
 /** Runs a check on every declaration and target that compile; refusals have to say why. */
-function forEveryCompiled(check: (compiled: CompiledSystem, input: SystemInput, target: TargetInput) => void): void {
+function forEveryCompiled(
+  check: (compiled: RabbitmqSystem, input: SystemInput, target: TargetInput<"rabbitmq">) => void,
+): void {
   let compiledCount = 0;
   fc.assert(
     fc.property(anySystem, anyTarget, (input, target) => {
@@ -133,7 +137,7 @@ function expected(contract: Contract): string[] {
 }
 
 /** Walks the topology as a broker would. A delay that the queue itself keeps is computed from its policy by the vendor's formula. */
-function follow({ topology }: CompiledSystem, contract: Contract): string[] {
+function follow({ topology }: RabbitmqSystem, contract: Contract): string[] {
   const index = routingIndex(topology);
   const policies = new Map(topology.policies.map((each) => [each.name, each.definition]));
   const queues = new Map(topology.queues.map((each) => [each.name, each]));

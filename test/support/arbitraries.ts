@@ -102,7 +102,7 @@ export const anySystem: fc.Arbitrary<SystemInput> = fc
       })),
   ) as fc.Arbitrary<SystemInput>;
 
-export const anyTarget: fc.Arbitrary<TargetInput> = fc.record({
+export const anyTarget: fc.Arbitrary<TargetInput<"rabbitmq">> = fc.record({
   broker: fc.constant("rabbitmq" as const),
   version: fc.constantFrom(...versions),
   strategy: fc.constantFrom("auto", "auto", "auto", "auto", "auto", "auto", "native", "deferred", "staged", "waits"),

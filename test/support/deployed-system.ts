@@ -13,7 +13,7 @@ import { createManagement } from "./management.ts";
 export interface DeployedSystem {
   readonly url: string;
   readonly vhost: string;
-  readonly compiled: CompiledSystem;
+  readonly compiled: CompiledSystem<"rabbitmq">;
   readonly contract: (consumer: string) => Contract;
   readonly channel: ConfirmChannel;
   /** Publishes messages, one per id, and waits until the broker has them. */
@@ -32,7 +32,7 @@ export interface DeployedSystem {
 export async function deploy(
   broker: Broker,
   input: unknown,
-  strategy: TargetInput["strategy"] = "auto",
+  strategy: TargetInput<"rabbitmq">["strategy"] = "auto",
 ): Promise<DeployedSystem> {
   const result = compile(checked(input), { broker: "rabbitmq", version: broker.version, strategy });
   if (!result.ok) throw new Error(renderDiagnostics(result.diagnostics));
@@ -68,7 +68,7 @@ export async function deploy(
 }
 
 /** Waits until every queue has its own policy; what the broker decided is there at once, unlike its statistics. */
-async function policiesInForce(broker: Broker, vhost: string, compiled: CompiledSystem): Promise<void> {
+async function policiesInForce(broker: Broker, vhost: string, compiled: CompiledSystem<"rabbitmq">): Promise<void> {
   await until(10_000, async () => {
     const policies = await policyOfEachQueue(broker, vhost);
     return compiled.topology.queues.every((queue) => policies.get(queue.name) === queue.name);

@@ -1,5 +1,5 @@
 import type { Subject } from "../../src/explore/model.ts";
-import { brokers, compile, parseTarget, plan } from "../../src/index.ts";
+import { brokerOf, compile, parseTarget, plan } from "../../src/index.ts";
 import type { RetryPlan } from "../../src/index.ts";
 import { checkScenario } from "../../src/simulate/check-scenario.ts";
 import type { ConsumerResult } from "../../src/simulate/result.ts";
@@ -11,19 +11,19 @@ export function subjectsFor(
   system: unknown,
   target: string,
   strategy = "auto",
-): { readonly subjects: ReturnType<typeof brokers.rabbitmq.subjectsOf>; readonly retry: RetryPlan } {
+): { readonly subjects: readonly Subject<unknown>[]; readonly retry: RetryPlan } {
   const parsed = parseTarget(target, strategy);
   if (!parsed.ok) throw new Error("no target");
   const compiled = compile(checked(system), parsed.value);
   if (!compiled.ok) throw new Error(compiled.diagnostics.map(({ message }) => message).join("\n"));
   const retry = plan(checked(system)).consumers[0]?.retry;
   if (retry === null || retry === undefined) throw new Error("no retry");
-  return { subjects: brokers.rabbitmq.subjectsOf(compiled.value, parsed.value), retry };
+  return { subjects: brokerOf(parsed.value).subjectsOf(compiled.value, parsed.value), retry };
 }
 
 /** A checked scenario for those consumers, in which a handler may ask for a delay of its own if it is said so. */
 export function scenarioFor(
-  subjects: readonly Pick<Subject<never>, "consumer">[],
+  subjects: readonly Pick<Subject<unknown>, "consumer">[],
   input: unknown,
   hasRetryAfter = false,
 ): Scenario {

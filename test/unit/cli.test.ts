@@ -79,6 +79,13 @@ describe("wrong usage is exit code 2", () => {
     ["compile", shop, "--target", "nats@2"],
     ["compile", shop, "--target", "rabbitmq@4.3", "--strategy", "hope"],
     ["compile", shop, "--target", "rabbitmq@4.3", "--format", "toml"],
+    ["compile", shop, "--target", "sqs"],
+    ["compile", shop, "--target", "sqs@eu-west-9"],
+    ["compile", shop, "--target", "sqs@eu-west-1", "--strategy", "staged"],
+    ["compile", shop, "--target", "sqs@eu-west-1", "--format", "definitions"],
+    ["compile", shop, "--target", "rabbitmq@4.3", "--format", "aws-json"],
+    ["compile", shop, "--target", "sqs@eu-west-1", "--vhost", "orders"],
+    ["audit", "--definitions", shop, "--target", "sqs@eu-west-1"],
     ["contract", shop, "nobody", "--target", "rabbitmq@4.3"],
     ["graph", shop, "--target", "rabbitmq@4.3", "--format", "png"],
     ["plan", shop, "--verbose"],
@@ -121,6 +128,14 @@ test("compile gives everything as JSON, or a definitions file for the virtual ho
   ).toBe(0);
   const definitions = JSON.parse(readFileSync(join(folder, "sub/d.json"), "utf8")) as { queues: { vhost: string }[] };
   expect(new Set(definitions.queues.map((queue) => queue.vhost))).toEqual(new Set(["orders"]));
+});
+
+test("for SQS it gives a CloudFormation template", () => {
+  const portable = resolve(import.meta.dirname, "../../examples/portable.yaml");
+  const { code, out } = redeliver("compile", portable, "-t", "sqs@eu-west-1", "--format", "aws-json");
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toMatchObject({ AWSTemplateFormatVersion: "2010-09-09" });
+  expect(redeliver("contract", portable, "shipping", "-t", "sqs@eu-west-1").out).toContain("transient\n  nothing\n");
 });
 
 test("the contract is the JSON that other programs drive consumers by", () => {

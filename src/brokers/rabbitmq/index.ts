@@ -1,4 +1,4 @@
-import type { Broker } from "../broker.ts";
+import type { Auditor, Broker } from "../broker.ts";
 import { auditDeployment } from "./audit.ts";
 import type { RabbitmqTarget } from "./capabilities.ts";
 import { formatTarget, strategyNames } from "./capabilities.ts";
@@ -14,20 +14,37 @@ import { subjectsOf } from "./model.ts";
 import { readDefinitions } from "./read-definitions.ts";
 import { readPulumiState } from "./read-pulumi-state.ts";
 import type { MessageState } from "./semantics.ts";
-import { parseRabbitmqTarget } from "./target.ts";
+import type { RabbitmqTargetInput } from "./target.ts";
+import { checkRabbitmqTarget, parseRabbitmqTarget } from "./target.ts";
+
+const defaultNamespace = "/";
+
+/** What RabbitMQ has that a broker need not have. */
+export interface RabbitmqBroker extends Broker<
+  RabbitmqTarget,
+  RabbitmqTargetInput,
+  RabbitmqCompiled,
+  MessageState,
+  Deployment
+> {
+  readonly auditor: Auditor<RabbitmqTarget, Deployment>;
+  readonly defaultNamespace: string;
+}
 
 /** RabbitMQ, as the rest of Redeliver sees it. */
-export const rabbitmq: Broker<RabbitmqTarget, RabbitmqCompiled, MessageState, Deployment> = Object.freeze({
+export const rabbitmq: RabbitmqBroker = Object.freeze({
   title: "RabbitMQ",
   strategyNames,
   parseTarget: parseRabbitmqTarget,
+  checkTarget: checkRabbitmqTarget,
   formatTarget,
   compile: compileRabbitmq,
   graphOf,
   subjectsOf,
   evidenceOf,
   exportFormats: Object.freeze({
-    definitions: ({ topology }: RabbitmqCompiled, namespace: string) => exportDefinitions(topology, namespace),
+    definitions: ({ topology }: RabbitmqCompiled, namespace: string | null) =>
+      exportDefinitions(topology, namespace ?? defaultNamespace),
   }),
   auditor: Object.freeze({
     importFormats: Object.freeze({ definitions: readDefinitions, stack: readPulumiState }),
@@ -36,5 +53,5 @@ export const rabbitmq: Broker<RabbitmqTarget, RabbitmqCompiled, MessageState, De
     partsOf,
     audit: auditDeployment,
   }),
-  defaultNamespace: "/",
+  defaultNamespace,
 });

@@ -53,3 +53,9 @@ export function parseRabbitmqTarget(version: string, strategy = "auto"): Checked
     }),
   };
 }
+
+/** Checks a target that was written as data; one that was checked before comes back as it is. */
+export function checkRabbitmqTarget(input: RabbitmqTargetInput | RabbitmqTarget): Checked<RabbitmqTarget> {
+  if ("patch" in input) return { ok: true, value: input, warnings: [] };
+  return parseRabbitmqTarget(input.version, input.strategy);
+}

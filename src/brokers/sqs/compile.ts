@@ -1,0 +1,172 @@
+import { deepFreeze } from "../../declare/freeze.ts";
+import type { Checked, Diagnostic } from "../../diagnostics/diagnostic.ts";
+import { hasErrors } from "../../diagnostics/diagnostic.ts";
+import type { ConsumerPlan, Plan, RetryPlan } from "../../plan/plan.ts";
+import type { Compiled, KeptPromise, StrategyChoice } from "../broker.ts";
+import type { SqsTarget, StrategyName } from "./capabilities.ts";
+import { formatTarget } from "./capabilities.ts";
+import type { Contract } from "./contract.ts";
+import {
+  consumerWarnings,
+  diagnoseClashes,
+  diagnoseConsumer,
+  diagnoseNames,
+  diagnoseRetention,
+  refuseStrategy,
+} from "./diagnose.ts";
+import { consumerNames } from "./names.ts";
+import type { Retention } from "./retention.ts";
+import { retentionOf } from "./retention.ts";
+import { addConsumer, addTopics, fifoSources, sourcesOf } from "./resources.ts";
+import type { TopologyDraft } from "./resources.ts";
+import { redrive } from "./strategies/redrive.ts";
+import type { Strategy, StrategyInput } from "./strategies/strategy.ts";
+import { wholeSeconds } from "./strategies/strategy.ts";
+import { visibility } from "./strategies/visibility.ts";
+import type { SqsTopology } from "./topology.ts";
+
+export type SqsCompiled = Compiled<SqsTopology, Contract, StrategyName>;
+
+/** In the order in which `auto` tries them: what SQS does alone comes first. */
+const strategies: readonly Strategy[] = [redrive, visibility];
+
+/**
+ * Compiles a plan into the queues, topics and subscriptions that SQS and SNS run, the contract of each consumer, and who keeps which
+ * promise.
+ *
+ * @returns frozen, JSON-serialisable data, the same bytes for the same input; or every reason why it is refused
+ */
+export function compileSqs(plan: Plan, target: SqsTarget): Checked<SqsCompiled> {
+  const problems = diagnoseNames(plan);
+  const fifo = fifoSources(plan);
+  const draft: TopologyDraft = { queues: [], topics: [], subscriptions: [], alarms: [] };
+  addTopics(draft, plan, fifo);
+  const contracts: Contract[] = [];
+  const promises: KeptPromise[] = [];
+  const choices: StrategyChoice<StrategyName>[] = [];
+  for (const consumer of plan.consumers) {
+    const compiled = compileConsumer(draft, plan, consumer, target, fifo);
+    problems.push(...compiled.diagnostics);
+    if (compiled.result === null) continue;
+    contracts.push(compiled.result.contract);
+    promises.push(...compiled.result.promises);
+    choices.push(compiled.result.choice);
+  }
+  const topology: SqsTopology = deepFreeze({
+    broker: "sqs",
+    target: formatTarget(target),
+    system: plan.system,
+    ...draft,
+  });
+  problems.push(...diagnoseClashes(topology));
+  if (hasErrors(problems)) return { ok: false, diagnostics: problems };
+  return {
+    ok: true,
+    warnings: problems,
+    value: deepFreeze({ target: topology.target, topology, contracts, promises, choices }),
+  };
+}
+
+interface CompiledConsumer {
+  readonly diagnostics: readonly Diagnostic[];
+  /** Null where it is refused. */
+  readonly result: {
+    readonly contract: Contract;
+    readonly promises: readonly KeptPromise[];
+    readonly choice: StrategyChoice<StrategyName>;
+  } | null;
+}
+
+function compileConsumer(
+  draft: TopologyDraft,
+  { system, sources }: Plan,
+  plan: ConsumerPlan,
+  target: SqsTarget,
+  fifoTopics: ReadonlySet<string>,
+): CompiledConsumer {
+  const common = diagnoseConsumer(plan, sources);
+  // What no strategy could change is said once, and not again as an objection of each.
+  if (plan.retry === null || hasErrors(common)) return { diagnostics: common, result: null };
+  const fifo = plan.order === "per-key";
+  const input: StrategyInput = {
+    target,
+    plan,
+    retry: plan.retry,
+    names: consumerNames(system, plan.consumer, fifo),
+    fifo,
+  };
+  const choice = chooseStrategy(input);
+  if ("refusal" in choice) return { diagnostics: [...common, choice.refusal], result: null };
+  const { strategy, passedOver } = choice;
+  const retainSeconds = plan.retry.retainMs === null ? null : wholeSeconds(plan.retry.retainMs);
+  const retention = retentionOf(fifo, retainSeconds, strategy.windowSeconds(input));
+  const diagnostics = [...common, ...diagnoseRetention(input, retention), ...consumerWarnings(input, strategy.name)];
+  if (hasErrors(diagnostics)) return { diagnostics, result: null };
+  const visibilityTimeoutSeconds = strategy.visibilityTimeoutSeconds(input);
+  addConsumer(draft, { input, system, sources, fifoTopics, retention, visibilityTimeoutSeconds });
+  const { contract, promises } = contractOf(input, strategy, retention, sourcesOf(system, plan, fifoTopics));
+  return {
+    diagnostics,
+    result: {
+      contract,
+      promises,
+      choice: {
+        consumer: plan.consumer,
+        strategy: strategy.name,
+        reason: target.strategy === "auto" ? strategy.summary : `asked for by name: ${strategy.summary}`,
+        passedOver,
+      },
+    },
+  };
+}
+
+type Chosen = { readonly strategy: Strategy; readonly passedOver: { strategy: StrategyName; reason: string }[] };
+
+/** The strategy asked for, or the first that keeps every promise. */
+function chooseStrategy(input: StrategyInput): Chosen | { readonly refusal: Diagnostic } {
+  const wanted = input.target.strategy;
+  const objections = new Map(strategies.map((strategy) => [strategy, strategy.objections(input)]));
+  const passedOver: Chosen["passedOver"] = [];
+  for (const [strategy, found] of objections) {
+    if (wanted !== "auto" && strategy.name !== wanted) continue;
+    if (found.length === 0) return { strategy, passedOver };
+    passedOver.push({ strategy: strategy.name, reason: found.map((each) => each.reason).join("; ") });
+  }
+  const byName = new Map([...objections].map(([strategy, found]) => [strategy.name, found]));
+  return { refusal: refuseStrategy(input.target, input.plan, byName) };
+}
+
+function contractOf(
+  input: StrategyInput,
+  strategy: Strategy,
+  retention: Retention,
+  sources: Contract["sources"],
+): { readonly contract: Contract; readonly promises: readonly KeptPromise[] } {
+  const retry: RetryPlan = input.retry;
+  const output = strategy.build(input, retention);
+  return {
+    promises: output.promises,
+    contract: {
+      consumer: input.plan.consumer,
+      target: formatTarget(input.target),
+      strategy: strategy.name,
+      protocol: "sqs",
+      workQueue: input.names.workQueue,
+      deadQueue: input.names.dead,
+      attempts: output.attempts,
+      crashDeliveries: null,
+      maxDeliveries: retry.attempts.length,
+      outcomes: output.outcomes,
+      why: output.why,
+      ...(output.retryAfter === undefined ? {} : { retryAfter: output.retryAfter }),
+      attemptNumber: { from: "receive-count" },
+      receive: {
+        maxNumberOfMessages: input.fifo ? 1 : 10,
+        messageSystemAttributeNames: ["ApproximateReceiveCount"],
+      },
+      sources,
+      handlerTimeoutMs: input.plan.handlerTimeoutMs,
+      permanentErrors: retry.permanentErrors,
+    },
+  };
+}

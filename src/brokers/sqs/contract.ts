@@ -1,0 +1,87 @@
+/** What a consumer's code does with SQS for one outcome of an attempt. Fields are what the AWS SDK takes, in its units. */
+export type Operation = { readonly operation: "DeleteMessage" } | ChangeVisibilityOperation | SendOperation;
+
+/** Says when the message may be received again, counted from now. It is not remembered: the next receive uses the queue's own value. */
+export interface ChangeVisibilityOperation {
+  readonly operation: "ChangeMessageVisibility";
+  /**
+   * A random whole number between the two, or the delay that the handler asked for, rounded up to whole seconds. It ends, at the
+   * latest, 12 h after the receive.
+   */
+  readonly visibilityTimeoutSeconds: { readonly from: number; readonly to: number } | "asked";
+}
+
+/** Sends the same body and attributes, and goes on only when SQS has answered. */
+export interface SendOperation {
+  readonly operation: "SendMessage";
+  readonly queue: string;
+  /** Attributes to set on the copy, of the type String, beside those of the message. A message has ten at most. */
+  readonly attributes: Readonly<Record<string, string>>;
+  /** On FIFO: the copy stays in the message's group, and a copy that is sent twice within five minutes is one. */
+  readonly fifo?: { readonly messageGroupId: "kept"; readonly messageDeduplicationId: "message-id" };
+}
+
+/**
+ * Operations in order: the next one only when the one before has succeeded. With none the consumer does nothing, and the message
+ * comes back when its visibility timeout has passed.
+ */
+export type Outcome = readonly Operation[] | { readonly byAttempt: readonly (readonly Operation[])[] };
+
+export type OutcomeName = "success" | "transient" | "permanent" | "return";
+
+/** A topic that publishers send to, and what of it arrives here. */
+export interface ContractSource {
+  readonly topic: string;
+  /** The message attribute, of the type String, that carries the routing key. */
+  readonly routingKeyAttribute: "routing-key";
+  readonly routingKeys: readonly string[] | "all";
+  /** A FIFO topic: every message needs a MessageGroupId, which is its key, and a MessageDeduplicationId. */
+  readonly fifo: boolean;
+}
+
+/** What the consumer's code must do for the promises to hold. Other programs drive consumers by it. */
+export interface Contract {
+  readonly consumer: string;
+  readonly target: string;
+  readonly strategy: string;
+  readonly protocol: "sqs";
+  readonly workQueue: string;
+  readonly deadQueue: string;
+  /** `delayMs` is counted from the failure of the attempt before, `delayLatestMs` is the latest that the attempt is due. */
+  readonly attempts: readonly { readonly attempt: number; readonly delayMs: number; readonly delayLatestMs?: number }[];
+  /** Null: crashes have no budget of their own, since every receive counts towards the attempts. */
+  readonly crashDeliveries: null;
+  /** The most deliveries that one message can cause with this strategy on this target. */
+  readonly maxDeliveries: number;
+  readonly outcomes: Readonly<Record<OutcomeName, Outcome>>;
+  /** Why each outcome is what it is. */
+  readonly why: Readonly<Record<OutcomeName, string>>;
+  /** What to do when a handler asks for a delay of its own: the first entry whose `upToMs` is not below it. */
+  readonly retryAfter?: readonly RetryAfterStep[];
+  /** The attempt is the message's `ApproximateReceiveCount`, which has to be asked for in the receive. */
+  readonly attemptNumber: { readonly from: "receive-count" };
+  /**
+   * How to ask for messages. Ten at most on a standard queue; one on a FIFO queue, so that no message spends its receives on the
+   * failures of another one of its group. No message is received before its handler can begin.
+   */
+  readonly receive: {
+    readonly maxNumberOfMessages: 1 | 10;
+    readonly messageSystemAttributeNames: readonly ["ApproximateReceiveCount"];
+  };
+  readonly sources: readonly ContractSource[];
+  /** Counted from the receive. */
+  readonly handlerTimeoutMs: number | null;
+  /** Names of errors that are permanent; every other one is transient. */
+  readonly permanentErrors: readonly string[];
+}
+
+/** A delay that a handler may ask for, and what to do for it. */
+export interface RetryAfterStep {
+  readonly upToMs: number;
+  readonly byAttempt: readonly (readonly Operation[])[];
+}
+
+/** The operations of an outcome after a given attempt; none where the contract has nothing for it. */
+export function operationsAfter(outcome: Outcome, attempt: number): readonly Operation[] {
+  return "byAttempt" in outcome ? (outcome.byAttempt[attempt - 1] ?? []) : outcome;
+}

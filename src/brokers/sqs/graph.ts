@@ -1,0 +1,108 @@
+import { formatDurationMs } from "../../declare/duration.ts";
+import type { Graph, GraphEdge, GraphNode } from "../broker.ts";
+import type { SqsCompiled } from "./compile.ts";
+import type { Contract, Operation } from "./contract.ts";
+import { operationsAfter } from "./contract.ts";
+import type { SqsQueue, SqsTopology } from "./topology.ts";
+
+/** Draws a topology as the places where messages are. Every arrow comes from a subscription, a redrive policy or the contract. */
+export function graphOf({ topology, contracts }: SqsCompiled): Graph {
+  const queues = new Map(topology.queues.map((queue) => [queue.name, queue]));
+  return Object.freeze({
+    title: `${topology.system} on ${topology.target}`,
+    nodes: Object.freeze([
+      ...topology.topics.map(({ name, fifo }): GraphNode =>
+        Object.freeze({
+          id: `topic:${name}`,
+          kind: "source",
+          label: name,
+          detail: fifo ? "FIFO topic" : "topic",
+          consumer: null,
+        }),
+      ),
+      ...topology.queues.map(nodeOf),
+    ]),
+    edges: Object.freeze(
+      contracts.flatMap((contract) => [
+        ...publishEdges(topology, contract),
+        ...retryEdges(contract, queues),
+        ...deadEdges(contract, queues),
+      ]),
+    ),
+  });
+}
+
+function nodeOf({ name, role, consumer, visibilityTimeoutSeconds }: SqsQueue): GraphNode {
+  const node = { id: name, label: name, consumer };
+  switch (role) {
+    case "work":
+      return Object.freeze({
+        ...node,
+        kind: "work",
+        detail: `hidden for ${inWords(visibilityTimeoutSeconds)} after a receive`,
+      });
+    case "dead":
+      return Object.freeze({ ...node, kind: "dead" });
+    case "undelivered":
+      return Object.freeze({ ...node, kind: "dead", detail: "what no topic could deliver" });
+    default:
+      return role satisfies never;
+  }
+}
+
+function publishEdges({ subscriptions }: SqsTopology, contract: Contract): GraphEdge[] {
+  return subscriptions
+    .filter(({ queue }) => queue === contract.workQueue)
+    .flatMap(({ topic, queue, deadQueue, consumer }): GraphEdge[] => {
+      const keys = contract.sources.find((source) => source.topic === topic)?.routingKeys ?? "all";
+      const from = `topic:${topic}`;
+      return [
+        { from, to: queue, label: keys === "all" ? "all" : keys.join("\n"), kind: "publish", consumer },
+        { from, to: deadQueue, label: "cannot be delivered", kind: "dead", consumer },
+      ];
+    });
+}
+
+/** A message that is retried stays in its queue, hidden: an arrow that comes back, with a line for each attempt. */
+function retryEdges(contract: Contract, queues: ReadonlyMap<string, SqsQueue>): GraphEdge[] {
+  const { workQueue, consumer } = contract;
+  const visibility = queues.get(workQueue)?.visibilityTimeoutSeconds ?? 0;
+  const lines = contract.attempts.slice(0, -1).map(({ attempt }) => {
+    const [operation] = operationsAfter(contract.outcomes.transient, attempt);
+    return `failure of attempt ${attempt}: back ${backAfter(operation, visibility)}`;
+  });
+  const asked = (contract.retryAfter ?? []).map(({ upToMs }) => `handler asks for up to ${formatDurationMs(upToMs)}`);
+  const labels = [...new Set([...lines, ...(lines.length === 0 ? [] : asked)])];
+  return labels.length === 0
+    ? []
+    : [{ from: workQueue, to: workQueue, label: labels.join("\n"), kind: "retry", consumer }];
+}
+
+function backAfter(operation: Operation | undefined, visibilitySeconds: number): string {
+  if (operation?.operation !== "ChangeMessageVisibility") return `${inWords(visibilitySeconds)} after its receive`;
+  const { visibilityTimeoutSeconds: after } = operation;
+  if (after === "asked") return "when it asks";
+  return after.from === after.to
+    ? `after ${inWords(after.from)}`
+    : `after ${inWords(after.from)} to ${inWords(after.to)}`;
+}
+
+function deadEdges(contract: Contract, queues: ReadonlyMap<string, SqsQueue>): GraphEdge[] {
+  const { workQueue, consumer } = contract;
+  const redrive = queues.get(workQueue)?.redrive ?? null;
+  const sent = operationsAfter(contract.outcomes.permanent, 1).flatMap((each) =>
+    each.operation === "SendMessage" ? [each.queue] : [],
+  );
+  const labels = new Map<string, string[]>();
+  const add = (to: string, label: string): void => void labels.set(to, [...(labels.get(to) ?? []), label]);
+  for (const to of sent) add(to, "permanent failure");
+  if (redrive !== null) {
+    const receives = redrive.maxReceiveCount;
+    add(redrive.deadQueue, `not deleted after ${receives === 1 ? "1 receive" : `${receives} receives`}`);
+  }
+  return [...labels].map(([to, lines]) => ({ from: workQueue, to, label: lines.join("\n"), kind: "dead", consumer }));
+}
+
+function inWords(seconds: number): string {
+  return formatDurationMs(seconds * 1_000);
+}

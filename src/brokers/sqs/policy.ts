@@ -1,0 +1,41 @@
+import type { SqsQueue } from "./topology.ts";
+
+/** How resources are named to AWS: as text, or as whatever a deployment tool puts the text in for. */
+export interface Arns<Arn> {
+  readonly queue: (name: string) => Arn;
+  readonly topic: (name: string) => Arn;
+}
+
+/**
+ * Who may do what with a queue besides the account's own principals: the topics named may send, and nobody without TLS may do
+ * anything. The version has to be there: without it AWS reads the policy by older rules, and a deployment waits for ever.
+ * Source: SQS Developer Guide, "Enforce encryption of data in transit"; SNS Developer Guide, "Subscribing a queue to a topic".
+ */
+export function queuePolicy<Arn>(queue: SqsQueue, arns: Arns<Arn>): object {
+  const topics = queue.sendersTopics.map(arns.topic);
+  return {
+    Version: "2012-10-17",
+    Statement: [
+      {
+        Sid: "TlsOnly",
+        Effect: "Deny",
+        Principal: "*",
+        Action: "sqs:*",
+        Resource: arns.queue(queue.name),
+        Condition: { Bool: { "aws:SecureTransport": "false" } },
+      },
+      ...(topics.length === 0
+        ? []
+        : [
+            {
+              Sid: "Topics",
+              Effect: "Allow",
+              Principal: { Service: "sns.amazonaws.com" },
+              Action: "sqs:SendMessage",
+              Resource: arns.queue(queue.name),
+              Condition: { ArnEquals: { "aws:SourceArn": topics } },
+            },
+          ]),
+    ],
+  };
+}

@@ -1,0 +1,106 @@
+import { formatDurationMs } from "../../../declare/duration.ts";
+import type { Objection } from "../../broker.ts";
+import { sqsLimits } from "../capabilities.ts";
+import type { Retention } from "../retention.ts";
+import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
+import {
+  commonOutcomes,
+  commonPromises,
+  delaysInWords,
+  handlingSeconds,
+  inFlight,
+  promise,
+  sharedCounterObjection,
+  visibleAfter,
+  wholeSeconds,
+  wholeSecondsObjection,
+} from "./strategy.ts";
+
+/**
+ * The queue's own visibility timeout is the delay: a message that is not deleted comes back when it has passed, and after
+ * `maxReceiveCount` receives SQS moves it. The clock runs from the receive, so the timeout is the handler's time and the delay
+ * together: never early, and later by what the handler left of its time.
+ * Source: SQS Developer Guide, "Amazon SQS visibility timeout", "Using dead-letter queues in Amazon SQS".
+ */
+export const redrive: Strategy = {
+  name: "redrive",
+  summary: "the queue's visibility timeout is the delay, and SQS counts the receives",
+  objections,
+  visibilityTimeoutSeconds,
+  windowSeconds: (input) => visibilityTimeoutSeconds(input) * input.retry.attempts.length,
+  build,
+};
+
+function objections(input: StrategyInput): Objection[] {
+  const { retry, plan } = input;
+  const path = ["retry", "backoff"];
+  const found = [...sharedCounterObjection(input), ...wholeSecondsObjection(input)];
+  if (new Set(retry.attempts.slice(1).map(({ delayMs }) => delayMs)).size > 1) {
+    found.push({
+      reason: `a queue has one visibility timeout for all attempts; declared is ${delaysInWords(retry)}`,
+      path,
+    });
+  }
+  if (retry.jitterPercent > 0) {
+    const reason = `${retry.jitterPercent}% jitter: a queue has one visibility timeout for all messages`;
+    found.push({ reason, path: [...path, "jitter"] });
+  }
+  if (retry.retryAfterMaxMs !== null) {
+    const reason = "a delay that the handler chooses: a queue has one visibility timeout for all messages";
+    found.push({ reason, path: ["retry", "retryAfter"] });
+  }
+  if (delaySeconds(input) > 0 && plan.handlerTimeoutMs === null) {
+    const reason =
+      "the visibility timeout runs from the receive, so it is known what delay it leaves only with a handlerTimeout";
+    found.push({ reason, path: [] });
+  }
+  const seconds = visibilityTimeoutSeconds(input);
+  if (seconds > sqsLimits.visibilityTimeoutSeconds) {
+    found.push({
+      reason: `the handler's time and the delay together are ${formatDurationMs(seconds * 1_000)}; a visibility timeout has 12h at most`,
+      path,
+    });
+  }
+  return found;
+}
+
+function delaySeconds({ retry }: StrategyInput): number {
+  return wholeSeconds(Math.max(0, ...retry.attempts.map(({ delayMs }) => delayMs)));
+}
+
+function visibilityTimeoutSeconds(input: StrategyInput): number {
+  const delay = delaySeconds(input);
+  return delay === 0 ? handlingSeconds(input) : wholeSeconds(input.plan.handlerTimeoutMs ?? 0) + delay;
+}
+
+function build(input: StrategyInput, retention: Retention): StrategyOutput {
+  const { retry } = input;
+  const common = commonOutcomes(input);
+  const delay = delaySeconds(input);
+  const visibility = visibilityTimeoutSeconds(input);
+  const inWords = formatDurationMs(visibility * 1_000);
+  return {
+    attempts: retry.attempts.map(({ attempt, delayMs }) =>
+      delayMs === 0 ? { attempt, delayMs } : { attempt, delayMs, delayLatestMs: visibility * 1_000 },
+    ),
+    outcomes: { ...common.outcomes, transient: delay === 0 ? [visibleAfter(0)] : [] },
+    why: {
+      ...common.why,
+      transient:
+        delay === 0
+          ? "no delay is declared, so the message may be received again at once; after the last attempt the next receive moves it"
+          : `nothing is to be done: ${inWords} after the receive the message comes back by itself; after the last attempt that receive moves it`,
+    },
+    promises: [
+      ...commonPromises(input, retention),
+      delay === 0
+        ? promise(input, "timing", "consumer", "the consumer makes a failed message visible at once")
+        : promise(
+            input,
+            "timing",
+            "broker",
+            `the next attempt comes ${inWords} after the receive: ${formatDurationMs(delay * 1_000)} after the failure of a handler that took all of its time, and up to ${inWords} after one that failed at once; never earlier. ${inFlight}`,
+          ),
+    ],
+  };
+}

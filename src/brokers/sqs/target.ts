@@ -1,0 +1,58 @@
+import { distance } from "fastest-levenshtein";
+
+import type { Checked } from "../../diagnostics/diagnostic.ts";
+import { diagnostic } from "../../diagnostics/diagnostic.ts";
+import type { Region, SqsTarget, StrategyName } from "./capabilities.ts";
+import { regions, strategyNames } from "./capabilities.ts";
+
+/** A target as a person writes it: in code, or in the configuration of a stack. */
+export interface SqsTargetInput {
+  readonly broker: "sqs";
+  /** `"eu-west-1"`: everything that is made is made there, since a queue and its dead queue have to be in one region. */
+  readonly region: string;
+  readonly strategy?: "auto" | StrategyName | undefined;
+}
+
+/** Reads a region such as `eu-west-1`, and a strategy's name. */
+export function parseSqsTarget(region: string, strategy = "auto"): Checked<SqsTarget> {
+  const diagnostics = [];
+  const known = regions.find((each) => each === region);
+  if (known === undefined) {
+    const nearest = regions.toSorted((a, b) => distance(a, region) - distance(b, region)).slice(0, 3);
+    diagnostics.push(
+      diagnostic("RD601", {
+        path: "target.region",
+        message: region === "" ? "the target names no region" : `${JSON.stringify(region)} is no known region of AWS`,
+        value: region,
+        notes: region === "" ? [] : [`the nearest are ${nearest.join(", ")}`],
+        help: "write for example sqs@eu-west-1",
+      }),
+    );
+  }
+  const names: readonly string[] = ["auto", ...strategyNames];
+  if (!names.includes(strategy)) {
+    diagnostics.push(
+      diagnostic("RD601", {
+        path: "target.strategy",
+        message: `Amazon SQS has no strategy named ${JSON.stringify(strategy)}`,
+        value: strategy,
+        help: `write one of ${names.join(", ")}`,
+      }),
+    );
+  }
+  if (diagnostics.length > 0) return { ok: false, diagnostics };
+  return {
+    ok: true,
+    warnings: [],
+    value: Object.freeze({
+      broker: "sqs",
+      region: known as Region,
+      strategy: strategy as SqsTarget["strategy"],
+    }),
+  };
+}
+
+/** Checks a target that was written as data, or was checked before. */
+export function checkSqsTarget(input: SqsTargetInput | SqsTarget): Checked<SqsTarget> {
+  return parseSqsTarget(input.region, input.strategy);
+}

@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import { stringify } from "yaml";
+
+import type { CompiledSystem, TargetInput } from "../../src/index.ts";
+import { checkSystem, compile, renderDiagnostics } from "../../src/index.ts";
+
+// One intent, and exactly what each broker makes of it, side by side in one file. What a broker cannot keep is NOT_SUPPORTED, with the
+// reason. A change of these files is read in review.
+
+const targets: readonly TargetInput[] = [
+  { broker: "rabbitmq", version: "4.3" },
+  { broker: "sqs", region: "eu-west-1" },
+];
+
+const retry = { attempts: 3, backoff: { kind: "constant", delay: "30s" } };
+const billing = { from: { orders: ["order.placed"] }, retry, handlerTimeout: "10s" };
+
+const intents: Readonly<Record<string, Readonly<Record<string, object>>>> = {
+  "the same delay before every attempt": { billing },
+  "a retry at once": { billing: { ...billing, retry: { attempts: 3, backoff: { kind: "immediate" } } } },
+  "a delay that grows": {
+    billing: { ...billing, retry: { attempts: 4, backoff: { kind: "exponential", first: "1s", factor: 3 } } },
+  },
+  "a delay with jitter": {
+    billing: { ...billing, retry: { attempts: 3, backoff: { kind: "constant", delay: "30s", jitter: "20%" } } },
+  },
+  "a delay below a second": {
+    billing: { ...billing, retry: { attempts: 3, backoff: { kind: "constant", delay: "500ms" } } },
+  },
+  "a delay of a day": { billing: { ...billing, retry: { attempts: 3, backoff: { kind: "constant", delay: "1d" } } } },
+  "a delay that the handler asks for": { billing: { ...billing, retry: { ...retry, retryAfter: { max: "2m" } } } },
+  "a crash budget of its own": { billing: { ...billing, crash: { deliveries: 2 } } },
+  "messages of one key in order": { billing: { ...billing, order: "per-key" } },
+  "every instance gets every message": { cache: { from: { orders: "all" }, delivery: "every-instance" } },
+  "a pattern for the rest of the key": { billing: { ...billing, from: { orders: ["order.#"] } } },
+  "a pattern for one word": { billing: { ...billing, from: { orders: ["order.*"] } } },
+  "dead letters that are kept and watched": {
+    billing: { ...billing, deadLetter: { retain: "7d", alarmAbove: 5 }, errors: { permanent: ["ValidationError"] } },
+  },
+  "two consumers of one source": { billing, shipping: { ...billing, from: { orders: "all" } } },
+};
+
+test.for(Object.keys(intents))("%s", async (intent) => {
+  const declaration = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: intents[intent] };
+  const system = checkSystem(declaration);
+  if (!system.ok) throw new Error(renderDiagnostics(system.diagnostics));
+  const sections = targets.map((target) => {
+    const compiled = compile(system.value, target);
+    const heading = `## ${target.broker}`;
+    if (!compiled.ok) return `${heading}\nNOT_SUPPORTED\n${fenced("", renderDiagnostics(compiled.diagnostics))}`;
+    const warnings = compiled.warnings.map(({ code, message }) => `${code} ${message}`);
+    return `${heading}\n${fenced("", [...linesOf(compiled.value), ...warnings].join("\n"))}`;
+  });
+  const text = [`# ${intent}`, fenced("yaml", stringify(declaration).trimEnd()), ...sections, ""].join("\n\n");
+  await expect(text).toMatchFileSnapshot(`intents/${intent.replaceAll(" ", "-")}.md`);
+});
+
+function fenced(language: string, text: string): string {
+  return `\`\`\`${language}\n${text}\n\`\`\``;
+}
+
+/** One line for each resource, each outcome of each consumer, and each promise with its keeper. */
+function linesOf({ topology, contracts, promises, choices }: CompiledSystem): string[] {
+  const resources = Object.entries(topology).flatMap(([kind, list]) =>
+    Array.isArray(list) ? list.map((each) => `${kind} ${JSON.stringify(each)}`) : [],
+  );
+  const outcomes = contracts.flatMap((contract) =>
+    Object.entries(contract.outcomes).map(
+      ([outcome, each]) => `${contract.consumer} ${outcome} ${JSON.stringify(each)}`,
+    ),
+  );
+  return [
+    ...choices.map(({ consumer, strategy }) => `${consumer} strategy ${strategy}`),
+    ...resources,
+    ...contracts.map(({ consumer, attempts }) => `${consumer} attempts ${JSON.stringify(attempts)}`),
+    ...outcomes,
+    ...promises.map(({ consumer, promise, keeper }) => `${consumer} ${promise}: ${keeper}`),
+  ];
+}

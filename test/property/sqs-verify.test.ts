@@ -1,0 +1,205 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import type { CompiledSystem, TargetInput } from "../../src/index.ts";
+import { brokers, checkSystem, compile, plan } from "../../src/index.ts";
+import { InternalError, prove } from "../../src/verify/compile.ts";
+import { verify, verifyAll } from "../../src/verify/verify.ts";
+import { checked } from "../support/examples.ts";
+
+// Delays of hours and many attempts, so that retention and the 12 h of a visibility timeout are come near to.
+const duration = fc.oneof(
+  fc.integer({ min: 1, max: 90 }).map((count) => `${count}s`),
+  fc.integer({ min: 1, max: 30 }).map((count) => `${count}m`),
+  fc.constantFrom("1h", "6h", "11h", "39600s", "43190s", "12h"),
+);
+const jitter = fc.option(fc.constantFrom("1%", "30%", "100%"), { nil: undefined });
+const backoff = fc.oneof(
+  fc.constant({ kind: "immediate" }),
+  fc.record({ kind: fc.constant("constant"), delay: duration, jitter }),
+  fc.record({ kind: fc.constant("exponential"), first: duration, factor: fc.constantFrom(1, 2, 3), jitter }),
+  fc.record({ kind: fc.constant("linear"), first: duration, jitter }),
+);
+const consumer = fc.record({
+  from: fc
+    .constantFrom<readonly (string | string[])[]>(
+      ["all"],
+      [["order.placed"]],
+      [["order.#", "#.late", "a"]],
+      [["order.placed", "order.#", "example.#"]],
+    )
+    .map(([keys]) => ({ orders: keys })),
+  retry: fc.record({
+    attempts: fc.oneof({ weight: 8, arbitrary: fc.integer({ min: 1, max: 7 }) }, fc.constantFrom(24, 40)),
+    backoff,
+    retryAfter: fc.option(fc.record({ max: duration }), { nil: undefined, freq: 3 }),
+  }),
+  handlerTimeout: fc.option(duration, { nil: undefined, freq: 4 }),
+  order: fc.constantFrom("none", "none", "per-key"),
+  deadLetter: fc.option(fc.record({ retain: fc.constantFrom("1h", "4d", "13d") }), { nil: undefined }),
+});
+const anyDeclaration = fc.array(consumer, { minLength: 1, maxLength: 3 }).map((consumers) => ({
+  name: "shop",
+  sources: { orders: { kind: "topic" } },
+  consumers: Object.fromEntries(
+    consumers.map((each, index) => [`consumer-${index}`, JSON.parse(JSON.stringify(each)) as object]),
+  ),
+}));
+const anyTarget: fc.Arbitrary<TargetInput<"sqs">> = fc.record({
+  broker: fc.constant("sqs" as const),
+  region: fc.constant("eu-west-1" as const),
+  strategy: fc.constantFrom("auto", "redrive", "visibility"),
+});
+
+const eu = { broker: "sqs", region: "eu-west-1" } as const;
+
+/** What the compiler gives out, not proved yet. */
+function compiledOf(input: unknown, written: TargetInput<"sqs">): CompiledSystem<"sqs"> | null {
+  const system = checkSystem(input);
+  const target = brokers.sqs.checkTarget(written);
+  if (!system.ok || !target.ok) return null;
+  const compiled = brokers.sqs.compile(plan(system.value), target.value);
+  return compiled.ok ? compiled.value : null;
+}
+
+function subjectsOf(compiled: CompiledSystem<"sqs">) {
+  const target = brokers.sqs.checkTarget(eu);
+  if (!target.ok) throw new Error("the region is known");
+  return brokers.sqs.subjectsOf(compiled, target.value);
+}
+
+test(
+  "whatever compiles is proved: nothing lost, no loop, the attempts, their times, isolation, and no message too many",
+  { timeout: 60_000 },
+  () => {
+    let proved = 0;
+    const strategies = new Set<string>();
+    fc.assert(
+      fc.property(anyDeclaration, anyTarget, (input, target) => {
+        const compiled = compiledOf(input, target);
+        if (compiled === null) return;
+        const subjects = subjectsOf(compiled);
+        expect(subjects).toHaveLength(compiled.contracts.length);
+        const verdicts = subjects.map(({ model }) => verify(model()));
+        expect(verdicts.flatMap(({ violations }) => violations)).toEqual([]);
+        // A receive is a delivery: as many as attempts, and no course has more.
+        expect(verdicts.map(({ deliveries }) => deliveries)).toEqual(
+          compiled.contracts.map(({ attempts }) => attempts.length),
+        );
+        // What was proved of one consumer for all of its shape is what each of them has by itself.
+        expect(verifyAll(subjects)).toEqual(verdicts);
+        proved += verdicts.length;
+        for (const { strategy } of compiled.contracts) strategies.add(strategy);
+      }),
+      { numRuns: 900 },
+    );
+    expect(proved).toBeGreaterThan(100);
+    expect([...strategies].toSorted()).toEqual(["redrive", "visibility"]);
+  },
+);
+
+describe("a shape", () => {
+  const base = (more: object = {}): object => ({
+    from: { orders: ["order.placed"] },
+    handlerTimeout: "10s",
+    retry: { attempts: 3, backoff: { kind: "steps", delays: ["1s", "5s"] } },
+    ...more,
+  });
+  const compiled = compiledOf(
+    {
+      name: "shop",
+      sources: { orders: { kind: "topic" }, returns: { kind: "fanout" } },
+      consumers: {
+        billing: base(),
+        // The name of another consumer is the start of this one's, and its keys are its own.
+        "billing-late": base({ from: { orders: ["order.late", "order.#"], returns: "all" } }),
+        slow: base({ retry: { attempts: 3, backoff: { kind: "steps", delays: ["1s", "6s"] } } }),
+        long: base({ handlerTimeout: "11s" }),
+        kept: base({ deadLetter: { retain: "13d" } }),
+        asking: base({
+          retry: { attempts: 3, backoff: { kind: "steps", delays: ["1s", "5s"] }, retryAfter: { max: "9s" } },
+        }),
+      },
+    },
+    eu,
+  );
+  if (compiled === null) throw new Error("it does not compile");
+  const shapes = Object.fromEntries(subjectsOf(compiled).map(({ consumer: name, shape }) => [name, shape()]));
+
+  test("is the same for consumers that differ in names and routing keys", () => {
+    expect(shapes["billing-late"]).toBe(shapes["billing"]);
+  });
+
+  test("differs where a rule does, and so does the shape of a consumer whose way in or out is broken", () => {
+    expect(new Set(Object.values(shapes)).size).toBe(5);
+    const shapeWith = (change: Partial<CompiledSystem<"sqs">["topology"]>): string | undefined =>
+      subjectsOf({ ...compiled, topology: { ...compiled.topology, ...change } })
+        .find(({ consumer: name }) => name === "billing")
+        ?.shape();
+    const { queues, subscriptions } = compiled.topology;
+    expect(shapeWith({})).toBe(shapes["billing"]);
+    expect(shapeWith({ subscriptions: subscriptions.filter((each) => each.consumer !== "billing") })).not.toBe(
+      shapes["billing"],
+    );
+    expect(shapeWith({ queues: queues.filter(({ name }) => name !== "shop-billing-dead") })).not.toBe(
+      shapes["billing"],
+    );
+    const open = subscriptions.map((each) => ({ ...each, filterPolicy: null }));
+    expect(shapeWith({ subscriptions: open })).not.toBe(shapes["billing"]);
+  });
+});
+
+describe("what does not keep its promises is not given out, and the error has the trace", () => {
+  const system = checked({
+    name: "shop",
+    sources: { orders: { kind: "topic" } },
+    consumers: {
+      billing: {
+        from: { orders: ["order.placed"] },
+        handlerTimeout: "10s",
+        retry: { attempts: 2, backoff: { kind: "constant", delay: "5s" } },
+      },
+    },
+  });
+  const target = brokers.sqs.checkTarget(eu);
+  const compiled = compile<"sqs">(system, eu);
+  if (!compiled.ok || !target.ok) throw new Error("it does not compile");
+  const { topology } = compiled.value;
+  const proveWith = (change: object): (() => unknown) => {
+    const queues = topology.queues.map((queue) => (queue.role === "work" ? { ...queue, ...change } : queue));
+    return () => prove({ ...compiled.value, topology: { ...topology, queues } }, target.value);
+  };
+
+  test.for<[string, object, string]>([
+    [
+      "visibility timeout",
+      { visibilityTimeoutSeconds: 14 },
+      "billing: timing: attempt 2 can come 4000 ms after the failure before; 5000 ms are declared",
+    ],
+    [
+      "visibility timeout below the handler's time",
+      { visibilityTimeoutSeconds: 9 },
+      "billing: timing: attempt 2 can come -1000 ms after the failure before; 5000 ms are declared",
+    ],
+    [
+      "retention",
+      { retentionSeconds: 30 },
+      "1. published: visible in shop-billing\n  2. it is 30 s old, and its retries can take 30 s: lost at shop-billing: retention",
+    ],
+    ["no redrive policy", { redrive: null }, "billing: no-loop: a message goes round without end"],
+    [
+      "a dead queue that is not there",
+      { redrive: { deadQueue: "shop-billing-died", maxReceiveCount: 2 } },
+      "a receive in shop-billing: lost at shop-billing: missing-dead-queue",
+    ],
+  ])("%s", ([, change, said]) => {
+    expect(proveWith({})()).toHaveLength(1);
+    expect(proveWith(change)).toThrow(InternalError);
+    expect(proveWith(change)).toThrow(said);
+  });
+
+  test("a retention that is longer than the retries by a second will do", () => {
+    expect(proveWith({ retentionSeconds: 31 })()).toHaveLength(1);
+    expect(proveWith({ retentionSeconds: 30 })).toThrow(InternalError);
+  });
+});

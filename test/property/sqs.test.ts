@@ -1,0 +1,253 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { filterOf } from "../../src/brokers/sqs/filter.ts";
+import type { FilterValue } from "../../src/brokers/sqs/filter.ts";
+import { route, routingIndex } from "../../src/brokers/rabbitmq/routing.ts";
+import type { CompiledSystem, Diagnostic, TargetInput } from "../../src/index.ts";
+import { brokers, checkSystem, compile } from "../../src/index.ts";
+import { anySystem } from "../support/arbitraries.ts";
+
+/** Mostly what compiles, and now and then what does not. */
+const mostly = <Value>(usual: fc.Arbitrary<Value>, odd: fc.Arbitrary<Value>): fc.Arbitrary<Value> =>
+  fc.oneof({ weight: 12, arbitrary: usual }, odd);
+const seldom = <Value>(odd: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
+  mostly<Value | undefined>(fc.constant(undefined), odd);
+
+const seconds = mostly(
+  fc.integer({ min: 1, max: 600 }).map((count) => `${count}s`),
+  fc.constantFrom("1ms", "1500ms", "1h", "11h", "12h", "13h", "5d"),
+);
+const backoff = fc.oneof(
+  fc.constant({ kind: "immediate" }),
+  fc.record({ kind: fc.constant("constant"), delay: seconds }),
+  fc.record({ kind: fc.constant("constant"), delay: seconds, jitter: fc.constantFrom("1%", "20%", "100%") }),
+  fc.record({
+    kind: fc.constant("exponential"),
+    first: seconds,
+    factor: mostly(fc.constant(2), fc.constantFrom(1, 1.5, 10)),
+  }),
+);
+const name = mostly(
+  fc.stringMatching(/^[a-z][a-z0-9_-]{0,12}$/),
+  fc.oneof(
+    fc.stringMatching(/^[a-z]{30,40}$/),
+    fc.constantFrom("dead", "a-dead", "a", "undelivered", "a.fifo", "größe"),
+  ),
+);
+const consumer = fc
+  .record({
+    from: mostly<string | string[]>(
+      fc.constantFrom("all", ["order.placed"], ["order.#", "#.placed"], ["#"]),
+      fc.constantFrom(["order.*"], ["a.#.b"], ['"']),
+    ),
+    retry: fc.record({
+      attempts: mostly(fc.integer({ min: 1, max: 8 }), fc.constantFrom(100, 1_000)),
+      backoff,
+      retryAfter: seldom(fc.record({ max: seconds })),
+    }),
+    handlerTimeout: fc.option(seconds, { nil: undefined, freq: 4 }),
+    order: fc.constantFrom("none", "none", "none", "per-key"),
+    crash: seldom(fc.record({ deliveries: fc.integer({ min: 1, max: 8 }) })),
+    deadLetter: fc.option(
+      fc.record({
+        retain: mostly(fc.constantFrom("1h", "7d", "12d"), fc.constantFrom("14d", "15d")),
+        alarmAbove: fc.nat(9),
+      }),
+      { nil: undefined },
+    ),
+  })
+  .map(({ from, ...rest }) => JSON.parse(JSON.stringify({ from: { orders: from }, ...rest })) as object);
+const anyDeclaration = fc.record({
+  name,
+  sources: fc.constant({ orders: { kind: "topic" } }),
+  consumers: fc.dictionary(name, consumer, { minKeys: 1, maxKeys: 3 }),
+});
+const anyTarget: fc.Arbitrary<TargetInput<"sqs">> = fc.record({
+  broker: fc.constant("sqs" as const),
+  region: fc.constantFrom("eu-west-1", "us-gov-west-1"),
+  strategy: fc.constantFrom("auto", "auto", "auto", "redrive", "visibility"),
+});
+
+type Sqs = CompiledSystem<"sqs">;
+
+/** Runs a check on everything that compiles; of a refusal it is checked that each path leads to something that was written. */
+function forEveryCompiled(check: (compiled: Sqs, input: unknown, target: TargetInput<"sqs">) => void): void {
+  let compiledCount = 0;
+  fc.assert(
+    fc.property(fc.oneof({ weight: 12, arbitrary: anyDeclaration }, anySystem), anyTarget, (input, target) => {
+      const system = checkSystem(input);
+      if (!system.ok) return;
+      const result = compile(system.value, target);
+      for (const each of result.ok ? result.warnings : result.diagnostics) expectPlace(each, system.value);
+      if (!result.ok) return;
+      compiledCount++;
+      check(result.value, input, target);
+    }),
+    { numRuns: 400 },
+  );
+  expect(compiledCount).toBeGreaterThan(50);
+}
+
+/** The path leads to something, and says so in words. */
+function expectPlace({ path, message, code }: Diagnostic, input: unknown): void {
+  expect(message).not.toBe("");
+  const steps = [...path.matchAll(/\["((?:[^"\\]|\\.)*)"\]|\[(\d+)\]|([^.[]+)/g)].map(
+    ([, quoted, index, plain]) => plain ?? index ?? (JSON.parse(`"${quoted}"`) as string),
+  );
+  const place = steps.reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], input);
+  expect(place, `${code} at ${path}`).toBeDefined();
+}
+
+test("the same input gives the same bytes, frozen, and data that survives JSON", () => {
+  forEveryCompiled((compiled, input, target) => {
+    const system = checkSystem(structuredClone(input));
+    const again = system.ok ? compile(system.value, { ...target }) : system;
+    expect(again.ok && JSON.stringify(again.value)).toBe(JSON.stringify(compiled));
+    expect(JSON.parse(JSON.stringify(compiled))).toEqual(compiled);
+    expectFrozen(compiled);
+  });
+});
+
+function expectFrozen(value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  if (!Object.isFrozen(value)) throw new Error(`not frozen: ${JSON.stringify(value).slice(0, 200)}`);
+  Object.values(value).forEach(expectFrozen);
+}
+
+test("every attribute is within the limits of SQS", () => {
+  forEveryCompiled(({ topology }) => {
+    const names = topology.queues.map((queue) => queue.name);
+    expect(new Set(names).size).toBe(names.length);
+    for (const queue of topology.queues) {
+      expect(queue.name).toMatch(queue.fifo ? /^[A-Za-z0-9_-]{1,75}\.fifo$/ : /^[A-Za-z0-9_-]{1,80}$/);
+      expectWhole(queue.visibilityTimeoutSeconds, 0, 43_200);
+      expectWhole(queue.retentionSeconds, 60, 1_209_600);
+      expectWhole(queue.delaySeconds, 0, 900);
+      expectWhole(queue.receiveWaitSeconds, 0, 20);
+      if (queue.redrive !== null) expectWhole(queue.redrive.maxReceiveCount, 1, 1_000);
+      const { redriveAllow } = queue;
+      if (redriveAllow.permission === "byQueue") expectWhole(redriveAllow.sourceQueues.length, 1, 10);
+    }
+    for (const { filterPolicy } of topology.subscriptions) {
+      if (filterPolicy !== null) expectWhole(filterPolicy["routing-key"]?.length ?? 0, 1, 150);
+    }
+  });
+});
+
+function expectWhole(value: number, least: number, most: number): void {
+  expect(Number.isInteger(value)).toBe(true);
+  expect(value).toBeGreaterThanOrEqual(least);
+  expect(value).toBeLessThanOrEqual(most);
+}
+
+test("what is named exists, is of the same kind, and dead queues are the end", () => {
+  forEveryCompiled(({ topology }) => {
+    const queues = new Map(topology.queues.map((queue) => [queue.name, queue]));
+    const topics = new Map(topology.topics.map((topic) => [topic.name, topic]));
+    for (const queue of topology.queues) {
+      expect(queue.redrive === null).toBe(queue.role !== "work");
+      if (queue.redrive !== null) {
+        const dead = queues.get(queue.redrive.deadQueue);
+        expect(dead).toMatchObject({ role: "dead", fifo: queue.fifo, consumer: queue.consumer });
+        expect(dead?.redriveAllow).toEqual({ permission: "byQueue", sourceQueues: [queue.name] });
+        expect(dead?.retentionSeconds).toBeGreaterThanOrEqual(queue.retentionSeconds);
+      }
+      for (const topic of queue.sendersTopics) expect(topics.has(topic)).toBe(true);
+    }
+    for (const { topic, queue, deadQueue } of topology.subscriptions) {
+      expect(queues.get(queue)?.sendersTopics).toContain(topic);
+      expect(queues.get(deadQueue)?.sendersTopics).toContain(topic);
+      expect(queues.get(deadQueue)).toMatchObject({ role: "undelivered", fifo: queues.get(queue)?.fifo });
+      // A FIFO queue can be fed by a FIFO topic alone.
+      if (queues.get(queue)?.fifo === true) expect(topics.get(topic)?.fifo).toBe(true);
+    }
+    for (const { queue } of topology.alarms) expect(queues.has(queue)).toBe(true);
+  });
+});
+
+test("a message that always fails is never early, has all of its attempts within the retention, and is not visible for ever", () => {
+  forEveryCompiled(({ topology, contracts }) => {
+    for (const contract of contracts) {
+      const work = topology.queues.find((queue) => queue.name === contract.workQueue);
+      if (work === undefined) throw new Error("no work queue");
+      const handlerMs = contract.handlerTimeoutMs ?? 0;
+      const visibilityMs = work.visibilityTimeoutSeconds * 1_000;
+      expect(visibilityMs).toBeGreaterThanOrEqual(handlerMs);
+      expect(work.redrive?.maxReceiveCount).toBe(contract.attempts.length);
+      let atMs = 0;
+      for (const { attempt } of contract.attempts) {
+        const outcome = contract.outcomes.transient;
+        const [operation] = "byAttempt" in outcome ? (outcome.byAttempt[attempt - 1] ?? []) : outcome;
+        const after = operation?.operation === "ChangeMessageVisibility" ? operation.visibilityTimeoutSeconds : null;
+        if (after === "asked") throw new Error("a delay that is asked for is no plain failure");
+        const shortestMs = after === null ? visibilityMs - handlerMs : after.from * 1_000;
+        const longestMs = after === null ? visibilityMs : after.to * 1_000;
+        if (after !== null) expect(visibilityMs + longestMs).toBeLessThanOrEqual(43_200_000);
+        const next = contract.attempts[attempt];
+        if (next !== undefined) {
+          expect(shortestMs).toBeGreaterThanOrEqual(next.delayMs);
+          expect(longestMs).toBeLessThanOrEqual(next.delayLatestMs ?? next.delayMs);
+        }
+        atMs += after === null ? visibilityMs : visibilityMs + longestMs;
+      }
+      expect(atMs).toBeLessThan(work.retentionSeconds * 1_000);
+    }
+  });
+});
+
+test("a picture can be drawn of everything that compiles, and every queue is on it", () => {
+  forEveryCompiled((compiled) => {
+    const graph = brokers.sqs.graphOf(compiled);
+    const ids = new Set(graph.nodes.map((node) => node.id));
+    for (const queue of compiled.topology.queues) expect(ids).toContain(queue.name);
+    for (const edge of graph.edges) {
+      expect(ids).toContain(edge.from);
+      expect(ids).toContain(edge.to);
+      expect(edge.label).not.toBe("");
+    }
+  });
+});
+
+describe("a filter takes what the same keys take on a topic exchange of RabbitMQ, or is refused", () => {
+  const words = fc.array(fc.constantFrom("a", "b", "order", "", "#", "*"), { minLength: 1, maxLength: 4 });
+  const pattern = words.map((each) => each.join(".")).filter((each) => each !== "");
+  const key = fc
+    .array(fc.constantFrom("a", "b", "order", "x"), { minLength: 1, maxLength: 4 })
+    .map((each) => each.join("."));
+
+  test("for every pattern and key", () => {
+    fc.assert(
+      fc.property(fc.array(pattern, { minLength: 1, maxLength: 3 }), key, (patterns, published) => {
+        const filter = filterOf(patterns, "topic");
+        if ("problems" in filter) {
+          // What is a whole key is never refused.
+          expect(patterns.some((each) => /[*#]/.test(each))).toBe(true);
+          return;
+        }
+        const index = routingIndex({
+          exchanges: [{ name: "orders", kind: "topic", arguments: {} }],
+          queues: [{ name: "work" }],
+          bindings: patterns.map((routingKey) => ({
+            source: "orders",
+            destination: "work",
+            destinationKind: "queue",
+            routingKey,
+            arguments: {},
+          })),
+        });
+        const reaches = (route(index, "orders", { routingKeys: [published], headers: {} }) ?? []).length > 0;
+        expect(takes(filter.values, published)).toBe(reaches);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  function takes(values: readonly FilterValue[] | null, published: string): boolean {
+    if (values === null) return true;
+    return values.some((value) => {
+      if (typeof value === "string") return value === published;
+      return "prefix" in value ? published.startsWith(value.prefix) : published.endsWith(value.suffix);
+    });
+  }
+});
