@@ -3,7 +3,7 @@ import { relative, resolve } from "node:path";
 import type { Target } from "../brokers/index.ts";
 import { brokerOf, defaultBroker, parseTarget } from "../brokers/index.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
-import { hasErrors } from "../diagnostics/diagnostic.ts";
+import { diagnostic, hasErrors } from "../diagnostics/diagnostic.ts";
 import type { AuditedPart, AuditReport } from "../report/audit-text.ts";
 import { printableJson, visibleDiagnostic } from "../report/audit-text.ts";
 import { ownVersion } from "./check.ts";
@@ -47,7 +47,7 @@ export async function auditCommand(options: AuditOptions): Promise<number> {
   if (!own.ok) return refuse(own.diagnostics, options);
   const target = own.value;
   if (target === null) {
-    return usage("it is not said which version the broker has; say it with --target, such as rabbitmq@4.3", options);
+    return refuse([withoutVersion()], options);
   }
   const { upgradeTo } = targets.value;
   const parts = auditor.partsOf(deployment.value).map((part): AuditedPart => ({
@@ -66,6 +66,15 @@ export async function auditCommand(options: AuditOptions): Promise<number> {
     },
     options,
   );
+}
+
+/** Whatever the source is, it ought to say which broker it comes from. */
+function withoutVersion(): Diagnostic {
+  return diagnostic("RD201", {
+    path: "rabbitmq_version",
+    message: "it is not said which version the broker has",
+    help: "say it with --target, such as rabbitmq@4.3",
+  });
 }
 
 /** The version may be written with the broker before it, as a target is, or by itself. */

@@ -13,6 +13,9 @@ interface BrokerAddress {
 /** How long a broker may take to begin an answer, or to go on with one. */
 const patienceMs = 10_000;
 
+/** The greeting is short: who takes longer for all of it, however steadily, is no broker. */
+const greetingMs = 30_000;
+
 /**
  * Reads a running broker with GET requests alone.
  *
@@ -25,17 +28,17 @@ export async function readLiveBroker<Deployment>(
   url: string,
   reader: LiveReader<Deployment>,
   environment: Readonly<Record<string, string | undefined>>,
-  limits: { readonly patienceMs: number } = { patienceMs },
+  limits: { readonly patienceMs: number; readonly greetingMs?: number } = { patienceMs },
 ): Promise<Checked<Deployment>> {
   const address = addressOf(url, reader, environment);
   if (!address.ok) return address;
   const { namespace } = address.value;
-  const ask = async ({ name, path }: LiveRequest): Promise<Answer> =>
-    ({ name, ...(await get(address.value, path, limits.patienceMs, reader)) }) as Answer;
-  const greeting = await ask(reader.greeting);
+  const ask = async ({ name, path }: LiveRequest, wholeMs: number | null): Promise<Answer> =>
+    ({ name, ...(await get(address.value, path, { waitMs: limits.patienceMs, wholeMs }, reader)) }) as Answer;
+  const greeting = await ask(reader.greeting, limits.greetingMs ?? greetingMs);
   if ("problem" in greeting) return { ok: false, diagnostics: [greeting.problem] };
   if (!reader.isGreeting(greeting.text)) return { ok: false, diagnostics: [strangerAt(address.value, reader)] };
-  const answers = [greeting, ...(await Promise.all(reader.requests(namespace).map(ask)))];
+  const answers = [greeting, ...(await Promise.all(reader.requests(namespace).map((request) => ask(request, null))))];
   const problem = answers.find((each) => "problem" in each);
   if (problem !== undefined && "problem" in problem) return { ok: false, diagnostics: [problem.problem] };
   return reader.read(new Map(answers.map((each) => [each.name, "text" in each ? each.text : ""])), namespace);
@@ -95,15 +98,19 @@ function decode(text: string): string | null {
   }
 }
 
+/** Says of an abort that the answer as a whole took too long. */
+const tooSlow = Symbol("too slow");
+
 async function get<Deployment>(
   address: BrokerAddress,
   path: string,
-  waitMs: number,
+  { waitMs, wholeMs }: { readonly waitMs: number; readonly wholeMs: number | null },
   reader: LiveReader<Deployment>,
 ): Promise<{ readonly text: string } | { readonly problem: Diagnostic }> {
   const controller = new AbortController();
   const giveUp = (): void => controller.abort();
   let timer = setTimeout(giveUp, waitMs);
+  const whole = wholeMs === null ? undefined : setTimeout(() => controller.abort(tooSlow), wholeMs);
   try {
     const response = await fetch(`${address.origin}/${path}`, {
       headers: { authorization: address.authorization, accept: "application/json" },
@@ -124,11 +131,12 @@ async function get<Deployment>(
     return { problem: reader.refusal(response.status, text, address.namespace) };
   } catch (cause) {
     const message = controller.signal.aborted
-      ? `${address.shown} does not answer within ${waitMs / 1_000} s`
+      ? `${address.shown} does not answer within ${(controller.signal.reason === tooSlow ? (wholeMs ?? waitMs) : waitMs) / 1_000} s`
       : `${address.shown} cannot be read: ${reasonOf(cause)}`;
     return { problem: diagnostic("RD407", { path: "url", message, help: reader.unreachableHelp }) };
   } finally {
     clearTimeout(timer);
+    clearTimeout(whole);
   }
 }
 

@@ -4,15 +4,24 @@ export interface CatalogueEntry {
   readonly title: string;
   /** What happens if nothing is done, and what to do. */
   readonly explanation: string;
+  /** The vendor's own page about it. */
+  readonly source?: string;
 }
 
-export const error = (title: string, explanation: string): CatalogueEntry => ({
-  severity: "error",
-  title,
-  explanation,
-});
-export const warning = (title: string, explanation: string): CatalogueEntry => ({
-  severity: "warning",
-  title,
-  explanation,
-});
+/** @param page the end of the address of RabbitMQ's own page about it */
+export const error = (title: string, explanation: string, page?: string): CatalogueEntry =>
+  entry("error", title, explanation, page);
+
+/** @param page the end of the address of RabbitMQ's own page about it */
+export const warning = (title: string, explanation: string, page?: string): CatalogueEntry =>
+  entry("warning", title, explanation, page);
+
+function entry(
+  severity: CatalogueEntry["severity"],
+  title: string,
+  explanation: string,
+  page: string | undefined,
+): CatalogueEntry {
+  const source = page === undefined ? {} : { source: `https://www.rabbitmq.com/docs/${page}` };
+  return { severity, title, explanation, ...source };
+}

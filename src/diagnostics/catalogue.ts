@@ -173,66 +173,112 @@ export const catalogue = {
   RD411: error(
     "The dead-letter exchange does not exist",
     "The broker does not check the name when the queue is made. With at-most-once dead-lettering every dead letter is deleted without a word; with at-least-once it is kept inside of the queue, neither ready nor unacknowledged, until the exchange is there. Declare the exchange and bind a dead queue to it, before the first message dies.",
+    "dlx",
   ),
   RD412: error(
     "Dead letters have no route",
     "The dead-letter exchange exists, but nothing is bound to it that takes these messages, and it has no alternate exchange that does. They keep the routing key they were published with unless x-dead-letter-routing-key replaces it, which is forgotten easily with a direct exchange. At-most-once dead-lettering deletes them; at-least-once keeps them, and everything that dies later in this queue waits behind them.",
+    "dlx",
   ),
   RD413: error(
     "Messages are lost in a cycle of dead-lettering",
     "A dead letter that would come into a queue that it died in before is dropped, unless a consumer rejected it in between: delivery limit and expiry do not count as that. So a work queue and a wait queue that dead-letter to each other lose exactly the messages whose consumer crashes too often. Route by the reason, with a headers exchange on x-last-death-reason: rejected to the wait queue, everything else to a dead queue.",
+    "dlx",
   ),
   RD414: error(
     "Messages go round for ever by themselves",
     "The topology has a cycle that nothing ends: no count of the broker, and no decision of a consumer. At best it wastes the broker's time; without a delay in it one message takes a whole core. Give the cycle an end: a dead queue for what comes round too often.",
+    "dlx",
   ),
   RD415: warning(
     "Redelivery has no limit",
     "Up to 3.13 a quorum queue has no delivery limit unless one is set. A message that takes its consumer down comes back at once, and takes down the next one, for ever. Set delivery-limit in a policy; what exceeds it is dead-lettered.",
+    "quorum-queues",
   ),
   RD416: warning(
     "Only the consumer can end the retries",
     "A rejected message waits and comes back, and the broker never stops that: rejections are the one thing its cycle rule lets pass. The consumer has to count its attempts, in x-death or in a header of its own, and has to get that right on every version. Redeliver's staged strategy shows how the routing key can count instead.",
+    "dlx",
   ),
   RD417: warning(
     "The delivery limit does not count basic.nack with requeue",
     "From 4.3 on the limit counts failures, and basic.nack with requeue is none: it hands back what was not tried. A consumer that uses it after an error gets the message back at once, thousands of times a second. Use basic.reject with requeue for a failure.",
+    "quorum-queues",
   ),
   RD418: warning(
     "At-least-once dead-lettering is not in force",
     "A quorum queue dead-letters at least once only if it also refuses messages when it is full (overflow reject-publish) and has a dead-letter exchange. Otherwise the broker falls back to at-most-once without a word. Then a dead letter is lost where its target is full or not there at that moment.",
+    "quorum-queues",
   ),
   RD419: error(
     "A queue that holds waiting messages expires",
     "x-expires deletes a queue that nobody uses, and nobody consumes a wait queue or a dead queue: messages that come in are no use of it. What is in it then is not dead-lettered but gone. Take x-expires away.",
+    "ttl",
   ),
   RD420: warning(
     "Dead letters are deleted",
     "Without a dead-letter exchange a message that is rejected is deleted, and so is one that is given back too often: from 4.0 on every quorum queue has a delivery limit of 20 unless another is set. That may be what you want of a queue whose messages do not matter. If they do, name a dead-letter exchange in a policy.",
+    "dlx",
   ),
   RD421: warning(
     "Dead letters that are looked at too often are deleted",
     "Up to 4.2 everything that is put back counts towards the delivery limit, also a message that somebody only looked at in the management interface. From 4.0 on a quorum queue has a limit of 20 by default, and a dead queue has no dead-letter exchange of its own. Make it with x-delivery-limit -1 there; up to 3.13 leave the limit out, since a negative one is taken for 0.",
+    "quorum-queues",
   ),
   RD422: warning(
     "A policy is set aside",
     "Only one user policy applies to a queue, the one with the highest priority, and policies are not merged. What another one says, say a dead-letter exchange for all queues, is without effect there; with equal priorities the broker chooses. Say everything in one policy, with an anchored pattern.",
+    "policies",
   ),
   RD423: warning(
     "A setting is without effect",
     "The broker takes some arguments without looking at them, and leaves out what makes no sense: a delivery limit that is a text, delayed retry on a version that has none. A policy with a single key that the queue's type does not know is set aside as a whole. Correct the value; prefer policies, whose values are checked.",
+    "policies",
   ),
   RD424: error(
     "A retry reaches other queues",
     "The wait queue dead-letters to an exchange that several queues are bound to. When the message comes back for the one that failed, the others get it a second time, though they have dealt with it. Dead-letter to the default exchange with the queue's name as routing key, or to an exchange of its own.",
+    "dlx",
   ),
   RD425: warning(
     "An upgrade changes what happens",
     "The same topology does something else on the version that was asked about: limits appear, counts change their meaning, dead letters are routed or dropped by another rule. The notes say what becomes of a message under each simple behaviour of its consumer, before and after. Decide what is wanted, and say it in a policy before the upgrade.",
+    "upgrade",
   ),
   RD426: warning(
     "A wait queue lives only while it is declared again",
     "A classic queue with x-expires is deleted when nobody has declared or consumed it for that time, with the messages in it. It is safe if every publisher declares it right before it publishes, and the messages expire sooner than the queue. A publisher that declares it only once, at its start, loses messages.",
+    "ttl",
+  ),
+  RD428: warning(
+    "A queue could not be judged",
+    "Every way that one message of a queue can take is looked at, and here there are too many: dead letters go to many wait queues at once, and in which order they come back makes a difference to the broker. Nothing is found out about what becomes of these messages, neither good nor bad. Give each consumer wait queues of its own, and let a routing key choose among them.",
+    "dlx",
+  ),
+  RD429: warning(
+    "Some dead letters have no route",
+    "A queue takes all keys of a pattern, such as order.*, and its dead-letter exchange has bindings for some of them only. Dead letters keep the routing key they were published with, so those with another key are deleted, or with at-least-once kept inside of the queue. It may be that nobody publishes such a key today; the first one who does loses messages. Bind the dead queue by the same pattern.",
+    "dlx",
+  ),
+  RD427: warning(
+    "A policy's pattern cannot be read",
+    "Patterns of policies are regular expressions of the broker's dialect, PCRE. Most of it is understood here; of this pattern it is not known which queues it matches, so the policy is judged as if it matched none. Write it in a simpler way, and the audit sees what the broker sees.",
+    "policies",
+  ),
+  RD430: warning(
+    "A negative delivery limit is taken for 0",
+    "From 4.0 on a negative delivery limit means none. Up to 3.13 it is a limit that the first count exceeds: a message is given up as soon as it is given back once, or its consumer goes away with it. Leave the limit out there.",
+    "quorum-queues",
+  ),
+  RD431: warning(
+    "Dead letters are deleted in the end",
+    "The dead queue has a time to live or a length limit and no dead-letter exchange, so that dead letters are deleted after a while, or when many come at once, whether or not somebody has looked at them. It is right if that is the retention that is wanted. If not, take the limit away, and watch the length of the queue instead.",
+    "maxlength",
+  ),
+  RD432: warning(
+    "Full queues can block each other",
+    "Queues that dead-letter at least once keep a dead letter until its target has taken it, and with overflow reject-publish a full target takes none. Where such queues dead-letter to each other and all are full, each waits for the other for ever. Leave one of them without a length limit.",
+    "quorum-queues",
   ),
   RD501: error(
     "Malformed value in a scenario",

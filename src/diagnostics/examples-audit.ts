@@ -25,7 +25,7 @@ const dead = Object.freeze({
   vhost: "/",
   durable: true,
   auto_delete: false,
-  arguments: { "x-queue-type": "quorum" },
+  arguments: { "x-queue-type": "quorum", "x-delivery-limit": -1 },
 });
 
 /** The text of a definitions file, one entry on each line. */

@@ -71,6 +71,38 @@ function retriesThrough(again: Arguments): DefinitionsLines {
   };
 }
 
+/** A work queue whose dead letters go to many wait queues at once. */
+function fanOut(given: Arguments): DefinitionsLines {
+  const names = Array.from({ length: 9 }, (_, index) => `orders.wait.${index + 1}`);
+  return {
+    queues: [
+      queue("orders", { ...given, "x-dead-letter-exchange": "orders.failed" }),
+      ...names.map((name) => queue(name, { "x-message-ttl": 5_000, ...deadTo("orders") })),
+    ],
+    exchanges: [exchange("orders.failed", "fanout")],
+    bindings: names.map((name) => binding("orders.failed", name)),
+  };
+}
+
+function partlyBound(pattern: string): DefinitionsLines {
+  return {
+    exchanges: [exchange("events", "topic"), exchange("failed", "topic")],
+    queues: [queue("orders", { "x-dead-letter-exchange": "failed" }), classicDead],
+    bindings: [binding("events", "orders", "order.*"), binding("failed", "orders.dead", pattern)],
+  };
+}
+
+/** A work queue and its wait queue, at least once in both directions; only the work queue is surely bounded. */
+function boundedCircle(limitOfWaitQueue: Arguments): DefinitionsLines {
+  const safe = { "x-dead-letter-strategy": "at-least-once", "x-overflow": "reject-publish" };
+  return {
+    queues: [
+      quorum("orders", { ...safe, "x-max-length": 1_000, ...deadTo("orders.wait") }),
+      quorum("orders.wait", { ...safe, ...limitOfWaitQueue, "x-message-ttl": 5_000, ...deadTo("orders") }),
+    ],
+  };
+}
+
 const catchAll = policy("all", ".*", 0, { "dead-letter-exchange": "", "dead-letter-routing-key": "orders.dead" });
 
 /** RD41x and RD42x: what an audit finds. */
@@ -191,5 +223,43 @@ export const findingExamples = {
       also: ["RD416"],
     },
     quiet: { ...definitions({ queues: singleWaitQueue("classic") }), also: ["RD416"] },
+  },
+  RD428: {
+    fires: onVersion("3.10.8", fanOut({ "x-queue-type": "quorum", "x-delivery-limit": 5 })),
+    quiet: { ...onVersion("3.10.8", fanOut({ "x-queue-type": "classic" })), also: ["RD416"] },
+  },
+  RD429: {
+    fires: definitions(partlyBound("order.placed")),
+    quiet: definitions(partlyBound("order.#")),
+  },
+  RD427: {
+    fires: definitions({
+      queues: [queue("orders", deadTo("orders.dead")), classicDead],
+      policies: [
+        policy("orders", "(?x)^orders $ # one queue", 0, { "max-length": 100_000, overflow: "reject-publish" }),
+      ],
+    }),
+    quiet: definitions({
+      queues: [queue("orders", deadTo("orders.dead")), classicDead],
+      policies: [policy("orders", "(?i)^orders$", 0, { "max-length": 100_000, overflow: "reject-publish" })],
+    }),
+  },
+  RD430: {
+    fires: onVersion("3.13.7", {
+      queues: [quorum("orders", { ...deadTo("orders.dead"), "x-delivery-limit": -1 }), quorum("orders.dead")],
+    }),
+    quiet: onVersion("3.13.7", {
+      queues: [quorum("orders", { ...deadTo("orders.dead"), "x-delivery-limit": 5 }), quorum("orders.dead")],
+    }),
+  },
+  RD431: {
+    fires: definitions({
+      queues: [queue("orders", deadTo("orders.dead")), queue("orders.dead", { "x-message-ttl": 86_400_000 })],
+    }),
+    quiet: definitions({ queues: [queue("orders", deadTo("orders.dead")), classicDead] }),
+  },
+  RD432: {
+    fires: { ...definitions(boundedCircle({ "x-max-length": 1_000 })), also: ["RD413", "RD416"] },
+    quiet: { ...definitions(boundedCircle({})), also: ["RD413", "RD416"] },
   },
 } as const satisfies Readonly<Record<string, ExamplePair>>;

@@ -1,6 +1,6 @@
 import type { Diagnostic } from "./diagnostic.ts";
 import type { Locate } from "./region.ts";
-import { renderMessage } from "./render.ts";
+import { renderMessageWithNames } from "./render.ts";
 
 /**
  * Renders diagnostics as workflow commands, one line each, which GitHub Actions shows beside the lines of the file.
@@ -26,7 +26,7 @@ export function renderGithub(
         title: each.path === "" ? each.code : `${each.code} ${each.path}`,
       };
       const list = Object.entries(properties).map(([name, value]) => `${name}=${escapeProperty(value)}`);
-      return `::${each.severity} ${list.join(",")}::${escapeMessage(renderMessage(each))}\n`;
+      return `::${each.severity} ${list.join(",")}::${escapeMessage(renderMessageWithNames(each))}\n`;
     })
     .join("");
 }

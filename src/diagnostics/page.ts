@@ -23,12 +23,13 @@ export function renderPage(code: DiagnosticCode): string {
 
 /** The page without its anchor, for a terminal. */
 export function renderPageText(code: DiagnosticCode): string {
-  const { severity, title, explanation }: CatalogueEntry = catalogue[code];
+  const { severity, title, explanation, source }: CatalogueEntry = catalogue[code];
   const { fires, quiet } = examples[code];
   return [
     `## ${code}: ${title}`,
     severitySentence(code, severity),
     explanation,
+    ...(source === undefined ? [] : [`RabbitMQ's own page about it: ${source}`]),
     `${code} is reported for this${circumstances(fires)}:`,
     fence(fires),
     // Where the target alone makes the difference, the same text is not shown twice.

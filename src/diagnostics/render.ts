@@ -38,6 +38,13 @@ export function renderMessage({ message, notes, help }: Diagnostic): string {
   return [message, ...notes, ...(help === undefined ? [] : [`fix: ${help}`])].join("\n");
 }
 
+/** The same for tools that show nothing of the value: where a diagnostic is about many, all of them are named. */
+export function renderMessageWithNames(each: Diagnostic): string {
+  const { value } = each;
+  const isCut = Array.isArray(value) && value.length > 10 && value.every((name) => typeof name === "string");
+  return isCut ? `${renderMessage(each)}\nall ${value.length}: ${value.join(", ")}` : renderMessage(each);
+}
+
 /** Renders a value of the user's on one line, cut where it is long. */
 export function renderValue(value: unknown): string {
   const text = typeof value === "bigint" ? `${value}n` : (JSON.stringify(value) ?? String(value));

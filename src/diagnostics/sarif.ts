@@ -3,7 +3,7 @@ import { catalogue } from "./catalogue.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 import { renderPageText } from "./page.ts";
 import type { Locate } from "./region.ts";
-import { renderMessage } from "./render.ts";
+import { renderMessageWithNames } from "./render.ts";
 
 /** What a log is about. */
 export interface SarifOptions {
@@ -42,7 +42,7 @@ export function renderSarif(diagnostics: readonly Diagnostic[], options: SarifOp
           ruleId: each.code,
           ruleIndex: ruleIndexes.get(each.code),
           level: each.severity,
-          message: { text: escapeText(renderMessage(each)) },
+          message: { text: escapeText(renderMessageWithNames(each)) },
           // Without a file and a path there is nothing to point at.
           locations: options.file === undefined && each.path === "" ? [] : [locationOf(each, options)],
           partialFingerprints: { "redeliverCodeAndPath/v1": fingerprints[index] },
@@ -94,8 +94,10 @@ function regionOf(path: string, locate: Locate | undefined): object {
  */
 function fingerprintsOf(diagnostics: readonly Diagnostic[]): string[] {
   const seen = new Map<string, number>();
-  return diagnostics.map(({ code, path }) => {
-    const key = `${code}:${path}`;
+  return diagnostics.map(({ code, path, value, message }) => {
+    // What is said of many things has no place of its own; how many they are changes with every one that comes or goes.
+    const what = Array.isArray(value) ? `:${message.replaceAll(/\d+/g, "n")}` : "";
+    const key = `${code}:${path}${what}`;
     const count = (seen.get(key) ?? 0) + 1;
     seen.set(key, count);
     return count === 1 ? key : `${key}#${count}`;

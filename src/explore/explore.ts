@@ -28,7 +28,7 @@ export interface Exploration<State> {
   readonly starts: readonly { readonly key: string; readonly nodes: readonly number[] }[];
 }
 
-/** A space larger than this is a mistake in the model, since every counter in it is bounded by the topology. */
+/** Of a topology that the compiler made, a space larger than this is a mistake in the model: every counter in it is bounded. */
 const mostStates = 1_000_000;
 
 /**
@@ -43,6 +43,17 @@ const mostStates = 1_000_000;
  * @throws Error when the space is not small, which only a wrong model can cause
  */
 export function explore<State>(model: Model<State>): Exploration<State> {
+  const exploration = exploreUpTo(model, mostStates);
+  if (exploration === null) throw new Error(`more than ${mostStates} states of one message of ${model.consumer}`);
+  return exploration;
+}
+
+/**
+ * The same for a model of what somebody else made, which can be as large as it likes.
+ *
+ * @returns null where there are more states than the limit
+ */
+export function exploreUpTo<State>(model: Model<State>, limit: number): Exploration<State> | null {
   const nodes = new Map<number, Node<State> & { edges: Edge[] }>();
   const byKey = new Map<string, number>();
   const visit = (state: State, reachedBy: Node<State>["reachedBy"]): number => {
@@ -50,7 +61,6 @@ export function explore<State>(model: Model<State>): Exploration<State> {
     const known = byKey.get(key);
     if (known !== undefined) return known;
     const index = nodes.size;
-    if (index >= mostStates) throw new Error(`more than ${mostStates} states of one message: ${model.describe(state)}`);
     byKey.set(key, index);
     nodes.set(index, { index, state, situation: model.situationOf(state), edges: [], reachedBy });
     return index;
@@ -64,6 +74,8 @@ export function explore<State>(model: Model<State>): Exploration<State> {
         node.edges.push({ cause, label, waitedMs, waitedLatestMs, to });
       }
     }
+    // One node has few edges, so that the limit is exceeded by little.
+    if (nodes.size > limit) return null;
   }
   return { nodes, starts };
 }

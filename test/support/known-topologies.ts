@@ -2,7 +2,7 @@
 
 type Arguments = Readonly<Record<string, string | number>>;
 
-const queue = (name: string, given: Arguments = {}): object => ({
+export const queue = (name: string, given: Arguments = {}): object => ({
   name,
   vhost: "/",
   durable: true,
@@ -10,7 +10,7 @@ const queue = (name: string, given: Arguments = {}): object => ({
   arguments: given,
 });
 
-const exchange = (name: string, type: string): object => ({
+export const exchange = (name: string, type: string): object => ({
   name,
   vhost: "/",
   type,
@@ -20,7 +20,7 @@ const exchange = (name: string, type: string): object => ({
   arguments: {},
 });
 
-const binding = (source: string, destination: string, key = "", kind = "queue"): object => ({
+export const binding = (source: string, destination: string, key = "", kind = "queue"): object => ({
   source,
   vhost: "/",
   destination,
@@ -29,7 +29,7 @@ const binding = (source: string, destination: string, key = "", kind = "queue"):
   arguments: {},
 });
 
-const vhosts = [{ name: "/" }];
+export const vhosts = [{ name: "/" }];
 
 /** A work queue and one wait queue, which dead-letter to each other through exchanges. */
 export function singleWaitQueue(

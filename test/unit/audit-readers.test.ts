@@ -262,7 +262,7 @@ describe("a definitions file", () => {
       "inner a",
       "amq.topic inner",
     ]);
-    expect(exchanges.find(({ name }) => name === "inner")?.kind).toBe("fanout");
+    expect(exchanges.find(({ name }) => name === "inner")?.kind).toBe("direct");
   });
 
   test.each([

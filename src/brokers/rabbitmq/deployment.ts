@@ -37,10 +37,12 @@ export function targetOf(deployment: Deployment): Checked<RabbitmqTarget | null>
   const { brokerVersion } = deployment;
   if (brokerVersion === null) return { ok: true, value: null, warnings: [] };
   const numbers = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})/.exec(brokerVersion);
-  if (numbers === null) return parseRabbitmqTarget(brokerVersion);
+  if (numbers === null) return inFile(parseRabbitmqTarget(brokerVersion));
   const parsed = parseRabbitmqTarget(numbers[0]);
   const newest = parseRabbitmqTarget(versions.at(-1) ?? "");
-  if (parsed.ok || !newest.ok || !isNewer(numbers.slice(1).map(Number), newest.value)) return parsed;
+  if (parsed.ok || !newest.ok || !isNewer(numbers.slice(1).map(Number), newest.value)) {
+    return inFile(parsed);
+  }
   const warning = diagnostic("RD403", {
     path: "rabbitmq_version",
     value: brokerVersion,
@@ -49,6 +51,13 @@ export function targetOf(deployment: Deployment): Checked<RabbitmqTarget | null>
     help: `use a newer Redeliver, or say with --target ${formatTarget(newest.value)} that these rules are meant`,
   });
   return { ...newest, warnings: [warning] };
+}
+
+/** Nobody wrote a target: what is refused is what the source says, and a target can be said in its place. */
+function inFile(parsed: Checked<RabbitmqTarget>): Checked<RabbitmqTarget> {
+  if (parsed.ok) return parsed;
+  const help = "say with --target, such as rabbitmq@4.3, by which version's rules to judge it";
+  return { ok: false, diagnostics: parsed.diagnostics.map((each) => ({ ...each, path: "rabbitmq_version", help })) };
 }
 
 function isNewer([major = 0, minor = 0]: readonly number[], target: RabbitmqTarget): boolean {

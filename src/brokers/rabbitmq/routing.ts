@@ -34,6 +34,8 @@ interface RoutableBinding {
 export interface RoutingIndex {
   readonly exchanges: ReadonlyMap<string, IndexedExchange>;
   readonly queues: ReadonlySet<string>;
+  /** The queues whose name a pattern matches. */
+  readonly queuesLike: (pattern: string) => readonly string[];
 }
 
 interface IndexedExchange {
@@ -59,7 +61,23 @@ export function routingIndex(
       },
     ];
   });
-  return { exchanges: new Map(exchanges), queues: new Set(topology.queues.map((queue) => queue.name)) };
+  const queues = new Set(topology.queues.map((queue) => queue.name));
+  return { exchanges: new Map(exchanges), queues, queuesLike: namesLike(queues) };
+}
+
+/** Names are looked up as if they were patterns themselves; a word of a name that only looks like a wildcard is not one. */
+function namesLike(names: ReadonlySet<string>): RoutingIndex["queuesLike"] {
+  const found = new Map<string, readonly string[]>();
+  let index: TopicIndex<string> | undefined;
+  return (pattern) => {
+    let matching = found.get(pattern);
+    if (matching === undefined) {
+      index ??= topicIndex([...names].map((name) => ({ pattern: name, item: name })));
+      matching = index.overlap(pattern).filter(matcherOfPattern(pattern));
+      found.set(pattern, matching);
+    }
+    return matching;
+  };
 }
 
 /**
@@ -95,12 +113,12 @@ export function route(index: RoutingIndex, exchangeName: string, message: Routed
 }
 
 /** The default exchange routes to the queue that has the routing key as its name. */
-function defaultRoute({ queues }: RoutingIndex, routingKeys: readonly string[]): readonly string[] {
+function defaultRoute({ queues, queuesLike }: RoutingIndex, routingKeys: readonly string[]): readonly string[] {
   const named = routingKeys.flatMap((key) => {
     const pattern = patternOf(key);
     if (pattern === null) return queues.has(key) ? [key] : [];
     // Who publishes with any key at all does not name queues.
-    return pattern === "#" ? [] : [...queues].filter(matcherOfPattern(pattern));
+    return pattern === "#" ? [] : queuesLike(pattern);
   });
   return [...new Set(named)];
 }

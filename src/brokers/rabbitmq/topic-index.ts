@@ -2,6 +2,11 @@
 export interface TopicIndex<Item> {
   /** The items whose pattern matches a routing key, in the order in which they were given. */
   readonly match: (routingKey: string) => readonly Item[];
+  /**
+   * The items whose pattern certainly matches all that the given one matches: its wildcards are taken for words that only wildcards as wide
+   * take in. So "#.*" is not seen to contain "*.#", though it does, and nothing is said to be contained that is not.
+   */
+  readonly containing: (pattern: string) => readonly Item[];
   /** The items for whose pattern there is a routing key that the given pattern matches too. */
   readonly overlap: (pattern: string) => readonly Item[];
 }
@@ -37,18 +42,24 @@ export function topicIndex<Item>(
       .sort((left, right) => left.order - right.order)
       .map(({ item }) => item);
   return {
-    match: (routingKey) => itemsOf(nodesFor(root, routingKey.split("."))),
+    match: (routingKey) => itemsOf(nodesFor(root, routingKey.split("."), ["*"])),
+    // One word stands for no number of words, so only a # takes a # in.
+    containing: (pattern) => itemsOf(nodesFor(root, pattern.split("."), [])),
     overlap: (pattern) => itemsOf(nodesLike(root, pattern.split("."))),
   };
 }
 
-/** The places in the tree where a whole key can end: all that the words so far can have led to, word by word. */
-function nodesFor<Item>(root: Node<Item>, words: readonly string[]): Set<Node<Item>> {
+/**
+ * The places in the tree where a whole key can end: all that the words so far can have led to, word by word.
+ *
+ * @param takenByHash what else takes the word `#`: in a key it is a word like others
+ */
+function nodesFor<Item>(root: Node<Item>, words: readonly string[], takenByHash: readonly string[]): Set<Node<Item>> {
   let places = withHashes(new Set([root]));
   for (const word of words) {
     const next = new Set<Node<Item>>();
     for (const node of places) {
-      for (const part of [word, "*"]) {
+      for (const part of [word, ...(word === "#" ? takenByHash : ["*"])]) {
         const child = node.words.get(part);
         if (child !== undefined) next.add(child);
       }

@@ -35,9 +35,12 @@ function startsOf(
   queue: EffectiveSettings,
   inQueue: MessageState,
 ): MessageState[] {
+  // Where the wait queue has no time to live, its publishers give one to each message.
+  const waitsByItself = surroundings.shapeOf(queue.queue) === "wait" && queue.messageTtlMs === null;
+  const ownExpiration = waitsByItself ? { expirationMs: 1_000, expiresAfterMs: 1_000 } : {};
   const states = surroundings
     .entriesOf(queue)
-    .map(({ exchange, routingKey }) => ({ ...inQueue, exchange, routingKeys: [routingKey] }));
+    .map(({ exchange, routingKey }) => ({ ...inQueue, ...ownExpiration, exchange, routingKeys: [routingKey] }));
   if (states.length === 1) return states;
   return [...new Map(states.map((state) => [travelsOf(semantics, state), state])).values()];
 }

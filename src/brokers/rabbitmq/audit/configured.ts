@@ -1,12 +1,15 @@
 import type { BrokerTopology, EffectiveSettings, IgnoredSetting, SemanticsVersion } from "../semantics.ts";
 import { versionRules } from "../semantics.ts";
+import { limitFindings } from "./delivery-limits.ts";
 import type { Finding } from "./finding.ts";
+import { nameText } from "./finding.ts";
 import type { QueueShape, Surroundings } from "./surroundings.ts";
 
 /** What the settings of a queue tell by themselves, without following any message. */
 export function configuredBadly(
   queue: EffectiveSettings,
   given: BrokerTopology["queues"][number],
+  policies: BrokerTopology["policies"],
   surroundings: Surroundings,
   version: SemanticsVersion,
 ): Finding[] {
@@ -14,10 +17,10 @@ export function configuredBadly(
   if (shape === "stream") return [];
   return [
     ...missingExchange(queue, surroundings),
-    ...deletedDeadLetters(queue, shape),
-    ...deletedWhenLookedAt(queue, shape, version),
-    ...expiringQueue(queue, shape, version),
-    ...(shape === "work" && queue.messageTtlMs === null ? limits(queue, given, version) : []),
+    ...deletedDeadLetters(queue, shape, version),
+    ...deletedInTheEnd(queue, shape),
+    ...limitFindings({ settings: queue, given, policies, shape, version }),
+    ...expiringQueue(queue, shape),
     ...withoutEffect(queue, given, version),
   ];
 }
@@ -35,55 +38,72 @@ function missingExchange(
     {
       code: "RD411",
       queue,
-      predicate: `dead-letters to the exchange ${deadLetterExchange}, which does not exist`,
+      predicate: `dead-letters to the exchange ${nameText(deadLetterExchange)}, which does not exist`,
       notes: [consequence],
-      help: `declare the exchange ${deadLetterExchange} and bind a dead queue to it`,
+      help: `declare the exchange ${nameText(deadLetterExchange)} and bind a dead queue to it`,
     },
   ];
 }
 
-/** Without a dead-letter exchange whatever dies is gone. In a dead queue that is meant: there it is somebody who deletes it. */
-function deletedDeadLetters(settings: EffectiveSettings, shape: QueueShape): Finding[] {
-  if (shape !== "work" || settings.deadLetterExchange !== null) return [];
+/**
+ * Without a dead-letter exchange whatever dies is gone. In a dead queue that is meant: there it is somebody who deletes it. A queue that
+ * expires by itself holds nothing that is to stay.
+ */
+function deletedDeadLetters(settings: EffectiveSettings, shape: QueueShape, version: SemanticsVersion): Finding[] {
+  if (shape !== "work" || settings.deadLetterExchange !== null || settings.expiresMs !== null) return [];
+  const what =
+    versionRules[version].limitCounts === "failures"
+      ? "left behind by its consumer, or rejected with requeue,"
+      : "given back";
   const causes = [
     "rejected",
-    ...(settings.deliveryLimit === null ? [] : [`given back more than ${settings.deliveryLimit} times`]),
+    ...(settings.deliveryLimit === null ? [] : [`${what} more than ${timesText(settings.deliveryLimit)}`]),
     ...(settings.messageTtlMs === null ? [] : [`not consumed within ${settings.messageTtlMs} ms`]),
-    ...(settings.overflow === "drop-head" && (settings.maxLength ?? settings.maxLengthBytes) !== null
-      ? ["at the head of the queue when it is full"]
-      : []),
+    ...(dropsHead(settings) ? ["at the head of the queue when it is full"] : []),
   ];
   return [
     {
       code: "RD420",
       queue: settings.queue,
       predicate: "has no dead-letter exchange",
-      notes: [`a message is deleted that is ${new Intl.ListFormat("en", { type: "disjunction" }).format(causes)}`],
+      notes: [],
+      detail: `a message is deleted that is ${new Intl.ListFormat("en", { type: "disjunction" }).format(causes)}`,
       help: "name a dead-letter exchange in a policy, with a dead queue bound to it",
     },
   ];
 }
 
-/** From 4.0 on everything that is put back counts, also what somebody only looked at. */
-function deletedWhenLookedAt(settings: EffectiveSettings, shape: QueueShape, version: SemanticsVersion): Finding[] {
-  const { deliveryLimit, kind } = settings;
-  if (shape !== "dead" || kind !== "quorum" || deliveryLimit === null) return [];
-  if (versionRules[version].limitCounts !== "returns") return [];
+function timesText(count: number): string {
+  return count === 1 ? "once" : `${count} times`;
+}
+
+function dropsHead({ overflow, maxLength, maxLengthBytes }: EffectiveSettings): boolean {
+  return overflow === "drop-head" && (maxLength ?? maxLengthBytes) !== null;
+}
+
+/** A dead queue that empties itself: perhaps the retention that is wanted, and perhaps a default that nobody thought of. */
+function deletedInTheEnd(settings: EffectiveSettings, shape: QueueShape): Finding[] {
+  const { queue, deadLetterExchange, messageTtlMs } = settings;
+  if (shape !== "dead" || deadLetterExchange !== null) return [];
+  const causes = [
+    ...(messageTtlMs === null ? [] : [`after ${messageTtlMs} ms`]),
+    ...(dropsHead(settings) ? ["when the queue is full, the oldest first"] : []),
+  ];
+  if (causes.length === 0) return [];
   return [
     {
-      code: "RD421",
-      queue: settings.queue,
-      predicate: `holds dead letters and has a delivery limit of ${deliveryLimit}`,
-      notes: [
-        `a dead letter that somebody looks at and puts back ${deliveryLimit === 0 ? "once" : `${deliveryLimit + 1} times`} is deleted`,
-      ],
-      help: "set the argument x-delivery-limit to -1 when the queue is made; it cannot be changed later",
+      code: "RD431",
+      queue,
+      predicate: "holds dead letters and deletes them by itself",
+      notes: ["that is right if this is the retention that you want, and somebody looks at them before"],
+      detail: `a dead letter is deleted ${causes.join(", and ")}`,
+      help: "if dead letters have to stay until somebody deals with them, take the time to live and the length limit away",
     },
   ];
 }
 
 /** Source: `rabbit_amqqueue_process` (a declaration renews a classic queue), `rabbit_fifo:is_expired/2` (a quorum queue looks at consumers alone). */
-function expiringQueue(settings: EffectiveSettings, shape: QueueShape, version: SemanticsVersion): Finding[] {
+function expiringQueue(settings: EffectiveSettings, shape: QueueShape): Finding[] {
   const { queue, kind, expiresMs, messageTtlMs } = settings;
   if (expiresMs === null || (shape !== "wait" && shape !== "dead")) return [];
   const isRenewed = kind === "classic" && messageTtlMs !== null && messageTtlMs < expiresMs;
@@ -108,43 +128,9 @@ function expiringQueue(settings: EffectiveSettings, shape: QueueShape, version: 
     {
       code: "RD419",
       queue,
-      predicate: `holds waiting messages and is deleted with them after ${expiresMs} ms (rules of ${version})`,
+      predicate: `holds waiting messages and is deleted with them after ${expiresMs} ms`,
       notes: [`${why}; what is in it then is not dead-lettered but gone`],
       help: "take x-expires away: a queue that holds messages has to stay",
-    },
-  ];
-}
-
-function limits(
-  { queue, kind, deliveryLimit, deadLetterExchange }: EffectiveSettings,
-  given: BrokerTopology["queues"][number],
-  version: SemanticsVersion,
-): Finding[] {
-  if (kind !== "quorum") return [];
-  const isStated = deliveryLimit !== versionRules[version].defaultDeliveryLimit;
-  if (deliveryLimit === null) {
-    // A consumer's queue that dead-letters is meant to be rid of what cannot be handled.
-    if (deadLetterExchange === null || given.arguments["x-delivery-limit"] !== undefined) return [];
-    return [
-      {
-        code: "RD415",
-        queue,
-        predicate: "has no delivery limit",
-        notes: ["a message whose consumer goes down with it, or requeues it, comes back at once, for ever"],
-        help: "set delivery-limit in a policy, and have what exceeds it dead-lettered",
-      },
-    ];
-  }
-  if (versionRules[version].limitCounts !== "failures" || !isStated) return [];
-  return [
-    {
-      code: "RD417",
-      queue,
-      predicate: `has a delivery limit of ${deliveryLimit} that basic.nack with requeue never reaches`,
-      notes: [
-        "from 4.3 on it counts failures: a consumer that goes away, and basic.reject with requeue; a consumer that uses basic.nack with requeue gets the message back at once, for ever",
-      ],
-      help: "have the consumer use basic.reject with requeue for a failure, and basic.nack only to hand back what it has not tried",
     },
   ];
 }
@@ -188,7 +174,9 @@ function withoutEffect(
         code: "RD423",
         queue,
         predicate: `has the argument ${key} without effect`,
-        notes: [`${key} is ${JSON.stringify(given.arguments[key])}; ${reasons[why]} (rules of ${version})${instead}`],
+        notes: [
+          `${key} is ${JSON.stringify(given.arguments[key])}; ${reasons[why]} (by the rules of ${version} and later)${instead}`,
+        ],
         help: "correct the value, or take it away, when the queue is made again; a policy can be changed while messages wait",
       },
     ];

@@ -1,22 +1,33 @@
 import type { Model } from "../../../explore/model.ts";
 import type { Exploration, Node } from "../../../explore/explore.ts";
 import { findLoop } from "../../../explore/loops.ts";
-import { describeState } from "../describe-state.ts";
 import type { DeathReason, EffectiveSettings, MessageState } from "../semantics.ts";
-import { patternOf } from "../unknown-message.ts";
 import type { Finding } from "./finding.ts";
+import { straysOf } from "./strays.ts";
+import type { Surroundings } from "./surroundings.ts";
+import type { Step } from "./way.ts";
+import { guessesOn, loopText, wayTo } from "./way.ts";
 
 /** What can become of the messages of one queue, found by looking at every way that one of them can take. */
 export function fatesOf(
   model: Model<MessageState>,
   exploration: Exploration<MessageState>,
   settings: EffectiveSettings,
+  surroundings: Surroundings,
 ): Finding[] {
-  return [...losses(model, exploration), ...loops(exploration, settings), ...strays(model, exploration)];
+  return [
+    ...losses(model, exploration, surroundings),
+    ...loops(exploration, settings, surroundings),
+    ...straysOf(model, exploration, surroundings),
+  ];
 }
 
 /** One finding for each queue in which messages are lost, and each way of losing them. */
-function losses(model: Model<MessageState>, exploration: Exploration<MessageState>): Finding[] {
+function losses(
+  model: Model<MessageState>,
+  exploration: Exploration<MessageState>,
+  surroundings: Surroundings,
+): Finding[] {
   const found = new Map<string, { readonly node: Node<MessageState>; readonly reasons: Set<DeathReason> }>();
   for (const node of exploration.nodes.values()) {
     const { place } = node.state;
@@ -31,12 +42,13 @@ function losses(model: Model<MessageState>, exploration: Exploration<MessageStat
     if (known === undefined) found.set(key, { node, reasons: new Set([reason]) });
     else known.reasons.add(reason);
   }
-  return [...found.values()].map(({ node, reasons }) => lossOf(model, exploration, node, [...reasons]));
+  return [...found.values()].map(({ node, reasons }) => lossOf(model, exploration, surroundings, node, [...reasons]));
 }
 
 function lossOf(
   model: Model<MessageState>,
   exploration: Exploration<MessageState>,
+  surroundings: Surroundings,
   node: Node<MessageState>,
   reasons: readonly DeathReason[],
 ): Finding {
@@ -46,7 +58,11 @@ function lossOf(
   const consequence = isKept
     ? "kept inside of the queue for ever, where nobody sees it, and what dies after it waits behind it"
     : "deleted";
-  const notes = [`a message that is ${list(reasons)} there is ${consequence}`, ...wayTo(exploration, node)];
+  const notes = [
+    `a message that is ${list(reasons)} there is ${consequence}`,
+    ...wayTo(exploration, node),
+    ...guessesOn(surroundings, exploration, node),
+  ];
   if (
     place.kind === "queue"
       ? place.status === "retained" && place.cause === "cycle"
@@ -84,7 +100,11 @@ export function list(reasons: readonly DeathReason[]): string {
 }
 
 /** What goes round for ever, by what keeps it going. */
-function loops(exploration: Exploration<MessageState>, { queue, deliveryLimit }: EffectiveSettings): Finding[] {
+function loops(
+  exploration: Exploration<MessageState>,
+  { queue, deliveryLimit }: EffectiveSettings,
+  surroundings: Surroundings,
+): Finding[] {
   // Without a limit a message that is given back comes back, which the settings tell.
   const withoutRejection = loopOf(
     exploration,
@@ -98,14 +118,14 @@ function loops(exploration: Exploration<MessageState>, { queue, deliveryLimit }:
             code: "RD414",
             queue,
             predicate: "can have messages that go round for ever, though nobody rejects them any more",
-            notes: loopText(exploration, withoutRejection),
+            notes: loopText(exploration, withoutRejection, surroundings),
             help: "let what exceeded the delivery limit, or expired, go to a dead queue by its reason",
           },
         ];
   const rejected = loopOf(exploration, ["time", "delivery", "transient"]);
   if (rejected === undefined) return byThemselves;
   const waitedMs = rejected.reduce((sum, step) => sum + step.waitedMs, 0);
-  const notes = loopText(exploration, rejected);
+  const notes = loopText(exploration, rejected, surroundings);
   if (waitedMs === 0) {
     return [
       ...byThemselves,
@@ -133,8 +153,6 @@ function loops(exploration: Exploration<MessageState>, { queue, deliveryLimit }:
   ];
 }
 
-type Step = NonNullable<ReturnType<typeof findLoop<MessageState>>>[number];
-
 /** A cycle of moves of these causes alone, wherever it is. */
 function loopOf(
   exploration: Exploration<MessageState>,
@@ -152,83 +170,4 @@ function loopOf(
     const edge = before?.edges.find(({ label, to }) => label === step.label && to.includes(step.node.index));
     return { ...step, waitedMs: edge?.waitedMs ?? 0 };
   });
-}
-
-function loopText(exploration: Exploration<MessageState>, loop: readonly Step[]): string[] {
-  const [first] = loop;
-  const entered = first === undefined ? [] : wayTo(exploration, first.node);
-  const round = stepsText([...loop.slice(1), ...loop.slice(0, 1)], entered.length + 1);
-  return [...entered, ...round, `and so on from step ${entered.length + 1}`];
-}
-
-/** A dead letter that comes back to its own queue, and in the same step goes to one that belongs to somebody else. */
-function strays(model: Model<MessageState>, { nodes }: Exploration<MessageState>): Finding[] {
-  for (const node of nodes.values()) {
-    // Of a message whose key is not known it is not known either where it really goes.
-    if (node.state.routingKeys.some((key) => patternOf(key) !== null)) continue;
-    for (const { to, label } of node.edges) {
-      const copies = to.flatMap((index) => nodes.get(index) ?? []);
-      const comesBack = copies.some(({ state }) => model.placeOf(state) === model.consumer);
-      const others = copies.flatMap(({ situation }) => (situation.kind === "astray" ? [situation.consumer] : []));
-      if (!comesBack || others.length === 0) continue;
-      return [
-        {
-          code: "RD424",
-          queue: model.consumer,
-          predicate: "shares its retries with other queues: they get the message again, though they had dealt with it",
-          notes: [
-            `${label} in ${model.placeOf(node.state)}: a copy comes back to ${model.consumer}, and one goes to ${others.join(", ")}`,
-          ],
-          help: "dead-letter the wait queue to an exchange that only this queue is bound to, or with its name to the default exchange",
-        },
-      ];
-    }
-  }
-  return [];
-}
-
-/** The shortest way to a node, step by step. */
-function wayTo(exploration: Exploration<MessageState>, node: Node<MessageState>): string[] {
-  const way: Step[] = [];
-  for (
-    let at: Node<MessageState> | undefined = node;
-    at !== undefined;
-    at = exploration.nodes.get(at.reachedBy?.from ?? -1)
-  ) {
-    way.unshift({ label: at.reachedBy?.label ?? "published", node: at });
-  }
-  return stepsText(way, 1);
-}
-
-/** Redeliveries that change nothing but a count are left out: the step that exceeds the limit says that there were enough. */
-function stepsText(way: readonly Step[], firstNumber: number): string[] {
-  const told = way.filter(({ node }, index) => {
-    const [before, after] = [way[index - 1]?.node, way[index + 1]?.node];
-    const isRedelivery = isIn(before, node, "delivered", "ready") && isIn(node, after, "ready", "delivered");
-    const isAgain =
-      isIn(way[index - 2]?.node, before, "delivered", "ready") && isIn(before, node, "ready", "delivered");
-    return !isRedelivery && !isAgain;
-  });
-  return told.map((step, index) => `${index + firstNumber}. ${stepText(step)}`);
-}
-
-function isIn(
-  from: Node<MessageState> | undefined,
-  to: Node<MessageState> | undefined,
-  ...[before, after]: readonly ["delivered" | "ready", "delivered" | "ready"]
-): boolean {
-  const [left, right] = [from?.state.place, to?.state.place];
-  if (left?.kind !== "queue" || right?.kind !== "queue") return false;
-  return left.queue === right.queue && left.status === before && right.status === after;
-}
-
-function stepText({ label, node }: Step): string {
-  const { place, lastDeath, deaths } = node.state;
-  const reason =
-    place.kind === "queue" ? (lastDeath ?? deaths[0])?.reason : place.kind === "lost" ? place.reason : null;
-  const isExceeded =
-    reason === "delivery_limit" && (label === "its consumer goes away" || label === "given back with requeue");
-  const what = isExceeded ? `${label}, more often than the delivery limit allows` : label;
-  if (place.kind === "queue" && place.status === "delivered") return `${what} to a consumer of ${place.queue}`;
-  return `${what}: ${describeState(node.state)}`;
 }

@@ -1,14 +1,11 @@
-import type { BrokerBinding, BrokerTopology, EffectiveSettings, Semantics } from "../semantics.ts";
-import { anyKeyLike } from "../unknown-message.ts";
+import type { BrokerTopology, EffectiveSettings, Semantics } from "../semantics.ts";
+import { alternatesByPolicy } from "../semantics.ts";
+import type { CertainRoutes } from "./certain-routes.ts";
+import { certainRoutesOf } from "./certain-routes.ts";
+import type { Neighbourhood, QueueShape } from "./shapes.ts";
+import { keyThrough, shapesOf } from "./shapes.ts";
 
-/**
- * What a queue is for, as far as its place in the topology tells.
- *
- * - `wait`: messages expire there into a dead-letter exchange, and only dead letters or those who name it come in.
- * - `dead`: dead letters come in, nothing else does, and it dead-letters nowhere.
- * - `work`: any other queue; somebody consumes it.
- */
-export type QueueShape = "work" | "wait" | "dead" | "stream";
+export type { QueueShape } from "./shapes.ts";
 
 /** How a message comes into a queue: the exchange, and its routing key, or a key that stands for a pattern. */
 export interface Entry {
@@ -22,6 +19,9 @@ export interface Surroundings {
   /** At least one for each queue. Entries that cannot make a difference are left out. */
   readonly entriesOf: (settings: EffectiveSettings) => readonly Entry[];
   readonly exchanges: ReadonlySet<string>;
+  /** Exchanges whose type the source does not tell, or has no rules here. */
+  readonly guessed: ReadonlySet<string>;
+  readonly certainly: CertainRoutes;
 }
 
 /** More ways into one queue than this are not looked at one by one; the rest differs from them in its routing key alone. */
@@ -34,16 +34,23 @@ export function surroundingsOf(topology: BrokerTopology, semantics: Semantics): 
     ({ destination }) => destination,
   );
   const settings = topology.queues.flatMap(({ name }) => semantics.settings(name) ?? []);
-  const deadLetters = deadLetterExchangesOf(topology, settings, incoming);
-  const shapes = new Map(
-    settings.map((each) => [each.queue, shapeOf(each, incoming.get(each.queue) ?? [], deadLetters)]),
-  );
+  const neighbourhood: Neighbourhood = {
+    topology,
+    semantics,
+    settings,
+    kinds,
+    incoming,
+    alternates: alternatesOf(topology),
+  };
+  const { shapes, leadingOn } = shapesOf(neighbourhood);
   return {
     shapeOf: (queue) => shapes.get(queue) ?? "work",
     exchanges: new Set(kinds.keys()),
+    certainly: certainRoutesOf(topology),
+    guessed: new Set(topology.exchanges.filter(({ isGuessed }) => isGuessed === true).map(({ name }) => name)),
     entriesOf: ({ queue, deadLetterRoutingKey }) => {
       const bindings = incoming.get(queue) ?? [];
-      const published = bindings.filter(({ source }) => !deadLetters.leadingOn.has(source));
+      const published = bindings.filter(({ source }) => !leadingOn.has(source));
       const entries = (published.length > 0 ? published : bindings).slice(0, mostEntries).map((binding): Entry => ({
         exchange: binding.source,
         routingKey: keyThrough(kinds.get(binding.source), binding),
@@ -55,67 +62,16 @@ export function surroundingsOf(topology: BrokerTopology, semantics: Semantics): 
   };
 }
 
-/** What is known of the exchanges that dead letters go through. */
-interface DeadLetterExchanges {
-  /** Those that queues name, and their alternates. */
-  readonly named: ReadonlySet<string>;
-  /** Those and the ones that they are bound to; producers may publish to these too, which nothing tells. */
-  readonly leadingOn: ReadonlySet<string>;
-  /** Queues that are named by their name, through the default exchange. */
-  readonly queues: ReadonlySet<string>;
-}
-
-function shapeOf(
-  { queue, kind, deadLetterExchange, messageTtlMs }: EffectiveSettings,
-  bindings: readonly BrokerBinding[],
-  { named, leadingOn, queues }: DeadLetterExchanges,
-): QueueShape {
-  if (kind === "stream") return "stream";
-  if (deadLetterExchange !== null && messageTtlMs !== null) {
-    return bindings.every(({ source }) => leadingOn.has(source)) ? "wait" : "work";
+/** The argument goes before the policy. Source: `rabbit_exchange:process_alternate/2`, `rabbit_policy:get_arg/3`. */
+function alternatesOf({ exchanges, policies }: BrokerTopology): ReadonlyMap<string, string> {
+  const alternates = new Map(alternatesByPolicy(exchanges, policies));
+  for (const { name, arguments: given } of exchanges) {
+    const argument = given["alternate-exchange"];
+    if (typeof argument === "string") alternates.set(name, argument);
   }
-  const getsDeadLetters = queues.has(queue) || bindings.some(({ source }) => named.has(source));
-  const getsNothingElse = bindings.every(({ source }) => leadingOn.has(source));
-  return deadLetterExchange === null && getsDeadLetters && getsNothingElse ? "dead" : "work";
-}
-
-/** What a binding tells of the keys of the messages that come through it. */
-function keyThrough(kind: string | undefined, { routingKey }: BrokerBinding): string {
-  if (kind === "direct") return routingKey;
-  if (kind !== "topic") return anyKeyLike("#");
-  return /(^|\.)[*#](\.|$)/.test(routingKey) ? anyKeyLike(routingKey) : routingKey;
+  return alternates;
 }
 
 function distinct(entries: readonly Entry[]): Entry[] {
   return [...new Map(entries.map((entry) => [entry.routingKey, entry])).values()];
-}
-
-function deadLetterExchangesOf(
-  topology: BrokerTopology,
-  settings: readonly EffectiveSettings[],
-  incoming: ReadonlyMap<string, readonly BrokerBinding[]>,
-): DeadLetterExchanges {
-  const onward = Map.groupBy(
-    topology.bindings.filter(({ destinationKind }) => destinationKind === "exchange"),
-    ({ source }) => source,
-  );
-  const alternates = new Map(topology.exchanges.map((each) => [each.name, each.arguments["alternate-exchange"]]));
-  const named = new Set(settings.flatMap((each) => each.deadLetterExchange ?? []).filter((name) => name !== ""));
-  // What is added to a set is still met by the loop over it.
-  for (const name of named) {
-    const alternate = alternates.get(name);
-    if (typeof alternate === "string") named.add(alternate);
-  }
-  const leadingOn = new Set(named);
-  for (const name of leadingOn) for (const { destination } of onward.get(name) ?? []) leadingOn.add(destination);
-  // Who dead-letters is consumed; an exchange that such a queue is bound to is one that producers publish to as well.
-  for (const { queue, deadLetterExchange, messageTtlMs } of settings) {
-    if (deadLetterExchange === null || messageTtlMs !== null) continue;
-    for (const { source } of incoming.get(queue) ?? []) {
-      named.delete(source);
-      leadingOn.delete(source);
-    }
-  }
-  const queues = settings.flatMap((each) => (each.deadLetterExchange === "" ? (each.deadLetterRoutingKey ?? []) : []));
-  return { named, leadingOn, queues: new Set(queues) };
 }

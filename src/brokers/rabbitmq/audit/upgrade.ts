@@ -37,7 +37,9 @@ function fateOf(
     seen.add(node.index);
     const { place } = node.state;
     const times =
-      deliveryLimit !== null && behaviour !== "transient" ? `after ${deliveryLimit + 1} deliveries it is ` : "it is ";
+      deliveryLimit !== null && behaviour !== "transient"
+        ? `after ${deliveryLimit === 0 ? "1 delivery" : `${deliveryLimit + 1} deliveries`} it is `
+        : "it is ";
     if (place.kind === "lost") return `${times}deleted`;
     if (place.kind === "queue" && place.status === "retained") return `${times}kept inside of ${place.queue} for ever`;
     const { situation } = node;

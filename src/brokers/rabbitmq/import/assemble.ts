@@ -5,7 +5,7 @@ import { placeOf } from "../deployment.ts";
 import type { BrokerExchange, BrokerPolicy, BrokerQueue } from "../semantics.ts";
 import type { DraftPolicy, Drafts, DraftVirtualHost } from "./draft.ts";
 import { nameSome } from "./draft.ts";
-import { exchangeKindOf, policyScopes, queueKindNamed } from "./kinds.ts";
+import { exchangeKindOf, likelyKindOf, policyScopes, queueKindNamed } from "./kinds.ts";
 
 /**
  * Exchanges that every virtual host has, and that no export holds. The default exchange is not among them: routing knows it.
@@ -74,25 +74,24 @@ function routesOf(
 ): Pick<VirtualHost["topology"], "exchanges" | "bindings"> {
   const exchanges = exchangesOf(draft, warnings);
   const known = new Set(exchanges.map(({ name }) => name));
-  const leftOut = new Set<string>();
+  const leftOut = new Map<string, BrokerExchange>();
   const missingQueues = new Set<string>();
-  const addMissing = (name: string): void => {
-    if (known.has(name)) return;
-    known.add(name);
-    leftOut.add(name);
-    exchanges.push({ name, kind: "fanout", arguments: {} });
-  };
-  const bindings = draft.bindings.filter((binding) => {
-    if (binding.destinationKind === "queue" && !queues.has(binding.destination)) {
-      missingQueues.add(binding.destination);
-      return false;
-    }
-    if (binding.destinationKind === "exchange") addMissing(binding.destination);
-    addMissing(binding.source);
-    return true;
+  const bindings = draft.bindings.filter(({ destination, destinationKind }) => {
+    if (destinationKind === "exchange" || queues.has(destination)) return true;
+    missingQueues.add(destination);
+    return false;
   });
+  const bySource = Map.groupBy(draft.bindings, ({ source }) => source);
+  for (const { source, destination, destinationKind } of bindings) {
+    for (const name of destinationKind === "exchange" ? [destination, source] : [source]) {
+      if (known.has(name)) continue;
+      known.add(name);
+      leftOut.set(name, { name, kind: likelyKindOf(bySource.get(name) ?? []), arguments: {}, isGuessed: true });
+    }
+  }
+  exchanges.push(...leftOut.values());
   if (missingQueues.size > 0) warnings.push(warnAboutQueues(draft.name, [...missingQueues]));
-  if (leftOut.size > 0) warnings.push(warnAboutExchanges(draft.name, [...leftOut]));
+  if (leftOut.size > 0) warnings.push(warnAboutExchanges(draft.name, [...leftOut.values()]));
   return { exchanges, bindings };
 }
 
@@ -105,10 +104,12 @@ function warnAboutQueues(virtualHost: string, names: readonly string[]): Diagnos
   });
 }
 
-function warnAboutExchanges(virtualHost: string, names: readonly string[]): Diagnostic {
+function warnAboutExchanges(virtualHost: string, exchanges: readonly BrokerExchange[]): Diagnostic {
+  const names = exchanges.map(({ name }) => name);
+  const kinds = new Intl.ListFormat("en").format(new Set(exchanges.map(({ kind }) => kind)));
   return diagnostic("RD405", {
     path: placeOf(virtualHost, "exchanges", names[0]),
-    message: `bindings name ${count(names, "exchange")} that the source does not hold; treated as fanout: ${nameSome(names)}`,
+    message: `bindings name ${count(names, "exchange")} that the source does not hold; treated as ${kinds}, by their bindings: ${nameSome(names)}`,
     notes: ["an export holds no internal exchanges, but the bindings of them"],
     help: "read the broker with --url, which tells internal exchanges too",
   });
@@ -122,7 +123,8 @@ function exchangesOf(draft: DraftVirtualHost, warnings: Diagnostic[]): BrokerExc
     .map((exchange): BrokerExchange => {
       const { kind, isExact } = exchangeKindOf(exchange);
       if (!isExact) addTo(unknown, exchange.type, exchange.name);
-      return { name: exchange.name, kind, arguments: exchange.arguments };
+      const made = { name: exchange.name, kind, arguments: exchange.arguments };
+      return isExact ? made : { ...made, isGuessed: true };
     });
   for (const [type, names] of unknown) {
     warnings.push(

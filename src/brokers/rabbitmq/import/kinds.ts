@@ -48,6 +48,17 @@ export function exchangeKindOf(exchange: Pick<DraftExchange, "type" | "arguments
   }
 }
 
+/**
+ * How an exchange most likely routes of which only the bindings are known: what they say would be without effect with another type.
+ */
+export function likelyKindOf(
+  bindings: readonly { readonly routingKey: string; readonly arguments: Readonly<Record<string, unknown>> }[],
+): BrokerExchange["kind"] {
+  if (bindings.some((binding) => binding.arguments["x-match"] !== undefined)) return "headers";
+  if (bindings.some(({ routingKey }) => /(^|\.)[*#](\.|$)/.test(routingKey))) return "topic";
+  return bindings.some(({ routingKey }) => routingKey !== "") ? "direct" : "fanout";
+}
+
 /** A queue's type by its name, or by that of its module, as brokers wrote it up to 3.13; null for one without rules. */
 export function queueKindNamed(type: string): BrokerQueue["kind"] | null {
   switch (type) {

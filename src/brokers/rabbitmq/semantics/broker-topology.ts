@@ -11,6 +11,8 @@ export interface BrokerExchange {
   readonly name: string;
   readonly kind: ExchangeKind;
   readonly arguments: Arguments;
+  /** Set where the source does not tell how it routes, so that the kind is the likeliest one. */
+  readonly isGuessed?: true;
 }
 
 export interface BrokerQueue {

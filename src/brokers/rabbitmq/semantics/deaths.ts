@@ -91,7 +91,7 @@ export function closesCycle(deaths: readonly Death[], target: string, rules: Ver
   }
 }
 
-function compareByName(left: Death, right: Death): number {
+export function compareByName(left: Death, right: Death): number {
   if (left.queue !== right.queue) return Buffer.compare(Buffer.from(left.queue), Buffer.from(right.queue));
   return left.reason < right.reason ? -1 : left.reason > right.reason ? 1 : 0;
 }

@@ -1,5 +1,6 @@
 import type { BrokerExchange, BrokerPolicy, BrokerQueue, IgnoredSetting, QueueKind } from "./broker-topology.ts";
 import type { HeaderValue } from "./message-state.ts";
+import { patternTestOf } from "./policy-pattern.ts";
 import type { VersionRules } from "./version.ts";
 
 /** The one user policy and the one operator policy that apply to a queue. */
@@ -9,47 +10,6 @@ export interface MatchedPolicies {
   /** Keys of policies that match by name, but are left out as a whole or in part. */
   readonly ignored: readonly IgnoredSetting[];
 }
-
-/**
- * Policy keys that a queue type does not know: a policy with one of them does not apply to such a queue at all.
- * Source: `rabbit_classic_queue:capabilities/0`, `rabbit_quorum_queue:capabilities/0`, `rabbit_queue_type:is_policy_applicable/2`.
- */
-const unsupportedKeys: Readonly<Record<QueueKind, ReadonlySet<string>>> = {
-  classic: new Set([
-    "delivery-limit",
-    "dead-letter-strategy",
-    "max-age",
-    "stream-max-segment-size-bytes",
-    "initial-cluster-size",
-    "target-group-size",
-  ]),
-  quorum: new Set([
-    "max-priority",
-    "queue-mode",
-    "ha-mode",
-    "ha-params",
-    "ha-sync-mode",
-    "ha-promote-on-shutdown",
-    "ha-promote-on-failure",
-    "queue-master-locator",
-    "max-age",
-    "stream-max-segment-size-bytes",
-    "initial-cluster-size",
-  ]),
-  stream: new Set([
-    "delivery-limit",
-    "dead-letter-strategy",
-    "dead-letter-exchange",
-    "dead-letter-routing-key",
-    "message-ttl",
-    "expires",
-    "max-length",
-    "overflow",
-    "max-priority",
-    "queue-mode",
-    "ha-mode",
-  ]),
-};
 
 const delayedRetryKeys: ReadonlySet<string> = new Set(["delayed-retry-type", "delayed-retry-min", "delayed-retry-max"]);
 
@@ -97,7 +57,7 @@ export function policiesFor(
 ): { readonly applicable: readonly BrokerPolicy[]; readonly refused: readonly BrokerPolicy[] } {
   const candidates = policiesNaming(policies, queue.name).filter((policy) => isForQueue(policy, queue.kind, rules));
   const isRefused = ({ definition }: BrokerPolicy): boolean =>
-    Object.keys(definition).some((key) => unsupportedKeys[queue.kind].has(key));
+    Object.keys(definition).some((key) => rules.refusedKeys[queue.kind].has(key));
   return {
     applicable: candidates.filter((policy) => !isRefused(policy)),
     refused: candidates.filter((policy) => isRefused(policy)),
@@ -166,22 +126,10 @@ function highest(policies: readonly BrokerPolicy[], kind: BrokerPolicy["kind"]):
   return found;
 }
 
-/** A pattern that is no regular expression here, though it may be one for the broker (PCRE), matches nothing. */
+/** A pattern that cannot be read matches nothing here; an audit says so. */
 function patternMatches(pattern: string, name: string): boolean {
-  let compiled = compiledPatterns.get(pattern);
-  if (compiled === undefined) {
-    try {
-      compiled = new RegExp(pattern, "u");
-    } catch {
-      compiled = null;
-    }
-    if (compiledPatterns.size > 100_000) compiledPatterns.clear();
-    compiledPatterns.set(pattern, compiled);
-  }
-  return compiled !== null && compiled.test(name);
+  return patternTestOf(pattern)?.(name) ?? false;
 }
-
-const compiledPatterns = new Map<string, RegExp | null>();
 
 /** Source: `rabbit_policies:merge_policy_value/3`, `rabbit_quorum_queue:merge_policy_value/3` (4.3.5). */
 export function mergeOperatorValue(

@@ -125,6 +125,10 @@ function routingKeyOf(read: Reader, deadLetterExchange: string | null): string |
 
 function whereFrom(read: Reader, key: string): IgnoredSetting["from"] {
   if (read.queue.arguments[`x-${key}`] !== undefined) return "argument";
+  return policyWith(read, key);
+}
+
+function policyWith(read: Reader, key: string): "policy" | "operator-policy" {
   return read.matched.user?.definition[key] === undefined ? "operator-policy" : "policy";
 }
 
@@ -214,6 +218,9 @@ function isDelay(value: HeaderValue | undefined): value is number {
 function isDelayedRetryKnown(read: Reader, kind: QueueKind): boolean {
   if (kind === "quorum" && read.rules.delayedRetry) return true;
   const why = kind === "quorum" ? "unknown-to-version" : "not-for-queue-type";
-  for (const key of retryKeys) if (read.queue.arguments[`x-${key}`] !== undefined) ignore(read, key, "argument", why);
+  for (const key of retryKeys) {
+    if (read.queue.arguments[`x-${key}`] !== undefined) ignore(read, key, "argument", why);
+    if (policyValue(read, key) !== undefined) ignore(read, key, policyWith(read, key), why);
+  }
   return false;
 }

@@ -1,5 +1,6 @@
 import type { Context } from "./context.ts";
 import { comparedCount } from "./counts.ts";
+import { compareByName } from "./deaths.ts";
 import type { HeaderValue, MessageState, Place } from "./message-state.ts";
 
 /** A key that two states share exactly when they are the same. */
@@ -24,9 +25,10 @@ export function stateKey(state: MessageState): string {
  * See `Semantics.behaviourKey`. What is left out no later event can depend on:
  *
  * - How often each death was recorded, and by which exchange and keys the message came then: nothing compares that.
- * - The first and the last death, where no exchange routes by them.
- * - Deaths in queues that the message cannot come back to. The cycle rule looks for the queue that a message is about to enter, among its
- *   deaths; whatever it can enter again is in one cycle of dead-lettering with the queue where it is.
+ * - The first and the last death, where no exchange routes by them. (Where one does, whether there is any death: only then the next is the first.)
+ * - Deaths in queues that the message cannot come back to, and the order of the others between rejections; see `deathsKey`. The cycle
+ *   rule looks for the queue that a message is about to enter, among its deaths; whatever it can enter again is in one cycle of
+ *   dead-lettering with the queue where it is.
  * - Of the two counts the one that this version does not compare; a consumer sees it and nothing else.
  *
  * The compared count is cut off at one above the largest limit of any queue: from there on every limit is exceeded, and every delay at its
@@ -39,7 +41,9 @@ export function behaviourKey(context: Context, state: MessageState): string {
     state.exchange,
     routingKeys.length === 1 ? routingKeys[0] : canonical(routingKeys),
     headersKey(headers),
-    context.routesByDeath ? `${summaryKey(state.firstDeath)}\u0003${summaryKey(state.lastDeath)}` : "",
+    context.routesByDeath
+      ? `${state.deaths.length > 0}\u0003${summaryKey(state.firstDeath)}\u0003${summaryKey(state.lastDeath)}`
+      : "",
     deathsKey(context, state),
     Math.min(comparedCount(context.rules, state), context.saturation),
     state.expirationMs ?? "",
@@ -52,17 +56,41 @@ function summaryKey(death: MessageState["firstDeath"]): string {
 }
 
 /**
- * In the order by recency a rejection matters only if it came after the death in the queue that the message is about to enter again, and so
- * in the same cycle. In the other orders any rejection can come before it.
+ * Of the deaths as much as `closesCycle` can ever ask: whether a queue has a death before the first rejection. Records that are not
+ * rejections are therefore told as sets, and of those only such as are in the cycle of dead-lettering in which the message is, since it comes
+ * back to no other queue. No set grows out of anything but what the key tells:
+ *
+ * - Newest first, and looked at in that order: a death that is no rejection joins the set before the first rejection, wherever its record was;
+ *   a rejection empties that set. What is behind the first rejection is never seen again but by such a death.
+ * - Sorted by name: records are only added. A rejection can cut the set short, and what it cuts off never comes back.
+ * - Shuffled: the records are turned round, one is taken out and put in front. Cut at its rejections, the list is a row of sets. To turn it
+ *   round turns the row round and leaves the sets as they are; to take a rejection out joins its neighbours; so the row says enough. Here
+ *   one queue's deaths for several reasons are told apart, because one of them alone can be taken out.
  */
-function deathsKey({ rules, cycleOf }: Context, { place, deaths }: MessageState): string {
+function deathsKey(context: Context, { place, deaths }: MessageState): string {
   if (place.kind !== "queue" || deaths.length === 0) return "";
+  const { rules, cycleOf } = context;
   const here = cycleOf(place.queue);
-  const byRecency = rules.deathOrder === "recency" && rules.cycleRule === "ordered";
-  return deaths
-    .filter(({ queue, reason }) => cycleOf(queue) === here || (!byRecency && reason === "rejected"))
-    .map(({ queue, reason }) => `${queue}\u0001${reason}`)
-    .join("\u0002");
+  const looked = rules.cycleRule === "by-name" ? deaths.toSorted(compareByName) : deaths;
+  const row: string[] = [];
+  let set = new Set<string>();
+  for (const { queue, reason } of looked) {
+    if (reason !== "rejected") {
+      if (cycleOf(queue) === here) set.add(rules.deathOrder === "shuffled" ? `${queue}\u0001${reason}` : queue);
+      continue;
+    }
+    row.push(setKey(set));
+    set = new Set();
+    if (rules.deathOrder === "recency" && rules.cycleRule === "ordered") return row.join("");
+    row.push(queue);
+    if (rules.cycleRule === "by-name") return row.join("\u0003");
+  }
+  row.push(setKey(set));
+  return row.join("\u0003");
+}
+
+function setKey(set: ReadonlySet<string>): string {
+  return set.size < 2 ? [...set].join("") : [...set].sort().join("\u0002");
 }
 
 function placeKey(place: Place): string {

@@ -1,4 +1,6 @@
 import type { RabbitmqTarget } from "../capabilities.ts";
+import type { RefusedKeys } from "./policy-keys.ts";
+import { refusedKeys } from "./policy-keys.ts";
 
 /**
  * Classes of versions that behave alike, each named by its first, oldest first. "3.12" is 3.12.2 and later. "4.2" is 4.2.5 and later:
@@ -72,6 +74,8 @@ export interface VersionRules {
    * Source: `rabbit_amqp1_0_session_process:handle_control` (3.10.8, 3.13.7), `rabbit_amqp_session:settle_op_from_outcome/1` (4.0.5).
    */
   readonly amqp10: "plugin" | "plugin-with-modified" | "native";
+  /** The policy keys that make a policy inapplicable to queues of a type. */
+  readonly refusedKeys: RefusedKeys;
   /** Whether a policy's `apply-to` can name a queue type (3.12). Source: `rabbit_policy:matches_queue_type/3`. */
   readonly policyByQueueType: boolean;
   /**
@@ -102,12 +106,14 @@ const from310: VersionRules = Object.freeze({
   recordsBlindKeys: false,
   readsPublishedDeaths: true,
   amqp10: "plugin",
+  refusedKeys: refusedKeys["3.10"],
   policyByQueueType: false,
   confirmsToItself: false,
   testedLive: true,
 });
 const from312: VersionRules = Object.freeze({
   ...from310,
+  refusedKeys: refusedKeys["3.12"],
   policyByQueueType: true,
   confirmsToItself: true,
   testedLive: false,
@@ -130,6 +136,7 @@ const from3133: VersionRules = Object.freeze({
 });
 const from40: VersionRules = Object.freeze({
   ...from3133,
+  refusedKeys: refusedKeys["4.0"],
   countsFailures: true,
   defaultDeliveryLimit: 20,
   negativeDeliveryLimit: "unlimited",

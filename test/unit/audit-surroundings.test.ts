@@ -1,0 +1,226 @@
+import { expect, test } from "vitest";
+
+import { auditDeployment } from "../../src/brokers/rabbitmq/audit.ts";
+import { topicIndex } from "../../src/brokers/rabbitmq/topic-index.ts";
+import { readDefinitions } from "../../src/brokers/rabbitmq/read-definitions.ts";
+import { parseTarget, renderDiagnostics } from "../../src/index.ts";
+import { binding, exchange, queue, vhosts } from "../support/known-topologies.ts";
+
+const contains = (wide: string, narrow: string): boolean =>
+  topicIndex([{ pattern: wide, item: wide }]).containing(narrow).length > 0;
+
+// What a queue is for is told by its place alone; here are places that are easily mistaken.
+
+type Definitions = Readonly<Record<"exchanges" | "queues" | "bindings", readonly object[]>> & {
+  readonly policies?: readonly object[];
+};
+
+/** What an audit finds: the code, and the queues that it is about. */
+function audit(definitions: Definitions, version = "4.0.5"): Record<string, string[]> {
+  const read = readDefinitions(JSON.stringify({ rabbitmq_version: version, vhosts, ...definitions }));
+  const target = parseTarget(`rabbitmq@${version}`);
+  if (!read.ok || !target.ok) throw new Error(read.ok ? "no target" : renderDiagnostics(read.diagnostics));
+  const found = auditDeployment(read.value, target.value, null);
+  const byCode = Map.groupBy(found, ({ code }) => code);
+  return Object.fromEntries(
+    [...byCode].map(([code, all]) => [
+      code,
+      [
+        ...new Set(
+          all.flatMap(({ value, path, message }) => (Array.isArray(value) ? value : [message.split(" ")[0] ?? path])),
+        ),
+      ].toSorted(),
+    ]),
+  ) as Record<string, string[]>;
+}
+
+const quorum = { "x-queue-type": "quorum" };
+const to = (name: string): Record<string, string> => ({
+  "x-dead-letter-exchange": "",
+  "x-dead-letter-routing-key": name,
+});
+
+test("a consumer's queue that only a wait queue leads to is no dead queue", () => {
+  const found = audit({
+    exchanges: [],
+    queues: [queue("default", quorum), queue("default.delay", { ...to("default"), "x-message-ttl": 5_000 })],
+    bindings: [],
+  });
+  expect(found["RD421"]).toBeUndefined();
+  expect(found["RD420"]).toEqual(["default"]);
+});
+
+test("a queue that comes and goes with the messages that wait in it is a wait queue, whoever publishes to it", () => {
+  const found = audit({
+    exchanges: [exchange("messages", "fanout"), exchange("delays", "direct")],
+    queues: [
+      queue("messages", quorum),
+      queue("delay_5000", {
+        ...quorum,
+        "x-message-ttl": 5_000,
+        "x-expires": 15_000,
+        "x-dead-letter-exchange": "messages",
+      }),
+    ],
+    bindings: [binding("messages", "messages"), binding("delays", "delay_5000", "delay_5000")],
+  });
+  expect(found["RD419"]).toEqual(["delay_5000"]);
+  expect(found["RD421"]).toBeUndefined();
+});
+
+const behindAlternate = {
+  exchanges: [exchange("in", "direct"), exchange("failed", "direct"), exchange("rest", "fanout")],
+  queues: [
+    queue("work", { ...quorum, "x-dead-letter-exchange": "failed" }),
+    queue("dead", { ...quorum, "x-delivery-limit": -1 }),
+  ],
+  bindings: [binding("in", "work", "a"), binding("rest", "dead")],
+};
+
+test("a dead queue behind an alternate exchange that a policy names", () => {
+  const definition = { "alternate-exchange": "rest" };
+  const policy = { vhost: "/", name: "ae", pattern: "^failed$", "apply-to": "exchanges", priority: 0, definition };
+  expect(audit({ ...behindAlternate, policies: [policy] })).toEqual({});
+});
+
+test("a dead queue behind an exchange that is bound to the dead-letter exchange", () => {
+  const bindings = [...behindAlternate.bindings, binding("failed", "rest", "a", "exchange")];
+  expect(audit({ ...behindAlternate, bindings })).toEqual({});
+});
+
+test("of two queues that send each other what expires the slower one is consumed", () => {
+  const found = audit({
+    exchanges: [],
+    queues: [
+      queue("emails", { ...to("emails.retry"), "x-message-ttl": 86_400_000 }),
+      queue("emails.retry", { ...to("emails"), "x-message-ttl": 30_000 }),
+    ],
+    bindings: [],
+  });
+  expect(found["RD416"]).toEqual(["emails"]);
+});
+
+test("a queue whose publishers say how long a message waits has no consumer", () => {
+  const found = audit(
+    {
+      exchanges: [exchange("failed", "fanout"), exchange("jobs", "direct")],
+      queues: [
+        queue("jobs", { ...quorum, "x-delivery-limit": 5, "x-dead-letter-exchange": "failed" }),
+        queue("jobs.delay", { ...quorum, ...to("jobs") }),
+        queue("jobs.dead", quorum),
+      ],
+      bindings: [binding("jobs", "jobs", "jobs"), binding("failed", "jobs.dead")],
+    },
+    "3.13.7",
+  );
+  expect(found).toEqual({});
+});
+
+/** Two consumers of one exchange; the first one's retries come back through that exchange. */
+const siblings = (kind: string, key: string, otherKey: string): Definitions => ({
+  exchanges: [exchange("events", kind), exchange("retry", "fanout"), exchange("failed", "fanout")],
+  queues: [
+    queue("a", { "x-dead-letter-exchange": "retry" }),
+    queue("a.wait", { "x-message-ttl": 5_000, "x-dead-letter-exchange": "events" }),
+    queue("b", { "x-dead-letter-exchange": "failed" }),
+    queue("dead"),
+  ],
+  bindings: [
+    binding("events", "a", key),
+    binding("events", "b", otherKey),
+    binding("retry", "a.wait"),
+    binding("failed", "dead"),
+  ],
+});
+
+test.for([
+  ["fanout", "", "", true],
+  ["topic", "order.*", "order.*", true],
+  ["topic", "order.*", "order.#", true],
+  // A key of the one may be none of the other.
+  ["topic", "order.*", "*.placed", false],
+  ["direct", "placed", "cancelled", false],
+] as const)("retries through a %s exchange: %s and %s", ([kind, key, otherKey, isFound]) => {
+  expect(audit(siblings(kind, key, otherKey))["RD424"]).toEqual(isFound ? ["a"] : undefined);
+});
+
+test("retries that come back for some keys, and go to somebody else for others", () => {
+  const found = audit({
+    exchanges: [exchange("in", "direct"), exchange("retry", "fanout"), exchange("again", "direct")],
+    queues: [
+      queue("w1", { "x-dead-letter-exchange": "retry" }),
+      queue("w2", { "x-dead-letter-exchange": "retry" }),
+      queue("wait", { "x-message-ttl": 5_000, "x-dead-letter-exchange": "again" }),
+    ],
+    bindings: [
+      binding("in", "w1", "k1"),
+      binding("in", "w2", "k2"),
+      binding("in", "w2", "k1"),
+      binding("retry", "wait"),
+      binding("again", "w1", "k1"),
+      binding("again", "w2", "k2"),
+    ],
+  });
+  expect(found["RD424"]).toEqual(["w2"]);
+});
+
+test.for([
+  ["order.placed", true],
+  ["order.*", false],
+  ["#", false],
+] as const)("a queue that takes order.*, with dead letters bound by %s", ([pattern, isFound]) => {
+  const found = audit({
+    exchanges: [exchange("events", "topic"), exchange("failed", "topic")],
+    queues: [queue("orders", { "x-dead-letter-exchange": "failed" }), queue("dead")],
+    bindings: [binding("events", "orders", "order.*"), binding("failed", "dead", pattern)],
+  });
+  expect(found).toEqual(isFound ? { RD429: ["orders"] } : {});
+});
+
+test("an exchange that an export leaves out is taken for what its bindings tell", () => {
+  const definitions = {
+    exchanges: [exchange("in", "direct")],
+    queues: [
+      queue("w1", { "x-dead-letter-exchange": "internal", "x-dead-letter-routing-key": "w1" }),
+      queue("w2", { "x-dead-letter-exchange": "internal", "x-dead-letter-routing-key": "w2" }),
+      queue("w1.wait", { ...to("w1"), "x-message-ttl": 1_000 }),
+      queue("w2.wait", { ...to("w2"), "x-message-ttl": 1_000 }),
+    ],
+    bindings: [
+      binding("in", "w1", "k1"),
+      binding("in", "w2", "k2"),
+      binding("internal", "w1.wait", "w1"),
+      binding("internal", "w2.wait", "w2"),
+    ],
+  };
+  // As fanout it would send the retries of each to the other.
+  expect(audit(definitions)).toEqual({ RD416: ["w1", "w2"] });
+});
+
+test("what can take too many ways is said not to be judged, and the other queues are judged", () => {
+  const waits = Array.from({ length: 9 }, (_, index) => `wait.${index}`);
+  const definitions = {
+    exchanges: [exchange("retry", "fanout")],
+    queues: [
+      queue("work", { ...quorum, "x-delivery-limit": 5, "x-dead-letter-exchange": "retry" }),
+      queue("self", to("self")),
+      ...waits.map((name) => queue(name, { ...to("work"), "x-message-ttl": 1_000 })),
+    ],
+    bindings: waits.map((name) => binding("retry", name)),
+  };
+  expect(audit(definitions, "3.10.8")).toEqual({ RD428: ["work"], RD414: ["self"] });
+  // From 3.13 on only few orders of deaths make a difference.
+  expect(audit(definitions, "3.13.7")["RD428"]).toBeUndefined();
+});
+
+test.for([
+  ["#", "a.*", true],
+  ["a.#", "a", true],
+  ["a.*", "a.#", false],
+  ["*.b", "*.b", true],
+  ["*.b", "a.b", true],
+  ["a.b", "*.b", false],
+  ["#.b", "a.#.b", true],
+] as const)("%s contains %s: %s", ([wide, narrow, expected]) => {
+  expect(contains(wide, narrow)).toBe(expected);
+});
