@@ -4,31 +4,56 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 const sourceFile = (path: string): string => fileURLToPath(new URL(`src/${path}`, import.meta.url));
 
 const liveTests = ["test/integration/**/*.test.ts", "test/differential/**/*.test.ts"];
+/** These need the emulators of SQS, and no Docker. */
+const sqsTests = ["test/integration/sqs-*.test.ts"];
 
 const config: ViteUserConfig = defineConfig({
   resolve: {
     alias: [
       { find: /^redeliver$/, replacement: sourceFile("index.ts") },
       { find: /^redeliver\/pulumi$/, replacement: sourceFile("deploy/index.ts") },
+      { find: /^redeliver\/pulumi\/sqs$/, replacement: sourceFile("deploy/sqs.ts") },
     ],
   },
   test: {
     projects: [
       {
         extends: true,
-        test: { name: "fast", include: ["test/**/*.test.ts"], exclude: liveTests, maxWorkers: 2 },
+        test: {
+          name: "fast",
+          include: ["test/**/*.test.ts"],
+          exclude: liveTests,
+          // Properties look at hundreds of systems, also on a machine that does something else beside.
+          testTimeout: 30_000,
+          maxWorkers: 2,
+        },
       },
       {
         extends: true,
         test: {
           name: "live",
           include: liveTests,
+          exclude: sqsTests,
           globalSetup: "test/support/live-setup.ts",
           testTimeout: 120_000,
           hookTimeout: 300_000,
           maxWorkers: 2,
           // After the fast tests: what measures time on a broker must not compete with them for the processor.
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "live-sqs",
+          include: sqsTests,
+          globalSetup: "test/support/sqs/emulator-setup.ts",
+          testTimeout: 30_000,
+          maxWorkers: 2,
+          // They wait more than they work.
+          maxConcurrency: 12,
+          // After the brokers' tests, for the same reason.
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -1,50 +1,21 @@
-// Makes a bare machine ready for this project's npm scripts: the packages of the lock file, a Docker daemon (--docker), a Chromium (--browser) and mmdebstrap (--mmdebstrap).
+// Makes a bare machine ready for this project's npm scripts: the packages of the lock file, a Docker daemon (--docker), a Chromium (--browser),
+// the emulators of SQS (--sqs) and mmdebstrap (--mmdebstrap).
 // It runs before node_modules exists, on any Node since 20, so it is plain JavaScript without dependencies. It is silent when nothing is to do.
-import { spawn, spawnSync } from "node:child_process";
-import { accessSync, constants, existsSync, openSync, readFileSync, rmSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-
-const root = join(import.meta.dirname, "..");
-const startedAt = performance.now();
-
-function say(text) {
-  const elapsedSeconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-  console.log(`[bootstrap ${elapsedSeconds.padStart(5)} s] ${text}`);
-}
-
-/** The last lines of a log; the beginning is seldom what went wrong. */
-function tail(text, lineCount = 40) {
-  return text.trimEnd().split("\n").slice(-lineCount).join("\n");
-}
-
-/** Runs a command without showing its output; the output is for the message if it fails. */
-function run(command, commandArguments, environment = process.env) {
-  const result = spawnSync(command, commandArguments, {
-    cwd: root,
-    env: environment,
-    encoding: "utf8",
-    maxBuffer: 64 * 1024 * 1024,
-  });
-  return {
-    ok: result.status === 0,
-    output: `${result.stdout ?? ""}${result.stderr ?? ""}${result.error?.message ?? ""}`,
-  };
-}
-
-function isOnPath(command) {
-  return (process.env.PATH ?? "").split(delimiter).some((directory) => {
-    try {
-      accessSync(join(directory, command), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-}
-
-/** Why this run cannot go on; `main` prints it without a stack. */
-class BootstrapError extends Error {}
+import {
+  BootstrapError,
+  canInstallDebianPackages,
+  installDebianPackages,
+  isOnPath,
+  root,
+  run,
+  say,
+  tail,
+} from "./machine.mjs";
+import { provideSqsEmulators } from "./sqs-emulators.mjs";
 
 // --- packages -------------------------------------------------------------------------------------------------------
 
@@ -77,32 +48,6 @@ function installPackages() {
   const result = npm === undefined ? run("npm", ["ci"], environment) : run("node", [npm, "ci"], environment);
   if (!result.ok) throw new BootstrapError(`npm ci failed:\n${result.output}`);
   say("packages installed");
-}
-
-// --- Debian packages ------------------------------------------------------------------------------------------------
-
-const canInstallDebianPackages = () => process.platform === "linux" && process.getuid?.() === 0 && isOnPath("apt-get");
-
-let packageListsAreFresh = false;
-
-function installDebianPackages(packages) {
-  const environment = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  const waitForLock = ["-o", "DPkg::Lock::Timeout=120"];
-  if (!packageListsAreFresh) {
-    say("apt-get update");
-    const update = run("apt-get", ["update", "-qq", ...waitForLock], environment);
-    // One unreachable source of several fails the update although the lists that are needed may be there: the installation decides.
-    if (!update.ok) say(`apt-get update had errors, going on: ${tail(update.output, 2)}`);
-    packageListsAreFresh = true;
-  }
-  say(`apt-get install ${packages.join(" ")}`);
-  const install = run(
-    "apt-get",
-    ["install", "-y", "-qq", "--no-install-recommends", ...waitForLock, ...packages],
-    environment,
-  );
-  if (!install.ok) throw new BootstrapError(`apt-get install ${packages.join(" ")} failed:\n${tail(install.output)}`);
-  say(`installed ${packages.join(" ")}`);
 }
 
 // --- Docker ---------------------------------------------------------------------------------------------------------
@@ -193,7 +138,7 @@ function provideBrowser() {
 }
 
 async function main(flags) {
-  const known = ["--docker", "--browser", "--mmdebstrap"];
+  const known = ["--docker", "--browser", "--sqs", "--mmdebstrap"];
   const unknown = flags.find((flag) => !known.includes(flag));
   if (unknown !== undefined) throw new BootstrapError(`unknown option ${unknown}; known: ${known.join(", ")}`);
   // Building an image calls this script while the tests run: it must not touch the packages they run on.
@@ -201,6 +146,7 @@ async function main(flags) {
   if (flags.includes("--docker")) await provideDocker();
   if (flags.includes("--mmdebstrap")) provideMmdebstrap();
   if (flags.includes("--browser")) provideBrowser();
+  if (flags.includes("--sqs") && process.env.SQS_ENDPOINT === undefined) provideSqsEmulators();
 }
 
 try {

@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
 
 import { plan } from "../../src/index.ts";
-import type { Topology } from "../../src/index.ts";
+import type { TargetInput, Topology } from "../../src/index.ts";
 import { RetryTopology } from "../../src/deploy/index.ts";
 import shop from "../../stacks/shop.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
@@ -180,6 +180,15 @@ describe("a declaration that is refused", () => {
     expect(message).toContain(`error[${code}]`);
     expect(message).toContain(`  at   ${path}`);
     expect(message).not.toMatch(/^\s+at .*:\d+:\d+/m);
+    expect(run.resources.map(({ type }) => type)).toEqual(["pulumi:pulumi:Stack"]);
+  });
+
+  test("so is a target on a broker that another component deploys to", async () => {
+    const target = { broker: "sqs", region: "eu-west-1" } as unknown as TargetInput<"rabbitmq">;
+    const run = await runProgram(() => void new RetryTopology("shop", { system: oneConsumer(), target }));
+    expect(run.error?.message).toBe(
+      'RetryTopology "shop" is refused: for Amazon SQS there is SqsRetryTopology from redeliver/pulumi/sqs',
+    );
     expect(run.resources.map(({ type }) => type)).toEqual(["pulumi:pulumi:Stack"]);
   });
 });

@@ -1,0 +1,5 @@
+/** What the tests use of `sqs-emulators.mjs`, which is plain JavaScript because it runs before anything is installed. */
+export const elasticMqVersion: string;
+export const motoVersion: string;
+export const elasticMqFolder: string;
+export const motoPython: string;

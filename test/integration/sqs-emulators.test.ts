@@ -1,0 +1,99 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { startServer } from "../support/sqs/emulator-process.ts";
+import { emulatorNames } from "../support/sqs/emulators.ts";
+import type { Experiment } from "../support/sqs/experiment.ts";
+import { fifoExperiments } from "../support/sqs/fifo-experiments.ts";
+import { type ClaimName, claimNames, claims, expectedOn, gapOf, proofOf } from "../support/sqs/known-gaps.ts";
+import { createLab } from "../support/sqs/lab.ts";
+import { sqsEmulators } from "../support/sqs/live-emulators.ts";
+import { redriveExperiments } from "../support/sqs/redrive-experiments.ts";
+import { refusalExperiments } from "../support/sqs/refusal-experiments.ts";
+import { topicExperiments } from "../support/sqs/topic-experiments.ts";
+import { visibilityExperiments } from "../support/sqs/visibility-experiments.ts";
+
+// Every claim has its experiment and every experiment its claim: the compiler sees to both.
+const experiments: Readonly<Record<ClaimName, Experiment>> = {
+  ...redriveExperiments,
+  ...visibilityExperiments,
+  ...fifoExperiments,
+  ...refusalExperiments,
+  ...topicExperiments,
+} satisfies Record<ClaimName, Experiment>;
+
+for (const emulator of sqsEmulators()) {
+  // At once, because an experiment spends its time waiting for visibility timeouts.
+  describe.concurrent(`SQS on ${emulator.name} ${emulator.version}`, () => {
+    for (const name of claimNames) {
+      const gap = gapOf(name, emulator.name);
+      const note = gap === undefined ? "" : ` (known gap: ${emulator.name} ${gap.does})`;
+      test(`${name}: ${claims[name].says}${note}`, async ({ expect, onTestFinished }) => {
+        const lab = createLab(emulator);
+        onTestFinished(async () => lab.dispose());
+        const observed = await experiments[name](lab);
+        // A known gap that has been closed fails here too: then its entry in known-gaps.ts is to be removed.
+        expect(observed).toEqual(expectedOn(name, emulator.name));
+      });
+    }
+  });
+}
+
+describe("the table of gaps", () => {
+  test("says who proves a claim", () => {
+    expect(proofOf("moves-on-next-receive")).toBe("proved on elasticmq, moto");
+    expect(proofOf("change-beyond-12h")).toBe("proved on moto");
+    expect(proofOf("allow-policy-by-queue")).toBe("static only");
+  });
+
+  test("holds no gap in which an emulator does what AWS does", () => {
+    const empty = claimNames.filter((name) =>
+      emulatorNames.some(
+        (emulator) => JSON.stringify(gapOf(name, emulator)?.observed) === JSON.stringify(claims[name].aws),
+      ),
+    );
+    expect(empty).toEqual([]);
+  });
+});
+
+describe("starting a server", () => {
+  const failing = (script: string, timeoutMs = 10_000) =>
+    startServer({
+      name: "the server",
+      command: process.execPath,
+      arguments: ["--eval", script],
+      portInLog: /port (\d+)/,
+      readyPath: "/",
+      timeoutMs,
+    });
+
+  test("one that ends tells why, with the end of its log", async () => {
+    await expect(failing("console.error('no room'); process.exit(3)")).rejects.toThrow(
+      /the server did not start: it ended with code 3\nno room/,
+    );
+  });
+
+  test("one that says nothing is given up and ended", async () => {
+    await expect(failing("setTimeout(() => {}, 60_000)", 300)).rejects.toThrow(/it does not answer in time/);
+  });
+
+  test("a command that is missing is named", async () => {
+    const starting = startServer({
+      name: "the server",
+      command: "no-such-command",
+      arguments: [],
+      portInLog: /x/,
+      readyPath: "/",
+    });
+    await expect(starting).rejects.toThrow(/no-such-command/);
+  });
+
+  test("one that answers is stopped by its handle", async () => {
+    const server = await failing(
+      "const s = require('http').createServer((_, r) => r.end('ok')).listen(0, '127.0.0.1', () => console.log('port', s.address().port))",
+    );
+    onTestFinished(async () => server.stop());
+    expect((await fetch(server.endpoint)).status).toBe(200);
+    await server.stop();
+    await expect(fetch(server.endpoint)).rejects.toThrow();
+  });
+});

@@ -1,0 +1,96 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { elasticMqFolder, elasticMqVersion, motoPython, motoVersion } from "../../../scripts/sqs-emulators.mjs";
+import { accountId, region } from "./clients.ts";
+import { type ServerProcess, startServer } from "./emulator-process.ts";
+
+export const emulatorNames = ["elasticmq", "moto"] as const;
+export type EmulatorName = (typeof emulatorNames)[number];
+
+/** A running emulator, as tests are given it: plain data, so that it can be handed to a test worker. */
+export interface SqsEmulator {
+  /** "other" is an endpoint from the environment that is none of ours: nothing is known of its gaps. */
+  readonly name: EmulatorName | "other";
+  /** As we installed it; "unknown" for an endpoint from the environment. */
+  readonly version: string;
+  /** Without a slash at its end. moto answers for SNS there too; ElasticMQ has no SNS. */
+  readonly endpoint: string;
+}
+
+/** An emulator of one's own. Whoever starts one stops it; what is forgotten ends with the process. */
+export interface StartedEmulator extends SqsEmulator {
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts every emulator, or takes the endpoint that SQS_ENDPOINT names, which nobody stops. */
+export async function startEmulators(): Promise<readonly StartedEmulator[]> {
+  const fromEnvironment = process.env["SQS_ENDPOINT"];
+  if (fromEnvironment !== undefined) return [await identify(fromEnvironment.replace(/\/+$/, ""))];
+  const outcomes = await Promise.allSettled([startElasticMq(), startMoto()]);
+  const failures = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason as Error] : []));
+  const started = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+  if (failures.length === 0) return started;
+  await Promise.all(started.map(async ({ stop }) => stop()));
+  // Both say the same where neither is installed.
+  throw new Error([...new Set(failures.map(({ message }) => message))].join("\n"));
+}
+
+/** ElasticMQ with AWS's limits. Its queue URLs repeat the host of each request, so it needs no port of its own beforehand. */
+export async function startElasticMq(): Promise<StartedEmulator> {
+  requireInstalled(elasticMqFolder);
+  const settings = {
+    "node-address.host": "*",
+    "rest-sqs.bind-port": "0",
+    "rest-sqs.bind-hostname": "127.0.0.1",
+    "rest-sqs.sqs-limits": "strict",
+    "rest-stats.enabled": "false",
+    "aws.region": region,
+    "aws.accountId": accountId,
+  };
+  const server = await startServer({
+    name: `ElasticMQ ${elasticMqVersion}`,
+    command: "java",
+    // A small machine's settings: one collector thread and the quick compiler halve the start.
+    arguments: ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx128m"].concat(
+      Object.entries(settings).map(([name, value]) => `-D${name}=${value}`),
+      ["-cp", join(elasticMqFolder, "*"), "org.elasticmq.server.Main"],
+    ),
+    portInLog: /bind address 127\.0\.0\.1:(\d+)/,
+    readyPath: "/health",
+  });
+  return describe("elasticmq", elasticMqVersion, server);
+}
+
+/** moto as a server of its own: SQS, SNS and most else of AWS behind one port. */
+export async function startMoto(): Promise<StartedEmulator> {
+  requireInstalled(motoPython);
+  const server = await startServer({
+    name: `moto ${motoVersion}`,
+    command: motoPython,
+    arguments: ["-m", "moto.server", "-H", "127.0.0.1", "-p", "0"],
+    // Without the account, names in its ARNs would differ from ElasticMQ's; without the other, Python keeps its log to itself.
+    environment: { MOTO_ACCOUNT_ID: accountId, PYTHONUNBUFFERED: "1" },
+    portInLog: /Running on http:\/\/127\.0\.0\.1:(\d+)/,
+    readyPath: "/moto-api/",
+  });
+  return describe("moto", motoVersion, server);
+}
+
+function describe(name: EmulatorName, version: string, { endpoint, stop }: ServerProcess): StartedEmulator {
+  return { name, version, endpoint, stop };
+}
+
+function requireInstalled(path: string): void {
+  if (!existsSync(path))
+    throw new Error(
+      "The emulators of SQS are not installed. `npm run bootstrap -- --sqs` installs them; or name another endpoint in SQS_ENDPOINT.",
+    );
+}
+
+/** Which emulator answers at an endpoint; its gaps are known then. */
+async function identify(endpoint: string): Promise<StartedEmulator> {
+  const isThere = async (path: string): Promise<boolean> =>
+    (await fetch(`${endpoint}${path}`, { signal: AbortSignal.timeout(10_000) })).ok;
+  const name = (await isThere("/moto-api/")) ? "moto" : (await isThere("/health")) ? "elasticmq" : "other";
+  return { name, version: "unknown", endpoint, stop: async () => {} };
+}
