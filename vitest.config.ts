@@ -12,6 +12,7 @@ const config: ViteUserConfig = defineConfig({
     alias: [
       { find: /^redeliver$/, replacement: sourceFile("index.ts") },
       { find: /^redeliver\/pulumi$/, replacement: sourceFile("deploy/index.ts") },
+      { find: /^redeliver\/pulumi\/sqs$/, replacement: sourceFile("deploy/sqs.ts") },
     ],
   },
   test: {

@@ -1,13 +1,12 @@
 import * as pulumi from "@pulumi/pulumi";
-import * as rabbitmq from "@pulumi/rabbitmq";
 
-import { readStackConfig, RetryTopology } from "../src/deploy/index.ts";
-import shop from "./shop.ts";
+import { readStackConfig } from "../src/deploy/index.ts";
+import { deployToRabbitmq } from "./rabbitmq.ts";
+import { deployToSqs } from "./sqs.ts";
 
-const { target, vhost, endpoint, username, password } = readStackConfig(new pulumi.Config());
+const config = readStackConfig(new pulumi.Config(), ["rabbitmq", "sqs"]);
+const deployed = config.broker === "sqs" ? deployToSqs(config) : deployToRabbitmq(config);
 
-const broker = new rabbitmq.Provider("broker", { endpoint, username, password });
-const topology = new RetryTopology("shop", { system: shop, target, vhost }, { provider: broker });
-
-export const deployedTo: string = `${target.broker}@${target.version}`;
-export const { contracts, workQueues } = topology;
+export const deployedTo: string =
+  config.broker === "sqs" ? `sqs@${config.target.region}` : `rabbitmq@${config.target.version}`;
+export const { contracts, workQueues } = deployed;

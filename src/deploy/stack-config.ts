@@ -3,15 +3,20 @@ import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 
 import { checkTarget } from "../brokers/index.ts";
-import type { TargetInput } from "../brokers/index.ts";
+import type { BrokerName, TargetInput } from "../brokers/index.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
-import type { Deployable } from "./retry-topology.ts";
 
 /** What tells one stack from another: which broker, where, and as whom. */
-export interface StackConfig {
-  readonly target: TargetInput<Deployable>;
+export type StackConfig<Name extends BrokerName = "rabbitmq"> = Extract<
+  RabbitmqStackConfig | SqsStackConfig,
+  { readonly broker: Name }
+>;
+
+export interface RabbitmqStackConfig {
+  readonly broker: "rabbitmq";
+  readonly target: TargetInput<"rabbitmq">;
   readonly vhost: string;
   /** The URL of the management API. */
   readonly endpoint: string;
@@ -20,16 +25,28 @@ export interface StackConfig {
   readonly password: pulumi.Output<string>;
 }
 
-const text = z.string().min(1, { abort: true });
-const brokerNames: [Deployable] = ["rabbitmq"];
+/** The account and the credentials are the provider's: AWS has its own chain for them, and none of it is in a stack's file. */
+export interface SqsStackConfig {
+  readonly broker: "sqs";
+  readonly target: TargetInput<"sqs">;
+}
 
-/** The password is not in it: no message of zod's may ever get to see it. */
-const schema = z.strictObject({
-  target: z.strictObject({ broker: z.enum(brokerNames), version: text, strategy: text.optional() }),
-  vhost: text.regex(/^[^@]*$/),
-  endpoint: text.refine(isPlainHttpUrl),
-  username: text,
-});
+const text = z.string().min(1, { abort: true });
+
+/** The keys of each broker. The password is not among them: no message of zod's may ever get to see it. */
+const keysOf = {
+  rabbitmq: {
+    target: { version: text, strategy: text.optional() },
+    others: { vhost: text.regex(/^[^@]*$/), endpoint: text.refine(isPlainHttpUrl), username: text },
+  },
+  sqs: { target: { region: text, strategy: text.optional() }, others: {} },
+} as const satisfies Readonly<Record<BrokerName, object>>;
+
+/** What is accepted of a stack on this broker, from a program that knows these. */
+function schemaOf(broker: BrokerName, known: readonly BrokerName[]): z.ZodObject {
+  const { target, others } = keysOf[broker];
+  return z.strictObject({ target: z.strictObject({ broker: z.enum(known), ...target }), ...others });
+}
 
 /** Credentials in the URL would be in clear in the state: the endpoint is no secret. */
 function isPlainHttpUrl(value: string): boolean {
@@ -39,9 +56,11 @@ function isPlainHttpUrl(value: string): boolean {
 
 /** How each value is set, for the fix of a diagnostic. */
 const howTo: Readonly<Record<string, string>> = {
-  target: 'write target as a mapping, for example { broker: rabbitmq, version: "4.3" }',
-  "target.broker": `write ${brokerNames.join(" or ")}`,
+  target:
+    'write target as a mapping, for example { broker: rabbitmq, version: "4.3" } or { broker: sqs, region: eu-west-1 }',
+  "target.broker": "write the name of a broker that this program deploys to",
   "target.version": 'write a version in quotes, for example version: "4.3"',
+  "target.region": "write a region, for example region: eu-west-1",
   "target.strategy": "leave it out for auto, or name a strategy in quotes",
   vhost: "write the name of a virtual host that is there, for example /",
   endpoint: "write the URL of the management API, for example http://localhost:15672",
@@ -56,34 +75,41 @@ const howTo: Readonly<Record<string, string>> = {
  * its debug log, and knows of no others.
  *
  * @param config the namespace to read, `new pulumi.Config()` for the project's own
+ * @param known the brokers that the program can deploy to
  * @throws pulumi.RunError with one diagnostic (RD301) per bad, missing or unknown key
  */
-export function readStackConfig(config: pulumi.Config): StackConfig {
+export function readStackConfig<Name extends BrokerName = "rabbitmq">(
+  config: pulumi.Config,
+  known: readonly [Name, ...Name[]] = ["rabbitmq" as Name],
+): StackConfig<Name> {
   const prefix = `${config.name}:`;
   const own = Object.entries(pulumi.runtime.allConfig()).flatMap(([key, value]) =>
     key.startsWith(prefix) ? [[key.slice(prefix.length), value] as const] : [],
   );
-  const given = new Map(own);
+  const target = parsed(own.find(([key]) => key === "target")?.[1] ?? "");
+  const broker = known.find((each) => each === (target as { broker?: unknown } | null)?.broker) ?? known[0];
+  const wantsPassword = broker === "rabbitmq";
   const input = Object.fromEntries(
-    own.flatMap(([key, value]) => (key === "password" ? [] : [[key, key === "target" ? parsed(value) : value]])),
+    own.flatMap(([key, value]) => {
+      if (key === "password") return wantsPassword ? [] : [[key, ""]];
+      return [[key, key === "target" ? target : value]];
+    }),
   );
+  const schema = schemaOf(broker, known);
   const checked = schema.safeParse(input);
   const problems = [
     ...(checked.success
-      ? checkVersion(config.name, checked.data.target as TargetInput<Deployable>)
-      : checked.error.issues.flatMap((issue) => describe(config, issue, input))),
-    ...checkPassword(config, given.get("password")),
+      ? checkStackTarget(config.name, checked.data["target"] as TargetInput)
+      : checked.error.issues.flatMap((issue) => describe({ config, schema, broker }, issue, input))),
+    ...(wantsPassword ? checkPassword(config, new Map(own).get("password")) : []),
   ];
   if (!checked.success || problems.length > 0) {
     throw new pulumi.RunError(
       `The configuration of stack ${JSON.stringify(pulumi.getStack())} is refused\n${renderDiagnostics(problems)}`,
     );
   }
-  return {
-    ...checked.data,
-    target: checked.data.target as TargetInput<Deployable>,
-    password: config.requireSecret("password"),
-  };
+  const password = wantsPassword ? { password: config.requireSecret("password") } : {};
+  return { broker, ...checked.data, ...password } as unknown as StackConfig<Name>;
 }
 
 /** A mapping arrives as JSON; anything else stays the text that it is, and is refused as such. */
@@ -95,7 +121,7 @@ function parsed(value: string): unknown {
   }
 }
 
-function checkVersion(namespace: string, target: TargetInput<Deployable>): Diagnostic[] {
+function checkStackTarget(namespace: string, target: TargetInput): Diagnostic[] {
   const checked = checkTarget(target);
   if (checked.ok) return [];
   return checked.diagnostics.map(({ path, message, value, notes }) =>
@@ -111,12 +137,20 @@ function checkVersion(namespace: string, target: TargetInput<Deployable>): Diagn
 
 type Issue = z.core.$ZodIssue;
 
-function describe(config: pulumi.Config, issue: Issue, input: Readonly<Record<string, unknown>>): Diagnostic[] {
+/** What is read, and by which rules. */
+interface Reading {
+  readonly config: pulumi.Config;
+  readonly schema: z.ZodObject;
+  readonly broker: BrokerName;
+}
+
+function describe(reading: Reading, issue: Issue, input: Readonly<Record<string, unknown>>): Diagnostic[] {
+  const { config } = reading;
   const segments = issue.path.map(String);
   const within = formatPath(segments);
   const [key = ""] = segments;
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((unknown) => describeUnknown(config.name, segments, unknown));
+    return issue.keys.map((unknown) => describeUnknown(reading, segments, unknown));
   }
   const value = segments.reduce<unknown>(
     (at, segment) => (at as Record<string, unknown> | undefined)?.[segment],
@@ -149,9 +183,15 @@ function problemOf(issue: Issue, within: string, value: unknown): string {
 }
 
 /** The value is left out: a misspelled key may well be that of a secret. */
-function describeUnknown(namespace: string, segments: readonly string[], unknown: string): Diagnostic {
+function describeUnknown(
+  { config, schema, broker }: Reading,
+  segments: readonly string[],
+  unknown: string,
+): Diagnostic {
+  const namespace = config.name;
+  const own = broker === "rabbitmq" ? ["password"] : [];
   const allowed =
-    segments.length === 0 ? [...Object.keys(schema.shape), "password"] : Object.keys(schema.shape.target.shape);
+    segments.length === 0 ? [...Object.keys(schema.shape), ...own] : ["broker", ...Object.keys(keysOf[broker].target)];
   const nearest = allowed.toSorted((a, b) => distance(a, unknown) - distance(b, unknown))[0] ?? "";
   return diagnostic("RD301", {
     path: `config:${namespace}:${formatPath([...segments, unknown])}`,

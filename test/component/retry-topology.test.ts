@@ -183,10 +183,12 @@ describe("a declaration that is refused", () => {
     expect(run.resources.map(({ type }) => type)).toEqual(["pulumi:pulumi:Stack"]);
   });
 
-  test("so is a broker that can be compiled for, but not deployed to", async () => {
+  test("so is a target on a broker that another component deploys to", async () => {
     const target = { broker: "sqs", region: "eu-west-1" } as unknown as TargetInput<"rabbitmq">;
     const run = await runProgram(() => void new RetryTopology("shop", { system: oneConsumer(), target }));
-    expect(run.error?.message).toBe('RetryTopology "shop" is refused: Amazon SQS cannot be deployed to yet');
+    expect(run.error?.message).toBe(
+      'RetryTopology "shop" is refused: for Amazon SQS there is SqsRetryTopology from redeliver/pulumi/sqs',
+    );
     expect(run.resources.map(({ type }) => type)).toEqual(["pulumi:pulumi:Stack"]);
   });
 });

@@ -106,7 +106,7 @@ async function applyBinding(management: Management, properties: Properties): Pro
 }
 
 /** Properties that have to be taken one by one; what is left over is an error. */
-class Properties {
+export class Properties {
   readonly #owner: string;
   readonly #left: Map<string, unknown>;
 
@@ -120,6 +120,10 @@ class Properties {
     if (typeof value !== kind || value === null) throw new Error(`${this.#owner}: ${key} is no ${kind}`);
     this.#left.delete(key);
     return value;
+  }
+
+  has(key: string): boolean {
+    return this.#left.has(key);
   }
 
   text(key: string): string {

@@ -162,7 +162,10 @@ function contractOf(
       attemptNumber: { from: "receive-count" },
       receive: {
         maxNumberOfMessages: input.fifo ? 1 : 10,
-        messageSystemAttributeNames: ["ApproximateReceiveCount"],
+        messageSystemAttributeNames: input.fifo
+          ? ["ApproximateReceiveCount", "MessageGroupId"]
+          : ["ApproximateReceiveCount"],
+        messageAttributeNames: ["All"],
       },
       sources,
       handlerTimeoutMs: input.plan.handlerTimeoutMs,

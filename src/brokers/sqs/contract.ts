@@ -62,11 +62,13 @@ export interface Contract {
   readonly attemptNumber: { readonly from: "receive-count" };
   /**
    * How to ask for messages. Ten at most on a standard queue; one on a FIFO queue, so that no message spends its receives on the
-   * failures of another one of its group. No message is received before its handler can begin.
+   * failures of another one of its group. No message is received before its handler can begin. SQS gives only what is asked for: the
+   * count tells the attempt, and a copy for the dead queue keeps the message's own attributes and its group.
    */
   readonly receive: {
     readonly maxNumberOfMessages: 1 | 10;
-    readonly messageSystemAttributeNames: readonly ["ApproximateReceiveCount"];
+    readonly messageSystemAttributeNames: readonly ("ApproximateReceiveCount" | "MessageGroupId")[];
+    readonly messageAttributeNames: readonly ["All"];
   };
   readonly sources: readonly ContractSource[];
   /** Counted from the receive. */

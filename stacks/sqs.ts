@@ -1,0 +1,15 @@
+import { readFileSync } from "node:fs";
+
+import { Provider } from "@pulumi/aws/provider.js";
+import { parse } from "yaml";
+
+import { SqsRetryTopology } from "../src/deploy/sqs.ts";
+import type { StackConfig } from "../src/deploy/sqs.ts";
+import type { SystemInput } from "../src/index.ts";
+
+/** The example that compiles for both brokers, in the stack's region and the account of its credentials. */
+export function deployToSqs({ target }: StackConfig<"sqs">): SqsRetryTopology {
+  const declaration = readFileSync(new URL("../examples/portable.yaml", import.meta.url), "utf8");
+  const provider = new Provider("aws", { region: target.region });
+  return new SqsRetryTopology("shop", { system: parse(declaration) as SystemInput, target }, { provider });
+}

@@ -1,0 +1,121 @@
+import { readFileSync } from "node:fs";
+
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+
+import type { System } from "../../src/index.ts";
+import { checked, oneConsumer } from "../support/examples.ts";
+import type { ProgramRun, RegisteredResource } from "../support/pulumi.ts";
+import { resourcesOf } from "../support/pulumi.ts";
+import { queueUrl } from "../support/sqs/assigned-by-aws.ts";
+import { compileSqs, registerSqs } from "../support/sqs/register.ts";
+
+const region = "eu-west-1";
+const target = { broker: "sqs", region } as const;
+const portable = checked(parse(readFileSync(new URL("../../examples/portable.yaml", import.meta.url), "utf8")));
+const timed = { handlerTimeout: "10s", retry: { attempts: 3, backoff: { kind: "constant", delay: "5s" } } };
+const systems: readonly (readonly [string, System])[] = [
+  ["standard queues", portable],
+  ["FIFO queues", checked(oneConsumer({ ...timed, order: "per-key" }))],
+];
+
+/** Everything that has to be there before a resource, however far back. */
+function before(run: ProgramRun, resource: RegisteredResource): ReadonlySet<string> {
+  const byUrn = new Map(run.resources.map((each) => [each.urn, each]));
+  const found = new Set<string>();
+  const visit = (urn: string): void => {
+    if (found.has(urn)) return;
+    found.add(urn);
+    for (const dependency of byUrn.get(urn)?.dependencies ?? []) visit(dependency);
+  };
+  for (const dependency of resource.dependencies) visit(dependency);
+  return found;
+}
+
+function only(run: ProgramRun, kind: string, key: string, value: unknown): RegisteredResource {
+  const found = resourcesOf(run, kind).filter(({ inputs }) => inputs[key] === value);
+  expect(found, `${kind} with ${key} ${String(value)}`).toHaveLength(1);
+  return found[0] as RegisteredResource;
+}
+
+describe.each(systems)("%s", (_, system) => {
+  test("no resource comes before one that it depends on", async () => {
+    const { resources } = await registerSqs(system, target);
+    const seen = new Set<string>();
+    for (const { urn, name, dependencies } of resources) {
+      expect(
+        dependencies.filter((dependency) => !seen.has(dependency)),
+        name,
+      ).toEqual([]);
+      seen.add(urn);
+    }
+  });
+
+  test("each resource depends on what it refers to, and on nothing that would be a circle", async () => {
+    const run = await registerSqs(system, target);
+    const { topology } = compileSqs(system, target);
+    const queueOf = (name: string): string => only(run, "Queue", "name", name).urn;
+    const topicOf = (name: string): string => only(run, "Topic", "name", name).urn;
+    for (const { name, redrive, redriveAllow, sendersTopics } of topology.queues) {
+      const dead = redrive === null ? [] : [queueOf(redrive.deadQueue)];
+      expect(only(run, "Queue", "name", name).dependencies).toEqual(dead);
+      const policy = only(run, "QueuePolicy", "queueUrl", queueUrl(region, name));
+      expect(policy.dependencies.toSorted()).toEqual([queueOf(name), ...sendersTopics.map(topicOf)].toSorted());
+      const allow = only(run, "RedriveAllowPolicy", "queueUrl", queueUrl(region, name));
+      const sources = redriveAllow.permission === "byQueue" ? redriveAllow.sourceQueues.map(queueOf) : [];
+      expect(allow.dependencies.toSorted()).toEqual([queueOf(name), ...sources].toSorted());
+    }
+    for (const { name, queue } of topology.alarms) {
+      expect(only(run, "MetricAlarm", "name", name).dependencies).toEqual([queueOf(queue)]);
+    }
+  });
+
+  test("a message can come in only when its consumer's whole way out is there", async () => {
+    const run = await registerSqs(system, target);
+    const { topology } = compileSqs(system, target);
+    expect(topology.subscriptions.length).toBeGreaterThan(0);
+    for (const { topic, queue, consumer } of topology.subscriptions) {
+      const subscription = resourcesOf(run, "TopicSubscription").find(({ name }) => name === `shop-${topic}/${queue}`);
+      if (subscription === undefined) throw new Error(`no subscription of ${queue} to ${topic}`);
+      const there = before(run, subscription);
+      for (const { name } of topology.queues.filter((each) => each.consumer === consumer)) {
+        expect(there).toContain(only(run, "Queue", "name", name).urn);
+        expect(there).toContain(only(run, "QueuePolicy", "queueUrl", queueUrl(region, name)).urn);
+        expect(there).toContain(only(run, "RedriveAllowPolicy", "queueUrl", queueUrl(region, name)).urn);
+      }
+      expect(there).toContain(only(run, "Topic", "name", topic).urn);
+      // Nothing waits for the way in: so it is also the first to go.
+      expect(run.resources.filter(({ dependencies }) => dependencies.includes(subscription.urn))).toEqual([]);
+    }
+  });
+
+  test("no deployment throws away a message, or takes the policies from a queue that stays", async () => {
+    const run = await registerSqs(system, target);
+    const component = run.resources.find(({ type }) => type === "redeliver:sqs:RetryTopology")?.urn;
+    const flags: Readonly<Record<string, object>> = {
+      Queue: { protect: true, retainOnDelete: true },
+      QueuePolicy: { protect: false, retainOnDelete: true },
+      RedriveAllowPolicy: { protect: false, retainOnDelete: true },
+      Topic: { protect: false, retainOnDelete: false },
+      TopicSubscription: { protect: false, retainOnDelete: false },
+      MetricAlarm: { protect: false, retainOnDelete: false },
+    };
+    for (const [kind, wanted] of Object.entries(flags)) {
+      for (const { parent, protect, retainOnDelete } of resourcesOf(run, kind)) {
+        expect({ parent, protect, retainOnDelete }, kind).toEqual({ parent: component, ...wanted });
+      }
+    }
+  });
+});
+
+test("logical names start with the component's, are unique, and stay when consumers come, go or change places", async () => {
+  const namesOf = (run: ProgramRun): string[] =>
+    run.resources.filter(({ type }) => type.startsWith("aws:")).map(({ type, name }) => `${type} ${name}`);
+  const first = namesOf(await registerSqs(portable, target));
+  const { billing, shipping } = portable.consumers;
+  const consumers = { other: shipping, shipping, billing };
+  const second = namesOf(await registerSqs(checked({ ...portable, consumers }), target));
+  expect(first.filter((name) => !/^aws:\w+\/\w+:\w+ shop-shop-/.test(name))).toEqual([]);
+  expect(new Set(first).size).toBe(first.length);
+  expect(first.filter((name) => !second.includes(name))).toEqual([]);
+});

@@ -1,0 +1,267 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+import * as pulumi from "@pulumi/pulumi";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+
+import type { SqsTopology } from "../../src/brokers/sqs/topology.ts";
+import { deploySqs } from "../../src/brokers/sqs/deploy.ts";
+import { SqsRetryTopology } from "../../src/deploy/sqs.ts";
+import { brokers, plan } from "../../src/index.ts";
+import type { System, TargetInput } from "../../src/index.ts";
+import { checked, oneConsumer } from "../support/examples.ts";
+import type { ProgramRun } from "../support/pulumi.ts";
+import { resourcesOf, runProgram } from "../support/pulumi.ts";
+import { queueArn, queueUrl, topicArn } from "../support/sqs/assigned-by-aws.ts";
+import { compileSqs, registerSqs } from "../support/sqs/register.ts";
+
+const region = "eu-west-1";
+const target = { broker: "sqs", region } as const;
+const portable = checked(parse(readFileSync(new URL("../../examples/portable.yaml", import.meta.url), "utf8")));
+const timed = { handlerTimeout: "10s", retry: { attempts: 3, backoff: { kind: "constant", delay: "5s" } } };
+const perKey = checked(oneConsumer({ ...timed, order: "per-key", deadLetter: { alarmAbove: 0 } }));
+const systems: readonly (readonly [string, System])[] = [
+  ["standard queues", portable],
+  ["FIFO queues", perKey],
+];
+
+const byText = (values: readonly unknown[]): string[] => values.map((value) => JSON.stringify(value)).toSorted();
+
+/** Texts of JSON read, and keys in the order of the alphabet, so that only what is said counts. */
+function normal(value: unknown): unknown {
+  if (typeof value === "string" && value.startsWith("{")) return normal(JSON.parse(value));
+  if (Array.isArray(value)) return value.map(normal);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, each]) => [key, normal(each)]),
+  );
+}
+
+interface Template {
+  readonly Resources: Readonly<Record<string, { readonly Type: string; readonly Properties: Entry }>>;
+}
+type Entry = Readonly<Record<string, unknown>>;
+
+/** The CloudFormation template of a topology, with what its references stand for in their place. */
+function templateOf(system: System): readonly (readonly [string, Entry])[] {
+  const exported = brokers.sqs.exportFormats["aws-json"]?.(compileSqs(system, target), null);
+  const { Resources } = exported as Template;
+  const nameOf = (id: string): string => {
+    const properties = Resources[id]?.Properties ?? {};
+    return String(properties["QueueName"] ?? properties["TopicName"]);
+  };
+  const resolve = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(resolve);
+    if (typeof value !== "object" || value === null) return value;
+    const entry = value as Entry;
+    if ("Ref" in entry) {
+      const id = String(entry["Ref"]);
+      return id.startsWith("Topic") ? topicArn(region, nameOf(id)) : queueUrl(region, nameOf(id));
+    }
+    if ("Fn::GetAtt" in entry) {
+      const [id = "", attribute] = entry["Fn::GetAtt"] as string[];
+      return attribute === "QueueName" ? nameOf(id) : queueArn(region, nameOf(id));
+    }
+    if ("Fn::Sub" in entry) return queueArn(region, String(entry["Fn::Sub"]).split(":").at(-1) ?? "");
+    return Object.fromEntries(Object.entries(entry).map(([key, each]) => [key, resolve(each)]));
+  };
+  return Object.values(Resources).map(({ Type, Properties }) => [Type, resolve(Properties) as Entry]);
+}
+
+/** What CloudFormation calls an input, where that is not the same word with a capital letter. */
+const otherWords: Readonly<Record<string, string>> = {
+  visibilityTimeoutSeconds: "VisibilityTimeout",
+  messageRetentionSeconds: "MessageRetentionPeriod",
+  receiveWaitTimeSeconds: "ReceiveMessageWaitTimeSeconds",
+  topic: "TopicArn",
+};
+const nameWords: Readonly<Record<string, string>> = {
+  Queue: "QueueName",
+  Topic: "TopicName",
+  MetricAlarm: "AlarmName",
+};
+
+/** A registered resource in the words of CloudFormation. Two resources there are attributes of the queue. */
+function inCloudFormation(run: ProgramRun, kind: string): unknown[] {
+  const allowed = new Map(
+    resourcesOf(run, "RedriveAllowPolicy").map(({ inputs }) => [inputs["queueUrl"], inputs["redriveAllowPolicy"]]),
+  );
+  return resourcesOf(run, kind).map(({ inputs }) => {
+    const { tags: _tags, region: here, alarmActions: _actions, maxMessageSize: _size, ...rest } = inputs;
+    expect(here).toBe(region);
+    const said = Object.entries(rest).map(([key, value]) => {
+      const word = key === "name" ? nameWords[kind] : otherWords[key];
+      const dimensions = Object.entries(value as object).map(([Name, Value]) => ({ Name, Value: Value as string }));
+      return [word ?? key.replace(/^./, (first) => first.toUpperCase()), key === "dimensions" ? dimensions : value];
+    });
+    const allow = kind === "Queue" ? { RedriveAllowPolicy: allowed.get(queueUrl(region, String(inputs["name"]))) } : {};
+    return normal({ ...(Object.fromEntries(said) as Entry), ...allow });
+  });
+}
+
+describe.each(systems)("%s", (_, system) => {
+  test.each([true, false])("exactly the compiled topology is registered (preview: %s)", async (preview) => {
+    const run = await registerSqs(system, target, preview);
+    const template = templateOf(system);
+    const wanted = (type: string): string[] =>
+      byText(template.filter(([each]) => each === type).map(([, properties]) => normal(properties)));
+    expect(byText(inCloudFormation(run, "Queue"))).toEqual(wanted("AWS::SQS::Queue"));
+    expect(byText(inCloudFormation(run, "Topic"))).toEqual(wanted("AWS::SNS::Topic"));
+    expect(byText(inCloudFormation(run, "TopicSubscription"))).toEqual(wanted("AWS::SNS::Subscription"));
+    expect(byText(inCloudFormation(run, "MetricAlarm"))).toEqual(wanted("AWS::CloudWatch::Alarm"));
+    const policies = resourcesOf(run, "QueuePolicy").map(({ inputs }) =>
+      normal({ PolicyDocument: inputs["policy"], Queues: [inputs["queueUrl"]] }),
+    );
+    expect(byText(policies)).toEqual(wanted("AWS::SQS::QueuePolicy"));
+    // The allow policies are resources of their own here; beside all these there are the stack and the component.
+    expect(run.resources).toHaveLength(2 + template.length + wanted("AWS::SQS::Queue").length);
+  });
+
+  test("no input is null or missing, and counts are numbers", async () => {
+    const run = await registerSqs(system, target);
+    for (const { name, inputs } of run.resources.filter(({ custom }) => custom)) {
+      expect(JSON.stringify(normal(inputs)), name).not.toMatch(/null|undefined|"maxReceiveCount":"/);
+    }
+  });
+});
+
+test("a queue in every word, with its policies and its way in", async () => {
+  const run = await registerSqs(perKey, target);
+  const inputsOf = (kind: string, name: string): unknown =>
+    resourcesOf(run, kind).find((each) => each.name === `shop-${name}`)?.inputs;
+  const [work, dead] = ["shop-billing.fifo", "shop-billing-dead.fifo"];
+  expect(inputsOf("Queue", work)).toEqual({
+    name: work,
+    region,
+    fifoQueue: true,
+    contentBasedDeduplication: false,
+    deduplicationScope: "messageGroup",
+    fifoThroughputLimit: "perMessageGroupId",
+    visibilityTimeoutSeconds: 15,
+    messageRetentionSeconds: 1_209_600,
+    delaySeconds: 0,
+    receiveWaitTimeSeconds: 20,
+    maxMessageSize: 1_048_576,
+    sqsManagedSseEnabled: true,
+    redrivePolicy: `{"deadLetterTargetArn":"${queueArn(region, dead)}","maxReceiveCount":3}`,
+    tags: { "redeliver:system": "shop", "redeliver:consumer": "billing", "redeliver:role": "work" },
+  });
+  expect(inputsOf("RedriveAllowPolicy", dead)).toEqual({
+    queueUrl: queueUrl(region, dead),
+    region,
+    redriveAllowPolicy: `{"redrivePermission":"byQueue","sourceQueueArns":["${queueArn(region, work)}"]}`,
+  });
+  expect(inputsOf("RedriveAllowPolicy", work)).toMatchObject({ redriveAllowPolicy: '{"redrivePermission":"denyAll"}' });
+  const policy = String((inputsOf("QueuePolicy", work) as Entry)["policy"]);
+  expect(policy.startsWith('{"Version":"2012-10-17",')).toBe(true);
+  expect(JSON.parse(policy)).toMatchObject({
+    Statement: [
+      { Effect: "Deny", Principal: "*", Condition: { Bool: { "aws:SecureTransport": "false" } } },
+      { Effect: "Allow", Condition: { ArnEquals: { "aws:SourceArn": [topicArn(region, "shop-orders.fifo")] } } },
+    ],
+  });
+  expect(inputsOf("TopicSubscription", `shop-orders.fifo/${work}`)).toEqual({
+    topic: topicArn(region, "shop-orders.fifo"),
+    region,
+    protocol: "sqs",
+    endpoint: queueArn(region, work),
+    rawMessageDelivery: true,
+    filterPolicyScope: "MessageAttributes",
+    filterPolicy: '{"routing-key":["order.placed"]}',
+    redrivePolicy: `{"deadLetterTargetArn":"${queueArn(region, "shop-billing-undelivered.fifo")}"}`,
+  });
+  expect(inputsOf("MetricAlarm", "shop-billing-dead.fifo-depth")).toMatchObject({
+    statistic: "Maximum",
+    treatMissingData: "notBreaching",
+    alarmActions: ["arn:aws:sns:eu-west-1:000000000000:on-call"],
+  });
+});
+
+test("what a declaration cannot say yet is deployed as the topology has it: a key of one's own, an alarm on what is received", async () => {
+  const { topology } = compileSqs(perKey, target);
+  const own: SqsTopology = {
+    ...topology,
+    queues: topology.queues.map((queue) => ({ ...queue, encryption: { kind: "kms", keyId: "alias/shop" } })),
+    alarms: topology.alarms.map((alarm) => ({ ...alarm, metric: "NumberOfMessagesReceived" })),
+  };
+  const run = await runProgram(() => {
+    const parent = new pulumi.ComponentResource("test:index:Parent", "parent");
+    deploySqs(own, { name: "own", parent, region, alarmActions: [] });
+  });
+  for (const { inputs } of resourcesOf(run, "Queue")) {
+    expect(inputs).toMatchObject({ kmsMasterKeyId: "alias/shop" });
+    expect(inputs).not.toHaveProperty("sqsManagedSseEnabled");
+  }
+  for (const { inputs } of resourcesOf(run, "MetricAlarm")) {
+    expect(inputs).toMatchObject({ metricName: "NumberOfMessagesReceived", statistic: "Sum" });
+    expect(inputs).not.toHaveProperty("alarmActions");
+  }
+});
+
+test("the component carries the declaration, and tells what became of it", async () => {
+  const run = await registerSqs(portable, target);
+  const component = run.resources.find(({ type }) => type === "redeliver:sqs:RetryTopology");
+  expect(component?.inputs).toEqual(
+    JSON.parse(JSON.stringify({ declaration: portable, target: { broker: "sqs", region, strategy: "auto" } })),
+  );
+  const billing = plan(portable).consumers[0]?.retry;
+  expect(run.registeredOutputs.get(component?.urn ?? "")).toMatchObject({
+    target: "sqs@eu-west-1",
+    consumers: {
+      billing: {
+        strategy: "visibility",
+        workQueue: "shop-billing",
+        deadQueue: "shop-billing-dead",
+        attempts: 5,
+        worstCaseToDeadLetterMs: billing?.worstCaseToDeadLetterMs,
+      },
+    },
+  });
+  const place = (name: string): object => ({ url: queueUrl(region, name), arn: queueArn(region, name) });
+  expect(run.outputs).toMatchObject({
+    workQueues: { billing: place("shop-billing"), shipping: place("shop-shipping") },
+    deadQueues: { billing: place("shop-billing-dead"), shipping: place("shop-shipping-dead") },
+    topics: { orders: topicArn(region, "shop-orders"), payments: topicArn(region, "shop-payments") },
+  });
+  expect(run.outputs?.["contracts"]).toHaveLength(2);
+  expect(run.log.join("\n")).toMatch(/^warning:.*\n+warning\[RD607\]/m);
+});
+
+describe("a declaration that is refused ends the program before anything is registered", () => {
+  const refusals: readonly (readonly [string, unknown, object, string])[] = [
+    ["a region that there is not", portable, { broker: "sqs", region: "eu-west-9" }, "error[RD601]"],
+    ["what SQS cannot keep", oneConsumer({ crash: { deliveries: 2 } }), target, "error[RD603]"],
+    ["another broker", portable, { broker: "rabbitmq", version: "4.3" }, "for RabbitMQ there is RetryTopology"],
+  ];
+  test.each(refusals)("%s", async (_, system, asked, words) => {
+    const args = { system: system as System, target: asked as TargetInput<"sqs"> };
+    const run = await runProgram(() => void new SqsRetryTopology("shop", args));
+    expect(pulumi.RunError.isInstance(run.error)).toBe(true);
+    expect(run.error?.message).toContain('RetryTopology "shop" is refused');
+    expect(run.error?.message).toContain(words);
+    expect(run.resources.map(({ type }) => type)).toEqual(["pulumi:pulumi:Stack"]);
+  });
+});
+
+describe("whoever deploys to one broker needs the provider of that broker alone", () => {
+  const cases = [
+    ["index.ts", "@pulumi/aws"],
+    ["sqs.ts", "@pulumi/rabbitmq"],
+  ] as const;
+  test.each(cases)("src/deploy/%s does without %s", { timeout: 60_000 }, (entry, missing) => {
+    const script = `
+      import { registerHooks } from "node:module";
+      registerHooks({ resolve: (name, context, next) => {
+        if (name.startsWith(${JSON.stringify(missing)})) throw new Error(name + " is not installed");
+        return next(name, context);
+      } });
+      const names = Object.keys(await import(${JSON.stringify(new URL(`../../src/deploy/${entry}`, import.meta.url).href)}));
+      console.log(names.join(" "));
+    `;
+    const output = execFileSync(process.execPath, ["--input-type=module", "--eval", script], { encoding: "utf8" });
+    expect(output).toMatch(/RetryTopology/);
+  });
+});

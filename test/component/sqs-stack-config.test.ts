@@ -1,0 +1,73 @@
+import { readFileSync } from "node:fs";
+
+import * as pulumi from "@pulumi/pulumi";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+
+import { readStackConfig } from "../../src/deploy/sqs.ts";
+import type { ProgramRun } from "../support/pulumi.ts";
+import { resourcesOf, runProgram, stackProgram } from "../support/pulumi.ts";
+
+const target = { broker: "sqs", region: "eu-west-1" };
+const config = { "redeliver:target": target };
+
+async function read(
+  changed: object,
+  known: readonly ["sqs"] | readonly ["rabbitmq", "sqs"] = ["sqs"],
+): Promise<ProgramRun> {
+  return runProgram(() => ({ read: readStackConfig<"rabbitmq" | "sqs">(new pulumi.Config(), known) }), {
+    stack: "dev",
+    config: changed as typeof config,
+  });
+}
+
+test.each([["sqs"], ["rabbitmq", "sqs"]])("a region is all that is wanted (known: %s, %s)", async (...known) => {
+  const run = await read(config, known.filter(Boolean) as unknown as readonly ["rabbitmq", "sqs"]);
+  expect(run.error).toBeUndefined();
+  expect(run.outputs?.["read"]).toEqual({ broker: "sqs", target });
+});
+
+const badValues: readonly (readonly [string, object, string])[] = [
+  [
+    "a region that there is not",
+    { "redeliver:target": { ...target, region: "eu-west-9" } },
+    'target.region = "eu-west-9"',
+  ],
+  ["no region", { "redeliver:target": { broker: "sqs" } }, "target.region"],
+  ["a version", { "redeliver:target": { ...target, version: "4.3" } }, "target.version"],
+  [
+    "a strategy of another broker",
+    { "redeliver:target": { ...target, strategy: "staged" } },
+    'target.strategy = "staged"',
+  ],
+  ["another broker", { "redeliver:target": { ...target, broker: "rabbitmq" } }, 'target.broker = "rabbitmq"'],
+  ["what is for another broker", { ...config, "redeliver:vhost": "/" }, "vhost"],
+  ["a password, which nothing here has a use for", { ...config, "redeliver:password": "correct-horse" }, "password"],
+  ["no target", {}, "target"],
+];
+
+describe("a bad value is one diagnostic", () => {
+  test.each(badValues)("%s", async (_, changed, place) => {
+    const run = await read(changed);
+    const message = run.error?.message ?? "";
+    expect(message.split("\n")[0]).toBe('The configuration of stack "dev" is refused');
+    expect(message.match(/\[RD\d+\]/g)).toEqual(["[RD301]"]);
+    expect(message).toContain(`\n  at   config:redeliver:${place}\n`);
+    expect(message).toMatch(/\n {2}fix {2}\S/);
+    expect(message).not.toContain("correct-horse");
+  });
+});
+
+test("the example stack deploys both consumers, each resource in the region and by the provider of the stack", async () => {
+  const file = readFileSync(new URL("../../stacks/Pulumi.dev-sqs.yaml", import.meta.url), "utf8");
+  const { config: own } = parse(file) as { config: Record<string, unknown> };
+  const run = await runProgram(stackProgram, { stack: "dev-sqs", config: own });
+  expect(run.error).toBeUndefined();
+  expect(run.outputs).toMatchObject({ deployedTo: "sqs@eu-west-1" });
+  expect(Object.keys(run.outputs?.["workQueues"] as object)).toEqual(["billing", "shipping"]);
+  const provider = resourcesOf(run, "aws")[0];
+  const made = run.resources.filter(({ type }) => type.startsWith("aws:"));
+  expect(made.length).toBeGreaterThan(20);
+  expect(new Set(made.map((each) => each.provider))).toEqual(new Set([`${provider?.urn}::aws-id`]));
+  expect(new Set(made.map((each) => each.inputs["region"]))).toEqual(new Set(["eu-west-1"]));
+});

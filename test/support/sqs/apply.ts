@@ -1,0 +1,225 @@
+import { CreateTopicCommand, DeleteTopicCommand, type SNSClient, SubscribeCommand } from "@aws-sdk/client-sns";
+import {
+  CreateQueueCommand,
+  DeleteQueueCommand,
+  GetQueueAttributesCommand,
+  QueueAttributeName,
+  SetQueueAttributesCommand,
+  type SQSClient,
+} from "@aws-sdk/client-sqs";
+
+import { Properties } from "../apply-resources.ts";
+import type { RegisteredResource } from "../pulumi.ts";
+import { queueArn, queueUrl, topicArn } from "./assigned-by-aws.ts";
+import { createSnsClient, createSqsClient, region } from "./clients.ts";
+import type { SqsEmulator } from "./emulators.ts";
+import type { Queue } from "./lab.ts";
+
+/** What is not created, by the resource's type. Whatever is not named here has to be created, or the test fails. */
+const leftOutBecause = (emulator: SqsEmulator): Readonly<Record<string, string>> => ({
+  "aws:cloudwatch/metricAlarm:MetricAlarm": "no emulator lets an alarm go off",
+  ...(emulator.name === "elasticmq"
+    ? {
+        "aws:sns/topic:Topic": "ElasticMQ has no SNS",
+        "aws:sns/topicSubscription:TopicSubscription": "ElasticMQ has no SNS",
+        "aws:sqs/redriveAllowPolicy:RedriveAllowPolicy": "ElasticMQ takes it only while a queue is created",
+      }
+    : {}),
+});
+
+/** What is on an emulator now. */
+export interface AppliedSystem {
+  /** By name. */
+  readonly queues: ReadonlyMap<string, Queue>;
+  /** ARNs by name. */
+  readonly topics: ReadonlyMap<string, string>;
+  /** What was not created, and why: `<type> <logical name>: <reason>`. */
+  readonly leftOut: readonly string[];
+  /** Takes everything away again. */
+  readonly dispose: () => Promise<void>;
+}
+
+interface Making {
+  readonly sqs: SQSClient;
+  readonly sns: SNSClient;
+  readonly queues: Map<string, Queue>;
+  readonly topics: Map<string, string>;
+}
+
+/**
+ * Creates registered resources on an emulator the way Pulumi's AWS provider would, one after the other in the order of
+ * registration. It is strict so that a test cannot pass by leaving something out.
+ *
+ * @throws Error where a type or a property is unknown, a value is of another kind than the provider takes, a resource comes before
+ *   one that it depends on, or what refers to a queue or a topic names another one than the emulator has
+ */
+export async function applyToEmulator(
+  emulator: SqsEmulator,
+  resources: readonly RegisteredResource[],
+): Promise<AppliedSystem> {
+  const making: Making = {
+    sqs: createSqsClient(emulator.endpoint),
+    sns: createSnsClient(emulator.endpoint),
+    queues: new Map(),
+    topics: new Map(),
+  };
+  const reasons = leftOutBecause(emulator);
+  const applied = new Set<string>();
+  const leftOut: string[] = [];
+  for (const resource of resources) {
+    const { type, name, urn, dependencies } = resource;
+    const missing = dependencies.find((each) => !applied.has(each));
+    if (missing !== undefined) throw new Error(`${name} is registered before ${missing}, which it depends on`);
+    const reason = reasons[type];
+    if (reason === undefined) await apply(making, resource);
+    else leftOut.push(`${type} ${name}: ${reason}`);
+    applied.add(urn);
+  }
+  const { sqs, sns, queues, topics } = making;
+  return {
+    queues,
+    topics,
+    leftOut,
+    dispose: async () => {
+      const removing = [
+        ...[...topics.values()].map(async (arn) => sns.send(new DeleteTopicCommand({ TopicArn: arn }))),
+        ...[...queues.values()].map(async ({ url }) => sqs.send(new DeleteQueueCommand({ QueueUrl: url }))),
+      ];
+      await Promise.allSettled(removing);
+      sqs.destroy();
+      sns.destroy();
+    },
+  };
+}
+
+async function apply(making: Making, { type, name, inputs }: RegisteredResource): Promise<void> {
+  const properties = new Properties(`${name} (${type})`, inputs);
+  if (type.startsWith("aws:") || type === "pulumi:providers:aws") {
+    const own = properties.text("region");
+    if (own !== region) throw new Error(`${name} is for the region ${own}, and the emulators are in ${region}`);
+  }
+  switch (type) {
+    case "pulumi:pulumi:Stack":
+      break;
+    case "pulumi:providers:aws":
+      // Pulumi's own, as every program has them.
+      properties.take("skipCredentialsValidation", "string");
+      properties.take("skipRegionValidation", "string");
+      break;
+    case "redeliver:sqs:RetryTopology":
+      properties.take("declaration", "object");
+      properties.take("target", "object");
+      break;
+    case "aws:sqs/queue:Queue":
+      await applyQueue(making, properties);
+      break;
+    case "aws:sqs/queuePolicy:QueuePolicy":
+      await setAttribute(making, properties, "Policy", "policy");
+      break;
+    case "aws:sqs/redriveAllowPolicy:RedriveAllowPolicy":
+      await setAttribute(making, properties, "RedriveAllowPolicy", "redriveAllowPolicy");
+      break;
+    case "aws:sns/topic:Topic":
+      await applyTopic(making, properties);
+      break;
+    case "aws:sns/topicSubscription:TopicSubscription":
+      await applySubscription(making, properties);
+      break;
+    default:
+      throw new Error(`${name} is of the type ${type}, which nobody has taught this test to apply`);
+  }
+  properties.end();
+}
+
+/** The attributes of a queue, by the inputs of the provider. Source: `queueSchema` in terraform-provider-aws. */
+const queueAttributes = {
+  number: {
+    visibilityTimeoutSeconds: QueueAttributeName.VisibilityTimeout,
+    messageRetentionSeconds: QueueAttributeName.MessageRetentionPeriod,
+    delaySeconds: QueueAttributeName.DelaySeconds,
+    receiveWaitTimeSeconds: QueueAttributeName.ReceiveMessageWaitTimeSeconds,
+    maxMessageSize: QueueAttributeName.MaximumMessageSize,
+  },
+  boolean: {
+    fifoQueue: QueueAttributeName.FifoQueue,
+    contentBasedDeduplication: QueueAttributeName.ContentBasedDeduplication,
+    sqsManagedSseEnabled: QueueAttributeName.SqsManagedSseEnabled,
+  },
+  string: {
+    deduplicationScope: QueueAttributeName.DeduplicationScope,
+    fifoThroughputLimit: QueueAttributeName.FifoThroughputLimit,
+    kmsMasterKeyId: QueueAttributeName.KmsMasterKeyId,
+    redrivePolicy: QueueAttributeName.RedrivePolicy,
+  },
+} as const;
+
+async function applyQueue({ sqs, queues }: Making, properties: Properties): Promise<void> {
+  const name = properties.text("name");
+  const Attributes = Object.fromEntries(
+    Object.entries(queueAttributes).flatMap(([kind, words]) =>
+      Object.entries(words).flatMap(([input, attribute]) =>
+        properties.has(input)
+          ? [[attribute, String(properties.take(input, kind as keyof typeof queueAttributes))] as const]
+          : [],
+      ),
+    ),
+  );
+  const tags = properties.texts("tags") ?? {};
+  const { QueueUrl: url = "" } = await sqs.send(new CreateQueueCommand({ QueueName: name, Attributes, tags }));
+  const answer = await sqs.send(new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ["QueueArn"] }));
+  const arn = answer.Attributes?.["QueueArn"] ?? "";
+  // The policies name it by this text, which came from the mocks.
+  if (arn !== queueArn(region, name)) throw new Error(`the emulator calls ${name} ${arn}`);
+  queues.set(name, { name, url, arn });
+}
+
+async function setAttribute(
+  { sqs, queues }: Making,
+  properties: Properties,
+  attribute: QueueAttributeName,
+  input: string,
+): Promise<void> {
+  const wanted = properties.text("queueUrl");
+  const queue = [...queues.values()].find(({ name }) => queueUrl(region, name) === wanted);
+  if (queue === undefined) throw new Error(`there is no queue ${wanted}`);
+  const text = properties.text(input);
+  JSON.parse(text);
+  await sqs.send(new SetQueueAttributesCommand({ QueueUrl: queue.url, Attributes: { [attribute]: text } }));
+}
+
+async function applyTopic({ sns, topics }: Making, properties: Properties): Promise<void> {
+  const name = properties.text("name");
+  const Attributes = {
+    ...given(properties, "fifoTopic", "boolean", "FifoTopic"),
+    ...given(properties, "contentBasedDeduplication", "boolean", "ContentBasedDeduplication"),
+    ...given(properties, "fifoThroughputScope", "string", "FifoThroughputScope"),
+  };
+  const Tags = Object.entries(properties.texts("tags") ?? {}).map(([Key, Value]) => ({ Key, Value }));
+  const { TopicArn: arn = "" } = await sns.send(new CreateTopicCommand({ Name: name, Attributes, Tags }));
+  if (arn !== topicArn(region, name)) throw new Error(`the emulator calls ${name} ${arn}`);
+  topics.set(name, arn);
+}
+
+async function applySubscription({ sns, topics, queues }: Making, properties: Properties): Promise<void> {
+  const [topic, endpoint] = [properties.text("topic"), properties.text("endpoint")];
+  if (![...topics.values()].includes(topic)) throw new Error(`there is no topic ${topic}`);
+  if (![...queues.values()].some(({ arn }) => arn === endpoint)) throw new Error(`there is no queue ${endpoint}`);
+  const Attributes = {
+    ...given(properties, "rawMessageDelivery", "boolean", "RawMessageDelivery"),
+    ...given(properties, "filterPolicyScope", "string", "FilterPolicyScope"),
+    ...given(properties, "filterPolicy", "string", "FilterPolicy"),
+    ...given(properties, "redrivePolicy", "string", "RedrivePolicy"),
+  };
+  const Protocol = properties.text("protocol");
+  await sns.send(new SubscribeCommand({ TopicArn: topic, Protocol, Endpoint: endpoint, Attributes }));
+}
+
+/** An attribute where the program says something, and none where it does not. */
+function given(
+  properties: Properties,
+  input: string,
+  kind: "string" | "boolean",
+  attribute: string,
+): Record<string, string> {
+  return properties.has(input) ? { [attribute]: String(properties.take(input, kind)) } : {};
+}

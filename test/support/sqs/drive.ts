@@ -1,0 +1,164 @@
+import {
+  ChangeMessageVisibilityCommand,
+  DeleteMessageCommand,
+  type Message,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  type SQSClient,
+} from "@aws-sdk/client-sqs";
+
+import type { CompiledSystem } from "../../../src/index.ts";
+import type { Queue } from "./lab.ts";
+
+export type SqsContract = CompiledSystem<"sqs">["contracts"][number];
+type Outcome = SqsContract["outcomes"]["success"];
+type Operation = NonNullable<SqsContract["retryAfter"]>[number]["byAttempt"][number][number];
+
+/** How a handler's run ends. After a crash nothing is done with the message. */
+export type Ending = "success" | "transient" | "permanent" | "crash" | "return";
+
+/** What a handler decides: an ending, a delay of its own, or a crash after some of an outcome's operations are done. */
+export type Decision = Ending | { readonly askMs: number } | { readonly crashAfter: number; readonly of: Ending };
+
+/** One delivery, as the consumer saw it. Times by the clock of `performance.now()`, in milliseconds. */
+export interface Seen {
+  readonly body: string;
+  readonly attempt: number;
+  /** When the receive was sent: the queue's own visibility timeout counts from after this. */
+  readonly askedAtMs: number;
+  /** When its answer was there. */
+  readonly receivedAtMs: number;
+  /** When the first operation began: delays count from after this. */
+  readonly settledAtMs: number;
+  readonly message: Message;
+}
+
+/** A consumer that does what a contract says and nothing else: it knows no strategy. */
+export interface DrivenConsumer {
+  readonly seen: readonly Seen[];
+  /** Asks for messages once, without waiting for any, and handles them. @returns how many there were */
+  readonly poll: () => Promise<number>;
+  /** Polls until a condition holds. @throws Error when it does not within the time */
+  readonly pollUntil: (condition: () => boolean | Promise<boolean>, limitMs?: number) => Promise<void>;
+}
+
+export interface DriveOptions {
+  readonly sqs: SQSClient;
+  readonly queues: ReadonlyMap<string, Queue>;
+  readonly contract: SqsContract;
+  /** Decides how this run of the handler ends. */
+  readonly decide: (delivery: { readonly body: string; readonly attempt: number }) => Decision;
+}
+
+const pauseMs = 50;
+
+export function drive(options: DriveOptions): DrivenConsumer {
+  const { contract, sqs, queues } = options;
+  const seen: Seen[] = [];
+  const poll = async (): Promise<number> => {
+    const { maxNumberOfMessages, messageSystemAttributeNames, messageAttributeNames } = contract.receive;
+    const askedAtMs = performance.now();
+    const answer = await sqs.send(
+      new ReceiveMessageCommand({
+        QueueUrl: urlOf(queues, contract.workQueue),
+        MaxNumberOfMessages: maxNumberOfMessages,
+        MessageSystemAttributeNames: [...messageSystemAttributeNames],
+        MessageAttributeNames: [...messageAttributeNames],
+        WaitTimeSeconds: 0,
+      }),
+    );
+    const messages = answer.Messages ?? [];
+    const times = { askedAtMs, receivedAtMs: performance.now() };
+    await Promise.all(messages.map(async (message) => handle(options, seen, message, times)));
+    return messages.length;
+  };
+  return {
+    seen,
+    poll,
+    pollUntil: async (condition, limitMs = 25_000) => {
+      const deadline = performance.now() + limitMs;
+      while (!(await condition())) {
+        if (performance.now() > deadline)
+          throw new Error(`the condition did not hold within ${limitMs} ms: ${condition.toString()}`);
+        await poll();
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+    },
+  };
+}
+
+async function handle(
+  options: DriveOptions,
+  seen: Seen[],
+  message: Message,
+  times: Pick<Seen, "askedAtMs" | "receivedAtMs">,
+): Promise<void> {
+  const body = message.Body ?? "";
+  const attempt = Number(message.Attributes?.ApproximateReceiveCount);
+  const decision = options.decide({ body, attempt });
+  seen.push({ body, attempt, ...times, settledAtMs: performance.now(), message });
+  for (const operation of operationsFor(options.contract, decision, attempt))
+    await perform(options, message, operation);
+}
+
+/** The operations of a decision: for a delay that the handler asks for, those of the first step that is long enough. */
+function operationsFor(contract: SqsContract, decision: Decision, attempt: number): readonly Operation[] {
+  if (typeof decision === "string")
+    return decision === "crash" ? [] : operationsOf(contract.outcomes[decision], attempt);
+  if ("crashAfter" in decision) return operationsFor(contract, decision.of, attempt).slice(0, decision.crashAfter);
+  const { askMs } = decision;
+  const step = contract.retryAfter?.find((each) => each.upToMs >= askMs);
+  if (step === undefined) throw new Error(`the contract has no step for ${askMs} ms`);
+  const asked = Math.ceil(askMs / 1_000);
+  return operationsOf(step, attempt).map((operation) =>
+    operation.operation === "ChangeMessageVisibility" && operation.visibilityTimeoutSeconds === "asked"
+      ? { ...operation, visibilityTimeoutSeconds: { from: asked, to: asked } }
+      : operation,
+  );
+}
+
+function operationsOf(outcome: Outcome, attempt: number): readonly Operation[] {
+  if (!("byAttempt" in outcome)) return outcome;
+  const operations = outcome.byAttempt[attempt - 1];
+  if (operations === undefined) throw new Error(`the contract has nothing for attempt ${attempt}`);
+  return operations;
+}
+
+async function perform({ sqs, queues, contract }: DriveOptions, message: Message, operation: Operation): Promise<void> {
+  const handle = { QueueUrl: urlOf(queues, contract.workQueue), ReceiptHandle: message.ReceiptHandle };
+  switch (operation.operation) {
+    case "DeleteMessage":
+      await sqs.send(new DeleteMessageCommand(handle));
+      return;
+    case "ChangeMessageVisibility": {
+      const { visibilityTimeoutSeconds: seconds } = operation;
+      if (seconds === "asked") throw new Error("no handler asked for a delay");
+      const { from, to } = seconds;
+      const VisibilityTimeout = from + Math.floor(Math.random() * (to - from + 1));
+      await sqs.send(new ChangeMessageVisibilityCommand({ ...handle, VisibilityTimeout }));
+      return;
+    }
+    case "SendMessage": {
+      const added = Object.entries(operation.attributes).map(([name, StringValue]) => [
+        name,
+        { DataType: "String", StringValue },
+      ]);
+      await sqs.send(
+        new SendMessageCommand({
+          QueueUrl: urlOf(queues, operation.queue),
+          MessageBody: message.Body,
+          MessageAttributes: { ...message.MessageAttributes, ...(Object.fromEntries(added) as object) },
+          ...(operation.fifo === undefined
+            ? {}
+            : { MessageGroupId: message.Attributes?.MessageGroupId, MessageDeduplicationId: message.MessageId }),
+        }),
+      );
+    }
+  }
+}
+
+function urlOf(queues: ReadonlyMap<string, Queue>, name: string): string {
+  const queue = queues.get(name);
+  if (queue === undefined) throw new Error(`there is no queue ${name}`);
+  return queue.url;
+}

@@ -1,0 +1,30 @@
+import * as pulumi from "@pulumi/pulumi";
+
+import { SqsRetryTopology } from "../../../src/deploy/sqs.ts";
+import type { CompiledSystem, System, TargetInput } from "../../../src/index.ts";
+import { compile, renderDiagnostics } from "../../../src/index.ts";
+import type { ProgramRun } from "../pulumi.ts";
+import { runProgram } from "../pulumi.ts";
+
+type SqsTargetInput = TargetInput<"sqs">;
+
+export function compileSqs(system: System, target: SqsTargetInput): CompiledSystem<"sqs"> {
+  const compiled = compile<"sqs">(system, target);
+  if (!compiled.ok) throw new Error(renderDiagnostics(compiled.diagnostics));
+  return compiled.value;
+}
+
+/** Registers a system as the component "shop", whose alarms tell a topic that is an output of something else. */
+export async function registerSqs(system: System, target: SqsTargetInput, preview = false): Promise<ProgramRun> {
+  const run = await runProgram(
+    () => {
+      const alarmActions = [pulumi.output("arn:aws:sns:eu-west-1:000000000000:on-call")];
+      const made = new SqsRetryTopology("shop", { system, target, alarmActions });
+      const { contracts, workQueues, deadQueues, topics } = made;
+      return { contracts, workQueues, deadQueues, topics };
+    },
+    { preview },
+  );
+  if (run.error !== undefined) throw run.error;
+  return run;
+}
