@@ -46,9 +46,12 @@ export function indexTopology({ exchanges, queues, bindings, policies }: Resourc
     bySource,
     byDestination: Map.groupBy(bindings, ({ destination }) => destination),
     keyed: (exchange, key) => {
+      const all = bySource.get(exchange) ?? [];
+      // Most exchanges belong to one consumer and have a few bindings; an index is for those that all share.
+      if (all.length < 20) return all.filter(({ routingKey }) => routingKey === key);
       let keys = byKey.get(exchange);
       if (keys === undefined) {
-        keys = Map.groupBy(bySource.get(exchange) ?? [], ({ routingKey }) => routingKey);
+        keys = Map.groupBy(all, ({ routingKey }) => routingKey);
         byKey.set(exchange, keys);
       }
       return keys.get(key) ?? [];
@@ -89,11 +92,23 @@ export function closureOf(index: TopologyIndex, contract: Contract): Closure {
     found.exchanges.add(exchange);
   }
   for (const binding of initial) followBinding(found, binding);
-  // What is found later can add keys, and with them ways through an exchange that was looked at before.
+  // Each is followed once, but an exchange that compares keys again when there are more of them: they may open other ways through it.
+  const followed = { queues: new Set<string>(), exchanges: new Set<string>() };
+  let keys = 0;
   for (let size = -1; size !== sizeOf(found);) {
     size = sizeOf(found);
-    for (const queue of found.queues) followQueue(index, contract.consumer, found, queue);
-    for (const exchange of found.exchanges) followExchange(index, found, exchange);
+    const hasMoreKeys = found.keys.size > keys;
+    keys = found.keys.size;
+    for (const name of found.queues) {
+      if (followed.queues.has(name)) continue;
+      followed.queues.add(name);
+      followQueue(index, contract.consumer, found, name);
+    }
+    for (const name of found.exchanges) {
+      if (followed.exchanges.has(name) && !(hasMoreKeys && comparesKeys(index, name))) continue;
+      followed.exchanges.add(name);
+      followExchange(index, found, name);
+    }
   }
   // What comes in from any source is part of it, so that nothing that is not declared is overlooked.
   for (const name of found.queues) {
@@ -143,6 +158,10 @@ interface Found {
   readonly keys: Set<string>;
 }
 
+function comparesKeys(index: TopologyIndex, exchange: string): boolean {
+  return exchange === "" || index.exchanges.get(exchange)?.kind === "direct";
+}
+
 function sizeOf({ exchanges, queues, bindings, keys }: Found): number {
   return exchanges.size + queues.size + bindings.size + keys.size;
 }
@@ -150,18 +169,13 @@ function sizeOf({ exchanges, queues, bindings, keys }: Found): number {
 function followQueue(index: TopologyIndex, consumer: string, found: Found, name: string): void {
   const queue = index.queues.get(name);
   if (queue === undefined || (queue.consumer !== null && queue.consumer !== consumer)) return;
-  const definitions = index.policiesOf(name).map(({ definition }) => definition);
-  for (const exchange of [
-    queue.arguments["x-dead-letter-exchange"],
-    ...definitions.map((each) => each["dead-letter-exchange"]),
-  ]) {
+  const follow = (exchange: string | number | undefined, key: string | number | undefined): void => {
     if (typeof exchange === "string") found.exchanges.add(exchange);
-  }
-  for (const key of [
-    queue.arguments["x-dead-letter-routing-key"],
-    ...definitions.map((each) => each["dead-letter-routing-key"]),
-  ]) {
     if (typeof key === "string") found.keys.add(key);
+  };
+  follow(queue.arguments["x-dead-letter-exchange"], queue.arguments["x-dead-letter-routing-key"]);
+  for (const { definition } of index.policiesOf(name)) {
+    follow(definition["dead-letter-exchange"], definition["dead-letter-routing-key"]);
   }
 }
 
