@@ -66,6 +66,12 @@ export interface ScenarioExample extends Reporting {
   readonly text: string;
 }
 
+/** How a consumer of `examples/shop.yaml` is started, and what it finds: options, and the broker or what is wrong with it. */
+export interface StartExample extends Reporting {
+  readonly kind: "start";
+  readonly text: string;
+}
+
 /** Something that a person may write, as plain data. */
 export type Example =
   | DeclarationExample
@@ -75,7 +81,8 @@ export type Example =
   | DefinitionsExample
   | StateExample
   | BrokerExample
-  | ScenarioExample;
+  | ScenarioExample
+  | StartExample;
 
 /** What reports a code, and the same without the mistake. */
 export interface ExamplePair {

@@ -1,6 +1,7 @@
 import type { DiagnosticCode } from "./catalogue.ts";
 import type { ExamplePair } from "./example.ts";
 import { auditExamples } from "./examples-audit.ts";
+import { consumeExamples } from "./examples-consume.ts";
 import { declarationExamples, readingExamples } from "./examples-declaration.ts";
 import { findingExamples } from "./examples-findings.ts";
 import { rabbitmqExamples } from "./examples-rabbitmq.ts";
@@ -29,6 +30,7 @@ export const examples: Readonly<Record<DiagnosticCode, ExamplePair>> = {
   ...auditExamples,
   ...findingExamples,
   ...sqsExamples,
+  ...consumeExamples,
   RD301: {
     fires: { kind: "stack", text: stackText("correct-horse-battery-staple") },
     quiet: { kind: "stack", text: stackText("{ secure: v1:bm9uY2U=:Y2lwaGVydGV4dA== }") },

@@ -22,6 +22,7 @@ import { diagnosticCodes, renderPage } from "../../src/diagnostics/page.ts";
 import { checkSystem, compile, parseTarget } from "../../src/index.ts";
 import { checkScenario } from "../../src/simulate/check-scenario.ts";
 import { answersOf, closedPort, refuseLogin, startFakeBroker } from "../support/fake-broker.ts";
+import { reportedByStart } from "../support/consume/reported-by-start.ts";
 import { runProgram } from "../support/pulumi.ts";
 
 const { rabbitmq } = brokers;
@@ -64,6 +65,8 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       return reportedByAudit(rabbitmq.auditor.importFormats.stack(example.text), example);
     case "broker":
       return reportedByBroker(example);
+    case "start":
+      return reportedByStart(example.text);
     default:
       return example satisfies never;
   }
@@ -180,7 +183,7 @@ describe.each(diagnosticCodes)("%s", (code) => {
 });
 
 test("every code in the source is in the catalogue, and every code of the catalogue is reported somewhere", () => {
-  const reporting = globSync("src/{brokers,cli,declare,deploy,plan,simulate}/**/*.ts", { cwd: root });
+  const reporting = globSync("src/{brokers,cli,consume,declare,deploy,plan,simulate}/**/*.ts", { cwd: root });
   const named = new Set(reporting.flatMap((file) => readFileSync(join(root, file), "utf8").match(/"RD\d+"/g) ?? []));
   expect([...named].map((each) => each.slice(1, -1)).toSorted()).toEqual(diagnosticCodes);
 });
