@@ -66,6 +66,12 @@ export interface ScenarioExample extends Reporting {
   readonly text: string;
 }
 
+/** The options of a policy pack. */
+export interface PolicyExample extends Reporting {
+  readonly kind: "policy";
+  readonly text: string;
+}
+
 /** Something that a person may write, as plain data. */
 export type Example =
   | DeclarationExample
@@ -75,7 +81,8 @@ export type Example =
   | DefinitionsExample
   | StateExample
   | BrokerExample
-  | ScenarioExample;
+  | ScenarioExample
+  | PolicyExample;
 
 /** What reports a code, and the same without the mistake. */
 export interface ExamplePair {

@@ -3,6 +3,7 @@ import type { ExamplePair } from "./example.ts";
 import { auditExamples } from "./examples-audit.ts";
 import { declarationExamples, readingExamples } from "./examples-declaration.ts";
 import { findingExamples } from "./examples-findings.ts";
+import { policyExamples } from "./examples-policy.ts";
 import { rabbitmqExamples } from "./examples-rabbitmq.ts";
 import { scenarioExamples } from "./examples-scenario.ts";
 import { sqsExamples } from "./examples-sqs.ts";
@@ -29,6 +30,7 @@ export const examples: Readonly<Record<DiagnosticCode, ExamplePair>> = {
   ...auditExamples,
   ...findingExamples,
   ...sqsExamples,
+  ...policyExamples,
   RD301: {
     fires: { kind: "stack", text: stackText("correct-horse-battery-staple") },
     quiet: { kind: "stack", text: stackText("{ secure: v1:bm9uY2U=:Y2lwaGVydGV4dA== }") },

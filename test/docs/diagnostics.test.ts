@@ -20,6 +20,7 @@ import type { BrokerExample, DeclarationExample, Example } from "../../src/diagn
 import { examples } from "../../src/diagnostics/examples.ts";
 import { diagnosticCodes, renderPage } from "../../src/diagnostics/page.ts";
 import { checkSystem, compile, parseTarget } from "../../src/index.ts";
+import { selectRules } from "../../src/policy/options.ts";
 import { checkScenario } from "../../src/simulate/check-scenario.ts";
 import { answersOf, closedPort, refuseLogin, startFakeBroker } from "../support/fake-broker.ts";
 import { runProgram } from "../support/pulumi.ts";
@@ -57,6 +58,10 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       if (!scenario.ok) return scenario.diagnostics;
       const checked = checkScenario(scenario.value, [{ consumer: "billing", hasRetryAfter: false }]);
       return checked.ok ? checked.warnings : checked.diagnostics;
+    }
+    case "policy": {
+      const selected = selectRules(parse(example.text));
+      return selected.ok ? selected.warnings : selected.diagnostics;
     }
     case "definitions":
       return reportedByAudit(rabbitmq.auditor.importFormats.definitions(example.text), example);
@@ -180,7 +185,7 @@ describe.each(diagnosticCodes)("%s", (code) => {
 });
 
 test("every code in the source is in the catalogue, and every code of the catalogue is reported somewhere", () => {
-  const reporting = globSync("src/{brokers,cli,declare,deploy,plan,simulate}/**/*.ts", { cwd: root });
+  const reporting = globSync("src/{brokers,cli,declare,deploy,plan,policy,simulate}/**/*.ts", { cwd: root });
   const named = new Set(reporting.flatMap((file) => readFileSync(join(root, file), "utf8").match(/"RD\d+"/g) ?? []));
   expect([...named].map((each) => each.slice(1, -1)).toSorted()).toEqual(diagnosticCodes);
 });
