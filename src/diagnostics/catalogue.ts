@@ -1,6 +1,7 @@
 import type { CatalogueEntry } from "./catalogue-entry.ts";
 import { error, warning } from "./catalogue-entry.ts";
 import { sqsCatalogue } from "./catalogue-sqs.ts";
+import { sqsOptionsCatalogue } from "./catalogue-sqs-options.ts";
 
 export type { CatalogueEntry } from "./catalogue-entry.ts";
 
@@ -301,6 +302,7 @@ export const catalogue = {
     "A simulation plays every single message, and takes on 10,000,000 of them, which is about a minute's work; all instances together may hold 1,000,000 at a time. More would not end in a time that anybody waits for. Simulate a shorter duration or fewer arrivals: how a retry storm grows and ends shows within an hour of simulated time.",
   ),
   ...sqsCatalogue,
+  ...sqsOptionsCatalogue,
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;
 
 /** A stable code such as `RD101`. */

@@ -11,12 +11,13 @@ import { brokers } from "../../src/brokers/index.ts";
 import { explainCommand } from "../../src/cli/explain.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
 import { loadDeclaration } from "../../src/cli/load-declaration.ts";
+import { checkTargetData } from "../../src/cli/load-target.ts";
 import { parseText } from "../../src/declare/parse.ts";
 import { readStackConfig } from "../../src/deploy/stack-config.ts";
 import type { CatalogueEntry, DiagnosticCode } from "../../src/diagnostics/catalogue.ts";
 import { catalogue } from "../../src/diagnostics/catalogue.ts";
 import type { Diagnostic } from "../../src/diagnostics/diagnostic.ts";
-import type { BrokerExample, DeclarationExample, Example } from "../../src/diagnostics/example.ts";
+import type { BrokerExample, DeclarationExample, Example, TargetFileExample } from "../../src/diagnostics/example.ts";
 import { examples } from "../../src/diagnostics/examples.ts";
 import { diagnosticCodes, renderPage } from "../../src/diagnostics/page.ts";
 import { checkSystem, compile, parseTarget } from "../../src/index.ts";
@@ -50,6 +51,8 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       const loaded = await loadDeclaration(file);
       return loaded.ok ? loaded.warnings : loaded.diagnostics;
     }
+    case "target-file":
+      return reportedByTargetFile(example);
     case "stack":
       return reportedByStack(example.text);
     case "scenario": {
@@ -79,6 +82,18 @@ function reportedByDeclaration({ format, text, target, strategy }: DeclarationEx
   if (!parsedTarget.ok) return parsedTarget.diagnostics;
   const compiled = compile(system.value, parsedTarget.value);
   return compiled.ok ? [...system.warnings, ...compiled.warnings] : compiled.diagnostics;
+}
+
+function reportedByTargetFile({ text, declaration }: TargetFileExample): readonly Diagnostic[] {
+  const parsed = parseText(text, "yaml");
+  if (!parsed.ok) return parsed.diagnostics;
+  const target = checkTargetData(parsed.value);
+  if (!target.ok) return target.diagnostics;
+  const system = parseText(declaration, "yaml");
+  const checked = system.ok ? checkSystem(system.value) : system;
+  if (!checked.ok) return checked.diagnostics;
+  const compiled = compile(checked.value, target.value);
+  return compiled.ok ? [...checked.warnings, ...compiled.warnings] : compiled.diagnostics;
 }
 
 type Deployed = ReturnType<typeof rabbitmq.auditor.importFormats.definitions>;
