@@ -64,7 +64,7 @@ async function receiveByRhea(
 /** What is said of each letter, but for the times. */
 const byId = (descriptions: readonly DeadLetterDescription[]) =>
   Object.fromEntries(
-    descriptions.map(({ "dlq-original-message-id": id, "dlq-failure-timestamp": _, ...rest }) => [id, rest]),
+    descriptions.map(({ "dlq-original-message-id": id, "dlq-failure-timestamp": _at, ...rest }) => [id, rest]),
   );
 
 for (const broker of brokers()) {
