@@ -22,6 +22,7 @@ import { examples } from "../../src/diagnostics/examples.ts";
 import { diagnosticCodes, renderPage } from "../../src/diagnostics/page.ts";
 import { checkSystem, compile, parseTarget } from "../../src/index.ts";
 import { checkScenario } from "../../src/simulate/check-scenario.ts";
+import { readState } from "../support/read-topology.ts";
 import { answersOf, closedPort, refuseLogin, startFakeBroker } from "../support/fake-broker.ts";
 import { runProgram } from "../support/pulumi.ts";
 
@@ -62,9 +63,9 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       return checked.ok ? checked.warnings : checked.diagnostics;
     }
     case "definitions":
-      return reportedByAudit(rabbitmq.auditor.importFormats.definitions(example.text), example);
+      return reportedByAudit(rabbitmq.auditor.file.read(example.text), example);
     case "state":
-      return reportedByAudit(rabbitmq.auditor.importFormats.stack(example.text), example);
+      return reportedByAudit(readState(example.text), example);
     case "broker":
       return reportedByBroker(example);
     default:
@@ -96,7 +97,7 @@ function reportedByTargetFile({ text, declaration }: TargetFileExample): readonl
   return compiled.ok ? [...checked.warnings, ...compiled.warnings] : compiled.diagnostics;
 }
 
-type Deployed = ReturnType<typeof rabbitmq.auditor.importFormats.definitions>;
+type Deployed = ReturnType<typeof rabbitmq.auditor.file.read>;
 
 function reportedByAudit(
   deployment: Deployed,
