@@ -57,8 +57,8 @@ export function parseRabbitmqTarget(version: string, strategy = "auto"): Checked
 
 /** Checks a target that was written as data, or was checked before. */
 export function checkRabbitmqTarget(input: RabbitmqTargetInput | RabbitmqTarget): Checked<RabbitmqTarget> {
-  const known = ["broker", "version", "strategy", "patch"];
-  const unknown = Object.keys(input).filter((key) => !known.includes(key));
+  const known = new Set(["broker", "version", "strategy", "patch"]);
+  const unknown = Object.keys(input).filter((key) => !known.has(key));
   const patch = "patch" in input ? input.patch : null;
   const target = parseRabbitmqTarget(patch === null ? input.version : `${input.version}.${patch}`, input.strategy);
   if (unknown.length === 0) return target;
