@@ -29,6 +29,13 @@ export interface TargetExample extends Reporting {
   readonly strategy?: string;
 }
 
+/** A target as a file, which may say more than a word on the command line, and the declaration that is compiled for it. */
+export interface TargetFileExample extends Reporting {
+  readonly kind: "target-file";
+  readonly text: string;
+  readonly declaration: string;
+}
+
 /** The file of a Pulumi stack; a value below the key `secure` is an encrypted one. */
 export interface StackExample extends Reporting {
   readonly kind: "stack";
@@ -77,6 +84,7 @@ export type Example =
   | DeclarationExample
   | FileExample
   | TargetExample
+  | TargetFileExample
   | StackExample
   | DefinitionsExample
   | StateExample

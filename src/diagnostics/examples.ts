@@ -7,6 +7,7 @@ import { policyExamples } from "./examples-policy.ts";
 import { rabbitmqExamples } from "./examples-rabbitmq.ts";
 import { scenarioExamples } from "./examples-scenario.ts";
 import { sqsExamples } from "./examples-sqs.ts";
+import { sqsOptionsExamples } from "./examples-sqs-options.ts";
 
 /** The file of a stack with this password. */
 function stackText(password: string): string {
@@ -31,6 +32,7 @@ export const examples: Readonly<Record<DiagnosticCode, ExamplePair>> = {
   ...findingExamples,
   ...sqsExamples,
   ...policyExamples,
+  ...sqsOptionsExamples,
   RD301: {
     fires: { kind: "stack", text: stackText("correct-horse-battery-staple") },
     quiet: { kind: "stack", text: stackText("{ secure: v1:bm9uY2U=:Y2lwaGVydGV4dA== }") },

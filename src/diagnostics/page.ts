@@ -86,6 +86,7 @@ function anchorOf(code: DiagnosticCode): string {
 function circumstances(example: Example): string {
   const parts = [];
   if (example.kind === "file") parts.push(`saved as \`${example.name}\``);
+  if (example.kind === "target-file") parts.push("with `--target target.yaml`, the second of the two files");
   if (example.kind === "stack") parts.push("in the file of a stack");
   if (example.kind === "policy") parts.push("as the options of a policy pack");
   if (example.kind === "scenario") parts.push("with `examples/shop.yaml`, whose one consumer is billing");
@@ -121,6 +122,8 @@ function fence(example: Example): string {
       return fenced(example.format, example.text);
     case "file":
       return fenced(example.name.split(".").at(-1) ?? "", example.text);
+    case "target-file":
+      return [fenced("yaml", example.declaration), fenced("yaml", `# target.yaml\n${example.text}`)].join("\n\n");
     case "stack":
     case "scenario":
     case "policy":
