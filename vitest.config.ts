@@ -14,6 +14,7 @@ const config: ViteUserConfig = defineConfig({
       { find: /^redeliver\/consume$/, replacement: sourceFile("consume/index.ts") },
       { find: /^redeliver\/pulumi$/, replacement: sourceFile("deploy/index.ts") },
       { find: /^redeliver\/pulumi\/sqs$/, replacement: sourceFile("deploy/sqs.ts") },
+      { find: /^redeliver\/policy$/, replacement: sourceFile("policy/index.ts") },
     ],
   },
   test: {

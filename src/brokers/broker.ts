@@ -1,6 +1,7 @@
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Subject } from "../explore/model.ts";
+import type { PulumiResource } from "./pulumi-resource.ts";
 
 /** Who keeps a promise. */
 export type Keeper = "broker" | "consumer" | "nobody";
@@ -95,8 +96,11 @@ export interface LiveRequest {
   readonly path: string;
 }
 
-/** How a running broker is read. Nothing here does input or output. */
-export interface LiveReader<Deployment> {
+/** How a running broker is read that answers GET requests. Nothing here does input or output. */
+export interface HttpReader<Deployment> {
+  readonly kind: "http";
+  /** How URLs begin that name such a broker. */
+  readonly schemes: readonly string[];
   /** Asked first, by itself: whether a broker answers, and lets the user in. */
   readonly greeting: LiveRequest;
   /** @param namespace null for all of them */
@@ -112,6 +116,9 @@ export interface LiveReader<Deployment> {
   readonly unreachableHelp: string;
 }
 
+/** How a running broker is read, by what it is asked with. */
+export type LiveReader<Deployment> = HttpReader<Deployment>;
+
 /** A namespace of a deployment, with a deployment that holds nothing else. */
 export interface DeploymentPart<Deployment> {
   readonly name: string;
@@ -119,11 +126,30 @@ export interface DeploymentPart<Deployment> {
   readonly deployment: Deployment;
 }
 
+/** A file in which people have what a broker holds, and the option of the command line that names one. */
+export interface FileReader<Deployment> {
+  readonly option: string;
+  /** What the file is, for the help of the command line. */
+  readonly what: string;
+  readonly read: (text: string) => Checked<Deployment>;
+}
+
+/** What resources of a Pulumi program make on the broker: those of a stack's state, or those that a policy pack is shown. */
+export interface ResourceReader<Deployment> {
+  readonly isOwn: (resource: PulumiResource) => boolean;
+  /** @param resources those of other brokers are passed over */
+  readonly read: (resources: readonly PulumiResource[]) => Checked<Deployment>;
+}
+
 /** What is needed to judge topologies that Redeliver did not make. */
-export interface Auditor<Target, Deployment> {
-  /** Readers of what others made, by what it is: the broker's own export, or the state of a Pulumi stack. */
-  readonly importFormats: Readonly<Record<"definitions" | "stack", (text: string) => Checked<Deployment>>>;
-  readonly live: LiveReader<Deployment>;
+export interface Auditor<Target, Deployment, Live = LiveReader<Deployment>> {
+  readonly file: FileReader<Deployment>;
+  readonly resources: ResourceReader<Deployment>;
+  readonly live: Live;
+  /** What a part of a deployment is, such as `virtual host`. */
+  readonly partNoun: string;
+  /** By whose rules a target is judged, as a report says it. */
+  readonly rulesOf: (target: Target) => string;
   /** The target that a deployment names itself; null where it does not. */
   readonly targetOf: (deployment: Deployment) => Checked<Target | null>;
   readonly partsOf: (deployment: Deployment) => readonly DeploymentPart<Deployment>[];

@@ -1,4 +1,4 @@
-import type { LiveReader, LiveRequest } from "../brokers/broker.ts";
+import type { HttpReader, LiveRequest } from "../brokers/broker.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
 
@@ -26,7 +26,7 @@ const greetingMs = 30_000;
  */
 export async function readLiveBroker<Deployment>(
   url: string,
-  reader: LiveReader<Deployment>,
+  reader: HttpReader<Deployment>,
   environment: Readonly<Record<string, string | undefined>>,
   limits: { readonly patienceMs: number; readonly greetingMs?: number } = { patienceMs },
 ): Promise<Checked<Deployment>> {
@@ -55,7 +55,7 @@ export function withoutCredentials(url: string): string | null {
 
 function addressOf(
   text: string,
-  { environment: names, unreachableHelp }: LiveReader<unknown>,
+  { environment: names, unreachableHelp }: HttpReader<unknown>,
   environment: Readonly<Record<string, string | undefined>>,
 ): Checked<BrokerAddress> {
   const refuse = (message: string): Checked<never> => ({
@@ -105,7 +105,7 @@ async function get<Deployment>(
   address: BrokerAddress,
   path: string,
   { waitMs, wholeMs }: { readonly waitMs: number; readonly wholeMs: number | null },
-  reader: LiveReader<Deployment>,
+  reader: HttpReader<Deployment>,
 ): Promise<{ readonly text: string } | { readonly problem: Diagnostic }> {
   const controller = new AbortController();
   const giveUp = (): void => controller.abort();
@@ -140,7 +140,7 @@ async function get<Deployment>(
   }
 }
 
-function strangerAt(address: BrokerAddress, { unreachableHelp }: LiveReader<unknown>): Diagnostic {
+function strangerAt(address: BrokerAddress, { unreachableHelp }: HttpReader<unknown>): Diagnostic {
   return diagnostic("RD407", {
     path: "url",
     message: `${address.shown} answers, but not as the management API of a broker does`,

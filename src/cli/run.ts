@@ -3,6 +3,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import { brokers } from "../brokers/index.ts";
 import { InternalError } from "../verify/compile.ts";
 import { auditCommand } from "./audit.ts";
+import { auditedBrokers } from "./audit-source.ts";
 import { explainCommand } from "./explain.ts";
 import { checkCommand } from "./check.ts";
 import { compileCommand, contractCommand, graphCommand, planCommand, reportCommand } from "./commands.ts";
@@ -45,7 +46,7 @@ const exports = all.flatMap(({ exportFormats }) => Object.keys(exportFormats));
 const target = (): Option =>
   new Option(
     "-t, --target <target>",
-    "broker and version or region, such as rabbitmq@4.3 or sqs@eu-west-1",
+    "broker and version or region, such as rabbitmq@4.3 or sqs@eu-west-1; or a .yaml or .json file with a target",
   ).makeOptionMandatory();
 const strategy = (): Option =>
   new Option("-s, --strategy <strategy>", `how the broker is used: auto, or ${strategies}`).default("auto");
@@ -173,10 +174,11 @@ function addReaderCommands(program: Command, finish: Finish): void {
 
 /** What judges the work of others. */
 function addAuditCommand(program: Command, finish: Finish): void {
-  program
+  const command = program
     .command("audit")
-    .description("prove topologies that Redeliver did not make; only reads, and changes nothing")
-    .option("--definitions <file>", "what rabbitmqctl export_definitions wrote")
+    .description("prove topologies that Redeliver did not make; only reads, and changes nothing");
+  for (const { auditor } of auditedBrokers) command.option(`--${auditor.file.option} <file>`, auditor.file.what);
+  command
     .option(
       "--url <url>",
       "the management API of a running broker, such as http://user@host:15672 or with the virtual host http://user@host:15672/%2F; " +

@@ -15,6 +15,8 @@ export interface AuditReport {
   /** What an upgrade was asked about; null for none. */
   readonly upgradeTo: string | null;
   readonly evidence: Evidence;
+  /** What a part is, such as `virtual host`. */
+  readonly partNoun: string;
   /** What there was to say while the topology was read. */
   readonly reading: readonly Diagnostic[];
   readonly parts: readonly AuditedPart[];
@@ -51,7 +53,7 @@ export function renderAudit(report: AuditReport, options: { readonly colour: boo
     ...(report.reading.length === 0 ? [] : [blocks(report.reading)]),
     ...parts,
     [
-      `looked at  ${counted(queues, "queue")} in ${counted(namespaces, "virtual host")}, by the rules of ${rules}`,
+      `looked at  ${counted(queues, "queue")} in ${counted(namespaces, report.partNoun)}, by the rules of ${rules}`,
       `found      ${counted(errors, "error")}, ${counted(warnings, "warning")}`,
       `model      ${report.evidence.rules}`,
       "",

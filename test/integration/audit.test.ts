@@ -106,8 +106,8 @@ describe.each(brokers())("an audit of $fullVersion reads", (broker) => {
       ["limits", "user"],
     ]);
     expect(live.bindings).toHaveLength(4);
-    const one = auditor.importFormats.definitions(JSON.stringify(await management.exportDefinitions(vhost)));
-    const all = auditor.importFormats.definitions(JSON.stringify(await management.get("definitions")));
+    const one = auditor.file.read(JSON.stringify(await management.exportDefinitions(vhost)));
+    const all = auditor.file.read(JSON.stringify(await management.get("definitions")));
     expect(one.ok && one.value.brokerVersion).toBe(broker.fullVersion);
     expect(sorted(topologyIn(one, vhost))).toEqual(sorted(live));
     expect(sorted(topologyIn(all, vhost))).toEqual(sorted(live));
@@ -117,7 +117,7 @@ describe.each(brokers())("an audit of $fullVersion reads", (broker) => {
     const { vhost } = await populatedVhost(broker);
     const command = "PATH=$PATH:/usr/lib/rabbitmq/bin rabbitmqctl --quiet export_definitions -";
     const text = await docker("exec", broker.containerId ?? "", "sh", "-c", command);
-    const exported = topologyIn(auditor.importFormats.definitions(text), vhost);
+    const exported = topologyIn(auditor.file.read(text), vhost);
     expect(sorted(exported)).toEqual(sorted(topologyIn(await readUrl(broker.managementUrl, vhost), vhost)));
   });
 
@@ -142,7 +142,7 @@ describe.each(brokers())("an audit of $fullVersion reads", (broker) => {
     expect(topologyIn(live, vhost).queues.map(({ name }) => name)).toEqual([queue]);
     expect(topologyIn(live, vhost).exchanges.find(({ name }) => name === "inner")).toMatchObject({ kind: "direct" });
     expect(codesOf(live)).toEqual([]);
-    const exported = auditor.importFormats.definitions(JSON.stringify(await management.exportDefinitions(vhost)));
+    const exported = auditor.file.read(JSON.stringify(await management.exportDefinitions(vhost)));
     // An export of 3.10 does not name its virtual host.
     const [only] = exported.ok ? exported.value.virtualHosts : [];
     expect([only?.topology.queues, only?.topology.bindings]).toEqual([[], []]);

@@ -1,9 +1,17 @@
 import { brokers } from "../../src/brokers/index.ts";
+import { readPulumiState } from "../../src/brokers/pulumi-state.ts";
 import type { brokerTopologyOf } from "../../src/brokers/rabbitmq/semantics.ts";
 import type { Diagnostic } from "../../src/index.ts";
 
 /** What a reader of topologies gives. */
-export type Read = ReturnType<typeof brokers.rabbitmq.auditor.importFormats.definitions>;
+export type Read = ReturnType<typeof brokers.rabbitmq.auditor.file.read>;
+
+/** What the state of a stack holds of RabbitMQ. */
+export function readState(text: string): Read {
+  const state = readPulumiState(text);
+  return state.ok ? brokers.rabbitmq.auditor.resources.read(state.value) : state;
+}
+
 type Topology = ReturnType<typeof brokerTopologyOf>;
 
 /** The exchanges that every virtual host has. */

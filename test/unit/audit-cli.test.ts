@@ -121,8 +121,8 @@ describe("what an audit prints", () => {
   test("the exit code says whether an error was found", async () => {
     for (const name of [good, file("nothing.json", { rabbitmq_version: "4.3.6", queues: [] })]) {
       const { code, out } = await audit(["--definitions", name, "--json"]);
-      const { ok, errors } = JSON.parse(out) as { ok: boolean; errors: number };
-      expect([code, ok]).toEqual(errors === 0 ? [0, true] : [1, false]);
+      const { ok, audits } = JSON.parse(out) as { ok: boolean; audits: readonly { errors: number }[] };
+      expect([code, ok]).toEqual(audits[0]?.errors === 0 ? [0, true] : [1, false]);
     }
   });
 
@@ -137,7 +137,7 @@ describe("what an audit prints", () => {
     const json = JSON.parse((await audit(["--definitions", twice, "--json"])).out) as {
       diagnostics: { code: string }[];
     };
-    expect(json).toMatchObject({ target: "rabbitmq@4.3.6", queues: 1, namespaces: 1 });
+    expect(json).toMatchObject({ audits: [{ target: "rabbitmq@4.3.6", queues: 1, namespaces: 1 }] });
     expect(json.diagnostics.map(({ code }) => code)).toContain("RD404");
     const sarif = (await audit(["--definitions", twice, "--format", "sarif"])).out;
     expect(JSON.parse(sarif)).toMatchObject({ version: "2.1.0" });

@@ -8,11 +8,11 @@ import { compile } from "../../src/index.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
 import { checked } from "../support/examples.ts";
 import type { Read } from "../support/read-topology.ts";
-import { builtIn, codesOf, reported, topologyIn, withoutBuiltIn } from "../support/read-topology.ts";
+import { builtIn, codesOf, readState, reported, topologyIn, withoutBuiltIn } from "../support/read-topology.ts";
 
 const { rabbitmq } = brokers;
 const { auditor } = rabbitmq;
-const { definitions: readDefinitions, stack: readState } = auditor.importFormats;
+const readDefinitions = auditor.file.read;
 const read = (data: object): Read => readDefinitions(JSON.stringify(data));
 const queue = (name: string, rest: object = {}): object => ({
   name,

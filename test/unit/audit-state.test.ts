@@ -1,14 +1,12 @@
 import { describe, expect, test } from "vitest";
 
-import { brokers } from "../../src/brokers/index.ts";
 import { deploymentOfResources } from "../../src/brokers/rabbitmq/import/pulumi-resources.ts";
 import { brokerTopologyOf } from "../../src/brokers/rabbitmq/semantics.ts";
+import { deploymentsInState } from "../../src/cli/audit-source.ts";
 import { compile, parseTarget } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
 import type { Read } from "../support/read-topology.ts";
-import { codesOf, topologyIn, withoutBuiltIn } from "../support/read-topology.ts";
-
-const readState = brokers.rabbitmq.auditor.importFormats.stack;
+import { codesOf, readState, topologyIn, withoutBuiltIn } from "../support/read-topology.ts";
 
 test("the resources that the Pulumi component makes are the topology that was compiled", () => {
   const target = parseTarget("rabbitmq@4.3", "waits");
@@ -147,9 +145,10 @@ describe("the state of a stack", () => {
   });
 
   test("without anything of RabbitMQ there is nothing to audit", () => {
-    expect(
-      codesOf(state({ type: "pulumi:pulumi:Stack", urn: "urn:pulumi:prod::shop::pulumi:pulumi:Stack::s" })),
-    ).toEqual(["RD401"]);
-    expect(codesOf(state())).toEqual(["RD401"]);
+    const stack = { type: "pulumi:pulumi:Stack", urn: "urn:pulumi:prod::shop::pulumi:pulumi:Stack::s" };
+    for (const resources of [[stack], []]) {
+      const read = deploymentsInState(JSON.stringify({ version: 3, deployment: { resources } }));
+      expect(read.ok ? [] : read.diagnostics.map(({ code }) => code)).toEqual(["RD401"]);
+    }
   });
 });

@@ -4,8 +4,8 @@ import { auditModel, withSmallLimit } from "./audit/audit-model.ts";
 import { blockingCircles } from "./audit/blocking.ts";
 import { configuredBadly } from "./audit/configured.ts";
 import { fatesOf } from "./audit/fates.ts";
-import type { Finding } from "./audit/finding.ts";
-import { diagnosticsOf, findingKey } from "./audit/finding.ts";
+import type { Finding } from "../finding.ts";
+import { diagnosticsOf, findingKey } from "../finding.ts";
 import { partlyRouted } from "./audit/partial-routes.ts";
 import { policyDiagnostics } from "./audit/policy-findings.ts";
 import { surroundingsOf } from "./audit/surroundings.ts";
@@ -14,6 +14,7 @@ import { profileOf } from "./audit/upgrade.ts";
 import type { RabbitmqTarget } from "./capabilities.ts";
 import { formatTarget } from "./capabilities.ts";
 import type { Deployment, VirtualHost } from "./deployment.ts";
+import { placeOf } from "./deployment.ts";
 import type { EffectiveSettings, SemanticsVersion } from "./semantics.ts";
 import { semanticsOf, semanticsVersionOf } from "./semantics.ts";
 
@@ -36,11 +37,13 @@ export function auditDeployment(
   const version = semanticsVersionOf(target);
   return deployment.virtualHosts.flatMap((virtualHost) => {
     const now = lookAt(virtualHost, version);
-    if (upgradeTo === null) return [...diagnosticsOf(virtualHost.name, now.findings), ...now.policies];
+    const place = (queue: string | null): string =>
+      placeOf(virtualHost.name, queue === null ? null : "queues", queue ?? "");
+    if (upgradeTo === null) return [...diagnosticsOf(now.findings, place), ...now.policies];
     const next = lookAt(virtualHost, semanticsVersionOf(upgradeTo));
     const names = { from: formatTarget(target), to: formatTarget(upgradeTo) };
     return [
-      ...diagnosticsOf(virtualHost.name, newFindings(now, next, changesOf(now.profiles, next.profiles, names))),
+      ...diagnosticsOf(newFindings(now, next, changesOf(now.profiles, next.profiles, names)), place),
       ...next.policies.filter((each) => !now.policies.some((known) => identityOf(known) === identityOf(each))),
     ];
   });

@@ -1,4 +1,4 @@
-import type { Auditor, Broker } from "../broker.ts";
+import type { Auditor, Broker, HttpReader } from "../broker.ts";
 import { auditDeployment } from "./audit.ts";
 import type { RabbitmqTarget } from "./capabilities.ts";
 import { formatTarget, strategyNames } from "./capabilities.ts";
@@ -9,10 +9,10 @@ import { partsOf, targetOf } from "./deployment.ts";
 import { evidenceOf } from "./evidence.ts";
 import { exportDefinitions } from "./export.ts";
 import { graphOf } from "./graph.ts";
+import { deploymentOfResources, isRabbitmqResource } from "./import/pulumi-resources.ts";
 import { live } from "./live.ts";
 import { subjectsOf } from "./model.ts";
 import { readDefinitions } from "./read-definitions.ts";
-import { readPulumiState } from "./read-pulumi-state.ts";
 import type { MessageState } from "./semantics.ts";
 import type { RabbitmqTargetInput } from "./target.ts";
 import { checkRabbitmqTarget, parseRabbitmqTarget } from "./target.ts";
@@ -27,7 +27,7 @@ export interface RabbitmqBroker extends Broker<
   MessageState,
   Deployment
 > {
-  readonly auditor: Auditor<RabbitmqTarget, Deployment>;
+  readonly auditor: Auditor<RabbitmqTarget, Deployment, HttpReader<Deployment>>;
   readonly defaultNamespace: string;
 }
 
@@ -47,8 +47,15 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
       exportDefinitions(topology, namespace ?? defaultNamespace),
   }),
   auditor: Object.freeze({
-    importFormats: Object.freeze({ definitions: readDefinitions, stack: readPulumiState }),
+    file: Object.freeze({
+      option: "definitions",
+      what: "what rabbitmqctl export_definitions wrote",
+      read: readDefinitions,
+    }),
+    resources: Object.freeze({ isOwn: isRabbitmqResource, read: deploymentOfResources }),
     live,
+    partNoun: "virtual host",
+    rulesOf: formatTarget,
     targetOf,
     partsOf,
     audit: auditDeployment,

@@ -1,9 +1,9 @@
 import type { Checked, Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { diagnostic } from "../../diagnostics/diagnostic.ts";
-import type { LiveReader, LiveRequest } from "../broker.ts";
+import type { HttpReader, LiveRequest } from "../broker.ts";
 import type { Deployment } from "./deployment.ts";
 import { placeOf } from "./deployment.ts";
-import { isEntry } from "./import/entries.ts";
+import { isEntry } from "../entries.ts";
 import { nameSome } from "./import/draft.ts";
 import { readDefinitionsData } from "./read-definitions.ts";
 
@@ -15,7 +15,9 @@ const grant = "rabbitmqctl set_permissions --vhost VHOST USER '^$' '^$' '^$' gra
  * leaves out exclusive queues and internal exchanges, which are in the lists.
  * Source: `is_authorized/2` in `rabbit_mgmt_wm_*.erl` (3.10.8, 4.3.5).
  */
-export const live: LiveReader<Deployment> = Object.freeze({
+export const live: HttpReader<Deployment> = Object.freeze({
+  kind: "http",
+  schemes: Object.freeze(["http:", "https:"]),
   greeting: Object.freeze({ name: "overview", path: "api/overview?disable_stats=true" }),
   requests,
   isGreeting: (text: string) => versionIn(text) !== null,

@@ -1,13 +1,14 @@
 import type { Checked } from "../../diagnostics/diagnostic.ts";
 import { diagnostic } from "../../diagnostics/diagnostic.ts";
+import type { Entry, Problems } from "../entries.ts";
+import { addProblem, isEntry, noProblems, problemsAsDiagnostic } from "../entries.ts";
+import { parseJson } from "../parse-json.ts";
 import type { Deployment } from "./deployment.ts";
 import { namelessVirtualHost } from "./deployment.ts";
 import { assembleDeployment } from "./import/assemble.ts";
 import type { Drafts, DraftVirtualHost } from "./import/draft.ts";
 import { draftOf } from "./import/draft.ts";
-import type { Entry, Problems } from "./import/entries.ts";
-import { addProblem, argumentsOf, definitionOf, isEntry, noProblems, problemsAsDiagnostic } from "./import/entries.ts";
-import { parseJson } from "./import/parse-json.ts";
+import { argumentsOf, definitionOf } from "./import/arguments.ts";
 
 /** The lists of an export that are read. Users, permissions and limits decide nothing about a message, and are passed over. */
 const listNames = ["vhosts", "exchanges", "queues", "bindings", "policies", "parameters"] as const;

@@ -2,7 +2,7 @@ import type { BrokerTopology, DeathReason, EffectiveSettings, Semantics } from "
 import { alternatesByPolicy } from "../semantics.ts";
 import { route, routingIndex } from "../routing.ts";
 import { anyKeyLike, unknownHeaders } from "../unknown-message.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../../finding.ts";
 
 /**
  * Queues that dead-letter to each other at least once and refuse messages when they are full: when both are full, each waits for the other

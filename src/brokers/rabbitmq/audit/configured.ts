@@ -1,8 +1,8 @@
 import type { BrokerTopology, EffectiveSettings, IgnoredSetting, SemanticsVersion } from "../semantics.ts";
 import { versionRules } from "../semantics.ts";
 import { limitFindings } from "./delivery-limits.ts";
-import type { Finding } from "./finding.ts";
-import { nameText } from "./finding.ts";
+import type { Finding } from "../../finding.ts";
+import { nameText } from "../../finding.ts";
 import type { QueueShape, Surroundings } from "./surroundings.ts";
 
 /** What the settings of a queue tell by themselves, without following any message. */

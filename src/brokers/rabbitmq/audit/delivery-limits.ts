@@ -8,8 +8,8 @@ import type {
   VersionRules,
 } from "../semantics.ts";
 import { versionRules } from "../semantics.ts";
-import type { Finding } from "./finding.ts";
-import { nameText } from "./finding.ts";
+import type { Finding } from "../../finding.ts";
+import { nameText } from "../../finding.ts";
 import type { QueueShape } from "./surroundings.ts";
 
 interface LimitedQueue {

@@ -2,7 +2,7 @@ import type { Model } from "../../../explore/model.ts";
 import type { Exploration, Node } from "../../../explore/explore.ts";
 import { findLoop } from "../../../explore/loops.ts";
 import type { DeathReason, EffectiveSettings, MessageState } from "../semantics.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../../finding.ts";
 import { straysOf } from "./strays.ts";
 import type { Surroundings } from "./surroundings.ts";
 import type { Step } from "./way.ts";

@@ -1,6 +1,6 @@
 import type { EffectiveSettings, Semantics } from "../semantics.ts";
 import { patternOf, unknownHeaders } from "../unknown-message.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../../finding.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** Stands for a word that no binding names. */

@@ -3,7 +3,7 @@ import { diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { placeOf } from "../deployment.ts";
 import type { BrokerPolicy, BrokerTopology, EffectiveSettings, Semantics } from "../semantics.ts";
 import { indexPolicies, isPatternReadable, policiesFor, versionRules } from "../semantics.ts";
-import { nameSome, nameText } from "./finding.ts";
+import { nameSome, nameText } from "../../finding.ts";
 
 const retryKeys = /^(dead-letter-|message-ttl|expires|max-length|overflow|delivery-limit|delayed-retry-)/;
 

@@ -2,7 +2,7 @@ import type { Model } from "../../../explore/model.ts";
 import type { Edge, Exploration, Node } from "../../../explore/explore.ts";
 import type { MessageState } from "../semantics.ts";
 import { patternOf } from "../unknown-message.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../../finding.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { guessesOn } from "./way.ts";
 

@@ -1,22 +1,15 @@
 import type { Checked } from "../../../diagnostics/diagnostic.ts";
 import { diagnostic } from "../../../diagnostics/diagnostic.ts";
+import type { Entry } from "../../entries.ts";
+import { isEntry } from "../../entries.ts";
+import type { PulumiResource } from "../../pulumi-resource.ts";
+import { isUnreadable, nameIn, providerName } from "../../pulumi-resource.ts";
 import type { Deployment } from "../deployment.ts";
 import type { Arguments, HeaderValue } from "../semantics.ts";
 import { assembleDeployment } from "./assemble.ts";
 import type { Drafts, DraftVirtualHost } from "./draft.ts";
 import { draftOf, nameSome } from "./draft.ts";
-import type { Entry } from "./entries.ts";
-import { argumentsOf, isEntry } from "./entries.ts";
-
-/** A resource as a stack's state has it, or as a policy pack gets it. */
-export interface PulumiResource {
-  readonly type: string;
-  readonly urn: string;
-  /** The URN and the id of its provider; null where they are not known. */
-  readonly provider: string | null;
-  /** Its outputs, or where there are none yet its inputs. */
-  readonly properties: Entry;
-}
+import { argumentsOf } from "./arguments.ts";
 
 /** Adds a resource to its virtual host; false where a value of it cannot be read. */
 type AddResource = (properties: Entry, draft: DraftVirtualHost) => boolean;
@@ -156,22 +149,4 @@ function textOf(properties: Entry, key: string, fallback?: string): string | nul
 function entryOf(properties: Entry, key: string): Entry | null {
   const value = properties[key];
   return isEntry(value) && !isUnreadable(value) ? value : null;
-}
-
-/** How Pulumi marks an object as a secret, and what stands for a value that is not known yet. Source: `resource.SigKey`, `plugin.UnknownStringValue`. */
-const signatureKey = "4dabf18193072939515e22adb298388d";
-const unknownText = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
-
-function isUnreadable(value: unknown): boolean {
-  return value === unknownText || (isEntry(value) && signatureKey in value);
-}
-
-/** The last part of a URN is the name that the program gave: `urn:pulumi:prod::shop::rabbitmq:index/queue:Queue::orders`. */
-function nameIn(urn: string): string {
-  return urn.split("::").at(-1) ?? urn;
-}
-
-/** A provider reference is a URN and an id, with `::` between them. */
-function providerName(provider: string | null): string {
-  return provider?.split("::").at(-2) ?? "default";
 }

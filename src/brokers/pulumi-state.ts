@@ -1,19 +1,19 @@
-import type { Checked } from "../../diagnostics/diagnostic.ts";
-import { diagnostic } from "../../diagnostics/diagnostic.ts";
-import type { Deployment } from "./deployment.ts";
-import type { Entry } from "./import/entries.ts";
-import { isEntry } from "./import/entries.ts";
-import { parseJson } from "./import/parse-json.ts";
-import type { PulumiResource } from "./import/pulumi-resources.ts";
-import { deploymentOfResources, isRabbitmqResource } from "./import/pulumi-resources.ts";
+import type { Checked } from "../diagnostics/diagnostic.ts";
+import { diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Entry } from "./entries.ts";
+import { isEntry } from "./entries.ts";
+import { parseJson } from "./parse-json.ts";
+import type { PulumiResource } from "./pulumi-resource.ts";
 
 /**
  * Reads what `pulumi stack export` writes, or the file in which a backend of one's own keeps a stack.
  *
  * What the provider read back from the broker goes before what the program asked for.
  * Source: `apitype.UntypedDeployment`, `apitype.ResourceV3`, `apitype.CheckpointV3` of Pulumi.
+ *
+ * @returns every resource of the stack, of whatever provider
  */
-export function readPulumiState(text: string): Checked<Deployment> {
+export function readPulumiState(text: string): Checked<readonly PulumiResource[]> {
   const parsed = parseJson(text, "the stack");
   if (!parsed.ok) return parsed;
   const state = stateIn(parsed.value);
@@ -26,14 +26,7 @@ export function readPulumiState(text: string): Checked<Deployment> {
   }
   const { resources = [] } = state;
   if (!Array.isArray(resources)) return refuse("the resources of this state are no list", "export the stack again");
-  const found = resources.filter(isEntry).filter(isPresent).map(resourceOf).filter(isRabbitmqResource);
-  if (found.length === 0) {
-    return refuse(
-      `none of the stack's ${resources.length} resources is a queue, an exchange, a binding or a policy of RabbitMQ`,
-      "name the stack that made the broker's topology",
-    );
-  }
-  return deploymentOfResources(found);
+  return { ok: true, value: resources.filter(isEntry).filter(isPresent).map(resourceOf), warnings: [] };
 }
 
 /** Below `deployment` in an export, below `checkpoint.latest` in a backend's file. */

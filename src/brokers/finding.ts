@@ -1,7 +1,6 @@
-import type { DiagnosticCode } from "../../../diagnostics/catalogue.ts";
-import type { Diagnostic } from "../../../diagnostics/diagnostic.ts";
-import { diagnostic } from "../../../diagnostics/diagnostic.ts";
-import { placeOf } from "../deployment.ts";
+import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { diagnostic } from "../diagnostics/diagnostic.ts";
 
 /** Something found about one queue, before it is said for how many queues it holds. */
 export interface Finding {
@@ -23,8 +22,11 @@ export function findingKey({ code, queue, predicate }: Finding): string {
   return JSON.stringify([code, queue, predicate]);
 }
 
+/** Where a queue is in a deployment; null for all of its queues. */
+type PlaceOf = (queue: string | null) => string;
+
 /** One diagnostic for each thing found. What holds of several queues in the same words is said once. */
-export function diagnosticsOf(virtualHost: string, findings: readonly Finding[]): Diagnostic[] {
+export function diagnosticsOf(findings: readonly Finding[], placeOf: PlaceOf): Diagnostic[] {
   const groups = Map.groupBy(findings, ({ code, predicate, notes, help }) =>
     JSON.stringify([code, predicate, notes, help]),
   );
@@ -34,14 +36,14 @@ export function diagnosticsOf(virtualHost: string, findings: readonly Finding[])
     const names = [...new Set(group.map((each) => each.queue))];
     if (names.length === 1) {
       return diagnostic(code, {
-        path: placeOf(virtualHost, "queues", queue),
+        path: placeOf(queue),
         message: `${nameText(queue)} ${predicate}`,
         notes: [...(detail === undefined ? [] : [detail]), ...notes],
         help,
       });
     }
     return diagnostic(code, {
-      path: placeOf(virtualHost, null),
+      path: placeOf(null),
       message: `each of ${names.length} queues ${predicate}`,
       value: names,
       notes: [...namesByDetail(group, names), ...notes],

@@ -1,5 +1,5 @@
-import type { Checked } from "../../../diagnostics/diagnostic.ts";
-import { diagnostic } from "../../../diagnostics/diagnostic.ts";
+import type { Checked } from "../diagnostics/diagnostic.ts";
+import { diagnostic } from "../diagnostics/diagnostic.ts";
 
 /**
  * Reads the text of an export, which may be some hundred megabytes.

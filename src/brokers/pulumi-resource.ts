@@ -1,0 +1,31 @@
+import type { Entry } from "./entries.ts";
+import { isEntry } from "./entries.ts";
+
+/** A resource as a stack's state has it, or as a policy pack gets it. */
+export interface PulumiResource {
+  readonly type: string;
+  readonly urn: string;
+  /** The URN and the id of its provider; null where they are not known. */
+  readonly provider: string | null;
+  /** Its outputs, or where there are none yet its inputs. */
+  readonly properties: Entry;
+}
+
+/** How Pulumi marks an object as a secret, and what stands for a value that is not known yet. Source: `resource.SigKey`, `plugin.UnknownStringValue`. */
+const signatureKey = "4dabf18193072939515e22adb298388d";
+const unknownText = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+/** Whether a value is a secret, or not known before the program is deployed. */
+export function isUnreadable(value: unknown): boolean {
+  return value === unknownText || (isEntry(value) && signatureKey in value);
+}
+
+/** The last part of a URN is the name that the program gave: `urn:pulumi:prod::shop::rabbitmq:index/queue:Queue::orders`. */
+export function nameIn(urn: string): string {
+  return urn.split("::").at(-1) ?? urn;
+}
+
+/** A provider reference is a URN and an id, with `::` between them. */
+export function providerName(provider: string | null): string {
+  return provider?.split("::").at(-2) ?? "default";
+}
