@@ -5,6 +5,7 @@ import { declarationExamples, readingExamples } from "./examples-declaration.ts"
 import { findingExamples } from "./examples-findings.ts";
 import { rabbitmqExamples } from "./examples-rabbitmq.ts";
 import { scenarioExamples } from "./examples-scenario.ts";
+import { sqsAuditExamples } from "./examples-sqs-audit.ts";
 import { sqsExamples } from "./examples-sqs.ts";
 
 /** The file of a stack with this password. */
@@ -28,6 +29,7 @@ export const examples: Readonly<Record<DiagnosticCode, ExamplePair>> = {
   ...scenarioExamples,
   ...auditExamples,
   ...findingExamples,
+  ...sqsAuditExamples,
   ...sqsExamples,
   RD301: {
     fires: { kind: "stack", text: stackText("correct-horse-battery-staple") },

@@ -25,7 +25,8 @@ import { readState } from "../support/read-topology.ts";
 import { answersOf, closedPort, refuseLogin, startFakeBroker } from "../support/fake-broker.ts";
 import { runProgram } from "../support/pulumi.ts";
 
-const { rabbitmq } = brokers;
+const { rabbitmq, sqs } = brokers;
+const anyRegion = { broker: "sqs", region: "eu-west-1", strategy: "auto" } as const;
 const root = resolve(import.meta.dirname, "../..");
 
 let folder: string;
@@ -61,6 +62,11 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
     }
     case "definitions":
       return reportedByAudit(rabbitmq.auditor.file.read(example.text), example);
+    case "listing": {
+      const read = sqs.auditor.file.read(example.text);
+      if (!read.ok) return read.diagnostics;
+      return [...read.warnings, ...sqs.auditor.audit(read.value, anyRegion, null)];
+    }
     case "state":
       return reportedByAudit(readState(example.text), example);
     case "broker":
