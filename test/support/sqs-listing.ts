@@ -35,8 +35,16 @@ export function redriveTo(name: string, maxReceiveCount = 5): Readonly<Record<st
   return { RedrivePolicy: { deadLetterTargetArn: arnOf(name), maxReceiveCount } };
 }
 
-/** What AWS would answer of everything in a topology, once it is deployed. */
-export function listingOf({ queues, subscriptions }: Topology): readonly object[] {
+/**
+ * What AWS would answer of everything in a topology, once it is deployed.
+ *
+ * @param timeouts of the functions, in seconds, by their consumers: the topology has none
+ */
+export function listingOf(
+  { queues, subscriptions, mappings }: Topology,
+  timeouts: Readonly<Record<string, number>> = {},
+): readonly object[] {
+  const functionArnOf = (name: string): string => `arn:aws:lambda:${place}:function:${name}`;
   return [
     ...queues.map(answerOf),
     { Subscriptions: [] },
@@ -50,6 +58,20 @@ export function listingOf({ queues, subscriptions }: Topology): readonly object[
         RedrivePolicy: JSON.stringify({ deadLetterTargetArn: arnOf(subscription.deadQueue) }),
         ...(subscription.filterPolicy === null ? {} : { FilterPolicy: JSON.stringify(subscription.filterPolicy) }),
       },
+    })),
+    {
+      EventSourceMappings: mappings.map((mapping) => ({
+        EventSourceArn: arnOf(mapping.queue),
+        FunctionArn: functionArnOf(mapping.functionName),
+        BatchSize: mapping.batchSize,
+        MaximumBatchingWindowInSeconds: mapping.batchWindowSeconds,
+        FunctionResponseTypes: mapping.functionResponseTypes,
+        State: "Enabled",
+      })),
+    },
+    ...mappings.map(({ functionName, consumer }) => ({
+      FunctionArn: functionArnOf(functionName),
+      Timeout: timeouts[consumer],
     })),
   ];
 }

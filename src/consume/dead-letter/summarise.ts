@@ -28,7 +28,7 @@ function textOf(thrown: unknown): string | undefined {
   return words.length === 0 ? undefined : words.join(": ");
 }
 
-/** A property, or undefined where reading it throws. */
+/** A property of anything, or undefined where there is none or reading it throws. */
 export function read(value: unknown, name: string): unknown {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return undefined;
   try {

@@ -1,0 +1,174 @@
+import type { DeadLetterField, ReasonCode } from "./fields.ts";
+import type { AnyContract, Death, Letter, LetterReader } from "./letter.ts";
+import { readPath, readText } from "./read-path.ts";
+import { read } from "./summarise.ts";
+
+/** A message as `amqplib` receives it. */
+export const readAmqplibLetter: LetterReader = (message, contract) => {
+  const properties = read(message, "properties");
+  const headers = read(properties, "headers");
+  if (!isObject(headers)) return null;
+  const [messageId, correlationId] = [readText(properties, "messageId"), readText(properties, "correlationId")];
+  return letterOf([headers], headers, messageId, correlationId, contract);
+};
+
+/** A message as `rhea` receives it: what the broker says is in the annotations, what a 0-9-1 publisher says in the application properties. */
+export const readRheaLetter: LetterReader = (message, contract) => {
+  const annotations = read(message, "message_annotations");
+  const properties = read(message, "application_properties");
+  if (!isObject(annotations) && !isObject(properties)) return null;
+  return letterOf(
+    [annotations, properties],
+    annotations,
+    readText(message, "message_id"),
+    readText(message, "correlation_id"),
+    contract,
+  );
+};
+
+function letterOf(
+  tables: readonly unknown[],
+  recorded: unknown,
+  messageId: string | undefined,
+  correlationId: string | undefined,
+  contract: AnyContract | undefined,
+): Letter {
+  return {
+    // An AMQP 1.0 consumer writes annotations, and those of an application begin with x-opt-.
+    written: (field: DeadLetterField) =>
+      tables
+        .map((table) => readText(table, field) ?? readText(table, `x-opt-${field}`))
+        .find((text) => text !== undefined),
+    messageId,
+    correlationId,
+    death: lastDeath(recorded, contract),
+    // A copy that a consumer published may carry the records of deaths before it, which look like those after it.
+    isRewritten: false,
+  };
+}
+
+/** One record of x-death or x-opt-deaths: the deaths in one queue for one reason. */
+interface DeathRecord {
+  readonly queue: string;
+  readonly reason: string;
+  readonly count: number | undefined;
+  /** The first of the deaths; the last of them only if there was one. */
+  readonly firstAt: Date | undefined;
+  /** Recorded in x-opt-deaths alone. */
+  readonly lastAt: Date | undefined;
+}
+
+function lastDeath(recorded: unknown, contract: AnyContract | undefined): Death | null {
+  const records = [read(recorded, "x-death"), read(recorded, "x-opt-deaths")].flatMap(recordsOf);
+  const last = lastRecord(recorded, records, contract);
+  if (last === undefined) return null;
+  const at = last.lastAt ?? (last.count === 1 ? last.firstAt : undefined);
+  const isOfOther = contract === undefined || contract.protocol === "sqs" || contract.workQueue !== last.queue;
+  const reason = isOfOther ? brokersReason(last.reason) : contractsReason(last.reason, contract);
+  return {
+    queue: last.queue,
+    ...(reason === undefined ? {} : { reason }),
+    ...(reason === "ATTEMPTS_EXHAUSTED" && contract !== undefined ? { attempts: contract.attempts.length } : {}),
+    ...(at === undefined ? {} : { at }),
+  };
+}
+
+/**
+ * The record of the death that ended it. Brokers since 3.13 name it. Before that the order of the records says nothing, so it is known where
+ * there is one record; or with the contract, since every death in a work queue but a rejection leads to the dead queue at once.
+ */
+function lastRecord(
+  recorded: unknown,
+  records: readonly DeathRecord[],
+  contract: AnyContract | undefined,
+): DeathRecord | undefined {
+  const queue = readText(recorded, "x-last-death-queue");
+  const reason = readText(recorded, "x-last-death-reason");
+  if (queue !== undefined && reason !== undefined) {
+    const record = records.find((each) => each.queue === queue && each.reason === reason);
+    return record ?? { queue, reason, count: undefined, firstAt: undefined, lastAt: undefined };
+  }
+  if (records.length === 1) return records[0];
+  const inWorkQueue = records.filter((each) => each.queue === contract?.workQueue);
+  const atOnce = inWorkQueue.filter((each) => each.reason !== "rejected");
+  return atOnce.length === 1 ? atOnce[0] : atOnce.length === 0 ? inWorkQueue[0] : undefined;
+}
+
+/** What a reason of RabbitMQ means wherever it comes from. A rejection or a spent delivery limit can mean several things. */
+function brokersReason(reason: string): ReasonCode | undefined {
+  if (reason === "expired") return "EXPIRED";
+  return reason === "maxlen" ? "QUEUE_OVERFLOW" : undefined;
+}
+
+type RabbitmqContract = Exclude<AnyContract, { readonly protocol: "sqs" }>;
+type Operation = ReturnType<typeof lastOperations>[number];
+
+function contractsReason(reason: string, contract: RabbitmqContract): ReasonCode | undefined {
+  const permanentRejects = lastOperations(contract, "permanent").some(rejects);
+  const failed = lastOperations(contract, "transient");
+  switch (reason) {
+    case "rejected":
+      if (permanentRejects === failed.some(rejects)) return undefined;
+      return permanentRejects ? "PERMANENT_FAILURE" : "ATTEMPTS_EXHAUSTED";
+    case "delivery_limit":
+      // Where a failure counts towards the limit, a crash is an attempt like any other.
+      return failed.some(counts) ? "ATTEMPTS_EXHAUSTED" : "CRASH_LIMIT";
+    default:
+      return brokersReason(reason);
+  }
+}
+
+/** The operations after the last attempt. */
+function lastOperations({ outcomes }: RabbitmqContract, name: "permanent" | "transient") {
+  const outcome = outcomes[name];
+  return "byAttempt" in outcome ? (outcome.byAttempt.at(-1) ?? []) : outcome;
+}
+
+function rejects(operation: Operation): boolean {
+  switch (operation.operation) {
+    case "basic.nack":
+    case "basic.reject":
+      return !operation.requeue;
+    case "modified":
+      return operation.undeliverableHere;
+    default:
+      return false;
+  }
+}
+
+function counts(operation: Operation): boolean {
+  switch (operation.operation) {
+    case "basic.reject":
+      return operation.requeue;
+    case "modified":
+      return operation.deliveryFailed && !operation.undeliverableHere;
+    default:
+      return false;
+  }
+}
+
+function recordsOf(table: unknown): readonly DeathRecord[] {
+  if (!Array.isArray(table)) return [];
+  return table.flatMap((entry: unknown) => {
+    const [queue, reason] = [readText(entry, "queue"), readText(entry, "reason")];
+    if (queue === undefined || reason === undefined) return [];
+    const [count, seconds] = [read(entry, "count"), readPath(entry, "time", "value")];
+    return {
+      queue,
+      reason,
+      count: typeof count === "number" ? count : undefined,
+      firstAt: dateOf(typeof seconds === "number" ? seconds * 1_000 : read(entry, "first-time")),
+      lastAt: dateOf(read(entry, "last-time")),
+    };
+  });
+}
+
+function dateOf(time: unknown): Date | undefined {
+  if (typeof time !== "number" && !(time instanceof Date)) return undefined;
+  const date = new Date(time);
+  return Number.isNaN(date.getTime()) ? undefined : date;
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,96 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { describeDeadLetter } from "../../src/consume/dead-letter/describe.ts";
+import { deadLetterFields } from "../../src/consume/dead-letter/fields.ts";
+import { deadLetterMetadata } from "../../src/consume/dead-letter/metadata.ts";
+import { compile } from "../../src/index.ts";
+import { anySystem } from "../support/arbitraries.ts";
+import { checked } from "../support/examples.ts";
+
+/** Values that stand where a broker's own would, and any others. */
+const anyValue = fc.oneof(
+  fc.constantFrom("shop.billing", "rejected", "expired", "maxlen", "delivery_limit", "", 1, 2, Number.NaN, null),
+  fc.constant({ "!": "timestamp", value: 1e300 }),
+  fc.constant(new Date(Number.NaN)),
+  fc.anything({ withDate: true, withNullPrototype: true, withBigInt: true }),
+);
+const record = (names: readonly string[]) =>
+  fc.record(Object.fromEntries(names.map((name) => [name, anyValue])), { requiredKeys: [] });
+const deaths = fc.array(record(["queue", "reason", "count", "time", "first-time", "last-time"]), { maxLength: 4 });
+const table = fc
+  .tuple(
+    record(["x-last-death-queue", "x-last-death-reason", ...deadLetterFields, "x-opt-dlq-failure-reason"]),
+    fc.oneof(deaths, anyValue),
+  )
+  .map(([rest, list]) => ({ ...rest, "x-death": list, "x-opt-deaths": list }));
+const revoked = Proxy.revocable([], {});
+revoked.revoke();
+
+/** Messages as the client libraries give them, with anything inside, and what is no message at all. */
+const anyLetter = fc.oneof(
+  anyValue,
+  fc.record({ properties: fc.record({ headers: table, messageId: anyValue, correlationId: anyValue }) }),
+  fc.record({ message_annotations: table, application_properties: table, message_id: anyValue }),
+  fc.record({
+    ReceiptHandle: fc.oneof(fc.constant("handle"), anyValue),
+    MessageId: anyValue,
+    Attributes: fc.record({
+      DeadLetterQueueSourceArn: fc.oneof(fc.constant("arn:aws:sqs:a:1:shop-billing"), anyValue),
+    }),
+    MessageAttributes: fc.record({ "dlq-failure-reason": record(["StringValue"]) }),
+  }),
+  fc.constant({ properties: { headers: { "x-death": revoked.proxy } } }),
+);
+
+const anyContract = fc
+  .tuple(anySystem, fc.constantFrom("rabbitmq@4.3", "rabbitmq@3.10", "sqs@eu-west-1"))
+  .map(([input, text]) => {
+    const [broker, detail = ""] = text.split("@");
+    const target =
+      broker === "sqs"
+        ? ({ broker, region: "eu-west-1" } as const)
+        : ({ broker: "rabbitmq", version: detail } as const);
+    const compiled = compile(checked(input), target);
+    return compiled.ok ? compiled.value.contracts[0] : undefined;
+  });
+
+test("describing never throws, and says texts of known fields only, whatever it is given", () => {
+  fc.assert(
+    fc.property(anyLetter, anyContract, (letter, contract) => {
+      const description = describeDeadLetter(letter, contract);
+      for (const [field, text] of Object.entries(description)) {
+        expect(deadLetterFields).toContain(field);
+        expect(typeof text).toBe("string");
+        expect(text).not.toBe("");
+      }
+    }),
+    { numRuns: 400 },
+  );
+});
+
+test("what a consumer wrote is read back as it was, from headers, annotations and attributes alike", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme", minLength: 1 }), fc.integer({ min: 1, max: 100 }), (text, attempt) => {
+      const written = deadLetterMetadata(new Error(text), {
+        workQueue: "shop.billing",
+        reason: text,
+        failedAt: new Date(1_790_000_000_000 + attempt),
+        attempt,
+        consumer: { service: text },
+        messageId: text,
+      });
+      const annotations = Object.fromEntries(Object.entries(written).map(([name, value]) => [`x-opt-${name}`, value]));
+      const attributes = Object.fromEntries(
+        Object.entries(written).map(([name, StringValue]) => [name, { DataType: "String", StringValue }]),
+      );
+      for (const letter of [
+        { properties: { headers: written, messageId: "another" } },
+        { message_annotations: {}, application_properties: written },
+        { message_annotations: annotations },
+        { ReceiptHandle: "handle", MessageId: "another", MessageAttributes: attributes },
+      ])
+        expect(describeDeadLetter(letter)).toEqual(written);
+    }),
+  );
+});
