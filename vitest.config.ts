@@ -6,6 +6,8 @@ const sourceFile = (path: string): string => fileURLToPath(new URL(`src/${path}`
 const liveTests = ["test/integration/**/*.test.ts", "test/differential/**/*.test.ts"];
 /** These need the emulators of SQS, and no Docker. */
 const sqsTests = ["test/integration/sqs-*.test.ts"];
+/** These start a PostgreSQL and a Redis of their own, and need nothing else. */
+const storeTests = ["test/integration/stores-*.test.ts"];
 
 const config: ViteUserConfig = defineConfig({
   resolve: {
@@ -33,7 +35,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "live",
           include: liveTests,
-          exclude: sqsTests,
+          exclude: [...sqsTests, ...storeTests],
           globalSetup: "test/support/live-setup.ts",
           testTimeout: 120_000,
           hookTimeout: 300_000,
@@ -53,6 +55,16 @@ const config: ViteUserConfig = defineConfig({
           // They wait more than they work.
           maxConcurrency: 12,
           // After the brokers' tests, for the same reason.
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "live-stores",
+          include: storeTests,
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
           sequence: { groupOrder: 2 },
         },
       },
