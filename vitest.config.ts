@@ -13,8 +13,11 @@ const config: ViteUserConfig = defineConfig({
   resolve: {
     alias: [
       { find: /^redeliver$/, replacement: sourceFile("index.ts") },
+      { find: /^redeliver\/consume$/, replacement: sourceFile("consume/index.ts") },
+      { find: /^redeliver\/opentelemetry$/, replacement: sourceFile("consume/opentelemetry.ts") },
       { find: /^redeliver\/pulumi$/, replacement: sourceFile("deploy/index.ts") },
       { find: /^redeliver\/pulumi\/sqs$/, replacement: sourceFile("deploy/sqs.ts") },
+      { find: /^redeliver\/policy$/, replacement: sourceFile("policy/index.ts") },
     ],
   },
   test: {

@@ -63,11 +63,14 @@ export type {
   ChangeVisibilityOperation,
   Contract as SqsContract,
   ContractSource as SqsContractSource,
+  LambdaContract,
   Operation as SqsOperation,
   SendOperation,
 } from "./brokers/sqs/contract.ts";
+export type { LambdaInput, SqsOptions } from "./brokers/sqs/options.ts";
 export type {
   DepthAlarm,
+  LambdaMapping,
   RedriveAllow,
   SnsSubscription,
   SnsTopic,

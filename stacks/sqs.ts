@@ -10,6 +10,8 @@ import type { SystemInput } from "../src/index.ts";
 /** The example that compiles for both brokers, in the stack's region and the account of its credentials. */
 export function deployToSqs({ target }: StackConfig<"sqs">): SqsRetryTopology {
   const declaration = readFileSync(new URL("../examples/portable.yaml", import.meta.url), "utf8");
-  const provider = new Provider("aws", { region: target.region });
+  const { region, account } = target;
+  // Credentials of another account end the deployment before anything is made there.
+  const provider = new Provider("aws", { region, ...(account === undefined ? {} : { allowedAccountIds: [account] }) });
   return new SqsRetryTopology("shop", { system: parse(declaration) as SystemInput, target }, { provider });
 }

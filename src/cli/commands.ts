@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import type { CompiledSystem, Target } from "../brokers/index.ts";
-import { brokerOf, parseTarget } from "../brokers/index.ts";
+import { brokerOf } from "../brokers/index.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Locate } from "../diagnostics/region.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
@@ -10,6 +10,7 @@ import { plan } from "../plan/plan.ts";
 import { compile } from "../verify/compile.ts";
 import type { Loaded } from "./load-declaration.ts";
 import { loadDeclaration } from "./load-declaration.ts";
+import { loadTarget } from "./load-target.ts";
 import { exitCodes } from "./run.ts";
 
 interface Common {
@@ -34,7 +35,7 @@ export async function compileCommand(
   file: string,
   options: ForTarget & { readonly format: string; readonly vhost?: string; readonly output?: string },
 ): Promise<number> {
-  const target = parseTarget(options.target, options.strategy);
+  const target = loadTarget(options.target, options.strategy);
   const misuse = target.ok ? misuseOf(target.value, options) : null;
   if (misuse !== null) return usage(misuse, options);
   const compiled = await compileFile(file, options);
@@ -153,7 +154,7 @@ async function compileSystem(file: string, system: Loaded, options: ForTarget): 
 
 /** Compiles for the target of the command line, which is looked at first, and prints nothing. */
 export function compileLoaded(system: Loaded, options: ForTarget): Checked<Omit<CompiledFor, "warnings">> {
-  const target = parseTarget(options.target, options.strategy);
+  const target = loadTarget(options.target, options.strategy);
   if (!target.ok) return target;
   if (!system.ok) return system;
   const compiled = compile(system.value, target.value);
@@ -182,7 +183,7 @@ function refuse(
 }
 
 /** What is said about the target of the command line, and not about the file. */
-const targetCodes: ReadonlySet<string> = new Set(["RD201", "RD601"]);
+const targetCodes: ReadonlySet<string> = new Set(["RD201", "RD601", "RD616", "RD617", "RD618"]);
 
 /** How a refusal ends: a file that cannot be read and a target that there is not are wrong usage. */
 export function exitCodeOf(diagnostics: readonly Diagnostic[]): number {

@@ -39,7 +39,19 @@ const keysOf = {
     target: { version: text, strategy: text.optional() },
     others: { vhost: text.regex(/^[^@]*$/), endpoint: text.refine(isPlainHttpUrl), username: text },
   },
-  sqs: { target: { region: text, strategy: text.optional() }, others: {} },
+  sqs: {
+    // What the options are is judged by the broker, whose words are better than those of a schema.
+    target: {
+      region: text,
+      strategy: text.optional(),
+      account: z.unknown().optional(),
+      kmsKey: z.unknown().optional(),
+      tags: z.unknown().optional(),
+      emptiedDeadQueues: z.unknown().optional(),
+      lambda: z.unknown().optional(),
+    },
+    others: {},
+  },
 } as const satisfies Readonly<Record<BrokerName, object>>;
 
 /** What is accepted of a stack on this broker, from a program that knows these. */
@@ -124,13 +136,13 @@ function parsed(value: string): unknown {
 function checkStackTarget(namespace: string, target: TargetInput): Diagnostic[] {
   const checked = checkTarget(target);
   if (checked.ok) return [];
-  return checked.diagnostics.map(({ path, message, value, notes }) =>
+  return checked.diagnostics.map(({ path, message, value, notes, help }) =>
     diagnostic("RD301", {
       path: `config:${namespace}:${path}`,
       message,
       value,
       notes,
-      help: howTo[path] ?? "",
+      help: howTo[path] ?? help ?? "",
     }),
   );
 }

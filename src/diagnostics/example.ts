@@ -29,6 +29,13 @@ export interface TargetExample extends Reporting {
   readonly strategy?: string;
 }
 
+/** A target as a file, which may say more than a word on the command line, and the declaration that is compiled for it. */
+export interface TargetFileExample extends Reporting {
+  readonly kind: "target-file";
+  readonly text: string;
+  readonly declaration: string;
+}
+
 /** The file of a Pulumi stack; a value below the key `secure` is an encrypted one. */
 export interface StackExample extends Reporting {
   readonly kind: "stack";
@@ -66,16 +73,31 @@ export interface ScenarioExample extends Reporting {
   readonly text: string;
 }
 
+/** How a consumer of `examples/shop.yaml` is started, and what it finds: options, and the broker or what is wrong with it. */
+export interface StartExample extends Reporting {
+  readonly kind: "start";
+  readonly text: string;
+}
+
+/** The options of a policy pack. */
+export interface PolicyExample extends Reporting {
+  readonly kind: "policy";
+  readonly text: string;
+}
+
 /** Something that a person may write, as plain data. */
 export type Example =
   | DeclarationExample
   | FileExample
   | TargetExample
+  | TargetFileExample
   | StackExample
   | DefinitionsExample
   | StateExample
   | BrokerExample
-  | ScenarioExample;
+  | ScenarioExample
+  | StartExample
+  | PolicyExample;
 
 /** What reports a code, and the same without the mistake. */
 export interface ExamplePair {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
-import type { System } from "../../src/index.ts";
+import type { System, TargetInput } from "../../src/index.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
 import type { ProgramRun, RegisteredResource } from "../support/pulumi.ts";
 import { resourcesOf } from "../support/pulumi.ts";
@@ -14,9 +14,10 @@ const region = "eu-west-1";
 const target = { broker: "sqs", region } as const;
 const portable = checked(parse(readFileSync(new URL("../../examples/portable.yaml", import.meta.url), "utf8")));
 const timed = { handlerTimeout: "10s", retry: { attempts: 3, backoff: { kind: "constant", delay: "5s" } } };
-const systems: readonly (readonly [string, System])[] = [
-  ["standard queues", portable],
-  ["FIFO queues", checked(oneConsumer({ ...timed, order: "per-key" }))],
+const withLambda = { ...target, lambda: { billing: { function: "billing", timeout: "30s" } } } as const;
+const systems: readonly (readonly [string, System, TargetInput<"sqs">])[] = [
+  ["standard queues", portable, withLambda],
+  ["FIFO queues", checked(oneConsumer({ ...timed, order: "per-key" })), target],
 ];
 
 /** Everything that has to be there before a resource, however far back. */
@@ -38,7 +39,7 @@ function only(run: ProgramRun, kind: string, key: string, value: unknown): Regis
   return found[0] as RegisteredResource;
 }
 
-describe.each(systems)("%s", (_, system) => {
+describe.each(systems)("%s", (_, system, target) => {
   test("no resource comes before one that it depends on", async () => {
     const { resources } = await registerSqs(system, target);
     const seen = new Set<string>();
@@ -89,6 +90,21 @@ describe.each(systems)("%s", (_, system) => {
     }
   });
 
+  test("Lambda receives only when its consumer's whole way out is there", async () => {
+    const run = await registerSqs(system, target);
+    const { topology } = compileSqs(system, target);
+    const mappings = resourcesOf(run, "EventSourceMapping");
+    expect(mappings).toHaveLength(topology.mappings.length);
+    for (const mapping of mappings) {
+      const { consumer } = topology.mappings.find(({ queue }) => mapping.name === `shop-${queue}`) ?? {};
+      const there = before(run, mapping);
+      for (const { name } of topology.queues.filter((each) => each.consumer === consumer)) {
+        expect(there).toContain(only(run, "Queue", "name", name).urn);
+        expect(there).toContain(only(run, "QueuePolicy", "queueUrl", queueUrl(region, name)).urn);
+      }
+    }
+  });
+
   test("no deployment throws away a message, or takes the policies from a queue that stays", async () => {
     const run = await registerSqs(system, target);
     const component = run.resources.find(({ type }) => type === "redeliver:sqs:RetryTopology")?.urn;
@@ -98,6 +114,7 @@ describe.each(systems)("%s", (_, system) => {
       RedriveAllowPolicy: { protect: false, retainOnDelete: true },
       Topic: { protect: false, retainOnDelete: false },
       TopicSubscription: { protect: false, retainOnDelete: false },
+      EventSourceMapping: { protect: false, retainOnDelete: false },
       MetricAlarm: { protect: false, retainOnDelete: false },
     };
     for (const [kind, wanted] of Object.entries(flags)) {

@@ -5,8 +5,6 @@ import * as pulumi from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
-import type { SqsTopology } from "../../src/brokers/sqs/topology.ts";
-import { deploySqs } from "../../src/brokers/sqs/deploy.ts";
 import { SqsRetryTopology } from "../../src/deploy/sqs.ts";
 import { brokers, plan } from "../../src/index.ts";
 import type { System, TargetInput } from "../../src/index.ts";
@@ -14,6 +12,7 @@ import { checked, oneConsumer } from "../support/examples.ts";
 import type { ProgramRun } from "../support/pulumi.ts";
 import { resourcesOf, runProgram } from "../support/pulumi.ts";
 import { queueArn, queueUrl, topicArn } from "../support/sqs/assigned-by-aws.ts";
+import { accountId } from "../support/sqs/clients.ts";
 import { compileSqs, registerSqs } from "../support/sqs/register.ts";
 
 const region = "eu-west-1";
@@ -21,17 +20,40 @@ const target = { broker: "sqs", region } as const;
 const portable = checked(parse(readFileSync(new URL("../../examples/portable.yaml", import.meta.url), "utf8")));
 const timed = { handlerTimeout: "10s", retry: { attempts: 3, backoff: { kind: "constant", delay: "5s" } } };
 const perKey = checked(oneConsumer({ ...timed, order: "per-key", deadLetter: { alarmAbove: 0 } }));
-const systems: readonly (readonly [string, System])[] = [
-  ["standard queues", portable],
-  ["FIFO queues", perKey],
+/** Everything that a target can say. */
+const full = {
+  ...target,
+  account: accountId,
+  kmsKey: "alias/shop",
+  tags: { team: "payments" },
+  emptiedDeadQueues: ["billing"],
+  lambda: {
+    billing: { function: "billing:live", timeout: "30s", batchSize: 50, batchWindow: "5s", maximumConcurrency: 20 },
+    shipping: { function: `arn:aws:lambda:${region}:${accountId}:function:shipping`, timeout: "30s" },
+  },
+} as const;
+const visible = checked({
+  ...portable,
+  consumers: {
+    ...portable.consumers,
+    shipping: { ...portable.consumers["shipping"], retry: portable.consumers["billing"]?.retry },
+  },
+});
+const systems: readonly (readonly [string, System, TargetInput<"sqs">])[] = [
+  ["standard queues", portable, target],
+  ["FIFO queues", perKey, target],
+  ["functions of Lambda, a key and tags", visible, full],
 ];
 
 const byText = (values: readonly unknown[]): string[] => values.map((value) => JSON.stringify(value)).toSorted();
 
-/** Texts of JSON read, and keys in the order of the alphabet, so that only what is said counts. */
+/** Texts of JSON read, and keys and tags in the order of the alphabet, so that only what is said counts. */
 function normal(value: unknown): unknown {
   if (typeof value === "string" && value.startsWith("{")) return normal(JSON.parse(value));
-  if (Array.isArray(value)) return value.map(normal);
+  if (Array.isArray(value)) {
+    const isTags = value.some((each) => typeof each === "object" && each !== null && "Key" in each);
+    return isTags ? byText(value) : value.map(normal);
+  }
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
@@ -46,7 +68,7 @@ interface Template {
 type Entry = Readonly<Record<string, unknown>>;
 
 /** The CloudFormation template of a topology, with what its references stand for in their place. */
-function templateOf(system: System): readonly (readonly [string, Entry])[] {
+function templateOf(system: System, target: TargetInput<"sqs">): readonly (readonly [string, Entry])[] {
   const exported = brokers.sqs.exportFormats["aws-json"]?.(compileSqs(system, target), null);
   const { Resources } = exported as Template;
   const nameOf = (id: string): string => {
@@ -90,28 +112,36 @@ function inCloudFormation(run: ProgramRun, kind: string): unknown[] {
     resourcesOf(run, "RedriveAllowPolicy").map(({ inputs }) => [inputs["queueUrl"], inputs["redriveAllowPolicy"]]),
   );
   return resourcesOf(run, kind).map(({ inputs }) => {
-    const { tags: _tags, region: here, alarmActions: _actions, maxMessageSize: _size, ...rest } = inputs;
+    const { tags = {}, region: here, alarmActions: _actions, maxMessageSize: _size, scalingConfig, ...rest } = inputs;
     expect(here).toBe(region);
+    const Tags = Object.entries(tags as object).map(([Key, Value]) => ({ Key, Value: Value as string }));
     const said = Object.entries(rest).map(([key, value]) => {
       const word = key === "name" ? nameWords[kind] : otherWords[key];
       const dimensions = Object.entries(value as object).map(([Name, Value]) => ({ Name, Value: Value as string }));
       return [word ?? key.replace(/^./, (first) => first.toUpperCase()), key === "dimensions" ? dimensions : value];
     });
     const allow = kind === "Queue" ? { RedriveAllowPolicy: allowed.get(queueUrl(region, String(inputs["name"]))) } : {};
-    return normal({ ...(Object.fromEntries(said) as Entry), ...allow });
+    const scaling = scalingConfig as { readonly maximumConcurrency: number } | undefined;
+    return normal({
+      ...(Object.fromEntries(said) as Entry),
+      ...allow,
+      ...(scaling === undefined ? {} : { ScalingConfig: { MaximumConcurrency: scaling.maximumConcurrency } }),
+      ...(Tags.length === 0 ? {} : { Tags }),
+    });
   });
 }
 
-describe.each(systems)("%s", (_, system) => {
+describe.each(systems)("%s", (_, system, asked) => {
   test.each([true, false])("exactly the compiled topology is registered (preview: %s)", async (preview) => {
-    const run = await registerSqs(system, target, preview);
-    const template = templateOf(system);
+    const run = await registerSqs(system, asked, preview);
+    const template = templateOf(system, asked);
     const wanted = (type: string): string[] =>
       byText(template.filter(([each]) => each === type).map(([, properties]) => normal(properties)));
     expect(byText(inCloudFormation(run, "Queue"))).toEqual(wanted("AWS::SQS::Queue"));
     expect(byText(inCloudFormation(run, "Topic"))).toEqual(wanted("AWS::SNS::Topic"));
     expect(byText(inCloudFormation(run, "TopicSubscription"))).toEqual(wanted("AWS::SNS::Subscription"));
     expect(byText(inCloudFormation(run, "MetricAlarm"))).toEqual(wanted("AWS::CloudWatch::Alarm"));
+    expect(byText(inCloudFormation(run, "EventSourceMapping"))).toEqual(wanted("AWS::Lambda::EventSourceMapping"));
     const policies = resourcesOf(run, "QueuePolicy").map(({ inputs }) =>
       normal({ PolicyDocument: inputs["policy"], Queues: [inputs["queueUrl"]] }),
     );
@@ -121,7 +151,7 @@ describe.each(systems)("%s", (_, system) => {
   });
 
   test("no input is null or missing, and counts are numbers", async () => {
-    const run = await registerSqs(system, target);
+    const run = await registerSqs(system, asked);
     for (const { name, inputs } of run.resources.filter(({ custom }) => custom)) {
       expect(JSON.stringify(normal(inputs)), name).not.toMatch(/null|undefined|"maxReceiveCount":"/);
     }
@@ -180,25 +210,37 @@ test("a queue in every word, with its policies and its way in", async () => {
   });
 });
 
-test("what a declaration cannot say yet is deployed as the topology has it: a key of one's own, an alarm on what is received", async () => {
-  const { topology } = compileSqs(perKey, target);
-  const own: SqsTopology = {
-    ...topology,
-    queues: topology.queues.map((queue) => ({ ...queue, encryption: { kind: "kms", keyId: "alias/shop" } })),
-    alarms: topology.alarms.map((alarm) => ({ ...alarm, metric: "NumberOfMessagesReceived" })),
-  };
-  const run = await runProgram(() => {
-    const parent = new pulumi.ComponentResource("test:index:Parent", "parent");
-    deploySqs(own, { name: "own", parent, region, alarmActions: [] });
-  });
-  for (const { inputs } of resourcesOf(run, "Queue")) {
-    expect(inputs).toMatchObject({ kmsMasterKeyId: "alias/shop" });
+test("a target's key, tags, functions and emptied dead queues are on what is registered", async () => {
+  const run = await registerSqs(visible, full);
+  const queues = resourcesOf(run, "Queue");
+  expect(queues).toHaveLength(6);
+  for (const { inputs } of queues) {
+    expect(inputs).toMatchObject({
+      kmsMasterKeyId: "alias/shop",
+      tags: { team: "payments", "redeliver:system": "shop" },
+    });
     expect(inputs).not.toHaveProperty("sqsManagedSseEnabled");
   }
-  for (const { inputs } of resourcesOf(run, "MetricAlarm")) {
-    expect(inputs).toMatchObject({ metricName: "NumberOfMessagesReceived", statistic: "Sum" });
-    expect(inputs).not.toHaveProperty("alarmActions");
-  }
+  // Six times 30 s, and the window of 5 s.
+  expect(queues.find(({ name }) => name === "shop-shop-billing")?.inputs).toMatchObject({
+    visibilityTimeoutSeconds: 185,
+  });
+  const mapping = resourcesOf(run, "EventSourceMapping").find(({ name }) => name === "shop-shop-billing");
+  expect(mapping?.inputs).toEqual({
+    region,
+    eventSourceArn: queueArn(region, "shop-billing"),
+    functionName: "billing:live",
+    enabled: true,
+    batchSize: 50,
+    maximumBatchingWindowInSeconds: 5,
+    functionResponseTypes: ["ReportBatchItemFailures"],
+    scalingConfig: { maximumConcurrency: 20 },
+    tags: { team: "payments", "redeliver:system": "shop", "redeliver:consumer": "billing" },
+  });
+  const received = resourcesOf(run, "MetricAlarm").filter(({ inputs }) => inputs["statistic"] === "Sum");
+  expect(received.map(({ name, inputs }) => [name, inputs["metricName"]])).toEqual([
+    ["shop-shop-billing-dead-received", "NumberOfMessagesReceived"],
+  ]);
 });
 
 test("the component carries the declaration, and tells what became of it", async () => {

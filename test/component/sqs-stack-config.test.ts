@@ -40,6 +40,17 @@ const badValues: readonly (readonly [string, object, string])[] = [
     { "redeliver:target": { ...target, strategy: "staged" } },
     'target.strategy = "staged"',
   ],
+  ["an option that there is not", { "redeliver:target": { ...target, kmskey: "alias/shop" } }, "target.kmskey"],
+  [
+    "a key that SNS cannot use",
+    { "redeliver:target": { ...target, kmsKey: "alias/aws/sqs" } },
+    'target.kmsKey = "alias/aws/sqs"',
+  ],
+  [
+    "a function that is no mapping",
+    { "redeliver:target": { ...target, lambda: { billing: "billing" } } },
+    'target.lambda.billing = "billing"',
+  ],
   ["another broker", { "redeliver:target": { ...target, broker: "rabbitmq" } }, 'target.broker = "rabbitmq"'],
   ["what is for another broker", { ...config, "redeliver:vhost": "/" }, "vhost"],
   ["a password, which nothing here has a use for", { ...config, "redeliver:password": "correct-horse" }, "password"],
@@ -56,6 +67,26 @@ describe("a bad value is one diagnostic", () => {
     expect(message).toMatch(/\n {2}fix {2}\S/);
     expect(message).not.toContain("correct-horse");
   });
+});
+
+test("the stack for production has its account, its key, its tags and its function; every queue is protected and stays", async () => {
+  const file = readFileSync(new URL("../../stacks/Pulumi.prod-sqs.yaml", import.meta.url), "utf8");
+  const { config: own } = parse(file) as { config: Record<string, unknown> };
+  const run = await runProgram(stackProgram, { stack: "prod-sqs", config: own });
+  expect(run.error).toBeUndefined();
+  // The engine is given lists of a provider as JSON.
+  expect(JSON.parse(String(resourcesOf(run, "aws")[0]?.inputs["allowedAccountIds"]))).toEqual(["123456789012"]);
+  const queues = resourcesOf(run, "Queue");
+  expect(queues).toHaveLength(6);
+  for (const { inputs, protect, retainOnDelete } of queues) {
+    expect({ protect, retainOnDelete }).toEqual({ protect: true, retainOnDelete: true });
+    expect(inputs).toMatchObject({
+      kmsMasterKeyId: "alias/shop-queues",
+      tags: { team: "payments", "cost-centre": "4711", "redeliver:system": "shop" },
+    });
+  }
+  expect(resourcesOf(run, "EventSourceMapping").map(({ inputs }) => inputs["functionName"])).toEqual(["shop-billing"]);
+  expect(run.log.join("\n")).toContain("warning[RD623]");
 });
 
 test("the example stack deploys both consumers, each resource in the region and by the provider of the stack", async () => {

@@ -11,18 +11,21 @@ import { brokers } from "../../src/brokers/index.ts";
 import { explainCommand } from "../../src/cli/explain.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
 import { loadDeclaration } from "../../src/cli/load-declaration.ts";
+import { checkTargetData } from "../../src/cli/load-target.ts";
 import { parseText } from "../../src/declare/parse.ts";
 import { readStackConfig } from "../../src/deploy/stack-config.ts";
 import type { CatalogueEntry, DiagnosticCode } from "../../src/diagnostics/catalogue.ts";
 import { catalogue } from "../../src/diagnostics/catalogue.ts";
 import type { Diagnostic } from "../../src/diagnostics/diagnostic.ts";
-import type { BrokerExample, DeclarationExample, Example } from "../../src/diagnostics/example.ts";
+import type { BrokerExample, DeclarationExample, Example, TargetFileExample } from "../../src/diagnostics/example.ts";
 import { examples } from "../../src/diagnostics/examples.ts";
 import { diagnosticCodes, renderPage } from "../../src/diagnostics/page.ts";
 import { checkSystem, compile, parseTarget } from "../../src/index.ts";
+import { selectRules } from "../../src/policy/options.ts";
 import { checkScenario } from "../../src/simulate/check-scenario.ts";
 import { readState } from "../support/read-topology.ts";
 import { answersOf, closedPort, refuseLogin, startFakeBroker } from "../support/fake-broker.ts";
+import { reportedByStart } from "../support/consume/reported-by-start.ts";
 import { runProgram } from "../support/pulumi.ts";
 
 const { rabbitmq } = brokers;
@@ -51,6 +54,8 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       const loaded = await loadDeclaration(file);
       return loaded.ok ? loaded.warnings : loaded.diagnostics;
     }
+    case "target-file":
+      return reportedByTargetFile(example);
     case "stack":
       return reportedByStack(example.text);
     case "scenario": {
@@ -59,12 +64,18 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       const checked = checkScenario(scenario.value, [{ consumer: "billing", hasRetryAfter: false }]);
       return checked.ok ? checked.warnings : checked.diagnostics;
     }
+    case "policy": {
+      const selected = selectRules(parse(example.text));
+      return selected.ok ? selected.warnings : selected.diagnostics;
+    }
     case "definitions":
       return reportedByAudit(rabbitmq.auditor.file.read(example.text), example);
     case "state":
       return reportedByAudit(readState(example.text), example);
     case "broker":
       return reportedByBroker(example);
+    case "start":
+      return reportedByStart(example.text);
     default:
       return example satisfies never;
   }
@@ -80,6 +91,18 @@ function reportedByDeclaration({ format, text, target, strategy }: DeclarationEx
   if (!parsedTarget.ok) return parsedTarget.diagnostics;
   const compiled = compile(system.value, parsedTarget.value);
   return compiled.ok ? [...system.warnings, ...compiled.warnings] : compiled.diagnostics;
+}
+
+function reportedByTargetFile({ text, declaration }: TargetFileExample): readonly Diagnostic[] {
+  const parsed = parseText(text, "yaml");
+  if (!parsed.ok) return parsed.diagnostics;
+  const target = checkTargetData(parsed.value);
+  if (!target.ok) return target.diagnostics;
+  const system = parseText(declaration, "yaml");
+  const checked = system.ok ? checkSystem(system.value) : system;
+  if (!checked.ok) return checked.diagnostics;
+  const compiled = compile(checked.value, target.value);
+  return compiled.ok ? [...checked.warnings, ...compiled.warnings] : compiled.diagnostics;
 }
 
 type Deployed = ReturnType<typeof rabbitmq.auditor.file.read>;
@@ -181,7 +204,7 @@ describe.each(diagnosticCodes)("%s", (code) => {
 });
 
 test("every code in the source is in the catalogue, and every code of the catalogue is reported somewhere", () => {
-  const reporting = globSync("src/{brokers,cli,declare,deploy,plan,simulate}/**/*.ts", { cwd: root });
+  const reporting = globSync("src/{brokers,cli,consume,declare,deploy,plan,policy,simulate}/**/*.ts", { cwd: root });
   const named = new Set(reporting.flatMap((file) => readFileSync(join(root, file), "utf8").match(/"RD\d+"/g) ?? []));
   expect([...named].map((each) => each.slice(1, -1)).toSorted()).toEqual(diagnosticCodes);
 });

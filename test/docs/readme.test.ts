@@ -15,6 +15,7 @@ const documents = [
   "docs/broker-facts.md",
   "docs/simulating.md",
   "docs/auditing.md",
+  "docs/sqs.md",
 ];
 const readme = readFileSync(resolve(root, "README.md"), "utf8");
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { compile, renderDiagnostics } from "../../src/index.ts";
+import { brokers, compile, renderDiagnostics } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
 
 // What is compiled for SQS, or why it is refused, for each strategy. A change of these files is read in review: it is what changes in
@@ -42,7 +42,6 @@ test.for(cases)("$name, strategy $strategy", async ({ name, strategy }) => {
 });
 
 test("aws-json is a CloudFormation template", async () => {
-  const { brokers } = await import("../../src/index.ts");
   const system = checked({
     name: "shop",
     sources: { orders: { kind: "topic" } },
@@ -55,4 +54,27 @@ test("aws-json is a CloudFormation template", async () => {
   if (!result.ok) throw new Error(renderDiagnostics(result.diagnostics));
   const template = brokers.sqs.exportFormats["aws-json"]?.(result.value, null);
   await expect(`${JSON.stringify(template, null, 2)}\n`).toMatchFileSnapshot("sqs/cloudformation.json");
+});
+
+test("with a function of Lambda, a key, tags and a dead queue that is emptied", async () => {
+  const system = checked({
+    name: "shop",
+    sources: { orders: { kind: "topic" } },
+    consumers: { billing: { ...consumers.exponential, retry: { ...consumers.exponential.retry, attempts: 5 } } },
+  });
+  const result = compile(system, {
+    broker: "sqs",
+    region: "eu-west-1",
+    account: "123456789012",
+    kmsKey: "alias/shop",
+    tags: { team: "payments" },
+    emptiedDeadQueues: ["billing"],
+    lambda: { billing: { function: "billing", timeout: "1m", batchSize: 20, batchWindow: "2s", maximumConcurrency: 5 } },
+  });
+  if (!result.ok) throw new Error(renderDiagnostics(result.diagnostics));
+  const warnings = result.warnings.map(({ code, path, message }) => `${code} ${path}: ${message}`);
+  const text = `${JSON.stringify({ ...result.value, warnings }, null, 2)}\n`;
+  await expect(text).toMatchFileSnapshot("sqs/lambda.json");
+  const template = brokers.sqs.exportFormats["aws-json"]?.(result.value, null);
+  await expect(`${JSON.stringify(template, null, 2)}\n`).toMatchFileSnapshot("sqs/lambda-cloudformation.json");
 });

@@ -49,7 +49,13 @@ const anyTarget: fc.Arbitrary<TargetInput<"sqs">> = fc.record({
   broker: fc.constant("sqs" as const),
   region: fc.constant("eu-west-1" as const),
   strategy: fc.constantFrom("auto", "redrive", "visibility"),
+  lambda: fc.option(fc.constantFrom("15s", "1m", "15m").map(functionOf), { nil: undefined, freq: 2 }),
 });
+
+/** The first consumer is a function of Lambda. */
+function functionOf(timeout: "15s" | "1m" | "15m"): NonNullable<TargetInput<"sqs">["lambda"]> {
+  return { "consumer-0": { function: "first", timeout } };
+}
 
 const eu = { broker: "sqs", region: "eu-west-1" } as const;
 

@@ -14,7 +14,8 @@ export interface RabbitmqTargetInput {
 /** Reads a version such as `4.3` or `4.3.6`, and a strategy's name. */
 export function parseRabbitmqTarget(version: string, strategy = "auto"): Checked<RabbitmqTarget> {
   const diagnostics = [];
-  const match = /^(\d{1,3}\.\d{1,3})(?:\.(\d{1,3}))?$/.exec(version);
+  // Of a number from a file nobody knows whether it was 4.1 or 4.10.
+  const match = typeof version === "string" ? /^(\d{1,3}\.\d{1,3})(?:\.(\d{1,3}))?$/.exec(version) : null;
   const series = versions.find((each) => each === match?.[1]);
   if (series === undefined) {
     diagnostics.push(
@@ -54,8 +55,20 @@ export function parseRabbitmqTarget(version: string, strategy = "auto"): Checked
   };
 }
 
-/** Checks a target that was written as data; one that was checked before comes back as it is. */
+/** Checks a target that was written as data, or was checked before. */
 export function checkRabbitmqTarget(input: RabbitmqTargetInput | RabbitmqTarget): Checked<RabbitmqTarget> {
-  if ("patch" in input) return { ok: true, value: input, warnings: [] };
-  return parseRabbitmqTarget(input.version, input.strategy);
+  const known = new Set(["broker", "version", "strategy", "patch"]);
+  const unknown = Object.keys(input).filter((key) => !known.has(key));
+  const patch = "patch" in input ? input.patch : null;
+  const target = parseRabbitmqTarget(patch === null ? input.version : `${input.version}.${patch}`, input.strategy);
+  if (unknown.length === 0) return target;
+  const strange = unknown.map((key) =>
+    diagnostic("RD201", {
+      path: ["target", key],
+      message: `${JSON.stringify(key)} is no option of a target for RabbitMQ`,
+      notes: ["there are broker, version, strategy"],
+      help: "remove it",
+    }),
+  );
+  return { ok: false, diagnostics: [...(target.ok ? [] : target.diagnostics), ...strange] };
 }

@@ -1,3 +1,5 @@
+import type { SqsOptions } from "./options.ts";
+
 /**
  * The regions of AWS that have SQS and SNS, in the order of their names. A name that is not among them is refused: a mistyped one
  * would be found out only by a deployment that times out. Source: AWS General Reference, "Amazon SQS endpoints and quotas".
@@ -82,10 +84,38 @@ export const sqsDefaults = Object.freeze({
   settleSeconds: 10,
   /** Metrics of SQS come once a minute. CloudWatch metrics for Amazon SQS. */
   alarmPeriodSeconds: 60,
+  /** Lambda's own: messages of one invocation, at most. */
+  lambdaBatchSize: 10,
 });
 
+/**
+ * Limits of what Lambda hands messages of a queue to a function with. Unless said otherwise: Lambda Developer Guide, "Creating and
+ * configuring an Amazon SQS event source mapping".
+ */
+export const lambdaLimits = Object.freeze({
+  /** Of a function's own timeout: 15 minutes. "Lambda quotas". */
+  timeoutSeconds: 900,
+  /** `BatchSize` on a standard queue. A FIFO queue takes 10. API Reference, `CreateEventSourceMapping`. */
+  batchSize: 10_000,
+  /** A batch beyond this needs a window of 1 s at least. */
+  batchSizeWithoutWindow: 10,
+  /** `MaximumBatchingWindowInSeconds`. A FIFO queue takes none. */
+  batchWindowSeconds: 300,
+  /** `ScalingConfig.MaximumConcurrency`, at least. */
+  leastConcurrency: 2,
+  /** The same, at most. */
+  mostConcurrency: 1_000,
+  /** How many times the function's timeout a queue has to hide a message, beside the window: room for throttled invocations. */
+  visibilityFactor: 6,
+  /** Receives that AWS advises at least, since a throttled invocation spends one without a run of the function. */
+  advisedReceives: 5,
+});
+
+/** Limits of tags. SQS Developer Guide, "Cost allocation tags"; of 50 tags four are Redeliver's own at most. */
+export const tagLimits = Object.freeze({ count: 46, keyLength: 128, valueLength: 256 });
+
 /** SQS in one region. */
-export interface SqsTarget {
+export interface SqsTarget extends SqsOptions {
   readonly broker: "sqs";
   readonly region: Region;
   readonly strategy: "auto" | StrategyName;

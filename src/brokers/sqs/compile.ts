@@ -14,6 +14,10 @@ import {
   diagnoseRetention,
   refuseStrategy,
 } from "./diagnose.ts";
+import { diagnoseLambdaConsumer } from "./diagnose-lambda.ts";
+import { diagnoseOptionNames, keyWarning } from "./diagnose-options.ts";
+import type { LambdaConsumer } from "./lambda.ts";
+import { lambdaOf } from "./lambda.ts";
 import { consumerNames } from "./names.ts";
 import type { Retention } from "./retention.ts";
 import { retentionOf } from "./retention.ts";
@@ -37,9 +41,9 @@ const strategies: readonly Strategy[] = [redrive, visibility];
  * @returns frozen, JSON-serialisable data, the same bytes for the same input; or every reason why it is refused
  */
 export function compileSqs(plan: Plan, target: SqsTarget): Checked<SqsCompiled> {
-  const problems = diagnoseNames(plan);
+  const problems = [...diagnoseNames(plan), ...diagnoseOptionNames(target, plan), ...keyWarning(target)];
   const fifo = fifoSources(plan);
-  const draft: TopologyDraft = { queues: [], topics: [], subscriptions: [], alarms: [] };
+  const draft: TopologyDraft = { queues: [], topics: [], subscriptions: [], mappings: [], alarms: [] };
   addTopics(draft, plan, fifo);
   const contracts: Contract[] = [];
   const promises: KeptPromise[] = [];
@@ -57,6 +61,7 @@ export function compileSqs(plan: Plan, target: SqsTarget): Checked<SqsCompiled> 
     target: formatTarget(target),
     system: plan.system,
     ...draft,
+    tags: target.tags ?? {},
   });
   problems.push(...diagnoseClashes(topology));
   if (hasErrors(problems)) return { ok: false, diagnostics: problems };
@@ -85,20 +90,17 @@ function compileConsumer(
   fifoTopics: ReadonlySet<string>,
 ): CompiledConsumer {
   const common = diagnoseConsumer(plan, sources);
-  // What no strategy could change is said once, and not again as an objection of each.
-  if (plan.retry === null || hasErrors(common)) return { diagnostics: common, result: null };
+  const { retry } = plan;
   const fifo = plan.order === "per-key";
-  const input: StrategyInput = {
-    target,
-    plan,
-    retry: plan.retry,
-    names: consumerNames(system, plan.consumer, fifo),
-    fifo,
-  };
+  const lambda = lambdaOf(target, plan.consumer, fifo);
+  if (lambda !== null && retry !== null) common.push(...diagnoseLambdaConsumer(plan, retry, lambda));
+  // What no strategy could change is said once, and not again as an objection of each.
+  if (retry === null || hasErrors(common)) return { diagnostics: common, result: null };
+  const input: StrategyInput = { target, plan, retry, names: consumerNames(system, plan.consumer, fifo), fifo, lambda };
   const choice = chooseStrategy(input);
   if ("refusal" in choice) return { diagnostics: [...common, choice.refusal], result: null };
   const { strategy, passedOver } = choice;
-  const retainSeconds = plan.retry.retainMs === null ? null : wholeSeconds(plan.retry.retainMs);
+  const retainSeconds = retry.retainMs === null ? null : wholeSeconds(retry.retainMs);
   const retention = retentionOf(fifo, retainSeconds, strategy.windowSeconds(input));
   const diagnostics = [...common, ...diagnoseRetention(input, retention), ...consumerWarnings(input, strategy.name)];
   if (hasErrors(diagnostics)) return { diagnostics, result: null };
@@ -156,6 +158,7 @@ function contractOf(
       attempts: output.attempts,
       crashDeliveries: null,
       maxDeliveries: retry.attempts.length,
+      worstCaseToDeadLetterMs: retention.windowSeconds * 1_000,
       outcomes: output.outcomes,
       why: output.why,
       ...(output.retryAfter === undefined ? {} : { retryAfter: output.retryAfter }),
@@ -167,9 +170,21 @@ function contractOf(
           : ["ApproximateReceiveCount"],
         messageAttributeNames: ["All"],
       },
+      ...(input.lambda === null ? {} : { lambda: lambdaContract(input.lambda) }),
       sources,
       handlerTimeoutMs: input.plan.handlerTimeoutMs,
       permanentErrors: retry.permanentErrors,
     },
+  };
+}
+
+function lambdaContract({ functionName, timeoutSeconds, batchSize }: LambdaConsumer): NonNullable<Contract["lambda"]> {
+  return {
+    function: functionName,
+    functionTimeoutMs: timeoutSeconds * 1_000,
+    batchSize,
+    answer: "batchItemFailures",
+    deleted: "left-out",
+    kept: "named",
   };
 }

@@ -39,6 +39,23 @@ export interface ContractSource {
   readonly fifo: boolean;
 }
 
+/**
+ * A consumer that is a function of AWS Lambda. Lambda receives for it, and deletes what the function's answer leaves out: the function
+ * does the operations of an outcome in order, and answers for a `DeleteMessage` by leaving the message out of `batchItemFailures`. A
+ * message whose operations end in no `DeleteMessage`, or fail, is named there by its id. A function never throws: that would give back
+ * the whole batch.
+ */
+export interface LambdaContract {
+  readonly function: string;
+  /** When Lambda ends the function; every message of the batch has then failed, and waits for the queue's visibility timeout. */
+  readonly functionTimeoutMs: number;
+  /** Messages of one invocation, at most. */
+  readonly batchSize: number;
+  readonly answer: "batchItemFailures";
+  readonly deleted: "left-out";
+  readonly kept: "named";
+}
+
 /** What the consumer's code must do for the promises to hold. Other programs drive consumers by it. */
 export interface Contract {
   readonly consumer: string;
@@ -53,6 +70,8 @@ export interface Contract {
   readonly crashDeliveries: null;
   /** The most deliveries that one message can cause with this strategy on this target. */
   readonly maxDeliveries: number;
+  /** From the first receive until the receive that moves the message, at the latest, if somebody is receiving. */
+  readonly worstCaseToDeadLetterMs: number;
   readonly outcomes: Readonly<Record<OutcomeName, Outcome>>;
   /** Why each outcome is what it is. */
   readonly why: Readonly<Record<OutcomeName, string>>;
@@ -70,8 +89,10 @@ export interface Contract {
     readonly messageSystemAttributeNames: readonly ("ApproximateReceiveCount" | "MessageGroupId")[];
     readonly messageAttributeNames: readonly ["All"];
   };
+  /** Left out where the consumer receives by itself. With it, `receive` is what Lambda does. */
+  readonly lambda?: LambdaContract;
   readonly sources: readonly ContractSource[];
-  /** Counted from the receive. */
+  /** Counted from the receive; in a function of Lambda from the beginning of the handler, since a receive can wait for its turn. */
   readonly handlerTimeoutMs: number | null;
   /** Names of errors that are permanent; every other one is transient. */
   readonly permanentErrors: readonly string[];

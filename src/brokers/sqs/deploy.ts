@@ -1,5 +1,6 @@
 // One file of @pulumi/aws for each kind of resource: the whole package takes 0.14 to 0.4 s to load, these a few milliseconds.
 import { MetricAlarm } from "@pulumi/aws/cloudwatch/metricAlarm.js";
+import { EventSourceMapping } from "@pulumi/aws/lambda/eventSourceMapping.js";
 import { Topic } from "@pulumi/aws/sns/topic.js";
 import { TopicSubscription } from "@pulumi/aws/sns/topicSubscription.js";
 import { Queue } from "@pulumi/aws/sqs/queue.js";
@@ -8,7 +9,8 @@ import { RedriveAllowPolicy } from "@pulumi/aws/sqs/redriveAllowPolicy.js";
 import * as pulumi from "@pulumi/pulumi";
 
 import { queuePolicy } from "./policy.ts";
-import type { DepthAlarm, SnsSubscription, SnsTopic, SqsQueue, SqsTopology } from "./topology.ts";
+import { tagsOf } from "./tags.ts";
+import type { DepthAlarm, LambdaMapping, SnsSubscription, SnsTopic, SqsQueue, SqsTopology } from "./topology.ts";
 
 /** Where the resources of a topology go. */
 export interface SqsPlacement {
@@ -48,7 +50,8 @@ interface Made {
  * Creates the Pulumi resources of a topology, each exactly once and nothing else.
  *
  * In this order: a consumer's dead queue, since the redrive policy of its work queue names it, and the work queue; the topics; the
- * policies of the queues, which name the topics and, as the sources of a dead queue, the work queues; the subscriptions, last. A
+ * policies of the queues, which name the topics and, as the sources of a dead queue, the work queues; what Lambda reads; the
+ * subscriptions, last. A
  * subscription waits for every queue and every policy of its consumer. So no message comes in before the whole way out is there, and
  * on the way down the subscriptions are the first to be taken away.
  *
@@ -60,11 +63,11 @@ interface Made {
  */
 export function deploySqs(topology: SqsTopology, placement: SqsPlacement): SqsDeployed {
   const made: Made = { queues: new Map(), topics: new Map(), policies: new Map() };
-  const { system } = topology;
-  for (const queue of topology.queues) addQueue(made, placement, system, queue);
-  for (const topic of topology.topics) addTopic(made, placement, system, topic);
+  for (const queue of topology.queues) addQueue(made, placement, topology, queue);
+  for (const topic of topology.topics) addTopic(made, placement, topology, topic);
   for (const queue of topology.queues) addPolicies(made, placement, queue);
-  for (const alarm of topology.alarms) addAlarm(made, placement, system, alarm);
+  for (const alarm of topology.alarms) addAlarm(made, placement, topology, alarm);
+  for (const mapping of topology.mappings) addMapping(made, placement, topology, mapping);
   for (const subscription of topology.subscriptions) addSubscription(made, placement, topology, subscription);
   const queuesOf = (wanted: SqsQueue["role"]): Record<string, DeployedQueue> =>
     Object.fromEntries(
@@ -87,7 +90,7 @@ export function deploySqs(topology: SqsTopology, placement: SqsPlacement): SqsDe
 const messageBytes = 1_048_576;
 
 /** No key has the value null or undefined: with either the provider waits for a state that AWS never reports. */
-function addQueue(made: Made, { name, parent, region }: SqsPlacement, system: string, queue: SqsQueue): void {
+function addQueue(made: Made, { name, parent, region }: SqsPlacement, topology: SqsTopology, queue: SqsQueue): void {
   const { encryption, redrive } = queue;
   const resource = new Queue(
     `${name}-${queue.name}`,
@@ -117,21 +120,21 @@ function addQueue(made: Made, { name, parent, region }: SqsPlacement, system: st
               maxReceiveCount: redrive.maxReceiveCount,
             }),
           }),
-      tags: tagsOf({ system, consumer: queue.consumer, role: queue.role }),
+      tags: tagsOf(topology, { consumer: queue.consumer, role: queue.role }),
     },
     { parent, protect: true, retainOnDelete: true },
   );
   made.queues.set(queue.name, resource);
 }
 
-function addTopic(made: Made, { name, parent, region }: SqsPlacement, system: string, topic: SnsTopic): void {
+function addTopic(made: Made, { name, parent, region }: SqsPlacement, topology: SqsTopology, topic: SnsTopic): void {
   const resource = new Topic(
     `${name}-${topic.name}`,
     {
       name: topic.name,
       region,
       ...(topic.fifo ? { fifoTopic: true, contentBasedDeduplication: false, fifoThroughputScope: "MessageGroup" } : {}),
-      tags: tagsOf({ system, source: topic.source }),
+      tags: tagsOf(topology, { source: topic.source }),
     },
     { parent },
   );
@@ -161,7 +164,7 @@ function addPolicies(made: Made, { name, parent, region }: SqsPlacement, queue: 
   ]);
 }
 
-function addAlarm(made: Made, placement: SqsPlacement, system: string, alarm: DepthAlarm): void {
+function addAlarm(made: Made, placement: SqsPlacement, topology: SqsTopology, alarm: DepthAlarm): void {
   const { name, parent, region, alarmActions } = placement;
   const { metric, queue, threshold, periodSeconds } = alarm;
   const resource = find(made.queues, queue);
@@ -180,20 +183,49 @@ function addAlarm(made: Made, placement: SqsPlacement, system: string, alarm: De
       comparisonOperator: "GreaterThanThreshold",
       treatMissingData: "notBreaching",
       ...(alarmActions.length === 0 ? {} : { alarmActions: [...alarmActions] }),
-      tags: tagsOf({ system }),
+      tags: tagsOf(topology),
     },
     { parent },
   );
 }
 
+/**
+ * Lambda refuses a queue that hides messages for less than the function's timeout, so the queue has to be there as it stays; and a dead
+ * queue has to take what the function gives back for the last time.
+ */
+function addMapping(made: Made, placement: SqsPlacement, topology: SqsTopology, mapping: LambdaMapping): void {
+  const { name, parent, region } = placement;
+  const { queue, consumer, functionName, batchSize, batchWindowSeconds, maximumConcurrency } = mapping;
+  void new EventSourceMapping(
+    `${name}-${queue}`,
+    {
+      region,
+      eventSourceArn: find(made.queues, queue).arn,
+      functionName,
+      enabled: true,
+      batchSize,
+      maximumBatchingWindowInSeconds: batchWindowSeconds,
+      functionResponseTypes: [...mapping.functionResponseTypes],
+      ...(maximumConcurrency === null ? {} : { scalingConfig: { maximumConcurrency } }),
+      tags: tagsOf(topology, { consumer }),
+    },
+    { parent, dependsOn: policiesOf(made, topology, consumer) },
+  );
+}
+
+/** Who may use the queues that messages of a consumer can get to. */
+function policiesOf(made: Made, { queues }: SqsTopology, consumer: string): pulumi.Resource[] {
+  const waysOut = queues.filter((each) => each.consumer === consumer || each.consumer === null);
+  return waysOut.flatMap((each) => find(made.policies, each.name));
+}
+
 function addSubscription(
   made: Made,
   { name, parent, region }: SqsPlacement,
-  { queues }: SqsTopology,
+  topology: SqsTopology,
   subscription: SnsSubscription,
 ): void {
   const { topic, queue, consumer, filterPolicy, rawMessageDelivery, deadQueue } = subscription;
-  const waysOut = queues.filter((each) => each.consumer === consumer || each.consumer === null);
   void new TopicSubscription(
     // Neither name can have a / in it, so no two subscriptions have the same logical name.
     `${name}-${topic}/${queue}`,
@@ -209,14 +241,7 @@ function addSubscription(
       // SNS knows no count here: how often it tries is the same for all queues.
       redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: find(made.queues, deadQueue).arn }),
     },
-    { parent, dependsOn: waysOut.flatMap((each) => find(made.policies, each.name)) },
-  );
-}
-
-/** For bills, searches and access rules by tag; the prefix keeps them apart from the account's own. */
-function tagsOf(values: Readonly<Record<string, string | null>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(values).flatMap(([key, value]) => (value === null ? [] : [[`redeliver:${key}`, value]])),
+    { parent, dependsOn: policiesOf(made, topology, consumer) },
   );
 }
 

@@ -266,7 +266,7 @@ export function consumerWarnings(input: StrategyInput, strategy: StrategyName): 
       }),
     );
   }
-  if (plan.handlerTimeoutMs === null) {
+  if (plan.handlerTimeoutMs === null && input.lambda === null) {
     found.push(
       diagnostic("RD612", {
         path,

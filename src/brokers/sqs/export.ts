@@ -1,5 +1,6 @@
 import { queuePolicy } from "./policy.ts";
-import type { DepthAlarm, SnsSubscription, SnsTopic, SqsQueue, SqsTopology } from "./topology.ts";
+import { tagsOf } from "./tags.ts";
+import type { DepthAlarm, LambdaMapping, SnsSubscription, SnsTopic, SqsQueue, SqsTopology } from "./topology.ts";
 
 /** A template that `aws cloudformation deploy` takes. */
 export interface CloudFormationTemplate {
@@ -15,15 +16,18 @@ export interface CloudFormationTemplate {
  * Queues are kept when the stack or the queue is taken away: they may hold messages. A dead queue names its source by the text of the ARN,
  * since a reference there and one in the source's redrive policy would be a circle, which CloudFormation refuses.
  * Source of the format: CloudFormation Template Reference, `AWS::SQS::Queue`, `AWS::SQS::QueuePolicy`, `AWS::SNS::Topic`,
- * `AWS::SNS::Subscription`, `AWS::CloudWatch::Alarm`.
+ * `AWS::SNS::Subscription`, `AWS::Lambda::EventSourceMapping`, `AWS::CloudWatch::Alarm`.
  */
 export function exportCloudFormation(topology: SqsTopology): CloudFormationTemplate {
-  const { queues, topics, subscriptions, alarms } = topology;
+  const { queues, topics, subscriptions, mappings, alarms } = topology;
   return {
     AWSTemplateFormatVersion: "2010-09-09",
     Description: `${topology.system} on ${topology.target}, compiled by Redeliver`,
     Resources: {
-      ...numbered("Topic", topics.map(topicResource)),
+      ...numbered(
+        "Topic",
+        topics.map((each) => topicResource(topology, each)),
+      ),
       ...Object.fromEntries(queues.map((queue) => [queueId(topology, queue.name), queueResource(topology, queue)])),
       ...numbered(
         "QueuePolicy",
@@ -32,6 +36,10 @@ export function exportCloudFormation(topology: SqsTopology): CloudFormationTempl
       ...numbered(
         "Subscription",
         subscriptions.map((each) => subscriptionResource(topology, each)),
+      ),
+      ...numbered(
+        "Mapping",
+        mappings.map((each) => mappingResource(topology, each)),
       ),
       ...numbered(
         "Alarm",
@@ -102,6 +110,7 @@ function queueResource(topology: SqsTopology, queue: SqsQueue): object {
                 "Fn::Sub": `arn:\${AWS::Partition}:sqs:\${AWS::Region}:\${AWS::AccountId}:${name}`,
               })),
             },
+      Tags: tagList(tagsOf(topology, { consumer: queue.consumer, role: queue.role })),
     },
   };
 }
@@ -119,12 +128,13 @@ function policyResource(topology: SqsTopology, queue: SqsQueue): object {
   };
 }
 
-function topicResource({ name, fifo }: SnsTopic): object {
+function topicResource(topology: SqsTopology, { name, source, fifo }: SnsTopic): object {
   return {
     Type: "AWS::SNS::Topic",
     Properties: {
       TopicName: name,
       ...(fifo ? { FifoTopic: true, ContentBasedDeduplication: false, FifoThroughputScope: "MessageGroup" } : {}),
+      Tags: tagList(tagsOf(topology, { source })),
     },
   };
 }
@@ -132,7 +142,7 @@ function topicResource({ name, fifo }: SnsTopic): object {
 /** The way into the work queue comes last: after the policy that lets the topic in. */
 function subscriptionResource(topology: SqsTopology, subscription: SnsSubscription): object {
   const { topic, queue, deadQueue, filterPolicy, rawMessageDelivery } = subscription;
-  const policies = [queue, deadQueue].map((name) => queueId(topology, name).replace(/^Queue/, "QueuePolicy"));
+  const policies = [queue, deadQueue].map((name) => policyId(topology, name));
   return {
     Type: "AWS::SNS::Subscription",
     DependsOn: policies,
@@ -145,6 +155,34 @@ function subscriptionResource(topology: SqsTopology, subscription: SnsSubscripti
       RedrivePolicy: { deadLetterTargetArn: arnOf(queueId(topology, deadQueue)) },
     },
   };
+}
+
+/** Its queue, and the dead queue behind it, with the policies that are theirs. */
+function mappingResource(topology: SqsTopology, mapping: LambdaMapping): object {
+  const { queue, consumer, functionName, batchSize, batchWindowSeconds, maximumConcurrency } = mapping;
+  const own = topology.queues.filter((each) => each.consumer === consumer).map(({ name }) => policyId(topology, name));
+  return {
+    Type: "AWS::Lambda::EventSourceMapping",
+    DependsOn: own,
+    Properties: {
+      EventSourceArn: arnOf(queueId(topology, queue)),
+      FunctionName: functionName,
+      Enabled: true,
+      BatchSize: batchSize,
+      MaximumBatchingWindowInSeconds: batchWindowSeconds,
+      FunctionResponseTypes: mapping.functionResponseTypes,
+      ...(maximumConcurrency === null ? {} : { ScalingConfig: { MaximumConcurrency: maximumConcurrency } }),
+      Tags: tagList(tagsOf(topology, { consumer })),
+    },
+  };
+}
+
+function policyId(topology: SqsTopology, queue: string): string {
+  return queueId(topology, queue).replace(/^Queue/, "QueuePolicy");
+}
+
+function tagList(tags: Readonly<Record<string, string>>): object[] {
+  return Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
 }
 
 function alarmResource(topology: SqsTopology, { name, queue, metric, threshold, periodSeconds }: DepthAlarm): object {
@@ -161,6 +199,7 @@ function alarmResource(topology: SqsTopology, { name, queue, metric, threshold, 
       Threshold: threshold,
       ComparisonOperator: "GreaterThanThreshold",
       TreatMissingData: "notBreaching",
+      Tags: tagList(tagsOf(topology)),
     },
   };
 }

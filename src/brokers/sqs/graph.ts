@@ -20,7 +20,7 @@ export function graphOf({ topology, contracts }: SqsCompiled): Graph {
           consumer: null,
         }),
       ),
-      ...topology.queues.map(nodeOf),
+      ...topology.queues.map((queue) => nodeOf(topology, queue)),
     ]),
     edges: Object.freeze(
       contracts.flatMap((contract) => [
@@ -32,15 +32,14 @@ export function graphOf({ topology, contracts }: SqsCompiled): Graph {
   });
 }
 
-function nodeOf({ name, role, consumer, visibilityTimeoutSeconds }: SqsQueue): GraphNode {
+function nodeOf({ mappings }: SqsTopology, { name, role, consumer, visibilityTimeoutSeconds }: SqsQueue): GraphNode {
   const node = { id: name, label: name, consumer };
   switch (role) {
-    case "work":
-      return Object.freeze({
-        ...node,
-        kind: "work",
-        detail: `hidden for ${inWords(visibilityTimeoutSeconds)} after a receive`,
-      });
+    case "work": {
+      const hidden = `hidden for ${inWords(visibilityTimeoutSeconds)} after a receive`;
+      const by = mappings.filter(({ queue }) => queue === name).map(({ functionName }) => `by Lambda ${functionName}`);
+      return Object.freeze({ ...node, kind: "work", detail: [hidden, ...by].join(" ") });
+    }
     case "dead":
       return Object.freeze({ ...node, kind: "dead" });
     case "undelivered":

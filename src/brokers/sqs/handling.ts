@@ -6,8 +6,8 @@ import type { SqsQueue } from "./topology.ts";
 /** The times of a consumer's handler and of its work queue. */
 export interface Handling {
   /**
-   * The longest that a handler runs: its timeout, or as long as the message is hidden from others where none is declared. It may end at any
-   * time before.
+   * From the receive until a handler has ended, at the longest: its timeout, or as long as the message is hidden from others where none is
+   * declared, and where Lambda, which has received the message, may wait with it for so long. It may end at any time before.
    */
   readonly longestMs: number;
   readonly visibilityTimeoutSeconds: number;
@@ -30,7 +30,8 @@ export interface Handling {
 export function handlingOf(queue: SqsQueue | undefined, contract: Contract): Handling {
   const visibilityTimeoutSeconds = queue?.visibilityTimeoutSeconds ?? 0;
   const retentionSeconds = queue?.retentionSeconds ?? 0;
-  const longestMs = contract.handlerTimeoutMs ?? visibilityTimeoutSeconds * 1_000;
+  const timeoutMs = contract.lambda === undefined ? contract.handlerTimeoutMs : null;
+  const longestMs = timeoutMs ?? visibilityTimeoutSeconds * 1_000;
   let windowSeconds = queue?.delaySeconds ?? 0;
   for (let receive = 1; receive <= (queue?.redrive?.maxReceiveCount ?? 0); receive++) {
     windowSeconds += Math.max(visibilityTimeoutSeconds, longestMs / 1_000 + longestDelaySeconds(contract, receive));

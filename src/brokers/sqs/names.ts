@@ -22,7 +22,7 @@ export function topicName(system: string, source: string, fifo: boolean): string
   return `${system}-${source}${fifo ? sqsLimits.fifoSuffix : ""}`;
 }
 
-/** The alarm on the depth of a queue. */
-export function alarmName(queue: string): string {
-  return `${queue}-depth`;
+/** The alarm on the depth of a queue, or on what is received from it. */
+export function alarmName(queue: string, watched: "depth" | "received"): string {
+  return `${queue}-${watched}`;
 }

@@ -5,13 +5,14 @@ import { filterOf, routingKeyAttribute } from "./filter.ts";
 import { alarmName, topicName } from "./names.ts";
 import type { Retention } from "./retention.ts";
 import type { StrategyInput } from "./strategies/strategy.ts";
-import type { DepthAlarm, SnsSubscription, SnsTopic, SqsQueue } from "./topology.ts";
+import type { DepthAlarm, LambdaMapping, SnsSubscription, SnsTopic, SqsQueue } from "./topology.ts";
 
 /** Collects the resources of a topology while the consumers are compiled one after the other. */
 export interface TopologyDraft {
   readonly queues: SqsQueue[];
   readonly topics: SnsTopic[];
   readonly subscriptions: SnsSubscription[];
+  readonly mappings: LambdaMapping[];
   readonly alarms: DepthAlarm[];
 }
 
@@ -69,22 +70,49 @@ export function addConsumer(draft: TopologyDraft, resources: ConsumerResources):
       deadQueue: names.undelivered,
     });
   }
-  if (retry.alarmAbove !== null) {
-    for (const queue of [names.dead, names.undelivered]) {
-      draft.alarms.push({
-        name: alarmName(queue),
-        queue,
-        metric: "ApproximateNumberOfMessagesVisible",
-        threshold: retry.alarmAbove,
-        periodSeconds: sqsDefaults.alarmPeriodSeconds,
-      });
-    }
-  }
+  draft.mappings.push(...mappingsOf(input));
+  draft.alarms.push(...alarmsOf(input));
+}
+
+/** What hands a consumer's messages to its function; none for a consumer that receives by itself. */
+function mappingsOf({ lambda, names, plan }: StrategyInput): LambdaMapping[] {
+  if (lambda === null) return [];
+  const { functionName, batchSize, batchWindowSeconds, maximumConcurrency } = lambda;
+  const { consumer } = plan;
+  const functionResponseTypes = ["ReportBatchItemFailures"] as const;
+  return [
+    {
+      queue: names.workQueue,
+      consumer,
+      functionName,
+      batchSize,
+      batchWindowSeconds,
+      maximumConcurrency,
+      functionResponseTypes,
+    },
+  ];
+}
+
+/**
+ * The depth of a dead queue tells of dead letters as long as nobody takes them out. Where somebody does, what is received tells of them;
+ * what is sent does not, since a redrive is no send. Source: "Available CloudWatch metrics for Amazon SQS".
+ */
+function alarmsOf({ target, plan, retry, names }: StrategyInput): DepthAlarm[] {
+  const threshold = retry.alarmAbove;
+  if (threshold === null) return [];
+  const periodSeconds = sqsDefaults.alarmPeriodSeconds;
+  const depth = [names.dead, names.undelivered].map((queue): DepthAlarm => {
+    const name = alarmName(queue, "depth");
+    return { name, queue, metric: "ApproximateNumberOfMessagesVisible", threshold, periodSeconds };
+  });
+  if (target.emptiedDeadQueues?.includes(plan.consumer) !== true) return depth;
+  const name = alarmName(names.dead, "received");
+  return [...depth, { name, queue: names.dead, metric: "NumberOfMessagesReceived", threshold, periodSeconds }];
 }
 
 /** A queue with every attribute, of which most are the same for all. */
 function queueOf(
-  { plan, fifo }: StrategyInput,
+  { target, plan, fifo }: StrategyInput,
   name: string,
   role: SqsQueue["role"],
   attributes: Partial<SqsQueue>,
@@ -99,7 +127,7 @@ function queueOf(
     retentionSeconds: sqsLimits.retentionSeconds,
     delaySeconds: 0,
     receiveWaitSeconds: sqsLimits.receiveWaitSeconds,
-    encryption: { kind: "sqs" },
+    encryption: target.kmsKey === undefined ? { kind: "sqs" } : { kind: "kms", keyId: target.kmsKey },
     redrive: null,
     redriveAllow: { permission: "denyAll" },
     sendersTopics: [],

@@ -22,6 +22,7 @@ export function shapeOf(closure: Closure, contract: Contract, { starts, undeclar
     contract.attempts,
     contract.maxDeliveries,
     contract.handlerTimeoutMs,
+    contract.lambda !== undefined,
     [outcomes.success, outcomes.transient, outcomes.permanent, outcomes.return].map((each) =>
       outcomeShape(each, placeOf),
     ),

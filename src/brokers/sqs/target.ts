@@ -1,12 +1,15 @@
 import { distance } from "fastest-levenshtein";
 
-import type { Checked } from "../../diagnostics/diagnostic.ts";
+import { deepFreeze } from "../../declare/freeze.ts";
+import type { Checked, Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { diagnostic } from "../../diagnostics/diagnostic.ts";
 import type { Region, SqsTarget, StrategyName } from "./capabilities.ts";
 import { regions, strategyNames } from "./capabilities.ts";
+import { diagnoseOptions, optionNames } from "./diagnose-options.ts";
+import type { SqsOptions } from "./options.ts";
 
 /** A target as a person writes it: in code, or in the configuration of a stack. */
-export interface SqsTargetInput {
+export interface SqsTargetInput extends SqsOptions {
   readonly broker: "sqs";
   /** `"eu-west-1"`: everything that is made is made there, since a queue and its dead queue have to be in one region. */
   readonly region: string;
@@ -15,9 +18,24 @@ export interface SqsTargetInput {
 
 /** Reads a region such as `eu-west-1`, and a strategy's name. */
 export function parseSqsTarget(region: string, strategy = "auto"): Checked<SqsTarget> {
+  return checkSqsTarget({ broker: "sqs", region, strategy: strategy as SqsTarget["strategy"] });
+}
+
+/** Checks a target that was written as data, or was checked before. */
+export function checkSqsTarget(input: SqsTargetInput | SqsTarget): Checked<SqsTarget> {
+  // Types say that there is a region; what was read from a file may have none.
+  const { region = "", strategy = "auto" } = input;
+  const diagnostics = [...diagnosePlace(String(region), String(strategy)), ...diagnoseOptions(input)];
+  if (diagnostics.length > 0) return { ok: false, diagnostics };
+  const options = optionNames.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]] as const]));
+  const target = { broker: "sqs", region: region as Region, strategy, ...(Object.fromEntries(options) as SqsOptions) };
+  return { ok: true, warnings: [], value: deepFreeze(structuredClone(target)) as SqsTarget };
+}
+
+function diagnosePlace(region: string, strategy: string): Diagnostic[] {
   const diagnostics = [];
-  const known = regions.find((each) => each === region);
-  if (known === undefined) {
+  const known: readonly string[] = regions;
+  if (!known.includes(region)) {
     const nearest = regions.toSorted((a, b) => distance(a, region) - distance(b, region)).slice(0, 3);
     diagnostics.push(
       diagnostic("RD601", {
@@ -40,19 +58,5 @@ export function parseSqsTarget(region: string, strategy = "auto"): Checked<SqsTa
       }),
     );
   }
-  if (diagnostics.length > 0) return { ok: false, diagnostics };
-  return {
-    ok: true,
-    warnings: [],
-    value: Object.freeze({
-      broker: "sqs",
-      region: known as Region,
-      strategy: strategy as SqsTarget["strategy"],
-    }),
-  };
-}
-
-/** Checks a target that was written as data, or was checked before. */
-export function checkSqsTarget(input: SqsTargetInput | SqsTarget): Checked<SqsTarget> {
-  return parseSqsTarget(input.region, input.strategy);
+  return diagnostics;
 }

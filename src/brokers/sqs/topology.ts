@@ -50,6 +50,20 @@ export interface SnsSubscription {
   readonly deadQueue: string;
 }
 
+/** What hands messages of a work queue to a function of Lambda, and deletes those that the function does not give back. */
+export interface LambdaMapping {
+  readonly queue: string;
+  readonly consumer: string;
+  /** Its name or ARN, as the target has it. */
+  readonly functionName: string;
+  readonly batchSize: number;
+  readonly batchWindowSeconds: number;
+  /** Null for Lambda's own limit. */
+  readonly maximumConcurrency: number | null;
+  /** Without it a function gives back all messages of a batch or none. */
+  readonly functionResponseTypes: readonly ["ReportBatchItemFailures"];
+}
+
 /** A CloudWatch alarm that goes off above the threshold; missing data is no alarm. */
 export interface DepthAlarm {
   readonly name: string;
@@ -67,5 +81,8 @@ export interface SqsTopology {
   readonly queues: readonly SqsQueue[];
   readonly topics: readonly SnsTopic[];
   readonly subscriptions: readonly SnsSubscription[];
+  readonly mappings: readonly LambdaMapping[];
   readonly alarms: readonly DepthAlarm[];
+  /** On everything that can have tags, beside those that tell the system, the consumer and the role. */
+  readonly tags: Readonly<Record<string, string>>;
 }

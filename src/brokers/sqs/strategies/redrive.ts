@@ -9,6 +9,7 @@ import {
   delaysInWords,
   handlingSeconds,
   inFlight,
+  namedByLambda,
   promise,
   sharedCounterObjection,
   visibleAfter,
@@ -32,7 +33,7 @@ export const redrive: Strategy = {
 };
 
 function objections(input: StrategyInput): Objection[] {
-  const { retry, plan } = input;
+  const { retry, plan, lambda } = input;
   const path = ["retry", "backoff"];
   const found = [...sharedCounterObjection(input), ...wholeSecondsObjection(input)];
   if (new Set(retry.attempts.slice(1).map(({ delayMs }) => delayMs)).size > 1) {
@@ -49,7 +50,10 @@ function objections(input: StrategyInput): Objection[] {
     const reason = "a delay that the handler chooses: a queue has one visibility timeout for all messages";
     found.push({ reason, path: ["retry", "retryAfter"] });
   }
-  if (delaySeconds(input) > 0 && plan.handlerTimeoutMs === null) {
+  if (delaySeconds(input) > 0 && lambda !== null) {
+    const reason = `Lambda begins the function at any time within the visibility timeout, so nothing is known of what is left of it after a failure; and it would be ${formatDurationMs(visibilityTimeoutSeconds(input) * 1_000)} here, where a function of ${formatDurationMs(lambda.timeoutSeconds * 1_000)} needs ${formatDurationMs(handlingSeconds(input) * 1_000)} at least`;
+    found.push({ reason, path });
+  } else if (delaySeconds(input) > 0 && plan.handlerTimeoutMs === null) {
     const reason =
       "the visibility timeout runs from the receive, so it is known what delay it leaves only with a handlerTimeout";
     found.push({ reason, path: [] });
@@ -88,7 +92,7 @@ function build(input: StrategyInput, retention: Retention): StrategyOutput {
       ...common.why,
       transient:
         delay === 0
-          ? "no delay is declared, so the message may be received again at once; after the last attempt the next receive moves it"
+          ? `no delay is declared, so the message may be received again at once; after the last attempt the next receive moves it${namedByLambda(input)}`
           : `nothing is to be done: ${inWords} after the receive the message comes back by itself; after the last attempt that receive moves it`,
     },
     promises: [

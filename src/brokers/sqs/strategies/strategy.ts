@@ -4,6 +4,8 @@ import type { Keeper, KeptPromise, Objection, PromiseName } from "../../broker.t
 import type { SqsTarget, StrategyName } from "../capabilities.ts";
 import { sqsDefaults, sqsLimits } from "../capabilities.ts";
 import type { Contract, Operation, Outcome, OutcomeName } from "../contract.ts";
+import type { LambdaConsumer } from "../lambda.ts";
+import { visibilityForLambda } from "../lambda.ts";
 import type { ConsumerNames } from "../names.ts";
 import type { Retention } from "../retention.ts";
 
@@ -14,6 +16,8 @@ export interface StrategyInput {
   readonly retry: RetryPlan;
   readonly names: ConsumerNames;
   readonly fifo: boolean;
+  /** Null for a consumer that receives by itself. */
+  readonly lambda: LambdaConsumer | null;
 }
 
 /** The part of the contract and of the promises that depends on the strategy. */
@@ -40,7 +44,8 @@ export interface Strategy {
 }
 
 /** The time from a receive in which a handler ends and what came of it is said. */
-export function handlingSeconds({ plan }: StrategyInput): number {
+export function handlingSeconds({ plan, lambda }: StrategyInput): number {
+  if (lambda !== null) return visibilityForLambda(lambda);
   return plan.handlerTimeoutMs === null
     ? sqsDefaults.visibilityTimeoutSeconds
     : wholeSeconds(plan.handlerTimeoutMs) + sqsDefaults.settleSeconds;
@@ -100,6 +105,8 @@ export function commonOutcomes(input: StrategyInput): {
   readonly outcomes: Omit<StrategyOutput["outcomes"], "transient">;
   readonly why: Omit<StrategyOutput["why"], "transient">;
 } {
+  const byLambda =
+    input.lambda === null ? "" : ". The function leaves it out of batchItemFailures, and Lambda deletes the message";
   return {
     outcomes: {
       success: [{ operation: "DeleteMessage" }],
@@ -107,11 +114,18 @@ export function commonOutcomes(input: StrategyInput): {
       return: [visibleAfter(0)],
     },
     why: {
-      success: "the message is done",
-      permanent: `a copy goes to the dead queue with the reason on it, since SQS moves a message only after all of its receives; only when SQS has answered is the message deleted. SQS takes ${sqsLimits.messageAttributes} attributes, so a message may have ${sqsLimits.messageAttributes - 2} of its own, routing-key among them`,
-      return: "it comes back at once, but the receive counts like a failed attempt",
+      success: `the message is done${byLambda}`,
+      permanent: `a copy goes to the dead queue with the reason on it, since SQS moves a message only after all of its receives; only when SQS has answered is the message deleted. SQS takes ${sqsLimits.messageAttributes} attributes, so a message may have ${sqsLimits.messageAttributes - 2} of its own, routing-key among them${byLambda}`,
+      return: `it comes back at once, but the receive counts like a failed attempt${namedByLambda(input)}`,
     },
   };
+}
+
+/** What a function of Lambda does beside, with a message that is to come back; for a sentence. */
+export function namedByLambda({ lambda }: StrategyInput): string {
+  return lambda === null
+    ? ""
+    : ". The function names the message in batchItemFailures, so that Lambda does not delete it";
 }
 
 export function promise(input: StrategyInput, name: PromiseName, keeper: Keeper, statement: string): KeptPromise {
@@ -139,13 +153,13 @@ export function commonPromises(input: StrategyInput, retention: Retention): Kept
       input,
       "exact-attempts",
       "nobody",
-      "a receive counts even if no handler ran: a lost answer, a look in the console, a consumer that stops; so attempts are the most there are, and can be fewer",
+      `a receive counts even if no handler ran: a lost answer, a look in the console, ${input.lambda === null ? "a consumer that stops" : "a function that is throttled"}; so attempts are the most there are, and can be fewer`,
     ),
     promise(
       input,
       "crash",
       "broker",
-      `a crash counts as an attempt, and waits for the rest of the visibility timeout: ${count(attempts, "delivery", "deliveries")} at most`,
+      `${input.lambda === null ? "a crash counts" : "a function that throws, or is ended, fails with its whole batch; it counts"} as an attempt, and waits for the rest of the visibility timeout: ${count(attempts, "delivery", "deliveries")} at most`,
     ),
     promise(
       input,
@@ -171,13 +185,9 @@ export function commonPromises(input: StrategyInput, retention: Retention): Kept
 }
 
 function declaredPromises(input: StrategyInput, retention: Retention): KeptPromise[] {
-  const { retry, plan, names, fifo } = input;
-  const timeout =
-    plan.handlerTimeoutMs === null
-      ? `no handlerTimeout is declared: ${sqsDefaults.visibilityTimeoutSeconds}s after the receive the message comes back, even while its handler runs`
-      : `the consumer's code ends a handler ${formatDurationMs(plan.handlerTimeoutMs)} after the receive and treats it as a transient failure`;
+  const { retry, fifo } = input;
   return [
-    promise(input, "handler-timeout", "consumer", timeout),
+    promise(input, "handler-timeout", "consumer", timeoutStatement(input)),
     promise(input, "retention", "broker", retentionStatement(fifo, retention)),
     ...(fifo
       ? [
@@ -189,17 +199,27 @@ function declaredPromises(input: StrategyInput, retention: Retention): KeptPromi
           ),
         ]
       : []),
-    ...(retry.alarmAbove === null
-      ? []
-      : [
-          promise(
-            input,
-            "alarm",
-            "broker",
-            `CloudWatch raises an alarm when more than ${retry.alarmAbove} messages are in ${names.dead}, or in ${names.undelivered}`,
-          ),
-        ]),
+    ...(retry.alarmAbove === null ? [] : [promise(input, "alarm", "broker", alarmStatement(input, retry.alarmAbove))]),
   ];
+}
+
+function timeoutStatement({ plan, lambda }: StrategyInput): string {
+  if (lambda !== null) {
+    const own = `Lambda ends the function after ${formatDurationMs(lambda.timeoutSeconds * 1_000)}, and its whole batch has failed`;
+    return plan.handlerTimeoutMs === null
+      ? own
+      : `the consumer's code ends a handler ${formatDurationMs(plan.handlerTimeoutMs)} after its beginning and treats it as a transient failure; ${own}`;
+  }
+  return plan.handlerTimeoutMs === null
+    ? `no handlerTimeout is declared: ${sqsDefaults.visibilityTimeoutSeconds}s after the receive the message comes back, even while its handler runs`
+    : `the consumer's code ends a handler ${formatDurationMs(plan.handlerTimeoutMs)} after the receive and treats it as a transient failure`;
+}
+
+function alarmStatement({ target, plan, names }: StrategyInput, alarmAbove: number): string {
+  const depth = `CloudWatch raises an alarm when more than ${alarmAbove} messages are in ${names.dead}, or in ${names.undelivered}`;
+  return target.emptiedDeadQueues?.includes(plan.consumer) === true
+    ? `${depth}; and when more than ${alarmAbove} are received from ${names.dead} within a minute, since another program empties it`
+    : depth;
 }
 
 function retentionStatement(fifo: boolean, { deadSeconds, workSeconds, leftSeconds }: Retention): string {

@@ -9,6 +9,7 @@ import {
   commonPromises,
   handlingSeconds,
   inFlight,
+  namedByLambda,
   promise,
   sharedCounterObjection,
   visibleAfter,
@@ -103,8 +104,7 @@ function build(input: StrategyInput, retention: Retention): StrategyOutput {
     },
     why: {
       ...common.why,
-      transient:
-        "the message stays hidden until its next attempt is due, counted from this call; after the last attempt it may be received at once, and that receive moves it",
+      transient: `the message stays hidden until its next attempt is due, counted from this call; after the last attempt it may be received at once, and that receive moves it${namedByLambda(input)}`,
     },
     ...(retry.retryAfterMaxMs === null
       ? {}

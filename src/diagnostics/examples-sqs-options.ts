@@ -1,0 +1,58 @@
+import type { ExamplePair, TargetFileExample } from "./example.ts";
+import { retryText, systemText } from "./example-text.ts";
+
+interface OptionsExample {
+  readonly attempts?: number;
+  readonly more?: readonly string[];
+  readonly also?: TargetFileExample["also"];
+}
+
+/** A target in Ireland with these lines, and a consumer billing. A returned message costs an attempt on every queue of SQS. */
+function target(lines: readonly string[], { attempts = 5, more = [], also }: OptionsExample = {}): TargetFileExample {
+  return {
+    kind: "target-file",
+    text: ["broker: sqs", "region: eu-west-1", ...lines, ""].join("\n"),
+    declaration: systemText({
+      retry: retryText("kind: exponential, first: 1s, factor: 2", attempts),
+      more: ["handlerTimeout: 30s", ...more],
+    }),
+    ...(also === undefined ? {} : { also }),
+  };
+}
+
+const returned = { also: ["RD607"] } as const;
+const lambda = (options: string): readonly string[] => [`lambda: { billing: { function: billing, ${options} } }`];
+const key = "arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab";
+
+/** RD616 to RD623: what a target for Amazon SQS says beside its region. */
+export const sqsOptionsExamples = {
+  RD616: {
+    fires: target(lambda("timeout: 30s, maximumConcurrency: 1")),
+    quiet: target(lambda("timeout: 30s, maximumConcurrency: 2"), returned),
+  },
+  RD617: {
+    fires: target(["kmsKey: alias/aws/sqs"]),
+    quiet: target(["kmsKey: alias/shop"], { also: ["RD607", "RD623"] }),
+  },
+  RD618: {
+    fires: target([`kmsKey: ${key.replace("eu-west-1", "us-east-1")}`]),
+    quiet: target([`kmsKey: ${key}`], { also: ["RD607", "RD623"] }),
+  },
+  RD619: { fires: target(lambda("timeout: 10s")), quiet: target(lambda("timeout: 30s"), returned) },
+  RD620: {
+    fires: target(lambda("timeout: 30s, batchSize: 100")),
+    quiet: target(lambda("timeout: 30s, batchSize: 100, batchWindow: 5s"), returned),
+  },
+  RD621: {
+    fires: target(lambda("timeout: 30s"), { attempts: 1 }),
+    quiet: target(lambda("timeout: 30s"), { attempts: 5, ...returned }),
+  },
+  RD622: {
+    fires: target(lambda("timeout: 30s"), { attempts: 3, ...returned }),
+    quiet: target(lambda("timeout: 30s"), { attempts: 5, ...returned }),
+  },
+  RD623: {
+    fires: target(["kmsKey: alias/shop"], returned),
+    quiet: target([], returned),
+  },
+} as const satisfies Readonly<Record<string, ExamplePair>>;
