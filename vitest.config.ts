@@ -8,6 +8,8 @@ const liveTests = ["test/integration/**/*.test.ts", "test/differential/**/*.test
 const sqsTests = ["test/integration/sqs-*.test.ts"];
 /** These start a PostgreSQL and a Redis of their own, and need nothing else. */
 const storeTests = ["test/integration/stores-*.test.ts"];
+/** These start an emulator of Service Bus in their own process, and need nothing. */
+const servicebusTests = ["test/integration/servicebus-*.test.ts"];
 
 const config: ViteUserConfig = defineConfig({
   resolve: {
@@ -38,7 +40,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "live",
           include: liveTests,
-          exclude: [...sqsTests, ...storeTests],
+          exclude: [...sqsTests, ...servicebusTests, ...storeTests],
           globalSetup: "test/support/live-setup.ts",
           testTimeout: 120_000,
           hookTimeout: 300_000,
@@ -64,11 +66,24 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         test: {
+          name: "live-servicebus",
+          include: servicebusTests,
+          testTimeout: 60_000,
+          maxWorkers: 2,
+          // They wait more than they work.
+          maxConcurrency: 12,
+          sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: "live-stores",
           include: storeTests,
           testTimeout: 60_000,
           hookTimeout: 120_000,
-          sequence: { groupOrder: 2 },
+          maxWorkers: 2,
+          sequence: { groupOrder: 4 },
         },
       },
     ],
