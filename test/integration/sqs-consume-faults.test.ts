@@ -6,7 +6,7 @@ import { describe, test } from "vitest";
 
 import { permanent } from "../../src/consume/failure.ts";
 import { RefusedError } from "../../src/index.ts";
-import { until } from "../support/deployed-system.ts";
+import { sleep, until } from "../support/deployed-system.ts";
 import { createSqsClient } from "../support/sqs/clients.ts";
 import { attributes, deploy, type DeployedSystem, textsOf } from "../support/sqs/deployed-system.ts";
 import { type Consuming, consuming, type Handle, untilCount } from "../support/sqs/consuming.ts";
@@ -95,6 +95,11 @@ for (const emulator of sqsEmulators()) {
         let breaches: readonly string[] = [];
         await within(async ({ system, proxy }) => {
           await sendAll(system, bodies);
+          // Long enough for whoever does not wait to be seen at it.
+          proxy.decide(async ({ operation }): Promise<Fate> => {
+            if (operation === "SendMessage") await sleep(500);
+            return "pass";
+          });
           const sqs = createSqsClient(proxy.endpoint);
           const place = { sqs, work: system.work("billing").url, dead: system.dead("billing").url, delays: [1, 2, 0] };
           const received = (): number =>

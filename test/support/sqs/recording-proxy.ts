@@ -48,7 +48,7 @@ export async function startRecordingProxy(endpoint: string): Promise<RecordingPr
     calls.push(call);
     const fate = await decide(call);
     if (fate === "cut-call") {
-      incoming.destroy();
+      incoming.socket.destroy();
       return;
     }
     if (typeof fate === "object") {
@@ -61,7 +61,7 @@ export async function startRecordingProxy(endpoint: string): Promise<RecordingPr
     call.status = status;
     call.output = JSON.parse(answer.toString() || "{}") as Call["output"];
     if (fate === "cut-answer") {
-      incoming.destroy();
+      incoming.socket.destroy();
       return;
     }
     call.answeredAtMs = performance.now();
@@ -69,7 +69,7 @@ export async function startRecordingProxy(endpoint: string): Promise<RecordingPr
     response.end(answer);
   };
   const server = createServer((incoming, response) => {
-    serve(incoming, response).catch(() => incoming.destroy());
+    serve(incoming, response).catch(() => incoming.socket.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {

@@ -109,5 +109,6 @@ async function end(
     twice: [remove, remove],
   };
   const way = outcome === "success" ? ways.success : outcome === "permanent" ? ways.permanent : ways.transient;
-  for (const step of steps[way] ?? []) await step();
+  // SQS may refuse what is a mistake; the call was made all the same.
+  for (const step of steps[way] ?? []) await step().catch(() => undefined);
 }
