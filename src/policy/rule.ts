@@ -1,5 +1,7 @@
 import type { z } from "zod";
 
+import type { BrokerName } from "../brokers/index.ts";
+import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
 import type { Component } from "./component.ts";
 
 export type Severity = "low" | "medium" | "high" | "critical";
@@ -40,7 +42,15 @@ export interface DeclarationRule<Config extends z.ZodObject = z.ZodObject> exten
   judge(component: Component, config: z.output<Config>): readonly Violation[];
 }
 
-export type Rule = DeclarationRule;
+/** A rule on the resources of a whole stack, whoever made them: some of the findings of an audit. */
+export interface TopologyRule extends RuleText {
+  readonly kind: "topology";
+  /** Null for every broker. */
+  readonly broker: BrokerName | null;
+  readonly codes: readonly DiagnosticCode[];
+}
+
+export type Rule = DeclarationRule | TopologyRule;
 
 /** Where the page of a rule is, from the root of the project or of the installed package. */
 export function pageFileOf({ name }: Rule): string {
@@ -52,4 +62,8 @@ export function declarationRule<Config extends z.ZodObject>(
   rule: Omit<DeclarationRule<Config>, "kind">,
 ): DeclarationRule<Config> {
   return Object.freeze({ kind: "declaration", ...rule });
+}
+
+export function topologyRule(rule: Omit<TopologyRule, "kind">): TopologyRule {
+  return Object.freeze({ kind: "topology", ...rule });
 }

@@ -8,6 +8,17 @@ import { promisesKeptByBroker } from "./declaration/promises-kept-by-broker.ts";
 import { retryAttemptsLimit } from "./declaration/retry-attempts-limit.ts";
 import { retryJitter } from "./declaration/retry-jitter.ts";
 import { topologyOwner } from "./declaration/topology-owner.ts";
+import { rabbitmqDeadLetterCycle } from "./rabbitmq/dead-letter-cycle.ts";
+import { rabbitmqDeadLetterDelivery } from "./rabbitmq/dead-letter-delivery.ts";
+import { rabbitmqDeadLetterExchange } from "./rabbitmq/dead-letter-exchange.ts";
+import { rabbitmqDeadLetterTarget } from "./rabbitmq/dead-letter-target.ts";
+import { rabbitmqDeadLettersKept } from "./rabbitmq/dead-letters-kept.ts";
+import { rabbitmqEffectiveSettings } from "./rabbitmq/effective-settings.ts";
+import { rabbitmqPolicyOverlap } from "./rabbitmq/policy-overlap.ts";
+import { rabbitmqRetryIsolation } from "./rabbitmq/retry-isolation.ts";
+import { rabbitmqRetryLimit } from "./rabbitmq/retry-limit.ts";
+import { rabbitmqWaitingQueueExpiry } from "./rabbitmq/waiting-queue-expiry.ts";
+import { topologyReadable } from "./topology-readable.ts";
 import type { Rule } from "./rule.ts";
 
 /** Every rule there is, in the order in which pages and reports name them. */
@@ -22,4 +33,15 @@ export const rules: readonly Rule[] = Object.freeze([
   permanentErrorsListed,
   promisesKeptByBroker,
   topologyOwner,
+  topologyReadable,
+  rabbitmqDeadLetterTarget,
+  rabbitmqDeadLetterCycle,
+  rabbitmqRetryLimit,
+  rabbitmqDeadLetterExchange,
+  rabbitmqDeadLettersKept,
+  rabbitmqDeadLetterDelivery,
+  rabbitmqWaitingQueueExpiry,
+  rabbitmqEffectiveSettings,
+  rabbitmqPolicyOverlap,
+  rabbitmqRetryIsolation,
 ]);
