@@ -52,6 +52,12 @@ export interface DefinitionsExample extends Reporting {
   readonly upgradeTo?: string;
 }
 
+/** A list of what the AWS CLI printed, which is read and audited. */
+export interface ListingExample extends Reporting {
+  readonly kind: "listing";
+  readonly text: string;
+}
+
 /** What `pulumi stack export` wrote, which is read and audited. */
 export interface StateExample extends Reporting {
   readonly kind: "state";
@@ -73,6 +79,12 @@ export interface ScenarioExample extends Reporting {
   readonly text: string;
 }
 
+/** How a consumer of `examples/shop.yaml` is started, and what it finds: options, and the broker or what is wrong with it. */
+export interface StartExample extends Reporting {
+  readonly kind: "start";
+  readonly text: string;
+}
+
 /** The options of a policy pack. */
 export interface PolicyExample extends Reporting {
   readonly kind: "policy";
@@ -87,9 +99,11 @@ export type Example =
   | TargetFileExample
   | StackExample
   | DefinitionsExample
+  | ListingExample
   | StateExample
   | BrokerExample
   | ScenarioExample
+  | StartExample
   | PolicyExample;
 
 /** What reports a code, and the same without the mistake. */
