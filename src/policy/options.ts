@@ -10,13 +10,27 @@ import { selectionSettings, topologySettings } from "./settings.ts";
 /** How a violation is taken. Source: `EnforcementLevel` of @pulumi/policy. */
 export type Level = "advisory" | "mandatory" | "remediate" | "disabled";
 
-const levels = ["advisory", "mandatory", "remediate", "disabled"] as const satisfies readonly Level[];
+const judging = ["advisory", "mandatory", "disabled"] as const satisfies readonly Level[];
+/** A rule that mends what it finds can be told to do so. */
+const mending = [...judging, "remediate"] as const satisfies readonly Level[];
 const { include, exclude } = selectionSettings;
 
 /** What a rule can be told, its own settings among it; everything has a default. */
 export function settingsSchemaOf(rule: Rule): z.ZodObject {
-  const own = rule.kind === "declaration" ? rule.config.shape : topologySettings;
-  return z.strictObject({ ...own, ...selectionSettings });
+  return z.strictObject({ ...ownSettingsOf(rule), ...selectionSettings });
+}
+
+function ownSettingsOf(rule: Rule): z.ZodRawShape {
+  switch (rule.kind) {
+    case "declaration":
+      return rule.config.shape;
+    case "topology":
+      return topologySettings;
+    case "resource":
+      return {};
+    default:
+      return rule satisfies never;
+  }
 }
 
 /** The same without the defaults: what is left out here is left to the pack's other options. */
@@ -27,7 +41,7 @@ function optionsOf(rule: Rule): z.ZodType {
   ]);
   const settings = z.strictObject(Object.fromEntries(shape) as z.ZodRawShape);
   return settings
-    .extend({ enforcementLevel: z.enum(levels) })
+    .extend({ enforcementLevel: z.enum(rule.kind === "resource" ? mending : judging) })
     .partial()
     .optional();
 }

@@ -43,7 +43,7 @@ export function renderPolicyIndex(rules: readonly Rule[]): string {
     tableOf(rules.filter(({ kind }) => kind === "declaration")),
     "## On the resources of a stack, whoever made them",
     "They are put together into a topology, which is audited as `redeliver audit` does it. Warnings about what a component of Redeliver made are left out, since its consumers are known and it was proved with them.",
-    tableOf(rules.filter(({ kind }) => kind === "topology")),
+    tableOf(rules.filter(({ kind }) => kind !== "declaration")),
   ].join("\n\n")}\n`;
 }
 
@@ -63,6 +63,8 @@ function subjectSentence(rule: Rule): string {
       return "It judges the declaration of a component, which is known in a preview too.";
     case "topology":
       return `It judges the resources of a stack together, by what an audit finds: ${rule.codes.map(codeLink).join(", ")}. Where a preview does not know a value that decides what exists, it says nothing, and judges at the update.`;
+    case "resource":
+      return `It judges each ${rule.types.join(" and ")} by what the program asks for, which a preview knows for the most part. With the level \`remediate\` it mends what it finds: \`${JSON.stringify(rule.remedy)}\`.`;
     default:
       return rule satisfies never;
   }

@@ -55,7 +55,9 @@ function describe(selected: SelectedRule): Omit<StackValidationPolicy, "validate
 
 function validationOf(
   selected: SelectedRule,
-): Pick<ResourceValidationPolicy, "validateResource"> | Pick<StackValidationPolicy, "validateStack"> {
+):
+  | Pick<ResourceValidationPolicy, "validateResource" | "remediateResource">
+  | Pick<StackValidationPolicy, "validateStack"> {
   const { rule } = selected;
   switch (rule.kind) {
     case "declaration":
@@ -74,6 +76,21 @@ function validationOf(
           for (const { text, urn } of reportedFindings(rule, findings, settings)) report(text, urn);
         },
       };
+    case "resource": {
+      const judge = (resource: ResourceValidationArgs): readonly string[] => {
+        if (!rule.types.includes(resource.type)) return [];
+        const settings = settingsOf<Selection>(selected, resource.getConfig());
+        return reportedOf(rule.judge(plainProperties(resource.props)), resource.name, settings, today());
+      };
+      return {
+        validateResource: (resource, report) => {
+          for (const text of judge(resource)) report(text);
+        },
+        // Changed in place, as Pulumi wants it: a copy would read what is not known, and take its cover off what is secret.
+        remediateResource: (resource) =>
+          judge(resource).length === 0 ? undefined : Object.assign(resource.props, rule.remedy),
+      };
+    }
     default:
       return rule satisfies never;
   }

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 
+import type { Entry } from "../brokers/entries.ts";
 import type { BrokerName } from "../brokers/index.ts";
 import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
 import type { Component } from "./component.ts";
@@ -50,7 +51,16 @@ export interface TopologyRule extends RuleText {
   readonly codes: readonly DiagnosticCode[];
 }
 
-export type Rule = DeclarationRule | TopologyRule;
+/** A rule on a single resource by what the program asks for: what is known in a preview is judged there. */
+export interface ResourceRule extends RuleText {
+  readonly kind: "resource";
+  readonly types: readonly string[];
+  readonly judge: (properties: Entry) => readonly Violation[];
+  /** The properties with which a violation is mended. Only where nothing can be lost by it. */
+  readonly remedy: Entry;
+}
+
+export type Rule = DeclarationRule | TopologyRule | ResourceRule;
 
 /** Where the page of a rule is, from the root of the project or of the installed package. */
 export function pageFileOf({ name }: Rule): string {
@@ -66,4 +76,8 @@ export function declarationRule<Config extends z.ZodObject>(
 
 export function topologyRule(rule: Omit<TopologyRule, "kind">): TopologyRule {
   return Object.freeze({ kind: "topology", ...rule });
+}
+
+export function resourceRule(rule: Omit<ResourceRule, "kind">): ResourceRule {
+  return Object.freeze({ kind: "resource", ...rule });
 }
