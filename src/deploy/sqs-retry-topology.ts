@@ -5,7 +5,7 @@ import type { DeployedQueue, Naming } from "../brokers/sqs/deploy.ts";
 import { deploySqs, diagnoseAutomaticNames } from "../brokers/sqs/deploy.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Asked } from "./accept.ts";
-import { acceptOrRefuse, refusal, showWarnings, summarise } from "./accept.ts";
+import { acceptOrRefuse, inputsOf, refusal, showWarnings, summarise } from "./accept.ts";
 
 /**
  * What decides the topology is plain: it has to be known before anything is created, in a preview too. Only wiring
@@ -48,7 +48,7 @@ export class SqsRetryTopology extends pulumi.ComponentResource {
     const { naming = "explicit", alarmActions = [] } = args;
     const problems = naming === "automatic" ? diagnoseAutomaticNames(compiled.topology, name) : [];
     if (problems.length > 0) throw refusal(name, problems);
-    super("redeliver:sqs:RetryTopology", name, { declaration: system, target: { ...target } }, opts);
+    super("redeliver:sqs:RetryTopology", name, inputsOf(system, { ...target }, args), opts);
     showWarnings(warnings, this);
     warnOfOtherRegion(this, region);
     const deployed = deploySqs(compiled.topology, { name, naming, parent: this, region, alarmActions });

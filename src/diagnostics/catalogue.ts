@@ -1,5 +1,7 @@
 import type { CatalogueEntry } from "./catalogue-entry.ts";
 import { error, warning } from "./catalogue-entry.ts";
+import { consumeCatalogue } from "./catalogue-consume.ts";
+import { policyCatalogue } from "./catalogue-policy.ts";
 import { sqsCatalogue } from "./catalogue-sqs.ts";
 import { sqsOptionsCatalogue } from "./catalogue-sqs-options.ts";
 
@@ -8,7 +10,7 @@ export type { CatalogueEntry } from "./catalogue-entry.ts";
 /**
  * Every code there is. Codes are stable: one is never used again for something else.
  * RD0xx reading files, RD1xx the declaration, RD2xx RabbitMQ, RD3xx the configuration of a stack, RD4xx topologies that others made,
- * RD5xx scenarios of a simulation, RD6xx Amazon SQS.
+ * RD5xx scenarios of a simulation, RD6xx Amazon SQS, RD9xx policy packs.
  */
 export const catalogue = {
   RD001: error(
@@ -302,6 +304,8 @@ export const catalogue = {
     "A simulation plays every single message, and takes on 10,000,000 of them, which is about a minute's work; all instances together may hold 1,000,000 at a time. More would not end in a time that anybody waits for. Simulate a shorter duration or fewer arrivals: how a retry storm grows and ends shows within an hour of simulated time.",
   ),
   ...sqsCatalogue,
+  ...consumeCatalogue,
+  ...policyCatalogue,
   ...sqsOptionsCatalogue,
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;
 

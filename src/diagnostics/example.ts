@@ -73,6 +73,18 @@ export interface ScenarioExample extends Reporting {
   readonly text: string;
 }
 
+/** How a consumer of `examples/shop.yaml` is started, and what it finds: options, and the broker or what is wrong with it. */
+export interface StartExample extends Reporting {
+  readonly kind: "start";
+  readonly text: string;
+}
+
+/** The options of a policy pack. */
+export interface PolicyExample extends Reporting {
+  readonly kind: "policy";
+  readonly text: string;
+}
+
 /** Something that a person may write, as plain data. */
 export type Example =
   | DeclarationExample
@@ -83,7 +95,9 @@ export type Example =
   | DefinitionsExample
   | StateExample
   | BrokerExample
-  | ScenarioExample;
+  | ScenarioExample
+  | StartExample
+  | PolicyExample;
 
 /** What reports a code, and the same without the mistake. */
 export interface ExamplePair {

@@ -1,8 +1,10 @@
 import type { DiagnosticCode } from "./catalogue.ts";
 import type { ExamplePair } from "./example.ts";
 import { auditExamples } from "./examples-audit.ts";
+import { consumeExamples } from "./examples-consume.ts";
 import { declarationExamples, readingExamples } from "./examples-declaration.ts";
 import { findingExamples } from "./examples-findings.ts";
+import { policyExamples } from "./examples-policy.ts";
 import { rabbitmqExamples } from "./examples-rabbitmq.ts";
 import { scenarioExamples } from "./examples-scenario.ts";
 import { sqsExamples } from "./examples-sqs.ts";
@@ -30,6 +32,8 @@ export const examples: Readonly<Record<DiagnosticCode, ExamplePair>> = {
   ...auditExamples,
   ...findingExamples,
   ...sqsExamples,
+  ...consumeExamples,
+  ...policyExamples,
   ...sqsOptionsExamples,
   RD301: {
     fires: { kind: "stack", text: stackText("correct-horse-battery-staple") },

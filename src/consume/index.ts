@@ -1,0 +1,10 @@
+export { consume } from "./consume.ts";
+export type { ConnectionOf, ConsumableName } from "./adapters.ts";
+export type { ConsumerInfo, Redact } from "./dead-letter/metadata.ts";
+export type { ConsumeEvent } from "./event.ts";
+export { permanent, retryAfter } from "./failure.ts";
+export type { Attempt, BodySchema, Handler, Message } from "./message.ts";
+export type { ConsumeOptions } from "./options.ts";
+export type { BodyFormat } from "./read-body.ts";
+export type { Health, Running } from "./run-consumer.ts";
+export type { RabbitmqConnection } from "./rabbitmq/connection.ts";
