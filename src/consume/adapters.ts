@@ -30,4 +30,9 @@ export const adapters: Readonly<Partial<Record<AnyContract["protocol"], AdapterE
     library: "amqplib",
     load: async () => (await import("./rabbitmq/amqplib.ts")).amqplibAdapter as unknown as Adapter,
   },
+  "amqp-1.0": {
+    connection: rabbitmqConnection,
+    library: "rhea",
+    load: async () => (await import("./rabbitmq/rhea.ts")).rheaAdapter as unknown as Adapter,
+  },
 };

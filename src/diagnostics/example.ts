@@ -52,6 +52,12 @@ export interface DefinitionsExample extends Reporting {
   readonly upgradeTo?: string;
 }
 
+/** A list of what the AWS CLI printed, which is read and audited. */
+export interface ListingExample extends Reporting {
+  readonly kind: "listing";
+  readonly text: string;
+}
+
 /** What `pulumi stack export` wrote, which is read and audited. */
 export interface StateExample extends Reporting {
   readonly kind: "state";
@@ -93,6 +99,7 @@ export type Example =
   | TargetFileExample
   | StackExample
   | DefinitionsExample
+  | ListingExample
   | StateExample
   | BrokerExample
   | ScenarioExample

@@ -7,6 +7,7 @@ import { findingExamples } from "./examples-findings.ts";
 import { policyExamples } from "./examples-policy.ts";
 import { rabbitmqExamples } from "./examples-rabbitmq.ts";
 import { scenarioExamples } from "./examples-scenario.ts";
+import { sqsAuditExamples } from "./examples-sqs-audit.ts";
 import { sqsExamples } from "./examples-sqs.ts";
 import { sqsOptionsExamples } from "./examples-sqs-options.ts";
 
@@ -31,6 +32,7 @@ export const examples: Readonly<Record<DiagnosticCode, ExamplePair>> = {
   ...scenarioExamples,
   ...auditExamples,
   ...findingExamples,
+  ...sqsAuditExamples,
   ...sqsExamples,
   ...consumeExamples,
   ...policyExamples,

@@ -31,7 +31,7 @@ export function renderPageText(code: DiagnosticCode): string {
     `## ${code}: ${title}`,
     severitySentence(code, severity),
     explanation,
-    ...(source === undefined ? [] : [`RabbitMQ's own page about it: ${source}`]),
+    ...(source === undefined ? [] : [`The vendor's own page about it: ${source}`]),
     `${code} is reported for this${circumstances(fires)}:`,
     fence(fires),
     // Where the target alone makes the difference, the same text is not shown twice.
@@ -102,6 +102,7 @@ function circumstances(example: Example): string {
     const options = auditOptions(example);
     if (options !== "") parts.push(`with \`${options}\``);
   }
+  if (example.kind === "listing") parts.push("as a listing of AWS, with `--sqs`");
   if (example.kind === "state") parts.push(`as the state of a stack, with \`--target ${example.target}\``);
   if (example.kind === "broker") parts.push(brokerAnswers[example.answers]);
   const also = example.also === undefined ? "" : ` (${example.also.join(", ")} comes with that target)`;
@@ -133,6 +134,7 @@ function fence(example: Example): string {
     case "policy":
       return fenced("yaml", example.text);
     case "definitions":
+    case "listing":
     case "state":
       return fenced("json", example.text);
     case "broker":

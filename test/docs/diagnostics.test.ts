@@ -30,7 +30,8 @@ import { answersOf, closedPort, refuseLogin, startFakeBroker } from "../support/
 import { reportedByStart } from "../support/consume/reported-by-start.ts";
 import { runProgram } from "../support/pulumi.ts";
 
-const { rabbitmq } = brokers;
+const { rabbitmq, sqs } = brokers;
+const anyRegion = { broker: "sqs", region: "eu-west-1", strategy: "auto" } as const;
 const root = resolve(import.meta.dirname, "../..");
 
 let folder: string;
@@ -72,6 +73,11 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
     }
     case "definitions":
       return reportedByAudit(rabbitmq.auditor.file.read(example.text), example);
+    case "listing": {
+      const read = sqs.auditor.file.read(example.text);
+      if (!read.ok) return read.diagnostics;
+      return [...read.warnings, ...sqs.auditor.audit(read.value, anyRegion, null)];
+    }
     case "state":
       return reportedByAudit(readState(example.text), example);
     case "broker":
