@@ -36,6 +36,18 @@ export interface SettleValues {
   readonly deadLetter: Readonly<Record<string, string>> | null;
 }
 
+/**
+ * Thrown by `settle`: the broker does not know the delivery as ours any more, and gives the message to whoever takes it next. To try again is of no
+ * use.
+ */
+export class NotOursError extends Error {
+  override readonly name = "NotOursError";
+
+  constructor(cause: unknown) {
+    super("the message is not ours any more", { cause });
+  }
+}
+
 /** A connection that takes deliveries. It ends by `close`, or by `lost`, and is not used again. */
 export interface Session {
   /** Begins, or begins again, to take deliveries. */

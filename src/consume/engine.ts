@@ -50,7 +50,9 @@ export interface Engine {
 }
 
 export function report(engine: Engine, event: ConsumeEvent): void {
-  engine.settings.log(event);
+  const { settings, attempts } = engine;
+  settings.log(event);
+  settings.telemetry?.event(attempts.contract, event);
 }
 
 /** How many more handlers could begin, those aside that wait for it already. */
