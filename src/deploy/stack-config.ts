@@ -29,6 +29,8 @@ export interface RabbitmqStackConfig {
 export interface SqsStackConfig {
   readonly broker: "sqs";
   readonly target: TargetInput<"sqs">;
+  /** Who names the resources at AWS; left out it is the declaration. */
+  readonly naming?: "explicit" | "automatic";
 }
 
 const text = z.string().min(1, { abort: true });
@@ -50,7 +52,7 @@ const keysOf = {
       emptiedDeadQueues: z.unknown().optional(),
       lambda: z.unknown().optional(),
     },
-    others: {},
+    others: { naming: z.enum(["explicit", "automatic"]).optional() },
   },
 } as const satisfies Readonly<Record<BrokerName, object>>;
 
@@ -74,6 +76,7 @@ const howTo: Readonly<Record<string, string>> = {
   "target.version": 'write a version in quotes, for example version: "4.3"',
   "target.region": "write a region, for example region: eu-west-1",
   "target.strategy": "leave it out for auto, or name a strategy in quotes",
+  naming: "write explicit or automatic, or leave it out for explicit",
   vhost: "write the name of a virtual host that is there, for example /",
   endpoint: "write the URL of the management API, for example http://localhost:15672",
   username: "write the name of a RabbitMQ user with the tag management",

@@ -109,7 +109,7 @@ export async function runProgram(program: () => unknown, options: ProgramOptions
     {
       newResource: ({ type, name, inputs }) => ({
         id: `${name}-id`,
-        state: { ...inputs, ...assignedByAws(type, inputs as Readonly<Record<string, unknown>>) },
+        state: { ...inputs, ...assignedByAws(type, inputs as Readonly<Record<string, unknown>>, name) },
       }),
       call: ({ inputs }) => inputs,
     },
