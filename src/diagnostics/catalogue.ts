@@ -1,5 +1,6 @@
 import type { CatalogueEntry } from "./catalogue-entry.ts";
 import { error, warning } from "./catalogue-entry.ts";
+import { servicebusCatalogue } from "./catalogue-servicebus.ts";
 import { sqsCatalogue } from "./catalogue-sqs.ts";
 import { sqsOptionsCatalogue } from "./catalogue-sqs-options.ts";
 
@@ -8,7 +9,7 @@ export type { CatalogueEntry } from "./catalogue-entry.ts";
 /**
  * Every code there is. Codes are stable: one is never used again for something else.
  * RD0xx reading files, RD1xx the declaration, RD2xx RabbitMQ, RD3xx the configuration of a stack, RD4xx topologies that others made,
- * RD5xx scenarios of a simulation, RD6xx Amazon SQS.
+ * RD5xx scenarios of a simulation, RD6xx Amazon SQS, RD7xx Azure Service Bus.
  */
 export const catalogue = {
   RD001: error(
@@ -303,6 +304,7 @@ export const catalogue = {
   ),
   ...sqsCatalogue,
   ...sqsOptionsCatalogue,
+  ...servicebusCatalogue,
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;
 
 /** A stable code such as `RD101`. */

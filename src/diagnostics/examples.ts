@@ -5,6 +5,7 @@ import { declarationExamples, readingExamples } from "./examples-declaration.ts"
 import { findingExamples } from "./examples-findings.ts";
 import { rabbitmqExamples } from "./examples-rabbitmq.ts";
 import { scenarioExamples } from "./examples-scenario.ts";
+import { servicebusExamples } from "./examples-servicebus.ts";
 import { sqsExamples } from "./examples-sqs.ts";
 import { sqsOptionsExamples } from "./examples-sqs-options.ts";
 
@@ -31,6 +32,7 @@ export const examples: Readonly<Record<DiagnosticCode, ExamplePair>> = {
   ...findingExamples,
   ...sqsExamples,
   ...sqsOptionsExamples,
+  ...servicebusExamples,
   RD301: {
     fires: { kind: "stack", text: stackText("correct-horse-battery-staple") },
     quiet: { kind: "stack", text: stackText("{ secure: v1:bm9uY2U=:Y2lwaGVydGV4dA== }") },

@@ -14,6 +14,7 @@ const ranges: readonly { readonly prefix: string; readonly title: string }[] = [
   { prefix: "RD4", title: "Topologies that others made" },
   { prefix: "RD5", title: "Scenarios of a simulation" },
   { prefix: "RD6", title: "Amazon SQS" },
+  { prefix: "RD7", title: "Azure Service Bus" },
 ];
 
 /** The page of one code in Markdown, below an anchor that a diagnostic's `docs` points to. */
