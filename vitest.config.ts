@@ -13,6 +13,7 @@ const config: ViteUserConfig = defineConfig({
       { find: /^redeliver$/, replacement: sourceFile("index.ts") },
       { find: /^redeliver\/pulumi$/, replacement: sourceFile("deploy/index.ts") },
       { find: /^redeliver\/pulumi\/sqs$/, replacement: sourceFile("deploy/sqs.ts") },
+      { find: /^redeliver\/pulumi\/servicebus$/, replacement: sourceFile("deploy/servicebus.ts") },
     ],
   },
   test: {

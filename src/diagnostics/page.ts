@@ -90,7 +90,8 @@ function circumstances(example: Example): string {
   if (example.kind === "scenario") parts.push("with `examples/shop.yaml`, whose one consumer is billing");
   if (example.kind === "declaration" && example.target !== undefined) {
     const strategy = example.strategy === undefined ? "" : ` --strategy ${example.strategy}`;
-    parts.push(`with \`--target ${example.target}${strategy}\``);
+    const format = example.exportAs === undefined ? "" : ` and \`--format ${example.exportAs}\``;
+    parts.push(`with \`--target ${example.target}${strategy}\`${format}`);
   }
   if (example.kind === "definitions") {
     parts.push("as a definitions file");

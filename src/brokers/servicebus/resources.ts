@@ -154,7 +154,8 @@ function queueOf(
   given: Pick<ServicebusQueue, "name" | "role" | "consumer"> & Partial<ServicebusQueue>,
 ): ServicebusQueue {
   const { name, role, consumer } = given;
-  return { kind: "queue", name, role, consumer, ...entityOf(target), duplicateDetectionMs: null, ...given };
+  const named = { kind: "queue", name, role, consumer } as const;
+  return { ...named, ...entityOf(target), duplicateDetectionMs: null, ...given };
 }
 
 /** Which entities a consumer's messages are sent to, and by which routing keys. */
