@@ -6,14 +6,21 @@ const sourceFile = (path: string): string => fileURLToPath(new URL(`src/${path}`
 const liveTests = ["test/integration/**/*.test.ts", "test/differential/**/*.test.ts"];
 /** These need the emulators of SQS, and no Docker. */
 const sqsTests = ["test/integration/sqs-*.test.ts"];
+/** These start a PostgreSQL and a Redis of their own, and need nothing else. */
+const storeTests = ["test/integration/stores-*.test.ts"];
+/** These start an emulator of Service Bus in their own process, and need nothing. */
+const servicebusTests = ["test/integration/servicebus-*.test.ts"];
 
 const config: ViteUserConfig = defineConfig({
   resolve: {
     alias: [
       { find: /^redeliver$/, replacement: sourceFile("index.ts") },
+      { find: /^redeliver\/consume$/, replacement: sourceFile("consume/index.ts") },
+      { find: /^redeliver\/opentelemetry$/, replacement: sourceFile("consume/opentelemetry.ts") },
       { find: /^redeliver\/pulumi$/, replacement: sourceFile("deploy/index.ts") },
       { find: /^redeliver\/pulumi\/sqs$/, replacement: sourceFile("deploy/sqs.ts") },
       { find: /^redeliver\/pulumi\/servicebus$/, replacement: sourceFile("deploy/servicebus.ts") },
+      { find: /^redeliver\/policy$/, replacement: sourceFile("policy/index.ts") },
     ],
   },
   test: {
@@ -34,7 +41,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "live",
           include: liveTests,
-          exclude: sqsTests,
+          exclude: [...sqsTests, ...servicebusTests, ...storeTests],
           globalSetup: "test/support/live-setup.ts",
           testTimeout: 120_000,
           hookTimeout: 300_000,
@@ -55,6 +62,29 @@ const config: ViteUserConfig = defineConfig({
           maxConcurrency: 12,
           // After the brokers' tests, for the same reason.
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "live-servicebus",
+          include: servicebusTests,
+          testTimeout: 60_000,
+          maxWorkers: 2,
+          // They wait more than they work.
+          maxConcurrency: 12,
+          sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "live-stores",
+          include: storeTests,
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 4 },
         },
       },
     ],

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { benchPulumi, describePulumiBench } from "./pulumi.ts";
 
 // Every figure is a ratio, or a pair measured in one go, since machines differ. Nothing here is a test: nothing fails.
-// `node bench/main.ts [compile] [verify] [audit] [simulate] [start] [pulumi]` runs the named parts, or all of them.
+// `node bench/main.ts [compile] [verify] [audit] [simulate] [start] [consume] [pulumi]` runs the named parts, or all of them.
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -109,6 +109,31 @@ function benchStart(): void {
   );
 }
 
+interface ConsumePair {
+  readonly hand: { readonly perSecond: number; readonly cpuMicroseconds: number };
+  readonly own: { readonly perSecond: number; readonly cpuMicroseconds: number };
+}
+
+/** On a broker of its own in Docker, or the one that RABBITMQ_URL and RABBITMQ_MANAGEMENT_URL name. */
+function benchConsume(): void {
+  const { messages, acks, retries } = run<{
+    readonly messages: number;
+    readonly acks: readonly ConsumePair[];
+    readonly retries: readonly ConsumePair[];
+  }>("consume");
+  const describe = (what: string, pairs: readonly ConsumePair[]): string => {
+    const median = (of: (pair: ConsumePair) => number): number =>
+      pairs.map(of).toSorted((a, b) => a - b)[Math.floor(pairs.length / 2)] ?? 0;
+    const [own, hand] = [median((pair) => pair.own.perSecond), median((pair) => pair.hand.perSecond)];
+    const ratio = median((pair) => pair.own.perSecond / pair.hand.perSecond);
+    const cpu = median((pair) => pair.own.cpuMicroseconds / pair.hand.cpuMicroseconds);
+    return `  ${what}: ${own.toFixed(0)} a second, ${hand.toFixed(0)} by hand; ${ratio.toFixed(2)} times, with ${cpu.toFixed(2)} times the processor, median of ${pairs.length} pairs`;
+  };
+  console.log(`consume, RabbitMQ 4.3, ${messages} messages, 100 at a time`);
+  console.log(describe("acknowledged", acks));
+  console.log(describe("retried, native beside publish with confirm", retries));
+}
+
 const wanted = process.argv.slice(2);
 const isWanted = (part: string): boolean => wanted.length === 0 || wanted.includes(part);
 if (isWanted("compile")) benchCompile();
@@ -116,4 +141,5 @@ if (isWanted("verify")) benchVerify();
 if (isWanted("audit")) benchAudit();
 if (isWanted("simulate")) benchSimulate();
 if (isWanted("start")) benchStart();
+if (isWanted("consume")) benchConsume();
 if (isWanted("pulumi")) console.log(describePulumiBench(await benchPulumi(1_000, 3)));

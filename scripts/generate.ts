@@ -4,6 +4,12 @@ import { dirname, join } from "node:path";
 
 import { declarationJsonSchema } from "../src/declare/schema.ts";
 import { renderAllPages } from "../src/diagnostics/page.ts";
+import { renderPolicyIndex, renderPolicyPage } from "../src/policy/page.ts";
+import type { Rule } from "../src/policy/rule.ts";
+import { pageFileOf } from "../src/policy/rule.ts";
+import { rules } from "../src/policy/rules.ts";
+
+const root = join(import.meta.dirname, "..");
 
 /** A file that nobody edits by hand. */
 export interface GeneratedFile {
@@ -16,15 +22,21 @@ export interface GeneratedFile {
 export const generatedFiles: readonly GeneratedFile[] = [
   { file: "docs/diagnostics.md", text: renderAllPages },
   { file: "schema.json", text: schemaText },
+  { file: "docs/policies/README.md", text: () => renderPolicyIndex(rules) },
+  ...rules.map((rule) => ({ file: pageFileOf(rule), text: () => policyPageText(rule) })),
 ];
+
+async function policyPageText(rule: Rule): Promise<string> {
+  const read = (kind: string): Promise<string> =>
+    readFile(join(root, "examples/policies", rule.name, `${kind}.ts`), "utf8");
+  return renderPolicyPage(rule, { fails: await read("fails"), passes: await read("passes") });
+}
 
 /** The schema has a name and no address: it is read from the package, `redeliver/schema.json`, and from no server. */
 function schemaText(): string {
   const { $schema, ...schema } = declarationJsonSchema();
   return `${JSON.stringify({ $schema, $id: "urn:redeliver:system", ...schema }, null, 2)}\n`;
 }
-
-const root = join(import.meta.dirname, "..");
 
 /** The generated files that are not what they would be if they were generated now. */
 export async function staleFiles(): Promise<{ readonly file: string; readonly text: string }[]> {

@@ -3,7 +3,7 @@ import { basename, dirname, relative, resolve } from "node:path";
 import { expect, test } from "vitest";
 
 const root = resolve(import.meta.dirname, "..");
-const files = globSync("{src,stacks,scripts,bench,test}/**/*.{ts,mjs}", { cwd: root }).toSorted();
+const files = globSync("{src,stacks,policies,scripts,bench,test}/**/*.{ts,mjs}", { cwd: root }).toSorted();
 const sources = files.filter((file) => file.startsWith("src/"));
 const read = (file: string): string => readFileSync(resolve(root, file), "utf8");
 
@@ -24,7 +24,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/verify": ["src/diagnostics", "src/explore", "src/declare", "src/plan", "src/brokers"],
   "src/simulate": ["src/diagnostics", "src/explore", "src/declare", "src/plan", "src/brokers"],
   ...Object.fromEntries(
-    ["src/report", "src/consume", "src/deploy"].map((folder) => [
+    ["src/report", "src/consume", "src/deploy", "src/policy"].map((folder) => [
       folder,
       ["src/diagnostics", "src/explore", "src/declare", "src/plan", "src/brokers", "src/verify", "src/simulate"],
     ]),
@@ -72,9 +72,13 @@ test("Pulumi is loaded by deploy files alone, and the core does no input or outp
   const wrong = sources.flatMap((file) =>
     importsOf(file)
       .filter((name) => {
+        // Types alone: policies are plain objects.
+        const isPolicy = file === "src/policy/policies.ts" && name === "@pulumi/policy";
         const isDeploy = file.startsWith("src/deploy/") || basename(file) === "deploy.ts";
         const isInputOutput = /^node:(fs|net|http|child_process)/.test(name);
-        return (name.startsWith("@pulumi/") && !isDeploy) || (isInputOutput && !file.startsWith("src/cli/"));
+        return (
+          (name.startsWith("@pulumi/") && !isDeploy && !isPolicy) || (isInputOutput && !file.startsWith("src/cli/"))
+        );
       })
       .map((name) => `${file} imports ${name}`),
   );
@@ -98,7 +102,6 @@ test("every broker folder has the same files", () => {
   ];
   // What a folder does not have yet; what is here and there all the same is taken off the list.
   const toCome: Readonly<Record<string, readonly string[]>> = {
-    sqs: ["audit.ts"],
     servicebus: ["audit.ts"],
   };
   const folders = globSync("src/brokers/*/", { cwd: root });

@@ -14,6 +14,8 @@ export interface Asked<Name extends BrokerName> {
   /** The declaration, from `defineSystem` or as plain data of the same form. */
   readonly system: System | SystemInput;
   readonly target: TargetInput<Name>;
+  /** Who looks after the dead letters, such as `team-billing`. It is kept in the state, where a policy can ask for it. */
+  readonly owner?: string;
 }
 
 /** A declaration that has been checked, compiled and proved. */
@@ -88,4 +90,9 @@ export function summarise(system: System, compiled: CompiledSystem): { target: s
     },
   ]);
   return { target: compiled.target, consumers: Object.fromEntries(consumers) as object };
+}
+
+/** The inputs of a component that policies judge: the state keeps them, and a preview knows them. */
+export function inputsOf(declaration: System, target: object, { owner }: { readonly owner?: string }): object {
+  return { declaration, target, ...(owner === undefined ? {} : { owner }) };
 }

@@ -4,7 +4,7 @@ import { brokers } from "../brokers/index.ts";
 import type { CompiledSystem } from "../brokers/index.ts";
 import { deployRabbitmq } from "../brokers/rabbitmq/deploy.ts";
 import type { Asked } from "./accept.ts";
-import { acceptOrRefuse, showWarnings, summarise } from "./accept.ts";
+import { acceptOrRefuse, inputsOf, showWarnings, summarise } from "./accept.ts";
 
 /**
  * What decides the topology is plain: it has to be known before anything is created, in a preview too. Only wiring
@@ -35,14 +35,7 @@ export class RetryTopology extends pulumi.ComponentResource {
     super(
       "redeliver:index:RetryTopology",
       name,
-      {
-        declaration: system,
-        target: {
-          broker: args.target.broker,
-          version: args.target.version,
-          strategy: target.strategy,
-        },
-      },
+      inputsOf(system, { broker: args.target.broker, version: args.target.version, strategy: target.strategy }, args),
       opts,
     );
     showWarnings(warnings, this);

@@ -4,7 +4,7 @@ import type { CompiledSystem } from "../brokers/index.ts";
 import type { DeployedQueue } from "../brokers/sqs/deploy.ts";
 import { deploySqs } from "../brokers/sqs/deploy.ts";
 import type { Asked } from "./accept.ts";
-import { acceptOrRefuse, showWarnings, summarise } from "./accept.ts";
+import { acceptOrRefuse, inputsOf, showWarnings, summarise } from "./accept.ts";
 
 /**
  * What decides the topology is plain: it has to be known before anything is created, in a preview too. Only wiring
@@ -39,7 +39,7 @@ export class SqsRetryTopology extends pulumi.ComponentResource {
   constructor(name: string, args: SqsRetryTopologyArgs, opts?: pulumi.ComponentResourceOptions) {
     const { system, target, compiled, warnings } = acceptOrRefuse("sqs", name, args);
     const { region } = target;
-    super("redeliver:sqs:RetryTopology", name, { declaration: system, target: { ...target } }, opts);
+    super("redeliver:sqs:RetryTopology", name, inputsOf(system, { ...target }, args), opts);
     showWarnings(warnings, this);
     const deployed = deploySqs(compiled.topology, {
       name,

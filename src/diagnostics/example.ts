@@ -54,6 +54,12 @@ export interface DefinitionsExample extends Reporting {
   readonly upgradeTo?: string;
 }
 
+/** A list of what the AWS CLI printed, which is read and audited. */
+export interface ListingExample extends Reporting {
+  readonly kind: "listing";
+  readonly text: string;
+}
+
 /** What `pulumi stack export` wrote, which is read and audited. */
 export interface StateExample extends Reporting {
   readonly kind: "state";
@@ -75,6 +81,18 @@ export interface ScenarioExample extends Reporting {
   readonly text: string;
 }
 
+/** How a consumer of `examples/shop.yaml` is started, and what it finds: options, and the broker or what is wrong with it. */
+export interface StartExample extends Reporting {
+  readonly kind: "start";
+  readonly text: string;
+}
+
+/** The options of a policy pack. */
+export interface PolicyExample extends Reporting {
+  readonly kind: "policy";
+  readonly text: string;
+}
+
 /** Something that a person may write, as plain data. */
 export type Example =
   | DeclarationExample
@@ -83,9 +101,12 @@ export type Example =
   | TargetFileExample
   | StackExample
   | DefinitionsExample
+  | ListingExample
   | StateExample
   | BrokerExample
-  | ScenarioExample;
+  | ScenarioExample
+  | StartExample
+  | PolicyExample;
 
 /** What reports a code, and the same without the mistake. */
 export interface ExamplePair {

@@ -1,11 +1,14 @@
 import type { DiagnosticCode } from "./catalogue.ts";
 import type { ExamplePair } from "./example.ts";
 import { auditExamples } from "./examples-audit.ts";
+import { consumeExamples } from "./examples-consume.ts";
 import { declarationExamples, readingExamples } from "./examples-declaration.ts";
 import { findingExamples } from "./examples-findings.ts";
+import { policyExamples } from "./examples-policy.ts";
 import { rabbitmqExamples } from "./examples-rabbitmq.ts";
 import { scenarioExamples } from "./examples-scenario.ts";
 import { servicebusExamples } from "./examples-servicebus.ts";
+import { sqsAuditExamples } from "./examples-sqs-audit.ts";
 import { sqsExamples } from "./examples-sqs.ts";
 import { sqsOptionsExamples } from "./examples-sqs-options.ts";
 
@@ -30,7 +33,10 @@ export const examples: Readonly<Record<DiagnosticCode, ExamplePair>> = {
   ...scenarioExamples,
   ...auditExamples,
   ...findingExamples,
+  ...sqsAuditExamples,
   ...sqsExamples,
+  ...consumeExamples,
+  ...policyExamples,
   ...sqsOptionsExamples,
   ...servicebusExamples,
   RD301: {

@@ -21,12 +21,15 @@ import type { BrokerExample, DeclarationExample, Example, TargetFileExample } fr
 import { examples } from "../../src/diagnostics/examples.ts";
 import { diagnosticCodes, renderPage } from "../../src/diagnostics/page.ts";
 import { checkSystem, compile, parseTarget } from "../../src/index.ts";
+import { selectRules } from "../../src/policy/options.ts";
 import { checkScenario } from "../../src/simulate/check-scenario.ts";
 import { readState } from "../support/read-topology.ts";
 import { answersOf, closedPort, refuseLogin, startFakeBroker } from "../support/fake-broker.ts";
+import { reportedByStart } from "../support/consume/reported-by-start.ts";
 import { runProgram } from "../support/pulumi.ts";
 
-const { rabbitmq } = brokers;
+const { rabbitmq, sqs } = brokers;
+const anyRegion = { broker: "sqs", region: "eu-west-1", strategy: "auto" } as const;
 const root = resolve(import.meta.dirname, "../..");
 
 let folder: string;
@@ -62,12 +65,23 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       const checked = checkScenario(scenario.value, [{ consumer: "billing", hasRetryAfter: false }]);
       return checked.ok ? checked.warnings : checked.diagnostics;
     }
+    case "policy": {
+      const selected = selectRules(parse(example.text));
+      return selected.ok ? selected.warnings : selected.diagnostics;
+    }
     case "definitions":
       return reportedByAudit(rabbitmq.auditor.file.read(example.text), example);
+    case "listing": {
+      const read = sqs.auditor.file.read(example.text);
+      if (!read.ok) return read.diagnostics;
+      return [...read.warnings, ...sqs.auditor.audit(read.value, anyRegion, null)];
+    }
     case "state":
       return reportedByAudit(readState(example.text), example);
     case "broker":
       return reportedByBroker(example);
+    case "start":
+      return reportedByStart(example.text);
     default:
       return example satisfies never;
   }
@@ -204,7 +218,7 @@ describe.each(diagnosticCodes)("%s", (code) => {
 });
 
 test("every code in the source is in the catalogue, and every code of the catalogue is reported somewhere", () => {
-  const reporting = globSync("src/{brokers,cli,declare,deploy,plan,simulate}/**/*.ts", { cwd: root });
+  const reporting = globSync("src/{brokers,cli,consume,declare,deploy,plan,policy,simulate}/**/*.ts", { cwd: root });
   const named = new Set(reporting.flatMap((file) => readFileSync(join(root, file), "utf8").match(/"RD\d+"/g) ?? []));
   expect([...named].map((each) => each.slice(1, -1)).toSorted()).toEqual(diagnosticCodes);
 });

@@ -200,7 +200,7 @@ async function publishCopy(
     returned = true;
   };
   publisher.once("return", onReturn);
-  const { expiration: _own, ...properties } = message.properties;
+  const { expiration: _own, userId: _user, ...properties } = message.properties;
   publisher.publish(operation.exchange, operation.routingKey, message.content, {
     ...properties,
     mandatory: operation.mandatory,

@@ -31,6 +31,8 @@ export interface RegisteredResource {
 export interface ProgramRun {
   /** In the order of registration, the stack first. */
   readonly resources: readonly RegisteredResource[];
+  /** What the mocks answered for a resource, by its URN: its inputs, and what AWS would assign. */
+  readonly resourceOutputs: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   /** What a component passed to `registerOutputs`, by its URN. */
   readonly registeredOutputs: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   /** What the program exports; undefined where it failed. */
@@ -59,9 +61,13 @@ interface Internals {
 interface Monitor {
   registerResource(
     request: RegisterRequest,
-    callback: (error: unknown, response?: { getUrn(): string }) => void,
+    callback: (error: unknown, response?: RegisterResponse) => void,
   ): Promise<void>;
   registerResourceOutputs(request: OutputsRequest, callback: (error: unknown, response?: unknown) => void): void;
+}
+interface RegisterResponse {
+  getUrn(): string;
+  getObject(): Struct | undefined;
 }
 interface Struct {
   toJavaScript(): Record<string, unknown>;
@@ -140,21 +146,25 @@ export async function runProgram(program: () => unknown, options: ProgramOptions
 }
 
 /** Writes down what goes to the monitor, on its way there. */
-function record(monitor: Monitor): Pick<ProgramRun, "resources" | "registeredOutputs"> {
+function record(monitor: Monitor): Pick<ProgramRun, "resources" | "resourceOutputs" | "registeredOutputs"> {
   const resources: RegisteredResource[] = [];
+  const resourceOutputs = new Map<string, Record<string, unknown>>();
   const registeredOutputs = new Map<string, Record<string, unknown>>();
   const register = monitor.registerResource.bind(monitor);
   const registerOutputs = monitor.registerResourceOutputs.bind(monitor);
   monitor.registerResource = async (request, callback) =>
     register(request, (failure, response) => {
-      if (response !== undefined) resources.push(describe(request, response.getUrn()));
+      if (response !== undefined) {
+        resources.push(describe(request, response.getUrn()));
+        resourceOutputs.set(response.getUrn(), response.getObject()?.toJavaScript() ?? {});
+      }
       callback(failure, response);
     });
   monitor.registerResourceOutputs = (request, callback) => {
     registeredOutputs.set(request.getUrn(), request.getOutputs().toJavaScript());
     registerOutputs(request, callback);
   };
-  return { resources, registeredOutputs };
+  return { resources, resourceOutputs, registeredOutputs };
 }
 
 function describe(request: RegisterRequest, urn: string): RegisteredResource {

@@ -6,7 +6,7 @@ export type Operation =
   | { readonly operation: "accepted" | "released" }
   | ModifiedOperation;
 
-/** Publishes the same body and properties, then waits for the confirm; a returned or refused message is not acknowledged. */
+/** Publishes the same body and the same properties but for those named, then waits for the confirm; a returned or refused message is not acknowledged. */
 export interface PublishOperation {
   readonly operation: "basic.publish";
   readonly exchange: string;
@@ -24,7 +24,12 @@ export interface PublishOperation {
   /** The header that gets the delivery's routing key, unless the message has that header already. */
   readonly copyRoutingKeyTo?: string;
   /** Headers of the message that the copy must not have. */
-  readonly removeHeaders?: readonly string[];
+  readonly removeHeaders: readonly string[];
+  /**
+   * Properties of the message that the copy must not have. The broker refuses a `user-id` that is not the publisher's own.
+   * Source: docs, "Validated User ID".
+   */
+  readonly removeProperties: readonly ["user-id"];
 }
 
 /** The AMQP 1.0 `modified` outcome. */

@@ -20,7 +20,7 @@ export function perform(
       if (operation.operation === "basic.publish") {
         const { exchange, routingKey, headers = {}, expirationMs } = operation;
         const kept = Object.fromEntries(
-          Object.entries(original.headers).filter(([name]) => !operation.removeHeaders?.includes(name)),
+          Object.entries(original.headers).filter(([name]) => !operation.removeHeaders.includes(name)),
         );
         const publication = {
           exchange,

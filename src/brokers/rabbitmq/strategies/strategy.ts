@@ -136,15 +136,27 @@ export function noJitterObjection(input: StrategyInput, because: string): Object
 export const originalRoutingKeyHeader = "redeliver-original-routing-key";
 
 /**
+ * Headers that would make another message of a copy: by CC and BCC the broker routes it to further queues, and the counts of deliveries belong to the
+ * queue that the message was in. Source: docs, "Sender-selected Distribution"; `rabbit_fifo:maybe_set_msg_delivery_count` (4.3).
+ */
+const routingAndCountHeaders = ["CC", "BCC", "x-delivery-count", "x-acquired-count"];
+
+/** A dead letter keeps the record of its deaths: it says how it came there. */
+const deadCopyRemoves = Object.freeze(routingAndCountHeaders);
+
+/**
  * Up to 3.13 the broker believes death records that a client publishes. A copy of a replayed dead letter would bring
  * the record of its death along, and the cycle rule would then keep it in the tier for ever.
  */
-const deathHeaders = Object.freeze([
+const waitingCopyRemoves = Object.freeze([
+  ...routingAndCountHeaders,
   "x-death",
   "x-first-death-exchange",
   "x-first-death-queue",
   "x-first-death-reason",
 ]);
+
+const removeProperties = Object.freeze(["user-id"] as const);
 
 /** Puts a copy where it waits for its next attempt; only when the broker has confirmed it is the message acknowledged. */
 export function publishWaiting(
@@ -161,7 +173,8 @@ export function publishWaiting(
       mandatory: true,
       expirationMs,
       copyRoutingKeyTo: originalRoutingKeyHeader,
-      removeHeaders: deathHeaders,
+      removeHeaders: waitingCopyRemoves,
+      removeProperties,
     },
     { operation: "basic.ack" },
   ];
@@ -177,6 +190,8 @@ export function publishDead(input: StrategyInput, reason: string): PublishOperat
     mandatory: true,
     expirationMs: null,
     headers: Object.freeze({ "dlq-original-queue": input.names.workQueue, "dlq-failure-reason": reason }),
+    removeHeaders: deadCopyRemoves,
+    removeProperties,
   });
 }
 

@@ -1,0 +1,18 @@
+import { RetryTopology } from "redeliver/pulumi";
+
+new RetryTopology("shop", {
+  target: { broker: "rabbitmq", version: "4.3" },
+  system: {
+    name: "shop",
+    sources: { orders: { kind: "topic" } },
+    consumers: {
+      billing: {
+        from: { orders: ["order.placed"] },
+        retry: { attempts: 5, backoff: { kind: "exponential", first: "1s", factor: 2, max: "10s" } },
+        handlerTimeout: "30s",
+        errors: { permanent: ["ValidationError"] },
+        deadLetter: { retain: "14d", alarmAbove: 0 },
+      },
+    },
+  },
+});

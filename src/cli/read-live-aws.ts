@@ -1,0 +1,165 @@
+import type { AnswerReader } from "../brokers/broker.ts";
+import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
+import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { answerOf, loadClients, type AwsClients, type AwsPlace } from "./aws-clients.ts";
+import { connectionProblem } from "./connection-problem.ts";
+
+/** So many requests are under way at a time. */
+const mostAtOnce = 8;
+
+const actions = {
+  queues: "sqs:ListQueues and sqs:GetQueueAttributes",
+  subscriptions: "sns:ListSubscriptions and sns:GetSubscriptionAttributes",
+  mappings: "lambda:ListEventSourceMappings and lambda:GetFunctionConfiguration",
+} as const;
+
+/**
+ * Reads what is in an account and region through the SDK of AWS, with the credentials that it finds where the AWS CLI does. Only requests
+ * that read are made.
+ *
+ * Queues have to be there to be read; what cannot be read of topics and functions is left out, with a warning.
+ */
+export async function readLiveAws<Deployment>(
+  place: AwsPlace,
+  reader: AnswerReader<Deployment>,
+): Promise<Checked<Deployment>> {
+  const clients = await loadClients(place);
+  if (!clients.ok) return clients;
+  const { value: aws } = clients;
+  try {
+    const queues = await attempt(async () => readQueues(aws));
+    if ("problem" in queues) return { ok: false, diagnostics: [refused(queues.problem, place)] };
+    if (queues.answers.length === 0) return { ok: false, diagnostics: [nothingThere(place)] };
+    const beside = await Promise.all([
+      leftOut("subscriptions to topics", actions.subscriptions, async () => readSubscriptions(aws)),
+      leftOut("Lambda functions", actions.mappings, async () => readMappings(aws)),
+    ]);
+    const read = reader.read([...queues.answers, ...beside.flatMap(({ answers }) => answers)]);
+    if (!read.ok) return read;
+    return { ...read, warnings: [...beside.flatMap(({ warnings }) => warnings), ...read.warnings] };
+  } finally {
+    aws.close();
+  }
+}
+
+type Answers = readonly unknown[];
+
+async function readQueues(aws: AwsClients): Promise<Answers> {
+  const urls = await aws.queueUrls();
+  const answers = await inTurns(urls, async (url) =>
+    // One that was deleted in the meantime is no queue any more.
+    aws.queueAttributes(url).catch((cause: unknown) => (isGone(cause) ? null : Promise.reject(cause))),
+  );
+  return answers.filter((each) => each !== null);
+}
+
+async function readSubscriptions(aws: AwsClients): Promise<Answers> {
+  const subscriptions = await aws.subscriptions();
+  // One that nobody has confirmed yet has no ARN, and gets nothing.
+  const ofQueues = subscriptions.flatMap(({ Protocol: protocol, SubscriptionArn: arn }) =>
+    protocol === "sqs" && arn?.startsWith("arn:") === true ? [arn] : [],
+  );
+  const answers = await inTurns(ofQueues, async (arn) =>
+    aws.subscriptionAttributes(arn).catch((cause: unknown) => (isGone(cause) ? null : Promise.reject(cause))),
+  );
+  return [{ Subscriptions: [] }, ...answers.filter((each) => each !== null)];
+}
+
+async function readMappings(aws: AwsClients): Promise<Answers> {
+  const mappings = await aws.mappings();
+  const names = new Set(mappings.flatMap(({ FunctionArn: arn }) => (arn === undefined ? [] : [arn])));
+  return [{ EventSourceMappings: mappings }, ...(await inTurns([...names], async (name) => aws.functionTimeout(name)))];
+}
+
+async function inTurns<Item, Result>(
+  items: readonly Item[],
+  run: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  const open = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, item] of open) results[index] = await run(item);
+  };
+  await Promise.all(Array.from({ length: mostAtOnce }, worker));
+  return results;
+}
+
+async function attempt(
+  run: () => Promise<Answers>,
+): Promise<{ readonly answers: Answers } | { readonly problem: unknown }> {
+  try {
+    return { answers: await run() };
+  } catch (problem) {
+    return { problem };
+  }
+}
+
+async function leftOut(
+  what: string,
+  needed: string,
+  run: () => Promise<Answers>,
+): Promise<{ readonly answers: Answers; readonly warnings: readonly Diagnostic[] }> {
+  const read = await attempt(run);
+  if ("answers" in read) return { answers: read.answers, warnings: [] };
+  const warning = diagnostic("RD409", {
+    path: "",
+    message: `${what} are left out: ${problemText(read.problem)}`,
+    notes: ["nothing is said of what they would decide"],
+    help: `allow ${needed}, which only read`,
+  });
+  return { answers: [], warnings: [warning] };
+}
+
+function isGone(cause: unknown): boolean {
+  return ["QueueDoesNotExist", "NotFound"].includes(answerOf(cause)?.name ?? "");
+}
+
+const credentialsHelp =
+  "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, as for the AWS CLI; aws sts get-caller-identity shows who you are";
+
+function refused(cause: unknown, { region, endpoint }: AwsPlace): Diagnostic {
+  const answer = answerOf(cause);
+  const place = endpoint === undefined ? `SQS in ${region}` : new URL(endpoint).origin;
+  if (answer === null) {
+    const message = `${place} cannot be read: ${connectionProblem(cause)}`;
+    return diagnostic("RD407", { path: "url", message, help: "look at the region, the endpoint and the proxy" });
+  }
+  switch (answer.kind) {
+    case "no-credentials":
+      return diagnostic("RD408", { path: "url", message: "no credentials for AWS are found", help: credentialsHelp });
+    case "bad-credentials":
+      return diagnostic("RD408", {
+        path: "url",
+        message: `${place} refuses the credentials (${answer.name})`,
+        help: credentialsHelp,
+      });
+    case "denied":
+      return diagnostic("RD408", {
+        path: "url",
+        message: `${place} does not let these credentials read queues (${answer.name})`,
+        notes: Object.values(actions).map((each) => `wanted are ${each}`),
+        help: `allow ${actions.queues}, which only read`,
+      });
+    case "other":
+      return diagnostic("RD407", {
+        path: "url",
+        message: `${place} does not answer as SQS does (${answer.name})`,
+        help: "look at the region and the endpoint",
+      });
+    default:
+      return answer.kind satisfies never;
+  }
+}
+
+function problemText(cause: unknown): string {
+  const answer = answerOf(cause);
+  return answer === null ? connectionProblem(cause) : `the answer is ${answer.name}`;
+}
+
+function nothingThere({ region }: AwsPlace): Diagnostic {
+  return diagnostic("RD401", {
+    path: "url",
+    message: `there is no queue in ${region} in the account of these credentials`,
+    help: "name the region of the queues, and look at the account: aws sts get-caller-identity",
+  });
+}

@@ -1,0 +1,30 @@
+import type { BrokerName, CompiledSystem } from "../brokers/index.ts";
+import type { AnyOperation } from "./adapter.ts";
+
+/** A contract of any broker. */
+export type AnyContract = CompiledSystem<BrokerName>["contracts"][number];
+
+type Outcome = readonly AnyOperation[] | { readonly byAttempt: readonly (readonly AnyOperation[])[] };
+
+/**
+ * The operations of an outcome after an attempt. A number beyond the last attempt is taken for the last: what was declared may have become
+ * less while the message waited.
+ */
+export function operationsAfter(outcome: Outcome, attempt: number): readonly AnyOperation[] {
+  if (!("byAttempt" in outcome)) return outcome;
+  return outcome.byAttempt[Math.min(attempt, outcome.byAttempt.length) - 1] ?? [];
+}
+
+/** What a delay that a handler asks for comes to. */
+export interface AskedDelay {
+  readonly operations: readonly AnyOperation[];
+  readonly delayMs: number;
+}
+
+/** The first step that is long enough; of a delay that is longer than all of them the longest. Null where handlers may not ask. */
+export function askedDelay(contract: AnyContract, attempt: number, delayMs: number): AskedDelay | null {
+  const steps = contract.retryAfter ?? [];
+  const step = steps.find((each) => each.upToMs >= delayMs) ?? steps.at(-1);
+  if (step === undefined) return null;
+  return { operations: operationsAfter(step, attempt), delayMs: Math.min(delayMs, step.upToMs) };
+}

@@ -1,0 +1,50 @@
+import type { AnyContract } from "./contract.ts";
+
+type OutcomeName = keyof AnyContract["outcomes"];
+
+/** Something that happened, for a log. Nothing in it comes from the body of a message. */
+export type ConsumeEvent =
+  | { readonly kind: "started" | "reconnected" | "resumed" | "stopping" | "stopped" }
+  /** Something of what is deployed could not be compared with what was compiled. */
+  | { readonly kind: "not-compared"; readonly what: string; readonly because: string }
+  /** The broker is of another version than the target, and what is compiled for it is the same there. */
+  | { readonly kind: "other-version"; readonly target: string; readonly found: string }
+  /** An attempt has ended, and its message is settled. */
+  | {
+      readonly kind: "settled";
+      readonly outcome: OutcomeName;
+      readonly messageId: string | null;
+      readonly attempt: number;
+      readonly durationMs: number;
+      /** Null for a success. */
+      readonly reason: string | null;
+      readonly error: unknown;
+    }
+  /** The handler asked for a delay, and the contract has none so long, or none at all. */
+  | {
+      readonly kind: "delay-not-kept";
+      readonly messageId: string | null;
+      readonly askedMs: number;
+      readonly longestMs: number | null;
+    }
+  /** The broker did not take an operation; it is tried again. */
+  | {
+      readonly kind: "settle-failed";
+      readonly messageId: string | null;
+      readonly attempt: number;
+      readonly error: unknown;
+    }
+  /** The connection went before the message was settled: the broker delivers it again. */
+  | { readonly kind: "settle-dropped"; readonly messageId: string | null; readonly attempt: number }
+  /** Messages whose handlers did not begin, or did not end in time, went back. */
+  | {
+      readonly kind: "returned";
+      readonly messageId: string | null;
+      readonly attempt: number;
+      readonly unfinished: boolean;
+    }
+  | { readonly kind: "lost" | "reconnect-failed"; readonly error: unknown; readonly nextTryMs: number }
+  /** So many transient failures came in a row that nothing is taken for a while. */
+  | { readonly kind: "paused"; readonly failures: number; readonly forMs: number }
+  /** One message is tried. */
+  | { readonly kind: "probing" };

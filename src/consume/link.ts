@@ -1,0 +1,68 @@
+import { growingPauses } from "./breaker.ts";
+import type { Engine, Link } from "./engine.ts";
+import { freeHandlers, report, wakeWatchers, whenever } from "./engine.ts";
+import { beginWaiting, take } from "./handle.ts";
+import { pauseMs } from "./long-timer.ts";
+
+/** What is waited between two tries to connect, at first and at most. */
+const firstPauseMs = 250;
+const longestPauseMs = 30_000;
+
+/** Connects, and takes deliveries unless the consumer pauses. */
+export async function openLink(engine: Engine): Promise<void> {
+  const link: Link = {
+    session: null,
+    isLost: false,
+    over: new AbortController(),
+    lose: (cause) => loseLink(engine, link, cause),
+  };
+  link.session = await engine.adapter.open({
+    ...engine.opening,
+    listener: {
+      delivered: (delivery) => take(engine, link, delivery),
+      lost: link.lose,
+      free: () => freeHandlers(engine),
+      whenFree: () => whenever(engine, () => freeHandlers(engine) > 0 || engine.stopping.signal.aborted),
+      report: (event) => report(engine, event),
+    },
+  });
+  engine.link = link;
+  try {
+    if (engine.phase === "running" || engine.phase === "probing") await link.session.resume();
+  } catch (cause) {
+    link.isLost = true;
+    await link.session.close(0);
+    throw cause;
+  }
+}
+
+/** The connection is gone. Its handlers go on, and what they come to is dropped: the broker delivers their messages again. */
+function loseLink(engine: Engine, link: Link, cause: unknown): void {
+  if (link.isLost) return;
+  link.isLost = true;
+  link.over.abort();
+  engine.waiting = engine.waiting.filter((held) => held.link !== link);
+  void link.session?.close(0);
+  wakeWatchers(engine);
+  // A link that was never in use is looked after by whoever opens it.
+  if (engine.link === link && !engine.stopping.signal.aborted) void reconnect(engine, cause);
+}
+
+async function reconnect(engine: Engine, firstCause: unknown): Promise<void> {
+  const pauses = growingPauses(firstPauseMs, longestPauseMs);
+  let nextTryMs = pauses.next();
+  report(engine, { kind: "lost", error: firstCause, nextTryMs });
+  for (;;) {
+    await pauseMs(nextTryMs, engine.stopping.signal);
+    if (engine.stopping.signal.aborted) return;
+    try {
+      await openLink(engine);
+      report(engine, { kind: "reconnected" });
+      beginWaiting(engine);
+      return;
+    } catch (error) {
+      nextTryMs = pauses.next();
+      report(engine, { kind: "reconnect-failed", error, nextTryMs });
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import { isDeepStrictEqual } from "node:util";
+
+import type { CompiledSystem } from "../../brokers/index.ts";
+import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
+import { diagnostic } from "../../diagnostics/diagnostic.ts";
+import type { ConsumeEvent } from "../event.ts";
+import { missing } from "./refusals.ts";
+
+export type Presence = "there" | "missing" | "not shown";
+
+/** What is deployed, as far as it could be seen. */
+export interface Found {
+  /** What the broker says it is: `4.3.6`. */
+  readonly version: string;
+  readonly queues: ReadonlyMap<string, Presence>;
+  readonly exchanges: ReadonlyMap<string, Presence>;
+  /** Null where the management API was not asked. */
+  readonly settings: FoundSettings | null;
+}
+
+/** What the management API says; a name without an entry is one that it does not show. */
+export interface FoundSettings {
+  readonly queues: ReadonlyMap<string, QueueSettings>;
+  readonly exchanges: ReadonlyMap<string, ExchangeSettings>;
+  /** Why nothing could be read; null where it was. */
+  readonly unreadable: string | null;
+}
+
+export interface QueueSettings {
+  readonly arguments: Readonly<Record<string, unknown>>;
+  /** The values of the policy in force. */
+  readonly policy: Readonly<Record<string, unknown>>;
+}
+
+export interface ExchangeSettings {
+  readonly kind: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+type Compiled = CompiledSystem<"rabbitmq">;
+
+/** Compares what was found with what was compiled: every reason not to begin, and what could not be compared. */
+export function compareFound(
+  pair: CompiledPair,
+  found: Found,
+): { readonly problems: readonly Diagnostic[]; readonly events: readonly ConsumeEvent[] } {
+  const version = compareVersion(pair, found.version);
+  // What a broker of another version has, and lacks, follows from that.
+  if (version.problems.length > 0) return { problems: version.problems, events: [] };
+  const missing = [...missingIn("queue", found.queues), ...missingIn("exchange", found.exchanges)];
+  const notShown = [...found.queues, ...found.exchanges].filter(
+    ([name, presence]) => presence === "not shown" && !isRead(found.settings, name),
+  );
+  return {
+    problems: [...missing, ...(found.settings === null ? [] : compareSettings(pair.compiled, found.settings))],
+    events: [
+      ...version.events,
+      ...notShown.map(([what]): ConsumeEvent => ({
+        kind: "not-compared",
+        what,
+        because: "no permission to configure",
+      })),
+      ...notCompared(found.settings),
+    ],
+  };
+}
+
+function notCompared(settings: FoundSettings | null): readonly ConsumeEvent[] {
+  const because = settings === null ? "no managementUrl is given" : settings.unreadable;
+  return because === null ? [] : [{ kind: "not-compared", what: "arguments and policies", because }];
+}
+
+function isRead(settings: FoundSettings | null, name: string): boolean {
+  return settings !== null && (settings.queues.has(name) || settings.exchanges.has(name));
+}
+
+function missingIn(what: "queue" | "exchange", presences: ReadonlyMap<string, Presence>): readonly Diagnostic[] {
+  return [...presences].flatMap(([name, presence]) => (presence === "missing" ? [missing(what, name)] : []));
+}
+
+/** What was compiled for the target, and the same for the version that was found; null where nothing comes out for it. */
+export interface CompiledPair {
+  readonly compiled: Compiled;
+  readonly there: Compiled | null;
+}
+
+/**
+ * A broker of another version than the target will do where the same comes out for it: the same queues, and a contract with the same operations.
+ */
+function compareVersion(
+  { compiled, there }: CompiledPair,
+  version: string,
+): { readonly problems: readonly Diagnostic[]; readonly events: readonly ConsumeEvent[] } {
+  const { target: wanted } = compiled;
+  const found = `rabbitmq@${version}`;
+  if (there !== null && isDeepStrictEqual(whatMatters(compiled), whatMatters(there))) {
+    const isMeant = found === wanted || found.startsWith(`${wanted}.`);
+    return { problems: [], events: isMeant ? [] : [{ kind: "other-version", target: wanted, found: version }] };
+  }
+  const strategy = compiled.contracts[0]?.strategy ?? "";
+  return {
+    events: [],
+    problems: [
+      diagnostic("RD806", {
+        path: "options.target",
+        message: `compiled is for ${wanted}, strategy ${strategy}; the broker is RabbitMQ ${version}, where ${there === null ? "that strategy cannot keep what is declared, or which Redeliver does not know" : "other queues or other operations come out"}`,
+        value: wanted,
+        notes: [
+          "versions count deliveries, delay and dead-letter differently, and ignore arguments that they do not know",
+        ],
+        help: `name ${found} as the target, deploy what comes out for it, then start the consumer again`,
+      }),
+    ],
+  };
+}
+
+/** Scopes and sentences may differ from version to version, and promises with them: `compile` has told about these. */
+function whatMatters({ topology, contracts }: Compiled): unknown {
+  return {
+    queues: topology.queues,
+    exchanges: topology.exchanges,
+    bindings: topology.bindings,
+    definitions: topology.policies.map(({ name, definition }) => ({ name, definition })),
+    contracts: contracts.map(({ outcomes, retryAfter, attemptNumber }) => ({ outcomes, retryAfter, attemptNumber })),
+  };
+}
+
+/** What was read is the value of an entry; what the API does not show is left to the passive declarations. */
+function compareSettings({ topology }: Compiled, settings: FoundSettings): readonly Diagnostic[] {
+  const policies = new Map(topology.policies.map((policy) => [policy.name, policy.definition]));
+  const queues = topology.queues.flatMap(({ name, arguments: wanted }) => {
+    const found = settings.queues.get(name);
+    return found === undefined
+      ? []
+      : [
+          ...differences(name, "arguments", wanted, found.arguments),
+          ...differences(name, "policy", policies.get(name) ?? {}, found.policy),
+        ];
+  });
+  const exchanges = topology.exchanges.flatMap(({ name, kind, arguments: wanted }) => {
+    const found = settings.exchanges.get(name);
+    return found === undefined
+      ? []
+      : differences(name, "arguments", { type: kind, ...wanted }, { type: found.kind, ...found.arguments });
+  });
+  return [...queues, ...exchanges];
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** One diagnostic for each place, with all that differs there, and both values of it. */
+function differences(
+  name: string,
+  where: "arguments" | "policy",
+  wanted: Values,
+  found: Values,
+): readonly Diagnostic[] {
+  const keys = [...new Set([...Object.keys(wanted), ...Object.keys(found)])].toSorted();
+  const notes = keys
+    .filter((key) => !isDeepStrictEqual(wanted[key], found[key]))
+    .map((key) => `${key}: compiled is ${valueText(wanted[key])}, deployed is ${valueText(found[key])}`);
+  if (notes.length === 0) return [];
+  const what = where === "policy" ? "The policy in force" : "What was given when it was made";
+  return [
+    diagnostic("RD808", {
+      path: name,
+      message: `${what.toLowerCase()} differs from what was compiled, for ${name}`,
+      notes,
+      help:
+        where === "policy"
+          ? "deploy again, and see whether a policy of a higher priority takes its place"
+          : "deploy again; arguments cannot be changed, so the queue has to be emptied and made anew (docs/changing.md)",
+    }),
+  ];
+}
+
+function valueText(value: unknown): string {
+  return value === undefined ? "nothing" : JSON.stringify(value);
+}

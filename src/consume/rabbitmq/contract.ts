@@ -1,0 +1,16 @@
+import type { ContractOf } from "../adapter.ts";
+
+export type Contract = ContractOf<"rabbitmq">;
+export type Operation = Extract<Contract["outcomes"]["success"], readonly unknown[]>[number];
+export type PublishOperation = Extract<Operation, { readonly operation: "basic.publish" }>;
+export type ModifiedOperation = Extract<Operation, { readonly operation: "modified" }>;
+
+/** How long a copy waits, or how far off a delivery is: a random whole number between the two, or what the handler asked for. */
+export function chosenMs(
+  range: { readonly from: number; readonly to: number } | "asked",
+  askedMs: number | null,
+): number {
+  if (range !== "asked") return range.from + Math.floor(Math.random() * (range.to - range.from + 1));
+  if (askedMs === null) throw new Error("the contract wants a delay that no handler asked for");
+  return askedMs;
+}

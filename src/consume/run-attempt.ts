@@ -1,0 +1,116 @@
+import type { Delivery } from "./adapter.ts";
+import type { AnyContract } from "./contract.ts";
+import type { ReasonCode } from "./dead-letter/fields.ts";
+import { classify } from "./failure.ts";
+import { afterMs } from "./long-timer.ts";
+import type { Attempt, BodySchema, Handler } from "./message.ts";
+import type { BodyFormat } from "./read-body.ts";
+import { readBody, UnreadableError } from "./read-body.ts";
+
+/** How an attempt ended. */
+export type Verdict =
+  | { readonly outcome: "success" }
+  | {
+      readonly outcome: "transient";
+      readonly reason: ReasonCode | null;
+      readonly error: unknown;
+      readonly askedMs: number | null;
+    }
+  | {
+      readonly outcome: "permanent";
+      /** Null where the contract's own reason says it. */
+      readonly reason: ReasonCode | (string & {}) | null;
+      readonly error: unknown;
+    };
+
+/** What the attempts of a consumer are run with. */
+export interface AttemptInput {
+  readonly contract: AnyContract;
+  readonly handler: Handler;
+  readonly format: BodyFormat;
+  readonly schema: BodySchema | null;
+}
+
+/** The handler took longer than is declared. */
+class HandlerTimeoutError extends Error {
+  override readonly name = "HandlerTimeoutError";
+}
+
+const success: Verdict = Object.freeze({ outcome: "success" });
+
+/**
+ * Runs the handler once. It never rejects.
+ *
+ * @param lazySignal makes the signal when the handler asks for it: most never do
+ */
+export async function runAttempt(input: AttemptInput, delivery: Delivery, lazySignal: LazySignal): Promise<Verdict> {
+  const { handlerTimeoutMs } = input.contract;
+  try {
+    const run = handle(input, delivery, lazySignal);
+    await (handlerTimeoutMs === null ? run : within(handlerTimeoutMs, run, lazySignal));
+    return success;
+  } catch (error) {
+    return verdictOf(error, input.contract);
+  }
+}
+
+async function handle(input: AttemptInput, delivery: Delivery, lazySignal: LazySignal): Promise<void> {
+  const read = readBody(delivery.body, input.format, input.schema);
+  const body = read instanceof Promise ? await read : read;
+  const attempt: Attempt = {
+    number: delivery.attempt,
+    of: input.contract.attempts.length,
+    get signal() {
+      return lazySignal.signal();
+    },
+  };
+  const { id, routingKey, headers, raw } = delivery;
+  await input.handler({ id, body, routingKey, headers, raw }, attempt);
+}
+
+/** A handler that goes on after its time does so for nobody: what it returns or throws later is not looked at. */
+async function within(limitMs: number, run: Promise<void>, lazySignal: LazySignal): Promise<void> {
+  let cancel = (): void => undefined;
+  const limit = new Promise<never>((_, reject) => {
+    cancel = afterMs(limitMs, () => {
+      const error = new HandlerTimeoutError(`the handler took longer than ${limitMs} ms`);
+      lazySignal.abort(error);
+      reject(error);
+    });
+  });
+  try {
+    await Promise.race([run, limit]);
+  } finally {
+    cancel();
+  }
+}
+
+function verdictOf(error: unknown, { permanentErrors }: AnyContract): Verdict {
+  if (error instanceof HandlerTimeoutError) return { outcome: "transient", reason: "TIMEOUT", error, askedMs: null };
+  if (error instanceof UnreadableError) return { outcome: "permanent", reason: "UNREADABLE_MESSAGE", error };
+  const failure = classify(error, permanentErrors);
+  if (failure.kind === "permanent") return { outcome: "permanent", reason: failure.reason, error };
+  return { outcome: "transient", reason: null, error, askedMs: failure.askedMs };
+}
+
+/** An abort signal that is made when it is first asked for. */
+export interface LazySignal {
+  readonly signal: () => AbortSignal;
+  readonly abort: (reason: Error) => void;
+}
+
+export function createLazySignal(): LazySignal {
+  let controller: AbortController | null = null;
+  let aborted: Error | null = null;
+  return {
+    signal: () => {
+      controller ??= new AbortController();
+      if (aborted !== null) controller.abort(aborted);
+      return controller.signal;
+    },
+    abort: (reason) => {
+      aborted ??= reason;
+      controller?.abort(reason);
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import { parseDurationMs } from "../declare/duration.ts";
+import type { Duration } from "../declare/duration.ts";
+import type { Adapter, Opening } from "./adapter.ts";
+import { createBreaker } from "./breaker.ts";
+import type { Engine, Held, Phase } from "./engine.ts";
+import { report, wakeWatchers, whenever } from "./engine.ts";
+import { handBack } from "./handle.ts";
+import { openLink } from "./link.ts";
+import { atMost } from "./long-timer.ts";
+import type { Handler } from "./message.ts";
+import type { Settings } from "./options.ts";
+
+/** How a consumer is. */
+export interface Health {
+  /** `reconnecting` while there is no connection, whatever else. */
+  readonly state: Phase | "reconnecting";
+  /** Whether messages are being taken: what a readiness probe asks for. */
+  readonly isTaking: boolean;
+  /** Handlers that run, and messages that are being settled. */
+  readonly handling: number;
+  /** Messages that were delivered and whose handlers have not begun. */
+  readonly waiting: number;
+  /** Transient failures since the last success. */
+  readonly failuresInARow: number;
+}
+
+/** A consumer that runs. */
+export interface Running {
+  readonly health: () => Health;
+  /**
+   * Takes no more messages, hands back those whose handlers have not begun, waits for the others, and ends the connection. What is not done by
+   * then is handed back too, and its handler's signal is given. It never rejects, and a second call waits for the first.
+   *
+   * @param within how long to wait for handlers; the option `stopWithin` unless said otherwise
+   */
+  readonly stop: (within?: Duration) => Promise<void>;
+}
+
+/** What is left of the stop's time for the connection to end in an orderly way, at least. */
+const closeWithinMs = 2_000;
+
+/** Connects and begins to take messages. */
+export async function runConsumer(input: {
+  readonly adapter: Adapter;
+  readonly opening: Omit<Opening, "listener" | "concurrency">;
+  readonly settings: Settings;
+  readonly handler: Handler;
+}): Promise<Running> {
+  const { adapter, opening, settings, handler } = input;
+  const { format, schema, concurrency } = settings;
+  const engine: Engine = {
+    adapter,
+    opening: { ...opening, concurrency },
+    settings,
+    attempts: { contract: opening.contract, handler, format, schema },
+    breaker: createBreaker(settings.breaker),
+    running: new Set(),
+    waiting: [],
+    link: { session: null, isLost: true, over: new AbortController(), lose: () => undefined },
+    phase: "running",
+    probe: null,
+    stopping: new AbortController(),
+    watchers: [],
+  };
+  await openLink(engine);
+  report(engine, { kind: "started" });
+  let stopped: Promise<void> | null = null;
+  return {
+    health: () => healthOf(engine),
+    stop: (within) => {
+      stopped ??= stop(engine, within === undefined ? settings.stopWithinMs : parseDurationMs(within));
+      return stopped;
+    },
+  };
+}
+
+function healthOf(engine: Engine): Health {
+  const { phase, link, running, waiting, breaker } = engine;
+  const isOver = phase === "stopping" || phase === "stopped";
+  const state = link.isLost && !isOver ? "reconnecting" : phase;
+  return {
+    state,
+    isTaking: state === "running" || state === "probing",
+    handling: running.size,
+    waiting: waiting.length,
+    failuresInARow: breaker.failures(),
+  };
+}
+
+async function stop(engine: Engine, withinMs: number): Promise<void> {
+  const deadlineMs = performance.now() + withinMs;
+  const restMs = (): number => Math.max(0, deadlineMs - performance.now());
+  engine.phase = "stopping";
+  report(engine, { kind: "stopping" });
+  engine.stopping.abort();
+  wakeWatchers(engine);
+  const { link } = engine;
+  if (!link.isLost && link.session !== null) {
+    await atMost(restMs(), link.session.pause());
+    await atMost(restMs(), returnWaiting(engine));
+  }
+  await atMost(
+    restMs(),
+    whenever(engine, () => engine.running.size === 0),
+  );
+  link.over.abort();
+  await atMost(closeWithinMs, Promise.all([...engine.running].map((held) => abandon(engine, held))));
+  await atMost(closeWithinMs, returnWaiting(engine));
+  if (!link.isLost) {
+    link.isLost = true;
+    await link.session?.close(Math.max(closeWithinMs, restMs()));
+  }
+  engine.phase = "stopped";
+  report(engine, { kind: "stopped" });
+}
+
+async function returnWaiting(engine: Engine): Promise<void> {
+  const { waiting } = engine;
+  engine.waiting = [];
+  await Promise.all(waiting.map((held) => handBack(engine, held, false)));
+}
+
+/** Its handler did not end in time. It was interrupted by us, and not by a failure of its own, so that costs no attempt. */
+async function abandon(engine: Engine, held: Held): Promise<void> {
+  held.isAbandoned = true;
+  held.signal.abort(new Error("the consumer stops"));
+  await handBack(engine, held, true);
+  engine.running.delete(held);
+}

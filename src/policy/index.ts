@@ -1,0 +1,16 @@
+export { deadLetterAlarm } from "./declaration/dead-letter-alarm.ts";
+export { deadLetterRetention } from "./declaration/dead-letter-retention.ts";
+export { deadLetterTimeLimit } from "./declaration/dead-letter-time-limit.ts";
+export { declarationReadable } from "./declaration/declaration-readable.ts";
+export { firstRetryDelay } from "./declaration/first-retry-delay.ts";
+export { permanentErrorsListed } from "./declaration/permanent-errors-listed.ts";
+export { promisesKeptByBroker } from "./declaration/promises-kept-by-broker.ts";
+export { retryAttemptsLimit } from "./declaration/retry-attempts-limit.ts";
+export { retryJitter } from "./declaration/retry-jitter.ts";
+export { topologyOwner } from "./declaration/topology-owner.ts";
+export type { Component, RetriedConsumer } from "./component.ts";
+export type { Level, PolicyOptions, RuleOptions } from "./options.ts";
+export { redeliverPolicies } from "./policies.ts";
+export type { DeclarationRule, Rule, Severity, Violation } from "./rule.ts";
+export { rules } from "./rules.ts";
+export type { Waiver } from "./settings.ts";

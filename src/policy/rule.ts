@@ -1,0 +1,55 @@
+import type { z } from "zod";
+
+import type { Component } from "./component.ts";
+
+export type Severity = "low" | "medium" | "high" | "critical";
+
+/** What a rule says about itself: Pulumi shows it, and its page is made of it. */
+interface RuleText {
+  /** Stable, since configurations and waivers name it. */
+  readonly name: string;
+  /** What has to be so, as one sentence. It is shown with every violation. */
+  readonly description: string;
+  readonly severity: Severity;
+  /** What the rule is about, for those who choose rules by subject. */
+  readonly tags: readonly string[];
+  /** What happens without it: the incident that the rule prevents. */
+  readonly why: string;
+  /** How a violation is mended, and what that costs. */
+  readonly remediationSteps: string;
+  /** Advisory under every preset: it does not say that something is wrong, only that nobody knows. */
+  readonly isOnlyAdvice?: boolean;
+}
+
+/** Something that is not as a rule wants it. */
+export interface Violation {
+  /** The part of the resource that it is about, such as a consumer; null for the resource itself. */
+  readonly part: string | null;
+  /** A fact, with both numbers where there are numbers. */
+  readonly message: string;
+  /** One edit that mends it. */
+  readonly help: string;
+}
+
+/** A rule on what a person declared: known before anything is created, so it judges in a preview too. */
+export interface DeclarationRule<Config extends z.ZodObject = z.ZodObject> extends RuleText {
+  readonly kind: "declaration";
+  /** The rule's own settings, each with a default. */
+  readonly config: Config;
+  /** As a method, so that rules with different settings can stand in one list. */
+  judge(component: Component, config: z.output<Config>): readonly Violation[];
+}
+
+export type Rule = DeclarationRule;
+
+/** Where the page of a rule is, from the root of the project or of the installed package. */
+export function pageFileOf({ name }: Rule): string {
+  return `docs/policies/${name}.md`;
+}
+
+/** Keeps the type of a rule's settings while the rule is written. */
+export function declarationRule<Config extends z.ZodObject>(
+  rule: Omit<DeclarationRule<Config>, "kind">,
+): DeclarationRule<Config> {
+  return Object.freeze({ kind: "declaration", ...rule });
+}

@@ -1,0 +1,166 @@
+import { describe, test } from "vitest";
+
+import { type Lab, startLab } from "../support/servicebus/lab.ts";
+import { waitUntil } from "../support/servicebus/wait.ts";
+
+const sessions = { requiresSession: true };
+const renewsNothing = { maxAutoLockRenewalDurationInMs: 0 };
+
+async function send({ client }: Lab, ...bodies: readonly string[]): Promise<void> {
+  // The first letter is the session.
+  await client.createSender("orders").sendMessages(bodies.map((body) => ({ body, sessionId: body.slice(0, 1) })));
+}
+
+describe.concurrent("sessions", () => {
+  test("one receiver has a session, in order, also after an abandon; another one cannot have it", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const lab = await startLab(onTestFinished);
+    await lab.queue("orders", sessions);
+    await send(lab, "a1", "b1", "a2");
+    const receiver = await lab.client.acceptSession("orders", "a");
+    await expect(lab.client.acceptSession("orders", "a")).rejects.toMatchObject({ code: "SessionCannotBeLocked" });
+    const [first] = await lab.receive(receiver);
+    if (first !== undefined) await receiver.abandonMessage(first);
+    const again = await lab.receive(receiver, 2);
+    expect(again.map(({ body, deliveryCount }) => [body, deliveryCount])).toEqual([
+      ["a1", 1],
+      ["a2", 0],
+    ]);
+    for (const message of again) await receiver.completeMessage(message);
+    const other = await lab.client.acceptNextSession("orders");
+    expect([other.sessionId, (await lab.receive(other)).map(({ body }) => body)]).toEqual(["b", ["b1"]]);
+  });
+
+  test("who waits for the next session gets the first that has messages", async ({ expect, onTestFinished }) => {
+    const lab = await startLab(onTestFinished);
+    await lab.queue("orders", sessions);
+    const waiting = lab.client.acceptNextSession("orders");
+    await send(lab, "a1");
+    const receiver = await waiting;
+    expect([receiver.sessionId, (await lab.receive(receiver)).map(({ body }) => body)]).toEqual(["a", ["a1"]]);
+  });
+
+  test("no session in the time to wait is the SDK's own error", async ({ expect, onTestFinished }) => {
+    const lab = await startLab(onTestFinished, { retryOptions: { timeoutInMs: 1_000, maxRetries: 0 } });
+    await lab.queue("orders", sessions);
+    await expect(lab.client.acceptNextSession("orders")).rejects.toMatchObject({ code: "ServiceTimeout" });
+  });
+
+  test("a session that is closed gives its messages back and counts nothing; its state stays", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const lab = await startLab(onTestFinished);
+    await lab.queue("orders", { ...sessions, maxDeliveryCount: 1 });
+    await send(lab, "a1");
+    const first = await lab.client.acceptSession("orders", "a");
+    await first.setSessionState({ seen: 1 });
+    await lab.receive(first);
+    await first.close();
+    const second = await lab.client.acceptSession("orders", "a");
+    expect(await second.getSessionState()).toEqual({ seen: 1 });
+    expect(await lab.receive(second)).toMatchObject([{ body: "a1", deliveryCount: 0 }]);
+  });
+
+  test("a session's lock that runs out counts a delivery of what was held, and settles nothing any more", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const lab = await startLab(onTestFinished);
+    await lab.queue("orders", { ...sessions, lockDuration: "PT1S" });
+    await send(lab, "a1");
+    const first = await lab.client.acceptSession("orders", "a", renewsNothing);
+    const [held] = await lab.receive(first);
+    const second = await lab.client.acceptNextSession("orders", renewsNothing);
+    expect(await lab.receive(second)).toMatchObject([{ body: "a1", deliveryCount: 1 }]);
+    if (held !== undefined)
+      await expect(first.completeMessage(held)).rejects.toMatchObject({ code: "SessionLockLost" });
+  });
+
+  test("a session's lock is renewed, by hand and by the SDK, and the messages of the session stay with it", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const lab = await startLab(onTestFinished);
+    await lab.queue("orders", { ...sessions, lockDuration: "PT2S" });
+    await send(lab, "a1", "b1");
+    const byHand = await lab.client.acceptSession("orders", "a", renewsNothing);
+    const bySdk = await lab.client.acceptSession("orders", "b");
+    const [[one], [two]] = await Promise.all([lab.receive(byHand), lab.receive(bySdk)]);
+    const endMs = Date.now() + 3_000;
+    while (Date.now() < endMs) {
+      expect((await byHand.renewSessionLock()).getTime()).toBeGreaterThan(Date.now());
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    if (one !== undefined) await byHand.completeMessage(one);
+    if (two !== undefined) await bySdk.completeMessage(two);
+    expect((await lab.administration.getQueueRuntimeProperties("orders")).activeMessageCount).toBe(0);
+  });
+
+  test("a queue with sessions takes no message without one, and no receiver without one", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const lab = await startLab(onTestFinished);
+    await lab.queue("orders", sessions);
+    await lab.queue("plain");
+    await expect(lab.client.createSender("orders").sendMessages({ body: "1" })).rejects.toThrow(
+      /SessionId was not set/,
+    );
+    await expect(lab.receiver("orders").receiveMessages(1)).rejects.toThrow(/requires sessions/);
+    await expect(lab.client.acceptSession("plain", "a")).rejects.toThrow();
+    await lab.administration.createTopic("shop");
+    await lab.administration.createSubscription("shop", "billing", sessions);
+    await lab.client.createSender("shop").sendMessages({ body: "1" });
+    const dead = lab.client.createReceiver("shop", "billing", { subQueueType: "deadLetter" });
+    expect(await dead.peekMessages(1)).toMatchObject([{ deadLetterReason: "Session ID is null." }]);
+  });
+});
+
+describe.concurrent("connections", () => {
+  test("a connection that is cut leaves what was held locked, and the SDK goes on by itself", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const lab = await startLab(onTestFinished);
+    await lab.queue("orders", { lockDuration: "PT2S" });
+    const seen: [unknown, number | undefined][] = [];
+    const receiver = lab.receiver("orders");
+    receiver.subscribe(
+      {
+        processMessage: async ({ body, deliveryCount }) => {
+          seen.push([body, deliveryCount]);
+          if (seen.length === 1) lab.emulator.dropConnections();
+        },
+        processError: async () => undefined,
+      },
+      { maxConcurrentCalls: 1 },
+    );
+    await lab.client.createSender("orders").sendMessages({ body: "1" });
+    await waitUntil(() => seen.length === 2);
+    expect(seen).toEqual([
+      ["1", 0],
+      ["1", 1],
+    ]);
+  });
+
+  test("messages and schedules outlast a broker that is away", async ({ expect, onTestFinished }) => {
+    const lab = await startLab(onTestFinished);
+    await lab.queue("orders");
+    const seen: unknown[] = [];
+    const sender = lab.client.createSender("orders");
+    await sender.scheduleMessages({ body: "2" }, new Date(Date.now() + 200));
+    lab.receiver("orders").subscribe({
+      processMessage: async ({ body }) => void seen.push(body),
+      processError: async () => undefined,
+    });
+    await sender.sendMessages({ body: "1" });
+    await waitUntil(() => seen.length > 0);
+    await lab.emulator.goOffline();
+    await lab.emulator.goOnline();
+    await waitUntil(() => seen.length === 2);
+    expect(seen.toSorted()).toEqual(["1", "2"]);
+  });
+});

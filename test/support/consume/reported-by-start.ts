@@ -1,0 +1,76 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { parse } from "yaml";
+
+import type { CompiledSystem } from "../../../src/index.ts";
+import { compile, RefusedError } from "../../../src/index.ts";
+import type { Diagnostic } from "../../../src/index.ts";
+import { loadAdapter, prepare } from "../../../src/consume/consume.ts";
+import type { Found } from "../../../src/consume/rabbitmq/compare.ts";
+import { compareFound } from "../../../src/consume/rabbitmq/compare.ts";
+import { noConnection } from "../../../src/consume/rabbitmq/refusals.ts";
+import { checked } from "../examples.ts";
+
+interface Start {
+  readonly consumer: string;
+  readonly options?: object;
+  readonly amqplib?: "installed" | "not installed";
+  readonly broker: "nothing answers" | "refuses the user" | BrokerFound;
+}
+
+interface BrokerFound {
+  readonly version: string;
+  readonly missing?: readonly string[];
+  readonly policies?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+const file = resolve(import.meta.dirname, "../../../examples/shop.yaml");
+const url = "amqp://guest:guest@localhost:5672";
+
+/** What a consumer of `examples/shop.yaml` that is started as an example says would be reported. */
+export async function reportedByStart(text: string): Promise<readonly Diagnostic[]> {
+  const { consumer, options, amqplib, broker } = parse(text) as Start;
+  const shop = checked(parse(readFileSync(file, "utf8")));
+  const target = { broker: "rabbitmq", version: "4.3" } as const;
+  const prepared = prepare(shop, consumer, { target, connection: { url }, ...options });
+  if (!prepared.ok) return prepared.diagnostics;
+  try {
+    const load = amqplib === "not installed" ? moduleNotFound : prepared.value.entry.load;
+    await loadAdapter({ library: prepared.value.entry.library, load });
+  } catch (error) {
+    if (error instanceof RefusedError) return error.diagnostics;
+    throw error;
+  }
+  if (broker === "nothing answers") return [noConnection(url, Object.assign(new Error(), { code: "ECONNREFUSED" }))];
+  if (broker === "refuses the user") {
+    return [noConnection(url, new Error("Handshake terminated by server: 403 (ACCESS-REFUSED)"))];
+  }
+  const compiled = prepared.value.compiled as CompiledSystem<"rabbitmq">;
+  const there = compile(shop, { broker: "rabbitmq", version: broker.version, strategy: "staged" });
+  const pair = { compiled, there: there.ok ? there.value : null };
+  return compareFound(pair, foundAs(compiled, broker)).problems;
+}
+
+function moduleNotFound(): Promise<never> {
+  return Promise.reject(Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" }));
+}
+
+/** Everything as it was compiled, but for what the example says. */
+function foundAs({ topology }: CompiledSystem<"rabbitmq">, { version, missing, policies }: BrokerFound): Found {
+  const policyOf = (name: string): Readonly<Record<string, unknown>> => ({
+    ...topology.policies.find((policy) => policy.name === name)?.definition,
+    ...policies?.[name],
+  });
+  return {
+    version,
+    queues: new Map(topology.queues.map(({ name }) => [name, missing?.includes(name) ? "missing" : "there"])),
+    exchanges: new Map(topology.exchanges.map(({ name }) => [name, "there"])),
+    settings: {
+      queues: new Map(
+        topology.queues.map((queue) => [queue.name, { arguments: queue.arguments, policy: policyOf(queue.name) }]),
+      ),
+      exchanges: new Map(topology.exchanges.map((each) => [each.name, { kind: each.kind, arguments: each.arguments }])),
+      unreadable: null,
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import { resolve } from "node:path";
+
+import { vi } from "vitest";
+
+import type { ProgramRun } from "./pulumi.ts";
+import { runProgram } from "./pulumi.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+
+/**
+ * Runs a Pulumi program of the repository under mocks.
+ *
+ * @param file its path from the root
+ * @throws what the program throws
+ */
+export async function runExample(file: string, preview = false): Promise<ProgramRun> {
+  // A module runs once; the program has to run again.
+  vi.resetModules();
+  const run = await runProgram(
+    async () => {
+      await import(resolve(root, file));
+      return {};
+    },
+    { preview },
+  );
+  if (run.error !== undefined) throw run.error;
+  return run;
+}

@@ -1,0 +1,74 @@
+import rhea, { type Sender } from "rhea";
+
+import { holdAttach, internalsOf, refuse } from "./link.ts";
+import type { Mailbox } from "./mailbox.ts";
+import type { Refusal } from "./settlement.ts";
+
+/** The filter by which a client asks for a session, and the broker says which it got. */
+export const sessionFilter = "com.microsoft:session-filter";
+
+const longestWaitMs = 60_000;
+
+/** Locks the session that is asked for, or waits for any that has messages. */
+export function acceptSession(
+  sender: Sender,
+  mailbox: Mailbox,
+  wanted: string | null,
+  begin: (session: string) => void,
+): void {
+  const grant = (session: string, lockedUntilMs: number): void => {
+    sender.set_source({ ...sender.source, filter: { [sessionFilter]: session } });
+    if ((sender.target as unknown) !== null) sender.set_target(sender.target);
+    internalsOf(sender).local.attach.properties = {
+      "com.microsoft:locked-until-utc": rhea.types.wrap_long(dotNetTicks(lockedUntilMs)),
+    };
+    begin(session);
+  };
+  const deny = (refusal: Refusal): void => {
+    sender.set_source({ address: sender.source.address ?? "" });
+    if ((sender.target as unknown) !== null) sender.set_target(sender.target);
+    sender.open();
+    // The client looks for the reason only after it has seen that it got no session.
+    setImmediate(() => refuse(sender, refusal));
+  };
+  if (wanted !== null) {
+    const untilMs = mailbox.lockSession(wanted);
+    if (untilMs === null)
+      deny({ condition: "com.microsoft:session-cannot-be-locked", description: `The session '${wanted}' is locked.` });
+    else grant(wanted, untilMs);
+    return;
+  }
+  const answer = holdAttach(sender);
+  const asked = Number(
+    (sender.properties as Record<string, unknown> | undefined)?.["com.microsoft:timeout"] ?? Number.NaN,
+  );
+  const waitMs = Number.isFinite(asked) ? Math.min(asked, longestWaitMs) : longestWaitMs;
+  const timer = setTimeout(() => {
+    stopWaiting();
+    deny({ condition: "com.microsoft:timeout", description: "There is no session with messages that nobody holds." });
+  }, waitMs);
+  timer.unref();
+  const stopWaiting = mailbox.sessions.wait({
+    session: null,
+    grant: (session, untilMs) => {
+      clearTimeout(timer);
+      grant(session, untilMs);
+      answer();
+    },
+  });
+  const giveUp = (): void => {
+    clearTimeout(timer);
+    stopWaiting();
+  };
+  sender.on("sender_close", giveUp);
+  sender.session.on("session_close", giveUp);
+  sender.connection.on("disconnected", giveUp);
+  mailbox.dispatch();
+}
+
+/** 100 ns since the year 1, in a number that JavaScript cannot hold. */
+function dotNetTicks(atMs: number): Buffer {
+  const ticks = Buffer.alloc(8);
+  ticks.writeBigInt64BE(BigInt(atMs) * 10_000n + 621_355_968_000_000_000n);
+  return ticks;
+}

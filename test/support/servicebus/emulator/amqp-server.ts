@@ -1,0 +1,71 @@
+import { once } from "node:events";
+import type { AddressInfo, Server, Socket } from "node:net";
+
+import rhea, { type Connection, type EventContext } from "rhea";
+
+import { echo, OnePerTurn } from "./link.ts";
+import type { Namespace } from "./namespace.ts";
+import { openReceivingLink } from "./receiving-link.ts";
+import { isRequestAddress, openRequestLink } from "./request-links.ts";
+import { openSendingLink } from "./sending-link.ts";
+
+export interface AmqpServer {
+  readonly port: number;
+  /** Cuts every connection, as a network does. What clients held stays locked. */
+  readonly dropConnections: () => void;
+  readonly stop: () => Promise<void>;
+}
+
+/** As many deliveries as a client may hold unsettled on one session. */
+const mostDeliveries = 65_536;
+
+/** AMQP 1.0 as Service Bus speaks it, on plain TCP. @param port 0 for any that is free */
+export async function startAmqpServer(namespace: Namespace, port: number): Promise<AmqpServer> {
+  const container = rhea.create_container({ id: "servicebus-emulator" });
+  container.sasl_server_mechanisms.enable_anonymous();
+  const sockets = new Set<Socket>();
+  const turns = new WeakMap<Connection, OnePerTurn>();
+  const turnsOf = (connection: Connection): OnePerTurn => {
+    const known = turns.get(connection) ?? new OnePerTurn(connection);
+    turns.set(connection, known);
+    return known;
+  };
+  container.on("receiver_open", ({ receiver, connection }: EventContext) => {
+    if (receiver === undefined) return;
+    const open = isRequestAddress(receiver.target.address ?? "") ? openRequestLink : openSendingLink;
+    open(receiver, namespace, turnsOf(connection));
+  });
+  container.on("sender_open", ({ sender, connection }: EventContext) => {
+    if (sender === undefined) return;
+    if (isRequestAddress(sender.source.address ?? "")) echo(sender);
+    else openReceivingLink(sender, namespace, turnsOf(connection));
+  });
+  // A connection that ends without a word is what tests do to their clients.
+  for (const event of ["disconnected", "connection_error", "session_error", "sender_error", "receiver_error"])
+    container.on(event, () => undefined);
+  const server = container.listen({
+    host: "127.0.0.1",
+    port,
+    autoaccept: false,
+    treat_modified_as_released: false,
+    session_buffer_size: { outgoing: mostDeliveries, incoming: mostDeliveries },
+  } as unknown as Parameters<typeof container.listen>[0]) as Server;
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
+  await once(server, "listening");
+  const dropConnections = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    dropConnections,
+    stop: async () => {
+      const closed = once(server, "close");
+      server.close();
+      dropConnections();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,10 @@
+/** In a .NET GUID the first three groups lie in the other byte order than in the UUID's text; the change is its own reverse. */
+const order = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15] as const;
+
+/**
+ * The 16 bytes of a UUID in the order of a .NET GUID, or back. A delivery's tag is in the one order, the requests on `$management` in
+ * the other. Source: `reorderLockToken` in @azure/service-bus.
+ */
+export function swapGuidOrder(bytes: Buffer): Buffer {
+  return Buffer.from(order.map((index) => bytes[index] ?? 0));
+}

@@ -1,0 +1,109 @@
+import type { Delivery, EventContext, Sender } from "rhea";
+
+import { acceptSession, sessionFilter } from "./accept-session.ts";
+import { accepted, echo, internalsOf, type OnePerTurn, refuse, rejected } from "./link.ts";
+import type { Mailbox } from "./mailbox.ts";
+import type { Namespace } from "./namespace.ts";
+import type { Taker } from "./sessions.ts";
+import type { Refusal, Settlement } from "./settlement.ts";
+import { delivered, type StoredMessage } from "./stored-message.ts";
+
+/** A client that receives from a queue, a subscription, or the dead-letter queue of one. */
+export function openReceivingLink(sender: Sender, namespace: Namespace, turns: OnePerTurn): void {
+  const address = sender.source.address ?? "";
+  const filter: Readonly<Record<string, unknown>> = sender.source.filter ?? {};
+  const wantsSession = sessionFilter in filter;
+  const mailbox = namespace.mailboxAt(address);
+  const refusal = whyNot(namespace, address, mailbox, wantsSession);
+  if (refusal !== null || mailbox === undefined) {
+    echo(sender);
+    if (refusal !== null) refuse(sender, refusal);
+  } else if (wantsSession) {
+    const wanted = (filter[sessionFilter] ?? null) as string | null;
+    acceptSession(sender, mailbox, wanted, (session) => receive(sender, mailbox, session, turns));
+  } else {
+    echo(sender);
+    receive(sender, mailbox, null, turns);
+  }
+}
+
+function whyNot(
+  namespace: Namespace,
+  address: string,
+  mailbox: Mailbox | undefined,
+  wantsSession: boolean,
+): Refusal | null {
+  const notAllowed = (description: string): Refusal => ({ condition: "amqp:not-allowed", description });
+  if (mailbox === undefined || namespace.registry.find(address)?.kind === "topic")
+    return { condition: "amqp:not-found", description: `The messaging entity '${address}' could not be found.` };
+  if (namespace.isForwarding(address))
+    return notAllowed(`Cannot create a message receiver on ${address}, which forwards its messages.`);
+  if (mailbox.rules.requiresSession === wantsSession) return null;
+  return notAllowed(
+    wantsSession
+      ? `${address} has no sessions.`
+      : "It is not possible for an entity that requires sessions to create a non-sessionful message receiver.",
+  );
+}
+
+function receive(sender: Sender, mailbox: Mailbox, session: string | null, turns: OnePerTurn): void {
+  const mode = sender.snd_settle_mode === 1 ? "receive-and-delete" : "peek-lock";
+  /** Of all the credit that the client has ever given: what is used, which rhea only knows in its next turn. */
+  let used = 0;
+  const given = (): number => internalsOf(sender).credit + internalsOf(sender).delivery_count;
+  const taker: Taker = {
+    session,
+    mode,
+    credit: () => (sender.is_open() ? given() - used : 0),
+    take: (message) => {
+      used++;
+      const delivery = sender.send(delivered(message, mailbox.lockedUntilMs(message)), tagOf(message));
+      if (mode === "receive-and-delete") (delivery as { settled: boolean }).settled = true;
+    },
+    evict: (refusal) => refuse(sender, refusal),
+  };
+  sender.on("sender_flow", () => mailbox.dispatch());
+  sender.on("sender_draining", () => {
+    mailbox.dispatch();
+    used = given();
+    sender.set_drained(true);
+  });
+  const answer = (settlement: Settlement, delivery: Delivery): void => {
+    if (mode === "peek-lock") settle(delivery, settlement, mailbox, turns);
+  };
+  sender.on("accepted", ({ delivery }: Settled) => answer({ kind: "complete" }, delivery));
+  sender.on("rejected", ({ delivery }: Settled) => answer(deadLetterOf(delivery), delivery));
+  sender.on("modified", ({ delivery }: Settled) => answer(modificationOf(delivery), delivery));
+  sender.on("released", ({ delivery }: Settled) => answer({ kind: "abandon", properties: {} }, delivery));
+  const detach = (): void => mailbox.detach(taker);
+  sender.on("sender_close", detach);
+  sender.session.on("session_close", detach);
+  sender.connection.on("disconnected", detach);
+  mailbox.attach(taker);
+}
+
+type Settled = Required<Pick<EventContext, "delivery">>;
+
+function settle(delivery: Delivery, settlement: Settlement, mailbox: Mailbox, turns: OnePerTurn): void {
+  const refusal = mailbox.settle((delivery.tag as Buffer).toString("hex"), settlement);
+  turns.add(() => {
+    delivery.update(true, refusal === null ? accepted() : rejected(refusal));
+    // A client that settles second says nothing more, and rhea would keep the delivery for ever.
+    (delivery as { remote_settled: boolean }).remote_settled = true;
+  });
+}
+
+function deadLetterOf({ remote_state: state }: Delivery): Settlement {
+  const { DeadLetterReason, DeadLetterErrorDescription, ...properties } = state?.["error"]?.info ?? {};
+  const [reason, description] = [DeadLetterReason ?? null, DeadLetterErrorDescription ?? null];
+  return { kind: "dead-letter", reason, description, properties };
+}
+
+function modificationOf({ remote_state: state }: Delivery): Settlement {
+  const kind = state?.["undeliverable_here"] === true ? "defer" : "abandon";
+  return { kind, properties: state?.["message_annotations"] ?? {} };
+}
+
+function tagOf({ lock, sequenceNumber }: StoredMessage): Buffer {
+  return lock === null ? Buffer.from(String(sequenceNumber)) : Buffer.from(lock.token, "hex");
+}

@@ -1,0 +1,64 @@
+import rhea, { type Delivery, type EventContext, type Message, type Receiver } from "rhea";
+
+import { decode } from "./content.ts";
+import { accepted, echo, type OnePerTurn, refuse, rejected } from "./link.ts";
+import type { Namespace } from "./namespace.ts";
+import type { Refusal } from "./settlement.ts";
+
+/** A message that holds messages: each of its data sections is one, encoded. Source: `message-format` of Service Bus batches. */
+const batchFormat = 0x80013700;
+
+/** With all properties. Source: Service Bus quotas, standard tier. */
+export const maxMessageBytes = 262_144;
+
+/** A client that sends to a queue or a topic. */
+export function openSendingLink(receiver: Receiver, namespace: Namespace, turns: OnePerTurn): void {
+  echo(receiver, maxMessageBytes);
+  const path = receiver.target.address ?? "";
+  const kind = namespace.registry.find(path)?.kind;
+  if (kind !== "queue" && kind !== "topic") {
+    refuse(receiver, {
+      condition: "amqp:not-found",
+      description: `The messaging entity '${path}' could not be found.`,
+    });
+    return;
+  }
+  receiver.on("message", (context: EventContext) => {
+    const delivery = context.delivery as Delivery;
+    const refusal = sendAll(namespace, path, contentsOf(context.message as Message, delivery.format));
+    const outcome = refusal === null ? accepted() : rejected(refusal);
+    turns.add(() => delivery.update(true, outcome));
+  });
+}
+
+function contentsOf(message: Message, format: number): readonly Message[] {
+  if (format !== batchFormat) return [message];
+  const { content } = decode(message as unknown as Buffer).body as { content: Buffer | readonly Buffer[] };
+  return (Buffer.isBuffer(content) ? [content] : content).map(decode);
+}
+
+/** A batch is taken as a whole: what is wrong with one of its messages is looked for before the first is sent. */
+function sendAll(namespace: Namespace, path: string, contents: readonly Message[]): Refusal | null {
+  const refusal = contents.map((each) => refusalOf(namespace, path, each)).find((each) => each !== null);
+  if (refusal !== undefined) return refusal;
+  for (const content of contents) {
+    const sent = namespace.send(path, content);
+    if ("condition" in sent) return sent;
+  }
+  return null;
+}
+
+function refusalOf(namespace: Namespace, path: string, content: Message): Refusal | null {
+  if (rhea.message.encode(content).length > maxMessageBytes)
+    return {
+      condition: "amqp:link:message-size-exceeded",
+      description: `A message is larger than ${maxMessageBytes} bytes.`,
+    };
+  const mailbox = namespace.mailboxAt(path);
+  return mailbox?.rules.requiresSession === true && (content.group_id ?? null) === null
+    ? {
+        condition: "amqp:not-allowed",
+        description: "The SessionId was not set on a message sent to an entity with sessions.",
+      }
+    : null;
+}
