@@ -29,6 +29,8 @@ export interface RabbitmqStackConfig {
 export interface SqsStackConfig {
   readonly broker: "sqs";
   readonly target: TargetInput<"sqs">;
+  /** Who names the resources at AWS; left out it is the declaration. */
+  readonly naming?: "explicit" | "automatic";
 }
 
 /** The subscription and the credentials are the provider's. The namespace has to be there; its tier is that of the target. */
@@ -60,7 +62,7 @@ const keysOf = {
       emptiedDeadQueues: z.unknown().optional(),
       lambda: z.unknown().optional(),
     },
-    others: {},
+    others: { naming: z.enum(["explicit", "automatic"]).optional() },
   },
   servicebus: {
     target: {
@@ -97,6 +99,7 @@ const howTo: Readonly<Record<string, string>> = {
   namespaceId:
     "write the resource id of a namespace: /subscriptions/…/resourceGroups/…/providers/Microsoft.ServiceBus/namespaces/…",
   "target.strategy": "leave it out for auto, or name a strategy in quotes",
+  naming: "write explicit or automatic, or leave it out for explicit",
   vhost: "write the name of a virtual host that is there, for example /",
   endpoint: "write the URL of the management API, for example http://localhost:15672",
   username: "write the name of a RabbitMQ user with the tag management",

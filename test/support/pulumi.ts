@@ -112,7 +112,7 @@ export async function runProgram(program: () => unknown, options: ProgramOptions
         id: `${name}-id`,
         state: {
           ...inputs,
-          ...assignedByAws(type, inputs as Readonly<Record<string, unknown>>),
+          ...assignedByAws(type, inputs as Readonly<Record<string, unknown>>, name),
           ...assignedByAzure(type, inputs as Readonly<Record<string, unknown>>),
         },
       }),
