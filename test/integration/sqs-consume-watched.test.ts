@@ -23,7 +23,7 @@ const traceparent = `00-${traceId}-${spanId}-01`;
 beforeAll(registerGlobals);
 
 for (const emulator of sqsEmulators()) {
-  describe.concurrent(`a watched consumer on ${emulator.name} ${emulator.version}`, { timeout: 120_000 }, () => {
+  describe.concurrent(`a watched consumer on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
     test("all attempts are in the producer's trace, the dead letter too, and the metrics count them", async ({
       expect,
     }) => {
