@@ -1,8 +1,8 @@
 // Makes a bare machine ready for this project's npm scripts: the packages of the lock file, a Docker daemon (--docker), a Chromium (--browser),
-// the emulators of SQS (--sqs) and mmdebstrap (--mmdebstrap).
+// the emulators of SQS (--sqs), PostgreSQL and Redis (--stores), and mmdebstrap (--mmdebstrap).
 // It runs before node_modules exists, on any Node since 20, so it is plain JavaScript without dependencies. It is silent when nothing is to do.
 import { spawn } from "node:child_process";
-import { existsSync, openSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import {
@@ -124,6 +124,27 @@ function provideMmdebstrap() {
   installDebianPackages(["mmdebstrap"]);
 }
 
+/** Debian keeps the programs of the server off the path, in a folder for each version; the client alone has such a folder, too. */
+function debianHasInitdb() {
+  const folder = "/usr/lib/postgresql";
+  return (
+    existsSync(folder) && readdirSync(folder).some((version) => existsSync(join(folder, version, "bin", "initdb")))
+  );
+}
+
+/** The servers that idempotency is tested on. The tests start them, so nothing of the packages has to run. */
+function provideStores() {
+  const packages = [];
+  if (!isOnPath("initdb") && !debianHasInitdb()) packages.push("postgresql");
+  if (!isOnPath("redis-server")) packages.push("redis-server");
+  if (packages.length === 0) return;
+  if (!canInstallDebianPackages())
+    throw new BootstrapError(
+      `The tests of idempotency need the Debian packages ${packages.join(" and ")}, or what they stand for, and only root on a machine with apt-get can install them here.`,
+    );
+  installDebianPackages(packages);
+}
+
 function provideBrowser() {
   if (process.env.CHROMIUM_PATH !== undefined || ["chromium", "chromium-browser", "google-chrome"].some(isOnPath))
     return;
@@ -138,7 +159,7 @@ function provideBrowser() {
 }
 
 async function main(flags) {
-  const known = ["--docker", "--browser", "--sqs", "--mmdebstrap"];
+  const known = ["--docker", "--browser", "--sqs", "--stores", "--mmdebstrap"];
   const unknown = flags.find((flag) => !known.includes(flag));
   if (unknown !== undefined) throw new BootstrapError(`unknown option ${unknown}; known: ${known.join(", ")}`);
   // Building an image calls this script while the tests run: it must not touch the packages they run on.
@@ -146,6 +167,7 @@ async function main(flags) {
   if (flags.includes("--docker")) await provideDocker();
   if (flags.includes("--mmdebstrap")) provideMmdebstrap();
   if (flags.includes("--browser")) provideBrowser();
+  if (flags.includes("--stores")) provideStores();
   if (flags.includes("--sqs") && process.env.SQS_ENDPOINT === undefined) provideSqsEmulators();
 }
 

@@ -5,10 +5,13 @@ import type { Adapter } from "./adapter.ts";
 import type { AnyContract } from "./contract.ts";
 import { rabbitmqConnection } from "./rabbitmq/connection.ts";
 import type { RabbitmqConnection } from "./rabbitmq/connection.ts";
+import { sqsConnection } from "./sqs/connection.ts";
+import type { SqsConnection } from "./sqs/connection.ts";
 
 /** How each broker is reached. */
 interface Connections {
   readonly rabbitmq: RabbitmqConnection;
+  readonly sqs: SqsConnection;
 }
 
 /** The brokers that messages can be consumed from. */
@@ -34,5 +37,10 @@ export const adapters: Readonly<Partial<Record<AnyContract["protocol"], AdapterE
     connection: rabbitmqConnection,
     library: "rhea",
     load: async () => (await import("./rabbitmq/rhea.ts")).rheaAdapter as unknown as Adapter,
+  },
+  sqs: {
+    connection: sqsConnection,
+    library: "@aws-sdk/client-sqs",
+    load: async () => (await import("./sqs/sqs-client.ts")).sqsClientAdapter as unknown as Adapter,
   },
 };

@@ -58,11 +58,11 @@ test("what the component registers is the topology that was compiled, and nothin
   });
   const { resources } = await registerSqs(system, target);
   const state = stateOf(
-    ...resources.map(({ type, urn, provider, inputs }) => ({
+    ...resources.map(({ type, name, urn, provider, inputs }) => ({
       type,
       urn,
       provider,
-      outputs: { ...inputs, ...assignedByAws(type, inputs) },
+      outputs: { ...inputs, ...assignedByAws(type, inputs, name) },
     })),
   );
   expect(reported(state)).toEqual([]);
