@@ -46,11 +46,7 @@ type Answers = readonly unknown[];
 
 async function readQueues(aws: AwsClients): Promise<Answers> {
   const urls = await aws.queueUrls();
-  const answers = await inTurns(urls, async (url) =>
-    // One that was deleted in the meantime is no queue any more.
-    aws.queueAttributes(url).catch((cause: unknown) => (isGone(cause) ? null : Promise.reject(cause))),
-  );
-  return answers.filter((each) => each !== null);
+  return inTurns(urls, aws.queueAttributes);
 }
 
 async function readSubscriptions(aws: AwsClients): Promise<Answers> {
@@ -59,29 +55,31 @@ async function readSubscriptions(aws: AwsClients): Promise<Answers> {
   const ofQueues = subscriptions.flatMap(({ Protocol: protocol, SubscriptionArn: arn }) =>
     protocol === "sqs" && arn?.startsWith("arn:") === true ? [arn] : [],
   );
-  const answers = await inTurns(ofQueues, async (arn) =>
-    aws.subscriptionAttributes(arn).catch((cause: unknown) => (isGone(cause) ? null : Promise.reject(cause))),
-  );
-  return [{ Subscriptions: [] }, ...answers.filter((each) => each !== null)];
+  const answers = await inTurns(ofQueues, aws.subscriptionAttributes);
+  return [{ Subscriptions: [] }, ...answers];
 }
 
 async function readMappings(aws: AwsClients): Promise<Answers> {
   const mappings = await aws.mappings();
   const names = new Set(mappings.flatMap(({ FunctionArn: arn }) => (arn === undefined ? [] : [arn])));
-  return [{ EventSourceMappings: mappings }, ...(await inTurns([...names], async (name) => aws.functionTimeout(name)))];
+  return [{ EventSourceMappings: mappings }, ...(await inTurns([...names], aws.functionTimeout))];
 }
 
-async function inTurns<Item, Result>(
-  items: readonly Item[],
-  run: (item: Item) => Promise<Result>,
-): Promise<readonly Result[]> {
-  const results: Result[] = [];
-  const open = items.entries();
+/** Asks about many things, some at a time. What was deleted in the meantime is passed over. */
+async function inTurns(names: readonly string[], ask: (name: string) => Promise<unknown>): Promise<Answers> {
+  const answers: unknown[] = [];
+  const open = names.values();
   const worker = async (): Promise<void> => {
-    for (const [index, item] of open) results[index] = await run(item);
+    for (const name of open) {
+      try {
+        answers.push(await ask(name));
+      } catch (cause) {
+        if (!isGone(cause)) throw cause;
+      }
+    }
   };
   await Promise.all(Array.from({ length: mostAtOnce }, worker));
-  return results;
+  return answers;
 }
 
 async function attempt(
@@ -111,7 +109,7 @@ async function leftOut(
 }
 
 function isGone(cause: unknown): boolean {
-  return ["QueueDoesNotExist", "NotFound"].includes(answerOf(cause)?.name ?? "");
+  return /^(QueueDoesNotExist|NonExistentQueue|(Resource)?NotFound(Exception)?)$/.test(answerOf(cause)?.name ?? "");
 }
 
 const credentialsHelp =
