@@ -16,6 +16,7 @@ const documents = [
   "docs/simulating.md",
   "docs/auditing.md",
   "docs/sqs.md",
+  "docs/servicebus.md",
 ];
 const readme = readFileSync(resolve(root, "README.md"), "utf8");
 
