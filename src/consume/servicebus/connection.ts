@@ -23,13 +23,22 @@ const connectionString = z
   .string()
   .regex(/(^|;)\s*Endpoint=sb:\/\//i, "is no connection string: it has no Endpoint=sb://…");
 
-export const servicebusConnection: z.ZodType<ServicebusConnection> = z.union([
-  z.strictObject({ connectionString, managementConnectionString: connectionString.optional() }),
-  z.strictObject({
-    fullyQualifiedNamespace: z.string().min(1),
-    credential: z.custom<TokenCredential>(
-      (value) => typeof (value as Partial<TokenCredential> | null)?.getToken === "function",
-      "is no TokenCredential, such as new DefaultAzureCredential()",
-    ),
-  }),
-]) as z.ZodType<ServicebusConnection>;
+export const servicebusConnection: z.ZodType<ServicebusConnection> = z
+  .strictObject({
+    connectionString: connectionString.optional(),
+    managementConnectionString: connectionString.optional(),
+    fullyQualifiedNamespace: z.string().min(1).optional(),
+    credential: z
+      .custom<TokenCredential>(
+        (value) => typeof (value as Partial<TokenCredential> | null)?.getToken === "function",
+        "is no TokenCredential, such as new DefaultAzureCredential()",
+      )
+      .optional(),
+  })
+  .refine((given) => {
+    const { connectionString: text, managementConnectionString: management, ...identity } = given;
+    const isIdentity = identity.fullyQualifiedNamespace !== undefined && identity.credential !== undefined;
+    return text === undefined
+      ? isIdentity && management === undefined
+      : Object.values(identity).every((each) => each === undefined);
+  }, "needs either a connectionString, or fullyQualifiedNamespace and credential") as z.ZodType<ServicebusConnection>;

@@ -1,6 +1,9 @@
-import type { AmqpAnnotatedMessage, ServiceBusReceivedMessage } from "@azure/service-bus";
+import type { ServiceBusReceivedMessage } from "@azure/service-bus";
 
 import type { SendOperation } from "./contract.ts";
+
+/** A message section by section, as AMQP has it: the plain one of the SDK has no place for an encoding, or for a value that is no bytes. */
+type AmqpMessage = ServiceBusReceivedMessage["_rawAmqpMessage"];
 
 /** The only annotation that a sender may set. The others are what the broker wrote on the message. Source: "AMQP 1.0 in Azure Service Bus". */
 const partitionKey = "x-opt-partition-key";
@@ -13,21 +16,22 @@ export function copyMessage(
   message: ServiceBusReceivedMessage,
   originalId: string,
   operation: SendOperation,
-): AmqpAnnotatedMessage {
+): AmqpMessage {
+  // oxlint-disable-next-line no-underscore-dangle -- a public property of the SDK, whatever its name says
   const { header, properties, messageAnnotations, bodyType = "data" } = message._rawAmqpMessage;
+  // It says when the time to live is over.
+  const { absoluteExpiryTime: _, ...kept } = properties ?? {};
   const applicationProperties: Record<string, unknown> = { ...message.applicationProperties };
   for (const name of operation.removeApplicationProperties) delete applicationProperties[name];
   const key: unknown = messageAnnotations?.[partitionKey];
   return {
     body: wholeBody(message.body, bodyType),
     bodyType,
-    header: { durable: header?.durable ?? true, ...(header?.priority === undefined ? {} : { priority: header.priority }) },
-    properties: {
-      ...properties,
-      messageId: `${originalId}${operation.messageIdSuffix}`,
-      // It says when the time to live is over.
-      absoluteExpiryTime: undefined,
-    } as NonNullable<AmqpAnnotatedMessage["properties"]>,
+    header: {
+      durable: header?.durable ?? true,
+      ...(header?.priority === undefined ? {} : { priority: header.priority }),
+    },
+    properties: { ...kept, messageId: `${originalId}${operation.messageIdSuffix}` },
     applicationProperties: {
       ...applicationProperties,
       ...operation.applicationProperties,
@@ -38,6 +42,6 @@ export function copyMessage(
 }
 
 /** Bytes that came in several parts are sent as one: the SDK would write a list as JSON. */
-function wholeBody(body: unknown, bodyType: AmqpAnnotatedMessage["bodyType"]): unknown {
+function wholeBody(body: unknown, bodyType: AmqpMessage["bodyType"]): unknown {
   return bodyType === "data" && Array.isArray(body) ? Buffer.concat(body as readonly Uint8Array[]) : body;
 }

@@ -1,4 +1,5 @@
 import type {
+  DeadLetterOptions,
   ServiceBusClient,
   ServiceBusReceivedMessage,
   ServiceBusReceiver,
@@ -105,7 +106,10 @@ function dueAt({ delayMs = { from: 0, to: 0 } }: SendOperation, { askedDelayMs }
 }
 
 /** Application properties of the dead letter, beside the two that Service Bus has names for. */
-function lastWords({ reason }: DeadLetterOperation, { deadLetter }: SettleValues): Record<string, string> {
+function lastWords(
+  { reason }: DeadLetterOperation,
+  { deadLetter }: SettleValues,
+): DeadLetterOptions & Record<string, string> {
   const told = { "dlq-failure-reason": reason, ...deadLetter };
   return {
     ...told,
