@@ -10,7 +10,7 @@ import { renderDiagnostics } from "../diagnostics/render.ts";
 
 /** What tells one stack from another: which broker, where, and as whom. */
 export type StackConfig<Name extends BrokerName = "rabbitmq"> = Extract<
-  RabbitmqStackConfig | SqsStackConfig,
+  RabbitmqStackConfig | SqsStackConfig | ServicebusStackConfig,
   { readonly broker: Name }
 >;
 
@@ -29,6 +29,14 @@ export interface RabbitmqStackConfig {
 export interface SqsStackConfig {
   readonly broker: "sqs";
   readonly target: TargetInput<"sqs">;
+}
+
+/** The subscription and the credentials are the provider's. The namespace has to be there; its tier is that of the target. */
+export interface ServicebusStackConfig {
+  readonly broker: "servicebus";
+  readonly target: TargetInput<"servicebus">;
+  readonly resourceGroup: string;
+  readonly namespace: string;
 }
 
 const text = z.string().min(1, { abort: true });
@@ -52,6 +60,16 @@ const keysOf = {
     },
     others: {},
   },
+  servicebus: {
+    target: {
+      sku: text,
+      strategy: text.optional(),
+      lock: z.unknown().optional(),
+      duplicates: z.unknown().optional(),
+      deadQueue: z.unknown().optional(),
+    },
+    others: { resourceGroup: text, namespace: text },
+  },
 } as const satisfies Readonly<Record<BrokerName, object>>;
 
 /** What is accepted of a stack on this broker, from a program that knows these. */
@@ -73,6 +91,9 @@ const howTo: Readonly<Record<string, string>> = {
   "target.broker": "write the name of a broker that this program deploys to",
   "target.version": 'write a version in quotes, for example version: "4.3"',
   "target.region": "write a region, for example region: eu-west-1",
+  "target.sku": "write a tier of Service Bus: basic, standard or premium",
+  resourceGroup: "write the name of the resource group that the namespace is in",
+  namespace: "write the name of a namespace of Service Bus that is there",
   "target.strategy": "leave it out for auto, or name a strategy in quotes",
   vhost: "write the name of a virtual host that is there, for example /",
   endpoint: "write the URL of the management API, for example http://localhost:15672",

@@ -16,6 +16,7 @@ const ranges: readonly { readonly prefix: string; readonly title: string }[] = [
   { prefix: "RD6", title: "Amazon SQS" },
   { prefix: "RD8", title: "Running a consumer" },
   { prefix: "RD9", title: "Policy packs" },
+  { prefix: "RD7", title: "Azure Service Bus" },
 ];
 
 /** The page of one code in Markdown, below an anchor that a diagnostic's `docs` points to. */
