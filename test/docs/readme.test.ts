@@ -17,6 +17,7 @@ const documents = [
   "docs/auditing.md",
   "docs/sqs.md",
   "docs/servicebus.md",
+  "docs/sqs-claims.md",
 ];
 const readme = readFileSync(resolve(root, "README.md"), "utf8");
 
