@@ -43,6 +43,11 @@ const cases: readonly (readonly [string, Record<string, unknown>, TargetInput])[
     sqs,
   ],
   [
+    "servicebus-scheduled",
+    { ...common, retry: { attempts: 3, backoff: steps } },
+    { broker: "servicebus", sku: "standard", strategy: "scheduled" },
+  ],
+  [
     "sqs-lambda",
     { ...common, retry: { attempts: 3, backoff: steps } },
     { ...sqs, lambda: { billing: { function: "billing", timeout: "30s" } } },

@@ -41,7 +41,7 @@ interface Faulty {
 }
 
 for (const emulator of sqsEmulators()) {
-  describe.concurrent(`consume between faults on ${emulator.name} ${emulator.version}`, { timeout: 120_000 }, () => {
+  describe.concurrent(`consume between faults on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
     const within = async (run: (faulty: Faulty) => Promise<void>, declared: object = visibility): Promise<void> => {
       const system = await deploy(emulator, { billing: declared });
       const proxy = await startRecordingProxy(emulator.endpoint);
@@ -90,7 +90,7 @@ for (const emulator of sqsEmulators()) {
         expect(await lettersOf(system, 2)).toEqual(["permanent", "transient"]);
       }));
 
-    test("a consumer with one mistake is caught by the same comparison", { timeout: 120_000 }, async ({ expect }) => {
+    test("a consumer with one mistake is caught by the same comparison", { timeout: 240_000 }, async ({ expect }) => {
       const judged = Object.entries(handWritten).map(async ([mistake, ways]) => {
         let breaches: readonly string[] = [];
         await within(async ({ system, proxy }) => {
@@ -149,34 +149,70 @@ for (const emulator of sqsEmulators()) {
         expect(ids[0]).toBeTypeOf("string");
       }));
 
-    test("an outage in the middle of everything: nothing is lost, and no more is doubled than was cut", async ({
-      expect,
-    }) =>
+    test(
+      "an outage in the middle of everything: nothing is lost, and no more is doubled than was cut",
+      {
+        timeout: 300_000,
+      },
+      async ({ expect }) =>
+        within(async (faulty) => {
+          const { system, proxy } = faulty;
+          const all = Array.from({ length: 40 }, (_, index) => `${index % 4 === 0 ? "permanent" : "success"} ${index}`);
+          let cutAnswers = 0;
+          let calls = 0;
+          proxy.decide(({ operation }) => {
+            calls++;
+            // Every kind of call is hit, in a pattern that does not depend on chance.
+            if (operation.startsWith("Get") || calls % 5 !== 0) return "pass";
+            if (calls % 2 === 0) return "cut-call";
+            cutAnswers++;
+            return "cut-answer";
+          });
+          await consumed(faulty, async (consumer) => {
+            await sendAll(system, all);
+            await untilCount(system, "work", "billing", 0);
+            const handled = new Set(consumer.runs.map(({ body }) => body));
+            const succeeded = all.filter((body) => body.startsWith("success"));
+            // A message whose receives were all cut off is dead unhandled, which is no loss.
+            const dead = await lettersOf(system, await system.lab.count(system.dead("billing")));
+            for (const body of succeeded) expect(handled.has(body) || dead.includes(body), body).toBe(true);
+            const permanents = all.filter((body) => body.startsWith("permanent"));
+            for (const body of permanents) expect(dead).toContain(body);
+            const doubled = dead.length - new Set(dead).size;
+            expect(doubled).toBeLessThanOrEqual(cutAnswers);
+          });
+        }),
+    );
+
+    test("a receipt that SQS does not take any more: the message is let go, and comes again", async ({ expect }) =>
       within(async (faulty) => {
         const { system, proxy } = faulty;
-        const all = Array.from({ length: 40 }, (_, index) => `${index % 4 === 0 ? "permanent" : "success"} ${index}`);
-        let cutAnswers = 0;
-        let calls = 0;
-        proxy.decide(({ operation }) => {
-          calls++;
-          // Every kind of call is hit, in a pattern that does not depend on chance.
-          if (operation.startsWith("Get") || calls % 5 !== 0) return "pass";
-          if (calls % 2 === 0) return "cut-call";
-          cutAnswers++;
-          return "cut-answer";
-        });
+        let refusals = 0;
+        proxy.decide(({ operation }) =>
+          operation === "DeleteMessage" && refusals++ === 0 ? { error: "ReceiptHandleIsInvalid", status: 400 } : "pass",
+        );
         await consumed(faulty, async (consumer) => {
-          await sendAll(system, all);
+          await sendAll(system, ["success"]);
           await untilCount(system, "work", "billing", 0);
-          const handled = new Set(consumer.runs.map(({ body }) => body));
-          const succeeded = all.filter((body) => body.startsWith("success"));
-          // A message whose receives were all cut off is dead unhandled, which is no loss.
-          const dead = await lettersOf(system, await system.lab.count(system.dead("billing")));
-          for (const body of succeeded) expect(handled.has(body) || dead.includes(body), body).toBe(true);
-          const permanents = all.filter((body) => body.startsWith("permanent"));
-          for (const body of permanents) expect(dead).toContain(body);
-          const doubled = dead.length - new Set(dead).size;
-          expect(doubled).toBeLessThanOrEqual(cutAnswers);
+          expect(consumer.attemptsOf("success")).toEqual([1, 2]);
+          const kinds = consumer.events.map(({ kind }) => kind);
+          expect(kinds.filter((kind) => kind.startsWith("settle"))).toEqual(["settle-dropped", "settled"]);
+        });
+      }));
+
+    test("health says that SQS does not answer, and that it does again", async ({ expect }) =>
+      within(async (faulty) => {
+        const { system, proxy } = faulty;
+        await consumed(faulty, async (consumer) => {
+          proxy.decide(() => "cut-call");
+          await until(60_000, () => consumer.health().state === "reconnecting");
+          expect(consumer.health().isTaking).toBe(false);
+          proxy.decide(() => "pass");
+          await until(60_000, () => consumer.health().state === "running");
+          await sendAll(system, ["success"]);
+          await untilCount(system, "work", "billing", 0);
+          const kinds = new Set(consumer.events.map(({ kind }) => kind));
+          for (const kind of ["lost", "reconnected"] as const) expect(kinds).toContain(kind);
         });
       }));
 

@@ -11,6 +11,7 @@ const targets: readonly TargetInput[] = [
   { broker: "rabbitmq", version: "3.10" },
   { broker: "rabbitmq", version: "4.3", strategy: "waits" },
   { broker: "sqs", region: "eu-west-1" },
+  { broker: "servicebus", sku: "standard" },
 ];
 
 test("whatever compiles has a page, with tables of whole rows, and in its snippets the contract itself", () => {

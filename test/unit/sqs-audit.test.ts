@@ -111,21 +111,33 @@ describe("a finding carries the shortest way to it", () => {
 
   test("without a dead-letter queue a message is received until it is too old", () => {
     expect(notesOf("RD440", [queue("orders", usual)])).toEqual([
-      "1. sent: visible in orders",
-      "2. received from orders: hidden in orders for 30 s from its receive",
-      "3. its visibility timeout passes: visible in orders",
-      "4. received from orders: hidden in orders for 30 s from its receive",
+      "1. sent: visible in the queue",
+      "2. received: hidden in the queue for 30 s from its receive",
+      "3. its visibility timeout passes: visible in the queue",
+      "4. received: hidden in the queue for 30 s from its receive",
       "and so on from step 3",
       "until it is 4 days old: then it is deleted",
+    ]);
+  });
+
+  test("queues of which the same is found are told of at once", () => {
+    const findings = findingsIn([
+      queue("a", usual),
+      queue("b", usual),
+      queue("c", { ...usual, VisibilityTimeout: 60 }),
+    ]);
+    expect(findings.map(({ message, value, path }) => [message, value ?? path])).toEqual([
+      ["each of 2 queues has no dead-letter queue", ["a", "b"]],
+      ["c has no dead-letter queue", "regions.eu-west-1.queues.c"],
     ]);
   });
 
   test("a message that has to be moved to nowhere", () => {
     expect(notesOf("RD441", [queue("orders", { ...usual, ...redriveTo("nowhere", 7) })])).toEqual([
       "1. sent: visible in orders",
-      "2. received from orders: hidden in orders for 30 s from its receive",
+      "2. received: hidden in orders for 30 s from its receive",
       "3. its visibility timeout passes: visible in orders",
-      "4. receive 8 from orders has to move it: lost at orders: missing-dead-queue",
+      "4. receive 8 has to move it: lost at orders: missing-dead-queue",
       "AWS does not say what it does then: it may be received for ever instead",
     ]);
   });
@@ -142,7 +154,7 @@ describe("a finding carries the shortest way to it", () => {
       message: "orders has retries that can take 5 hours, and its dead-letter queue short keeps one for 4 hours",
       path: "regions.eu-west-1.queues.orders",
     });
-    expect(finding?.notes).toContain("4. receive 6 from orders has to move it: lost at short: retention");
+    expect(finding?.notes).toContain("4. receive 6 has to move it: lost at short: retention");
   });
 });
 

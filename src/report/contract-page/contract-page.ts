@@ -7,6 +7,7 @@ import { boto3, lambda } from "./boto3.ts";
 import type { Client } from "./client.ts";
 import { rabbitmqFrameworks, sqsFrameworks } from "./frameworks.ts";
 import { pika } from "./pika.ts";
+import { servicebusClients } from "./servicebus.ts";
 import { springAmqp } from "./spring-amqp.ts";
 
 /**
@@ -63,6 +64,10 @@ function attemptNumberOf({ attemptNumber }: Contract): string {
       return `the header \`${attemptNumber.header}\`, plus 1; 1 where it is missing`;
     case "routing-key":
       return `what follows ${inline(attemptNumber.prefix)} in the routing key; 1 for every other key`;
+    case "delivery-count":
+      return "`delivery-count` of the message's AMQP header, plus 1; in .NET `DeliveryCount` is it already";
+    case "application-property":
+      return `the application property \`${attemptNumber.attempt}\`; 1 where it is missing`;
     default:
       return attemptNumber satisfies never;
   }
@@ -87,6 +92,14 @@ function rulesOf(contract: Contract): readonly string[] {
         : [
             `The consumer is the function ${inline(contract.lambda.function)} of AWS Lambda: for \`DeleteMessage\` it leaves the message out of \`batchItemFailures\`, everything else it names there.`,
           ]),
+    ];
+  }
+  if (contract.protocol === "servicebus") {
+    return [
+      ...common,
+      "A copy keeps the body, the subject and the application properties, but for those that the operation sets or takes off, and has no time to live of its own: it would run again from the beginning while the copy waits.",
+      "The id of a copy is that of the original message and the suffix that the operation names: duplicate detection would drop a copy with the original's own.",
+      "A copy is sent, and answered, before the message is completed.",
     ];
   }
   return [
@@ -114,6 +127,8 @@ function clientsOf(contract: Contract): readonly Client[] {
       ];
     case "sqs":
       return [contract.lambda === undefined ? boto3(contract) : lambda(contract), ...sqsFrameworks];
+    case "servicebus":
+      return servicebusClients(contract);
     default:
       return contract satisfies never;
   }

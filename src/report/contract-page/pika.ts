@@ -2,6 +2,34 @@ import type { Contract } from "../operations.ts";
 import type { Client } from "./client.ts";
 import { pythonContract, pythonOutcomes } from "./client.ts";
 
+/** How a message is read, and how a copy of it is made. */
+const reading = `def attempt_of(method, properties):
+    where = CONTRACT["attemptNumber"]
+    if where["from"] == "header":
+        return int((properties.headers or {}).get(where["header"], 0)) + 1
+    key = method.routing_key
+    return int(key[len(where["prefix"]):]) if key.startswith(where["prefix"]) else 1
+
+
+def publish_copy(publisher, method, properties, body, operation, asked_ms):
+    """The whole message but for what the contract names. Raises where it is returned or refused."""
+    own = properties.headers or {}
+    headers = {name: value for name, value in own.items() if name not in operation["removeHeaders"]}
+    if "copyRoutingKeyTo" in operation:
+        headers.setdefault(operation["copyRoutingKeyTo"], method.routing_key)
+    headers.update(operation.get("headers", {}))
+    wanted = operation["expirationMs"]
+    copied = copy.copy(properties)
+    copied.headers = headers
+    copied.user_id = None
+    if wanted is None:
+        copied.expiration = None
+    elif wanted == "asked":
+        copied.expiration = str(asked_ms)
+    else:
+        copied.expiration = str(random.randint(wanted["from"], wanted["to"]))
+    publisher.basic_publish(operation["exchange"], operation["routingKey"], body, copied, mandatory=True)`;
+
 /** The plain client of RabbitMQ for Python. */
 export function pika(contract: Contract): Client {
   const names = ["workQueue", "outcomes", "retryAfter", "attemptNumber", "permanentErrors"];
@@ -32,32 +60,7 @@ def handle(body, attempt):
 ${pythonOutcomes}
 
 
-def attempt_of(method, properties):
-    where = CONTRACT["attemptNumber"]
-    if where["from"] == "header":
-        return int((properties.headers or {}).get(where["header"], 0)) + 1
-    key = method.routing_key
-    return int(key[len(where["prefix"]):]) if key.startswith(where["prefix"]) else 1
-
-
-def publish_copy(publisher, method, properties, body, operation, asked_ms):
-    """The whole message but for what the contract names. Raises where it is returned or refused."""
-    own = properties.headers or {}
-    headers = {name: value for name, value in own.items() if name not in operation["removeHeaders"]}
-    if "copyRoutingKeyTo" in operation:
-        headers.setdefault(operation["copyRoutingKeyTo"], method.routing_key)
-    headers.update(operation.get("headers", {}))
-    wanted = operation["expirationMs"]
-    copied = copy.copy(properties)
-    copied.headers = headers
-    copied.user_id = None
-    if wanted is None:
-        copied.expiration = None
-    elif wanted == "asked":
-        copied.expiration = str(asked_ms)
-    else:
-        copied.expiration = str(random.randint(wanted["from"], wanted["to"]))
-    publisher.basic_publish(operation["exchange"], operation["routingKey"], body, copied, mandatory=True)
+${reading}
 
 
 def main(url):

@@ -9,7 +9,9 @@ export function assignedByAws(
   inputs: Readonly<Record<string, unknown>>,
   logicalName: string,
 ): Record<string, string> {
-  const { region, fifoQueue, fifoTopic } = inputs as Readonly<Record<string, unknown>> & { readonly region: string };
+  const { fifoQueue, fifoTopic } = inputs;
+  // A resource that names no region is made in that of its provider.
+  const region = String(inputs["region"] ?? "eu-west-1");
   const automatic = `${logicalName}-1a2b3c4${fifoQueue === true || fifoTopic === true ? ".fifo" : ""}`;
   const name = String(inputs["name"] ?? automatic);
   switch (type) {
@@ -17,6 +19,8 @@ export function assignedByAws(
       return { name, arn: queueArn(region, name), url: queueUrl(region, name) };
     case "aws:sns/topic:Topic":
       return { name, arn: topicArn(region, name) };
+    case "aws:lambda/function:Function":
+      return { name, arn: `arn:aws:lambda:${region}:${accountId}:function:${name}` };
     default:
       return {};
   }

@@ -65,12 +65,12 @@ export async function consuming(
   return { ...running, runs, events, attemptsOf };
 }
 
-/** Waits until so many messages, dead or alive, are in a queue. */
+/** Waits until so many messages are in a queue, visible or not; for a busy machine and a few visibility timeouts. */
 export async function untilCount(
   system: DeployedSystem,
   queue: "work" | "dead",
   consumer: string,
   count: number,
 ): Promise<void> {
-  await until(60_000, async () => (await system.lab.count(system[queue](consumer))) === count);
+  await until(180_000, async () => (await system.lab.count(system[queue](consumer))) === count);
 }

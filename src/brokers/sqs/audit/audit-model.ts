@@ -173,10 +173,10 @@ function runOut(semantics: Semantics, state: MessageState): readonly Outcome[] {
     .flatMap((outcome) => outcome.flatMap((each) => semantics.step(each, { kind: "visibility-passes" })));
 }
 
-function receiveLabel({ redrive, name }: AuditedQueue, outcome: Outcome): string {
+function receiveLabel({ redrive }: AuditedQueue, outcome: Outcome): string {
   const isDelivered = outcome.every(({ place }) => place.kind === "queue" && place.status === "in-flight");
-  if (isDelivered || redrive === "untold" || redrive === null) return `received from ${name}`;
-  return `receive ${redrive.maxReceiveCount + 1} from ${name} has to move it`;
+  if (isDelivered || redrive === "untold" || redrive === null) return "received";
+  return `receive ${redrive.maxReceiveCount + 1} has to move it`;
 }
 
 /** Whether retention can come before the end of the retries, in words; null where it cannot, or where it is not known. */

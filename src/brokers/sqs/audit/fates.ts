@@ -116,7 +116,7 @@ function endlessReceives(
       queue: queue.name,
       predicate: "has no dead-letter queue",
       notes: [
-        ...loopText(exploration, loop),
+        ...loopText(exploration, loop, () => "the queue"),
         ...(retentionSeconds === null ? [] : [`until it is ${timeText(retentionSeconds)} old: then it is deleted`]),
       ],
       help: "name a dead-letter queue in a redrive policy, with a maxReceiveCount of 5 or more",
