@@ -6,6 +6,8 @@ const sourceFile = (path: string): string => fileURLToPath(new URL(`src/${path}`
 const liveTests = ["test/integration/**/*.test.ts", "test/differential/**/*.test.ts"];
 /** These need the emulators of SQS, and no Docker. */
 const sqsTests = ["test/integration/sqs-*.test.ts"];
+/** These start a PostgreSQL and a Redis of their own, and need nothing else. */
+const storeTests = ["test/integration/stores-*.test.ts"];
 /** These start an emulator of Service Bus in their own process, and need nothing. */
 const servicebusTests = ["test/integration/servicebus-*.test.ts"];
 
@@ -14,8 +16,10 @@ const config: ViteUserConfig = defineConfig({
     alias: [
       { find: /^redeliver$/, replacement: sourceFile("index.ts") },
       { find: /^redeliver\/consume$/, replacement: sourceFile("consume/index.ts") },
+      { find: /^redeliver\/opentelemetry$/, replacement: sourceFile("consume/opentelemetry.ts") },
       { find: /^redeliver\/pulumi$/, replacement: sourceFile("deploy/index.ts") },
       { find: /^redeliver\/pulumi\/sqs$/, replacement: sourceFile("deploy/sqs.ts") },
+      { find: /^redeliver\/pulumi\/servicebus$/, replacement: sourceFile("deploy/servicebus.ts") },
       { find: /^redeliver\/policy$/, replacement: sourceFile("policy/index.ts") },
     ],
   },
@@ -37,7 +41,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "live",
           include: liveTests,
-          exclude: [...sqsTests, ...servicebusTests],
+          exclude: [...sqsTests, ...servicebusTests, ...storeTests],
           globalSetup: "test/support/live-setup.ts",
           testTimeout: 120_000,
           hookTimeout: 300_000,
@@ -70,6 +74,17 @@ const config: ViteUserConfig = defineConfig({
           // They wait more than they work.
           maxConcurrency: 12,
           sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "live-stores",
+          include: storeTests,
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 4 },
         },
       },
     ],

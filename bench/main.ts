@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { benchPulumi, describePulumiBench } from "./pulumi.ts";
 
 // Every figure is a ratio, or a pair measured in one go, since machines differ. Nothing here is a test: nothing fails.
-// `node bench/main.ts [compile] [verify] [audit] [simulate] [start] [pulumi]` runs the named parts, or all of them.
+// `node bench/main.ts [compile] [verify] [audit] [simulate] [start] [consume] [pulumi]` runs the named parts, or all of them.
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -17,20 +17,20 @@ interface CompileFigure {
 }
 
 /** Runs one size in a process of its own, so that one size's memory does not weigh on the next. */
-function measure(script: "compile", consumers: number): CompileFigure {
+function measure(script: "compile", consumers: number, target: string): CompileFigure {
   const child = spawnSync(
     process.execPath,
-    ["--max-old-space-size=16000", resolve(root, `bench/${script}.ts`), String(consumers)],
+    ["--max-old-space-size=16000", resolve(root, `bench/${script}.ts`), String(consumers), target],
     { encoding: "utf8" },
   );
   if (child.status !== 0) throw new Error(child.stderr);
   return JSON.parse(child.stdout) as CompileFigure;
 }
 
-function benchCompile(): void {
-  console.log("plan + compile, 5 attempts each, strategy staged (best of 3)");
+function benchCompile(strategy: string, target: string): void {
+  console.log(`plan + compile, 5 attempts each, strategy ${strategy} on ${target} (best of 3)`);
   const figures = [1_000, 10_000, 100_000].map((consumers) => {
-    const runs = Array.from({ length: 3 }, () => measure("compile", consumers));
+    const runs = Array.from({ length: 3 }, () => measure("compile", consumers, target));
     return runs.toSorted((a, b) => a.durationMs - b.durationMs)[0] as CompileFigure;
   });
   const perConsumer = (figure: CompileFigure | undefined): number =>
@@ -65,6 +65,10 @@ function benchVerify(): void {
       `  ${String(consumers).padStart(7)} consumers, ${how}: ${durationMs.toFixed(1)} ms, ${peakMb.toFixed(0)} MB at the peak, ${(durationMs / consumers).toFixed(3)} ms each`,
     );
   }
+  const { durationMs, peakMb } = run<CompileFigure>("verify", "each", "1000", "sqs@eu-west-1");
+  console.log(
+    `     1000 consumers on sqs@eu-west-1, strategy visibility, each by itself: ${durationMs.toFixed(1)} ms, ${peakMb.toFixed(0)} MB at the peak`,
+  );
   const states = Object.entries(run<Record<string, number>>("verify", "states"));
   console.log(`  states of one message: ${states.map(([strategy, number]) => `${strategy} ${number}`).join(", ")}`);
 }
@@ -109,11 +113,40 @@ function benchStart(): void {
   );
 }
 
+interface ConsumePair {
+  readonly hand: { readonly perSecond: number; readonly cpuMicroseconds: number };
+  readonly own: { readonly perSecond: number; readonly cpuMicroseconds: number };
+}
+
+/** On a broker of its own in Docker, or the one that RABBITMQ_URL and RABBITMQ_MANAGEMENT_URL name. */
+function benchConsume(): void {
+  const { messages, acks, retries } = run<{
+    readonly messages: number;
+    readonly acks: readonly ConsumePair[];
+    readonly retries: readonly ConsumePair[];
+  }>("consume");
+  const describe = (what: string, pairs: readonly ConsumePair[]): string => {
+    const median = (of: (pair: ConsumePair) => number): number =>
+      pairs.map(of).toSorted((a, b) => a - b)[Math.floor(pairs.length / 2)] ?? 0;
+    const [own, hand] = [median((pair) => pair.own.perSecond), median((pair) => pair.hand.perSecond)];
+    const ratio = median((pair) => pair.own.perSecond / pair.hand.perSecond);
+    const cpu = median((pair) => pair.own.cpuMicroseconds / pair.hand.cpuMicroseconds);
+    return `  ${what}: ${own.toFixed(0)} a second, ${hand.toFixed(0)} by hand; ${ratio.toFixed(2)} times, with ${cpu.toFixed(2)} times the processor, median of ${pairs.length} pairs`;
+  };
+  console.log(`consume, RabbitMQ 4.3, ${messages} messages, 100 at a time`);
+  console.log(describe("acknowledged", acks));
+  console.log(describe("retried, native beside publish with confirm", retries));
+}
+
 const wanted = process.argv.slice(2);
 const isWanted = (part: string): boolean => wanted.length === 0 || wanted.includes(part);
-if (isWanted("compile")) benchCompile();
+if (isWanted("compile")) {
+  benchCompile("staged", "rabbitmq@4.3");
+  benchCompile("visibility", "sqs@eu-west-1");
+}
 if (isWanted("verify")) benchVerify();
 if (isWanted("audit")) benchAudit();
 if (isWanted("simulate")) benchSimulate();
 if (isWanted("start")) benchStart();
+if (isWanted("consume")) benchConsume();
 if (isWanted("pulumi")) console.log(describePulumiBench(await benchPulumi(1_000, 3)));

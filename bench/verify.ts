@@ -1,11 +1,12 @@
-import { brokers, checkSystem, compile, parseTarget } from "../src/index.ts";
+import { brokerOf, checkSystem, compile, parseTarget } from "../src/index.ts";
 import { verify, verifyAll } from "../src/verify/verify.ts";
 
 // Proves consumers that differ in nothing but names, once as a compilation does it and once each by itself, or prints the number of
 // states for each strategy. Prints JSON. Started by main.ts in a process of its own.
-const [what = "all", size = "1"] = process.argv.slice(2);
+const [what = "all", size = "1", broker = "rabbitmq@4.3"] = process.argv.slice(2);
+const usual = broker.startsWith("sqs") ? "visibility" : "staged";
 
-function subjects(consumers: number, strategy: string): ReturnType<typeof brokers.rabbitmq.subjectsOf> {
+function subjects(consumers: number, strategy: string): ReturnType<ReturnType<typeof brokerOf>["subjectsOf"]> {
   const checked = checkSystem({
     name: "bench",
     sources: { orders: { kind: "topic" } },
@@ -26,11 +27,11 @@ function subjects(consumers: number, strategy: string): ReturnType<typeof broker
       ]),
     ),
   });
-  const target = parseTarget("rabbitmq@4.3", strategy);
+  const target = parseTarget(broker, strategy);
   if (!checked.ok || !target.ok) throw new Error("the declaration of the benchmark is refused");
   const compiled = compile(checked.value, target.value);
   if (!compiled.ok) throw new Error("the benchmark does not compile");
-  return brokers.rabbitmq.subjectsOf(compiled.value, target.value);
+  return brokerOf(target.value).subjectsOf(compiled.value, target.value);
 }
 
 if (what === "states") {
@@ -41,9 +42,9 @@ if (what === "states") {
   console.log(JSON.stringify(Object.fromEntries(states)));
 } else {
   const consumers = Number(size);
-  const all = subjects(consumers, "staged");
+  const all = subjects(consumers, usual);
   // A small one first, so that the figure is not one of a cold start.
-  for (const { model } of subjects(20, "staged")) verify(model());
+  for (const { model } of subjects(20, usual)) verify(model());
   const startedAt = performance.now();
   const verdicts = what === "each" ? all.map(({ model }) => verify(model())) : verifyAll(all);
   const durationMs = performance.now() - startedAt;

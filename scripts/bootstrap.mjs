@@ -1,5 +1,5 @@
 // Makes a bare machine ready for this project's npm scripts: the packages of the lock file, a Docker daemon (--docker), a Chromium (--browser),
-// the emulators of SQS (--sqs) and mmdebstrap (--mmdebstrap).
+// the emulators of SQS (--sqs), PostgreSQL and Redis (--stores), and mmdebstrap (--mmdebstrap).
 // It runs before node_modules exists, on any Node since 20, so it is plain JavaScript without dependencies. It is silent when nothing is to do.
 import { spawn } from "node:child_process";
 import { existsSync, openSync, readFileSync, rmSync } from "node:fs";
@@ -124,6 +124,20 @@ function provideMmdebstrap() {
   installDebianPackages(["mmdebstrap"]);
 }
 
+/** The servers that idempotency is tested on. The tests start them, so nothing of the packages has to run. */
+function provideStores() {
+  const packages = [];
+  // Debian keeps the server's programs off the path, in a folder for each version.
+  if (!existsSync("/usr/lib/postgresql")) packages.push("postgresql");
+  if (!isOnPath("redis-server")) packages.push("redis-server");
+  if (packages.length === 0) return;
+  if (!canInstallDebianPackages())
+    throw new BootstrapError(
+      `${packages.join(" and ")} missing, and only root on a machine with apt-get can install them here.`,
+    );
+  installDebianPackages(packages);
+}
+
 function provideBrowser() {
   if (process.env.CHROMIUM_PATH !== undefined || ["chromium", "chromium-browser", "google-chrome"].some(isOnPath))
     return;
@@ -138,7 +152,7 @@ function provideBrowser() {
 }
 
 async function main(flags) {
-  const known = ["--docker", "--browser", "--sqs", "--mmdebstrap"];
+  const known = ["--docker", "--browser", "--sqs", "--stores", "--mmdebstrap"];
   const unknown = flags.find((flag) => !known.includes(flag));
   if (unknown !== undefined) throw new BootstrapError(`unknown option ${unknown}; known: ${known.join(", ")}`);
   // Building an image calls this script while the tests run: it must not touch the packages they run on.
@@ -146,6 +160,7 @@ async function main(flags) {
   if (flags.includes("--docker")) await provideDocker();
   if (flags.includes("--mmdebstrap")) provideMmdebstrap();
   if (flags.includes("--browser")) provideBrowser();
+  if (flags.includes("--stores")) provideStores();
   if (flags.includes("--sqs") && process.env.SQS_ENDPOINT === undefined) provideSqsEmulators();
 }
 

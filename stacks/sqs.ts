@@ -8,10 +8,10 @@ import type { StackConfig } from "../src/deploy/sqs.ts";
 import type { SystemInput } from "../src/index.ts";
 
 /** The example that compiles for both brokers, in the stack's region and the account of its credentials. */
-export function deployToSqs({ target }: StackConfig<"sqs">): SqsRetryTopology {
+export function deployToSqs({ target, naming = "explicit" }: StackConfig<"sqs">): SqsRetryTopology {
   const declaration = readFileSync(new URL("../examples/portable.yaml", import.meta.url), "utf8");
   const { region, account } = target;
   // Credentials of another account end the deployment before anything is made there.
   const provider = new Provider("aws", { region, ...(account === undefined ? {} : { allowedAccountIds: [account] }) });
-  return new SqsRetryTopology("shop", { system: parse(declaration) as SystemInput, target }, { provider });
+  return new SqsRetryTopology("shop", { system: parse(declaration) as SystemInput, target, naming }, { provider });
 }

@@ -116,8 +116,17 @@ export interface HttpReader<Deployment> {
   readonly unreachableHelp: string;
 }
 
+/** How a running broker is read that is asked through the SDK of AWS. Nothing here does input or output. */
+export interface AnswerReader<Deployment> {
+  readonly kind: "aws";
+  /** How URLs begin that name such a broker; the detail of a target is behind it. */
+  readonly schemes: readonly string[];
+  /** @param answers as the SDK gives them, in any order */
+  readonly read: (answers: readonly unknown[]) => Checked<Deployment>;
+}
+
 /** How a running broker is read, by what it is asked with. */
-export type LiveReader<Deployment> = HttpReader<Deployment>;
+export type LiveReader<Deployment> = HttpReader<Deployment> | AnswerReader<Deployment>;
 
 /** A namespace of a deployment, with a deployment that holds nothing else. */
 export interface DeploymentPart<Deployment> {
@@ -136,8 +145,9 @@ export interface FileReader<Deployment> {
 
 /** What resources of a Pulumi program make on the broker: those of a stack's state, or those that a policy pack is shown. */
 export interface ResourceReader<Deployment> {
+  /** Whether the resource makes a topology of this broker; others may say more about it. */
   readonly isOwn: (resource: PulumiResource) => boolean;
-  /** @param resources those of other brokers are passed over */
+  /** @param resources all that there are: those of other brokers are passed over */
   readonly read: (resources: readonly PulumiResource[]) => Checked<Deployment>;
 }
 
@@ -173,6 +183,8 @@ export interface Broker<Target, TargetInput, System extends Compiled<unknown, un
   readonly evidenceOf: (target: Target) => Evidence;
   /** File formats of the broker's own tools, by the name used on the command line. */
   readonly exportFormats: Readonly<Record<string, (compiled: System, namespace: string | null) => unknown>>;
+  /** What of a system a format cannot say, or says otherwise; left out where every format says everything. */
+  readonly diagnoseExport?: (compiled: System, format: string) => readonly Diagnostic[];
   /** Left out where the topologies of others cannot be judged yet. */
   readonly auditor?: Auditor<Target, Deployment>;
   /** Where resources live on the broker unless said otherwise: RabbitMQ's virtual host. Null where there is nothing like it. */

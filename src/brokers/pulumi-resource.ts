@@ -11,9 +11,10 @@ export interface PulumiResource {
   readonly properties: Entry;
 }
 
-/** How Pulumi marks an object as a secret, and what stands for a value that is not known yet. Source: `resource.SigKey`, `plugin.UnknownStringValue`. */
+/** How Pulumi marks an object as a secret. Source: `resource.SigKey`. */
 const signatureKey = "4dabf18193072939515e22adb298388d";
-const unknownText = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+/** What stands for a value that is not known before the program is deployed. Source: `plugin.UnknownStringValue`. */
+export const unknownText = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 /** Whether a value is a secret, or not known before the program is deployed. */
 export function isUnreadable(value: unknown): boolean {

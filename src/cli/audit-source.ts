@@ -15,10 +15,18 @@ export interface Audited {
   readonly auditor: AnyAuditor;
 }
 
+interface LiveSource {
+  readonly kind: "live";
+  readonly audited: Audited;
+  readonly url: string;
+  /** What answers in the place of AWS. */
+  readonly endpoint: string | undefined;
+}
+
 /** Something that an audit reads. */
 export type AuditSource =
   | { readonly kind: "file"; readonly audited: Audited; readonly file: string }
-  | { readonly kind: "live"; readonly audited: Audited; readonly url: string }
+  | LiveSource
   | { readonly kind: "stack"; readonly file: string };
 
 /** What was read of one broker. */
@@ -36,15 +44,19 @@ export const auditedBrokers: readonly Audited[] = (Object.keys(brokers) as Broke
 
 /** Every source that the options name: a file of one of the brokers, a running broker, a stack. */
 export function sourcesIn(options: Readonly<Record<string, unknown>>): readonly AuditSource[] {
-  const { url, stack } = options;
+  const { url, stack, endpoint } = options;
   return [
     ...auditedBrokers.flatMap((audited): AuditSource[] => {
       const file = options[audited.auditor.file.option];
       return typeof file === "string" ? [{ kind: "file", audited, file }] : [];
     }),
-    ...(typeof url === "string" ? [{ kind: "live", audited: brokerAt(url), url } as const] : []),
+    ...(typeof url === "string" ? [liveSource(url, endpoint)] : []),
     ...(typeof stack === "string" ? [{ kind: "stack", file: stack } as const] : []),
   ];
+}
+
+function liveSource(url: string, endpoint: unknown): LiveSource {
+  return { kind: "live", audited: brokerAt(url), url, endpoint: typeof endpoint === "string" ? endpoint : undefined };
 }
 
 /** The broker that is read by URLs of this scheme; one that no broker knows is refused by the first. */
@@ -56,10 +68,8 @@ function brokerAt(url: string): Audited {
 /** Reads a source. A stack can hold topologies of several brokers; every other source holds one. */
 export async function readSource(source: AuditSource): Promise<Checked<readonly FoundDeployment[]>> {
   switch (source.kind) {
-    case "live": {
-      const { readLiveBroker } = await import("./read-live-broker.ts");
-      return foundOf(source.audited, await readLiveBroker(source.url, source.audited.auditor.live, process.env));
-    }
+    case "live":
+      return foundOf(source.audited, await readLive(source));
     case "file": {
       const text = await readText(source.file);
       return text.ok ? foundOf(source.audited, source.audited.auditor.file.read(text.value)) : text;
@@ -70,6 +80,24 @@ export async function readSource(source: AuditSource): Promise<Checked<readonly 
     }
     default:
       return source satisfies never;
+  }
+}
+
+async function readLive({ audited, url, endpoint }: LiveSource): Promise<Checked<unknown>> {
+  const { live } = audited.auditor;
+  switch (live.kind) {
+    case "http": {
+      const { readLiveBroker } = await import("./read-live-broker.ts");
+      return readLiveBroker(url, live, process.env);
+    }
+    case "aws": {
+      const target = audited.broker.parseTarget(url.slice(url.indexOf(":") + 1));
+      if (!target.ok) return target;
+      const { readLiveAws } = await import("./read-live-aws.ts");
+      return readLiveAws({ region: url.slice(url.indexOf(":") + 1), endpoint }, live);
+    }
+    default:
+      return live satisfies never;
   }
 }
 
@@ -84,9 +112,8 @@ export function deploymentsInState(text: string): Checked<readonly FoundDeployme
   if (!state.ok) return state;
   const found: FoundDeployment[] = [];
   for (const audited of auditedBrokers) {
-    const own = state.value.filter(audited.auditor.resources.isOwn);
-    if (own.length === 0) continue;
-    const read = audited.auditor.resources.read(own);
+    if (!state.value.some(audited.auditor.resources.isOwn)) continue;
+    const read = audited.auditor.resources.read(state.value);
     if (!read.ok) return read;
     found.push({ audited, deployment: read.value, warnings: read.warnings });
   }

@@ -46,7 +46,7 @@ const exports = all.flatMap(({ exportFormats }) => Object.keys(exportFormats));
 const target = (): Option =>
   new Option(
     "-t, --target <target>",
-    "broker and version or region, such as rabbitmq@4.3 or sqs@eu-west-1; or a .yaml or .json file with a target",
+    "broker and version, region or tier, such as rabbitmq@4.3, sqs@eu-west-1 or servicebus@standard; or a .yaml or .json file with a target",
   ).makeOptionMandatory();
 const strategy = (): Option =>
   new Option("-s, --strategy <strategy>", `how the broker is used: auto, or ${strategies}`).default("auto");
@@ -183,7 +183,11 @@ function addAuditCommand(program: Command, finish: Finish): void {
       "--url <url>",
       "the management API of a running broker, such as http://user@host:15672 or with the virtual host http://user@host:15672/%2F; " +
         "the user needs the tag management and a permission in each virtual host; " +
-        "RABBITMQ_USERNAME and RABBITMQ_PASSWORD count where the URL has none",
+        "RABBITMQ_USERNAME and RABBITMQ_PASSWORD count where the URL has none; or a region of AWS, such as sqs:eu-west-1, " +
+        "with the credentials that the AWS CLI would use",
+    )
+    .addOption(
+      new Option("--endpoint <url>", "what answers in the place of AWS, such as an emulator").env("SQS_ENDPOINT"),
     )
     .option("--stack <file>", "what pulumi stack export wrote")
     .option("-t, --target <target>", "judge by this version, such as rabbitmq@4.3, whatever the source says")

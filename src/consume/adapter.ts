@@ -36,6 +36,18 @@ export interface SettleValues {
   readonly deadLetter: Readonly<Record<string, string>> | null;
 }
 
+/**
+ * Thrown by `settle`: the broker does not know the delivery as ours any more, and gives the message to whoever takes it next. To try again is of no
+ * use.
+ */
+export class NotOursError extends Error {
+  override readonly name = "NotOursError";
+
+  constructor(cause: unknown) {
+    super("the message is not ours any more", { cause });
+  }
+}
+
 /** A connection that takes deliveries. It ends by `close`, or by `lost`, and is not used again. */
 export interface Session {
   /** Begins, or begins again, to take deliveries. */
@@ -60,6 +72,11 @@ export interface SessionListener {
   readonly delivered: (delivery: Delivery) => void;
   /** The connection is gone: the broker gives again whatever is unsettled. Told once. */
   readonly lost: (cause: unknown) => void;
+  /**
+   * Says whether the broker answers. For a session that outlives its connections, and so is never lost: its deliveries can be settled when the broker
+   * is back.
+   */
+  readonly answers: (isAnswering: boolean) => void;
   /** How many more handlers could begin at once: who asks for messages asks for no more. */
   readonly free: () => number;
   /** Resolves when at least one handler could begin. */

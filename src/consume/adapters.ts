@@ -5,10 +5,13 @@ import type { Adapter } from "./adapter.ts";
 import type { AnyContract } from "./contract.ts";
 import { rabbitmqConnection } from "./rabbitmq/connection.ts";
 import type { RabbitmqConnection } from "./rabbitmq/connection.ts";
+import { sqsConnection } from "./sqs/connection.ts";
+import type { SqsConnection } from "./sqs/connection.ts";
 
 /** How each broker is reached. */
 interface Connections {
   readonly rabbitmq: RabbitmqConnection;
+  readonly sqs: SqsConnection;
 }
 
 /** The brokers that messages can be consumed from. */
@@ -29,5 +32,15 @@ export const adapters: Readonly<Partial<Record<AnyContract["protocol"], AdapterE
     connection: rabbitmqConnection,
     library: "amqplib",
     load: async () => (await import("./rabbitmq/amqplib.ts")).amqplibAdapter as unknown as Adapter,
+  },
+  "amqp-1.0": {
+    connection: rabbitmqConnection,
+    library: "rhea",
+    load: async () => (await import("./rabbitmq/rhea.ts")).rheaAdapter as unknown as Adapter,
+  },
+  sqs: {
+    connection: sqsConnection,
+    library: "@aws-sdk/client-sqs",
+    load: async () => (await import("./sqs/sqs-client.ts")).sqsClientAdapter as unknown as Adapter,
   },
 };

@@ -3,6 +3,7 @@ import { growingPauses } from "./breaker.ts";
 import type { Engine, Held, Link } from "./engine.ts";
 import { report, wakeWatchers } from "./engine.ts";
 import type { Delivery } from "./adapter.ts";
+import { NotOursError } from "./adapter.ts";
 import { afterMs, pauseMs } from "./long-timer.ts";
 import type { Verdict } from "./run-attempt.ts";
 import { createLazySignal, runAttempt } from "./run-attempt.ts";
@@ -35,13 +36,19 @@ export function beginWaiting(engine: Engine): void {
 }
 
 async function handle(engine: Engine, held: Held): Promise<void> {
-  const verdict = await runAttempt(engine.attempts, held.delivery, held.signal);
+  const verdict = await watched(engine, held);
   if (held.isAbandoned) return;
   heed(engine, held, verdict);
   const settlement = settlementOf(engine.attempts.contract, engine.settings, held.delivery, verdict);
   const settling = settle(engine, held, settlement, verdict);
   if (settling !== undefined) await settling;
   release(engine, held);
+}
+
+/** The attempt, and whoever watches it. */
+function watched({ attempts, settings }: Engine, { delivery, signal }: Held): Promise<Verdict> {
+  const run = (): Promise<Verdict> => runAttempt(attempts, delivery, signal);
+  return settings.telemetry === null ? run() : settings.telemetry.attempt(attempts.contract, delivery, run);
 }
 
 function release(engine: Engine, held: Held): void {
@@ -129,7 +136,7 @@ async function settleAgain(
   const { id: messageId, attempt } = delivery;
   const pauses = growingPauses(500, 30_000);
   for (let error = firstError; ;) {
-    if (link.isLost) return dropped(engine, held);
+    if (link.isLost || error instanceof NotOursError) return dropped(engine, held);
     report(engine, { kind: "settle-failed", messageId, attempt, error });
     await pauseMs(pauses.next(), link.over.signal);
     if (link.isLost) return dropped(engine, held);

@@ -11,6 +11,7 @@ import type { ConsumerInfo, Redact } from "./dead-letter/metadata.ts";
 import type { ConsumeEvent } from "./event.ts";
 import type { BodySchema } from "./message.ts";
 import type { BodyFormat } from "./read-body.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 export interface ConsumeOptions<Name extends ConsumableName = ConsumableName, Body = unknown> {
   /** What the system was deployed for. */
@@ -36,6 +37,8 @@ export interface ConsumeOptions<Name extends ConsumableName = ConsumableName, Bo
   readonly service?: ConsumerInfo | undefined;
   /** Decides what a dead letter says of an error. */
   readonly redact?: Redact | undefined;
+  /** Watches every attempt, for a monitoring system: `openTelemetry()` of `redeliver/opentelemetry`. */
+  readonly telemetry?: Telemetry | undefined;
   /** Hears what happens. What it throws is not looked at. */
   readonly log?: ((event: ConsumeEvent & { readonly consumer: string }) => void) | undefined;
 }
@@ -50,6 +53,7 @@ export interface Settings {
   readonly stopWithinMs: number;
   readonly service: ConsumerInfo | null;
   readonly redact: Redact | null;
+  readonly telemetry: Telemetry | null;
   readonly log: (event: ConsumeEvent) => void;
 }
 
@@ -87,6 +91,12 @@ const schema = z.strictObject({
     })
     .optional(),
   redact: optionalFunction,
+  telemetry: z
+    .custom<Telemetry>(
+      (value) => typeof (value as Partial<Telemetry> | null)?.attempt === "function",
+      "is not what openTelemetry() returns",
+    )
+    .optional(),
   log: optionalFunction,
 });
 
@@ -101,7 +111,7 @@ export function checkOptions(consumer: string, options: unknown): Checked<Settin
   if (!parsed.success) return refuseOptions("options", parsed.error.issues, Object.keys(schema.shape));
   const { data } = parsed;
   const given = options as ConsumeOptions;
-  const { log = () => undefined, redact = null, service = null } = given;
+  const { log = () => undefined, redact = null, service = null, telemetry = null } = given;
   return {
     ok: true,
     warnings: [],
@@ -121,6 +131,7 @@ export function checkOptions(consumer: string, options: unknown): Checked<Settin
       stopWithinMs: parseDurationMs(data.stopWithin),
       service,
       redact,
+      telemetry,
       log: (event: ConsumeEvent) => {
         try {
           log({ ...event, consumer });

@@ -67,7 +67,7 @@ export function acceptOrRefuse<Name extends BrokerName>(
 }
 
 /** Pulumi shows a RunError without its stack, which would be of no use to the person who wrote the declaration. */
-function refusal(name: string, diagnostics: readonly Diagnostic[]): pulumi.RunError {
+export function refusal(name: string, diagnostics: readonly Diagnostic[]): pulumi.RunError {
   return new pulumi.RunError(`RetryTopology ${JSON.stringify(name)} is refused\n${renderDiagnostics(diagnostics)}`);
 }
 
@@ -86,7 +86,11 @@ export function summarise(system: System, compiled: CompiledSystem): { target: s
       workQueue: contract.workQueue,
       deadQueue: contract.deadQueue,
       attempts: contract.attempts.length,
-      worstCaseToDeadLetterMs: plans[index]?.retry?.worstCaseToDeadLetterMs ?? null,
+      // What a broker bounds, whatever is declared, is known only to its compiler.
+      worstCaseToDeadLetterMs:
+        "worstCaseToDeadLetterMs" in contract
+          ? contract.worstCaseToDeadLetterMs
+          : (plans[index]?.retry?.worstCaseToDeadLetterMs ?? null),
     },
   ]);
   return { target: compiled.target, consumers: Object.fromEntries(consumers) as object };

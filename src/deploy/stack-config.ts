@@ -29,17 +29,21 @@ export interface RabbitmqStackConfig {
 export interface SqsStackConfig {
   readonly broker: "sqs";
   readonly target: TargetInput<"sqs">;
+  /** Who names the resources at AWS; left out it is the declaration. */
+  readonly naming?: "explicit" | "automatic";
 }
 
 /** The subscription and the credentials are the provider's. The namespace has to be there; its tier is that of the target. */
 export interface ServicebusStackConfig {
   readonly broker: "servicebus";
   readonly target: TargetInput<"servicebus">;
-  readonly resourceGroup: string;
-  readonly namespace: string;
+  /** Its Azure resource id. */
+  readonly namespaceId: string;
 }
 
 const text = z.string().min(1, { abort: true });
+const namespaceIdPattern =
+  /^\/subscriptions\/[^/]+\/resourceGroups\/[^/]+\/providers\/Microsoft\.ServiceBus\/namespaces\/[^/]+$/i;
 
 /** The keys of each broker. The password is not among them: no message of zod's may ever get to see it. */
 const keysOf = {
@@ -58,7 +62,7 @@ const keysOf = {
       emptiedDeadQueues: z.unknown().optional(),
       lambda: z.unknown().optional(),
     },
-    others: {},
+    others: { naming: z.enum(["explicit", "automatic"]).optional() },
   },
   servicebus: {
     target: {
@@ -68,7 +72,7 @@ const keysOf = {
       duplicates: z.unknown().optional(),
       deadQueue: z.unknown().optional(),
     },
-    others: { resourceGroup: text, namespace: text },
+    others: { namespaceId: text.regex(namespaceIdPattern) },
   },
 } as const satisfies Readonly<Record<BrokerName, object>>;
 
@@ -92,9 +96,10 @@ const howTo: Readonly<Record<string, string>> = {
   "target.version": 'write a version in quotes, for example version: "4.3"',
   "target.region": "write a region, for example region: eu-west-1",
   "target.sku": "write a tier of Service Bus: basic, standard or premium",
-  resourceGroup: "write the name of the resource group that the namespace is in",
-  namespace: "write the name of a namespace of Service Bus that is there",
+  namespaceId:
+    "write the resource id of a namespace: /subscriptions/…/resourceGroups/…/providers/Microsoft.ServiceBus/namespaces/…",
   "target.strategy": "leave it out for auto, or name a strategy in quotes",
+  naming: "write explicit or automatic, or leave it out for explicit",
   vhost: "write the name of a virtual host that is there, for example /",
   endpoint: "write the URL of the management API, for example http://localhost:15672",
   username: "write the name of a RabbitMQ user with the tag management",
@@ -210,6 +215,7 @@ function problemOf(issue: Issue, within: string, value: unknown): string {
       ? "the endpoint has credentials in it; they would be in clear in the state"
       : "the endpoint is no http or https URL";
   }
+  if (within === "namespaceId") return "namespaceId is no resource id of a Service Bus namespace";
   if (typeof value === "number") return `${within} is a number, not a text: YAML reads 4.10 as 4.1`;
   if (within === "target") return "target is no mapping";
   return issue.code === "invalid_value" ? `${within} is none of the allowed values` : `${within} is not a text`;

@@ -67,4 +67,12 @@ export const servicebusCatalogue = {
     "Duplicates are forgotten before a crash is over",
     "A consumer that crashes between its copy and the completion of the message has the message again when the lock has run out, and sends the copy a second time, with the same id. Duplicate detection drops it only if it still knows the first one. Choose a window that is longer than the lock.",
   ),
+  RD717: error(
+    "The official emulator does not take this",
+    'Microsoft\'s emulator takes less than Service Bus: 10 deliveries, 50 queues and topics, times to live from 5 minutes to an hour. On a configuration file beyond that it ends with "Out of memory", so none is written. What is compiled for Service Bus itself is not affected.',
+  ),
+  RD718: warning(
+    "The official emulator forgets after an hour",
+    "A queue of the emulator has a time to live of an hour at most, so that is what its configuration file says where the topology says none. A message that waits longer, a scheduled one not counted, is dead-lettered there and would not be in Service Bus. Tests are seldom that long.",
+  ),
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;

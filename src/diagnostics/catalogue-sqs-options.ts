@@ -35,4 +35,8 @@ export const sqsOptionsCatalogue = {
     "The key's policy has to let SNS in",
     "The queues are encrypted with a key of your own, and Redeliver cannot see its policy. Unless that lets sns.amazonaws.com use the key, neither the work queue nor the queue of undelivered messages takes anything from a topic, and what is published is lost. Look at the policy, and try it with one message.",
   ),
+  RD624: warning(
+    "The provider is for another region",
+    "Everything is made in the region of the target, which stands on every resource. The provider of the program is for another one, where the rest of the program probably is. Give the component a provider for the target's region, or change the target.",
+  ),
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;

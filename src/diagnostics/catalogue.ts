@@ -3,6 +3,7 @@ import { error, warning } from "./catalogue-entry.ts";
 import { consumeCatalogue } from "./catalogue-consume.ts";
 import { policyCatalogue } from "./catalogue-policy.ts";
 import { servicebusCatalogue } from "./catalogue-servicebus.ts";
+import { sqsAuditCatalogue } from "./catalogue-sqs-audit.ts";
 import { sqsCatalogue } from "./catalogue-sqs.ts";
 import { sqsOptionsCatalogue } from "./catalogue-sqs-options.ts";
 
@@ -140,11 +141,11 @@ export const catalogue = {
   ),
   RD401: error(
     "Not what the option is for",
-    "redeliver audit reads three things: a definitions file of RabbitMQ, the state of a Pulumi stack, and a running broker. This file is JSON, but not of the kind that its option stands for, or there is nothing of RabbitMQ in it. An audit of nothing would find nothing, and look as if all was well. Name another file, or another option.",
+    "redeliver audit reads files of the brokers' own tools, the state of a Pulumi stack, and a running broker. This file is JSON, but not of the kind that its option stands for, or there is no queue in it. An audit of nothing would find nothing, and look as if all was well. Name another file, or another option.",
   ),
   RD402: error(
     "Malformed entry in an export",
-    "An entry of the export is not as RabbitMQ or Pulumi write it: a queue without a name, a binding without an end, arguments that are no object. It is not passed over, since a topology without it is another one. Export again; in a file that a person or a program wrote, mend the entry that the path names.",
+    "An entry of the export is not as RabbitMQ, AWS or Pulumi write it: a queue without a name, a binding without an end, a redrive policy that is no JSON. It is not passed over, since a topology without it is another one. Export again; in a file that a person or a program wrote, mend the entry that the path names.",
   ),
   RD403: warning(
     "The broker is newer than the rules",
@@ -164,15 +165,15 @@ export const catalogue = {
   ),
   RD407: error(
     "The broker cannot be read",
-    "Nothing answers at the URL, or what answers is not the management API of RabbitMQ: nobody listens there, the name is unknown, the certificate is not trusted, or another program serves the port. Nothing was read. The management API is a plugin, rabbitmq_management, and listens on port 15672 unless that was changed; port 5672 is for AMQP.",
+    "Nothing answers at the URL, or what answers is not what was expected: nobody listens there, the name is unknown, the certificate is not trusted, or another program serves the port. Nothing was read. RabbitMQ is read by its management API, a plugin, which listens on port 15672 unless that was changed; AWS by its SDK, whose packages have to be installed.",
   ),
   RD408: error(
     "The broker refuses to be read",
-    "The management API does not let this user in, or does not show the virtual host. The user needs one of the tags management, policymaker, monitoring and administrator, and, without the last of them, a permission in each virtual host that is to be read; it may be one that allows nothing. Only GET requests are made.",
+    "The broker does not let this user in, or does not show the virtual host. At RabbitMQ the user needs one of the tags management, policymaker, monitoring and administrator, and, without the last of them, a permission in each virtual host that is to be read; it may be one that allows nothing. At AWS it takes the actions that the note lists, all of which only read.",
   ),
   RD409: warning(
     "Something was left out",
-    "A part of the topology could not be read: a virtual host without a permission for this user, or a resource of a stack with a secret or unknown value where its name or its settings ought to be. What was read is judged as if that part did not exist, so a finding may be missing, and one about a missing target may be wrong. Grant the permission, or take the secret out of the name.",
+    "A part of the topology could not be read: a virtual host or a service without a permission for this user, or a resource of a stack with a secret or unknown value where its name or its settings ought to be. What was read is judged as if that part did not exist, so a finding may be missing, and one about a missing target may be wrong. Grant the permission, or take the secret out of the name.",
   ),
   RD411: error(
     "The dead-letter exchange does not exist",
@@ -304,6 +305,7 @@ export const catalogue = {
     "The simulation would be too large",
     "A simulation plays every single message, and takes on 10,000,000 of them, which is about a minute's work; all instances together may hold 1,000,000 at a time. More would not end in a time that anybody waits for. Simulate a shorter duration or fewer arrivals: how a retry storm grows and ends shows within an hour of simulated time.",
   ),
+  ...sqsAuditCatalogue,
   ...sqsCatalogue,
   ...consumeCatalogue,
   ...policyCatalogue,

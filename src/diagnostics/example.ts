@@ -13,6 +13,8 @@ export interface DeclarationExample extends Reporting {
   /** As it is written on the command line: `rabbitmq@4.3`. */
   readonly target?: string;
   readonly strategy?: string;
+  /** A format that it is written in. */
+  readonly exportAs?: string;
 }
 
 /** A file, where its name or its language matters. */
@@ -50,6 +52,12 @@ export interface DefinitionsExample extends Reporting {
   readonly target?: string;
   /** What an upgrade is asked about. */
   readonly upgradeTo?: string;
+}
+
+/** A list of what the AWS CLI printed, which is read and audited. */
+export interface ListingExample extends Reporting {
+  readonly kind: "listing";
+  readonly text: string;
 }
 
 /** What `pulumi stack export` wrote, which is read and audited. */
@@ -93,6 +101,7 @@ export type Example =
   | TargetFileExample
   | StackExample
   | DefinitionsExample
+  | ListingExample
   | StateExample
   | BrokerExample
   | ScenarioExample

@@ -19,6 +19,12 @@ function compiled(lines: ExampleLines, sku = "standard", strategy?: string): Dec
   return { ...refused(lines, sku, strategy), ...returned };
 }
 
+/** So many attempts at once, for Microsoft's emulator. */
+function exported(attempts: number, also: DeclarationExample["also"] & {}): DeclarationExample {
+  const example = refused({ retry: retryText("kind: immediate", attempts) });
+  return { ...example, exportAs: "emulator-config", also };
+}
+
 /** A target as a file with these lines. */
 function target(lines: readonly string[], also?: TargetFileExample["also"]): TargetFileExample {
   const text = ["broker: servicebus", "sku: standard", ...lines, ""].join("\n");
@@ -108,5 +114,13 @@ export const servicebusExamples = {
   RD716: {
     fires: target(["lock: 1m", "duplicates: 20s"], returned.also),
     quiet: target(["lock: 1m", "duplicates: 10m"], returned.also),
+  },
+  RD717: {
+    fires: exported(20, ["RD713", "RD718"]),
+    quiet: exported(10, ["RD713", "RD718"]),
+  },
+  RD718: {
+    fires: exported(5, ["RD713"]),
+    quiet: compiled({ retry: atOnce }),
   },
 } as const satisfies Readonly<Record<string, ExamplePair>>;

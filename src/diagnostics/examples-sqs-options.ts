@@ -1,4 +1,4 @@
-import type { ExamplePair, TargetFileExample } from "./example.ts";
+import type { ExamplePair, StackExample, TargetFileExample } from "./example.ts";
 import { retryText, systemText } from "./example-text.ts";
 
 interface OptionsExample {
@@ -18,6 +18,17 @@ function target(lines: readonly string[], { attempts = 5, more = [], also }: Opt
     }),
     ...(also === undefined ? {} : { also }),
   };
+}
+
+/** The file of a stack that deploys `examples/portable.yaml`, with its provider's region. */
+function stack(region: string): StackExample {
+  const text = [
+    "config:",
+    `  aws:region: ${region}`,
+    "  redeliver:target: { broker: sqs, region: eu-west-1 }",
+    "",
+  ].join("\n");
+  return { kind: "stack", text, also: ["RD607"] };
 }
 
 const returned = { also: ["RD607"] } as const;
@@ -54,5 +65,9 @@ export const sqsOptionsExamples = {
   RD623: {
     fires: target(["kmsKey: alias/shop"], returned),
     quiet: target([], returned),
+  },
+  RD624: {
+    fires: stack("us-east-1"),
+    quiet: stack("eu-west-1"),
   },
 } as const satisfies Readonly<Record<string, ExamplePair>>;

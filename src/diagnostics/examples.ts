@@ -8,6 +8,7 @@ import { policyExamples } from "./examples-policy.ts";
 import { rabbitmqExamples } from "./examples-rabbitmq.ts";
 import { scenarioExamples } from "./examples-scenario.ts";
 import { servicebusExamples } from "./examples-servicebus.ts";
+import { sqsAuditExamples } from "./examples-sqs-audit.ts";
 import { sqsExamples } from "./examples-sqs.ts";
 import { sqsOptionsExamples } from "./examples-sqs-options.ts";
 
@@ -32,6 +33,7 @@ export const examples: Readonly<Record<DiagnosticCode, ExamplePair>> = {
   ...scenarioExamples,
   ...auditExamples,
   ...findingExamples,
+  ...sqsAuditExamples,
   ...sqsExamples,
   ...consumeExamples,
   ...policyExamples,

@@ -14,9 +14,9 @@ const ranges: readonly { readonly prefix: string; readonly title: string }[] = [
   { prefix: "RD4", title: "Topologies that others made" },
   { prefix: "RD5", title: "Scenarios of a simulation" },
   { prefix: "RD6", title: "Amazon SQS" },
+  { prefix: "RD7", title: "Azure Service Bus" },
   { prefix: "RD8", title: "Running a consumer" },
   { prefix: "RD9", title: "Policy packs" },
-  { prefix: "RD7", title: "Azure Service Bus" },
 ];
 
 /** The page of one code in Markdown, below an anchor that a diagnostic's `docs` points to. */
@@ -32,7 +32,7 @@ export function renderPageText(code: DiagnosticCode): string {
     `## ${code}: ${title}`,
     severitySentence(code, severity),
     explanation,
-    ...(source === undefined ? [] : [`RabbitMQ's own page about it: ${source}`]),
+    ...(source === undefined ? [] : [`The vendor's own page about it: ${source}`]),
     `${code} is reported for this${circumstances(fires)}:`,
     fence(fires),
     // Where the target alone makes the difference, the same text is not shown twice.
@@ -96,13 +96,15 @@ function circumstances(example: Example): string {
   if (example.kind === "start") parts.push("when a consumer of `examples/shop.yaml` starts like this on rabbitmq@4.3");
   if (example.kind === "declaration" && example.target !== undefined) {
     const strategy = example.strategy === undefined ? "" : ` --strategy ${example.strategy}`;
-    parts.push(`with \`--target ${example.target}${strategy}\``);
+    const format = example.exportAs === undefined ? "" : ` and \`--format ${example.exportAs}\``;
+    parts.push(`with \`--target ${example.target}${strategy}\`${format}`);
   }
   if (example.kind === "definitions") {
     parts.push("as a definitions file");
     const options = auditOptions(example);
     if (options !== "") parts.push(`with \`${options}\``);
   }
+  if (example.kind === "listing") parts.push("as a listing of AWS, with `--sqs`");
   if (example.kind === "state") parts.push(`as the state of a stack, with \`--target ${example.target}\``);
   if (example.kind === "broker") parts.push(brokerAnswers[example.answers]);
   const also = example.also === undefined ? "" : ` (${example.also.join(", ")} comes with that target)`;
@@ -134,6 +136,7 @@ function fence(example: Example): string {
     case "policy":
       return fenced("yaml", example.text);
     case "definitions":
+    case "listing":
     case "state":
       return fenced("json", example.text);
     case "broker":

@@ -1,4 +1,6 @@
 import type { Target } from "../brokers/index.ts";
+import { isEntry } from "../brokers/entries.ts";
+import type { Entry } from "../brokers/entries.ts";
 import { checkTarget } from "../brokers/index.ts";
 import type { KeptPromise } from "../brokers/broker.ts";
 import { checkSystem } from "../declare/check.ts";
@@ -6,7 +8,6 @@ import type { System } from "../declare/system.ts";
 import type { ConsumerPlan, RetryPlan } from "../plan/plan.ts";
 import { plan } from "../plan/plan.ts";
 import { compile } from "../verify/compile.ts";
-import type { Properties } from "./plain-properties.ts";
 import { hasUnknown } from "./plain-properties.ts";
 
 /** A component that declares how consumers retry, as its inputs tell it. */
@@ -44,13 +45,13 @@ let last: { readonly key: string; readonly read: ReadComponent } | null = null;
  *
  * @param properties the inputs as plain data
  */
-export function readComponent(properties: Properties, stackTags: ReadonlyMap<string, string>): ReadComponent {
+export function readComponent(properties: Entry, stackTags: ReadonlyMap<string, string>): ReadComponent {
   const key = JSON.stringify([properties, [...stackTags]]);
   if (last?.key !== key) last = { key, read: readInputs(properties, stackTags) };
   return last.read;
 }
 
-function readInputs(properties: Properties, stackTags: ReadonlyMap<string, string>): ReadComponent {
+function readInputs(properties: Entry, stackTags: ReadonlyMap<string, string>): ReadComponent {
   if (hasUnknown(properties)) return { kind: "unknown" };
   const { declaration, target: givenTarget, owner } = properties;
   if (declaration === undefined || givenTarget === undefined) {
@@ -59,7 +60,7 @@ function readInputs(properties: Properties, stackTags: ReadonlyMap<string, strin
   }
   const system = checkSystem(declaration);
   if (!system.ok) return unreadable(`its declaration is of another form: ${system.diagnostics[0]?.message}`);
-  const target = checkTarget(givenTarget as Target);
+  const target = checkTarget((isEntry(givenTarget) ? givenTarget : {}) as unknown as Target);
   if (!target.ok) return unreadable(`its target is of another form: ${target.diagnostics[0]?.message}`);
   const compiled = compile(system.value, target.value);
   if (!compiled.ok) return unreadable(`it is refused by this version: ${compiled.diagnostics[0]?.message}`);

@@ -68,6 +68,7 @@ function malformed(path: readonly PathSegment[], input: unknown, issue: Issue, s
 
 /** What ought to stand there, in a few words. */
 function expectedBy(issue: Issue, path: readonly PathSegment[], schema: z.ZodType): string {
+  if (issue.code === "custom") return issue.message;
   if (issue.code === "invalid_value") return `one of ${issue.values.join(", ")}`;
   const { type, format, pattern } = schemaAt(path, schema) ?? {};
   if (format === "date") return "a day such as 2027-01-31";

@@ -5,17 +5,32 @@ import { describeOptionIssues } from "./option-issues.ts";
 import type { Rule } from "./rule.ts";
 import { rules } from "./rules.ts";
 import type { Selection } from "./settings.ts";
-import { selectionSettings } from "./settings.ts";
+import { selectionSettings, topologySettings } from "./settings.ts";
 
 /** How a violation is taken. Source: `EnforcementLevel` of @pulumi/policy. */
 export type Level = "advisory" | "mandatory" | "remediate" | "disabled";
 
-const levels = ["advisory", "mandatory", "remediate", "disabled"] as const satisfies readonly Level[];
+const judging = ["advisory", "mandatory", "disabled"] as const satisfies readonly Level[];
+/** A rule that mends what it finds can be told to do so. */
+const mending = [...judging, "remediate"] as const satisfies readonly Level[];
 const { include, exclude } = selectionSettings;
 
 /** What a rule can be told, its own settings among it; everything has a default. */
 export function settingsSchemaOf(rule: Rule): z.ZodObject {
-  return z.strictObject({ ...rule.config.shape, ...selectionSettings });
+  return z.strictObject({ ...ownSettingsOf(rule), ...selectionSettings });
+}
+
+function ownSettingsOf(rule: Rule): z.ZodRawShape {
+  switch (rule.kind) {
+    case "declaration":
+      return rule.config.shape;
+    case "topology":
+      return topologySettings;
+    case "resource":
+      return {};
+    default:
+      return rule satisfies never;
+  }
 }
 
 /** The same without the defaults: what is left out here is left to the pack's other options. */
@@ -26,7 +41,7 @@ function optionsOf(rule: Rule): z.ZodType {
   ]);
   const settings = z.strictObject(Object.fromEntries(shape) as z.ZodRawShape);
   return settings
-    .extend({ enforcementLevel: z.enum(levels) })
+    .extend({ enforcementLevel: z.enum(rule.kind === "resource" ? mending : judging) })
     .partial()
     .optional();
 }
@@ -38,6 +53,7 @@ function optionsSchemaFor(chosen: readonly Rule[]): z.ZodType<CheckedOptions> {
     preset: z.enum(presets).default("advisory"),
     include,
     exclude,
+    ...topologySettings,
     rules: z.strictObject(Object.fromEntries(chosen.map((rule) => [rule.name, optionsOf(rule)]))).default({}),
   }) as unknown as z.ZodType<CheckedOptions>;
 }
@@ -46,6 +62,7 @@ interface CheckedOptions {
   readonly preset: (typeof presets)[number];
   readonly include: readonly string[];
   readonly exclude: readonly string[];
+  readonly targets: readonly string[];
   readonly rules: Readonly<Record<string, RuleOptions>>;
 }
 
@@ -56,6 +73,11 @@ export interface PolicyOptions {
   /** The names of what is judged, for the rules that say nothing else; `*` stands for anything. */
   readonly include?: readonly string[];
   readonly exclude?: readonly string[];
+  /**
+   * What the brokers of the stack are, such as `rabbitmq@4.0`: a stack does not say it of resources that Redeliver did not make.
+   * Left out, the version that a component of the stack is for, or else the newest.
+   */
+  readonly targets?: readonly string[];
   /** By the name of a rule: its level, or its level with its settings. */
   readonly rules?: Readonly<Record<string, Level | RuleOptions>>;
 }
@@ -86,11 +108,15 @@ export function selectRules(input: unknown, chosen: readonly Rule[] = rules): Ch
   const schema = optionsSchemaFor(chosen);
   const parsed = schema.safeParse(withLevelsAsSettings(input ?? {}));
   if (!parsed.success) return { ok: false, diagnostics: describeOptionIssues(parsed.error.issues, input, schema) };
-  const { preset, rules: byName, ...names } = parsed.data;
+  const { preset, rules: byName, targets, ...names } = parsed.data;
   const value = chosen.map((rule): SelectedRule => {
     const { enforcementLevel, ...settings } = byName[rule.name] ?? {};
     const byPreset = preset === "strict" && rule.isOnlyAdvice !== true ? "mandatory" : "advisory";
-    return { rule, level: enforcementLevel ?? byPreset, settings: { ...names, ...settings } };
+    return {
+      rule,
+      level: enforcementLevel ?? byPreset,
+      settings: { ...names, ...(rule.kind === "topology" ? { targets } : {}), ...settings },
+    };
   });
   return { ok: true, value, warnings: [] };
 }

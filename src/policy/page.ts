@@ -40,7 +40,10 @@ export function renderPolicyIndex(rules: readonly Rule[]): string {
     generated,
     "Every rule is advisory unless the options say otherwise; with `preset: strict` all of them are mandatory but those that only say that something could not be judged.",
     "## On what is declared",
-    tableOf(rules),
+    tableOf(rules.filter(({ kind }) => kind === "declaration")),
+    "## On the resources of a stack, whoever made them",
+    "They are put together into a topology, which is audited as `redeliver audit` does it. Warnings about what a component of Redeliver made are left out, since its consumers are known and it was proved with them.",
+    tableOf(rules.filter(({ kind }) => kind !== "declaration")),
   ].join("\n\n")}\n`;
 }
 
@@ -49,9 +52,26 @@ function tableOf(rules: readonly Rule[]): string {
   return ["| rule | severity | what it wants |", "|---|---|---|", ...rows].join("\n");
 }
 
-function judgedSentence({ isOnlyAdvice }: Rule): string {
-  const level = isOnlyAdvice === true ? "It is advisory under every preset." : "Mandatory with `preset: strict`.";
-  return `${level} It judges the declaration of a component, which is known in a preview too.`;
+function judgedSentence(rule: Rule): string {
+  const level = rule.isOnlyAdvice === true ? "It is advisory under every preset." : "Mandatory with `preset: strict`.";
+  return `${level} ${subjectSentence(rule)}`;
+}
+
+function subjectSentence(rule: Rule): string {
+  switch (rule.kind) {
+    case "declaration":
+      return "It judges the declaration of a component, which is known in a preview too.";
+    case "topology":
+      return `It judges the resources of a stack together, by what an audit finds: ${rule.codes.map(codeLink).join(", ")}. Where a preview does not know a value that decides what exists, it says nothing, and judges at the update.`;
+    case "resource":
+      return `It judges each ${rule.types.join(" and ")} by what the program asks for, which a preview knows for the most part. With the level \`remediate\` it mends what it finds: \`${JSON.stringify(rule.remedy)}\`.`;
+    default:
+      return rule satisfies never;
+  }
+}
+
+function codeLink(code: string): string {
+  return `[${code}](../diagnostics.md#${code.toLowerCase()})`;
 }
 
 function settingRows(rule: Rule): string[] {

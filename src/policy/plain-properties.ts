@@ -1,8 +1,5 @@
-/** What stands for a value that is not known before the update. Source: `plugin.UnknownStringValue` of Pulumi. */
-export const unknownText = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
-
-/** An object of which nothing is known yet. */
-export type Properties = Readonly<Record<string, unknown>>;
+import type { Entry } from "../brokers/entries.ts";
+import { unknownText } from "../brokers/pulumi-resource.ts";
 
 /**
  * A resource's properties as plain data.
@@ -10,8 +7,8 @@ export type Properties = Readonly<Record<string, unknown>>;
  * A policy gets them behind a proxy that throws where a value is read that a preview does not know, which would end the whole rule.
  * Here such a value becomes the text that stands for it in a stack's state, so that everything else can be judged.
  */
-export function plainProperties(properties: object): Properties {
-  return plainCopy(properties) as Properties;
+export function plainProperties(properties: object): Entry {
+  return plainCopy(properties) as Entry;
 }
 
 function plainCopy(value: unknown): unknown {

@@ -1,19 +1,27 @@
-import type { PolicyConfigSchema, ResourceValidationArgs, ResourceValidationPolicy } from "@pulumi/policy";
+import type {
+  PolicyConfigSchema,
+  PolicyResource,
+  ResourceValidationArgs,
+  ResourceValidationPolicy,
+  StackValidationPolicy,
+} from "@pulumi/policy";
 import { z } from "zod";
 
 import { refused } from "../diagnostics/render.ts";
 import type { ReadComponent } from "./component.ts";
 import { isComponentType, readComponent } from "./component.ts";
 import { declarationReadable } from "./declaration/declaration-readable.ts";
+import type { StackFinding, StackResource } from "./judge-stack.ts";
+import { judgeStack } from "./judge-stack.ts";
 import type { PolicyOptions, SelectedRule } from "./options.ts";
 import { selectRules, settingsSchemaOf } from "./options.ts";
 import { describeOptionIssues } from "./option-issues.ts";
 import { plainProperties } from "./plain-properties.ts";
-import type { Rule, Violation } from "./rule.ts";
+import type { DeclarationRule, Rule, TopologyRule, Violation } from "./rule.ts";
 import { pageFileOf } from "./rule.ts";
 import { rules } from "./rules.ts";
-import { reportedOf } from "./selection.ts";
-import type { Selection } from "./settings.ts";
+import { judgedAs, reportedOf } from "./selection.ts";
+import type { Selection, TopologySelection } from "./settings.ts";
 
 /**
  * The rules as policies for Pulumi: `new PolicyPack("redeliver", { policies: redeliverPolicies() })`.
@@ -25,13 +33,13 @@ import type { Selection } from "./settings.ts";
 export function redeliverPolicies(
   options: PolicyOptions = {},
   chosen: readonly Rule[] = rules,
-): ResourceValidationPolicy[] {
+): (ResourceValidationPolicy | StackValidationPolicy)[] {
   const selected = selectRules(options, chosen);
   if (!selected.ok) throw refused(selected.diagnostics);
-  return selected.value.map(policyOf);
+  return selected.value.map((each) => ({ ...describe(each), ...validationOf(each) }));
 }
 
-function policyOf(selected: SelectedRule): ResourceValidationPolicy {
+function describe(selected: SelectedRule): Omit<StackValidationPolicy, "validateStack"> {
   const { rule, level } = selected;
   return {
     name: rule.name,
@@ -42,20 +50,62 @@ function policyOf(selected: SelectedRule): ResourceValidationPolicy {
     remediationSteps: rule.remediationSteps,
     url: pageFileOf(rule),
     configSchema: configSchemaOf(selected),
-    validateResource: (resource, report) => {
-      if (!isComponentType(resource.type)) return;
-      const settings = settingsOf(selected, resource.getConfig());
-      for (const text of judgeDeclaration(selected.rule, resource, settings)) report(text);
-    },
   };
 }
 
-function judgeDeclaration(rule: Rule, resource: ResourceValidationArgs, settings: Selection): readonly string[] {
+function validationOf(
+  selected: SelectedRule,
+):
+  | Pick<ResourceValidationPolicy, "validateResource" | "remediateResource">
+  | Pick<StackValidationPolicy, "validateStack"> {
+  const { rule } = selected;
+  switch (rule.kind) {
+    case "declaration":
+      return {
+        validateResource: (resource, report) => {
+          if (!isComponentType(resource.type)) return;
+          const settings = settingsOf<Selection>(selected, resource.getConfig());
+          for (const text of judgeDeclaration(rule, resource, settings)) report(text);
+        },
+      };
+    case "topology":
+      return {
+        validateStack: (stack, report) => {
+          const settings = settingsOf<TopologySelection>(selected, stack.getConfig());
+          const findings = judgeStack(stack.resources.map(stackResource), settings.targets);
+          for (const { text, urn } of reportedFindings(rule, findings, settings)) report(text, urn);
+        },
+      };
+    case "resource": {
+      const judge = (resource: ResourceValidationArgs): readonly string[] => {
+        if (!rule.types.includes(resource.type)) return [];
+        const settings = settingsOf<Selection>(selected, resource.getConfig());
+        return reportedOf(rule.judge(plainProperties(resource.props)), resource.name, settings, today());
+      };
+      return {
+        validateResource: (resource, report) => {
+          for (const text of judge(resource)) report(text);
+        },
+        // Changed in place, as Pulumi wants it: a copy would read what is not known, and take its cover off what is secret.
+        remediateResource: (resource) =>
+          judge(resource).length === 0 ? undefined : Object.assign(resource.props, rule.remedy),
+      };
+    }
+    default:
+      return rule satisfies never;
+  }
+}
+
+function judgeDeclaration(
+  rule: DeclarationRule,
+  resource: ResourceValidationArgs,
+  settings: Selection,
+): readonly string[] {
   const read = readComponent(plainProperties(resource.props), resource.stackTags);
   return reportedOf(violationsOf(rule, read, settings), resource.name, settings, today());
 }
 
-function violationsOf(rule: Rule, read: ReadComponent, settings: Selection): readonly Violation[] {
+function violationsOf(rule: DeclarationRule, read: ReadComponent, settings: Selection): readonly Violation[] {
   switch (read.kind) {
     case "component":
       return rule.judge(read.component, settings as never);
@@ -69,13 +119,57 @@ function violationsOf(rule: Rule, read: ReadComponent, settings: Selection): rea
   }
 }
 
+function stackResource({ type, urn, name, provider, props, parent }: PolicyResource): StackResource {
+  return {
+    type,
+    urn,
+    name,
+    // As a state writes it; the id of the provider does not matter.
+    provider: provider === undefined ? null : `${provider.urn}::id`,
+    properties: plainProperties(props),
+    isProved: parent !== undefined && isComponentType(parent.type),
+  };
+}
+
+/** What one rule says of what was found: once for each finding, at the first of the resources that are not waived or left out. */
+function reportedFindings(
+  { broker, codes, remediationSteps }: TopologyRule,
+  findings: readonly StackFinding[],
+  settings: Selection,
+): readonly { readonly text: string; readonly urn: string | undefined }[] {
+  const own = findings.filter(
+    (each) => (broker === null || each.broker === broker) && codes.includes(each.diagnostic.code),
+  );
+  return own.flatMap(({ diagnostic: { code, message, path, notes, help }, target, about }) => {
+    const judged = about.map((resource) => ({ resource, as: judgedAs(namesOf(resource), settings, today()) }));
+    const left = judged.filter(({ as }) => as !== null);
+    if (about.length > 0 && left.length === 0) return [];
+    const waived = judged.filter(({ as }) => as === null).map(({ resource }) => resource.name);
+    const lines = [
+      `[${code}] ${message}`,
+      ...(path === "" ? [] : [`at ${path}, by the rules of ${target}`]),
+      ...notes,
+      ...(waived.length === 0 ? [] : [`waived or left out: ${waived.join(", ")}`]),
+      ...new Set(left.flatMap(({ as }) => as?.notes ?? [])),
+      `fix: ${help ?? remediationSteps}`,
+    ];
+    return [{ text: lines.join("\n"), urn: left[0]?.resource.urn }];
+  });
+}
+
+/** A resource is known by the name that the program gave it, and by its name at the broker. */
+function namesOf({ name, properties }: StackResource): readonly string[] {
+  const physical = properties["name"];
+  return typeof physical === "string" && physical !== name ? [name, physical] : [name];
+}
+
 /** What Pulumi was told about the rule goes before what the pack was told, and that before the rule's own defaults. */
-function settingsOf({ rule, settings }: SelectedRule, fromPulumi: object): Selection {
+function settingsOf<Settings>({ rule, settings }: SelectedRule, fromPulumi: object): Settings {
   const schema = settingsSchemaOf(rule);
   const input = { ...settings, ...fromPulumi };
   const parsed = schema.safeParse(input);
   if (!parsed.success) throw refused(describeOptionIssues(parsed.error.issues, input, schema));
-  return parsed.data as unknown as Selection;
+  return parsed.data as Settings;
 }
 
 /** In the dialect that the engine checks with, draft 7, and with the pack's own settings as defaults, since the engine fills them in. */

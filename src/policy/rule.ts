@@ -1,5 +1,8 @@
 import type { z } from "zod";
 
+import type { Entry } from "../brokers/entries.ts";
+import type { BrokerName } from "../brokers/index.ts";
+import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
 import type { Component } from "./component.ts";
 
 export type Severity = "low" | "medium" | "high" | "critical";
@@ -40,7 +43,24 @@ export interface DeclarationRule<Config extends z.ZodObject = z.ZodObject> exten
   judge(component: Component, config: z.output<Config>): readonly Violation[];
 }
 
-export type Rule = DeclarationRule;
+/** A rule on the resources of a whole stack, whoever made them: some of the findings of an audit. */
+export interface TopologyRule extends RuleText {
+  readonly kind: "topology";
+  /** Null for every broker. */
+  readonly broker: BrokerName | null;
+  readonly codes: readonly DiagnosticCode[];
+}
+
+/** A rule on a single resource by what the program asks for: what is known in a preview is judged there. */
+export interface ResourceRule extends RuleText {
+  readonly kind: "resource";
+  readonly types: readonly string[];
+  readonly judge: (properties: Entry) => readonly Violation[];
+  /** The properties with which a violation is mended. Only where nothing can be lost by it. */
+  readonly remedy: Entry;
+}
+
+export type Rule = DeclarationRule | TopologyRule | ResourceRule;
 
 /** Where the page of a rule is, from the root of the project or of the installed package. */
 export function pageFileOf({ name }: Rule): string {
@@ -52,4 +72,12 @@ export function declarationRule<Config extends z.ZodObject>(
   rule: Omit<DeclarationRule<Config>, "kind">,
 ): DeclarationRule<Config> {
   return Object.freeze({ kind: "declaration", ...rule });
+}
+
+export function topologyRule(rule: Omit<TopologyRule, "kind">): TopologyRule {
+  return Object.freeze({ kind: "topology", ...rule });
+}
+
+export function resourceRule(rule: Omit<ResourceRule, "kind">): ResourceRule {
+  return Object.freeze({ kind: "resource", ...rule });
 }

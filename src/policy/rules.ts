@@ -8,6 +8,30 @@ import { promisesKeptByBroker } from "./declaration/promises-kept-by-broker.ts";
 import { retryAttemptsLimit } from "./declaration/retry-attempts-limit.ts";
 import { retryJitter } from "./declaration/retry-jitter.ts";
 import { topologyOwner } from "./declaration/topology-owner.ts";
+import { rabbitmqDeadLetterCycle } from "./rabbitmq/dead-letter-cycle.ts";
+import { rabbitmqDeadLetterDelivery } from "./rabbitmq/dead-letter-delivery.ts";
+import { rabbitmqDeadLetterExchange } from "./rabbitmq/dead-letter-exchange.ts";
+import { rabbitmqDeadLetterTarget } from "./rabbitmq/dead-letter-target.ts";
+import { rabbitmqDeadLettersKept } from "./rabbitmq/dead-letters-kept.ts";
+import { rabbitmqEffectiveSettings } from "./rabbitmq/effective-settings.ts";
+import { rabbitmqPolicyOverlap } from "./rabbitmq/policy-overlap.ts";
+import { rabbitmqRetryIsolation } from "./rabbitmq/retry-isolation.ts";
+import { rabbitmqRetryLimit } from "./rabbitmq/retry-limit.ts";
+import { rabbitmqWaitingQueueExpiry } from "./rabbitmq/waiting-queue-expiry.ts";
+import { snsSubscriptionDeadLetterQueue } from "./sqs/sns-subscription-dead-letter-queue.ts";
+import { snsSubscriptionDelivery } from "./sqs/sns-subscription-delivery.ts";
+import { sqsDeadLetterQueue } from "./sqs/sqs-dead-letter-queue.ts";
+import { sqsDeadLetterRetention } from "./sqs/sqs-dead-letter-retention.ts";
+import { sqsDeadLetterTarget } from "./sqs/sqs-dead-letter-target.ts";
+import { sqsEncryption } from "./sqs/sqs-encryption.ts";
+import { sqsLambdaBatch } from "./sqs/sqs-lambda-batch.ts";
+import { sqsOpenPolicy } from "./sqs/sqs-open-policy.ts";
+import { sqsReceiveCount } from "./sqs/sqs-receive-count.ts";
+import { sqsRedriveAllow } from "./sqs/sqs-redrive-allow.ts";
+import { sqsRedriveCycle } from "./sqs/sqs-redrive-cycle.ts";
+import { sqsRetentionCoversRetries } from "./sqs/sqs-retention-covers-retries.ts";
+import { sqsVisibilityTimeout } from "./sqs/sqs-visibility-timeout.ts";
+import { topologyReadable } from "./topology-readable.ts";
 import type { Rule } from "./rule.ts";
 
 /** Every rule there is, in the order in which pages and reports name them. */
@@ -22,4 +46,28 @@ export const rules: readonly Rule[] = Object.freeze([
   permanentErrorsListed,
   promisesKeptByBroker,
   topologyOwner,
+  topologyReadable,
+  rabbitmqDeadLetterTarget,
+  rabbitmqDeadLetterCycle,
+  rabbitmqRetryLimit,
+  rabbitmqDeadLetterExchange,
+  rabbitmqDeadLettersKept,
+  rabbitmqDeadLetterDelivery,
+  rabbitmqWaitingQueueExpiry,
+  rabbitmqEffectiveSettings,
+  rabbitmqPolicyOverlap,
+  rabbitmqRetryIsolation,
+  sqsDeadLetterQueue,
+  sqsDeadLetterTarget,
+  sqsRedriveCycle,
+  sqsReceiveCount,
+  sqsDeadLetterRetention,
+  sqsRetentionCoversRetries,
+  sqsVisibilityTimeout,
+  sqsLambdaBatch,
+  sqsRedriveAllow,
+  sqsOpenPolicy,
+  snsSubscriptionDeadLetterQueue,
+  snsSubscriptionDelivery,
+  sqsEncryption,
 ]);

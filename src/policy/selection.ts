@@ -18,13 +18,27 @@ export function reportedOf(
 ): readonly string[] {
   return violations.flatMap(({ part, message, help }) => {
     const names = part === null ? [resource] : [resource, `${resource}.${part}`];
-    const fits = (pattern: string): boolean => names.some((name) => matchesName(pattern, name));
-    if (!include.some(fits) || exclude.some(fits)) return [];
-    const own = waivers.filter((waiver) => fits(waiver.resource));
-    if (own.some(({ expires }) => expires >= today)) return [];
+    const judged = judgedAs(names, { include, exclude, waivers }, today);
+    if (judged === null) return [];
     const what = part === null ? message : `${part}: ${message}`;
-    return [[what, ...own.map(expiryNote), `fix: ${help}`].join("\n")];
+    return [[what, ...judged.notes, `fix: ${help}`].join("\n")];
   });
+}
+
+/**
+ * Whether something with these names is judged, and what is to be said with it.
+ *
+ * @returns null where it is not selected, or waived
+ */
+export function judgedAs(
+  names: readonly string[],
+  { include, exclude, waivers }: Selection,
+  today: string,
+): { readonly notes: readonly string[] } | null {
+  const fits = (pattern: string): boolean => names.some((name) => matchesName(pattern, name));
+  if (!include.some(fits) || exclude.some(fits)) return null;
+  const own = waivers.filter((waiver) => fits(waiver.resource));
+  return own.some(({ expires }) => expires >= today) ? null : { notes: own.map(expiryNote) };
 }
 
 function expiryNote({ reason, expires }: Waiver): string {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { parseTarget } from "../brokers/index.ts";
 import { durationPattern, parseDurationMs } from "../declare/duration.ts";
 
 /** Marks an issue as one about a budget that nobody could keep. */
@@ -49,8 +50,20 @@ export const selectionSettings = {
     .meta({ description: "Exceptions with a reason and a last day; after it the violation is back." }),
 };
 
+/** What the rules on topologies can be told besides. */
+export const topologySettings = {
+  targets: z
+    .array(z.string().refine((text) => parseTarget(text).ok, "a target such as rabbitmq@4.0"))
+    .default([])
+    .meta({ description: "What the brokers of the stack are, such as rabbitmq@4.0." }),
+};
+
 export interface Selection {
   readonly include: readonly string[];
   readonly exclude: readonly string[];
   readonly waivers: readonly Waiver[];
+}
+
+export interface TopologySelection extends Selection {
+  readonly targets: readonly string[];
 }

@@ -7,7 +7,7 @@ import type { Markup } from "./markup.ts";
 import { markup, nothing, trusted } from "./markup.ts";
 import { outcomeRows } from "./operations.ts";
 import type { Contract, OperationLine, OutcomeCase, OutcomeRow } from "./operations.ts";
-import { count, giveUpSentence, worstCaseOf } from "./sentences.ts";
+import { count, giveUpSentence, worstCaseMsOf, worstCaseOf } from "./sentences.ts";
 import { renderSvg } from "./svg.ts";
 import type { Anchors, TargetReport } from "./target-report.ts";
 import { warningsOf } from "./target-report.ts";
@@ -32,7 +32,7 @@ export async function renderConsumer(
     choice === undefined ? nothing : markup` <span class="strategy">${choice.strategy}</span>`
   }${renderElsewhere(reports, target, consumer, anchors)}</header>
 ${renderWarningList(warningsOf(report, consumer), `${id}--warnings`)}
-${renderSchedule(plan, id, contract?.maxDeliveries ?? plan.retry?.maxDeliveries ?? 0)}
+${renderSchedule(plan, id, contract)}
 <div class="columns">
 <section id="${id}--strategy"><h3>Strategy</h3>${choice === undefined ? nothing : renderChoice(choice)}</section>
 <section id="${id}--promises"><h3>Promises</h3>${renderPromises(report, consumer)}${renderProof(report, consumer)}</section>
@@ -89,7 +89,7 @@ function renderElsewhere(reports: readonly TargetReport[], target: number, consu
   return links.length === 0 ? nothing : markup`<span class="elsewhere">${links}</span>`;
 }
 
-function renderSchedule(plan: ConsumerPlan, id: string, maxDeliveries: number): Markup {
+function renderSchedule(plan: ConsumerPlan, id: string, contract: Contract | undefined): Markup {
   const origin = Object.entries(plan.from).map(
     ([source, keys]) =>
       markup`<dd><b>${source}</b> ${
@@ -102,18 +102,22 @@ function renderSchedule(plan: ConsumerPlan, id: string, maxDeliveries: number): 
     return markup`<section id="${id}--schedule"><h3>Schedule</h3><dl class="facts">${from}</dl><p class="note">Every instance gets its own copy of each message. Nothing is retried.</p></section>`;
   }
   return markup`<section id="${id}--schedule"><h3>Schedule</h3>
-<dl class="facts">${from}${factsOf(plan, retry, maxDeliveries).map(([term, value]) => markup`<div><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
-<div class="scroll" tabindex="0" role="region" aria-label="timeline of ${plan.consumer}">${renderTimeline(plan, retry)}</div>
+<dl class="facts">${from}${factsOf(plan, retry, contract).map(([term, value]) => markup`<div><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
+<div class="scroll" tabindex="0" role="region" aria-label="timeline of ${plan.consumer}">${renderTimeline(plan, retry, contract)}</div>
 <p class="note">Below each attempt: the earliest time after the first delivery at which it is due${
     retry.jitterPercent === 0 ? "" : ", and with all of the jitter"
-  }. The distance between two attempts grows with the logarithm of the delay.${notesOf(plan, retry).join("")}</p></section>`;
+  }. The distance between two attempts grows with the logarithm of the delay.${notesOf(plan, retry, contract).join("")}</p></section>`;
 }
 
-function factsOf(plan: ConsumerPlan, retry: RetryPlan, maxDeliveries: number): readonly (readonly [string, string])[] {
+function factsOf(
+  plan: ConsumerPlan,
+  retry: RetryPlan,
+  contract: Contract | undefined,
+): readonly (readonly [string, string])[] {
   return [
     ["attempts", String(retry.attempts.length)],
-    ["to the dead queue", worstCaseOf(plan, retry)],
-    ["deliveries", `≤ ${maxDeliveries}`],
+    ["to the dead queue", worstCaseOf(plan, retry, contract)],
+    ["deliveries", `≤ ${contract?.maxDeliveries ?? retry.maxDeliveries}`],
     ["crash budget", String(retry.crashDeliveries)],
     ["handler timeout", plan.handlerTimeoutMs === null ? "none" : formatDurationMs(plan.handlerTimeoutMs)],
     ...(retry.permanentErrors.length === 0 ? [] : [["permanent errors", retry.permanentErrors.join(", ")] as const]),
@@ -122,9 +126,9 @@ function factsOf(plan: ConsumerPlan, retry: RetryPlan, maxDeliveries: number): r
   ];
 }
 
-function notesOf(plan: ConsumerPlan, retry: RetryPlan): readonly string[] {
+function notesOf(plan: ConsumerPlan, retry: RetryPlan, contract: Contract | undefined): readonly string[] {
   return [
-    ...(plan.handlerTimeoutMs === null
+    ...(!worstCaseMsOf(plan, retry, contract).isBounded
       ? [" No handler timeout is declared, so the time of the handlers comes on top."]
       : []),
     ...(retry.giveUpAfter === null ? [] : [` Given up: ${giveUpSentence(retry, retry.giveUpAfter)}.`]),

@@ -1,5 +1,6 @@
 import { formatDurationMs } from "../declare/duration.ts";
 import type { ConsumerPlan, RetryPlan } from "../plan/plan.ts";
+import type { Contract } from "./operations.ts";
 
 /** What one line of a report says about a consumer's plan: a term and its sentence. */
 export interface Sentence {
@@ -29,10 +30,27 @@ export function delaysOf(retry: RetryPlan): string {
   return shown.join(", ") + jitter;
 }
 
-/** How long a message takes to the dead queue in the worst case: `≤ 7m 45s`, or `48m + handlers` where they may take any time. */
-export function worstCaseOf(plan: ConsumerPlan, retry: RetryPlan): string {
-  const worst = unbroken(formatDurationMs(retry.worstCaseToDeadLetterMs));
-  return plan.handlerTimeoutMs === null ? `${worst} + handlers` : `≤ ${worst}`;
+/**
+ * How long a message takes to the dead queue in the worst case: `≤ 7m 45s`, or `48m + handlers` where they may take any time.
+ *
+ * @param contract of the consumer on a target: some brokers bound every attempt, whatever is declared
+ */
+export function worstCaseOf(plan: ConsumerPlan, retry: RetryPlan, contract?: Contract): string {
+  const { isBounded, durationMs } = worstCaseMsOf(plan, retry, contract);
+  const worst = unbroken(formatDurationMs(durationMs));
+  return isBounded ? `≤ ${worst}` : `${worst} + handlers`;
+}
+
+/** The same as a number, and whether the time of the handlers is in it. */
+export function worstCaseMsOf(
+  plan: ConsumerPlan,
+  retry: RetryPlan,
+  contract?: Contract,
+): { readonly isBounded: boolean; readonly durationMs: number } {
+  if (contract !== undefined && "worstCaseToDeadLetterMs" in contract) {
+    return { isBounded: true, durationMs: contract.worstCaseToDeadLetterMs };
+  }
+  return { isBounded: plan.handlerTimeoutMs !== null, durationMs: retry.worstCaseToDeadLetterMs };
 }
 
 function unbroken(text: string): string {

@@ -2,7 +2,8 @@ import { formatDurationMs } from "../declare/duration.ts";
 import type { ConsumerPlan, RetryPlan } from "../plan/plan.ts";
 import type { Markup } from "./markup.ts";
 import { markup, nothing } from "./markup.ts";
-import { worstCaseOf } from "./sentences.ts";
+import type { Contract } from "./operations.ts";
+import { worstCaseMsOf, worstCaseOf } from "./sentences.ts";
 
 /**
  * Positions are percent of the width, so that the strip fills any width and its letters keep their size. Labels are
@@ -31,18 +32,18 @@ interface Mark {
  *
  * @returns one `<svg>` element, coloured by the page's style sheet
  */
-export function renderTimeline(plan: ConsumerPlan, retry: RetryPlan): Markup {
+export function renderTimeline(plan: ConsumerPlan, retry: RetryPlan, contract?: Contract): Markup {
   const marks = marksOf(retry);
   const last = marks.at(-1);
   if (last === undefined) return nothing;
   const roomyMarks = thinned(marks);
   const latest = Math.max(...marks.map((mark) => mark.latestX));
-  return markup`<svg class="timeline" role="img" aria-label="${describe(retry, worstCaseOf(plan, retry))}" height="${retry.jitterPercent === 0 ? 84 : 100}" width="100%">
+  return markup`<svg class="timeline" role="img" aria-label="${describe(retry, worstCaseOf(plan, retry, contract))}" height="${retry.jitterPercent === 0 ? 84 : 100}" width="100%">
 <line class="axis" x1="${firstX}%" x2="${percent(Math.max(last.x, Math.min(latest, lastX)))}" y1="${axisY}" y2="${axisY}"/>
 <line class="axis after" x1="${percent(last.x)}" x2="${deadX}%" y1="${axisY}" y2="${axisY}"/>
 ${marks.map(renderJitter)}${marks.map((mark, index) => renderGap(marks[index - 1], mark))}${marks.map((mark) =>
     renderMark(mark, roomyMarks.has(mark)),
-  )}${renderDead(plan, retry, last)}
+  )}${renderDead(worstCaseMsOf(plan, retry, contract), last)}
 </svg>`;
 }
 
@@ -125,10 +126,10 @@ function renderMark(mark: Mark, isLabelled: boolean): Markup {
 }
 
 /** The end of the axis. How long it takes to get there stands below it where it does not touch the last attempt's time. */
-function renderDead(plan: ConsumerPlan, retry: RetryPlan, last: Mark): Markup {
+function renderDead({ isBounded, durationMs }: ReturnType<typeof worstCaseMsOf>, last: Mark): Markup {
   const x = percent(deadX);
-  const worst = formatDurationMs(retry.worstCaseToDeadLetterMs);
-  const text = plan.handlerTimeoutMs === null ? `${worst} +` : `≤ ${worst}`;
+  const worst = formatDurationMs(durationMs);
+  const text = isBounded ? `≤ ${worst}` : `${worst} +`;
   const takenPx = ((labelLength(last) + text.length) / 2 + 1) * characterPx;
   const hasRoom =
     takenPx <= ((deadX - last.x) / 100) * narrowestPx &&

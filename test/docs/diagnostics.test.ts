@@ -7,12 +7,13 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { parse } from "yaml";
 
 import { generatedFiles } from "../../scripts/generate.ts";
-import { brokers } from "../../src/brokers/index.ts";
+import { brokerOf, brokers } from "../../src/brokers/index.ts";
 import { explainCommand } from "../../src/cli/explain.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
 import { loadDeclaration } from "../../src/cli/load-declaration.ts";
 import { checkTargetData } from "../../src/cli/load-target.ts";
 import { parseText } from "../../src/declare/parse.ts";
+import { SqsRetryTopology } from "../../src/deploy/sqs.ts";
 import { readStackConfig } from "../../src/deploy/stack-config.ts";
 import type { CatalogueEntry, DiagnosticCode } from "../../src/diagnostics/catalogue.ts";
 import { catalogue } from "../../src/diagnostics/catalogue.ts";
@@ -20,6 +21,7 @@ import type { Diagnostic } from "../../src/diagnostics/diagnostic.ts";
 import type { BrokerExample, DeclarationExample, Example, TargetFileExample } from "../../src/diagnostics/example.ts";
 import { examples } from "../../src/diagnostics/examples.ts";
 import { diagnosticCodes, renderPage } from "../../src/diagnostics/page.ts";
+import type { SystemInput } from "../../src/index.ts";
 import { checkSystem, compile, parseTarget } from "../../src/index.ts";
 import { selectRules } from "../../src/policy/options.ts";
 import { checkScenario } from "../../src/simulate/check-scenario.ts";
@@ -28,7 +30,8 @@ import { answersOf, closedPort, refuseLogin, startFakeBroker } from "../support/
 import { reportedByStart } from "../support/consume/reported-by-start.ts";
 import { runProgram } from "../support/pulumi.ts";
 
-const { rabbitmq } = brokers;
+const { rabbitmq, sqs } = brokers;
+const anyRegion = { broker: "sqs", region: "eu-west-1", strategy: "auto" } as const;
 const root = resolve(import.meta.dirname, "../..");
 
 let folder: string;
@@ -70,6 +73,11 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
     }
     case "definitions":
       return reportedByAudit(rabbitmq.auditor.file.read(example.text), example);
+    case "listing": {
+      const read = sqs.auditor.file.read(example.text);
+      if (!read.ok) return read.diagnostics;
+      return [...read.warnings, ...sqs.auditor.audit(read.value, anyRegion, null)];
+    }
     case "state":
       return reportedByAudit(readState(example.text), example);
     case "broker":
@@ -81,7 +89,13 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
   }
 }
 
-function reportedByDeclaration({ format, text, target, strategy }: DeclarationExample): readonly Diagnostic[] {
+function reportedByDeclaration({
+  format,
+  text,
+  target,
+  strategy,
+  exportAs = "json",
+}: DeclarationExample): readonly Diagnostic[] {
   const parsed = parseText(text, format);
   if (!parsed.ok) return parsed.diagnostics;
   const system = checkSystem(parsed.value);
@@ -90,7 +104,9 @@ function reportedByDeclaration({ format, text, target, strategy }: DeclarationEx
   const parsedTarget = parseTarget(target, strategy);
   if (!parsedTarget.ok) return parsedTarget.diagnostics;
   const compiled = compile(system.value, parsedTarget.value);
-  return compiled.ok ? [...system.warnings, ...compiled.warnings] : compiled.diagnostics;
+  if (!compiled.ok) return compiled.diagnostics;
+  const exported = brokerOf(parsedTarget.value).diagnoseExport?.(compiled.value, exportAs) ?? [];
+  return [...system.warnings, ...compiled.warnings, ...exported];
 }
 
 function reportedByTargetFile({ text, declaration }: TargetFileExample): readonly Diagnostic[] {
@@ -136,19 +152,29 @@ async function reportedByBroker({ url, answers }: BrokerExample): Promise<readon
   }
 }
 
+/** What the example stacks deploy to SQS. */
+function deployed(): SystemInput {
+  return parse(readFileSync(join(root, "examples/portable.yaml"), "utf8")) as SystemInput;
+}
+
 /** A stack's refusal is one error with the rendered diagnostics in it. */
-async function reportedByStack(text: string): Promise<readonly Reported[]> {
-  const { config } = parse(text) as { config: Record<string, unknown> };
+async function reportedByStack(file: string): Promise<readonly Reported[]> {
+  const { config } = parse(file) as { config: Record<string, unknown> };
   const values = Object.entries(config).map(([key, value]) => {
     const secret = typeof value === "object" && value !== null && "secure" in value ? value.secure : undefined;
     return { key, value: secret ?? value, isSecret: secret !== undefined };
   });
-  const run = await runProgram(() => readStackConfig(new pulumi.Config()).vhost, {
+  const program = (): void => {
+    const own = readStackConfig<"rabbitmq" | "sqs">(new pulumi.Config(), ["rabbitmq", "sqs"]);
+    if (own.broker === "sqs") void new SqsRetryTopology("shop", { system: deployed(), target: own.target });
+  };
+  const run = await runProgram(program, {
     config: Object.fromEntries(values.map(({ key, value }) => [key, value])),
     secretKeys: values.filter(({ isSecret }) => isSecret).map(({ key }) => key),
   });
   if (run.error !== undefined && !pulumi.RunError.isInstance(run.error)) throw run.error;
-  const blocks = run.error?.message.matchAll(/\[(RD\d+)\][\s\S]*?^ {2}see {2}(\S+)$/gm) ?? [];
+  const text = [run.error?.message ?? "", ...run.log].join("\n");
+  const blocks = text.matchAll(/\[(RD\d+)\][\s\S]*?^ {2}see {2}(\S+)$/gm);
   return [...blocks].map(([, code, docs]) => ({ code: code as DiagnosticCode, docs: docs ?? "" }));
 }
 

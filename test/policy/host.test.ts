@@ -119,6 +119,49 @@ describe("waivers and names", () => {
   });
 });
 
+describe("remediation", () => {
+  const rule = "sqs-encryption";
+  const inClear = "examples/policies/sqs-encryption/fails.ts";
+  const secret = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", value: "{}" };
+  const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+  let host: PolicyHost;
+  let queue: RegisteredResource;
+  beforeAll(async () => {
+    host = await startPolicyHost(`rules: { ${rule}: remediate }\n`);
+    const { resources } = await runExample(inClear);
+    const found = resources.find(({ inputs }) => inputs["sqsManagedSseEnabled"] === false);
+    if (found === undefined) throw new Error("the example has no queue in clear");
+    queue = found;
+  });
+  afterAll(async () => host.stop());
+
+  test("switches encryption on and leaves everything else as it is, secrets and unknown values too", async () => {
+    const inputs = { ...queue.inputs, policy: secret, name: unknown };
+    const mended = { ...inputs, sqsManagedSseEnabled: true };
+    expect(await host.remediate({ ...queue, inputs })).toEqual([{ rule, properties: mended }]);
+    expect(await host.remediate({ ...queue, inputs: mended })).toEqual([]);
+    expect(await host.analyze([{ ...queue, inputs: mended }])).toEqual([]);
+  });
+
+  test.each([
+    { kmsMasterKeyId: "alias/orders" },
+    { kmsMasterKeyId: unknown },
+    { sqsManagedSseEnabled: unknown },
+    { sqsManagedSseEnabled: true },
+  ])("touches no queue with %j", async (inputs) => {
+    expect(await host.remediate({ ...queue, inputs: { ...queue.inputs, ...inputs } })).toEqual([]);
+  });
+
+  test("touches no queue that is waived, and nothing where it is not asked to", async () => {
+    const waivers = [{ resource: queue.name, reason: "public data", expires: "2999-12-31" }];
+    await host.configure({ [rule]: { enforcementLevel: "remediate", waivers } });
+    expect(await host.remediate(queue)).toEqual([]);
+    await host.configure({ [rule]: { enforcementLevel: "mandatory" } });
+    expect(await host.remediate(queue)).toEqual([]);
+    expect(await host.analyze([queue])).toMatchObject([{ rule, level: "mandatory" }]);
+  });
+});
+
 describe("a pack with wrong options does not load, and says why in one message", () => {
   const refusals: readonly (readonly [string, string, string])[] = [
     ["rules: { retry-attempt-limit: mandatory }", "RD902", "did you mean retry-attempts-limit?"],
@@ -137,6 +180,8 @@ describe("a pack with wrong options does not load, and says why in one message",
       "RD901",
       '"someday" is not a day such as 2027-01-31',
     ],
+    ["rules: { retry-jitter: remediate }", "RD901", '"remediate" is not one of advisory, mandatory, disabled'],
+    ["targets: [rabbitmq@2.8]", "RD901", '"rabbitmq@2.8" is not a target such as rabbitmq@4.0'],
     ["presets: strict", "RD901", "did you mean preset?"],
     ["- strict", "RD901", "a list, as the options of a policy pack, is not a mapping"],
   ];

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 
 import { vi } from "vitest";
 
-import type { ProgramRun } from "./pulumi.ts";
+import type { ProgramOptions, ProgramRun } from "./pulumi.ts";
 import { runProgram } from "./pulumi.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -13,16 +13,13 @@ const root = resolve(import.meta.dirname, "../..");
  * @param file its path from the root
  * @throws what the program throws
  */
-export async function runExample(file: string, preview = false): Promise<ProgramRun> {
+export async function runExample(file: string, options: ProgramOptions = {}): Promise<ProgramRun> {
   // A module runs once; the program has to run again.
   vi.resetModules();
-  const run = await runProgram(
-    async () => {
-      await import(resolve(root, file));
-      return {};
-    },
-    { preview },
-  );
+  const run = await runProgram(async () => {
+    await import(resolve(root, file));
+    return {};
+  }, options);
   if (run.error !== undefined) throw run.error;
   return run;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Graph, GraphEdge, GraphNode } from "../../src/brokers/broker.ts";
-import { brokers, compile, plan } from "../../src/index.ts";
+import { brokerOf, brokers, compile, parseTarget, plan } from "../../src/index.ts";
 import type { CompiledSystem, Plan, System } from "../../src/index.ts";
 import { defineSystem, constant, exponential, immediate, steps } from "../../src/index.ts";
 import { graphOfConsumer, renderDot } from "../../src/report/dot.ts";
@@ -244,4 +244,29 @@ test("an operation of a broker that is not known here is shown with all of its f
   };
   const foreign = { ...contract, outcomes } as unknown as CompiledSystem["contracts"][number];
   expect(renderContractText(foreign)).toContain("ChangeVisibility  timeout: 1m 30s; batch: false");
+});
+
+test("the page shows how long it takes on the target, where a broker bounds it whatever is declared", async () => {
+  const system = defineSystem({
+    name: "shop",
+    sources: { orders: { kind: "topic" } },
+    consumers: {
+      // 30 s that a receive hides a message by default, three times.
+      quick: { from: { orders: "all" }, retry: { attempts: 3, backoff: immediate() } },
+    },
+  });
+  const reports = (["sqs@eu-west-1", "rabbitmq@4.3"] as const).map((text) => {
+    const target = parseTarget(text);
+    const compiled = target.ok ? compile(system, target.value) : target;
+    if (!target.ok || !compiled.ok) throw new Error("refused");
+    const { value, warnings } = compiled;
+    const graph = brokerOf(target.value).graphOf(value);
+    return { target: text, plan: plan(system), compiled: value, graph, warnings, verdicts: [] };
+  });
+  const html = await renderHtml({ title: "shop", reports });
+  expect(html.match(/data-label="to the dead queue">([^<]*)</)?.[1]).toBe("≤ 1m\u00a030s, 0s + handlers");
+  const [onSqs = "", onRabbitmq = ""] = html.split('<h2 class="target">').slice(1);
+  expect(onSqs).toContain("<dt>to the dead queue</dt><dd>≤ 1m\u00a030s</dd>");
+  expect(onSqs).not.toContain("the time of the handlers comes on top");
+  expect(onRabbitmq).toContain("<dt>to the dead queue</dt><dd>0s + handlers</dd>");
 });

@@ -4,6 +4,9 @@ import type { HeldMessage } from "./held-message.ts";
 import { held } from "./held-message.ts";
 import type { Circumstances, MessageState, Semantics } from "./semantics.ts";
 
+/** The ways in which a move can end, each with all copies that there are then. */
+type Outcomes = readonly (readonly HeldMessage[])[];
+
 /**
  * Does an outcome's operations one after the other. One that Service Bus refuses ends it, and the consumer leaves the message to its lock.
  *
@@ -14,7 +17,7 @@ export function perform(
   message: MessageState,
   operations: readonly Operation[],
   attempt: number,
-): readonly (readonly HeldMessage[])[] {
+): Outcomes {
   let alternatives: readonly Alternative[] = [{ copies: [], original: message, stopped: false }];
   for (const operation of operations) {
     alternatives = alternatives.flatMap((alternative) =>
@@ -54,7 +57,7 @@ function sendCopy(
   { content }: MessageState,
   { operation, queue, delayMs, messageIdSuffix, applicationProperties }: SendOperation,
   attempt: number,
-): readonly (readonly HeldMessage[])[] {
+): Outcomes {
   const known = new Set([originalId, content.messageId]);
   for (let earlier = 2; earlier <= attempt; earlier++) known.add(`${originalId}:r${earlier}`);
   const circumstances: Circumstances = { isKnown: (_, messageId) => known.has(messageId) };
@@ -81,4 +84,22 @@ function sendCopy(
 function letGo(message: MessageState): HeldMessage {
   const isLocked = message.place.kind === "entity" && message.place.status === "locked";
   return isLocked ? { ...held(message), handler: "gone" } : held(message);
+}
+
+/** What becomes of a message that was not handled: completed without a copy it is lost. */
+export function kept(outcomes: Outcomes): Outcomes {
+  return outcomes.map((states) => {
+    if (!states.every(({ message }) => message.place.kind === "completed")) return states;
+    return states.map((state): HeldMessage => {
+      const { message } = state;
+      const entity = message.place.kind === "completed" ? message.place.entity : "";
+      return { ...state, message: { ...message, place: { kind: "lost", cause: "completed-after-failure", entity } } };
+    });
+  });
+}
+
+/** A delay that is asked for is anything up to the most. */
+export function bounded(operation: Operation, upToMs: number): Operation {
+  if (operation.operation !== "schedule" || operation.delayMs !== "asked") return operation;
+  return { ...operation, delayMs: { from: 0, to: upToMs } };
 }

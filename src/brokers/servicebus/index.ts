@@ -4,6 +4,7 @@ import { formatTarget, strategyNames } from "./capabilities.ts";
 import type { ServicebusCompiled } from "./compile.ts";
 import { compileServicebus } from "./compile.ts";
 import { evidenceOf } from "./evidence.ts";
+import { diagnoseEmulatorConfig, exportEmulatorConfig } from "./export.ts";
 import { graphOf } from "./graph.ts";
 import type { HeldMessage } from "./held-message.ts";
 import { subjectsOf } from "./model.ts";
@@ -22,7 +23,11 @@ export const servicebus: Broker<ServicebusTarget, ServicebusTargetInput, Service
     graphOf,
     subjectsOf,
     evidenceOf,
-    exportFormats: Object.freeze({}),
+    exportFormats: Object.freeze({
+      "emulator-config": ({ topology }: ServicebusCompiled) => exportEmulatorConfig(topology),
+    }),
+    diagnoseExport: (compiled: ServicebusCompiled, format: string) =>
+      format === "emulator-config" ? diagnoseEmulatorConfig(compiled) : [],
     // A namespace is told by its name and the credentials, and there is nothing below it.
     defaultNamespace: null,
   });

@@ -5,7 +5,7 @@ import type { ServicebusCompiled } from "./compile.ts";
 import type { Contract, Operation, OutcomeName } from "./contract.ts";
 import { operationsAfter } from "./contract.ts";
 import { entranceOf } from "./entrance.ts";
-import { perform } from "./handling.ts";
+import { bounded, kept, perform } from "./handling.ts";
 import type { HeldMessage } from "./held-message.ts";
 import { describeHeld, held } from "./held-message.ts";
 import { deadLetterQueue } from "./names.ts";
@@ -289,22 +289,4 @@ function mistakesOf(
           ),
         ]),
   ];
-}
-
-/** What becomes of a message that was not handled: completed without a copy it is lost. */
-function kept(outcomes: Move<HeldMessage>["outcomes"]): Move<HeldMessage>["outcomes"] {
-  return outcomes.map((states) => {
-    if (!states.every(({ message }) => message.place.kind === "completed")) return states;
-    return states.map((state): HeldMessage => {
-      const { message } = state;
-      const entity = message.place.kind === "completed" ? message.place.entity : "";
-      return { ...state, message: { ...message, place: { kind: "lost", cause: "completed-after-failure", entity } } };
-    });
-  });
-}
-
-/** A delay that is asked for is anything up to the most. */
-function bounded(operation: Operation, upToMs: number): Operation {
-  if (operation.operation !== "schedule" || operation.delayMs !== "asked") return operation;
-  return { ...operation, delayMs: { from: 0, to: upToMs } };
 }

@@ -8,14 +8,21 @@ import { QueuePolicy } from "@pulumi/aws/sqs/queuePolicy.js";
 import { RedriveAllowPolicy } from "@pulumi/aws/sqs/redriveAllowPolicy.js";
 import * as pulumi from "@pulumi/pulumi";
 
+import type { Naming } from "./automatic-names.ts";
+import { logicalName } from "./automatic-names.ts";
 import { queuePolicy } from "./policy.ts";
 import { tagsOf } from "./tags.ts";
 import type { DepthAlarm, LambdaMapping, SnsSubscription, SnsTopic, SqsQueue, SqsTopology } from "./topology.ts";
+
+export type { Naming } from "./automatic-names.ts";
+export { diagnoseAutomaticNames } from "./automatic-names.ts";
 
 /** Where the resources of a topology go. */
 export interface SqsPlacement {
   /** The start of every logical name: `<name>-<the resource's own name>`. */
   readonly name: string;
+  /** Who names queues, topics and alarms at AWS. */
+  readonly naming: Naming;
   /** The component that the resources are children of. */
   readonly parent: pulumi.Resource;
   /** Written on every resource, so that a provider for another region changes nothing. */
@@ -26,6 +33,8 @@ export interface SqsPlacement {
 
 /** How a program reaches a queue: by its URL; how a policy names it: by its ARN. */
 export interface DeployedQueue {
+  /** Its name at AWS, which with automatic names is known only once it is there. */
+  readonly name: pulumi.Output<string>;
   readonly url: pulumi.Output<string>;
   readonly arn: pulumi.Output<string>;
 }
@@ -38,7 +47,7 @@ export interface SqsDeployed {
   readonly topics: Readonly<Record<string, pulumi.Output<string>>>;
 }
 
-/** The resources made so far, by their names at AWS. */
+/** The resources made so far, by their names in the topology. */
 interface Made {
   readonly queues: Map<string, Queue>;
   readonly topics: Map<string, Topic>;
@@ -51,13 +60,12 @@ interface Made {
  *
  * In this order: a consumer's dead queue, since the redrive policy of its work queue names it, and the work queue; the topics; the
  * policies of the queues, which name the topics and, as the sources of a dead queue, the work queues; what Lambda reads; the
- * subscriptions, last. A
- * subscription waits for every queue and every policy of its consumer. So no message comes in before the whole way out is there, and
- * on the way down the subscriptions are the first to be taken away.
+ * subscriptions, last. A subscription waits for every queue and every policy of its consumer. So no message comes in before the whole way
+ * out is there, and on the way down the subscriptions are the first to be taken away.
  *
  * Queues stay at AWS when they leave the program, with their policies, since without them anybody could use a queue without TLS; and
- * none can leave it until somebody takes the protection off, because all of them hold messages. A logical name contains the name at
- * AWS, so that a renamed resource is a new one beside the old one, never a replacement.
+ * none can leave it until somebody takes the protection off, because all of them hold messages. A logical name contains the name in
+ * the topology, so that a renamed resource is a new one beside the old one, never a replacement.
  *
  * @throws Error where the topology refers to something that it does not have, which is a bug in Redeliver
  */
@@ -72,8 +80,8 @@ export function deploySqs(topology: SqsTopology, placement: SqsPlacement): SqsDe
   const queuesOf = (wanted: SqsQueue["role"]): Record<string, DeployedQueue> =>
     Object.fromEntries(
       topology.queues.flatMap(({ role, consumer, name }) => {
-        const { url, arn } = find(made.queues, name);
-        return role === wanted && consumer !== null ? [[consumer, { url, arn }] as const] : [];
+        const { name: own, url, arn } = find(made.queues, name);
+        return role === wanted && consumer !== null ? [[consumer, { name: own, url, arn }] as const] : [];
       }),
     );
   return {
@@ -90,12 +98,13 @@ export function deploySqs(topology: SqsTopology, placement: SqsPlacement): SqsDe
 const messageBytes = 1_048_576;
 
 /** No key has the value null or undefined: with either the provider waits for a state that AWS never reports. */
-function addQueue(made: Made, { name, parent, region }: SqsPlacement, topology: SqsTopology, queue: SqsQueue): void {
+function addQueue(made: Made, placement: SqsPlacement, topology: SqsTopology, queue: SqsQueue): void {
+  const { parent, region } = placement;
   const { encryption, redrive } = queue;
   const resource = new Queue(
-    `${name}-${queue.name}`,
+    logicalNameIn(placement, queue.name),
     {
-      name: queue.name,
+      ...nameIn(placement, queue.name),
       region,
       ...(queue.fifo
         ? {
@@ -127,11 +136,12 @@ function addQueue(made: Made, { name, parent, region }: SqsPlacement, topology: 
   made.queues.set(queue.name, resource);
 }
 
-function addTopic(made: Made, { name, parent, region }: SqsPlacement, topology: SqsTopology, topic: SnsTopic): void {
+function addTopic(made: Made, placement: SqsPlacement, topology: SqsTopology, topic: SnsTopic): void {
+  const { parent, region } = placement;
   const resource = new Topic(
-    `${name}-${topic.name}`,
+    logicalNameIn(placement, topic.name),
     {
-      name: topic.name,
+      ...nameIn(placement, topic.name),
       region,
       ...(topic.fifo ? { fifoTopic: true, contentBasedDeduplication: false, fifoThroughputScope: "MessageGroup" } : {}),
       tags: tagsOf(topology, { source: topic.source }),
@@ -145,7 +155,8 @@ function addTopic(made: Made, { name, parent, region }: SqsPlacement, topology: 
  * The redrive-allow policy is a resource of its own: as an attribute of the dead queue it would wait for the work queue, which waits
  * for the dead queue.
  */
-function addPolicies(made: Made, { name, parent, region }: SqsPlacement, queue: SqsQueue): void {
+function addPolicies(made: Made, placement: SqsPlacement, queue: SqsQueue): void {
+  const { parent, region } = placement;
   const { redriveAllow } = queue;
   const queueUrl = find(made.queues, queue.name).url;
   const arnOf = (each: string): pulumi.Output<string> => find(made.queues, each).arn;
@@ -157,21 +168,21 @@ function addPolicies(made: Made, { name, parent, region }: SqsPlacement, queue: 
       : { redrivePermission: redriveAllow.permission, sourceQueueArns: redriveAllow.sourceQueues.map(arnOf) },
   );
   const options = { parent, retainOnDelete: true };
-  const logicalName = `${name}-${queue.name}`;
+  const own = logicalNameIn(placement, queue.name);
   made.policies.set(queue.name, [
-    new QueuePolicy(logicalName, { queueUrl, region, policy }, options),
-    new RedriveAllowPolicy(logicalName, { queueUrl, region, redriveAllowPolicy }, options),
+    new QueuePolicy(own, { queueUrl, region, policy }, options),
+    new RedriveAllowPolicy(own, { queueUrl, region, redriveAllowPolicy }, options),
   ]);
 }
 
 function addAlarm(made: Made, placement: SqsPlacement, topology: SqsTopology, alarm: DepthAlarm): void {
-  const { name, parent, region, alarmActions } = placement;
+  const { parent, region, alarmActions } = placement;
   const { metric, queue, threshold, periodSeconds } = alarm;
   const resource = find(made.queues, queue);
   void new MetricAlarm(
-    `${name}-${alarm.name}`,
+    logicalNameIn(placement, alarm.name),
     {
-      name: alarm.name,
+      ...nameIn(placement, alarm.name),
       region,
       namespace: "AWS/SQS",
       metricName: metric,
@@ -194,10 +205,10 @@ function addAlarm(made: Made, placement: SqsPlacement, topology: SqsTopology, al
  * queue has to take what the function gives back for the last time.
  */
 function addMapping(made: Made, placement: SqsPlacement, topology: SqsTopology, mapping: LambdaMapping): void {
-  const { name, parent, region } = placement;
+  const { parent, region } = placement;
   const { queue, consumer, functionName, batchSize, batchWindowSeconds, maximumConcurrency } = mapping;
   void new EventSourceMapping(
-    `${name}-${queue}`,
+    logicalNameIn(placement, queue),
     {
       region,
       eventSourceArn: find(made.queues, queue).arn,
@@ -243,6 +254,15 @@ function addSubscription(
     },
     { parent, dependsOn: policiesOf(made, topology, consumer) },
   );
+}
+
+function logicalNameIn({ name, naming }: SqsPlacement, own: string): string {
+  return logicalName(name, naming, own);
+}
+
+/** Without a name Pulumi makes one of the logical name. */
+function nameIn({ naming }: SqsPlacement, name: string): { readonly name?: string } {
+  return naming === "automatic" ? {} : { name };
 }
 
 function find<Resource>(resources: ReadonlyMap<string, Resource>, name: string): Resource {

@@ -1,19 +1,32 @@
-import type { Broker } from "../broker.ts";
+import type { AnswerReader, Auditor, Broker } from "../broker.ts";
+import { auditDeployment } from "./audit.ts";
 import type { SqsTarget } from "./capabilities.ts";
 import { formatTarget, strategyNames } from "./capabilities.ts";
 import type { SqsCompiled } from "./compile.ts";
 import { compileSqs } from "./compile.ts";
+import type { Deployment } from "./deployment.ts";
+import { partsOf, targetOf } from "./deployment.ts";
 import { evidenceOf } from "./evidence.ts";
 import { exportCloudFormation } from "./export.ts";
 import { graphOf } from "./graph.ts";
+import { deploymentOfResources, isSqsResource } from "./import/pulumi-resources.ts";
+import { live } from "./live.ts";
 import { subjectsOf } from "./model.ts";
+import { readListing } from "./read-listing.ts";
 import type { MessageState } from "./semantics.ts";
 import type { SqsTargetInput } from "./target.ts";
 import { checkSqsTarget, parseSqsTarget } from "./target.ts";
 
+const title = "Amazon SQS";
+
+/** What SQS has that a broker need not have. */
+export interface SqsBroker extends Broker<SqsTarget, SqsTargetInput, SqsCompiled, MessageState, Deployment> {
+  readonly auditor: Auditor<SqsTarget, Deployment, AnswerReader<Deployment>>;
+}
+
 /** Amazon SQS, with SNS in front of it, as the rest of Redeliver sees it. */
-export const sqs: Broker<SqsTarget, SqsTargetInput, SqsCompiled, MessageState, never> = Object.freeze({
-  title: "Amazon SQS",
+export const sqs: SqsBroker = Object.freeze({
+  title,
   strategyNames,
   parseTarget: parseSqsTarget,
   checkTarget: checkSqsTarget,
@@ -24,6 +37,20 @@ export const sqs: Broker<SqsTarget, SqsTargetInput, SqsCompiled, MessageState, n
   evidenceOf,
   exportFormats: Object.freeze({
     "aws-json": ({ topology }: SqsCompiled) => exportCloudFormation(topology),
+  }),
+  auditor: Object.freeze({
+    file: Object.freeze({
+      option: "sqs",
+      what: "a list of what the AWS CLI printed about queues, subscriptions, event source mappings and functions",
+      read: readListing,
+    }),
+    resources: Object.freeze({ isOwn: isSqsResource, read: deploymentOfResources }),
+    live,
+    partNoun: "region",
+    rulesOf: () => title,
+    targetOf,
+    partsOf,
+    audit: auditDeployment,
   }),
   // An account and a region are told by the credentials and the target, and there is nothing below them.
   defaultNamespace: null,

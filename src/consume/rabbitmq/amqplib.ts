@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import amqplib from "amqplib";
 import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
 
+import { refused } from "../../diagnostics/render.ts";
 import type { Adapter, Delivery, Opening, Session, SettleValues } from "../adapter.ts";
 import { atMost } from "../long-timer.ts";
 import { createAcknowledgements } from "./acknowledgements.ts";
@@ -13,10 +14,11 @@ import type { Contract, Operation } from "./contract.ts";
 import type { Publisher } from "./publisher.ts";
 import { createPublisher } from "./publisher.ts";
 import { readDelivery } from "./read-delivery.ts";
+import { missing, notReadable } from "./refusals.ts";
 
 /** RabbitMQ by AMQP 0-9-1, with amqplib. */
 export const amqplibAdapter: Adapter<"rabbitmq"> = {
-  check: (comparison) => checkBroker({ ...comparison, connect: () => connect(comparison.connection) }),
+  check: (comparison) => checkBroker(comparison, () => connect(comparison.connection)),
   open,
   unstarted: "hold",
 };
@@ -93,7 +95,7 @@ function sessionOf(state: State, listener: Opening["listener"], end: () => void)
   const { channel, connection, acknowledgements, contract } = state;
   return {
     resume: async () => {
-      const { consumerTag } = await channel.consume(state.queue, (message) => {
+      const take = (message: ConsumeMessage | null): void => {
         // The broker has cancelled the consumer: the queue was deleted, say.
         if (message === null) {
           state.consumerTag = null;
@@ -102,6 +104,9 @@ function sessionOf(state: State, listener: Opening["listener"], end: () => void)
         }
         acknowledgements.delivered(message);
         listener.delivered(readDelivery(contract, message));
+      };
+      const { consumerTag } = await channel.consume(state.queue, take).catch((cause: unknown) => {
+        throw refusalOf(state.queue, cause);
       });
       state.consumerTag = consumerTag;
     },
@@ -117,6 +122,17 @@ function sessionOf(state: State, listener: Opening["listener"], end: () => void)
       destroy(connection);
     },
   };
+}
+
+function refusalOf(queue: string, cause: unknown): unknown {
+  switch ((cause as { readonly code?: unknown }).code) {
+    case 403:
+      return refused([notReadable(queue)]);
+    case 404:
+      return refused([missing("queue", queue)]);
+    default:
+      return cause;
+  }
 }
 
 /** The broker has read what was sent on the channel before it answers that it is closed. */

@@ -4,6 +4,7 @@ import type { CompiledSystem } from "../../brokers/index.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { diagnostic } from "../../diagnostics/diagnostic.ts";
 import type { ConsumeEvent } from "../event.ts";
+import { missing } from "./refusals.ts";
 
 export type Presence = "there" | "missing" | "not shown";
 
@@ -47,7 +48,9 @@ export function compareFound(
   // What a broker of another version has, and lacks, follows from that.
   if (version.problems.length > 0) return { problems: version.problems, events: [] };
   const missing = [...missingIn("queue", found.queues), ...missingIn("exchange", found.exchanges)];
-  const notShown = [...found.queues, ...found.exchanges].filter(([, presence]) => presence === "not shown");
+  const notShown = [...found.queues, ...found.exchanges].filter(
+    ([name, presence]) => presence === "not shown" && !isRead(found.settings, name),
+  );
   return {
     problems: [...missing, ...(found.settings === null ? [] : compareSettings(pair.compiled, found.settings))],
     events: [
@@ -67,19 +70,12 @@ function notCompared(settings: FoundSettings | null): readonly ConsumeEvent[] {
   return because === null ? [] : [{ kind: "not-compared", what: "arguments and policies", because }];
 }
 
+function isRead(settings: FoundSettings | null, name: string): boolean {
+  return settings !== null && (settings.queues.has(name) || settings.exchanges.has(name));
+}
+
 function missingIn(what: "queue" | "exchange", presences: ReadonlyMap<string, Presence>): readonly Diagnostic[] {
-  return [...presences].flatMap(([name, presence]) =>
-    presence === "missing"
-      ? [
-          diagnostic("RD805", {
-            path: name,
-            message: `there is no ${what} ${name} in this virtual host`,
-            notes: ["what is declared was not deployed here, or was deployed under another name"],
-            help: "deploy the system before its consumers, or correct the virtual host in the URL",
-          }),
-        ]
-      : [],
-  );
+  return [...presences].flatMap(([name, presence]) => (presence === "missing" ? [missing(what, name)] : []));
 }
 
 /** What was compiled for the target, and the same for the version that was found; null where nothing comes out for it. */

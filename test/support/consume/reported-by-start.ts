@@ -6,9 +6,9 @@ import type { CompiledSystem } from "../../../src/index.ts";
 import { compile, RefusedError } from "../../../src/index.ts";
 import type { Diagnostic } from "../../../src/index.ts";
 import { loadAdapter, prepare } from "../../../src/consume/consume.ts";
-import { noConnection } from "../../../src/consume/rabbitmq/check-broker.ts";
 import type { Found } from "../../../src/consume/rabbitmq/compare.ts";
 import { compareFound } from "../../../src/consume/rabbitmq/compare.ts";
+import { noConnection } from "../../../src/consume/rabbitmq/refusals.ts";
 import { checked } from "../examples.ts";
 
 interface Start {

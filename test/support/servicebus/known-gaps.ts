@@ -3,7 +3,7 @@ import type { Observation } from "./experiment.ts";
 
 /** What the emulator in the tests' process cannot show, although a source settles it, and why. */
 export const beyondTheEmulator = {
-  "expiry-is-lazy": "it expires messages on time, so it cannot show what comes of their lateness",
+  "expiry-is-lazy": "expires messages on time, so it cannot show what comes of their lateness",
 } as const satisfies Partial<Record<ClaimName, string>>;
 
 type Beyond = keyof typeof beyondTheEmulator;

@@ -1,13 +1,26 @@
 import { accountId } from "./clients.ts";
 
-/** What AWS adds to what a program asks for: names that others refer to. Nothing for the resources of others. */
-export function assignedByAws(type: string, inputs: Readonly<Record<string, unknown>>): Record<string, string> {
-  const { name, region } = inputs as { readonly name: string; readonly region: string };
+/**
+ * What AWS adds to what a program asks for: names that others refer to. Nothing for the resources of others. Where the program gives no name,
+ * Pulumi makes one of the logical name, `.fifo` at its end.
+ */
+export function assignedByAws(
+  type: string,
+  inputs: Readonly<Record<string, unknown>>,
+  logicalName: string,
+): Record<string, string> {
+  const { fifoQueue, fifoTopic } = inputs;
+  // A resource that names no region is made in that of its provider.
+  const region = String(inputs["region"] ?? "eu-west-1");
+  const automatic = `${logicalName}-1a2b3c4${fifoQueue === true || fifoTopic === true ? ".fifo" : ""}`;
+  const name = String(inputs["name"] ?? automatic);
   switch (type) {
     case "aws:sqs/queue:Queue":
-      return { arn: queueArn(region, name), url: queueUrl(region, name) };
+      return { name, arn: queueArn(region, name), url: queueUrl(region, name) };
     case "aws:sns/topic:Topic":
-      return { arn: topicArn(region, name) };
+      return { name, arn: topicArn(region, name) };
+    case "aws:lambda/function:Function":
+      return { name, arn: `arn:aws:lambda:${region}:${accountId}:function:${name}` };
     default:
       return {};
   }

@@ -5,7 +5,7 @@ export const region = "us-east-1";
 export const accountId = "000000000000";
 
 /** Everything the SDK would otherwise look for in the environment or in ~/.aws, so that no test can reach a real account. */
-const settings = (endpoint: string) => ({
+export const clientSettings = (endpoint: string) => ({
   endpoint,
   region,
   credentials: { accessKeyId: "test", secretAccessKey: "test" },
@@ -15,9 +15,9 @@ const settings = (endpoint: string) => ({
 
 /** A client that talks to this endpoint alone, whatever host a queue URL names. Whoever makes one destroys it. */
 export function createSqsClient(endpoint: string): SQSClient {
-  return new SQSClient(settings(endpoint));
+  return new SQSClient(clientSettings(endpoint));
 }
 
 export function createSnsClient(endpoint: string): SNSClient {
-  return new SNSClient(settings(endpoint));
+  return new SNSClient(clientSettings(endpoint));
 }

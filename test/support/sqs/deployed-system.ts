@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import type { MessageAttributeValue } from "@aws-sdk/client-sqs";
 
-import type { CompiledSystem, TargetInput } from "../../../src/index.ts";
+import type { CompiledSystem, System, TargetInput } from "../../../src/index.ts";
 import { checked } from "../examples.ts";
 import { inTurn } from "../in-turn.ts";
 import { type AppliedSystem, applyToEmulator } from "./apply.ts";
@@ -15,6 +15,8 @@ import { compileSqs, registerSqs } from "./register.ts";
 /** A system on an emulator, under a name of its own. */
 export interface DeployedSystem {
   readonly lab: Lab;
+  readonly declared: System;
+  readonly target: TargetInput<"sqs">;
   readonly compiled: CompiledSystem<"sqs">;
   readonly applied: AppliedSystem;
   readonly contract: (consumer: string) => SqsContract;
@@ -56,6 +58,8 @@ export async function deploy(
   };
   return {
     lab,
+    declared: system,
+    target,
     compiled,
     applied,
     contract,

@@ -1,0 +1,27 @@
+import * as rabbitmq from "@pulumi/rabbitmq";
+
+new rabbitmq.Queue("orders", {
+  name: "orders",
+  settings: {
+    durable: true,
+    argumentsJson: JSON.stringify({
+      "x-queue-type": "quorum",
+      "x-dead-letter-exchange": "",
+      "x-dead-letter-routing-key": "orders.dead",
+    }),
+  },
+});
+new rabbitmq.Queue("orders-dead", {
+  name: "orders.dead",
+  settings: { durable: true, argumentsJson: JSON.stringify({ "x-queue-type": "quorum", "x-delivery-limit": -1 }) },
+});
+new rabbitmq.Policy("orders", {
+  vhost: "/",
+  name: "orders",
+  policy: {
+    pattern: "^orders$",
+    priority: 10,
+    applyTo: "queues",
+    definition: { "max-length": "100000", overflow: "reject-publish", "delivery-limit": "10" },
+  },
+});

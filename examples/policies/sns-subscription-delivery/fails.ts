@@ -1,0 +1,41 @@
+import * as pulumi from "@pulumi/pulumi";
+import * as sns from "@pulumi/aws/sns/index.js";
+import * as sqs from "@pulumi/aws/sqs/index.js";
+
+// The queue has no policy, so it does not let the topic in.
+const topic = new sns.Topic("orders", { name: "orders" });
+const letsTopicIn = pulumi.jsonStringify({
+  Version: "2012-10-17",
+  Statement: [
+    {
+      Effect: "Allow",
+      Principal: { Service: "sns.amazonaws.com" },
+      Action: "sqs:SendMessage",
+      Resource: "*",
+      Condition: { ArnEquals: { "aws:SourceArn": topic.arn } },
+    },
+  ],
+});
+const ordersDead = new sqs.Queue("orders-dead", {
+  name: "orders-dead",
+  visibilityTimeoutSeconds: 30,
+  messageRetentionSeconds: 1_209_600,
+});
+const orders = new sqs.Queue("orders", {
+  name: "orders",
+  visibilityTimeoutSeconds: 30,
+  messageRetentionSeconds: 345_600,
+  redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: ordersDead.arn, maxReceiveCount: 5 }),
+});
+const undelivered = new sqs.Queue("orders-undelivered", {
+  name: "orders-undelivered",
+  visibilityTimeoutSeconds: 30,
+  messageRetentionSeconds: 1_209_600,
+  policy: letsTopicIn,
+});
+new sns.TopicSubscription("orders", {
+  topic: topic.arn,
+  protocol: "sqs",
+  endpoint: orders.arn,
+  redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: undelivered.arn }),
+});

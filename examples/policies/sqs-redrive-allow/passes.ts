@@ -1,0 +1,18 @@
+import * as pulumi from "@pulumi/pulumi";
+import * as sqs from "@pulumi/aws/sqs/index.js";
+
+const ordersDead = new sqs.Queue("orders-dead", {
+  name: "orders-dead",
+  visibilityTimeoutSeconds: 30,
+  messageRetentionSeconds: 1_209_600,
+});
+const orders = new sqs.Queue("orders", {
+  name: "orders",
+  visibilityTimeoutSeconds: 30,
+  messageRetentionSeconds: 345_600,
+  redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: ordersDead.arn, maxReceiveCount: 5 }),
+});
+new sqs.RedriveAllowPolicy("orders-dead", {
+  queueUrl: ordersDead.url,
+  redriveAllowPolicy: pulumi.jsonStringify({ redrivePermission: "byQueue", sourceQueueArns: [orders.arn] }),
+});

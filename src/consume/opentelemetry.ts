@@ -1,0 +1,147 @@
+import {
+  type Attributes,
+  context,
+  type Meter,
+  metrics,
+  propagation,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type TextMapGetter,
+  trace,
+  type Tracer,
+} from "@opentelemetry/api";
+
+import type { Delivery } from "./adapter.ts";
+import type { AnyContract } from "./contract.ts";
+import type { ConsumeEvent } from "./event.ts";
+import type { Verdict } from "./run-attempt.ts";
+import type { Telemetry } from "./telemetry.ts";
+
+export interface OpenTelemetryOptions {
+  /** The global provider's unless said otherwise. */
+  readonly tracer?: Tracer;
+  /** The global provider's unless said otherwise. */
+  readonly meter?: Meter;
+}
+
+const library = "redeliver";
+
+/**
+ * Spans and metrics of a consumer, by the OpenTelemetry API; whoever registers no SDK pays for nothing.
+ *
+ * A span for each attempt, whose parent is the context that the message came with, by the global propagator: since a retry keeps the headers of
+ * the message on every broker, all its attempts are in the producer's trace, and a dead letter leads there too. Nothing comes from the body, nor
+ * from the message of an error, which may quote it: of an error there is the name.
+ */
+export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
+  const tracer = options.tracer ?? trace.getTracer(library);
+  const instruments = createInstruments(options.meter ?? metrics.getMeter(library));
+  return {
+    attempt: (contract, delivery, run) => {
+      recordLag(instruments, contract, delivery);
+      return traced(tracer, contract, delivery, run);
+    },
+    event: (contract, event) => count(instruments, contract, event),
+  };
+}
+
+async function traced(
+  tracer: Tracer,
+  contract: AnyContract,
+  delivery: Delivery,
+  run: () => Promise<Verdict>,
+): Promise<Verdict> {
+  const parent = propagation.extract(ROOT_CONTEXT, delivery.headers, headerTexts);
+  const span = tracer.startSpan(
+    `process ${contract.workQueue ?? contract.consumer}`,
+    { kind: SpanKind.CONSUMER, attributes: attributesOf(contract, delivery) },
+    parent,
+  );
+  try {
+    const verdict = await context.with(trace.setSpan(parent, span), run);
+    conclude(span, verdict);
+    return verdict;
+  } finally {
+    span.end();
+  }
+}
+
+/** Header values that are texts; brokers also have numbers and bytes. */
+const headerTexts: TextMapGetter<Delivery["headers"]> = {
+  keys: (headers) => Object.keys(headers),
+  get: (headers, name) => {
+    const value = headers[name];
+    return typeof value === "string" ? value : undefined;
+  },
+};
+
+/** By the semantic conventions for messaging where they have a name for it. */
+function attributesOf(contract: AnyContract, { id, attempt }: Delivery): Attributes {
+  return {
+    "messaging.operation.type": "process",
+    ...(contract.workQueue === null ? {} : { "messaging.destination.name": contract.workQueue }),
+    ...(id === null ? {} : { "messaging.message.id": id }),
+    "redeliver.consumer": contract.consumer,
+    "redeliver.attempt": attempt,
+    "redeliver.attempts": contract.attempts.length,
+  };
+}
+
+function conclude(span: Span, verdict: Verdict): void {
+  span.setAttribute("redeliver.outcome", verdict.outcome);
+  if (verdict.outcome === "success") return;
+  if (verdict.reason !== null) span.setAttribute("redeliver.reason", verdict.reason);
+  span.setAttribute("error.type", verdict.error instanceof Error ? verdict.error.name : "_OTHER");
+  span.setStatus({ code: SpanStatusCode.ERROR });
+}
+
+type Instruments = ReturnType<typeof createInstruments>;
+
+function createInstruments(meter: Meter) {
+  return {
+    processed: meter.createCounter("redeliver.processed", { description: "Attempts that ended, by their outcome" }),
+    failed: meter.createCounter("redeliver.failed", { description: "Attempts that failed, by class" }),
+    retried: meter.createCounter("redeliver.retried", { description: "Failures that another attempt follows" }),
+    deadLettered: meter.createCounter("redeliver.dead_lettered", {
+      description: "Messages that died by their consumer's word; not those whose consumer crashed",
+    }),
+    returned: meter.createCounter("redeliver.returned", { description: "Messages that were handed back" }),
+    attempts: meter.createHistogram("redeliver.attempts", {
+      description: "Attempts that a message took until it was done or dead",
+      advice: { explicitBucketBoundaries: [1, 2, 3, 4, 5, 7, 10, 15, 20, 50] },
+    }),
+    handling: meter.createHistogram("redeliver.handling", {
+      unit: "s",
+      description: "From the handler's begin until the broker has its outcome",
+    }),
+    lag: meter.createHistogram("redeliver.lag", {
+      unit: "s",
+      description: "From the publishing of a message until its first attempt, where the broker tells",
+    }),
+  };
+}
+
+function recordLag({ lag }: Instruments, { consumer }: AnyContract, { attempt, publishedAt }: Delivery): void {
+  if (attempt !== 1 || publishedAt === null) return;
+  // The two clocks are of two machines.
+  lag.record(Math.max(0, Date.now() - publishedAt.getTime()) / 1_000, { "redeliver.consumer": consumer });
+}
+
+function count(instruments: Instruments, contract: AnyContract, event: ConsumeEvent): void {
+  const labels = { "redeliver.consumer": contract.consumer };
+  if (event.kind === "returned") instruments.returned.add(1, labels);
+  if (event.kind !== "settled") return;
+  const { outcome, attempt, durationMs } = event;
+  instruments.processed.add(1, { ...labels, "redeliver.outcome": outcome });
+  instruments.handling.record(durationMs / 1_000, { ...labels, "redeliver.outcome": outcome });
+  const isRetried = outcome === "transient" && attempt < contract.attempts.length;
+  if (outcome !== "success") instruments.failed.add(1, { ...labels, "redeliver.class": outcome });
+  if (isRetried) {
+    instruments.retried.add(1, labels);
+    return;
+  }
+  instruments.attempts.record(attempt, { ...labels, "redeliver.outcome": outcome });
+  if (outcome !== "success") instruments.deadLettered.add(1, labels);
+}

@@ -1,0 +1,36 @@
+import type { Connection } from "rhea";
+
+import { refused } from "../../diagnostics/render.ts";
+import type { Comparison } from "../adapter.ts";
+import { connectByAmqp10, endConnection } from "./connect-amqp-1-0.ts";
+import { judgeFound } from "./judge-found.ts";
+import { noConnection } from "./refusals.ts";
+
+/**
+ * Looks at what is deployed. AMQP 1.0 has no passive declarations: that the work queue is there shows when it is attached to, and the rest
+ * only with the management API.
+ *
+ * @throws RefusedError
+ */
+export async function checkByAmqp10(comparison: Comparison<"rabbitmq">): Promise<void> {
+  const { url, tls } = comparison.connection;
+  const connection = await connectByAmqp10(url, tls).catch((cause: unknown) => {
+    throw refused([noConnection(url, cause)]);
+  });
+  const { deadQueue } = comparison.contract;
+  try {
+    await judgeFound(comparison, {
+      version: versionOf(connection),
+      queues: new Map(deadQueue === null ? [] : [[deadQueue, "not shown"]]),
+      exchanges: new Map(),
+    });
+  } finally {
+    await endConnection(connection, 2_000);
+  }
+}
+
+/** RabbitMQ says its version in the properties of the open performative. */
+function versionOf(connection: Connection): string {
+  const version: unknown = (connection.properties as Readonly<Record<string, unknown>> | undefined)?.["version"];
+  return typeof version === "string" ? version : "unknown";
+}

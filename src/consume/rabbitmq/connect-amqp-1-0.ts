@@ -1,0 +1,69 @@
+import rhea from "rhea";
+import type { Connection, ConnectionOptions } from "rhea";
+
+import { atMost } from "../long-timer.ts";
+import type { RabbitmqConnection } from "./connection.ts";
+
+/** How long a broker may take to let a client in. */
+const connectWithinMs = 30_000;
+/** A peer that says nothing for this long is gone. */
+const idleTimeoutMs = 30_000;
+
+/** Connects with the same URL as AMQP 0-9-1: RabbitMQ takes both protocols on one port. */
+export function connectByAmqp10(text: string, tls: RabbitmqConnection["tls"]): Promise<Connection> {
+  const url = new URL(text);
+  const isTls = url.protocol === "amqps:";
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  return new Promise((resolve, reject) => {
+    const connection = rhea.create_container().connect({
+      host,
+      port: url.port === "" ? (isTls ? 5_671 : 5_672) : Number(url.port),
+      // RabbitMQ takes the virtual host from the hostname field of the open performative.
+      hostname: `vhost:${decodeURIComponent(url.pathname.slice(1)) || "/"}`,
+      username: decodeURIComponent(url.username) || "guest",
+      password: decodeURIComponent(url.password) || "guest",
+      idle_time_out: idleTimeoutMs,
+      // A consumer connects again by itself: deliveries of the old connection cannot be settled on a new one.
+      reconnect: false,
+      ...(isTls ? { transport: "tls", servername: host, ...tls } : {}),
+    } as ConnectionOptions);
+    const timer = setTimeout(() => fail(new Error("the broker does not let the client in")), connectWithinMs);
+    const end = (): void => {
+      clearTimeout(timer);
+      for (const name of names) connection.removeListener(name, onFailure);
+      connection.removeListener("connection_open", onOpen);
+    };
+    const fail = (cause: unknown): void => {
+      end();
+      void endConnection(connection, 0);
+      reject(cause as Error);
+    };
+    const onFailure = (context: { readonly error?: unknown }): void =>
+      fail(context.error ?? connection.error ?? new Error("the connection was cut"));
+    const onOpen = (): void => {
+      end();
+      resolve(connection);
+    };
+    const names = ["connection_error", "connection_close", "disconnected"] as const;
+    for (const name of names) connection.on(name, onFailure);
+    connection.on("connection_open", onOpen);
+  });
+}
+
+/** Ends a connection, in an orderly way if that is done within the time, and in any case. */
+export async function endConnection(connection: Connection, withinMs: number): Promise<void> {
+  if (withinMs > 0) await atMost(withinMs, closed(connection));
+  connection.removeAllListeners();
+  // What is said of a connection that we end ourselves is said to nobody.
+  for (const name of ["disconnected", "connection_error", "error"]) connection.on(name, () => undefined);
+  // A peer that has gone silent never answers, and a socket that is left half open keeps the process alive.
+  (connection as unknown as { readonly socket?: { destroy: () => void } }).socket?.destroy();
+}
+
+function closed(connection: Connection): Promise<void> {
+  return new Promise((resolve) => {
+    connection.once("connection_close", () => resolve());
+    connection.once("disconnected", () => resolve());
+    connection.close();
+  });
+}

@@ -1,0 +1,38 @@
+import type { CompiledSystem } from "../../brokers/index.ts";
+import { refused } from "../../diagnostics/render.ts";
+import type { Comparison } from "../adapter.ts";
+import type { Found } from "./compare.ts";
+import { compareFound } from "./compare.ts";
+import { readSettings } from "./read-settings.ts";
+
+/**
+ * Compares what was found with what was compiled; with the management API where its URL is given.
+ *
+ * @throws RefusedError where something of it differs
+ */
+export async function judgeFound(comparison: Comparison<"rabbitmq">, found: Omit<Found, "settings">): Promise<void> {
+  const { compiled, connection, report } = comparison;
+  const { managementUrl, url } = connection;
+  const version = numberIn(found.version);
+  const settings = managementUrl === undefined ? null : await readSettings(managementUrl, url, compiled.topology);
+  const pair = { compiled, there: compiledFor(comparison, version) };
+  const { problems, events } = compareFound(pair, { ...found, version, settings });
+  if (problems.length > 0) throw refused(problems);
+  for (const event of events) report(event);
+}
+
+/** Without what a build puts behind it, such as `-rc.1`. */
+function numberIn(version: string): string {
+  return /^\d+\.\d+\.\d+/.exec(version)?.[0] ?? version;
+}
+
+/** What comes out for another version, with the strategy that is deployed. */
+function compiledFor(
+  { compileFor, contract }: Comparison<"rabbitmq">,
+  version: string,
+): CompiledSystem<"rabbitmq"> | null {
+  const { strategy, instanceQueue } = contract;
+  const asked = instanceQueue === undefined ? { strategy: strategy as "staged" } : {};
+  const result = compileFor({ broker: "rabbitmq", version, ...asked });
+  return result.ok ? result.value : null;
+}

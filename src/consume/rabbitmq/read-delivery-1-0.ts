@@ -1,0 +1,28 @@
+import type { Delivery as RheaDelivery, Message } from "rhea";
+
+import type { Delivery } from "../adapter.ts";
+
+/** Reads a message of rhea. It never throws, whatever somebody has put into it. */
+export function readDelivery10(message: Message, delivery: RheaDelivery): Delivery {
+  const { message_id: id, delivery_count: failed, creation_time: time, correlation_id: correlation } = message;
+  const routingKey: unknown = message.message_annotations?.["x-routing-key"];
+  return {
+    body: bodyOf(message.body),
+    id: id === undefined || id === null || id === "" ? null : String(id),
+    attempt: Number.isSafeInteger(failed) && (failed as number) >= 0 ? (failed as number) + 1 : 1,
+    routingKey: typeof routingKey === "string" ? routingKey : null,
+    headers: (message.application_properties ?? {}) as Readonly<Record<string, unknown>>,
+    publishedAt: time === undefined || time === null ? null : new Date(time),
+    correlationId: correlation === undefined || correlation === null || correlation === "" ? null : String(correlation),
+    raw: { message, delivery },
+  };
+}
+
+/** Data sections are bytes; a value is text, or what its JSON is. */
+function bodyOf(body: unknown): Uint8Array | string {
+  if (typeof body === "string" || body instanceof Uint8Array) return body;
+  const content = (body as { readonly content?: unknown } | null | undefined)?.content;
+  if (content instanceof Uint8Array) return content;
+  if (Array.isArray(content) && content.every((each) => each instanceof Uint8Array)) return Buffer.concat(content);
+  return JSON.stringify(body) ?? "";
+}

@@ -1,0 +1,48 @@
+import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
+import { diagnostic } from "../../diagnostics/diagnostic.ts";
+
+/** Why there is no connection. What a library says may repeat the URL with its password, so the code alone is passed on. */
+export function noConnection(url: string, cause: unknown): Diagnostic {
+  const { hostname, port } = URL.canParse(url) ? new URL(url) : { hostname: "", port: "" };
+  const host = port === "" ? hostname : `${hostname}:${port}`;
+  if (isRefusal(cause)) {
+    return diagnostic("RD807", {
+      path: "options.connection.url",
+      message: `the broker at ${host} does not let this user in, or not into this virtual host`,
+      help: "check the user, the password and the virtual host; rabbitmqctl set_permissions -p VHOST USER CONFIGURE WRITE READ",
+    });
+  }
+  const code = (cause as { readonly code?: unknown } | null | undefined)?.code;
+  return diagnostic("RD804", {
+    path: "options.connection.url",
+    message: `there is no connection to the broker at ${host}${typeof code === "string" ? ` (${code})` : ""}`,
+    help: "check the host, the port, and whether the broker runs; once it has been connected, a consumer connects again by itself",
+  });
+}
+
+/** By AMQP 0-9-1 a reply code in the text, by 1.0 the condition of an error. */
+function isRefusal(cause: unknown): boolean {
+  const { message, condition } = (cause ?? {}) as { readonly message?: unknown; readonly condition?: unknown };
+  return (
+    /\b(403|530)\b|ACCESS[-_]REFUSED|NOT[-_]ALLOWED/.test(String(message)) ||
+    /^amqp:(unauthorized-access|not-allowed)$/.test(String(condition))
+  );
+}
+
+/** The broker lets the user in, and does not let it read the queue. */
+export function notReadable(queue: string): Diagnostic {
+  return diagnostic("RD807", {
+    path: queue,
+    message: `this user may not read from the queue ${queue}`,
+    help: "rabbitmqctl set_permissions -p VHOST USER CONFIGURE WRITE READ, with a READ that matches the queue",
+  });
+}
+
+export function missing(what: "queue" | "exchange", name: string): Diagnostic {
+  return diagnostic("RD805", {
+    path: name,
+    message: `there is no ${what} ${name} in this virtual host`,
+    notes: ["what is declared was not deployed here, or was deployed under another name"],
+    help: "deploy the system before its consumers, or correct the virtual host in the URL",
+  });
+}

@@ -1,0 +1,113 @@
+import rhea from "rhea";
+import type { Delivery as RheaDelivery } from "rhea";
+
+import { refused } from "../../diagnostics/render.ts";
+import type { Adapter, Delivery, Opening, Session, SettleValues } from "../adapter.ts";
+import { checkByAmqp10 } from "./check-amqp-1-0.ts";
+import { connectByAmqp10, endConnection } from "./connect-amqp-1-0.ts";
+import type { Contract, ModifiedOperation, Operation } from "./contract.ts";
+import { chosenMs } from "./contract.ts";
+import { createIntake } from "./intake.ts";
+import type { Intake } from "./intake.ts";
+import { readDelivery10 } from "./read-delivery-1-0.ts";
+import { missing, notReadable } from "./refusals.ts";
+
+/** RabbitMQ 4 by AMQP 1.0, with rhea. */
+export const rheaAdapter: Adapter<"rabbitmq"> = { check: checkByAmqp10, open, unstarted: "hold" };
+
+async function open({
+  contract,
+  connection: { url, tls },
+  concurrency,
+  listener,
+}: Opening<"rabbitmq">): Promise<Session> {
+  const connection = await connectByAmqp10(url, tls);
+  let isOver = false;
+  const end = (cause: unknown): void => {
+    if (isOver) return;
+    isOver = true;
+    listener.lost(cause);
+  };
+  connection.on("connection_close", () => end(connection.error ?? new Error("the connection was closed")));
+  connection.on("disconnected", ({ error }) => end(error ?? new Error("the connection was cut")));
+  try {
+    const intake = await createIntake(connection, queueOf(contract), concurrency, {
+      delivered: (context) => {
+        if (context.delivery === undefined || context.message === undefined) return;
+        listener.delivered(readDelivery10(context.message, context.delivery));
+      },
+      lost: end,
+    });
+    return {
+      resume: async () => intake.resume(),
+      pause: () => intake.pause(),
+      settle: (delivery, operations, values) => {
+        for (const operation of operations as readonly Operation[]) settle(intake, delivery, operation, values);
+        return undefined;
+      },
+      close: async (withinMs) => {
+        isOver = true;
+        await endConnection(connection, withinMs);
+      },
+    };
+  } catch (error) {
+    isOver = true;
+    await endConnection(connection, 0);
+    throw refusalOf(queueOf(contract), error);
+  }
+}
+
+function queueOf({ workQueue }: Contract): string {
+  if (workQueue === null) throw new Error("the contract has no work queue");
+  return workQueue;
+}
+
+function refusalOf(queue: string, cause: unknown): unknown {
+  switch ((cause as { readonly condition?: unknown } | null | undefined)?.condition) {
+    case "amqp:unauthorized-access":
+      return refused([notReadable(queue)]);
+    case "amqp:not-found":
+      return refused([missing("queue", queue)]);
+    default:
+      return cause;
+  }
+}
+
+function settle(intake: Intake, delivery: Delivery, operation: Operation, values: SettleValues): void {
+  const { delivery: raw } = delivery.raw as { readonly delivery: RheaDelivery };
+  switch (operation.operation) {
+    case "accepted":
+      intake.settle(raw, "accepted", () => raw.accept());
+      return;
+    case "released":
+      intake.settle(raw, "other", () => raw.release());
+      return;
+    case "modified":
+      intake.settle(raw, "other", () => modify(raw, operation, values));
+      return;
+    case "basic.ack":
+    case "basic.nack":
+    case "basic.reject":
+    case "basic.publish":
+      throw new Error(`${operation.operation} is no outcome of AMQP 1.0`);
+    default:
+      operation satisfies never;
+  }
+}
+
+function modify(raw: RheaDelivery, operation: ModifiedOperation, values: SettleValues): void {
+  const annotations: Record<string, unknown> = { ...operation.messageAnnotations };
+  if (operation.messageAnnotations !== undefined) {
+    // A queue takes annotations for its own use alone, by the beginning of their names. Source: docs, "Modified Outcome".
+    for (const [name, value] of Object.entries(values.deadLetter ?? {})) annotations[`x-opt-${name}`] = value;
+  }
+  if (operation.deliveryTimeMs !== undefined) {
+    const delayMs = chosenMs(operation.deliveryTimeMs, values.askedDelayMs);
+    annotations["x-opt-delivery-time"] = rhea.types.wrap_long(Date.now() + delayMs);
+  }
+  raw.modified({
+    delivery_failed: operation.deliveryFailed,
+    undeliverable_here: operation.undeliverableHere,
+    ...(Object.keys(annotations).length === 0 ? {} : { message_annotations: annotations }),
+  } as Parameters<RheaDelivery["modified"]>[0]);
+}

@@ -1,0 +1,121 @@
+import { type Message, ReceiveMessageCommand, type SQSClient } from "@aws-sdk/client-sqs";
+
+import type { SessionListener } from "../adapter.ts";
+import { growingPauses } from "../breaker.ts";
+import { atMost, pauseMs } from "../long-timer.ts";
+import { answerWithinMs, isRefusal } from "./client.ts";
+import type { Contract } from "./contract.ts";
+
+/** What is waited after a receive that failed, at first and at most. */
+const firstPauseMs = 250;
+const longestPauseMs = 30_000;
+
+/**
+ * The longest that one receive waits for messages. A consumer that stops lets it come to its end: what SQS hands to a receive that was cut off is
+ * hidden until its visibility timeout is over, and has lost an attempt. So a long poll of 20 s would make every stop as long; this one costs at most
+ * 17,280 requests a day where nothing comes.
+ */
+const longestPollSeconds = 5;
+
+export interface ReceivingInput {
+  readonly client: () => SQSClient;
+  /** Makes a new client, whose credentials are fetched anew. */
+  readonly renew: () => void;
+  readonly queueUrl: string;
+  readonly waitSeconds: number;
+  readonly contract: Contract;
+  readonly listener: Pick<SessionListener, "answers" | "free" | "report" | "whenFree">;
+  /** @param askedAtMs from when on the messages may have been hidden */
+  readonly received: (messages: readonly Message[], askedAtMs: number) => void;
+}
+
+/** Receives again and again, never more than there are handlers that can begin: a message that waits here would burn its visibility. */
+export interface Receiving {
+  readonly resume: () => Promise<void>;
+  /** Is through when the receive that is under way has ended; what it brings is still handed over. */
+  readonly pause: () => Promise<void>;
+  /** The same, for so long; then it cuts the receive off. */
+  readonly close: (withinMs: number) => Promise<void>;
+}
+
+export function createReceiving(input: ReceivingInput): Receiving {
+  const cut = new AbortController();
+  let current: AbortController | null = null;
+  let ended: Promise<void> = Promise.resolve();
+  let isWanted = false;
+  const pause = async (): Promise<void> => {
+    isWanted = false;
+    current?.abort();
+    current = null;
+    await ended;
+  };
+  return {
+    resume: async () => {
+      isWanted = true;
+      if (current !== null) return;
+      // The receive from before the pause takes messages, too.
+      await ended;
+      if (!isWanted || current !== null) return;
+      current = new AbortController();
+      ended = receiveUntil(input, current.signal, cut.signal);
+    },
+    pause,
+    close: async (withinMs) => {
+      await atMost(withinMs, pause());
+      cut.abort();
+      await ended;
+    },
+  };
+}
+
+async function receiveUntil(input: ReceivingInput, over: AbortSignal, cut: AbortSignal): Promise<void> {
+  const { listener } = input;
+  const ended = new Promise<void>((resolve) => over.addEventListener("abort", () => resolve(), { once: true }));
+  const pauses = growingPauses(firstPauseMs, longestPauseMs);
+  let isFailing = false;
+  for (;;) {
+    await Promise.race([listener.whenFree(), ended]);
+    if (over.aborted) return;
+    const free = listener.free();
+    if (free === 0) {
+      // The consumer is about to stop, and says so in a later turn of the event loop.
+      await new Promise((resolve) => setImmediate(resolve));
+      continue;
+    }
+    const askedAtMs = performance.now();
+    try {
+      const messages = await receive(input, free, cut);
+      if (isFailing) listener.report({ kind: "reconnected" });
+      isFailing = false;
+      listener.answers(true);
+      pauses.reset();
+      input.received(messages, askedAtMs);
+    } catch (error) {
+      if (cut.aborted) return;
+      if (isRefusal(error)) input.renew();
+      const nextTryMs = pauses.next();
+      listener.report({ kind: isFailing ? "reconnect-failed" : "lost", error, nextTryMs });
+      isFailing = true;
+      listener.answers(false);
+      await pauseMs(nextTryMs, over);
+    }
+  }
+}
+
+async function receive(input: ReceivingInput, free: number, cut: AbortSignal): Promise<readonly Message[]> {
+  const { contract, queueUrl } = input;
+  const waitSeconds = Math.min(input.waitSeconds, longestPollSeconds);
+  const { maxNumberOfMessages, messageSystemAttributeNames, messageAttributeNames } = contract.receive;
+  const command = new ReceiveMessageCommand({
+    QueueUrl: queueUrl,
+    MaxNumberOfMessages: Math.min(maxNumberOfMessages, free),
+    WaitTimeSeconds: waitSeconds,
+    // When it was sent is for the metrics alone.
+    MessageSystemAttributeNames: [...messageSystemAttributeNames, "SentTimestamp"],
+    MessageAttributeNames: [...messageAttributeNames],
+  });
+  // A peer that has gone silent never answers.
+  const silent = AbortSignal.timeout(waitSeconds * 1_000 + answerWithinMs);
+  const { Messages = [] } = await input.client().send(command, { abortSignal: AbortSignal.any([cut, silent]) });
+  return Messages;
+}

@@ -1,0 +1,110 @@
+import type { BrokerName } from "../brokers/index.ts";
+import { brokerOf, brokers, parseTarget } from "../brokers/index.ts";
+import type { PulumiResource } from "../brokers/pulumi-resource.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { resourcesNamedBy } from "./attribution.ts";
+import { isComponentType } from "./component.ts";
+import { hasUnknown } from "./plain-properties.ts";
+
+/** A resource of a stack, as the rules on topologies see it. */
+export interface StackResource extends PulumiResource {
+  /** The name that the program gave it. */
+  readonly name: string;
+  /** Whether a component of Redeliver made it: then its consumers are known, and it was proved with them. */
+  readonly isProved: boolean;
+}
+
+/** Something that an audit found, and the resources that it is about; none where they cannot be told. */
+export interface StackFinding {
+  readonly broker: BrokerName;
+  /** By whose rules it was judged. */
+  readonly target: string;
+  readonly diagnostic: Diagnostic;
+  readonly about: readonly StackResource[];
+}
+
+/** By whose rules is judged what nothing says the version of. */
+const newest: Readonly<Record<BrokerName, string>> = {
+  rabbitmq: "rabbitmq@4.3",
+  sqs: "sqs@us-east-1",
+  servicebus: "servicebus@standard",
+};
+
+/** Rules are asked one after the other about the same stack. */
+let last: { readonly key: string; readonly findings: readonly StackFinding[] } | null = null;
+
+/**
+ * Puts the resources of a stack together and audits what they make, broker by broker.
+ *
+ * Where a preview does not know a value that decides what exists, nothing is said of that broker: it could be wrong, and the update
+ * knows the value. Where a resource cannot be read though all of it is known, that is what is found, and nothing else.
+ *
+ * @param targets what the brokers of the stack are, as far as it was said
+ */
+export function judgeStack(resources: readonly StackResource[], targets: readonly string[]): readonly StackFinding[] {
+  const key = JSON.stringify([resources, targets]);
+  if (last?.key !== key) {
+    last = { key, findings: brokerNames.flatMap((broker) => judgeBroker(broker, resources, targets)) };
+  }
+  return last.findings;
+}
+
+const brokerNames = Object.keys(brokers) as BrokerName[];
+
+function judgeBroker(
+  broker: BrokerName,
+  resources: readonly StackResource[],
+  targets: readonly string[],
+): readonly StackFinding[] {
+  const { auditor } = brokerOf({ broker });
+  if (auditor === undefined || !resources.some(auditor.resources.isOwn)) return [];
+  const target = targetText(broker, resources, targets);
+  const found = (each: Diagnostic, about?: readonly StackResource[]): StackFinding => ({
+    broker,
+    target,
+    diagnostic: each,
+    about: about ?? resourcesNamedBy(each, resources),
+  });
+  const read = auditor.resources.read(resources);
+  if (!read.ok) return read.diagnostics.map((each) => found(each));
+  if (read.warnings.some(isLeftOut)) {
+    const leftOut = resources.filter((each) => isUnreadable(auditor.resources.read([each])));
+    if (leftOut.length === 0 || leftOut.some(({ properties }) => hasUnknown(properties))) return [];
+    return leftOut.map((each) => found(notRead(each), [each]));
+  }
+  const parsed = parseTarget(target);
+  if (!parsed.ok) return parsed.diagnostics.map((each) => found(each, []));
+  const diagnostics = [...read.warnings, ...auditor.audit(read.value, parsed.value, null)];
+  return diagnostics.map((each) => found(each)).filter(isWorthSaying);
+}
+
+/** What was said goes before what a component of the stack is for, and that before the newest version. */
+function targetText(broker: BrokerName, resources: readonly StackResource[], targets: readonly string[]): string {
+  const own = resources.flatMap(({ type, properties }) => (isComponentType(type) ? [properties["target"]] : []));
+  const isOfBroker = (each: unknown): each is string => typeof each === "string" && each.startsWith(`${broker}@`);
+  return [...targets, ...own].find(isOfBroker) ?? newest[broker];
+}
+
+type Read = { readonly warnings: readonly Diagnostic[] } | { readonly ok: false };
+
+function isUnreadable(read: Read): boolean {
+  return !("warnings" in read) || read.warnings.some(isLeftOut);
+}
+
+function isLeftOut({ code }: Diagnostic): boolean {
+  return code === "RD409";
+}
+
+function notRead({ name, type }: StackResource): Diagnostic {
+  return diagnostic("RD409", {
+    path: "",
+    message: `${name} is a ${type} of a form that is not known here, so nothing was judged that it may belong to`,
+    help: "use a version of the provider that is known here, or exclude what does not have to be judged",
+  });
+}
+
+/** An audit knows nothing of consumers, and warns of what they may do. Where they are known, it was proved what they do. */
+function isWorthSaying({ diagnostic: { severity }, about }: StackFinding): boolean {
+  return severity === "error" || about.length === 0 || about.some(({ isProved }) => !isProved);
+}

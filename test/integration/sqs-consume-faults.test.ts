@@ -1,0 +1,358 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { resolve } from "node:path";
+import { DeleteQueueCommand, SetQueueAttributesCommand } from "@aws-sdk/client-sqs";
+import { describe, test } from "vitest";
+
+import { permanent } from "../../src/consume/failure.ts";
+import { RefusedError } from "../../src/index.ts";
+import { sleep, until } from "../support/deployed-system.ts";
+import { createSqsClient } from "../support/sqs/clients.ts";
+import { attributes, deploy, type DeployedSystem, textsOf } from "../support/sqs/deployed-system.ts";
+import { type Consuming, consuming, type Handle, untilCount } from "../support/sqs/consuming.ts";
+import { breachesOf, type Ended } from "../support/sqs/keeps-contract.ts";
+import { sqsEmulators } from "../support/sqs/live-emulators.ts";
+import { type Fate, type RecordingProxy, startRecordingProxy } from "../support/sqs/recording-proxy.ts";
+import { handleOnce, handWritten } from "../support/sqs/wrong-consumers.ts";
+
+const visibility = {
+  from: { orders: "all" },
+  retry: { attempts: 3, backoff: { kind: "linear", first: "1s" } },
+  handlerTimeout: "5s",
+};
+/** Its handlers end when they are told to, and not by themselves. */
+const patient = { ...visibility, handlerTimeout: "60s" };
+const order = attributes({ "routing-key": "order.placed", tenant: "a" });
+
+/** What a message is called says how it ends. */
+const ended: Ended = (body, attempt) => {
+  if (body.startsWith("permanent")) return "permanent";
+  return body.startsWith("transient") || (body.startsWith("once") && attempt === 1) ? "transient" : "success";
+};
+const handle: Handle = ({ body }, { number }) => {
+  const outcome = ended(body, number);
+  if (outcome === "permanent") throw permanent("UNKNOWN_CUSTOMER");
+  if (outcome === "transient") throw new Error("not yet");
+};
+
+interface Faulty {
+  readonly system: DeployedSystem;
+  readonly proxy: RecordingProxy;
+}
+
+for (const emulator of sqsEmulators()) {
+  describe.concurrent(`consume between faults on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
+    const within = async (run: (faulty: Faulty) => Promise<void>, declared: object = visibility): Promise<void> => {
+      const system = await deploy(emulator, { billing: declared });
+      const proxy = await startRecordingProxy(emulator.endpoint);
+      try {
+        await run({ system, proxy });
+      } finally {
+        await proxy.close();
+        await system.dispose();
+      }
+    };
+    const consumed = async (
+      { system, proxy }: Faulty,
+      run: (consumer: Consuming) => Promise<void>,
+      handler = handle,
+    ): Promise<void> => {
+      const consumer = await consuming(system, "billing", handler, { endpoint: proxy.endpoint });
+      try {
+        await run(consumer);
+      } finally {
+        await consumer.stop();
+      }
+    };
+    const sendAll = async ({ lab, work }: DeployedSystem, bodies: readonly string[]): Promise<void> => {
+      for (const body of bodies) await lab.send(work("billing"), body, { MessageAttributes: order });
+    };
+    const lettersOf = async (system: DeployedSystem, count: number): Promise<string[]> => {
+      const bodies: string[] = [];
+      await until(30_000, async () => {
+        const received = await system.lab.receive(system.dead("billing"), { max: 10, waitSeconds: 1 });
+        bodies.push(...received.map(({ Body = "" }) => Body));
+        return bodies.length >= count;
+      });
+      return bodies.toSorted();
+    };
+    const bodies = ["success", "once", "transient", "permanent"];
+
+    test("on the wire are exactly the operations of the contract, in their order", async ({ expect }) =>
+      within(async (faulty) => {
+        const { system, proxy } = faulty;
+        await consumed(faulty, async () => {
+          await sendAll(system, bodies);
+          await untilCount(system, "dead", "billing", 2);
+          await untilCount(system, "work", "billing", 0);
+        });
+        expect(breachesOf(system.contract("billing"), proxy.calls, ended)).toEqual([]);
+        expect(await lettersOf(system, 2)).toEqual(["permanent", "transient"]);
+      }));
+
+    test("a consumer with one mistake is caught by the same comparison", { timeout: 240_000 }, async ({ expect }) => {
+      const judged = Object.entries(handWritten).map(async ([mistake, ways]) => {
+        let breaches: readonly string[] = [];
+        await within(async ({ system, proxy }) => {
+          await sendAll(system, bodies);
+          // Long enough for whoever does not wait to be seen at it.
+          proxy.decide(async ({ operation }): Promise<Fate> => {
+            if (operation === "SendMessage") await sleep(500);
+            return "pass";
+          });
+          const sqs = createSqsClient(proxy.endpoint);
+          const place = { sqs, work: system.work("billing").url, dead: system.dead("billing").url, delays: [1, 2, 0] };
+          const received = (): number =>
+            proxy.calls.flatMap(({ output }) => (output["Messages"] ?? []) as unknown[]).length;
+          await until(60_000, async () => {
+            await handleOnce(place, ways, ended);
+            return received() >= 4;
+          });
+          breaches = breachesOf(system.contract("billing"), proxy.calls, ended);
+          sqs.destroy();
+        });
+        return [mistake, breaches.length > 0] as const;
+      });
+      const expected = Object.keys(handWritten).map((mistake) => [mistake, mistake !== "none at all"]);
+      expect(Object.fromEntries(await Promise.all(judged))).toEqual(Object.fromEntries(expected));
+    });
+
+    test("cut off between the copy and the deletion: one dead letter all the same, and no second copy", async ({
+      expect,
+    }) =>
+      within(async (faulty) => {
+        const { system, proxy } = faulty;
+        let cuts = 0;
+        proxy.decide(({ operation }) => (operation === "DeleteMessage" && cuts++ < 2 ? "cut-call" : "pass"));
+        await consumed(faulty, async () => {
+          await sendAll(system, ["permanent"]);
+          await untilCount(system, "work", "billing", 0);
+        });
+        expect(cuts).toBe(3);
+        expect(proxy.calls.filter(({ operation }) => operation === "SendMessage")).toHaveLength(1);
+        expect(await lettersOf(system, 1)).toEqual(["permanent"]);
+      }));
+
+    test("a copy whose answer is lost is sent again: doubled with the same id, and not lost", async ({ expect }) =>
+      within(async (faulty) => {
+        const { system, proxy } = faulty;
+        let cuts = 0;
+        proxy.decide(({ operation }) => (operation === "SendMessage" && cuts++ < 1 ? "cut-answer" : "pass"));
+        await consumed(faulty, async () => {
+          await sendAll(system, ["permanent"]);
+          await untilCount(system, "work", "billing", 0);
+        });
+        expect(await system.lab.count(system.dead("billing"))).toBe(2);
+        const letters = await system.lab.receive(system.dead("billing"), { max: 10, waitSeconds: 1 });
+        const ids = letters.map(({ MessageAttributes }) => textsOf(MessageAttributes)["dlq-original-message-id"]);
+        expect(new Set(ids).size).toBe(1);
+        expect(ids[0]).toBeTypeOf("string");
+      }));
+
+    test(
+      "an outage in the middle of everything: nothing is lost, and no more is doubled than was cut",
+      {
+        timeout: 300_000,
+      },
+      async ({ expect }) =>
+        within(async (faulty) => {
+          const { system, proxy } = faulty;
+          const all = Array.from({ length: 40 }, (_, index) => `${index % 4 === 0 ? "permanent" : "success"} ${index}`);
+          let cutAnswers = 0;
+          let calls = 0;
+          proxy.decide(({ operation }) => {
+            calls++;
+            // Every kind of call is hit, in a pattern that does not depend on chance.
+            if (operation.startsWith("Get") || calls % 5 !== 0) return "pass";
+            if (calls % 2 === 0) return "cut-call";
+            cutAnswers++;
+            return "cut-answer";
+          });
+          await consumed(faulty, async (consumer) => {
+            await sendAll(system, all);
+            await untilCount(system, "work", "billing", 0);
+            const handled = new Set(consumer.runs.map(({ body }) => body));
+            const succeeded = all.filter((body) => body.startsWith("success"));
+            // A message whose receives were all cut off is dead unhandled, which is no loss.
+            const dead = await lettersOf(system, await system.lab.count(system.dead("billing")));
+            for (const body of succeeded) expect(handled.has(body) || dead.includes(body), body).toBe(true);
+            const permanents = all.filter((body) => body.startsWith("permanent"));
+            for (const body of permanents) expect(dead).toContain(body);
+            const doubled = dead.length - new Set(dead).size;
+            expect(doubled).toBeLessThanOrEqual(cutAnswers);
+          });
+        }),
+    );
+
+    test("a receipt that SQS does not take any more: the message is let go, and comes again", async ({ expect }) =>
+      within(async (faulty) => {
+        const { system, proxy } = faulty;
+        let refusals = 0;
+        proxy.decide(({ operation }) =>
+          operation === "DeleteMessage" && refusals++ === 0 ? { error: "ReceiptHandleIsInvalid", status: 400 } : "pass",
+        );
+        await consumed(faulty, async (consumer) => {
+          await sendAll(system, ["success"]);
+          await untilCount(system, "work", "billing", 0);
+          expect(consumer.attemptsOf("success")).toEqual([1, 2]);
+          const kinds = consumer.events.map(({ kind }) => kind);
+          expect(kinds.filter((kind) => kind.startsWith("settle"))).toEqual(["settle-dropped", "settled"]);
+        });
+      }));
+
+    test("health says that SQS does not answer, and that it does again", async ({ expect }) =>
+      within(async (faulty) => {
+        const { system, proxy } = faulty;
+        await consumed(faulty, async (consumer) => {
+          proxy.decide(() => "cut-call");
+          await until(60_000, () => consumer.health().state === "reconnecting");
+          expect(consumer.health().isTaking).toBe(false);
+          proxy.decide(() => "pass");
+          await until(60_000, () => consumer.health().state === "running");
+          await sendAll(system, ["success"]);
+          await untilCount(system, "work", "billing", 0);
+          const kinds = new Set(consumer.events.map(({ kind }) => kind));
+          for (const kind of ["lost", "reconnected"] as const) expect(kinds).toContain(kind);
+        });
+      }));
+
+    test("keys that have expired are fetched anew, and messages go on", async ({ expect }) =>
+      within(async ({ system, proxy }) => {
+        let fetched = 0;
+        const credentials = async () => ({ accessKeyId: `key-${++fetched}`, secretAccessKey: "test" });
+        const consumer = await consuming(system, "billing", handle, {
+          connection: { endpoint: proxy.endpoint, region: "us-east-1", credentials },
+        });
+        try {
+          const valid = fetched + 1;
+          proxy.decide(({ accessKeyId }) =>
+            Number(accessKeyId.replace("key-", "")) < valid ? { error: "ExpiredToken", status: 403 } : "pass",
+          );
+          await sendAll(system, ["success"]);
+          await untilCount(system, "work", "billing", 0);
+          expect(consumer.runs.length).toBeGreaterThan(0);
+          expect(fetched).toBeGreaterThanOrEqual(valid);
+        } finally {
+          await consumer.stop();
+        }
+      }));
+
+    test("a receive that is answered after stop was called goes back at once", async ({ expect }) =>
+      within(async ({ system, proxy }) => {
+        const consumer = await consuming(system, "billing", handle, { endpoint: proxy.endpoint });
+        let stopped: Promise<void> | null = null;
+        proxy.decide(async (call): Promise<Fate> => {
+          if (call.operation !== "ReceiveMessage") return "pass";
+          stopped ??= consumer.stop();
+          // The message is there, and the receive, which began before the stop, is about to take it.
+          await sendAll(system, ["success"]);
+          return "pass";
+        });
+        await until(30_000, () => stopped !== null);
+        await stopped;
+        expect(consumer.runs).toEqual([]);
+        const handedBack = proxy.calls.filter(({ operation }) => operation === "ChangeMessageVisibility");
+        expect(handedBack.map(({ input }) => input["VisibilityTimeout"])).toEqual([0]);
+        const [again] = await system.lab.receive(system.work("billing"), { waitSeconds: 1 });
+        expect(again?.Body).toBe("success");
+      }));
+
+    test("refused at the start, with nothing received: what is missing, differs, or is not allowed", async ({
+      expect,
+    }) => {
+      type Spoil = (faulty: Faulty) => Promise<unknown> | void;
+      const set =
+        (Attributes: Record<string, string>): Spoil =>
+        ({ system }) =>
+          system.lab.sqs.send(new SetQueueAttributesCommand({ QueueUrl: system.work("billing").url, Attributes }));
+      const spoils: Readonly<Record<string, readonly [string, Spoil]>> = {
+        "another visibility timeout": ["RD808", set({ VisibilityTimeout: "7" })],
+        "another delay": ["RD808", set({ DelaySeconds: "3" })],
+        "another number of receives": [
+          "RD808",
+          (faulty) => {
+            const deadLetterTargetArn = faulty.system.dead("billing").arn;
+            return set({ RedrivePolicy: JSON.stringify({ deadLetterTargetArn, maxReceiveCount: 10 }) })(faulty);
+          },
+        ],
+        "no dead queue": [
+          "RD805",
+          ({ system }) => system.lab.sqs.send(new DeleteQueueCommand({ QueueUrl: system.dead("billing").url })),
+        ],
+        "no permission": [
+          "RD807",
+          ({ proxy }) =>
+            proxy.decide(({ operation }) =>
+              operation === "GetQueueAttributes" ? { error: "AccessDenied", status: 403 } : "pass",
+            ),
+        ],
+        "nobody answers": ["RD804", ({ proxy }) => proxy.decide(() => "cut-call")],
+      };
+      const outcomes = Object.entries(spoils).map(async ([name, [code, spoil]]) =>
+        within(async (faulty) => {
+          await sendAll(faulty.system, ["success"]);
+          await spoil(faulty);
+          const { endpoint } = faulty.proxy;
+          const refused = await consuming(faulty.system, "billing", handle, { endpoint }).catch(
+            (error: unknown) => error,
+          );
+          expect(refused, name).toBeInstanceOf(RefusedError);
+          const { diagnostics } = refused as RefusedError;
+          expect(
+            diagnostics.map((each) => each.code),
+            name,
+          ).toEqual([code]);
+          expect(faulty.proxy.calls.filter(({ operation }) => operation === "ReceiveMessage")).toEqual([]);
+          expect(await faulty.system.lab.count(faulty.system.work("billing"))).toBe(1);
+        }),
+      );
+      await Promise.all(outcomes);
+    });
+
+    processTests(emulator.endpoint, within);
+  });
+}
+
+function processTests(
+  endpoint: string,
+  within: (run: (faulty: Faulty) => Promise<void>, declared?: object) => Promise<void>,
+): void {
+  const start = async ({ declared, target }: DeployedSystem): Promise<{ child: ChildProcess; said: string[] }> => {
+    const script = resolve(import.meta.dirname, "../support/sqs/consuming-child.ts");
+    const child = spawn(process.execPath, [script, JSON.stringify({ declared, target, endpoint })], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const said: string[] = [];
+    child.stdout?.on("data", (chunk: Buffer) => said.push(...chunk.toString().trimEnd().split("\n")));
+    await until(60_000, () => said.includes("running"));
+    return { child, said };
+  };
+
+  test("a process that is killed has lost an attempt, and the message comes to another one", async ({ expect }) =>
+    within(async ({ system }) => {
+      const { child, said } = await start(system);
+      await system.lab.send(system.work("billing"), "order 1");
+      await until(60_000, () => said.includes("began order 1 1"));
+      const exited = once(child, "exit");
+      child.kill("SIGKILL");
+      await exited;
+      const consumer = await consuming(system, "billing", () => {});
+      await untilCount(system, "work", "billing", 0);
+      await consumer.stop();
+      expect(consumer.attemptsOf("order 1")).toEqual([2]);
+      expect(await system.lab.count(system.dead("billing"))).toBe(0);
+    }));
+
+  test("a process that is told to end hands back what it is handling, and ends by itself", async ({ expect }) =>
+    within(async ({ system }) => {
+      const { child, said } = await start(system);
+      await system.lab.send(system.work("billing"), "order 1");
+      await until(60_000, () => said.includes("began order 1 1"));
+      const exited = once(child, "exit");
+      child.kill("SIGTERM");
+      expect(await exited).toEqual([0, null]);
+      expect(said.at(-1)).toBe("stopped");
+      const message = await system.lab.receiveWithin(system.work("billing"), 30_000);
+      expect(message?.Body, "long before the 70s of a crash").toBe("order 1");
+    }, patient));
+}

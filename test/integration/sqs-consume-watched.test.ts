@@ -1,0 +1,187 @@
+import { trace } from "@opentelemetry/api";
+import { beforeAll, describe, test } from "vitest";
+
+import { type Charge, runBilling } from "../../examples/consume-orders.ts";
+import { permanent } from "../../src/consume/failure.ts";
+import { createMemoryStore } from "../../src/consume/idempotency/memory-store.ts";
+import { once } from "../../src/consume/idempotency/once.ts";
+import { openTelemetry } from "../../src/consume/opentelemetry.ts";
+import { until } from "../support/deployed-system.ts";
+import { region } from "../support/sqs/clients.ts";
+import { consuming, untilCount } from "../support/sqs/consuming.ts";
+import { attributes, deploy, textsOf } from "../support/sqs/deployed-system.ts";
+import { sqsEmulators } from "../support/sqs/live-emulators.ts";
+import { registerGlobals, startMonitoring } from "../support/telemetry.ts";
+
+const billing = {
+  from: { orders: "all" },
+  retry: { attempts: 2, backoff: { kind: "constant", delay: "1s", jitter: "50%" } },
+  handlerTimeout: "5s",
+};
+const traceId = "0af7651916cd43dd8448eb211c80319c";
+const spanId = "b7ad6b7169203331";
+const traceparent = `00-${traceId}-${spanId}-01`;
+
+beforeAll(registerGlobals);
+
+for (const emulator of sqsEmulators()) {
+  describe.concurrent(`a watched consumer on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
+    test("all attempts are in the producer's trace, the dead letter too, and the metrics count them", async ({
+      expect,
+    }) => {
+      const system = await deploy(emulator, { billing });
+      const monitoring = startMonitoring();
+      const active: (string | undefined)[] = [];
+      const consumer = await consuming(
+        system,
+        "billing",
+        ({ body }) => {
+          active.push(trace.getActiveSpan()?.spanContext().traceId);
+          if (body === "fails") throw new TypeError("secret");
+          if (body === "dies") throw permanent("UNKNOWN_CUSTOMER");
+        },
+        { telemetry: openTelemetry(monitoring.options) },
+      );
+      try {
+        for (const body of ["fails", "dies", "works"])
+          await system.lab.send(system.work("billing"), body, { MessageAttributes: attributes({ traceparent }) });
+        await untilCount(system, "work", "billing", 0);
+        await until(30_000, () => monitoring.spans().length === 4);
+        const spans = monitoring.spans();
+        expect(active).toEqual(Array.from({ length: 4 }, () => traceId));
+        for (const span of spans) {
+          expect([span.spanContext().traceId, span.parentSpanContext?.spanId]).toEqual([traceId, spanId]);
+          expect(JSON.stringify([span.attributes, span.events, span.status])).not.toContain("secret");
+        }
+        const outcomes = spans.map(({ attributes: each }) => [
+          each["redeliver.attempt"],
+          each["redeliver.outcome"],
+          each["redeliver.reason"],
+          each["error.type"],
+        ]);
+        expect(outcomes.toSorted((one, other) => String(one).localeCompare(String(other)))).toEqual([
+          [1, "permanent", "UNKNOWN_CUSTOMER", "PermanentError"],
+          [1, "success", undefined, undefined],
+          [1, "transient", undefined, "TypeError"],
+          [2, "transient", undefined, "TypeError"],
+        ]);
+        const letters = new Map<string, string | undefined>();
+        await until(30_000, async () => {
+          for (const { Body = "", MessageAttributes } of await system.lab.receive(system.dead("billing"), { max: 10 }))
+            letters.set(Body, textsOf(MessageAttributes)["traceparent"]);
+          return letters.size === 2;
+        });
+        expect(Object.fromEntries(letters)).toEqual({ dies: traceparent, fails: traceparent });
+        expect(await monitoring.metrics()).toMatchObject({
+          "redeliver.processed{success}": 1,
+          "redeliver.processed{transient}": 2,
+          "redeliver.processed{permanent}": 1,
+          "redeliver.failed{transient}": 2,
+          "redeliver.failed{permanent}": 1,
+          "redeliver.retried": 1,
+          "redeliver.dead_lettered": 2,
+          "redeliver.attempts{success}": { count: 1, sum: 1 },
+          "redeliver.attempts{transient}": { count: 1, sum: 2 },
+          "redeliver.attempts{permanent}": { count: 1, sum: 1 },
+          "redeliver.handling{transient}": { count: 2 },
+          "redeliver.lag": { count: 3 },
+        });
+      } finally {
+        await consumer.stop();
+        await monitoring.shutdown();
+        await system.dispose();
+      }
+    });
+
+    test("redaction reaches the dead letter, and nothing of a body is in the log", async ({ expect }) => {
+      const system = await deploy(emulator, { billing });
+      const consumer = await consuming(
+        system,
+        "billing",
+        ({ body }) => {
+          throw permanent("UNKNOWN_CUSTOMER", new Error(`cannot find ${body}`));
+        },
+        { redact: (_, value) => value.replaceAll("eve@example.com", "(customer)") },
+      );
+      try {
+        await system.lab.send(system.work("billing"), "eve@example.com");
+        await untilCount(system, "work", "billing", 0);
+        const letter = await system.lab.receiveWithin(system.dead("billing"), 30_000);
+        const summary = textsOf(letter?.MessageAttributes)["dlq-exception-stack-trace-summary"];
+        expect(summary).toContain("cannot find (customer)");
+        expect(summary).not.toContain("eve@example.com");
+        expect(JSON.stringify(consumer.events), "an error is passed on as it is").not.toContain("eve@example.com");
+      } finally {
+        await consumer.stop();
+        await system.dispose();
+      }
+    });
+
+    test("the example charges each order once, waits where it is told to, and gives up where it has to", async ({
+      expect,
+    }) => {
+      const retryAfter = { attempts: 4, backoff: { kind: "constant", delay: "1s" }, retryAfter: { max: "1m" } };
+      const system = await deploy(emulator, { billing: { ...billing, retry: retryAfter } });
+      const charged: string[] = [];
+      let refusals = 0;
+      const charge: Charge = async ({ id }) => {
+        if (id === "nobody's") return "unknown customer";
+        if (id === "busy" && refusals++ === 0) return "too many requests";
+        charged.push(id);
+        return "charged";
+      };
+      const connection = {
+        endpoint: emulator.endpoint,
+        region,
+        credentials: { accessKeyId: "test", secretAccessKey: "test" },
+      };
+      const running = await runBilling(system.declared, connection, createMemoryStore(), charge);
+      try {
+        for (const id of ["one", "one", "busy", "nobody's"])
+          await system.lab.send(system.work("billing"), JSON.stringify({ id }));
+        await untilCount(system, "work", "billing", 0);
+        expect(charged.toSorted()).toEqual(["busy", "one"]);
+        const letter = await system.lab.receiveWithin(system.dead("billing"), 30_000);
+        expect(textsOf(letter?.MessageAttributes)["dlq-failure-reason"]).toBe("UNKNOWN_CUSTOMER");
+      } finally {
+        await running.stop();
+        await system.dispose();
+      }
+    });
+
+    test("a guarded handler runs once for copies of one message, those at the same time included", async ({
+      expect,
+    }) => {
+      const system = await deploy(emulator, { billing: { ...billing, retry: { ...billing.retry, attempts: 5 } } });
+      const runs: string[] = [];
+      const guarded = once<string>(
+        {
+          store: createMemoryStore(),
+          consumer: "billing",
+          expires: "1m",
+          keep: "1h",
+          key: ({ headers }) => String(headers["order"]),
+        },
+        async ({ body }) => {
+          runs.push(body);
+          await new Promise((resolve) => setTimeout(resolve, 200));
+        },
+      );
+      const consumer = await consuming(system, "billing", guarded);
+      try {
+        const sending = Array.from({ length: 6 }, (_, index) =>
+          system.lab.send(system.work("billing"), `order ${index % 2}`, {
+            MessageAttributes: attributes({ order: `${index % 2}` }),
+          }),
+        );
+        await Promise.all(sending);
+        await untilCount(system, "work", "billing", 0);
+        expect(runs.toSorted()).toEqual(["order 0", "order 1"]);
+        expect(await system.lab.count(system.dead("billing"))).toBe(0);
+      } finally {
+        await consumer.stop();
+        await system.dispose();
+      }
+    });
+  });
+}

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import type { DiagnosticCode } from "../../src/diagnostics/catalogue.ts";
+import { diagnosticCodes } from "../../src/diagnostics/page.ts";
+import { rules } from "../../src/policy/rules.ts";
+import shop from "../../stacks/shop.ts";
+import { runExample } from "../support/example-program.ts";
+import type { PolicyHost } from "../support/policy-host.ts";
+import { startPolicyHost } from "../support/policy-host.ts";
+import type { ProgramRun } from "../support/pulumi.ts";
+import { register } from "../support/pulumi.ts";
+
+const topologyRules = rules.filter((rule) => rule.kind === "topology");
+const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+let host: PolicyHost;
+beforeAll(async () => {
+  host = await startPolicyHost("preset: strict\n");
+});
+afterAll(async () => host.stop());
+
+/** The same run with other outputs of some resources. */
+function changed(
+  run: ProgramRun,
+  change: (outputs: Readonly<Record<string, unknown>>, type: string) => Readonly<Record<string, unknown>>,
+): ProgramRun {
+  const resourceOutputs = new Map(
+    run.resources.map(({ urn, type }) => [urn, change(run.resourceOutputs.get(urn) ?? {}, type)]),
+  );
+  return { ...run, resourceOutputs };
+}
+
+test("every finding of an audit belongs to one rule, but for those that are not about a topology", () => {
+  const notOfTopologies: Partial<Record<DiagnosticCode, string>> = {
+    RD401: "about the file that is read",
+    RD403: "about the version that a file names",
+    RD407: "about a running broker",
+    RD408: "about a running broker",
+    RD417: "about the code of a consumer: no topology mends it",
+    RD454: "judged by sqs-encryption, on the queue by itself",
+    RD425: "about an upgrade that was asked for",
+  };
+  const mapped = topologyRules.flatMap(({ codes }) => codes);
+  expect(new Set(mapped).size, "none belongs to two").toBe(mapped.length);
+  const found = diagnosticCodes.filter((code) => code.startsWith("RD4") && !(code in notOfTopologies));
+  expect(mapped.toSorted()).toEqual(found);
+});
+
+describe("the example stacks pass", () => {
+  const stacks = [
+    ["dev", { target: { broker: "rabbitmq", version: "4.3" }, vhost: "/" }],
+    ["prod", { target: { broker: "rabbitmq", version: "4.0" }, vhost: "shop" }],
+    ["dev-sqs", { target: { broker: "sqs", region: "eu-west-1" } }],
+  ] as const;
+
+  test.each(stacks)("%s", async (_, config) => {
+    const access =
+      config.target.broker === "sqs"
+        ? {}
+        : { endpoint: "https://rabbitmq.example.com", username: "deployer", password: "x" };
+    const values = Object.entries({ ...config, ...access }).map(([key, value]) => [`redeliver:${key}`, value]);
+    const run = await runExample("stacks/index.ts", {
+      config: Object.fromEntries(values) as Record<string, unknown>,
+      secretKeys: ["redeliver:password"],
+    });
+    expect(run.resources.length).toBeGreaterThan(10);
+    expect(await host.analyzeStack(run)).toEqual([]);
+  });
+
+  test.each(["4.3", "4.0", "3.13", "3.10"] as const)(
+    "what Redeliver itself makes for RabbitMQ %s is sound by the rules of that version",
+    async (version) => {
+      expect(await host.analyzeStack(await register(shop, version))).toEqual([]);
+    },
+  );
+});
+
+describe("a preview that does not know all of it", () => {
+  test.each(topologyRules.filter(({ broker }) => broker !== null))(
+    "$name says nothing while a name is not known, and neither does any other rule",
+    async ({ name }) => {
+      const run = await runExample(`examples/policies/${name}/fails.ts`, { preview: true });
+      const preview = changed(run, (outputs, type) =>
+        type.endsWith(":Queue") ? { ...outputs, name: unknown, arn: unknown } : outputs,
+      );
+      expect(await host.analyzeStack(preview)).toEqual([]);
+      expect((await host.analyzeStack(run)).map(({ rule }) => rule)).toContain(name);
+    },
+  );
+
+  test("a component with a value that is not known is judged at the update", async () => {
+    const { resources } = await runExample("examples/policies/retry-attempts-limit/fails.ts");
+    const preview = resources.map((each) =>
+      each.type === "redeliver:index:RetryTopology" ? { ...each, inputs: { ...each.inputs, target: unknown } } : each,
+    );
+    expect(await host.analyze(preview)).toEqual([]);
+    expect(await host.analyze(resources)).toHaveLength(1);
+  });
+});
+
+describe("resources of a form that is not known", () => {
+  test.each([
+    ["settings that are a list, as in an older provider", { settings: [{ durable: true }] }],
+    ["arguments that are no mapping", { settings: { durable: true, arguments: ["x-queue-type"] } }],
+    ["a number for a name", { name: 7 }],
+    ["nothing at all", { name: null, settings: null }],
+  ])("%s: it is said that nothing was judged, and nothing ends", async (_, shape) => {
+    const run = await runExample("examples/policies/rabbitmq-dead-letter-exchange/fails.ts");
+    const other = changed(run, (outputs, type) => (type.endsWith(":Queue") ? { ...outputs, ...shape } : outputs));
+    expect(await host.analyzeStack(other)).toMatchObject([
+      {
+        rule: "topology-readable",
+        level: "advisory",
+        message: expect.stringContaining("orders is a rabbitmq:index/queue:Queue of a form that is not known here"),
+        urn: expect.stringMatching(/::orders$/),
+      },
+    ]);
+  });
+});
+
+describe("which version a broker has", () => {
+  test("is what the options say, since a stack does not; without them the newest", async () => {
+    // Up to 3.13 a delivery limit of -1 is taken for 0.
+    const rule = "rabbitmq-dead-letters-kept";
+    const run = await runExample("examples/policies/rabbitmq-dead-letter-exchange/passes.ts");
+    expect(await host.analyzeStack(run)).toEqual([]);
+    await host.configure({ [rule]: { targets: ["rabbitmq@3.13"] } });
+    expect(await host.analyzeStack(run)).toMatchObject([
+      { rule, message: expect.stringContaining("by the rules of rabbitmq@3.13") },
+    ]);
+    await host.configure({});
+  });
+});
+
+describe("names and waivers", () => {
+  const rule = "rabbitmq-dead-letter-exchange";
+
+  test.each([
+    [{ exclude: ["orders"] }, 0],
+    [{ waivers: [{ resource: "ord*", reason: "they can be made again", expires: "2999-12-31" }] }, 0],
+    [{ waivers: [{ resource: "ord*", reason: "they can be made again", expires: "2020-01-01" }] }, 1],
+    [{ include: ["billing"] }, 0],
+  ])("%j leaves %d", async (settings, count) => {
+    const run = await runExample(`examples/policies/${rule}/fails.ts`);
+    await host.configure({ [rule]: settings });
+    const found = await host.analyzeStack(run);
+    await host.configure({});
+    expect(found).toHaveLength(count);
+    for (const { message } of found) expect(message).toContain("the waiver for it expired on 2020-01-01");
+  });
+});

@@ -1,0 +1,75 @@
+import type { Channel, ConsumeMessage } from "amqplib";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { createAcknowledgements } from "../../src/consume/rabbitmq/acknowledgements.ts";
+
+type Fate = "ack" | "nack" | "reject" | "never";
+
+/** What a broker makes of the frames: how each delivery was settled. A frame about what is settled already closes the channel. */
+function brokerChannel(tags: readonly number[]): { channel: Channel; fates: Map<number, Fate>; frames: () => number } {
+  const open = new Set(tags);
+  const fates = new Map<number, Fate>();
+  let frames = 0;
+  const close = (tag: number, fate: Fate): void => {
+    frames += 1;
+    if (!open.delete(tag)) throw new Error(`PRECONDITION_FAILED - unknown delivery tag ${tag}`);
+    fates.set(tag, fate);
+  };
+  const channel = {
+    ack: ({ fields }: ConsumeMessage, multiple = false) => {
+      const older = multiple ? [...open].filter((tag) => tag < fields.deliveryTag) : [];
+      for (const tag of older) {
+        open.delete(tag);
+        fates.set(tag, "ack");
+      }
+      close(fields.deliveryTag, "ack");
+    },
+    nack: ({ fields }: ConsumeMessage) => close(fields.deliveryTag, "nack"),
+    reject: ({ fields }: ConsumeMessage) => close(fields.deliveryTag, "reject"),
+  };
+  return { channel: channel as unknown as Channel, fates, frames: () => frames };
+}
+
+const message = (deliveryTag: number): ConsumeMessage => ({ fields: { deliveryTag } }) as ConsumeMessage;
+
+test("each delivery is settled once, as it was asked for, and none that nobody settled", () => {
+  const fate = fc.constantFrom<Fate>("ack", "ack", "ack", "nack", "reject", "never");
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ fate, order: fc.nat(), flush: fc.boolean(), twice: fc.boolean() }), { maxLength: 60 }),
+      (deliveries) => {
+        const tags = deliveries.map((_, index) => index + 1);
+        const { channel, fates } = brokerChannel(tags);
+        const acknowledgements = createAcknowledgements(channel);
+        for (const tag of tags) acknowledgements.delivered(message(tag));
+        const steps = deliveries
+          .map((each, index) => ({ ...each, tag: index + 1 }))
+          .toSorted((a, b) => a.order - b.order);
+        for (const { tag, fate: wanted, flush, twice } of steps) {
+          for (let time = 0; time < (twice ? 2 : 1); time++) {
+            if (wanted === "ack") acknowledgements.ack(message(tag));
+            if (wanted === "nack" || wanted === "reject")
+              acknowledgements.refuse(message(tag), `basic.${wanted}`, true);
+          }
+          if (flush) acknowledgements.flush();
+        }
+        acknowledgements.flush();
+        const wanted = steps.filter((step) => step.fate !== "never").map((step) => [step.tag, step.fate] as const);
+        expect(fates).toEqual(new Map(wanted));
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+});
+
+test("what is due together and in order is one frame", () => {
+  const tags = Array.from({ length: 100 }, (_, index) => index + 1);
+  const { channel, fates, frames } = brokerChannel(tags);
+  const acknowledgements = createAcknowledgements(channel);
+  for (const tag of tags) acknowledgements.delivered(message(tag));
+  for (const tag of tags) acknowledgements.ack(message(tag));
+  acknowledgements.flush();
+  expect(fates.size).toBe(100);
+  expect(frames()).toBe(1);
+});

@@ -1,0 +1,93 @@
+import { brokers } from "../../src/brokers/index.ts";
+import { queuePolicy } from "../../src/brokers/sqs/policy.ts";
+import type { CompiledSystem, Diagnostic } from "../../src/index.ts";
+import { renderDiagnostics } from "../../src/index.ts";
+
+type Topology = CompiledSystem<"sqs">["topology"];
+type Queue = Topology["queues"][number];
+
+const { auditor } = brokers.sqs;
+const target = { broker: "sqs", region: "eu-west-1", strategy: "auto" } as const;
+
+/** What an audit finds in the answers of AWS that a file holds. */
+export function findingsIn(answers: readonly unknown[]): readonly Diagnostic[] {
+  const read = auditor.file.read(JSON.stringify(answers));
+  if (!read.ok) throw new Error(renderDiagnostics(read.diagnostics));
+  return [...read.warnings, ...auditor.audit(read.value, target, null)];
+}
+
+export function codesIn(answers: readonly unknown[]): string[] {
+  return [...new Set(findingsIn(answers).map(({ code }) => code))].toSorted();
+}
+
+const place = "eu-west-1:123456789012";
+export const arnOf = (name: string): string => `arn:aws:sqs:${place}:${name}`;
+export const topicArnOf = (name: string): string => `arn:aws:sns:${place}:${name}`;
+
+/** What AWS would answer of a queue, each value a text. */
+export function queue(name: string, attributes: Readonly<Record<string, unknown>> = {}): object {
+  const text = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
+  const given = Object.entries(attributes).map(([key, value]) => [key, text(value)]);
+  return { Attributes: { QueueArn: arnOf(name), ...Object.fromEntries(given) } };
+}
+
+export function redriveTo(name: string, maxReceiveCount = 5): Readonly<Record<string, unknown>> {
+  return { RedrivePolicy: { deadLetterTargetArn: arnOf(name), maxReceiveCount } };
+}
+
+/**
+ * What AWS would answer of everything in a topology, once it is deployed.
+ *
+ * @param timeouts of the functions, in seconds, by their consumers: the topology has none
+ */
+export function listingOf(
+  { queues, subscriptions, mappings }: Topology,
+  timeouts: Readonly<Record<string, number>> = {},
+): readonly object[] {
+  const functionArnOf = (name: string): string => `arn:aws:lambda:${place}:function:${name}`;
+  return [
+    ...queues.map(answerOf),
+    { Subscriptions: [] },
+    ...subscriptions.map((subscription) => ({
+      Attributes: {
+        SubscriptionArn: `${topicArnOf(subscription.topic)}:1`,
+        TopicArn: topicArnOf(subscription.topic),
+        Protocol: "sqs",
+        Endpoint: arnOf(subscription.queue),
+        RawMessageDelivery: "true",
+        RedrivePolicy: JSON.stringify({ deadLetterTargetArn: arnOf(subscription.deadQueue) }),
+        ...(subscription.filterPolicy === null ? {} : { FilterPolicy: JSON.stringify(subscription.filterPolicy) }),
+      },
+    })),
+    {
+      EventSourceMappings: mappings.map((mapping) => ({
+        EventSourceArn: arnOf(mapping.queue),
+        FunctionArn: functionArnOf(mapping.functionName),
+        BatchSize: mapping.batchSize,
+        MaximumBatchingWindowInSeconds: mapping.batchWindowSeconds,
+        FunctionResponseTypes: mapping.functionResponseTypes,
+        State: "Enabled",
+      })),
+    },
+    ...mappings.map(({ functionName, consumer }) => ({
+      FunctionArn: functionArnOf(functionName),
+      Timeout: timeouts[consumer],
+    })),
+  ];
+}
+
+function answerOf(given: Queue): object {
+  const { redrive, redriveAllow, encryption } = given;
+  return queue(given.name, {
+    VisibilityTimeout: given.visibilityTimeoutSeconds,
+    MessageRetentionPeriod: given.retentionSeconds,
+    DelaySeconds: given.delaySeconds,
+    Policy: queuePolicy(given, { queue: arnOf, topic: topicArnOf }),
+    ...(encryption.kind === "sqs" ? { SqsManagedSseEnabled: true } : { KmsMasterKeyId: encryption.keyId }),
+    ...(redrive === null ? {} : redriveTo(redrive.deadQueue, redrive.maxReceiveCount)),
+    RedriveAllowPolicy:
+      redriveAllow.permission === "denyAll"
+        ? { redrivePermission: "denyAll" }
+        : { redrivePermission: "byQueue", sourceQueueArns: redriveAllow.sourceQueues.map(arnOf) },
+  });
+}

@@ -1,0 +1,27 @@
+// A consumer in a process of its own, to be killed. It says on its output what it does, a line each.
+import { consume } from "../../../src/consume/consume.ts";
+import type { System, TargetInput } from "../../../src/index.ts";
+import { region } from "./clients.ts";
+
+const { declared, target, endpoint } = JSON.parse(process.argv[2] ?? "") as {
+  readonly declared: System;
+  readonly target: TargetInput<"sqs">;
+  readonly endpoint: string;
+};
+
+const running = await consume<"sqs", string>(
+  declared,
+  "billing",
+  {
+    target,
+    connection: { endpoint, region, credentials: { accessKeyId: "test", secretAccessKey: "test" } },
+    body: "text",
+    stopWithin: "8s",
+  },
+  async ({ body }, { number, signal }) => {
+    console.log(`began ${body} ${number}`);
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  },
+);
+process.once("SIGTERM", () => void running.stop().then(() => console.log("stopped")));
+console.log("running");

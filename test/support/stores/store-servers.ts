@@ -1,0 +1,115 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, globSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { Pool } from "pg";
+import { createClient } from "redis";
+
+import { until } from "../deployed-system.ts";
+
+/** A server of a test's own. It keeps its files in a folder that goes with it, and listens on a socket in there: it needs no port. */
+interface StoreServer {
+  /** The folder with the server's socket. */
+  readonly folder: string;
+  readonly stop: () => Promise<void>;
+}
+
+interface User {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export async function startPostgresql(): Promise<StoreServer & { readonly connect: () => Pool }> {
+  const bin = globSync("/usr/lib/postgresql/*/bin").toSorted().at(-1) ?? installed("PostgreSQL");
+  const user = unprivileged();
+  const folder = mkdtempSync(join(tmpdir(), "redeliver-postgresql-"));
+  if (user !== undefined) chownSync(folder, user.uid, user.gid);
+  const data = join(folder, "data");
+  const made = spawnSync(join(bin, "initdb"), ["-D", data, "-U", "test", "-A", "trust", "--no-sync"], {
+    ...user,
+    cwd: folder,
+    encoding: "utf8",
+  });
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+  const settings = ["-D", data, "-k", folder, "-c", "listen_addresses=", "-c", "fsync=off"];
+  const child = spawn(join(bin, "postgres"), settings, { ...user, cwd: folder, stdio: "ignore" });
+  const connect = (): Pool => new Pool({ host: folder, user: "test", database: "postgres", max: 20 });
+  return started(child, folder, { connect }, async () => {
+    const pool = connect();
+    try {
+      await pool.query("select 1");
+    } finally {
+      await pool.end();
+    }
+  });
+}
+
+const redisClient = (path: string) => {
+  const client = createClient({ socket: { path, tls: false, reconnectStrategy: false } });
+  // Without a listener an error would end the process; whoever calls hears of it anyhow.
+  client.on("error", () => {});
+  return client;
+};
+
+export async function startRedis(): Promise<StoreServer & { readonly connect: () => ReturnType<typeof redisClient> }> {
+  const onPath = (process.env["PATH"] ?? "").split(delimiter);
+  const command = onPath.flatMap((each) => globSync(join(each, "redis-server")))[0] ?? installed("Redis");
+  const folder = mkdtempSync(join(tmpdir(), "redeliver-redis-"));
+  const path = join(folder, "socket");
+  const child = spawn(command, ["--port", "0", "--unixsocket", path, "--save", "", "--dir", folder], {
+    stdio: "ignore",
+  });
+  const connect = () => redisClient(path);
+  return started(child, folder, { connect }, async () => {
+    const client = await connect().connect();
+    client.destroy();
+  });
+}
+
+async function started<Client>(
+  child: ChildProcess,
+  folder: string,
+  client: Client,
+  probe: () => Promise<unknown>,
+): Promise<StoreServer & Client> {
+  const kill = (): void => void child.kill("SIGKILL");
+  process.once("exit", kill);
+  const stop = async (): Promise<void> => {
+    process.removeListener("exit", kill);
+    if (child.exitCode === null && child.signalCode === null) {
+      const ended = once(child, "exit");
+      // PostgreSQL then waits until its last client is gone, which a pool does not.
+      child.kill("SIGTERM");
+      await ended;
+    }
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await until(60_000, async () => {
+      if (child.exitCode !== null) throw new Error(`${child.spawnfile} ended with code ${child.exitCode}`);
+      return probe().then(
+        () => true,
+        () => false,
+      );
+    });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { folder, stop, ...client };
+}
+
+/** PostgreSQL refuses to run as root. */
+function unprivileged(): User | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const [uid, gid] = ["-u", "-g"].map((flag) =>
+    Number(spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout),
+  );
+  if (uid === undefined || gid === undefined || Number.isNaN(uid + gid)) return installed("PostgreSQL");
+  return { uid, gid };
+}
+
+function installed(name: string): never {
+  throw new Error(`${name} is not installed. \`npm run bootstrap -- --stores\` installs it.`);
+}

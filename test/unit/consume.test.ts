@@ -1,0 +1,267 @@
+import fc from "fast-check";
+import { describe, expect, test, vi } from "vitest";
+import { permanent, retryAfter } from "redeliver/consume";
+import type { BodySchema } from "redeliver/consume";
+import { z } from "zod";
+
+import { createBreaker } from "../../src/consume/breaker.ts";
+import { askedDelay, operationsAfter } from "../../src/consume/contract.ts";
+import { prepare } from "../../src/consume/consume.ts";
+import { classify } from "../../src/consume/failure.ts";
+import { afterMs } from "../../src/consume/long-timer.ts";
+import { readBody, UnreadableError } from "../../src/consume/read-body.ts";
+import { readDelivery } from "../../src/consume/rabbitmq/read-delivery.ts";
+import { compile } from "../../src/index.ts";
+import { checked, oneConsumer } from "../support/examples.ts";
+
+class ValidationError extends Error {}
+
+describe("what an error means", () => {
+  const transient = { kind: "transient", askedMs: null };
+  const names = ["ValidationError", "NotFound"];
+
+  test("is transient unless something says otherwise", () => {
+    for (const thrown of [new Error("x"), "text", null, undefined, 7, {}, Object.create(null)])
+      expect(classify(thrown, names)).toEqual(transient);
+  });
+
+  test("is permanent by its name, by its class's name, and by those of any cause", () => {
+    const named = Object.assign(new Error("x"), { name: "NotFound" });
+    const byName = { kind: "permanent", reason: null };
+    expect(classify(named, names)).toEqual(byName);
+    expect(classify(new ValidationError("x"), names)).toEqual(byName);
+    expect(classify(new Error("x", { cause: new Error("y", { cause: named }) }), names)).toEqual(byName);
+    expect(classify({ name: "NotFound" }, names)).toEqual(byName);
+  });
+
+  test("the outermost error that says something decides", () => {
+    expect(classify(retryAfter("90s", permanent("GONE")), names)).toEqual({ kind: "transient", askedMs: 90_000 });
+    expect(classify(new Error("x", { cause: permanent("GONE") }), names)).toEqual({
+      kind: "permanent",
+      reason: "GONE",
+    });
+  });
+
+  test("causes that go round end, and properties that throw are not there", () => {
+    const loop = new Error("x");
+    loop.cause = loop;
+    expect(classify(loop, names)).toEqual(transient);
+    const trap = {
+      get name(): string {
+        throw new Error("no");
+      },
+    };
+    expect(classify(trap, names)).toEqual(transient);
+  });
+
+  test("a delay that is none is an error of the handler", () => {
+    expect(() => retryAfter("soon" as "1s")).toThrow(TypeError);
+  });
+});
+
+describe("reading a body", () => {
+  const text = (value: string): Uint8Array => new TextEncoder().encode(value);
+  const schemaOf = (validate: (value: unknown) => unknown): BodySchema =>
+    ({ "~standard": { version: 1, vendor: "test", validate } }) as unknown as BodySchema;
+
+  test("as JSON, text or bytes", () => {
+    expect(readBody(text('{"a":1}'), "json", null)).toEqual({ a: 1 });
+    expect(readBody('{"a":1}', "json", null)).toEqual({ a: 1 });
+    expect(readBody(text("{"), "text", null)).toBe("{");
+    expect(readBody(text("{"), "bytes", null)).toEqual(text("{"));
+  });
+
+  test("what is none is unreadable, and what the message says of it does not quote it", () => {
+    for (const [body, format] of [
+      [text("secret"), "json"],
+      [text(""), "json"],
+      [new Uint8Array([0xff, 0xfe]), "text"],
+    ] as const) {
+      expect(() => readBody(body, format, null)).toThrow(UnreadableError);
+      expect(() => readBody(body, format, null)).not.toThrow("secret");
+    }
+  });
+
+  test("a schema changes it, refuses it, or throws", async () => {
+    expect(
+      readBody(
+        "1",
+        "json",
+        z.number().transform((number) => number + 1),
+      ),
+    ).toBe(2);
+    expect(() => readBody('"a"', "json", z.number())).toThrow(UnreadableError);
+    expect(() =>
+      readBody(
+        "1",
+        "json",
+        schemaOf(() => {
+          throw new Error("broken");
+        }),
+      ),
+    ).toThrow(UnreadableError);
+    await expect(
+      readBody(
+        "1",
+        "json",
+        schemaOf(async () => ({ value: 3 })),
+      ),
+    ).resolves.toBe(3);
+    await expect(
+      readBody(
+        "1",
+        "json",
+        schemaOf(() => Promise.reject(new Error("broken"))),
+      ),
+    ).rejects.toThrow(UnreadableError);
+  });
+});
+
+describe("a timer", () => {
+  test.each([1, 2 ** 31 - 1, 2 ** 31, 5 * 2 ** 31])("of %d ms ends then, and not before", (delayMs) => {
+    vi.useFakeTimers();
+    try {
+      const ended = vi.fn();
+      afterMs(delayMs, ended);
+      vi.advanceTimersByTime(delayMs - 1);
+      expect(ended).not.toHaveBeenCalled();
+      vi.advanceTimersByTime(1);
+      expect(ended).toHaveBeenCalledTimes(1);
+      const taken = vi.fn();
+      const cancel = afterMs(delayMs, taken);
+      vi.advanceTimersByTime(delayMs - 1);
+      cancel();
+      vi.advanceTimersByTime(10 * 2 ** 31);
+      expect(taken).not.toHaveBeenCalled();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+test("the breaker pauses after so many failures, longer each time the probe fails, and forgets with a success", () => {
+  const breaker = createBreaker({ failures: 3, firstPauseMs: 100, longestPauseMs: 300 });
+  const failed = [false, false, false, true, true, true].map((isProbe) => breaker.failed(isProbe));
+  expect(failed).toEqual([null, null, 100, 200, 300, 300]);
+  breaker.succeeded();
+  expect([breaker.failed(false), breaker.failed(false), breaker.failed(false)]).toEqual([null, null, 100]);
+});
+
+describe("a contract", () => {
+  const compiled = compile(
+    checked(
+      oneConsumer({
+        retry: { attempts: 3, backoff: { kind: "constant", delay: "1s", jitter: "10%" }, retryAfter: { max: "10s" } },
+      }),
+    ),
+    { broker: "rabbitmq", version: "4.3", strategy: "waits" },
+  );
+  if (!compiled.ok) throw new Error("refused");
+  const [contract] = compiled.value.contracts;
+  if (contract === undefined) throw new Error("no contract");
+
+  test("has something for every attempt number, also for one beyond the last", () => {
+    const { transient } = contract.outcomes;
+    expect(operationsAfter(transient, 3)).toEqual([{ operation: "basic.nack", requeue: false }]);
+    expect(operationsAfter(transient, 99)).toEqual(operationsAfter(transient, 3));
+  });
+
+  test("a delay that is asked for takes the first step that is long enough, and never a shorter one", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 10_000 }), (delayMs) => {
+        const asked = askedDelay(contract, 1, delayMs);
+        expect(asked?.delayMs).toBe(delayMs);
+        const step = contract.retryAfter?.find((each) => each.byAttempt[0] === asked?.operations);
+        expect(step?.upToMs).toBeGreaterThanOrEqual(delayMs);
+      }),
+    );
+    expect(askedDelay(contract, 1, 60_000)?.delayMs).toBe(10_000);
+  });
+
+  test("whatever is in a message's headers, it has an attempt of 1 or more", () => {
+    const native = compile(
+      checked(oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" } } })),
+      {
+        broker: "rabbitmq",
+        version: "4.3",
+        strategy: "native",
+      },
+    );
+    if (!native.ok) throw new Error("refused");
+    const contracts = [contract, ...native.value.contracts];
+    const prefix = "redeliver:shop.billing:attempt:";
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.constantFrom("x-delivery-count", "x-death", "redeliver-original-routing-key"), fc.anything()),
+        fc.oneof(
+          fc.string(),
+          fc.string().map((rest) => `${prefix}${rest}`),
+          fc.nat().map((number) => `${prefix}${number}`),
+        ),
+        fc.boolean(),
+        (headers, routingKey, redelivered) => {
+          for (const each of contracts) {
+            const fields = { routingKey, redelivered, deliveryTag: 1, exchange: "", consumerTag: "" };
+            const message = { content: Buffer.alloc(0), fields, properties: { headers } };
+            const { attempt } = readDelivery(each, message as unknown as Parameters<typeof readDelivery>[1]);
+            expect(Number.isSafeInteger(attempt) && attempt >= 1).toBe(true);
+          }
+        },
+      ),
+    );
+    const published = { headers: { "x-delivery-count": 2 } };
+    const attemptOf = (redelivered: boolean): number =>
+      readDelivery(
+        contracts[1] as typeof contract,
+        {
+          content: Buffer.alloc(0),
+          fields: { routingKey: "a", redelivered, deliveryTag: 1, exchange: "", consumerTag: "" },
+          properties: published,
+        } as unknown as Parameters<typeof readDelivery>[1],
+      ).attempt;
+    // A dead letter that was sent again brings its old count along: on its first delivery that is no count of this queue's.
+    expect([attemptOf(false), attemptOf(true)]).toEqual([1, 3]);
+  });
+});
+
+describe("options", () => {
+  const shop = checked(oneConsumer());
+  const options = {
+    target: { broker: "rabbitmq", version: "4.3" },
+    connection: { url: "amqp://user:secret@localhost" },
+  };
+  const refusedWith = (more: object): readonly string[] => {
+    const result = prepare(shop, "billing", { ...options, ...more });
+    return result.ok ? [] : result.diagnostics.flatMap(({ code, notes }) => [code, ...notes]);
+  };
+
+  test("are filled in, and undefined is as good as left out", () => {
+    const result = prepare(shop, "billing", { ...options, concurrency: undefined, schema: undefined, log: undefined });
+    expect(result.ok && result.value.settings).toMatchObject({
+      concurrency: 10,
+      format: "json",
+      stopWithinMs: 30_000,
+      breaker: { failures: 10, firstPauseMs: 1_000, longestPauseMs: 60_000 },
+    });
+    expect(refusedWith({ schema: z.object({}), breaker: false })).toEqual([]);
+  });
+
+  test("that are wrong are all named at once, in one diagnostic", () => {
+    const problems = refusedWith({ concurency: 3, concurrency: 0, stopWithin: "soon", schema: {}, log: true });
+    expect(problems[0]).toBe("RD802");
+    expect(problems.filter((each) => each === "RD802")).toHaveLength(1);
+    for (const name of ["concurency", "concurrency", "stopWithin", "schema", "log"])
+      expect(problems.join("\n")).toContain(name);
+  });
+
+  test("a breaker's pauses have an order", () => {
+    expect(refusedWith({ breaker: { failures: 3, firstPause: "2m", longestPause: "1m" } })).toContain("RD802");
+  });
+
+  test("of a connection are checked too, and nothing of it is repeated", () => {
+    const problems = refusedWith({ connection: { url: "http://user:secret@localhost", managmentUrl: "x" } });
+    expect(problems[0]).toBe("RD802");
+    expect(problems.join("\n")).toContain("managmentUrl");
+    expect(problems.join("\n")).not.toContain("secret");
+  });
+});
