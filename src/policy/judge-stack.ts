@@ -1,7 +1,7 @@
 import type { BrokerName } from "../brokers/index.ts";
 import { brokerOf, brokers, parseTarget } from "../brokers/index.ts";
 import type { PulumiResource } from "../brokers/pulumi-resource.ts";
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
 import { resourcesNamedBy } from "./attribution.ts";
 import { isComponentType } from "./component.ts";
@@ -33,8 +33,8 @@ let last: { readonly key: string; readonly findings: readonly StackFinding[] } |
 /**
  * Puts the resources of a stack together and audits what they make, broker by broker.
  *
- * Where a preview does not know a value that decides what exists, nothing is said of that broker: it could be wrong, and the update
- * knows the value. Where a resource cannot be read though all of it is known, that is what is found, and nothing else.
+ * Where a preview does not know a value, nothing is said of that broker: a dead-letter queue is known by who names it, so any value
+ * can make a finding wrong, and the update knows it. Where a resource cannot be read though all of it is known, that is what is found, and nothing else.
  *
  * @param targets what the brokers of the stack are, as far as it was said
  */
@@ -55,6 +55,8 @@ function judgeBroker(
 ): readonly StackFinding[] {
   const { auditor } = brokerOf({ broker });
   if (auditor === undefined || !resources.some(auditor.resources.isOwn)) return [];
+  const read = resources.filter(auditor.resources.isRead);
+  if (read.some(({ properties }) => hasUnknown(properties))) return [];
   const target = targetText(broker, resources, targets);
   const found = (each: Diagnostic, about?: readonly StackResource[]): StackFinding => ({
     broker,
@@ -62,16 +64,18 @@ function judgeBroker(
     diagnostic: each,
     about: about ?? resourcesNamedBy(each, resources),
   });
-  const read = auditor.resources.read(resources);
-  if (!read.ok) return read.diagnostics.map((each) => found(each));
-  if (read.warnings.some(isLeftOut)) {
-    const leftOut = resources.filter((each) => isUnreadable(auditor.resources.read([each])));
-    if (leftOut.length === 0 || leftOut.some(({ properties }) => hasUnknown(properties))) return [];
-    return leftOut.map((each) => found(notRead(each), [each]));
+  const deployment = auditor.resources.read(read);
+  if (!deployment.ok) return deployment.diagnostics.map((each) => found(each));
+  if (deployment.warnings.some(isLeftOut)) {
+    const alone = read.filter((each) => isUnreadable(auditor.resources.read([each])));
+    // What can be read alone does not fit together with the others: then all of them are meant.
+    return alone.length === 0
+      ? deployment.warnings.map((each) => found(each, []))
+      : alone.map((each) => found(notRead(each), [each]));
   }
   const parsed = parseTarget(target);
   if (!parsed.ok) return parsed.diagnostics.map((each) => found(each, []));
-  const diagnostics = [...read.warnings, ...auditor.audit(read.value, parsed.value, null)];
+  const diagnostics = [...deployment.warnings, ...auditor.audit(deployment.value, parsed.value, null)];
   return diagnostics.map((each) => found(each)).filter(isWorthSaying);
 }
 
@@ -82,10 +86,8 @@ function targetText(broker: BrokerName, resources: readonly StackResource[], tar
   return [...targets, ...own].find(isOfBroker) ?? newest[broker];
 }
 
-type Read = { readonly warnings: readonly Diagnostic[] } | { readonly ok: false };
-
-function isUnreadable(read: Read): boolean {
-  return !("warnings" in read) || read.warnings.some(isLeftOut);
+function isUnreadable(read: Checked<unknown>): boolean {
+  return !read.ok || read.warnings.some(isLeftOut);
 }
 
 function isLeftOut({ code }: Diagnostic): boolean {

@@ -29,6 +29,11 @@ export function isSqsResource({ type }: PulumiResource): boolean {
   return type === queueType || Object.hasOwn(attributeTypes, type);
 }
 
+/** What is around queues is read where there are queues. */
+export function isReadResource(resource: PulumiResource): boolean {
+  return isSqsResource(resource) || [functionType, mappingType, subscriptionType].includes(resource.type);
+}
+
 /** The attributes of a queue by the properties of the provider. */
 const queueProperties: Readonly<Record<string, string>> = {
   QueueArn: "arn",
