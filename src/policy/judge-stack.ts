@@ -1,5 +1,5 @@
 import type { BrokerName } from "../brokers/index.ts";
-import { brokerOf, brokers, parseTarget } from "../brokers/index.ts";
+import { brokerOf, parseTarget } from "../brokers/index.ts";
 import type { PulumiResource } from "../brokers/pulumi-resource.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
@@ -17,7 +17,6 @@ export interface StackResource extends PulumiResource {
 
 /** Something that an audit found, and the resources that it is about; none where they cannot be told. */
 export interface StackFinding {
-  readonly broker: BrokerName;
   /** By whose rules it was judged. */
   readonly target: string;
   readonly diagnostic: Diagnostic;
@@ -28,25 +27,35 @@ export interface StackFinding {
 const newest: Readonly<Record<BrokerName, string>> = { rabbitmq: "rabbitmq@4.3", sqs: "sqs@us-east-1" };
 
 /** Rules are asked one after the other about the same stack. */
-let last: { readonly key: string; readonly findings: readonly StackFinding[] } | null = null;
+const last = new Map<BrokerName, { readonly key: string; readonly findings: readonly StackFinding[] }>();
 
-/**
- * Puts the resources of a stack together and audits what they make, broker by broker.
- *
- * Where a preview does not know a value, nothing is said of that broker: a dead-letter queue is known by who names it, so any value
- * can make a finding wrong, and the update knows it. Where a resource cannot be read though all of it is known, that is what is found, and nothing else.
- *
- * @param targets what the brokers of the stack are, as far as it was said
- */
-export function judgeStack(resources: readonly StackResource[], targets: readonly string[]): readonly StackFinding[] {
-  const key = JSON.stringify([resources, targets]);
-  if (last?.key !== key) {
-    last = { key, findings: brokerNames.flatMap((broker) => judgeBroker(broker, resources, targets)) };
-  }
-  return last.findings;
+/** Whether a resource has a part in what is said of a broker: most of a large stack has none, and is not looked at. */
+export function takesPart(broker: BrokerName, resource: Pick<PulumiResource, "type">): boolean {
+  return isComponentType(resource.type) || brokerOf({ broker }).auditor?.resources.isRead(resource) === true;
 }
 
-const brokerNames = Object.keys(brokers) as BrokerName[];
+/**
+ * Puts the resources of a stack together and audits what they make at one broker.
+ *
+ * Where a preview does not know a value, nothing is said of that broker: a dead-letter queue is known by who names it, so any value
+ * can make a finding wrong, and the update knows it. Where a resource cannot be read though all of it is known, that is what is
+ * found, and nothing else.
+ *
+ * @param resources those that take part
+ * @param targets what the brokers of the stack are, as far as it was said
+ */
+export function judgeStack(
+  broker: BrokerName,
+  resources: readonly StackResource[],
+  targets: readonly string[],
+): readonly StackFinding[] {
+  const key = JSON.stringify([resources, targets]);
+  const known = last.get(broker);
+  if (known?.key === key) return known.findings;
+  const findings = judgeBroker(broker, resources, targets);
+  last.set(broker, { key, findings });
+  return findings;
+}
 
 function judgeBroker(
   broker: BrokerName,
@@ -59,7 +68,6 @@ function judgeBroker(
   if (read.some(({ properties }) => hasUnknown(properties))) return [];
   const target = targetText(broker, resources, targets);
   const found = (each: Diagnostic, about?: readonly StackResource[]): StackFinding => ({
-    broker,
     target,
     diagnostic: each,
     about: about ?? resourcesNamedBy(each, resources),
