@@ -185,6 +185,8 @@ export interface Broker<Target, TargetInput, System extends Compiled<unknown, un
   readonly evidenceOf: (target: Target) => Evidence;
   /** File formats of the broker's own tools, by the name used on the command line. */
   readonly exportFormats: Readonly<Record<string, (compiled: System, namespace: string | null) => unknown>>;
+  /** What of a system a format cannot say, or says otherwise; left out where every format says everything. */
+  readonly diagnoseExport?: (compiled: System, format: string) => readonly Diagnostic[];
   /** Left out where the topologies of others cannot be judged yet. */
   readonly auditor?: Auditor<Target, Deployment>;
   /** Where resources live on the broker unless said otherwise: RabbitMQ's virtual host. Null where there is nothing like it. */

@@ -17,7 +17,7 @@ const actions = {
  * Reads what is in an account and region through the SDK of AWS, with the credentials that it finds where the AWS CLI does. Only requests
  * that read are made.
  *
- * Queues have to be there to be read; what cannot be read of topics and functions is left out, with a warning.
+ * Queues have to be there to be read; what may not be read of one of them, or of topics and functions, is left out, with a warning.
  */
 export async function readLiveAws<Deployment>(
   place: AwsPlace,
@@ -27,16 +27,22 @@ export async function readLiveAws<Deployment>(
   if (!clients.ok) return clients;
   const { value: aws } = clients;
   try {
-    const queues = await attempt(async () => readQueues(aws));
+    const hidden = new Map<string, unknown>();
+    const queues = await attempt(async () => readQueues(aws, hidden));
     if ("problem" in queues) return { ok: false, diagnostics: [refused(queues.problem, place)] };
-    if (queues.answers.length === 0) return { ok: false, diagnostics: [nothingThere(place)] };
+    const [, ...attributes] = queues.answers;
+    if (attributes.length === 0) {
+      const [denial] = hidden.values();
+      return { ok: false, diagnostics: [denial === undefined ? nothingThere(place) : refused(denial, place)] };
+    }
     const beside = await Promise.all([
       leftOut("subscriptions to topics", actions.subscriptions, async () => readSubscriptions(aws)),
       leftOut("Lambda functions", actions.mappings, async () => readMappings(aws)),
     ]);
     const read = reader.read([...queues.answers, ...beside.flatMap(({ answers }) => answers)]);
     if (!read.ok) return read;
-    return { ...read, warnings: [...beside.flatMap(({ warnings }) => warnings), ...read.warnings] };
+    const warnings = [...hiddenQueues([...hidden.keys()]), ...beside.flatMap((each) => each.warnings)];
+    return { ...read, warnings: [...warnings, ...read.warnings] };
   } finally {
     aws.close();
   }
@@ -44,9 +50,33 @@ export async function readLiveAws<Deployment>(
 
 type Answers = readonly unknown[];
 
-async function readQueues(aws: AwsClients): Promise<Answers> {
+/** @param hidden collects the URLs of queues whose own policy keeps their attributes, with the answer */
+async function readQueues(aws: AwsClients, hidden: Map<string, unknown>): Promise<Answers> {
   const urls = await aws.queueUrls();
-  return inTurns(urls, aws.queueAttributes);
+  const answers = await inTurns(urls, async (url) => {
+    try {
+      return await aws.queueAttributes(url);
+    } catch (cause) {
+      if (answerOf(cause)?.kind !== "denied") throw cause;
+      hidden.set(url, cause);
+      return null;
+    }
+  });
+  return [{ QueueUrls: urls }, ...answers.filter((each) => each !== null)];
+}
+
+function hiddenQueues(urls: readonly string[]): readonly Diagnostic[] {
+  if (urls.length === 0) return [];
+  const names = urls.map((url) => url.split("/").at(-1) ?? url);
+  const more = names.length > 5 ? ` and ${names.length - 5} more` : "";
+  return [
+    diagnostic("RD409", {
+      path: "",
+      message: `queues are left out, since their attributes may not be read: ${names.slice(0, 5).join(", ")}${more}`,
+      notes: ["a policy of the queue may deny what the user may do elsewhere"],
+      help: "allow sqs:GetQueueAttributes, which only reads",
+    }),
+  ];
 }
 
 async function readSubscriptions(aws: AwsClients): Promise<Answers> {

@@ -72,6 +72,11 @@ export interface SessionListener {
   readonly delivered: (delivery: Delivery) => void;
   /** The connection is gone: the broker gives again whatever is unsettled. Told once. */
   readonly lost: (cause: unknown) => void;
+  /**
+   * Says whether the broker answers. For a session that outlives its connections, and so is never lost: its deliveries can be settled when the broker
+   * is back.
+   */
+  readonly answers: (isAnswering: boolean) => void;
   /** How many more handlers could begin at once: who asks for messages asks for no more. */
   readonly free: () => number;
   /** Resolves when at least one handler could begin. */

@@ -9,6 +9,8 @@ export interface Link {
   /** Null until it is open. */
   session: Session | null;
   isLost: boolean;
+  /** The session goes on, and the broker does not answer for the time being. */
+  isSilent: boolean;
   /** Given when it is lost, or when the consumer stops: whoever waits to try again need not. */
   readonly over: AbortController;
   /** Says that the connection is gone; more than once makes no difference. */

@@ -13,6 +13,7 @@ export async function openLink(engine: Engine): Promise<void> {
   const link: Link = {
     session: null,
     isLost: false,
+    isSilent: false,
     over: new AbortController(),
     lose: (cause) => loseLink(engine, link, cause),
   };
@@ -21,6 +22,9 @@ export async function openLink(engine: Engine): Promise<void> {
     listener: {
       delivered: (delivery) => take(engine, link, delivery),
       lost: link.lose,
+      answers: (isAnswering) => {
+        link.isSilent = !isAnswering;
+      },
       free: () => freeHandlers(engine),
       whenFree: () => whenever(engine, () => freeHandlers(engine) > 0 || engine.stopping.signal.aborted),
       report: (event) => report(engine, event),

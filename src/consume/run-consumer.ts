@@ -12,7 +12,7 @@ import type { Settings } from "./options.ts";
 
 /** How a consumer is. */
 export interface Health {
-  /** `reconnecting` while there is no connection, whatever else. */
+  /** `reconnecting` while the broker does not answer, whatever else. */
   readonly state: Phase | "reconnecting";
   /** Whether messages are being taken: what a readiness probe asks for. */
   readonly isTaking: boolean;
@@ -56,7 +56,7 @@ export async function runConsumer(input: {
     breaker: createBreaker(settings.breaker),
     running: new Set(),
     waiting: [],
-    link: { session: null, isLost: true, over: new AbortController(), lose: () => undefined },
+    link: { session: null, isLost: true, isSilent: false, over: new AbortController(), lose: () => undefined },
     phase: "running",
     probe: null,
     stopping: new AbortController(),
@@ -77,7 +77,7 @@ export async function runConsumer(input: {
 function healthOf(engine: Engine): Health {
   const { phase, link, running, waiting, breaker } = engine;
   const isOver = phase === "stopping" || phase === "stopped";
-  const state = link.isLost && !isOver ? "reconnecting" : phase;
+  const state = (link.isLost || link.isSilent) && !isOver ? "reconnecting" : phase;
   return {
     state,
     isTaking: state === "running" || state === "probing",

@@ -24,7 +24,11 @@ export interface StackFinding {
 }
 
 /** By whose rules is judged what nothing says the version of. */
-const newest: Readonly<Record<BrokerName, string>> = { rabbitmq: "rabbitmq@4.3", sqs: "sqs@us-east-1" };
+const newest: Readonly<Record<BrokerName, string>> = {
+  rabbitmq: "rabbitmq@4.3",
+  sqs: "sqs@us-east-1",
+  servicebus: "servicebus@standard",
+};
 
 /** Rules are asked one after the other about the same stack. */
 const last = new Map<BrokerName, { readonly key: string; readonly findings: readonly StackFinding[] }>();

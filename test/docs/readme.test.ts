@@ -16,6 +16,8 @@ const documents = [
   "docs/simulating.md",
   "docs/auditing.md",
   "docs/sqs.md",
+  "docs/servicebus.md",
+  "docs/sqs-claims.md",
 ];
 const readme = readFileSync(resolve(root, "README.md"), "utf8");
 

@@ -200,6 +200,22 @@ for (const emulator of sqsEmulators()) {
         });
       }));
 
+    test("health says that SQS does not answer, and that it does again", async ({ expect }) =>
+      within(async (faulty) => {
+        const { system, proxy } = faulty;
+        await consumed(faulty, async (consumer) => {
+          proxy.decide(() => "cut-call");
+          await until(60_000, () => consumer.health().state === "reconnecting");
+          expect(consumer.health().isTaking).toBe(false);
+          proxy.decide(() => "pass");
+          await until(60_000, () => consumer.health().state === "running");
+          await sendAll(system, ["success"]);
+          await untilCount(system, "work", "billing", 0);
+          const kinds = new Set(consumer.events.map(({ kind }) => kind));
+          for (const kind of ["lost", "reconnected"] as const) expect(kinds).toContain(kind);
+        });
+      }));
+
     test("keys that have expired are fetched anew, and messages go on", async ({ expect }) =>
       within(async ({ system, proxy }) => {
         let fetched = 0;

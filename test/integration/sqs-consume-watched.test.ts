@@ -1,11 +1,13 @@
 import { trace } from "@opentelemetry/api";
 import { beforeAll, describe, test } from "vitest";
 
+import { type Charge, runBilling } from "../../examples/consume-orders.ts";
 import { permanent } from "../../src/consume/failure.ts";
 import { createMemoryStore } from "../../src/consume/idempotency/memory-store.ts";
 import { once } from "../../src/consume/idempotency/once.ts";
 import { openTelemetry } from "../../src/consume/opentelemetry.ts";
 import { until } from "../support/deployed-system.ts";
+import { region } from "../support/sqs/clients.ts";
 import { consuming, untilCount } from "../support/sqs/consuming.ts";
 import { attributes, deploy, textsOf } from "../support/sqs/deployed-system.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
@@ -111,6 +113,38 @@ for (const emulator of sqsEmulators()) {
         expect(JSON.stringify(consumer.events), "an error is passed on as it is").not.toContain("eve@example.com");
       } finally {
         await consumer.stop();
+        await system.dispose();
+      }
+    });
+
+    test("the example charges each order once, waits where it is told to, and gives up where it has to", async ({
+      expect,
+    }) => {
+      const retryAfter = { attempts: 4, backoff: { kind: "constant", delay: "1s" }, retryAfter: { max: "1m" } };
+      const system = await deploy(emulator, { billing: { ...billing, retry: retryAfter } });
+      const charged: string[] = [];
+      let refusals = 0;
+      const charge: Charge = async ({ id }) => {
+        if (id === "nobody's") return "unknown customer";
+        if (id === "busy" && refusals++ === 0) return "too many requests";
+        charged.push(id);
+        return "charged";
+      };
+      const connection = {
+        endpoint: emulator.endpoint,
+        region,
+        credentials: { accessKeyId: "test", secretAccessKey: "test" },
+      };
+      const running = await runBilling(system.declared, connection, createMemoryStore(), charge);
+      try {
+        for (const id of ["one", "one", "busy", "nobody's"])
+          await system.lab.send(system.work("billing"), JSON.stringify({ id }));
+        await untilCount(system, "work", "billing", 0);
+        expect(charged.toSorted()).toEqual(["busy", "one"]);
+        const letter = await system.lab.receiveWithin(system.dead("billing"), 30_000);
+        expect(textsOf(letter?.MessageAttributes)["dlq-failure-reason"]).toBe("UNKNOWN_CUSTOMER");
+      } finally {
+        await running.stop();
         await system.dispose();
       }
     });

@@ -141,25 +141,29 @@ describe("an account that cannot be read", () => {
     await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
     onTestFinished(() => void server.close());
     const { code, out } = await live(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    expect([code, out.match(/\[RD\d{3}\]/g)]).toEqual([1, ["[RD409]", "[RD409]", "[RD441]", "[RD441]"]]);
+    expect([code, out.match(/\[RD\d{3}\]/g)]).toEqual([1, ["[RD409]", "[RD409]", "[RD409]", "[RD441]", "[RD441]"]]);
     expect(out).toContain("sns:ListSubscriptions");
-    expect(out).toContain("looked at  2 queues in 1 region");
+    expect(out).toContain("queues are left out, since their attributes may not be read: denied");
+    expect(out).toContain("looked at  3 queues in 1 region");
     const kinds = [...new Set(requests.map((each) => each.replace(/^.*(?:[.=]|\/(?=event))|\/$/g, "")))].toSorted();
     expect(kinds).toEqual(["GetQueueAttributes", "ListQueues", "ListSubscriptions", "event-source-mappings"]);
     expect(requests.filter((each) => each.endsWith("ListQueues"))).toHaveLength(2);
   });
 
-  /** Two pages of queues, of which one is deleted before it is read; nothing else may be read. */
+  /** Two pages of queues, of which one is deleted before it is read, and one keeps its attributes; nothing else may be read. */
   function answerTo(action: string, body: string): readonly [number, object] {
     const { QueueUrl: url = "", NextToken: next } = body.startsWith("{")
       ? (JSON.parse(body) as Record<string, string>)
       : {};
     if (action.endsWith("ListQueues")) {
-      const page = next === undefined ? ["orders", "deleted"] : ["other"];
+      const page = next === undefined ? ["orders", "deleted"] : ["other", "denied", "safe"];
       const QueueUrls = page.map((name) => `http://127.0.0.1/${name}`);
       return [200, { QueueUrls, ...(next === undefined ? { NextToken: "2" } : {}) }];
     }
     if (!action.endsWith("GetQueueAttributes")) return [403, { __type: "AccessDeniedException" }];
+    if (url.endsWith("denied")) return [403, { __type: "AccessDenied" }];
+    // The queue that may not be read is there, so nothing is wrong with it as a dead-letter queue.
+    if (url.endsWith("safe")) return [200, queue("safe", redriveTo("denied"))];
     if (url.endsWith("deleted")) return [400, { __type: "com.amazonaws.sqs#QueueDoesNotExist" }];
     return [200, queue(url.split("/").at(-1) ?? "", redriveTo("nowhere"))];
   }

@@ -17,6 +17,8 @@ export interface Deployment {
   readonly deadLetterArns: ReadonlySet<string>;
   /** Whether every queue of the regions is here, so that one that is not here does not exist. A stack is only a part of an account. */
   readonly isWhole: boolean;
+  /** Queues that are there by their names, and of which nothing else may be known. */
+  readonly listedNames: ReadonlySet<string>;
 }
 
 /** The queues of one account in one region: a dead-letter queue is always in the same. */
@@ -67,7 +69,7 @@ export interface LambdaMapping {
 }
 
 /** What is read of a deployment before it is put together. */
-export type Draft = Pick<Deployment, "subscriptions" | "mappings" | "isWhole"> & {
+export type Draft = Pick<Deployment, "subscriptions" | "mappings" | "isWhole" | "listedNames"> & {
   readonly queues: readonly AuditedQueue[];
   readonly otherDeadLetterArns: readonly string[];
 };

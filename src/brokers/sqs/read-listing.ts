@@ -26,13 +26,21 @@ interface Answers {
   readonly subscriptions: Entry[];
   readonly mappings: Entry[];
   readonly functions: Entry[];
+  readonly names: Set<string>;
   /** Whether somebody asked for subscriptions; there may be none. */
   listsSubscriptions: boolean;
 }
 
 /** The same for answers that are data already. */
 export function readDocuments(documents: readonly unknown[]): Checked<Deployment> {
-  const answers: Answers = { queues: [], subscriptions: [], mappings: [], functions: [], listsSubscriptions: false };
+  const answers: Answers = {
+    queues: [],
+    subscriptions: [],
+    mappings: [],
+    functions: [],
+    names: new Set(),
+    listsSubscriptions: false,
+  };
   const problems = noProblems();
   documents.forEach((document, index) => {
     if (!isEntry(document) || !addAnswer(document, answers)) {
@@ -51,21 +59,32 @@ export function readDocuments(documents: readonly unknown[]): Checked<Deployment
   const mappings = read(answers.mappings, "mappings", (entry) => mappingOf(entry, functions));
   const problem = problemsAsDiagnostic(problems);
   if (problem !== null) return { ok: false, diagnostics: [problem] };
-  return deploymentOf(queues, functions, mappings, answers.listsSubscriptions ? subscriptions : "untold");
+  return deploymentOf({ ...answers, queues, functions, mappings, subscriptions });
 }
 
-function deploymentOf(
-  queues: readonly AuditedQueue[],
-  functions: readonly AuditedFunction[],
-  mappings: readonly (LambdaMapping | null)[],
-  subscriptions: readonly (AuditedSubscription | null)[] | "untold",
-): Checked<Deployment> {
+/** The answers, read. */
+interface Read extends Pick<Answers, "names" | "listsSubscriptions"> {
+  readonly queues: readonly AuditedQueue[];
+  readonly functions: readonly AuditedFunction[];
+  readonly mappings: readonly (LambdaMapping | null)[];
+  readonly subscriptions: readonly (AuditedSubscription | null)[];
+}
+
+function deploymentOf({
+  queues,
+  functions,
+  mappings,
+  subscriptions,
+  names,
+  listsSubscriptions,
+}: Read): Checked<Deployment> {
   const value = assembleDeployment({
     queues,
-    subscriptions: subscriptions === "untold" ? subscriptions : told(subscriptions),
+    subscriptions: listsSubscriptions ? told(subscriptions) : "untold",
     mappings: mappings.filter((each) => each !== null),
     otherDeadLetterArns: functions.flatMap(({ deadLetterArn }) => deadLetterArn ?? []),
     isWhole: true,
+    listedNames: names,
   });
   const times = Map.groupBy(queues, ({ arn }) => arn);
   const twice = [...times.values()].filter((own) => own.length > 1).map(([queue]) => queue?.name ?? "");
@@ -89,7 +108,12 @@ function keyOf({ topicArn, queueArn }: AuditedSubscription): string {
 
 /** Sorts one answer; false where it is none that is known. What decides nothing is passed over. */
 function addAnswer(document: Entry, answers: Answers): boolean {
-  const { Attributes: attributes, Subscriptions: subscriptions, EventSourceMappings: mappings } = document;
+  const {
+    Attributes: attributes,
+    Subscriptions: subscriptions,
+    EventSourceMappings: mappings,
+    QueueUrls: urls,
+  } = document;
   if (isEntry(attributes)) {
     if ("QueueArn" in attributes) answers.queues.push(attributes);
     else if ("SubscriptionArn" in attributes) {
@@ -112,7 +136,12 @@ function addAnswer(document: Entry, answers: Answers): boolean {
     ("EventSourceArn" in document ? answers.mappings : answers.functions).push(document);
     return true;
   }
-  return ["Topics", "QueueUrls"].some((key) => Array.isArray(document[key]));
+  if (Array.isArray(urls)) {
+    // The last part of a queue's URL is its name.
+    for (const url of urls) answers.names.add(String(url).split("/").at(-1) ?? "");
+    return true;
+  }
+  return Array.isArray(document["Topics"]);
 }
 
 function isListOfEntries(value: unknown): value is readonly Entry[] {

@@ -24,7 +24,7 @@ export interface ReceivingInput {
   readonly queueUrl: string;
   readonly waitSeconds: number;
   readonly contract: Contract;
-  readonly listener: Pick<SessionListener, "free" | "report" | "whenFree">;
+  readonly listener: Pick<SessionListener, "answers" | "free" | "report" | "whenFree">;
   /** @param askedAtMs from when on the messages may have been hidden */
   readonly received: (messages: readonly Message[], askedAtMs: number) => void;
 }
@@ -87,6 +87,7 @@ async function receiveUntil(input: ReceivingInput, over: AbortSignal, cut: Abort
       const messages = await receive(input, free, cut);
       if (isFailing) listener.report({ kind: "reconnected" });
       isFailing = false;
+      listener.answers(true);
       pauses.reset();
       input.received(messages, askedAtMs);
     } catch (error) {
@@ -95,6 +96,7 @@ async function receiveUntil(input: ReceivingInput, over: AbortSignal, cut: Abort
       const nextTryMs = pauses.next();
       listener.report({ kind: isFailing ? "reconnect-failed" : "lost", error, nextTryMs });
       isFailing = true;
+      listener.answers(false);
       await pauseMs(nextTryMs, over);
     }
   }

@@ -184,7 +184,7 @@ export const deliveryClaims = {
   "fifo-delete-after-visibility": {
     says: "a delete after the visibility timeout is refused on a FIFO queue",
     aws: "refused",
-    source: recorded("test_fifo_delete_after_visibility_timeout"),
+    source: recorded("test_fifo_delete_message_with_expired_receipt_handle"),
     gaps: acceptedByBoth,
   },
   "fifo-message-delay": {

@@ -1,5 +1,5 @@
 import type { AuditedQueue, AuditedRegion, AuditedSubscription, Deployment, LambdaMapping } from "../deployment.ts";
-import { placeIn } from "../deployment.ts";
+import { nameIn, placeIn } from "../deployment.ts";
 
 /** What lies around the queues of a region. */
 export interface Surroundings {
@@ -16,7 +16,7 @@ export interface Surroundings {
 }
 
 export function surroundingsOf(deployment: Deployment, { queues }: AuditedRegion): Surroundings {
-  const { subscriptions, mappings, deadLetterArns, isWhole } = deployment;
+  const { subscriptions, mappings, deadLetterArns, isWhole, listedNames } = deployment;
   const byArn = new Map(queues.map((queue) => [queue.arn, queue]));
   const sources = Map.groupBy(queues, ({ redrive }) => (redrive === "untold" ? "" : (redrive?.targetArn ?? "")));
   const bySubscription = Map.groupBy(subscriptions === "untold" ? [] : subscriptions, ({ queueArn }) => queueArn);
@@ -29,7 +29,7 @@ export function surroundingsOf(deployment: Deployment, { queues }: AuditedRegion
     subscriptionsOf: ({ arn }) => bySubscription.get(arn) ?? [],
     mappingsOf: ({ arn }) => byMapping.get(arn) ?? [],
     isDeadLetterQueue: ({ arn }) => deadLetterArns.has(arn),
-    isMissing: (arn) => isWhole && placeIn(arn) === place && !byArn.has(arn),
+    isMissing: (arn) => isWhole && placeIn(arn) === place && !byArn.has(arn) && !listedNames.has(nameIn(arn)),
     knowsSubscriptions: subscriptions !== "untold",
   };
 }

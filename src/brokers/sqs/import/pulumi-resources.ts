@@ -83,6 +83,7 @@ export function deploymentOfResources(resources: readonly PulumiResource[]): Che
     mappings: mappings.filter((each) => each !== null),
     otherDeadLetterArns: functions.flatMap(({ deadLetterArn }) => deadLetterArn ?? []),
     isWhole: false,
+    listedNames: new Set(),
   });
   if (leftOut.length === 0) return { ok: true, value, warnings: [] };
   const warning = diagnostic("RD409", {
