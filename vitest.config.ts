@@ -19,6 +19,7 @@ const config: ViteUserConfig = defineConfig({
       { find: /^redeliver\/opentelemetry$/, replacement: sourceFile("consume/opentelemetry.ts") },
       { find: /^redeliver\/pulumi$/, replacement: sourceFile("deploy/index.ts") },
       { find: /^redeliver\/pulumi\/sqs$/, replacement: sourceFile("deploy/sqs.ts") },
+      { find: /^redeliver\/pulumi\/servicebus$/, replacement: sourceFile("deploy/servicebus.ts") },
       { find: /^redeliver\/policy$/, replacement: sourceFile("policy/index.ts") },
     ],
   },

@@ -2,7 +2,7 @@
 // the emulators of SQS (--sqs), PostgreSQL and Redis (--stores), and mmdebstrap (--mmdebstrap).
 // It runs before node_modules exists, on any Node since 20, so it is plain JavaScript without dependencies. It is silent when nothing is to do.
 import { spawn } from "node:child_process";
-import { existsSync, openSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import {
@@ -124,16 +124,23 @@ function provideMmdebstrap() {
   installDebianPackages(["mmdebstrap"]);
 }
 
+/** Debian keeps the programs of the server off the path, in a folder for each version; the client alone has such a folder, too. */
+function debianHasInitdb() {
+  const folder = "/usr/lib/postgresql";
+  return (
+    existsSync(folder) && readdirSync(folder).some((version) => existsSync(join(folder, version, "bin", "initdb")))
+  );
+}
+
 /** The servers that idempotency is tested on. The tests start them, so nothing of the packages has to run. */
 function provideStores() {
   const packages = [];
-  // Debian keeps the server's programs off the path, in a folder for each version.
-  if (!existsSync("/usr/lib/postgresql")) packages.push("postgresql");
+  if (!isOnPath("initdb") && !debianHasInitdb()) packages.push("postgresql");
   if (!isOnPath("redis-server")) packages.push("redis-server");
   if (packages.length === 0) return;
   if (!canInstallDebianPackages())
     throw new BootstrapError(
-      `${packages.join(" and ")} missing, and only root on a machine with apt-get can install them here.`,
+      `The tests of idempotency need the Debian packages ${packages.join(" and ")}, or what they stand for, and only root on a machine with apt-get can install them here.`,
     );
   installDebianPackages(packages);
 }

@@ -147,6 +147,8 @@ export interface FileReader<Deployment> {
 export interface ResourceReader<Deployment> {
   /** Whether the resource makes a topology of this broker; others may say more about it. */
   readonly isOwn: (resource: PulumiResource) => boolean;
+  /** Whether it is read at all: what is around the broker's own resources can decide about them. */
+  readonly isRead: (resource: Pick<PulumiResource, "type">) => boolean;
   /** @param resources all that there are: those of other brokers are passed over */
   readonly read: (resources: readonly PulumiResource[]) => Checked<Deployment>;
 }
@@ -183,6 +185,8 @@ export interface Broker<Target, TargetInput, System extends Compiled<unknown, un
   readonly evidenceOf: (target: Target) => Evidence;
   /** File formats of the broker's own tools, by the name used on the command line. */
   readonly exportFormats: Readonly<Record<string, (compiled: System, namespace: string | null) => unknown>>;
+  /** What of a system a format cannot say, or says otherwise; left out where every format says everything. */
+  readonly diagnoseExport?: (compiled: System, format: string) => readonly Diagnostic[];
   /** Left out where the topologies of others cannot be judged yet. */
   readonly auditor?: Auditor<Target, Deployment>;
   /** Where resources live on the broker unless said otherwise: RabbitMQ's virtual host. Null where there is nothing like it. */

@@ -5,13 +5,17 @@ import type { RabbitmqTarget } from "./rabbitmq/capabilities.ts";
 import type { RabbitmqCompiled } from "./rabbitmq/compile.ts";
 import { rabbitmq } from "./rabbitmq/index.ts";
 import type { RabbitmqTargetInput } from "./rabbitmq/target.ts";
+import type { ServicebusTarget } from "./servicebus/capabilities.ts";
+import type { ServicebusCompiled } from "./servicebus/compile.ts";
+import { servicebus } from "./servicebus/index.ts";
+import type { ServicebusTargetInput } from "./servicebus/target.ts";
 import type { SqsTarget } from "./sqs/capabilities.ts";
 import type { SqsCompiled } from "./sqs/compile.ts";
 import { sqs } from "./sqs/index.ts";
 import type { SqsTargetInput } from "./sqs/target.ts";
 
 /** Every broker there is. This is the only file that names them all. */
-export const brokers = Object.freeze({ rabbitmq, sqs });
+export const brokers = Object.freeze({ rabbitmq, sqs, servicebus });
 
 /** A broker's name, as a target begins with it. */
 export type BrokerName = keyof typeof brokers;
@@ -21,17 +25,17 @@ export const defaultBroker = "rabbitmq" satisfies BrokerName;
 
 /** A broker to compile for, as a person writes it: `{ broker: "rabbitmq", version: "4.3" }`, `{ broker: "sqs", region: "eu-west-1" }`. */
 export type TargetInput<Name extends BrokerName = BrokerName> = Extract<
-  RabbitmqTargetInput | SqsTargetInput,
+  RabbitmqTargetInput | SqsTargetInput | ServicebusTargetInput,
   { readonly broker: Name }
 >;
 /** A target that has been checked. */
 export type Target<Name extends BrokerName = BrokerName> = Extract<
-  RabbitmqTarget | SqsTarget,
+  RabbitmqTarget | SqsTarget | ServicebusTarget,
   { readonly broker: Name }
 >;
 /** What a compiler returns for one of the brokers, or for any of them. */
 export type CompiledSystem<Name extends BrokerName = BrokerName> = Extract<
-  RabbitmqCompiled | SqsCompiled,
+  RabbitmqCompiled | SqsCompiled | ServicebusCompiled,
   { readonly topology: { readonly broker: Name } }
 >;
 
@@ -74,8 +78,10 @@ function noTarget(text: string): Checked<never> {
       diagnostic("RD201", {
         path: "target",
         message: `${JSON.stringify(text)} is no target`,
-        notes: [`a target is a broker and its version or region; the brokers are ${Object.keys(brokers).join(", ")}`],
-        help: "write for example rabbitmq@4.3, or sqs@eu-west-1",
+        notes: [
+          `a target is a broker and its version, region or tier; the brokers are ${Object.keys(brokers).join(", ")}`,
+        ],
+        help: "write for example rabbitmq@4.3, sqs@eu-west-1 or servicebus@standard",
       }),
     ],
   };

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import type { CompiledSystem, Target } from "../brokers/index.ts";
 import { brokerOf } from "../brokers/index.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
+import { hasErrors } from "../diagnostics/diagnostic.ts";
 import type { Locate } from "../diagnostics/region.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
 import { plan } from "../plan/plan.ts";
@@ -40,9 +41,12 @@ export async function compileCommand(
   if (misuse !== null) return usage(misuse, options);
   const compiled = await compileFile(file, options);
   if (!compiled.ok) return compiled.exitCode;
-  const { exportFormats, defaultNamespace } = brokerOf(compiled.target);
+  const { exportFormats, diagnoseExport, defaultNamespace } = brokerOf(compiled.target);
   const { value, warnings } = compiled;
   const write = exportFormats[options.format];
+  const diagnostics = diagnoseExport?.(value, options.format) ?? [];
+  if (hasErrors(diagnostics)) return refuse(file, diagnostics, options, undefined);
+  warn(file, diagnostics, options, undefined);
   return print(
     write === undefined ? { ...value, warnings } : write(value, options.vhost ?? defaultNamespace),
     options.output,
@@ -183,7 +187,7 @@ function refuse(
 }
 
 /** What is said about the target of the command line, and not about the file. */
-const targetCodes: ReadonlySet<string> = new Set(["RD201", "RD601", "RD616", "RD617", "RD618"]);
+const targetCodes: ReadonlySet<string> = new Set("RD201 RD601 RD616 RD617 RD618 RD701 RD702 RD703".split(" "));
 
 /** How a refusal ends: a file that cannot be read and a target that there is not are wrong usage. */
 export function exitCodeOf(diagnostics: readonly Diagnostic[]): number {

@@ -46,7 +46,7 @@ const exports = all.flatMap(({ exportFormats }) => Object.keys(exportFormats));
 const target = (): Option =>
   new Option(
     "-t, --target <target>",
-    "broker and version or region, such as rabbitmq@4.3 or sqs@eu-west-1; or a .yaml or .json file with a target",
+    "broker and version, region or tier, such as rabbitmq@4.3, sqs@eu-west-1 or servicebus@standard; or a .yaml or .json file with a target",
   ).makeOptionMandatory();
 const strategy = (): Option =>
   new Option("-s, --strategy <strategy>", `how the broker is used: auto, or ${strategies}`).default("auto");

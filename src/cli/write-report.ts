@@ -3,6 +3,7 @@ import { join, relative } from "node:path";
 
 import { brokerOf } from "../brokers/index.ts";
 import type { System } from "../declare/system.ts";
+import { hasErrors } from "../diagnostics/diagnostic.ts";
 import { plan } from "../plan/plan.ts";
 import { renderDot } from "../report/dot.ts";
 import { renderHtml } from "../report/html.ts";
@@ -39,6 +40,8 @@ export async function writeReport(
     const place = join(folder, value.target.replace("@", "-"));
     await mkdir(place, { recursive: true });
     for (const [name, write] of Object.entries(broker.exportFormats)) {
+      // What a format cannot say is a refusal of that format alone: everything else is there to be seen.
+      if (hasErrors(broker.diagnoseExport?.(value, name) ?? [])) continue;
       await save(join(place, `${name}.json`), JSON.stringify(write(value, broker.defaultNamespace), null, 2));
     }
     await save(join(place, "compiled.json"), JSON.stringify({ ...value, warnings }, null, 2));

@@ -30,6 +30,7 @@ export interface Accepted<Name extends BrokerName> {
 const componentOf: Readonly<Record<BrokerName, string>> = {
   rabbitmq: "RetryTopology from redeliver/pulumi",
   sqs: "SqsRetryTopology from redeliver/pulumi/sqs",
+  servicebus: "ServicebusRetryTopology from redeliver/pulumi/servicebus",
 };
 
 /**

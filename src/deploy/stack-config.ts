@@ -10,7 +10,7 @@ import { renderDiagnostics } from "../diagnostics/render.ts";
 
 /** What tells one stack from another: which broker, where, and as whom. */
 export type StackConfig<Name extends BrokerName = "rabbitmq"> = Extract<
-  RabbitmqStackConfig | SqsStackConfig,
+  RabbitmqStackConfig | SqsStackConfig | ServicebusStackConfig,
   { readonly broker: Name }
 >;
 
@@ -33,7 +33,17 @@ export interface SqsStackConfig {
   readonly naming?: "explicit" | "automatic";
 }
 
+/** The subscription and the credentials are the provider's. The namespace has to be there; its tier is that of the target. */
+export interface ServicebusStackConfig {
+  readonly broker: "servicebus";
+  readonly target: TargetInput<"servicebus">;
+  /** Its Azure resource id. */
+  readonly namespaceId: string;
+}
+
 const text = z.string().min(1, { abort: true });
+const namespaceIdPattern =
+  /^\/subscriptions\/[^/]+\/resourceGroups\/[^/]+\/providers\/Microsoft\.ServiceBus\/namespaces\/[^/]+$/i;
 
 /** The keys of each broker. The password is not among them: no message of zod's may ever get to see it. */
 const keysOf = {
@@ -53,6 +63,16 @@ const keysOf = {
       lambda: z.unknown().optional(),
     },
     others: { naming: z.enum(["explicit", "automatic"]).optional() },
+  },
+  servicebus: {
+    target: {
+      sku: text,
+      strategy: text.optional(),
+      lock: z.unknown().optional(),
+      duplicates: z.unknown().optional(),
+      deadQueue: z.unknown().optional(),
+    },
+    others: { namespaceId: text.regex(namespaceIdPattern) },
   },
 } as const satisfies Readonly<Record<BrokerName, object>>;
 
@@ -75,6 +95,9 @@ const howTo: Readonly<Record<string, string>> = {
   "target.broker": "write the name of a broker that this program deploys to",
   "target.version": 'write a version in quotes, for example version: "4.3"',
   "target.region": "write a region, for example region: eu-west-1",
+  "target.sku": "write a tier of Service Bus: basic, standard or premium",
+  namespaceId:
+    "write the resource id of a namespace: /subscriptions/…/resourceGroups/…/providers/Microsoft.ServiceBus/namespaces/…",
   "target.strategy": "leave it out for auto, or name a strategy in quotes",
   naming: "write explicit or automatic, or leave it out for explicit",
   vhost: "write the name of a virtual host that is there, for example /",
@@ -192,6 +215,7 @@ function problemOf(issue: Issue, within: string, value: unknown): string {
       ? "the endpoint has credentials in it; they would be in clear in the state"
       : "the endpoint is no http or https URL";
   }
+  if (within === "namespaceId") return "namespaceId is no resource id of a Service Bus namespace";
   if (typeof value === "number") return `${within} is a number, not a text: YAML reads 4.10 as 4.1`;
   if (within === "target") return "target is no mapping";
   return issue.code === "invalid_value" ? `${within} is none of the allowed values` : `${within} is not a text`;

@@ -2,6 +2,7 @@ import type { CatalogueEntry } from "./catalogue-entry.ts";
 import { error, warning } from "./catalogue-entry.ts";
 import { consumeCatalogue } from "./catalogue-consume.ts";
 import { policyCatalogue } from "./catalogue-policy.ts";
+import { servicebusCatalogue } from "./catalogue-servicebus.ts";
 import { sqsAuditCatalogue } from "./catalogue-sqs-audit.ts";
 import { sqsCatalogue } from "./catalogue-sqs.ts";
 import { sqsOptionsCatalogue } from "./catalogue-sqs-options.ts";
@@ -11,7 +12,7 @@ export type { CatalogueEntry } from "./catalogue-entry.ts";
 /**
  * Every code there is. Codes are stable: one is never used again for something else.
  * RD0xx reading files, RD1xx the declaration, RD2xx RabbitMQ, RD3xx the configuration of a stack, RD4xx topologies that others made,
- * RD5xx scenarios of a simulation, RD6xx Amazon SQS, RD9xx policy packs.
+ * RD5xx scenarios of a simulation, RD6xx Amazon SQS, RD7xx Azure Service Bus, RD8xx running a consumer, RD9xx policy packs.
  */
 export const catalogue = {
   RD001: error(
@@ -309,6 +310,7 @@ export const catalogue = {
   ...consumeCatalogue,
   ...policyCatalogue,
   ...sqsOptionsCatalogue,
+  ...servicebusCatalogue,
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;
 
 /** A stable code such as `RD101`. */

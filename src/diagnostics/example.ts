@@ -13,6 +13,8 @@ export interface DeclarationExample extends Reporting {
   /** As it is written on the command line: `rabbitmq@4.3`. */
   readonly target?: string;
   readonly strategy?: string;
+  /** A format that it is written in. */
+  readonly exportAs?: string;
 }
 
 /** A file, where its name or its language matters. */

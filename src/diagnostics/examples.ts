@@ -7,6 +7,7 @@ import { findingExamples } from "./examples-findings.ts";
 import { policyExamples } from "./examples-policy.ts";
 import { rabbitmqExamples } from "./examples-rabbitmq.ts";
 import { scenarioExamples } from "./examples-scenario.ts";
+import { servicebusExamples } from "./examples-servicebus.ts";
 import { sqsAuditExamples } from "./examples-sqs-audit.ts";
 import { sqsExamples } from "./examples-sqs.ts";
 import { sqsOptionsExamples } from "./examples-sqs-options.ts";
@@ -37,6 +38,7 @@ export const examples: Readonly<Record<DiagnosticCode, ExamplePair>> = {
   ...consumeExamples,
   ...policyExamples,
   ...sqsOptionsExamples,
+  ...servicebusExamples,
   RD301: {
     fires: { kind: "stack", text: stackText("correct-horse-battery-staple") },
     quiet: { kind: "stack", text: stackText("{ secure: v1:bm9uY2U=:Y2lwaGVydGV4dA== }") },

@@ -14,6 +14,7 @@ const ranges: readonly { readonly prefix: string; readonly title: string }[] = [
   { prefix: "RD4", title: "Topologies that others made" },
   { prefix: "RD5", title: "Scenarios of a simulation" },
   { prefix: "RD6", title: "Amazon SQS" },
+  { prefix: "RD7", title: "Azure Service Bus" },
   { prefix: "RD8", title: "Running a consumer" },
   { prefix: "RD9", title: "Policy packs" },
 ];
@@ -95,7 +96,8 @@ function circumstances(example: Example): string {
   if (example.kind === "start") parts.push("when a consumer of `examples/shop.yaml` starts like this on rabbitmq@4.3");
   if (example.kind === "declaration" && example.target !== undefined) {
     const strategy = example.strategy === undefined ? "" : ` --strategy ${example.strategy}`;
-    parts.push(`with \`--target ${example.target}${strategy}\``);
+    const format = example.exportAs === undefined ? "" : ` and \`--format ${example.exportAs}\``;
+    parts.push(`with \`--target ${example.target}${strategy}\`${format}`);
   }
   if (example.kind === "definitions") {
     parts.push("as a definitions file");

@@ -10,6 +10,7 @@ import { checkSystem, compile, renderDiagnostics } from "../../src/index.ts";
 const targets: readonly TargetInput[] = [
   { broker: "rabbitmq", version: "4.3" },
   { broker: "sqs", region: "eu-west-1" },
+  { broker: "servicebus", sku: "standard" },
 ];
 
 const retry = { attempts: 3, backoff: { kind: "constant", delay: "30s" } };

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { parse } from "yaml";
 
 import { generatedFiles } from "../../scripts/generate.ts";
-import { brokers } from "../../src/brokers/index.ts";
+import { brokerOf, brokers } from "../../src/brokers/index.ts";
 import { explainCommand } from "../../src/cli/explain.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
 import { loadDeclaration } from "../../src/cli/load-declaration.ts";
@@ -89,7 +89,13 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
   }
 }
 
-function reportedByDeclaration({ format, text, target, strategy }: DeclarationExample): readonly Diagnostic[] {
+function reportedByDeclaration({
+  format,
+  text,
+  target,
+  strategy,
+  exportAs = "json",
+}: DeclarationExample): readonly Diagnostic[] {
   const parsed = parseText(text, format);
   if (!parsed.ok) return parsed.diagnostics;
   const system = checkSystem(parsed.value);
@@ -98,7 +104,9 @@ function reportedByDeclaration({ format, text, target, strategy }: DeclarationEx
   const parsedTarget = parseTarget(target, strategy);
   if (!parsedTarget.ok) return parsedTarget.diagnostics;
   const compiled = compile(system.value, parsedTarget.value);
-  return compiled.ok ? [...system.warnings, ...compiled.warnings] : compiled.diagnostics;
+  if (!compiled.ok) return compiled.diagnostics;
+  const exported = brokerOf(parsedTarget.value).diagnoseExport?.(compiled.value, exportAs) ?? [];
+  return [...system.warnings, ...compiled.warnings, ...exported];
 }
 
 function reportedByTargetFile({ text, declaration }: TargetFileExample): readonly Diagnostic[] {

@@ -52,7 +52,12 @@ describe("what npm start writes", () => {
     const words = second.replace("out/portable", join(folder, "portable")).split(" ").slice(1);
     const child = spawnSync(process.execPath, words, { cwd: root, encoding: "utf8" });
     expect(child.status, child.stderr).toBe(0);
-    expect(readdirSync(join(folder, "portable")).toSorted()).toEqual(["index.html", "rabbitmq-4.3", "sqs-eu-west-1"]);
+    expect(readdirSync(join(folder, "portable")).toSorted()).toEqual([
+      "index.html",
+      "rabbitmq-4.3",
+      "servicebus-standard",
+      "sqs-eu-west-1",
+    ]);
     expect(readdirSync(join(folder, "portable/sqs-eu-west-1"))).toContain("aws-json.json");
     rmSync(join(folder, "portable"), { recursive: true });
   });

@@ -16,7 +16,9 @@ const documents = [
   "docs/simulating.md",
   "docs/auditing.md",
   "docs/sqs.md",
+  "docs/servicebus.md",
   "docs/sqs-claims.md",
+  "docs/servicebus-claims.md",
 ];
 const readme = readFileSync(resolve(root, "README.md"), "utf8");
 

@@ -249,6 +249,30 @@ for (const emulator of sqsEmulators()) {
         },
       ));
 
+    test("a dependency that is down does not push the queue into the dead queue", async ({ expect }) => {
+      let isUp = false;
+      return within(
+        { ...visibility, retry: { attempts: 5, backoff: { kind: "constant", delay: "1s", jitter: "100%" } } },
+        () => {
+          if (!isUp) throw new Error("the bank is down");
+        },
+        async (system, consumer) => {
+          const bodies = Array.from({ length: 12 }, (_, index) => `order ${index}`);
+          for (const body of bodies) await system.lab.send(system.work("billing"), body);
+          const pauses = (): number => consumer.events.filter(({ kind }) => kind === "paused").length;
+          await until(120_000, () => pauses() === 3);
+          const whileDown = consumer.runs.length;
+          isUp = true;
+          await untilCount(system, "work", "billing", 0);
+          expect(await system.lab.count(system.dead("billing"))).toBe(0);
+          // Three failures in a row, what ran beside them, and a probe after each pause but the last.
+          expect(whileDown).toBeLessThanOrEqual(3 + 1 + 2);
+          expect(new Set(consumer.runs.slice(whileDown).map(({ body }) => body)).size).toBe(12);
+        },
+        { concurrency: 2, breaker: { failures: 3, firstPause: "1s", longestPause: "4s" } },
+      );
+    });
+
     test("never holds more than handlers run", async ({ expect }) => {
       let now = 0;
       let most = 0;

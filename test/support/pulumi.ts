@@ -3,6 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { RetryTopology } from "../../src/deploy/index.ts";
 import { compile } from "../../src/index.ts";
 import type { System, Topology } from "../../src/index.ts";
+import { assignedByAzure } from "./assigned-by-azure.ts";
 import { assignedByAws } from "./sqs/assigned-by-aws.ts";
 
 /** A resource as the program registered it, with the options that Pulumi's own mocks do not show. */
@@ -94,7 +95,7 @@ const internals = pulumi.runtime as unknown as Internals;
 
 /**
  * Runs a program under Pulumi's mocks and waits until everything is registered. A resource's outputs are its inputs, and what AWS
- * would assign.
+ * or Azure would assign.
  * One run at a time: the mocks belong to the process.
  *
  * @throws Error where a resource cannot be registered; what the program itself throws is in the result
@@ -109,7 +110,11 @@ export async function runProgram(program: () => unknown, options: ProgramOptions
     {
       newResource: ({ type, name, inputs }) => ({
         id: `${name}-id`,
-        state: { ...inputs, ...assignedByAws(type, inputs as Readonly<Record<string, unknown>>, name) },
+        state: {
+          ...inputs,
+          ...assignedByAws(type, inputs as Readonly<Record<string, unknown>>, name),
+          ...assignedByAzure(type, inputs as Readonly<Record<string, unknown>>),
+        },
       }),
       call: ({ inputs }) => inputs,
     },

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, globSync, mkdtempSync, rmSync } from "node:fs";
+import { chownSync, existsSync, globSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { Pool } from "pg";
 import { createClient } from "redis";
 
@@ -21,7 +21,8 @@ interface User {
 }
 
 export async function startPostgresql(): Promise<StoreServer & { readonly connect: () => Pool }> {
-  const bin = globSync("/usr/lib/postgresql/*/bin").toSorted().at(-1) ?? installed("PostgreSQL");
+  const initdb = found("initdb") ?? globSync("/usr/lib/postgresql/*/bin/initdb").toSorted().at(-1);
+  const bin = initdb === undefined ? installed("PostgreSQL") : dirname(initdb);
   const user = unprivileged();
   const folder = mkdtempSync(join(tmpdir(), "redeliver-postgresql-"));
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
@@ -53,8 +54,7 @@ const redisClient = (path: string) => {
 };
 
 export async function startRedis(): Promise<StoreServer & { readonly connect: () => ReturnType<typeof redisClient> }> {
-  const onPath = (process.env["PATH"] ?? "").split(delimiter);
-  const command = onPath.flatMap((each) => globSync(join(each, "redis-server")))[0] ?? installed("Redis");
+  const command = found("redis-server") ?? installed("Redis");
   const folder = mkdtempSync(join(tmpdir(), "redeliver-redis-"));
   const path = join(folder, "socket");
   const child = spawn(command, ["--port", "0", "--unixsocket", path, "--save", "", "--dir", folder], {
@@ -65,6 +65,12 @@ export async function startRedis(): Promise<StoreServer & { readonly connect: ()
     const client = await connect().connect();
     client.destroy();
   });
+}
+
+/** A command on the path. */
+function found(command: string): string | undefined {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  return folders.map((folder) => join(folder, command)).find((path) => existsSync(path));
 }
 
 async function started<Client>(

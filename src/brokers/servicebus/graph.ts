@@ -1,0 +1,125 @@
+import { formatDurationMs } from "../../declare/duration.ts";
+import type { Graph, GraphEdge, GraphNode } from "../broker.ts";
+import type { ServicebusCompiled } from "./compile.ts";
+import type { Contract, Operation } from "./contract.ts";
+import { operationsAfter } from "./contract.ts";
+import type { ServicebusQueue, ServicebusSubscription, ServicebusTopology } from "./topology.ts";
+import { subscriptionPath } from "./topology.ts";
+
+/** Draws a topology as the places where messages are. Every arrow comes from a subscription, a forwarding or the contract. */
+export function graphOf({ topology, contracts }: ServicebusCompiled): Graph {
+  const nodes: GraphNode[] = [
+    ...topology.topics.map(({ name }): GraphNode => ({
+      id: `topic:${name}`,
+      kind: "source",
+      label: name,
+      detail: "topic",
+      consumer: null,
+    })),
+    ...topology.queues.map(queueNode),
+    ...contracts.flatMap((contract) => consumerNodes(topology, contract)),
+  ];
+  return Object.freeze({
+    title: `${topology.system} on ${topology.target}`,
+    nodes: Object.freeze(nodes.map((node) => Object.freeze(node))),
+    edges: Object.freeze(
+      contracts.flatMap((contract) => [
+        ...publishEdges(topology, contract),
+        ...retryEdges(topology, contract),
+        ...deadEdges(topology, contract),
+      ]),
+    ),
+  });
+}
+
+function queueNode({ name, role, consumer, maxDeliveryCount, timeToLiveMs }: ServicebusQueue): GraphNode {
+  const node = { id: name, label: name, consumer };
+  switch (role) {
+    case "work":
+      return { ...node, kind: "work", detail: `${maxDeliveryCount} deliveries at most` };
+    case "tier":
+      return { ...node, kind: "tier", detail: `expires after ${formatDurationMs(timeToLiveMs ?? 0)}` };
+    case "dead":
+      return { ...node, kind: "dead" };
+    default:
+      return role satisfies never;
+  }
+}
+
+/** What is no queue of its own: a subscription with sessions, and the dead-letter queue of an entity. */
+function consumerNodes(
+  { queues, subscriptions }: ServicebusTopology,
+  { workQueue, deadQueue, consumer }: Contract,
+): GraphNode[] {
+  const isQueue = (name: string): boolean => queues.some((queue) => queue.name === name);
+  const work = subscriptions.find((each) => subscriptionPath(each) === workQueue);
+  return [
+    ...(work === undefined
+      ? []
+      : [
+          {
+            id: workQueue,
+            kind: "work" as const,
+            label: workQueue,
+            detail: `sessions, ${work.maxDeliveryCount} deliveries at most`,
+            consumer,
+          },
+        ]),
+    ...(isQueue(deadQueue) ? [] : [{ id: deadQueue, kind: "dead" as const, label: deadQueue, consumer }]),
+  ];
+}
+
+function publishEdges({ subscriptions }: ServicebusTopology, contract: Contract): GraphEdge[] {
+  const { workQueue, consumer } = contract;
+  const leadsHere = (each: ServicebusSubscription): boolean =>
+    each.forwardTo === workQueue || subscriptionPath(each) === workQueue;
+  return subscriptions.filter(leadsHere).map(({ topic }) => {
+    const keys = contract.sources.find(({ entity }) => entity.name === topic)?.routingKeys ?? "all";
+    const label = keys === "all" ? "all" : keys.join("\n");
+    return { from: `topic:${topic}`, to: workQueue, label, kind: "publish", consumer };
+  });
+}
+
+/** A message that is abandoned stays in its place, and a copy comes back to it: lines on one arrow for each place where it waits. */
+function retryEdges({ queues }: ServicebusTopology, contract: Contract): GraphEdge[] {
+  const { workQueue, consumer, outcomes, retryAfter = [] } = contract;
+  const lines = new Map<string, string[]>();
+  for (const { attempt } of contract.attempts.slice(0, -1)) {
+    const [operation] = operationsAfter(outcomes.transient, attempt);
+    const to = operation !== undefined && "queue" in operation ? operation.queue : workQueue;
+    lines.set(to, [...(lines.get(to) ?? []), `failure of attempt ${attempt}${backAfter(operation)}`]);
+  }
+  if (lines.size > 0) {
+    for (const { upToMs } of retryAfter) {
+      lines.set(workQueue, [...(lines.get(workQueue) ?? []), `handler asks for up to ${formatDurationMs(upToMs)}`]);
+    }
+  }
+  return [...lines].flatMap(([to, labels]): GraphEdge[] => {
+    const tier = queues.find(({ name, role }) => name === to && role === "tier");
+    const there: GraphEdge = { from: workQueue, to, label: labels.join("\n"), kind: "retry", consumer };
+    return tier === undefined ? [there] : [there, { from: to, to: workQueue, label: "expired", kind: "due", consumer }];
+  });
+}
+
+function backAfter(operation: Operation | undefined): string {
+  if (operation?.operation !== "schedule" || operation.delayMs === undefined) return "";
+  const { delayMs } = operation;
+  if (delayMs === "asked") return ": back when it asks";
+  const from = formatDurationMs(delayMs.from);
+  return delayMs.from === delayMs.to
+    ? `: back after ${from}`
+    : `: back after ${from} to ${formatDurationMs(delayMs.to)}`;
+}
+
+function deadEdges({ queues, subscriptions }: ServicebusTopology, contract: Contract): GraphEdge[] {
+  const { workQueue, deadQueue, consumer, attempts, outcomes } = contract;
+  const work =
+    queues.find(({ name }) => name === workQueue) ?? subscriptions.find((each) => subscriptionPath(each) === workQueue);
+  const last = operationsAfter(outcomes.transient, attempts.length);
+  const label = [
+    "permanent failure",
+    ...(last.some(({ operation }) => operation === "deadLetter") ? [`failure of attempt ${attempts.length}`] : []),
+    `not completed after ${work?.maxDeliveryCount === 1 ? "1 delivery" : `${work?.maxDeliveryCount} deliveries`}`,
+  ].join("\n");
+  return [{ from: workQueue, to: deadQueue, label, kind: "dead", consumer }];
+}

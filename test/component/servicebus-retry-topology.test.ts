@@ -1,0 +1,283 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+import * as pulumi from "@pulumi/pulumi";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+
+import { readStackConfig, ServicebusRetryTopology } from "../../src/deploy/servicebus.ts";
+import type { CompiledSystem, System, TargetInput } from "../../src/index.ts";
+import { compile, renderDiagnostics } from "../../src/index.ts";
+import { checked, oneConsumer } from "../support/examples.ts";
+import type { ProgramRun, RegisteredResource } from "../support/pulumi.ts";
+import { resourcesOf, runProgram, stackProgram } from "../support/pulumi.ts";
+
+const namespaceId =
+  "/subscriptions/0b1f6471-1bf0-4dda-aec3-111122223333/resourceGroups/shop/providers/Microsoft.ServiceBus/namespaces/shop-eu";
+const target = { broker: "servicebus", sku: "standard" } as const;
+const portable = checked(parse(readFileSync(new URL("../../examples/portable.yaml", import.meta.url), "utf8")));
+const timed = { handlerTimeout: "10s", deadLetter: { alarmAbove: 0 } };
+const atOnce = { attempts: 3, backoff: { kind: "immediate" } };
+const constant = { attempts: 3, backoff: { kind: "constant", delay: "30s" } };
+const systems: readonly (readonly [string, System, TargetInput<"servicebus">])[] = [
+  ["queues behind topics", portable, target],
+  ["sessions", checked(oneConsumer({ ...timed, retry: atOnce, order: "per-key" })), target],
+  ["one dead queue and duplicate detection", portable, { ...target, deadQueue: "shared", duplicates: "10m" }],
+  [
+    "tiers",
+    checked(oneConsumer({ ...timed, retry: constant })),
+    { ...target, strategy: "ttl-tier", deadQueue: "shared" },
+  ],
+];
+
+type Servicebus = CompiledSystem<"servicebus">;
+
+function compileServicebus(system: System, to: TargetInput<"servicebus">): Servicebus {
+  const compiled = compile<"servicebus">(system, to);
+  if (!compiled.ok) throw new Error(renderDiagnostics(compiled.diagnostics));
+  return compiled.value;
+}
+
+/** Registers a system as the component "shop", in a namespace that is an output of something else. */
+async function register(system: System, to: TargetInput<"servicebus">, preview = false): Promise<ProgramRun> {
+  const run = await runProgram(
+    () => {
+      const made = new ServicebusRetryTopology("shop", {
+        system,
+        target: to,
+        namespaceId: pulumi.output(namespaceId),
+        actionGroupIds: ["/subscriptions/1/resourceGroups/shop/providers/Microsoft.Insights/actionGroups/on-call"],
+      });
+      const { contracts, workQueues, topics } = made;
+      return { contracts, workQueues, topics };
+    },
+    { preview },
+  );
+  if (run.error !== undefined) throw run.error;
+  return run;
+}
+
+/** Everything that has to be there before a resource, however far back. */
+function before(run: ProgramRun, resource: RegisteredResource): ReadonlySet<string> {
+  const byUrn = new Map(run.resources.map((each) => [each.urn, each]));
+  const found = new Set<string>();
+  const visit = (urn: string): void => {
+    if (found.has(urn)) return;
+    found.add(urn);
+    for (const dependency of byUrn.get(urn)?.dependencies ?? []) visit(dependency);
+  };
+  for (const dependency of resource.dependencies) visit(dependency);
+  return found;
+}
+
+const isoMs: Readonly<Record<string, number | null>> = {
+  "P10675199DT2H48M5.4775807S": null,
+  PT30S: 30_000,
+  PT1M: 60_000,
+  PT10M: 600_000,
+};
+const place = { resourceGroupName: "shop", namespaceName: "shop-eu" };
+
+describe.each(systems)("%s", (_, system, to) => {
+  test("every entity of the topology is registered once, with every property, and nothing else is", async () => {
+    const run = await register(system, to);
+    const { topology } = compileServicebus(system, to);
+    const entity = ({ inputs }: RegisteredResource): object => ({
+      lockDurationMs: isoMs[String(inputs["lockDuration"])],
+      maxDeliveryCount: inputs["maxDeliveryCount"],
+      timeToLiveMs: isoMs[String(inputs["defaultMessageTimeToLive"])],
+      deadLetterOnExpiration: inputs["deadLetteringOnMessageExpiration"],
+      requiresSession: inputs["requiresSession"],
+      forwardTo: inputs["forwardTo"] ?? null,
+      forwardDeadLetteredTo: inputs["forwardDeadLetteredMessagesTo"] ?? null,
+    });
+    const queues = resourcesOf(run, "Queue");
+    expect(new Set(queues.map(({ inputs }) => inputs["queueName"])).size).toBe(queues.length);
+    expect(queues).toHaveLength(topology.queues.length);
+    for (const { kind: __, name, role, consumer: ___, duplicateDetectionMs, ...rest } of topology.queues) {
+      const queue = queues.find(({ inputs }) => inputs["queueName"] === name) as RegisteredResource;
+      expect({ ...entity(queue), role }).toEqual({ ...rest, role });
+      expect(queue.inputs).toMatchObject({
+        ...place,
+        requiresDuplicateDetection: duplicateDetectionMs !== null,
+        duplicateDetectionHistoryTimeWindow: "PT10M",
+        autoDeleteOnIdle: "P10675199DT2H48M5.4775807S",
+        enablePartitioning: false,
+        status: "Active",
+      });
+      expect([queue.protect, queue.retainOnDelete]).toEqual([true, true]);
+    }
+    const subscriptions = resourcesOf(run, "Subscription");
+    expect(subscriptions).toHaveLength(topology.subscriptions.length);
+    for (const {
+      kind: __,
+      topic,
+      name,
+      consumer: ___,
+      rules,
+      deadLetterOnFilterError,
+      ...rest
+    } of topology.subscriptions) {
+      const found = subscriptions.find(
+        ({ inputs }) => inputs["topicName"] === topic && inputs["subscriptionName"] === name,
+      );
+      expect(entity(found as RegisteredResource)).toEqual(rest);
+      expect(found?.inputs).toMatchObject({
+        ...place,
+        deadLetteringOnFilterEvaluationExceptions: deadLetterOnFilterError,
+        isClientAffine: false,
+      });
+      const own = [...resourcesOf(run, "Rule"), ...resourcesOf(run, "DefaultRule")].filter(
+        ({ inputs }) => inputs["topicName"] === topic && inputs["subscriptionName"] === name,
+      );
+      expect(own.map(({ inputs }) => inputs["ruleName"] ?? "$Default").toSorted()).toEqual(
+        rules.map((rule) => rule.name).toSorted(),
+      );
+    }
+    expect(resourcesOf(run, "Topic").map(({ inputs }) => inputs["topicName"])).toEqual(
+      topology.topics.map(({ name }) => name),
+    );
+    expect(
+      resourcesOf(run, "MetricAlert")
+        .map(({ inputs }) => inputs["ruleName"])
+        .toSorted(),
+    ).toEqual(topology.alerts.map(({ name }) => name).toSorted());
+    const counts = [topology.queues, topology.topics, topology.subscriptions, topology.alerts].map(
+      ({ length }) => length,
+    );
+    const rules = topology.subscriptions.reduce((sum, each) => sum + each.rules.length, 0);
+    expect(run.resources.filter(({ custom }) => custom)).toHaveLength(counts.reduce((sum, each) => sum + each, rules));
+  });
+
+  test("what is forwarded to is there first, and a subscription comes after its consumer's whole way out", async () => {
+    const run = await register(system, to);
+    const { topology } = compileServicebus(system, to);
+    const urnOf = (name: unknown): string =>
+      resourcesOf(run, "Queue").find(({ inputs }) => inputs["queueName"] === name)?.urn ?? "";
+    for (const resource of [...resourcesOf(run, "Queue"), ...resourcesOf(run, "Subscription")]) {
+      for (const key of ["forwardTo", "forwardDeadLetteredMessagesTo"]) {
+        const name = resource.inputs[key];
+        if (name === undefined) continue;
+        expect(resource.propertyDependencies[key]).toEqual([urnOf(name)]);
+      }
+    }
+    for (const resource of resourcesOf(run, "Subscription")) {
+      const { consumer } =
+        topology.subscriptions.find(({ name }) => name === resource.inputs["subscriptionName"]) ?? {};
+      const wanted = topology.queues.filter((queue) => queue.consumer === consumer || queue.consumer === null);
+      expect([...before(run, resource)]).toEqual(expect.arrayContaining(wanted.map(({ name }) => urnOf(name))));
+      expect(resource.retainOnDelete).toBe(true);
+    }
+    const seen = new Set<string>();
+    for (const { urn, dependencies, name } of run.resources) {
+      expect(
+        dependencies.filter((dependency) => !seen.has(dependency)),
+        name,
+      ).toEqual([]);
+      seen.add(urn);
+    }
+  });
+
+  test("a preview registers the same resources, and the outputs name what consumers receive from", async () => {
+    const run = await register(system, to);
+    const preview = await register(system, to, true);
+    expect(preview.resources.map(({ urn }) => urn)).toEqual(run.resources.map(({ urn }) => urn));
+    const { contracts, topology } = compileServicebus(system, to);
+    expect(run.outputs).toEqual({
+      contracts,
+      workQueues: Object.fromEntries(contracts.map(({ consumer, workQueue }) => [consumer, workQueue])),
+      topics: Object.fromEntries(topology.topics.map(({ source, name }) => [source, name])),
+    });
+  });
+});
+
+test("a rule is the filter that was compiled, and $Default lets in nothing beside it", async () => {
+  const run = await register(portable, target);
+  const rules = Object.fromEntries(resourcesOf(run, "Rule").map(({ name, inputs }) => [name, inputs]));
+  expect(rules["shop-shop.orders/billing/order.placed"]).toMatchObject({
+    filterType: "CorrelationFilter",
+    correlationFilter: { label: "order.placed" },
+  });
+  expect(rules["shop-shop.payments/shipping/payment.any-words"]).toMatchObject({
+    filterType: "SqlFilter",
+    sqlFilter: { sqlExpression: "sys.Label = 'payment' OR sys.Label LIKE 'payment.%'" },
+  });
+  for (const { inputs } of resourcesOf(run, "DefaultRule")) {
+    expect(inputs).toMatchObject({ filterType: "SqlFilter", sqlFilter: { sqlExpression: "1=0" } });
+  }
+});
+
+test("an alert watches one entity of the namespace and tells the action groups", async () => {
+  const run = await register(portable, target);
+  const name = "shop.billing.DeadletteredMessages.above.0";
+  const alert = resourcesOf(run, "MetricAlert").find(({ inputs }) => inputs["ruleName"] === name);
+  expect(alert?.inputs).toMatchObject({
+    scopes: [namespaceId],
+    windowSize: "PT5M",
+    criteria: {
+      allOf: [
+        {
+          metricName: "DeadletteredMessages",
+          operator: "GreaterThan",
+          threshold: 0,
+          dimensions: [{ name: "EntityName", operator: "Include", values: ["shop.billing"] }],
+        },
+      ],
+    },
+    actions: [{ actionGroupId: expect.stringContaining("on-call") }],
+  });
+});
+
+test("a refused declaration registers nothing", async () => {
+  const run = await runProgram(() => {
+    void new ServicebusRetryTopology("shop", { system: portable, target: { ...target, sku: "basic" }, namespaceId });
+  });
+  expect(pulumi.RunError.isInstance(run.error)).toBe(true);
+  expect(run.error?.message).toContain("RD704");
+  expect(run.resources.filter(({ custom }) => custom)).toEqual([]);
+});
+
+test("what is no namespace is refused", async () => {
+  const run = await runProgram(() => {
+    void new ServicebusRetryTopology("shop", { system: portable, target, namespaceId: "shop-eu" });
+  });
+  expect(String(run.error?.message ?? run.log.join("\n"))).toContain('"shop-eu" is no resource id');
+});
+
+test("the component loads no more of the provider than it needs", () => {
+  const script = `
+    const before = process.memoryUsage().heapUsed;
+    await import("./src/deploy/servicebus.ts");
+    const { createRequire } = await import("node:module");
+    const loaded = Object.keys(createRequire(import.meta.url).cache).filter((file) => file.includes("azure-native"));
+    console.log(JSON.stringify(loaded.map((file) => file.split("azure-native/").at(-1))));
+  `;
+  const out = execFileSync(process.execPath, ["--input-type=module", "--eval", script], { encoding: "utf8" });
+  const loaded = JSON.parse(out) as readonly string[];
+  expect(loaded).toContain("servicebus/queue.js");
+  expect(loaded).not.toContain("index.js");
+  expect(loaded.length).toBeLessThan(20);
+});
+
+test("the stack takes a namespace by its resource id, and refuses anything else", async () => {
+  const read = async (changed: object): Promise<ProgramRun> =>
+    runProgram(() => ({ read: readStackConfig(new pulumi.Config(), ["servicebus"]) }), {
+      config: { "redeliver:target": target, "redeliver:namespaceId": namespaceId, ...changed },
+    });
+  expect((await read({})).outputs?.["read"]).toEqual({ broker: "servicebus", target, namespaceId });
+  expect((await read({ "redeliver:namespaceId": "shop-eu" })).error?.message).toContain("no resource id");
+  expect((await read({ "redeliver:target": { ...target, lock: "P5M" } })).error?.message).toContain("target.lock");
+  expect((await read({ "redeliver:target": { ...target, sku: "gold" } })).error?.message).toContain("target.sku");
+});
+
+test("the stack's program deploys the example", async () => {
+  const { config } = parse(
+    readFileSync(new URL("../../stacks/Pulumi.dev-servicebus.yaml", import.meta.url), "utf8"),
+  ) as { config: Record<string, unknown> };
+  const run = await runProgram(stackProgram, { stack: "dev-servicebus", config });
+  expect(run.error).toBeUndefined();
+  expect(run.outputs).toMatchObject({
+    deployedTo: "servicebus@standard",
+    workQueues: { billing: "shop.billing", shipping: "shop.shipping" },
+  });
+});

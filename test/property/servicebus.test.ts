@@ -1,0 +1,191 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { filterOf } from "../../src/brokers/servicebus/filter.ts";
+import { semanticsOf } from "../../src/brokers/servicebus/semantics.ts";
+import type { RuleFilter } from "../../src/brokers/servicebus/topology.ts";
+import type { CompiledSystem, TargetInput } from "../../src/index.ts";
+import { brokers, checkSystem, compile, plan } from "../../src/index.ts";
+import { verify, verifyAll } from "../../src/verify/verify.ts";
+
+const duration = fc.oneof(
+  fc.integer({ min: 1, max: 5_000 }).map((count) => `${count}ms`),
+  fc.integer({ min: 1, max: 90 }).map((count) => `${count}s`),
+  fc.constantFrom("1h", "12h", "30d"),
+);
+const jitter = fc.option(fc.constantFrom("1%", "30%", "100%"), { nil: undefined });
+const backoff = fc.oneof(
+  { weight: 2, arbitrary: fc.constant({ kind: "immediate" }) },
+  fc.record({ kind: fc.constant("constant"), delay: duration, jitter }),
+  fc.record({ kind: fc.constant("exponential"), first: duration, factor: fc.constantFrom(1, 2, 3), jitter }),
+  fc.record({ kind: fc.constant("linear"), first: duration, jitter }),
+);
+const consumer = fc.record({
+  from: fc
+    .constantFrom<readonly (string | string[])[]>(
+      ["all"],
+      [["order.placed"]],
+      [["order.#", "#.late", "a"]],
+      [["order.*", "*.*.late", "example.#"]],
+    )
+    .map(([keys]) => ({ orders: keys })),
+  retry: fc.record({
+    attempts: fc.integer({ min: 1, max: 6 }),
+    backoff,
+    retryAfter: fc.option(fc.record({ max: fc.constantFrom("2s", "1h") }), { nil: undefined, freq: 3 }),
+  }),
+  crash: fc.option(fc.record({ deliveries: fc.integer({ min: 1, max: 4 }) }), { nil: undefined }),
+  handlerTimeout: fc.option(duration, { nil: undefined, freq: 4 }),
+  order: fc.constantFrom("none", "none", "per-key"),
+  deadLetter: fc.option(fc.record({ retain: fc.constantFrom("1h", "13d"), alarmAbove: fc.nat(3) }), { nil: undefined }),
+});
+const anyDeclaration = fc.array(consumer, { minLength: 1, maxLength: 3 }).map((consumers) => ({
+  name: "shop",
+  sources: { orders: { kind: "topic" } },
+  consumers: Object.fromEntries(
+    consumers.map((each, index) => [`consumer-${index}`, JSON.parse(JSON.stringify(each)) as object]),
+  ),
+}));
+const anyTarget: fc.Arbitrary<TargetInput<"servicebus">> = fc.record({
+  broker: fc.constant("servicebus" as const),
+  sku: fc.constantFrom("basic", "standard", "premium"),
+  strategy: fc.constantFrom("auto", "immediate", "scheduled", "ttl-tier"),
+  lock: fc.constantFrom("5s", "5m"),
+  duplicates: fc.constantFrom(undefined, undefined, "20s", "7d"),
+  deadQueue: fc.constantFrom("own", "own", "shared"),
+});
+
+/** What the compiler gives out, not proved yet. */
+function compiledOf(input: unknown, written: TargetInput<"servicebus">): CompiledSystem<"servicebus"> | null {
+  const system = checkSystem(input);
+  const target = brokers.servicebus.checkTarget(written);
+  if (!system.ok || !target.ok) return null;
+  const compiled = brokers.servicebus.compile(plan(system.value), target.value);
+  return compiled.ok ? compiled.value : null;
+}
+
+test(
+  "whatever compiles is proved: nothing lost, no loop, the attempts, their times, isolation, and no message too many",
+  { timeout: 60_000 },
+  () => {
+    let proved = 0;
+    const strategies = new Set<string>();
+    fc.assert(
+      fc.property(anyDeclaration, anyTarget, (input, written) => {
+        const compiled = compiledOf(input, written);
+        const target = brokers.servicebus.checkTarget(written);
+        if (compiled === null || !target.ok) return;
+        const subjects = brokers.servicebus.subjectsOf(compiled, target.value);
+        expect(subjects).toHaveLength(compiled.contracts.length);
+        const verdicts = subjects.map(({ model }) => verify(model()));
+        expect(verdicts.flatMap(({ violations }) => violations)).toEqual([]);
+        expect(verdicts.map(({ deliveries }) => deliveries)).toEqual(
+          compiled.contracts.map(({ maxDeliveries }) => maxDeliveries),
+        );
+        // What was proved of one consumer for all of its shape is what each of them has by itself.
+        expect(verifyAll(subjects)).toEqual(verdicts);
+        proved += verdicts.length;
+        for (const { strategy } of compiled.contracts) strategies.add(strategy);
+      }),
+      { numRuns: 600 },
+    );
+    expect(proved).toBeGreaterThan(100);
+    expect([...strategies].toSorted()).toEqual(["immediate", "scheduled", "ttl-tier"]);
+  },
+);
+
+test("the same input gives the same bytes, and the output survives JSON", () => {
+  fc.assert(
+    fc.property(anyDeclaration, anyTarget, (input, target) => {
+      const compiled = compiledOf(input, target);
+      expect(JSON.stringify(compiledOf(input, target))).toBe(JSON.stringify(compiled));
+      expect(JSON.parse(JSON.stringify(compiled))).toEqual(compiled);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+const word = fc.constantFrom("a", "b", "order", "it's", "50%", "_", "\\");
+const pattern = fc
+  .array(fc.oneof({ weight: 2, arbitrary: word }, fc.constantFrom("*", "#")), { minLength: 1, maxLength: 5 })
+  .map((words) => words.join("."));
+const routingKey = fc.array(word, { minLength: 1, maxLength: 6 }).map((words) => words.join("."));
+
+/** What RabbitMQ's topic exchange does with a pattern, written down once more. */
+function isMatch(wanted: readonly string[], words: readonly string[]): boolean {
+  const [first, ...others] = wanted;
+  if (first === undefined) return words.length === 0;
+  if (first === "#")
+    return Array.from({ length: words.length + 1 }, (_, count) => words.slice(count)).some((rest) =>
+      isMatch(others, rest),
+    );
+  return words.length > 0 && (first === "*" || first === words[0]) && isMatch(others, words.slice(1));
+}
+
+function letsIn(filter: RuleFilter, subject: string): boolean {
+  const semantics = semanticsOf({
+    queues: [],
+    topics: [{ name: "orders", source: "orders", timeToLiveMs: null, duplicateDetectionMs: null }],
+    subscriptions: [
+      {
+        kind: "subscription",
+        topic: "orders",
+        name: "billing",
+        consumer: "billing",
+        lockDurationMs: 60_000,
+        maxDeliveryCount: 1,
+        timeToLiveMs: null,
+        deadLetterOnExpiration: true,
+        deadLetterOnFilterError: true,
+        requiresSession: false,
+        forwardTo: null,
+        forwardDeadLetteredTo: null,
+        rules: [{ name: "$Default", filter }],
+      },
+    ],
+  });
+  const content = { messageId: "1", sessionId: null, subject, properties: {} };
+  const outcomes = semantics.send({ to: "orders", content, timeToLiveMs: null, scheduled: false });
+  expect(outcomes).toHaveLength(1);
+  return outcomes[0]?.[0]?.place.kind === "entity";
+}
+
+test("a rule lets in the routing keys that its pattern takes, and no others", () => {
+  let said = 0;
+  let taken = 0;
+  fc.assert(
+    fc.property(pattern, fc.array(routingKey, { minLength: 1, maxLength: 8 }), (wanted, keys) => {
+      const filter = filterOf(wanted, "topic");
+      if (!("filter" in filter)) return;
+      said++;
+      // Keys like the pattern itself, so that more than a few of them match.
+      const like = [wanted.replaceAll("*", "b").replaceAll("#", "a.b"), wanted.replaceAll(/\*|#/g, "a")];
+      for (const key of [...keys, ...like]) {
+        const isTaken = isMatch(wanted.split("."), key.split("."));
+        if (isTaken) taken++;
+        expect(letsIn(filter.filter, key), `${wanted} and ${key}`).toBe(isTaken);
+      }
+    }),
+    { numRuns: 1_500 },
+  );
+  expect(said).toBeGreaterThan(700);
+  expect(taken).toBeGreaterThan(700);
+});
+
+test("what is asked for by name and cannot be kept is refused, and what auto takes can be asked for", () => {
+  fc.assert(
+    fc.property(anyDeclaration, (input) => {
+      const system = checkSystem(input);
+      if (!system.ok) return;
+      const auto = compile(system.value, { broker: "servicebus", sku: "standard" });
+      const strategies = auto.ok ? new Set(auto.value.choices.map(({ strategy }) => strategy)) : new Set();
+      expect(strategies.has("ttl-tier")).toBe(false);
+      for (const strategy of ["immediate", "scheduled"] as const) {
+        const named = compile(system.value, { broker: "servicebus", sku: "standard", strategy });
+        if (named.ok) expect(auto.ok).toBe(true);
+        if (strategies.size === 1 && strategies.has(strategy)) expect(named.ok).toBe(true);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,263 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { forEver, isoDuration } from "../../src/brokers/servicebus/iso-duration.ts";
+import type { TargetInput } from "../../src/index.ts";
+import { brokers, checkSystem, compile, parseTarget } from "../../src/index.ts";
+import { checked, oneConsumer } from "../support/examples.ts";
+
+const standard = { broker: "servicebus", sku: "standard" } as const;
+const retry = { attempts: 3, backoff: { kind: "constant", delay: "30s" } };
+const atOnce = { attempts: 3, backoff: { kind: "immediate" } };
+const billing = { from: { orders: ["order.placed"] }, retry, handlerTimeout: "10s" };
+
+/** What is said of one consumer, or of its target: code, path and message. */
+function said(consumer: object, target: object = standard, name = "billing"): readonly string[] {
+  const system = checkSystem({
+    name: "shop",
+    sources: { orders: { kind: "topic" }, payments: { kind: "topic" } },
+    consumers: { [name]: { ...billing, ...consumer } },
+  });
+  if (!system.ok) return system.diagnostics.map(({ code, path, message }) => `${code} ${path}: ${message}`);
+  const compiled = compile(system.value, target as TargetInput<"servicebus">);
+  const diagnostics = compiled.ok ? compiled.warnings : compiled.diagnostics;
+  return diagnostics
+    .filter(({ code }) => code !== "RD713")
+    .map(({ code, path, message }) => `${code} ${path}: ${message}`);
+}
+
+describe("bad input is one diagnostic, with both numbers", () => {
+  test.each<readonly [string, object, object, string]>([
+    ["P5M for five minutes", {}, { lock: "P5M" }, 'RD702 target.lock: "P5M" is no duration'],
+    ["a lock above 5 min", {}, { lock: "6m" }, "RD702 target.lock: 6m is out of range: from 5s to 5m"],
+    ["a lock below 5 s", {}, { lock: "4s" }, "RD702 target.lock: 4s is out of range: from 5s to 5m"],
+    ["a window of 8 days", {}, { duplicates: "8d" }, "RD703 target.duplicates: 8d is out of range: from 20s to 7d"],
+    [
+      "the basic tier with duplicates",
+      { from: { orders: "all" } },
+      { sku: "basic", duplicates: "10m" },
+      "RD704 target.duplicates: the basic tier has no duplicate detection",
+    ],
+    [
+      "the basic tier with forwarding",
+      { from: { orders: "all" } },
+      { sku: "basic", deadQueue: "shared" },
+      "RD704 target.deadQueue: the basic tier has no forwarding",
+    ],
+    [
+      "the basic tier with topics",
+      {},
+      { sku: "basic" },
+      "RD704 consumers.billing.from.orders: orders is taken by routing key, and only a topic tells routing keys apart",
+    ],
+    [
+      "the basic tier with sessions",
+      { from: { orders: "all" }, retry: atOnce, order: "per-key" },
+      { sku: "basic" },
+      "RD704 consumers.billing.order: order per key takes sessions",
+    ],
+    ["max delivery count 0", { crash: { deliveries: 0 } }, {}, "RD104 consumers.billing.crash.deliveries"],
+    [
+      "delays with sessions",
+      { order: "per-key" },
+      {},
+      "RD706 consumers.billing.retry.backoff: servicebus@standard has no strategy for what billing declares",
+    ],
+    [
+      "sessions with two sources",
+      { from: { orders: "all", payments: "all" }, retry: atOnce, order: "per-key" },
+      {},
+      "RD710 consumers.billing.from: billing takes 2 sources in order",
+    ],
+    [
+      "duplicate rules",
+      { from: { orders: ["order.*", "order.one-word"] } },
+      {},
+      'RD708 consumers.billing.from: "order.one-word" would be a rule of billing on shop.orders',
+    ],
+    ["a tier that there is not", {}, { sku: "gold" }, 'RD701 target.sku: "gold" is no tier of Service Bus'],
+    ["an option that there is not", {}, { locks: "1m" }, "RD701 target.locks: a target on Service Bus has no locks"],
+    [
+      "a strategy of another broker",
+      {},
+      { strategy: "staged" },
+      'RD701 target.strategy: Service Bus has no strategy named "staged"',
+    ],
+    [
+      "jitter with ttl-tier",
+      { retry: { ...retry, backoff: { ...retry.backoff, jitter: "20%" } } },
+      { strategy: "ttl-tier" },
+      "RD705 consumers.billing.retry.backoff.jitter",
+    ],
+    ["a long routing key", { from: { orders: ["a".repeat(51)] } }, {}, "RD711 consumers.billing.from.orders[0]"],
+  ])("%s", (_, consumer, options, expected) => {
+    const found = said(consumer, { ...standard, ...options });
+    expect(found).toHaveLength(1);
+    expect(found[0]).toContain(expected);
+  });
+
+  test("a name of 261 characters, and a subscription name of 51", () => {
+    expect(said({}, standard, "b".repeat(51))).toEqual([
+      `RD707 consumers.${"b".repeat(51)}: the name of a subscription derived from this would have 51 characters; 50 are allowed`,
+    ]);
+    expect(said({}, standard, "b".repeat(50))).toEqual([]);
+    const named = (length: number): readonly string[] => {
+      const source = "o".repeat(length);
+      const system = checked({
+        name: "shop",
+        sources: { [source]: { kind: "topic" } },
+        consumers: { billing: { ...billing, from: { [source]: "all" } } },
+      });
+      const compiled = compile(system, standard);
+      return compiled.ok ? [] : compiled.diagnostics.map(({ code, message }) => `${code} ${message}`);
+    };
+    // A source's own name has 255 characters at most, so the rest is the system's.
+    expect(named(255)).toEqual([]);
+    const long = checked({
+      name: "s".repeat(10),
+      sources: { ["o".repeat(250)]: { kind: "topic" } },
+      consumers: { billing: { ...billing, from: { ["o".repeat(250)]: "all" } } },
+    });
+    const compiled = compile(long, standard);
+    expect(compiled.ok ? [] : compiled.diagnostics.map(({ message }) => message)).toEqual([
+      "the name of a topic derived from this would have 261 characters; 260 are allowed",
+      expect.stringContaining("handed back"),
+    ]);
+  });
+
+  test("nothing changes where something is refused", () => {
+    const target = parseTarget("servicebus@gold");
+    expect(target.ok).toBe(false);
+    expect(brokers.servicebus.checkTarget({ ...standard, lock: "30s" })).toMatchObject({
+      ok: true,
+      value: { sku: "standard", lockMs: 30_000, duplicateDetectionMs: null, deadQueue: "own" },
+    });
+  });
+});
+
+describe("a duration of ISO 8601", () => {
+  test.each([
+    [0, "PT0S"],
+    [250, "PT0.25S"],
+    [30_000, "PT30S"],
+    [60_000, "PT1M"],
+    [300_000, "PT5M"],
+    [90_061_001, "P1DT1H1M1.001S"],
+    [1_209_600_000, "P14D"],
+    [null, forEver],
+  ])("%s ms is %s", (durationMs, text) => expect(isoDuration(durationMs)).toBe(text));
+
+  test("has no months, and says every millisecond", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 10_000_000_000_000 }), (durationMs) => {
+        const match = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/.exec(isoDuration(durationMs));
+        const [days, hours, minutes, seconds] = (match ?? []).slice(1).map((part) => Number(part ?? 0));
+        const sum = (((days ?? 0) * 24 + (hours ?? 0)) * 60 + (minutes ?? 0)) * 60;
+        expect(Math.round(sum * 1_000 + (seconds ?? 0) * 1_000)).toBe(durationMs);
+      }),
+    );
+  });
+});
+
+test("a lock is renewed for as long as the handler runs, and a session's as long as can be", () => {
+  const contractOf = (consumer: Record<string, unknown>) => {
+    const compiled = compile<"servicebus">(checked(oneConsumer(consumer)), standard);
+    if (!compiled.ok) throw new Error("it does not compile");
+    return compiled.value.contracts[0];
+  };
+  expect(contractOf({ ...billing, handlerTimeout: "20m" })?.receive.lockRenewalMs).toBe(1_210_000);
+  expect(contractOf({ retry })?.receive.lockRenewalMs).toBe(300_000);
+  const inOrder = contractOf({ ...billing, retry: atOnce, order: "per-key" });
+  expect(inOrder?.receive).toMatchObject({ sessions: true, lockRenewalMs: 24 * 86_400_000 });
+  expect(inOrder?.receive.lockRenewalMs).toBeLessThan(2 ** 31);
+  expect(Object.values(inOrder?.calls.deadLetter ?? {})).toHaveLength(3);
+});
+
+describe("the configuration of the official emulator", () => {
+  const config = (consumer: Record<string, unknown>, target: object = standard) => {
+    const compiled = compile<"servicebus">(checked(oneConsumer(consumer)), target as TargetInput<"servicebus">);
+    if (!compiled.ok) throw new Error("it does not compile");
+    const { diagnoseExport, exportFormats } = brokers.servicebus;
+    const found = diagnoseExport?.(compiled.value, "emulator-config") ?? [];
+    return {
+      found: found.map(({ code, message }) => `${code} ${message}`).filter((each) => !each.startsWith("RD718")),
+      file: exportFormats["emulator-config"]?.(compiled.value, null),
+    };
+  };
+
+  test("has every property that the emulator knows", () => {
+    const { found, file } = config(
+      { ...billing, crash: { deliveries: 4 } },
+      { ...standard, lock: "30s", duplicates: "2m" },
+    );
+    expect(found).toEqual([]);
+    expect(file).toMatchObject({
+      UserConfig: {
+        Namespaces: [
+          {
+            Name: "sbemulatorns",
+            Queues: [
+              {
+                Name: "shop.billing",
+                Properties: {
+                  DeadLetteringOnMessageExpiration: true,
+                  DefaultMessageTimeToLive: "PT1H",
+                  DuplicateDetectionHistoryTimeWindow: "PT2M",
+                  ForwardDeadLetteredMessagesTo: "",
+                  ForwardTo: "",
+                  LockDuration: "PT30S",
+                  MaxDeliveryCount: 4,
+                  RequiresDuplicateDetection: true,
+                  RequiresSession: false,
+                },
+              },
+            ],
+            Topics: [
+              {
+                Name: "shop.orders",
+                Subscriptions: [
+                  {
+                    Name: "billing",
+                    Properties: { ForwardTo: "shop.billing" },
+                    Rules: [
+                      {
+                        Name: "order.placed",
+                        Properties: { FilterType: "Correlation", CorrelationFilter: { Label: "order.placed" } },
+                      },
+                    ],
+                  },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    });
+  });
+
+  test("is refused beyond the emulator's limits, with both numbers", () => {
+    expect(config({ ...billing, crash: { deliveries: 11 } }).found).toEqual([
+      "RD717 the max delivery count is 11; the emulator takes 10",
+    ]);
+    expect(config(billing, { ...standard, lock: "5500ms" }).found).toEqual([
+      "RD717 the lock is 5s 500ms; the emulator takes whole seconds",
+    ]);
+    expect(config(billing, { ...standard, duplicates: "10m" }).found).toEqual([
+      "RD717 the window of duplicate detection is 10m; the emulator takes 5m",
+    ]);
+    expect(config(billing, { ...standard, strategy: "ttl-tier" }).found).toEqual([
+      "RD717 the time to live of a tier is 30s; the emulator takes 5m to 1h",
+    ]);
+    const consumers = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`c${index}`, billing]));
+    const many = compile<"servicebus">(
+      checked({ name: "shop", sources: { orders: { kind: "topic" } }, consumers }),
+      standard,
+    );
+    if (!many.ok) throw new Error("it does not compile");
+    expect(brokers.servicebus.diagnoseExport?.(many.value, "emulator-config").map(({ message }) => message)).toEqual([
+      "there are 52 queues and topics; the emulator takes 50",
+      "there are 51 subscriptions of shop.orders; the emulator takes 50",
+      expect.stringContaining("keeps a message for 1h"),
+    ]);
+  });
+});
