@@ -96,6 +96,22 @@ describe.concurrent("what was deployed, driven by its contract", () => {
     expect(delaysOf(latest)[0]).toBeGreaterThanOrEqual(2_000);
   });
 
+  test("ttl-tier, which only its name chooses: an attempt does not come before its tier has expired", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    // The copy carries the time of its tier, and has to be received before it is over once more.
+    const slow = { ...scheduled, retry: { attempts: 2, backoff: { kind: "constant", delay: "6s" } } };
+    const system = await deploy(onTestFinished, { billing: slow }, { strategy: "ttl-tier" });
+    await system.publish({ body: "order 1", messageId: "1", ...order });
+    const consumer = system.drive("billing", always("transient"));
+    await consumer.pollUntil(async () => isDead(system, "billing"));
+    expect(attemptsOf(consumer)).toEqual([1, 2]);
+    expect(delaysOf(consumer)[0]).toBeGreaterThanOrEqual(6_000);
+    const [letter] = await system.letters("billing");
+    expect(letter).toMatchObject({ body: "order 1", messageId: "1:r2", deadLetterReason: "ATTEMPTS_EXHAUSTED" });
+  });
+
   test("a delay that the handler asks for is waited out", async ({ expect, onTestFinished }) => {
     const asking = { ...scheduled, retry: { ...retry, retryAfter: { max: "5s" } } };
     const system = await deploy(onTestFinished, { billing: asking });

@@ -19,12 +19,18 @@ export const deliveryExperiments = {
   "count-on-lock-expiry": {
     run: async (lab) => {
       await lab.queue("orders", { lockDuration: "PT1S" });
+      await lab.queue("ordered", { lockDuration: "PT3S", requiresSession: true });
       await send(lab, "orders", "1");
-      const first = await receiveOne(lab, "orders");
-      const second = await receiveOne(lab, "orders");
-      return [first.deliveryCount ?? null, second.deliveryCount ?? null];
+      await lab.client.createSender("ordered").sendMessages({ body: "1", sessionId: "a" });
+      const counts = { message: [] as (number | null)[], session: [] as (number | null)[] };
+      for (let time = 0; time < 2; time++) {
+        counts.message.push((await receiveOne(lab, "orders")).deliveryCount ?? null);
+        const session = await lab.client.acceptNextSession("ordered", { maxAutoLockRenewalDurationInMs: 0 });
+        counts.session.push((await receiveOne(lab, session)).deliveryCount ?? null);
+      }
+      return counts;
     },
-    shows: [0, 1],
+    shows: { message: [0, 1], session: [0, 1] },
   },
   "dead-after-max-delivery-count": {
     run: async (lab) => {
