@@ -19,7 +19,7 @@ export const deliveryExperiments = {
   "count-on-lock-expiry": {
     run: async (lab) => {
       await lab.queue("orders", { lockDuration: "PT1S" });
-      await lab.queue("ordered", { lockDuration: "PT3S", requiresSession: true });
+      await lab.queue("ordered", { lockDuration: "PT10S", requiresSession: true });
       await send(lab, "orders", "1");
       await lab.client.createSender("ordered").sendMessages({ body: "1", sessionId: "a" });
       const counts = { message: [] as (number | null)[], session: [] as (number | null)[] };
@@ -99,7 +99,7 @@ export const deliveryExperiments = {
   "dead-letters-stay": {
     run: async (lab) => {
       await lab.queue("orders", { maxDeliveryCount: 1, deadLetteringOnMessageExpiration: true });
-      await lab.client.createSender("orders").sendMessages({ body: "1", timeToLive: 5_000 });
+      await lab.client.createSender("orders").sendMessages({ body: "1", timeToLive: 10_000 });
       const receiver = lab.receiver("orders");
       const message = await receiveOne(lab, receiver);
       await receiver.deadLetterMessage(message);
