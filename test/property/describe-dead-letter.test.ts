@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { describeDeadLetter } from "../../src/consume/dead-letter/describe.ts";
 import { deadLetterFields } from "../../src/consume/dead-letter/fields.ts";
 import { deadLetterMetadata } from "../../src/consume/dead-letter/metadata.ts";
-import { compile } from "../../src/index.ts";
+import { compile, parseTarget } from "../../src/index.ts";
 import { anySystem } from "../support/arbitraries.ts";
 import { checked } from "../support/examples.ts";
 
@@ -33,6 +33,13 @@ const anyLetter = fc.oneof(
   fc.record({ properties: fc.record({ headers: table, messageId: anyValue, correlationId: anyValue }) }),
   fc.record({ message_annotations: table, application_properties: table, message_id: anyValue }),
   fc.record({
+    applicationProperties: table,
+    messageId: anyValue,
+    deadLetterReason: fc.oneof(fc.constantFrom("MaxDeliveryCountExceeded", "TTLExpiredException", "OWN"), anyValue),
+    deadLetterErrorDescription: anyValue,
+    deadLetterSource: anyValue,
+  }),
+  fc.record({
     ReceiptHandle: fc.oneof(fc.constant("handle"), anyValue),
     MessageId: anyValue,
     Attributes: fc.record({
@@ -44,14 +51,10 @@ const anyLetter = fc.oneof(
 );
 
 const anyContract = fc
-  .tuple(anySystem, fc.constantFrom("rabbitmq@4.3", "rabbitmq@3.10", "sqs@eu-west-1"))
+  .tuple(anySystem, fc.constantFrom("rabbitmq@4.3", "rabbitmq@3.10", "sqs@eu-west-1", "servicebus@standard"))
   .map(([input, text]) => {
-    const [broker, detail = ""] = text.split("@");
-    const target =
-      broker === "sqs"
-        ? ({ broker, region: "eu-west-1" } as const)
-        : ({ broker: "rabbitmq", version: detail } as const);
-    const compiled = compile(checked(input), target);
+    const target = parseTarget(text);
+    const compiled = target.ok ? compile(checked(input), target.value) : target;
     return compiled.ok ? compiled.value.contracts[0] : undefined;
   });
 
@@ -88,6 +91,7 @@ test("what a consumer wrote is read back as it was, from headers, annotations an
         { properties: { headers: written, messageId: "another" } },
         { message_annotations: {}, application_properties: written },
         { message_annotations: annotations },
+        { applicationProperties: written, messageId: "another" },
         { ReceiptHandle: "handle", MessageId: "another", MessageAttributes: attributes },
       ])
         expect(describeDeadLetter(letter)).toEqual(written);

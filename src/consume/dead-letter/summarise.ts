@@ -37,3 +37,7 @@ export function read(value: unknown, name: string): unknown {
     return undefined;
   }
 }
+
+export function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
