@@ -33,10 +33,12 @@ const anyLetter = fc.oneof(
   fc.record({ properties: fc.record({ headers: table, messageId: anyValue, correlationId: anyValue }) }),
   fc.record({ message_annotations: table, application_properties: table, message_id: anyValue }),
   fc.record({
-    applicationProperties: table,
+    _rawAmqpMessage: fc.constant({}),
+    applicationProperties: fc.record({
+      DeadLetterReason: fc.oneof(fc.constantFrom("MaxDeliveryCountExceeded", "TTLExpiredException", "OWN"), anyValue),
+      "dlq-failure-reason": anyValue,
+    }),
     messageId: anyValue,
-    deadLetterReason: fc.oneof(fc.constantFrom("MaxDeliveryCountExceeded", "TTLExpiredException", "OWN"), anyValue),
-    deadLetterErrorDescription: anyValue,
     deadLetterSource: anyValue,
   }),
   fc.record({
@@ -91,7 +93,7 @@ test("what a consumer wrote is read back as it was, from headers, annotations an
         { properties: { headers: written, messageId: "another" } },
         { message_annotations: {}, application_properties: written },
         { message_annotations: annotations },
-        { applicationProperties: written, messageId: "another" },
+        { _rawAmqpMessage: {}, applicationProperties: written, messageId: "another" },
         { ReceiptHandle: "handle", MessageId: "another", MessageAttributes: attributes },
       ])
         expect(describeDeadLetter(letter)).toEqual(written);

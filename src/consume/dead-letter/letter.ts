@@ -8,7 +8,7 @@ export type AnyContract = CompiledSystem["contracts"][number];
 export interface Death {
   readonly queue?: string;
   /** What certainly was the reason. */
-  readonly reason?: ReasonCode | (string & {});
+  readonly reason?: ReasonCode;
   /** Attempts made. */
   readonly attempts?: number;
   readonly at?: Date;

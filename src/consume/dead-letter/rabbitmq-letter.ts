@@ -1,7 +1,7 @@
 import type { DeadLetterField, ReasonCode } from "./fields.ts";
 import type { AnyContract, Death, Letter, LetterReader } from "./letter.ts";
 import { readPath, readText } from "./read-path.ts";
-import { isObject, read } from "./summarise.ts";
+import { read } from "./summarise.ts";
 
 /** A message as `amqplib` receives it. */
 export const readAmqplibLetter: LetterReader = (message, contract) => {
@@ -63,7 +63,11 @@ function lastDeath(recorded: unknown, contract: AnyContract | undefined): Death 
   const last = lastRecord(recorded, records, contract);
   if (last === undefined) return null;
   const at = last.lastAt ?? (last.count === 1 ? last.firstAt : undefined);
-  const isOfOther = !isRabbitmq(contract) || contract.workQueue !== last.queue;
+  const isOfOther =
+    contract === undefined ||
+    contract.protocol === "sqs" ||
+    contract.protocol === "servicebus" ||
+    contract.workQueue !== last.queue;
   const reason = isOfOther ? brokersReason(last.reason) : contractsReason(last.reason, contract);
   return {
     queue: last.queue,
@@ -100,12 +104,8 @@ function brokersReason(reason: string): ReasonCode | undefined {
   return reason === "maxlen" ? "QUEUE_OVERFLOW" : undefined;
 }
 
-type RabbitmqContract = Extract<AnyContract, { readonly protocol: `amqp-${string}` }>;
+type RabbitmqContract = Exclude<AnyContract, { readonly protocol: "sqs" | "servicebus" }>;
 type Operation = ReturnType<typeof lastOperations>[number];
-
-function isRabbitmq(contract: AnyContract | undefined): contract is RabbitmqContract {
-  return contract?.protocol === "amqp-0-9-1" || contract?.protocol === "amqp-1.0";
-}
 
 function contractsReason(reason: string, contract: RabbitmqContract): ReasonCode | undefined {
   const permanentRejects = lastOperations(contract, "permanent").some(rejects);
@@ -171,4 +171,8 @@ function dateOf(time: unknown): Date | undefined {
   if (typeof time !== "number" && !(time instanceof Date)) return undefined;
   const date = new Date(time);
   return Number.isNaN(date.getTime()) ? undefined : date;
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
 }

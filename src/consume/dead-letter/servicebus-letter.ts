@@ -1,57 +1,49 @@
 import type { AnyContract, Death, LetterReader } from "./letter.ts";
 import { readPath, readText } from "./read-path.ts";
-import { isObject } from "./summarise.ts";
+import { read } from "./summarise.ts";
+
+type ServicebusContract = Extract<AnyContract, { readonly protocol: "servicebus" }>;
 
 /**
- * The reasons that Service Bus itself gives; any other is what a consumer said. Source: Service Bus documentation, "Overview of Service Bus
- * dead-letter queues".
+ * What Service Bus itself gives as the reason. Any other one was written by whoever dead-lettered the message.
+ * Source: Service Bus documentation, "Overview of Service Bus dead-letter queues".
  */
-const systemReasons: ReadonlySet<string> = new Set([
-  "HeaderSizeExceeded",
+const ownReasons = new Set([
   "MaxDeliveryCountExceeded",
+  "TTLExpiredException",
+  "HeaderSizeExceeded",
   "MaxTransferHopCountExceeded",
   "Session ID is null.",
-  "TTLExpiredException",
 ]);
 
-/** A message as `@azure/service-bus` receives it. Nothing tells when it died: its times are those of its publishing. */
+/** A message as `@azure/service-bus` receives it from a dead-letter queue, or from the queue that dead letters are forwarded to. */
 export const readServicebusLetter: LetterReader = (message, contract) => {
-  const properties = readPath(message, "applicationProperties");
-  const reason = readText(message, "deadLetterReason");
-  if (reason === undefined && !isObject(properties)) return null;
-  const isSystem = reason !== undefined && systemReasons.has(reason);
+  if (typeof read(message, "_rawAmqpMessage") !== "object") return null;
+  const properties = read(message, "applicationProperties");
+  const reason = readText(properties, "DeadLetterReason");
+  const isOwn = reason !== undefined && ownReasons.has(reason);
   return {
-    written: (field) => {
-      // The reason that the broker keeps is that of this death.
-      if (field === "dlq-failure-reason" && reason !== undefined) return undefined;
-      const text = readText(properties, field);
-      if (field !== "dlq-exception-stack-trace-summary" || isSystem) return text;
-      return text ?? readText(message, "deadLetterErrorDescription");
-    },
+    written: (field) => readText(properties, field) ?? (field === "dlq-failure-reason" ? reason : undefined),
     messageId: readText(properties, "redeliver-original-id") ?? readText(message, "messageId"),
     correlationId: readText(message, "correlationId"),
-    death: reason === undefined ? null : deathOf(message, reason, contract),
-    isRewritten: isSystem,
+    death: isOwn ? deathBy(reason, readText(message, "deadLetterSource"), contract) : null,
+    // What a consumer wrote on an earlier letter that was sent back stays on the message.
+    isRewritten: isOwn,
   };
 };
 
-function deathOf(message: unknown, reason: string, contract: AnyContract | undefined): Death {
-  const own = contract?.protocol === "servicebus" ? contract : undefined;
-  // A dead-letter queue belongs to one entity; the message names it only where it was forwarded from there.
-  const queue = own?.workQueue ?? readText(message, "deadLetterSource");
-  const known =
-    reason === "MaxDeliveryCountExceeded" ? spent(own) : reason === "TTLExpiredException" ? "EXPIRED" : reason;
-  return {
-    ...(queue === undefined ? {} : { queue }),
-    ...(known === undefined ? {} : { reason: known }),
-    ...(known === "ATTEMPTS_EXHAUSTED" && own !== undefined ? { attempts: own.attempts.length } : {}),
-  };
+/** @param source the queue that the letter was forwarded from; unknown where it is still in that queue's own dead-letter queue */
+function deathBy(reason: string, source: string | undefined, contract: AnyContract | undefined): Death {
+  const ours = contract?.protocol === "servicebus" && (source ?? contract.workQueue) === contract.workQueue;
+  const queue = source ?? (ours ? contract.workQueue : undefined);
+  return { ...(queue === undefined ? {} : { queue }), ...causeOf(reason, ours ? contract : null) };
 }
 
-/** Deliveries are attempts where the consumer abandons what has failed, and crashes alone where it sends a copy. */
-function spent(contract: Extract<AnyContract, { readonly protocol: "servicebus" }> | undefined) {
-  if (contract === undefined) return undefined;
-  const { transient } = contract.outcomes;
-  const last = "byAttempt" in transient ? (transient.byAttempt.at(-1) ?? []) : transient;
-  return last.some(({ operation }) => operation === "abandon") ? "ATTEMPTS_EXHAUSTED" : "CRASH_LIMIT";
+function causeOf(reason: string, contract: ServicebusContract | null): Pick<Death, "reason" | "attempts"> {
+  if (reason === "TTLExpiredException") return { reason: "EXPIRED" };
+  if (reason !== "MaxDeliveryCountExceeded" || contract === null) return {};
+  // Where the delivery count is the attempt number, a crash is an attempt like any other.
+  return readPath(contract, "attemptNumber", "from") === "delivery-count"
+    ? { reason: "ATTEMPTS_EXHAUSTED", attempts: contract.attempts.length }
+    : { reason: "CRASH_LIMIT" };
 }

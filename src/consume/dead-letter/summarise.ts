@@ -37,7 +37,3 @@ export function read(value: unknown, name: string): unknown {
     return undefined;
   }
 }
-
-export function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
-}
