@@ -4,8 +4,7 @@ import { expect, test } from "vitest";
 import { describeDeadLetter } from "../../src/consume/dead-letter/describe.ts";
 import { deadLetterFields } from "../../src/consume/dead-letter/fields.ts";
 import { deadLetterMetadata } from "../../src/consume/dead-letter/metadata.ts";
-import { compile, parseTarget } from "../../src/index.ts";
-import { anySystem } from "../support/arbitraries.ts";
+import { compile, parseTarget, renderDiagnostics } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
 
 /** Values that stand where a broker's own would, and any others. */
@@ -52,13 +51,26 @@ const anyLetter = fc.oneof(
   fc.constant({ properties: { headers: { "x-death": revoked.proxy } } }),
 );
 
-const anyContract = fc
-  .tuple(anySystem, fc.constantFrom("rabbitmq@4.3", "rabbitmq@3.10", "sqs@eu-west-1", "servicebus@standard"))
-  .map(([input, text]) => {
-    const target = parseTarget(text);
-    const compiled = target.ok ? compile(checked(input), target.value) : target;
-    return compiled.ok ? compiled.value.contracts[0] : undefined;
-  });
+/** A contract of each strategy, of a consumer whose queues the letters above may name. */
+const contracts = [
+  ["rabbitmq@4.3", "native"],
+  ["rabbitmq@4.3", "staged"],
+  ["rabbitmq@3.10", "staged"],
+  ["rabbitmq@4.0", "waits"],
+  ["sqs@eu-west-1", "redrive"],
+  ["servicebus@standard", "immediate"],
+  ["servicebus@standard", "scheduled"],
+].map(([text = "", strategy]) => {
+  const backoff = strategy === "immediate" ? { kind: "immediate" } : { kind: "constant", delay: "10s" };
+  const billing = { from: { orders: "all" }, handlerTimeout: "30s", retry: { attempts: 3, backoff } };
+  const target = parseTarget(text, strategy);
+  if (!target.ok) throw new Error(renderDiagnostics(target.diagnostics));
+  const system = checked({ name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing } });
+  const compiled = compile(system, target.value);
+  if (!compiled.ok) throw new Error(renderDiagnostics(compiled.diagnostics));
+  return compiled.value.contracts[0];
+});
+const anyContract = fc.constantFrom(undefined, ...contracts);
 
 test("describing never throws, and says texts of known fields only, whatever it is given", () => {
   fc.assert(
