@@ -5,12 +5,15 @@ import type { Adapter } from "./adapter.ts";
 import type { AnyContract } from "./contract.ts";
 import { rabbitmqConnection } from "./rabbitmq/connection.ts";
 import type { RabbitmqConnection } from "./rabbitmq/connection.ts";
+import { servicebusConnection } from "./servicebus/connection.ts";
+import type { ServicebusConnection } from "./servicebus/connection.ts";
 import { sqsConnection } from "./sqs/connection.ts";
 import type { SqsConnection } from "./sqs/connection.ts";
 
 /** How each broker is reached. */
 interface Connections {
   readonly rabbitmq: RabbitmqConnection;
+  readonly servicebus: ServicebusConnection;
   readonly sqs: SqsConnection;
 }
 
@@ -37,6 +40,11 @@ export const adapters: Readonly<Partial<Record<AnyContract["protocol"], AdapterE
     connection: rabbitmqConnection,
     library: "rhea",
     load: async () => (await import("./rabbitmq/rhea.ts")).rheaAdapter as unknown as Adapter,
+  },
+  servicebus: {
+    connection: servicebusConnection,
+    library: "@azure/service-bus",
+    load: async () => (await import("./servicebus/service-bus.ts")).serviceBusAdapter as unknown as Adapter,
   },
   sqs: {
     connection: sqsConnection,

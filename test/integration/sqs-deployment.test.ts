@@ -5,13 +5,13 @@ import { GetQueueAttributesCommand, ListQueuesCommand } from "@aws-sdk/client-sq
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 
+import { inTurn } from "../support/in-turn.ts";
 import type { RegisteredResource } from "../support/pulumi.ts";
 import { runProgram, stackProgram } from "../support/pulumi.ts";
 import { checked } from "../support/examples.ts";
 import { applyToEmulator } from "../support/sqs/apply.ts";
 import { queueArn } from "../support/sqs/assigned-by-aws.ts";
 import { region } from "../support/sqs/clients.ts";
-import { inTurn } from "../support/sqs/deployed-system.ts";
 import type { SqsEmulator } from "../support/sqs/emulators.ts";
 import { gapOf } from "../support/sqs/known-gaps.ts";
 import { createLab, type Lab } from "../support/sqs/lab.ts";

@@ -1,9 +1,10 @@
 import { type DeadLetterField, deadLetterFields } from "./fields.ts";
 import type { AnyContract, Letter, LetterReader } from "./letter.ts";
 import { readAmqplibLetter, readRheaLetter } from "./rabbitmq-letter.ts";
+import { readServicebusLetter } from "./servicebus-letter.ts";
 import { readSqsLetter } from "./sqs-letter.ts";
 
-const readers: readonly LetterReader[] = [readSqsLetter, readAmqplibLetter, readRheaLetter];
+const readers: readonly LetterReader[] = [readServicebusLetter, readSqsLetter, readAmqplibLetter, readRheaLetter];
 
 /** What is known of a dead letter's end. */
 export type DeadLetterDescription = Readonly<Partial<Record<DeadLetterField, string>>>;
@@ -12,7 +13,7 @@ export type DeadLetterDescription = Readonly<Partial<Record<DeadLetterField, str
  * What a dead letter says of its end: what its consumer wrote, and where the broker ended it by itself, what follows from what the broker
  * recorded. A field that is not certain is left out, so is a time that nobody recorded. It never throws.
  *
- * @param letter a message of the dead queue, as amqplib, rhea or the AWS SDK gives it
+ * @param letter a message of the dead queue, as amqplib, rhea, the AWS SDK or that of Service Bus gives it
  * @param contract of the consumer that the dead queue belongs to: a spent crash budget and a failed last attempt are told apart only with it
  */
 export function describeDeadLetter(letter: unknown, contract?: AnyContract): DeadLetterDescription {

@@ -63,7 +63,11 @@ function lastDeath(recorded: unknown, contract: AnyContract | undefined): Death 
   const last = lastRecord(recorded, records, contract);
   if (last === undefined) return null;
   const at = last.lastAt ?? (last.count === 1 ? last.firstAt : undefined);
-  const isOfOther = contract === undefined || contract.protocol === "sqs" || contract.workQueue !== last.queue;
+  const isOfOther =
+    contract === undefined ||
+    contract.protocol === "sqs" ||
+    contract.protocol === "servicebus" ||
+    contract.workQueue !== last.queue;
   const reason = isOfOther ? brokersReason(last.reason) : contractsReason(last.reason, contract);
   return {
     queue: last.queue,
@@ -100,7 +104,7 @@ function brokersReason(reason: string): ReasonCode | undefined {
   return reason === "maxlen" ? "QUEUE_OVERFLOW" : undefined;
 }
 
-type RabbitmqContract = Exclude<AnyContract, { readonly protocol: "sqs" }>;
+type RabbitmqContract = Exclude<AnyContract, { readonly protocol: "sqs" | "servicebus" }>;
 type Operation = ReturnType<typeof lastOperations>[number];
 
 function contractsReason(reason: string, contract: RabbitmqContract): ReasonCode | undefined {

@@ -9,6 +9,12 @@ const connectWithinMs = 30_000;
 /** A peer that says nothing for this long is gone. */
 const idleTimeoutMs = 30_000;
 
+/** RabbitMQ says no more than this to a user who may not enter the virtual host. Measured on 4.3.6. */
+class NotAllowedError extends Error {
+  override readonly name = "NotAllowedError";
+  readonly condition = "amqp:not-allowed";
+}
+
 /** Connects with the same URL as AMQP 0-9-1: RabbitMQ takes both protocols on one port. */
 export function connectByAmqp10(text: string, tls: RabbitmqConnection["tls"]): Promise<Connection> {
   const url = new URL(text);
@@ -23,6 +29,7 @@ export function connectByAmqp10(text: string, tls: RabbitmqConnection["tls"]): P
       username: decodeURIComponent(url.username) || "guest",
       password: decodeURIComponent(url.password) || "guest",
       idle_time_out: idleTimeoutMs,
+      tcp_no_delay: true,
       // A consumer connects again by itself: deliveries of the old connection cannot be settled on a new one.
       reconnect: false,
       ...(isTls ? { transport: "tls", servername: host, ...tls } : {}),
@@ -39,7 +46,7 @@ export function connectByAmqp10(text: string, tls: RabbitmqConnection["tls"]): P
       reject(cause as Error);
     };
     const onFailure = (context: { readonly error?: unknown }): void =>
-      fail(context.error ?? connection.error ?? new Error("the connection was cut"));
+      fail(context.error ?? connection.error ?? new NotAllowedError("the broker cut the connection without a word"));
     const onOpen = (): void => {
       end();
       resolve(connection);
@@ -57,7 +64,14 @@ export async function endConnection(connection: Connection, withinMs: number): P
   // What is said of a connection that we end ourselves is said to nobody.
   for (const name of ["disconnected", "connection_error", "error"]) connection.on(name, () => undefined);
   // A peer that has gone silent never answers, and a socket that is left half open keeps the process alive.
-  (connection as unknown as { readonly socket?: { destroy: () => void } }).socket?.destroy();
+  // Only a socket that rhea itself ends takes its heartbeats with it.
+  const { socket, abort_socket: abort } = connection as unknown as Internals;
+  if (socket !== undefined) abort.call(connection, socket);
+}
+
+interface Internals {
+  readonly socket?: object;
+  readonly abort_socket: (socket: object) => void;
 }
 
 function closed(connection: Connection): Promise<void> {

@@ -93,8 +93,7 @@ function attached({ receiver }: Lane): Promise<void> {
   return new Promise((resolve, reject) => {
     receiver.once("receiver_open", () => {
       // An attach that is refused is answered as if it were taken, without a source, and detached at once.
-      if (receiver.source === undefined || receiver.source === null) return;
-      resolve();
+      if (receiver.source?.address !== undefined) resolve();
     });
     receiver.once("receiver_error", () => reject(receiver.error as unknown as Error));
     receiver.session.once("session_error", () => reject(receiver.session.error as unknown as Error));

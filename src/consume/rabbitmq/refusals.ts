@@ -24,7 +24,8 @@ export function noConnection(url: string, cause: unknown): Diagnostic {
 function isRefusal(cause: unknown): boolean {
   const { message, condition } = (cause ?? {}) as { readonly message?: unknown; readonly condition?: unknown };
   return (
-    /\b(403|530)\b|ACCESS[-_]REFUSED|NOT[-_]ALLOWED/.test(String(message)) ||
+    // A virtual host is refused by closing the connection that asks for it.
+    /\b(403|530)\b|ACCESS[-_]REFUSED|NOT[-_]ALLOWED|ConnectionOpenOk; got <ConnectionClose/.test(String(message)) ||
     /^amqp:(unauthorized-access|not-allowed)$/.test(String(condition))
   );
 }

@@ -9,6 +9,7 @@ import type {
 } from "@azure/service-bus";
 
 import { createAdministration, createClient } from "./clients.ts";
+import { createReceiver } from "./entity.ts";
 import { type ServicebusEmulator, startEmulator } from "./emulator/emulator.ts";
 import { waitUntil } from "./wait.ts";
 
@@ -25,7 +26,9 @@ export interface Lab {
     from: string | ServiceBusReceiver,
     count?: number,
   ) => Promise<readonly ServiceBusReceivedMessage[]>;
-  /** Everything that is in a dead-letter queue now, which stays there. */
+  /** Everything that is in a queue, a subscription or a dead-letter queue now, scheduled messages too; it stays there. */
+  readonly peek: (path: string) => Promise<readonly ServiceBusReceivedMessage[]>;
+  /** Everything that is in the dead-letter queue of an entity now. */
   readonly deadLetters: (queue: string) => Promise<readonly ServiceBusReceivedMessage[]>;
 }
 
@@ -43,6 +46,13 @@ export async function startLab(
   });
   const receiver = (queue: string, options: ServiceBusReceiverOptions = {}): ServiceBusReceiver =>
     client.createReceiver(queue, { maxAutoLockRenewalDurationInMs: 0, ...options });
+  const peek = async (path: string): Promise<readonly ServiceBusReceivedMessage[]> => {
+    // Every connection goes on peeking where it stopped.
+    const own = createClient(emulator);
+    const messages = await createReceiver(own, path).peekMessages(1_000);
+    await own.close();
+    return messages;
+  };
   return {
     emulator,
     client,
@@ -60,11 +70,7 @@ export async function startLab(
       });
       return messages;
     },
-    deadLetters: async (queue) => {
-      const dead = client.createReceiver(queue, { subQueueType: "deadLetter" });
-      const letters = await dead.peekMessages(1_000);
-      await dead.close();
-      return letters;
-    },
+    peek,
+    deadLetters: async (queue) => peek(`${queue}/$DeadLetterQueue`),
   };
 }

@@ -4,7 +4,7 @@ import type { MessageAttributeValue } from "@aws-sdk/client-sqs";
 
 import type { CompiledSystem, System, TargetInput } from "../../../src/index.ts";
 import { checked } from "../examples.ts";
-import type { ProgramRun } from "../pulumi.ts";
+import { inTurn } from "../in-turn.ts";
 import { type AppliedSystem, applyToEmulator } from "./apply.ts";
 import { region } from "./clients.ts";
 import { type Decision, drive, type DrivenConsumer, type SqsContract } from "./drive.ts";
@@ -27,14 +27,6 @@ export interface DeployedSystem {
     decide: (delivery: { readonly body: string; readonly attempt: number }) => Decision,
   ) => DrivenConsumer;
   readonly dispose: () => Promise<void>;
-}
-
-/** Pulumi's mocks belong to the process, and tests run side by side. */
-let turn: Promise<unknown> = Promise.resolve();
-export async function inTurn(register: () => Promise<ProgramRun>): Promise<ProgramRun> {
-  const mine = turn.then(register);
-  turn = mine.catch(() => {});
-  return mine;
 }
 
 /**

@@ -1,0 +1,52 @@
+import { isServiceBusError, ServiceBusAdministrationClient, ServiceBusClient } from "@azure/service-bus";
+import type { ServiceBusError } from "@azure/service-bus";
+
+import type { ServicebusConnection } from "./connection.ts";
+
+/**
+ * Nothing is tried again by the SDK: the runtime tries again itself, says so, and stops when it has to. A disposition that was in the air when
+ * the connection went is waited for as long as an operation may take.
+ */
+const retryOptions = { maxRetries: 0, retryDelayInMs: 250, maxRetryDelayInMs: 30_000, timeoutInMs: 10_000 } as const;
+
+export function createClient(connection: ServicebusConnection): ServiceBusClient {
+  return "connectionString" in connection
+    ? new ServiceBusClient(connection.connectionString, { retryOptions })
+    : new ServiceBusClient(connection.fullyQualifiedNamespace, connection.credential, { retryOptions });
+}
+
+export function createAdministration(connection: ServicebusConnection): ServiceBusAdministrationClient {
+  if (!("connectionString" in connection))
+    return new ServiceBusAdministrationClient(connection.fullyQualifiedNamespace, connection.credential);
+  const { connectionString, managementConnectionString = connectionString } = connection;
+  const administration = new ServiceBusAdministrationClient(managementConnectionString);
+  if (/(^|;)\s*UseDevelopmentEmulator=true/i.test(managementConnectionString)) speakPlainHttp(administration);
+  return administration;
+}
+
+/** Emulators have no certificate, and this version of the SDK knows HTTPS only. Source: azure-sdk-for-js, `ServiceBusAdministrationClient` 7.9. */
+function speakPlainHttp({ pipeline }: ServiceBusAdministrationClient): void {
+  pipeline.addPolicy(
+    {
+      name: "plainHttp",
+      sendRequest: async (request, next) => {
+        request.url = request.url.replace(/^https:/, "http:");
+        request.allowInsecureConnection = true;
+        return next(request);
+      },
+    },
+    // The signature is over the address that the client knows.
+    { afterPhase: "Sign" },
+  );
+}
+
+/** Where the consumer connects to, without the keys. */
+export function hostOf(connection: ServicebusConnection): string {
+  if (!("connectionString" in connection)) return connection.fullyQualifiedNamespace;
+  return /Endpoint=sb:\/\/([^/;]*)/i.exec(connection.connectionString)?.[1] ?? "";
+}
+
+/** The code of an error of Service Bus; null for an error that is none of its own. */
+export function codeOf(error: unknown): ServiceBusError["code"] | null {
+  return isServiceBusError(error) ? error.code : null;
+}

@@ -1,0 +1,125 @@
+import type {
+  DeadLetterOptions,
+  ServiceBusClient,
+  ServiceBusReceivedMessage,
+  ServiceBusReceiver,
+  ServiceBusSender,
+  ServiceBusSessionReceiver,
+} from "@azure/service-bus";
+
+import type { SettleValues } from "../adapter.ts";
+import { NotOursError } from "../adapter.ts";
+import { codeOf } from "./client.ts";
+import type { DeadLetterOperation, Operation, SendOperation } from "./contract.ts";
+import { chosenMs } from "./contract.ts";
+import { copyMessage } from "./copy-message.ts";
+import type { OnePerTurn } from "./one-per-turn.ts";
+
+/** A message that the broker keeps locked for us. */
+export interface HeldMessage {
+  readonly message: ServiceBusReceivedMessage;
+  readonly receiver: ServiceBusReceiver | ServiceBusSessionReceiver;
+  /** The id that its copies are made from. */
+  readonly originalId: string;
+  /** Called once, when it is settled or not ours any more. */
+  readonly over: () => void;
+  /** What is done of the operations that have begun, so that one that is tried again makes no second copy. */
+  begun: { readonly operations: readonly Operation[]; done: number } | null;
+}
+
+/** What settlements go through. */
+export interface Settling {
+  readonly onePerTurn: OnePerTurn;
+  readonly senderTo: (queue: string) => ServiceBusSender;
+}
+
+export function createSettling(client: ServiceBusClient, onePerTurn: OnePerTurn): Settling {
+  const senders = new Map<string, ServiceBusSender>();
+  return {
+    onePerTurn,
+    senderTo: (queue) => {
+      const sender = senders.get(queue) ?? client.createSender(queue);
+      senders.set(queue, sender);
+      return sender;
+    },
+  };
+}
+
+/**
+ * Does the operations in order, each when Service Bus has answered the one before.
+ *
+ * @throws NotOursError where the lock is lost
+ */
+export async function settle(
+  settling: Settling,
+  held: HeldMessage,
+  operations: readonly Operation[],
+  values: SettleValues,
+): Promise<void> {
+  const begun = held.begun?.operations === operations ? held.begun : { operations, done: 0 };
+  held.begun = begun;
+  try {
+    for (const operation of operations.slice(begun.done)) {
+      await perform(settling, held, operation, values);
+      begun.done += 1;
+    }
+  } catch (error) {
+    if (!isNotOurs(error)) throw error;
+    held.over();
+    throw new NotOursError(error);
+  }
+  held.over();
+}
+
+/** A lock that has run out, a session that somebody else holds, or a message that was settled before a lost answer came. */
+function isNotOurs(error: unknown): boolean {
+  return ["MessageLockLost", "SessionLockLost", "MessageNotFound"].includes(codeOf(error) ?? "");
+}
+
+async function perform(
+  { onePerTurn, senderTo }: Settling,
+  { message, receiver, originalId }: HeldMessage,
+  operation: Operation,
+  values: SettleValues,
+): Promise<void> {
+  switch (operation.operation) {
+    case "complete":
+      return onePerTurn(() => receiver.completeMessage(message));
+    case "abandon":
+      return onePerTurn(() => receiver.abandonMessage(message));
+    case "deadLetter":
+      return onePerTurn(() => receiver.deadLetterMessage(message, lastWords(operation, values)));
+    case "schedule": {
+      const copy = copyMessage(message, originalId, operation);
+      await senderTo(operation.queue).scheduleMessages(copy, dueAt(operation, values));
+      return undefined;
+    }
+    case "send":
+      return senderTo(operation.queue).sendMessages(copyMessage(message, originalId, operation));
+    default:
+      return operation satisfies never;
+  }
+}
+
+function dueAt({ delayMs = { from: 0, to: 0 } }: SendOperation, { askedDelayMs }: SettleValues): Date {
+  return new Date(Date.now() + chosenMs(delayMs, askedDelayMs));
+}
+
+/** Application properties of the dead letter, beside the two that Service Bus has names for. */
+function lastWords(
+  { reason }: DeadLetterOperation,
+  { deadLetter }: SettleValues,
+): DeadLetterOptions & Record<string, string> {
+  const told = { "dlq-failure-reason": reason, ...deadLetter };
+  return {
+    ...told,
+    deadLetterReason: told["dlq-failure-reason"],
+    deadLetterErrorDescription: messageIn(deadLetter?.["dlq-exception-stack-trace-summary"] ?? ""),
+  };
+}
+
+/** What the error says, without where it came from. The summary is cut and redacted, and so is this. */
+function messageIn(summary: string): string {
+  const [said = ""] = summary.split(/\n\s+at /, 1);
+  return said;
+}

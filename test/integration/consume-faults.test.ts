@@ -1,0 +1,202 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { permanent } from "redeliver/consume";
+
+import type { AmqpProxy, WireFrame } from "../support/consume/amqp-proxy.ts";
+import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
+import type { ConsumedSystem } from "../support/consume/consumed.ts";
+import { consumeFrom } from "../support/consume/consumed.ts";
+import type { DeployedSystem } from "../support/deployed-system.ts";
+import { deploy, sleep, until } from "../support/deployed-system.ts";
+import { brokers } from "../support/live.ts";
+
+const source = { exchange: "shop.orders", routingKey: "order.placed" };
+const declaration = {
+  name: "shop",
+  sources: { orders: { kind: "topic" } },
+  consumers: {
+    billing: {
+      from: { orders: "all" },
+      retry: { attempts: 4, backoff: { kind: "steps", delays: ["100ms", "200ms", "300ms"] } },
+      crash: { deliveries: 20 },
+    },
+  },
+};
+const strategy = "waits";
+
+describe.each(brokers().map((broker) => ({ broker, name: broker.version })))("faults on $name", ({ broker }) => {
+  const input = { broker, declaration, consumer: "billing", strategy } as const;
+  const systems: DeployedSystem[] = [];
+  const proxies: AmqpProxy[] = [];
+  const consumers: ConsumedSystem[] = [];
+  const deployed = async (): Promise<{ system: DeployedSystem; proxy: AmqpProxy }> => {
+    const system = await deploy(broker, declaration, strategy);
+    systems.push(system);
+    const proxy = await startAmqpProxy(system.url);
+    proxies.push(proxy);
+    return { system, proxy };
+  };
+  const consumed = async (...given: Parameters<typeof consumeFrom>): Promise<ConsumedSystem> => {
+    const consumer = await consumeFrom(...given);
+    consumers.push(consumer);
+    return consumer;
+  };
+  afterAll(async () => {
+    await Promise.all(consumers.map(({ running }) => running.stop("1s")));
+    await Promise.all(proxies.map((proxy) => proxy.close()));
+    await Promise.all(systems.map((system) => system.dispose()));
+  });
+
+  /** What cuts the connection at the next frame of a kind, before or after it has gone on. */
+  const cutAt = (proxy: AmqpProxy, kind: WireFrame["kind"]): (() => boolean) => {
+    let isCut = false;
+    proxy.onFrame = (frame) => {
+      if (isCut || frame.kind !== kind) return "pass";
+      isCut = true;
+      return "cut";
+    };
+    return () => isCut;
+  };
+
+  test.concurrent.for([
+    { what: "the copy", kind: "publish", mostCopies: 1 },
+    { what: "the confirm of the copy", kind: "confirmed", mostCopies: 2 },
+    { what: "the acknowledgement", kind: "ack", mostCopies: 2 },
+  ] as const)(
+    "the connection cut before $what: nothing is lost, and it is doubled only if the copy was there",
+    async ({ kind, mostCopies }) => {
+      const { system, proxy } = await deployed();
+      const billing = await consumed({ ...system, url: proxy.url }, input, () => {
+        throw permanent("NEVER");
+      });
+      const isCut = cutAt(proxy, kind);
+      await system.publish(["a"], source);
+      const isReconnected = (): boolean => billing.events.some((event) => event.kind === "reconnected");
+      // The one that is acknowledged in the end is acknowledged on the new connection.
+      await until(30_000, () => isCut() && isReconnected() && proxy.frames.some((frame) => frame.kind === "ack"));
+      const dead = await system.drain("shop.billing.dead");
+      expect(dead.length).toBeGreaterThanOrEqual(1);
+      expect(dead.length).toBeLessThanOrEqual(mostCopies);
+      expect(new Set(dead.map((each) => each.properties.messageId))).toEqual(new Set(["a"]));
+      expect(await system.drain("shop.billing")).toEqual([]);
+    },
+  );
+
+  test.concurrent("a message without an id gets one on its copy, the same on each copy that one delivery makes", async () => {
+    const { system } = await deployed();
+    await system.channel.unbindQueue("shop.billing.dead", "shop.billing.dead", "");
+    const billing = await consumed(system, input, () => {
+      throw permanent("NEVER");
+    });
+    system.channel.publish(source.exchange, source.routingKey, Buffer.from('"x"'), { persistent: true });
+    await until(30_000, () => billing.events.some((event) => event.kind === "settle-failed"));
+    await system.channel.bindQueue("shop.billing.dead", "shop.billing.dead", "");
+    await until(30_000, () => billing.events.some((event) => event.kind === "settled"));
+    const [letter] = await system.drain("shop.billing.dead");
+    expect(letter?.properties.messageId).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test.concurrent("the dead queue's binding gone: nothing is acknowledged, the handler does not run again, and it ends there once it is back", async () => {
+    const { system } = await deployed();
+    await system.channel.unbindQueue("shop.billing.dead", "shop.billing.dead", "");
+    const billing = await consumed(system, input, () => {
+      throw permanent("NEVER");
+    });
+    await system.publish(["a", "b"], source);
+    await until(30_000, () => billing.events.filter((event) => event.kind === "settle-failed").length >= 4);
+    expect(billing.runs).toHaveLength(2);
+    expect(billing.running.health()).toMatchObject({ handling: 2 });
+    await system.channel.bindQueue("shop.billing.dead", "shop.billing.dead", "");
+    await until(30_000, () => billing.events.filter((event) => event.kind === "settled").length === 2);
+    expect(billing.runs).toHaveLength(2);
+    expect((await system.drain("shop.billing.dead")).map((each) => each.properties.messageId).toSorted()).toEqual([
+      "a",
+      "b",
+    ]);
+  });
+
+  test.concurrent("the dead queue's exchange gone: the same, and the deliveries' own channel stays", async () => {
+    const { system } = await deployed();
+    const billing = await consumed(system, input, ({ id }) => {
+      if (id !== "fine") throw permanent("NEVER");
+    });
+    await system.channel.deleteExchange("shop.billing.dead");
+    await system.publish(["a", "fine"], source);
+    await until(30_000, () => billing.events.some((event) => event.kind === "settle-failed"));
+    await until(30_000, () => billing.events.some((event) => event.kind === "settled" && event.messageId === "fine"));
+    await system.channel.assertExchange("shop.billing.dead", "fanout", { durable: true });
+    await system.channel.bindQueue("shop.billing.dead", "shop.billing.dead", "");
+    await until(60_000, () => billing.events.some((event) => event.kind === "settled" && event.messageId === "a"));
+    expect((await system.drain("shop.billing.dead")).map((each) => each.properties.messageId)).toEqual(["a"]);
+    expect(billing.events.map((event) => event.kind)).not.toContain("lost");
+  });
+
+  test.concurrent("a handler that ends on a connection that is gone settles nothing on the next one", async () => {
+    const { system, proxy } = await deployed();
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const billing = await consumed({ ...system, url: proxy.url }, input, async (run) => {
+      if (billing.runsOf(run.id).length === 1) await held;
+      else await sleep(200);
+    });
+    await system.publish(["a"], source);
+    await until(30_000, () => billing.runs.length === 1);
+    proxy.cutAll();
+    await until(30_000, () => billing.runsOf("a").length === 2);
+    release();
+    await until(30_000, () => billing.events.some((event) => event.kind === "settled"));
+    expect(billing.events.filter((event) => event.kind === "settle-dropped")).toHaveLength(1);
+    expect(billing.events.filter((event) => event.kind === "settled")).toHaveLength(1);
+    const acknowledged = (): number => proxy.frames.filter((frame) => frame.kind === "ack").length;
+    await until(30_000, () => acknowledged() > 0);
+    expect(acknowledged()).toBe(1);
+  });
+
+  test.concurrent("while the broker lets nobody in, it is tried again with growing pauses, and stop ends that", async () => {
+    const { system, proxy } = await deployed();
+    const billing = await consumed({ ...system, url: proxy.url }, input, () => undefined);
+    proxy.refuses = true;
+    proxy.cutAll();
+    await until(30_000, () => billing.events.filter((event) => event.kind === "reconnect-failed").length >= 3);
+    const pauses = billing.events.flatMap((event) => (event.kind === "reconnect-failed" ? [event.nextTryMs] : []));
+    expect(pauses.slice(0, 3)).toEqual([500, 1_000, 2_000]);
+    expect(billing.running.health()).toMatchObject({ state: "reconnecting", isTaking: false });
+    await billing.running.stop();
+    expect(billing.running.health().state).toBe("stopped");
+  });
+
+  test.concurrent("connections cut again and again among messages with every outcome: each ends once or more, none never", async () => {
+    const { system, proxy } = await deployed();
+    const ids = Array.from({ length: 400 }, (_, index) => `m${index}`);
+    const billing = await consumed(
+      { ...system, url: proxy.url },
+      { ...input, options: { concurrency: 20, breaker: false } },
+      ({ id, attempt }) => {
+        const number = Number(id.slice(1));
+        if (number % 5 === 1) throw permanent("NEVER");
+        if (number % 5 === 2 && attempt < 3) throw new Error("again");
+        if (number % 5 === 3) throw new Error("always");
+      },
+    );
+    let seen = 0;
+    // One in 200 frames, of whatever kind it is.
+    proxy.onFrame = () => {
+      seen += 1;
+      return seen % 200 === 0 ? "cut" : "pass";
+    };
+    await system.publish(ids, source);
+    const dead = new Set<string>();
+    const isDone = (id: string): boolean =>
+      dead.has(id) ||
+      billing.events.some((event) => event.kind === "settled" && event.messageId === id && event.outcome === "success");
+    await until(90_000, async () => {
+      for (const letter of await system.drain("shop.billing.dead")) dead.add(String(letter.properties.messageId));
+      return ids.every(isDone);
+    });
+    expect(
+      ids.filter((id) => Number(id.slice(1)) % 5 === 1 || Number(id.slice(1)) % 5 === 3).filter((id) => !dead.has(id)),
+    ).toEqual([]);
+    expect(billing.events.filter((event) => event.kind === "reconnected").length).toBeGreaterThanOrEqual(2);
+  });
+});

@@ -1,0 +1,116 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { resolve } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+
+import { consumeFrom } from "../support/consume/consumed.ts";
+import type { ProcessInput } from "../support/consume/consumer-process.ts";
+import type { DeployedSystem } from "../support/deployed-system.ts";
+import { deploy, until } from "../support/deployed-system.ts";
+import { checked } from "../support/examples.ts";
+import { brokers } from "../support/live.ts";
+
+const strategies = ["native", "deferred", "staged", "waits"] as const;
+type Strategy = (typeof strategies)[number];
+const cases = brokers().flatMap((broker) =>
+  strategies
+    .filter((strategy) => broker.version === "4.3" || strategy === "staged" || strategy === "waits")
+    .map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
+);
+const source = { exchange: "shop.orders", routingKey: "order.placed" };
+const script = resolve(import.meta.dirname, "../support/consume/consumer-process.ts");
+
+function declaration(strategy: Strategy): unknown {
+  return {
+    name: "shop",
+    sources: { orders: { kind: "topic" } },
+    consumers: {
+      billing: {
+        from: { orders: "all" },
+        protocol: strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1",
+        retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } },
+      },
+    },
+  };
+}
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly lines: string[];
+}
+
+describe.concurrent.each(cases)("the consumer's process: $name", ({ broker, strategy }) => {
+  const systems: DeployedSystem[] = [];
+  const children: ChildProcess[] = [];
+  afterAll(async () => {
+    for (const child of children) child.kill("SIGKILL");
+    await Promise.all(systems.map((system) => system.dispose()));
+  });
+  const deployed = async (): Promise<DeployedSystem> => {
+    const system = await deploy(broker, declaration(strategy), strategy);
+    systems.push(system);
+    return system;
+  };
+  const start = async (system: DeployedSystem, handlingMs: number, concurrency: number): Promise<Started> => {
+    const input: ProcessInput = {
+      system: checked(declaration(strategy)),
+      version: broker.version,
+      strategy,
+      url: system.url,
+      concurrency,
+      handlingMs,
+    };
+    const child = spawn(process.execPath, [script, JSON.stringify(input)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    children.push(child);
+    const lines: string[] = [];
+    child.stdout.setEncoding("utf8").on("data", (text: string) => lines.push(...text.split("\n").filter(Boolean)));
+    await until(60_000, () => lines.includes("ready"));
+    return { child, lines };
+  };
+  const beganIn = ({ lines }: Started): readonly string[] => lines.filter((line) => line.startsWith("began "));
+
+  test("killed while it handles: the message is delivered again, until its crashes are used up, then dead", async () => {
+    const system = await deployed();
+    await system.publish(["a"], source);
+    for (let crash = 1; crash <= 3; crash++) {
+      const started = await start(system, 600_000, 1);
+      await until(60_000, () => beganIn(started).length === 1);
+      started.child.kill("SIGKILL");
+      await once(started.child, "exit");
+    }
+    const letters: unknown[] = [];
+    await until(60_000, async () => {
+      for (const letter of await system.drain("shop.billing.dead")) letters.push(letter.properties.messageId);
+      return letters.length > 0;
+    });
+    expect(letters).toEqual(["a"]);
+  });
+
+  test("told to end while it handles: what runs is finished, and what waits goes back without costing an attempt", async () => {
+    const system = await deployed();
+    const ids = Array.from({ length: 20 }, (_, index) => `m${index}`);
+    await system.publish(ids, source);
+    const started = await start(system, 1_500, 4);
+    await until(60_000, () => beganIn(started).length === 4);
+    started.child.kill("SIGTERM");
+    const [exitCode] = (await once(started.child, "exit")) as [number | null];
+    expect(exitCode).toBe(0);
+    const began = beganIn(started).map((line) => line.split(" ")[1]);
+    const ended = started.lines.filter((line) => line.startsWith("ended ")).map((line) => line.split(" ")[1]);
+    expect(ended.toSorted()).toEqual(began.toSorted());
+    // Whoever is next gets all the others, each as its first attempt.
+    const next = await consumeFrom(
+      system,
+      { broker, declaration: declaration(strategy), consumer: "billing", strategy },
+      () => undefined,
+    );
+    await until(60_000, () => next.runs.length >= ids.length - ended.length);
+    await next.running.stop();
+    expect(next.runs.map((run) => run.id).toSorted()).toEqual(ids.filter((id) => !ended.includes(id)).toSorted());
+    expect(new Set(next.runs.map((run) => run.attempt))).toEqual(new Set([1]));
+    expect(await system.drain("shop.billing.dead")).toEqual([]);
+  });
+});

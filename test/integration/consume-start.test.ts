@@ -1,0 +1,215 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { consume } from "redeliver/consume";
+import type { ConsumeOptions } from "redeliver/consume";
+
+import { RefusedError } from "../../src/index.ts";
+import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
+import { consumeFrom } from "../support/consume/consumed.ts";
+import type { DeployedSystem } from "../support/deployed-system.ts";
+import { deploy, until } from "../support/deployed-system.ts";
+import { checked } from "../support/examples.ts";
+import { brokers, createVhost } from "../support/live.ts";
+import { createManagement } from "../support/management.ts";
+
+const source = { exchange: "shop.orders", routingKey: "order.placed" };
+const strategies = ["staged", "deferred"] as const;
+type Strategy = (typeof strategies)[number];
+
+function declaration(strategy: Strategy, attempts = 3): unknown {
+  return {
+    name: "shop",
+    sources: { orders: { kind: "topic" } },
+    consumers: {
+      billing: {
+        from: { orders: "all" },
+        protocol: strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1",
+        retry: { attempts, backoff: { kind: "constant", delay: "50ms" } },
+      },
+    },
+  };
+}
+
+const cases = brokers().flatMap((broker) =>
+  strategies
+    .filter((strategy) => strategy === "staged" || broker.version === "4.3")
+    .map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
+);
+
+describe.each(cases)("what a consumer finds when it starts: $name", ({ broker, strategy }) => {
+  let system: DeployedSystem;
+  const user = `user-${randomUUID()}`;
+  const management = createManagement(broker.managementUrl);
+  beforeAll(async () => {
+    system = await deploy(broker, declaration(strategy), strategy);
+    await system.publish(["a"], source);
+    await management.put(`users/${user}`, { password: "secret", tags: "" });
+  });
+  afterAll(async () => {
+    await management.delete(`users/${user}`);
+    await system.dispose();
+  });
+
+  /** The codes that it is refused with; none where it began. */
+  async function refusedWith(
+    given: Partial<ConsumeOptions<"rabbitmq">> & { readonly attempts?: number } = {},
+  ): Promise<{ readonly codes: readonly string[]; readonly text: string }> {
+    const { attempts, ...options } = given;
+    try {
+      const running = await consume(
+        checked(declaration(strategy, attempts)),
+        "billing",
+        {
+          target: { broker: "rabbitmq", version: broker.version, strategy },
+          connection: { url: system.url, managementUrl: broker.managementUrl },
+          ...options,
+        },
+        () => {
+          throw new Error("nothing is to be taken");
+        },
+      );
+      await running.stop();
+      return { codes: [], text: "" };
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error;
+      return { codes: error.diagnostics.map(({ code }) => code), text: error.message };
+    }
+  }
+
+  /** The message is there, and nobody has had it. */
+  async function expectUntouched(): Promise<void> {
+    const message = await system.channel.get("shop.billing", { noAck: false });
+    if (message === false) throw new Error("the message is gone");
+    expect(message.fields.redelivered).toBe(false);
+    expect(message.properties.messageId).toBe("a");
+    system.channel.ack(message);
+    await system.publish(["a"], source);
+  }
+
+  const withUser = (password = "secret"): string => {
+    const url = new URL(system.url);
+    url.username = user;
+    url.password = password;
+    return url.href;
+  };
+
+  test("a declaration that was not deployed: both values of what differs, nothing taken", async () => {
+    const { codes, text } = await refusedWith({ attempts: 4 });
+    expect(codes.filter((code) => code !== "RD805" && code !== "RD808")).toEqual([]);
+    expect(codes.length).toBeGreaterThan(0);
+    expect(text).toMatch(
+      strategy === "deferred" ? /delivery-limit: compiled is 3, deployed is 2/ : /shop\.billing\.attempt\.4/,
+    );
+    await expectUntouched();
+  });
+
+  // A broker of 4.3 is what deferred needs, so its target can be no other.
+  test.runIf(strategy === "staged")("another version than the target's", async () => {
+    const version = broker.version === "3.10" ? "3.13" : "3.10";
+    const { codes, text } = await refusedWith({ target: { broker: "rabbitmq", version, strategy } });
+    expect(codes).toEqual(["RD806"]);
+    expect(text).toContain(`the broker is RabbitMQ ${broker.fullVersion}`);
+    await expectUntouched();
+  });
+
+  test("a virtual host that nothing was deployed to", async () => {
+    const empty = await createVhost(broker);
+    const { codes, text } = await refusedWith({ connection: { url: empty.amqpUrl } });
+    expect(codes[0]).toBe("RD805");
+    expect(text).toContain("there is no queue shop.billing in this virtual host");
+    await empty.dispose();
+  });
+
+  test("nobody who answers, a wrong password, no permission in the virtual host", async () => {
+    expect((await refusedWith({ connection: { url: "amqp://guest:hush@127.0.0.1:1" } })).codes).toEqual(["RD804"]);
+    const wrong = await refusedWith({ connection: { url: withUser("hush") } });
+    expect(wrong.codes).toEqual(["RD807"]);
+    expect(wrong.text).not.toContain("hush");
+    expect((await refusedWith({ connection: { url: withUser() } })).codes).toEqual(["RD807"]);
+    await expectUntouched();
+  });
+
+  test("no permission to read the work queue; with that and no more it runs, and says what it could not compare", async () => {
+    const permissions = `permissions/${encodeURIComponent(system.vhost)}/${user}`;
+    await management.put(permissions, { configure: "^$", write: ".*", read: "^nothing$" });
+    expect((await refusedWith({ connection: { url: withUser() } })).codes).toEqual(["RD807"]);
+    await expectUntouched();
+    await management.put(permissions, { configure: "^$", write: ".*", read: "^shop\\.billing$" });
+    const billing = await consumeFrom(
+      { ...system, url: withUser() },
+      {
+        broker,
+        declaration: declaration(strategy),
+        consumer: "billing",
+        strategy,
+        options: { connection: { url: withUser() } },
+      },
+      () => undefined,
+    );
+    await until(30_000, () => billing.runs.length === 1);
+    await billing.running.stop();
+    expect(billing.events.map(({ kind }) => kind)).toContain("not-compared");
+    await system.publish(["a"], source);
+  });
+});
+
+describe.each(cases)("an outage: $name", ({ broker, strategy }) => {
+  test("pauses after failures in a row, probes with one message, and goes on when that succeeds", async () => {
+    const outage = { ...(declaration(strategy, 10) as object) };
+    const system = await deploy(broker, outage, strategy);
+    let isDown = true;
+    const billing = await consumeFrom(
+      system,
+      {
+        broker,
+        declaration: outage,
+        consumer: "billing",
+        strategy,
+        options: { concurrency: 4, breaker: { failures: 5, firstPause: "300ms", longestPause: "600ms" } },
+      },
+      () => {
+        if (isDown) throw new Error("the database is away");
+      },
+    );
+    const ids = Array.from({ length: 40 }, (_, index) => `m${index}`);
+    await system.publish(ids, source);
+    const pauses = (): readonly number[] =>
+      billing.events.flatMap((event) => (event.kind === "paused" ? [event.forMs] : []));
+    await until(30_000, () => pauses().length >= 3);
+    expect(pauses().slice(0, 3)).toEqual([300, 600, 600]);
+    // The failures that opened it, those that ran beside them, and one for each probe.
+    expect(billing.runs.length).toBeLessThanOrEqual(5 + 3 + pauses().length + 1);
+    isDown = false;
+    await until(
+      60_000,
+      () =>
+        new Set(
+          billing.events.flatMap((event) =>
+            event.kind === "settled" && event.outcome === "success" ? [event.messageId] : [],
+          ),
+        ).size === ids.length,
+    );
+    expect(billing.events.map(({ kind }) => kind)).toContain("resumed");
+    expect(billing.running.health()).toMatchObject({ state: "running", isTaking: true, failuresInARow: 0 });
+    await billing.running.stop();
+    expect(await system.drain("shop.billing.dead")).toEqual([]);
+    await system.dispose();
+  });
+});
+
+test.each(cases)("a silent broker does not hold up a stop: $name", async ({ broker, strategy }) => {
+  const system = await deploy(broker, declaration(strategy), strategy);
+  const proxy = await startAmqpProxy(system.url);
+  const billing = await consumeFrom(
+    { ...system, url: proxy.url },
+    { broker, declaration: declaration(strategy), consumer: "billing", strategy },
+    () => undefined,
+  );
+  proxy.isSilent = true;
+  const startedAt = performance.now();
+  await billing.running.stop("500ms");
+  expect(performance.now() - startedAt).toBeLessThan(30_000);
+  expect(billing.running.health().state).toBe("stopped");
+  await proxy.close();
+  await system.dispose();
+});

@@ -1,0 +1,260 @@
+import { readFileSync } from "node:fs";
+
+import type { ServiceBusAdministrationClient } from "@azure/service-bus";
+import { describe, test } from "vitest";
+import { parse } from "yaml";
+
+import { exportEmulatorConfig } from "../../src/brokers/servicebus/export.ts";
+import { isoDuration } from "../../src/brokers/servicebus/iso-duration.ts";
+import type { ServicebusTopology } from "../../src/brokers/servicebus/topology.ts";
+import { brokers } from "../../src/index.ts";
+import { verify } from "../../src/verify/verify.ts";
+import { checked, oneConsumer } from "../support/examples.ts";
+import { inTurn } from "../support/in-turn.ts";
+import type { RegisteredResource } from "../support/pulumi.ts";
+import { runProgram, stackProgram } from "../support/pulumi.ts";
+import { applyToEmulator } from "../support/servicebus/apply.ts";
+import { deploy } from "../support/servicebus/deployed-system.ts";
+import { type Listed, listEntities } from "../support/servicebus/list-entities.ts";
+import { startLab } from "../support/servicebus/lab.ts";
+import {
+  compileServicebus,
+  namespaceId,
+  registerServicebus,
+  type ServicebusTargetInput,
+} from "../support/servicebus/register.ts";
+import { waitUntil } from "../support/servicebus/wait.ts";
+
+const standard = { broker: "servicebus", sku: "standard" } as const;
+const portable = checked(parse(readFileSync(new URL("../../examples/portable.yaml", import.meta.url), "utf8")));
+const timed = { handlerTimeout: "10s", deadLetter: { alarmAbove: 0 } };
+const ordered = checked(
+  oneConsumer({ ...timed, retry: { attempts: 3, backoff: { kind: "immediate" } }, order: "per-key" }),
+);
+const tiered = checked(oneConsumer({ ...timed, retry: { attempts: 3, backoff: { kind: "constant", delay: "10m" } } }));
+const fromOne = checked(
+  oneConsumer({
+    ...timed,
+    from: { orders: "all" },
+    retry: { attempts: 3, backoff: { kind: "constant", delay: "10s" } },
+  }),
+);
+const systems = [
+  { name: "queues behind topics", system: portable, target: standard },
+  { name: "sessions", system: ordered, target: standard },
+  {
+    name: "one dead queue, duplicate detection",
+    system: portable,
+    target: { ...standard, deadQueue: "shared", duplicates: "5m", lock: "30s" },
+  },
+  { name: "tiers", system: tiered, target: { ...standard, strategy: "ttl-tier" } },
+  { name: "the basic tier", system: fromOne, target: { ...standard, sku: "basic" } },
+] as const satisfies readonly { readonly target: ServicebusTargetInput; readonly [key: string]: unknown }[];
+
+/** What the management API has to show of a topology: every setting of every entity. */
+function listedOf({ queues, topics, subscriptions }: ServicebusTopology): Listed {
+  const receivable = (entity: ServicebusTopology["queues"][number] | ServicebusTopology["subscriptions"][number]) => ({
+    lockDuration: isoDuration(entity.lockDurationMs),
+    maxDeliveryCount: entity.maxDeliveryCount,
+    defaultMessageTimeToLive: isoDuration(entity.timeToLiveMs),
+    deadLetteringOnMessageExpiration: entity.deadLetterOnExpiration,
+    requiresSession: entity.requiresSession,
+    forwardTo: entity.forwardTo,
+    forwardDeadLetteredMessagesTo: entity.forwardDeadLetteredTo,
+    status: "Active",
+    autoDeleteOnIdle: isoDuration(null),
+  });
+  const detection = (windowMs: number | null) => ({
+    requiresDuplicateDetection: windowMs !== null,
+    duplicateDetectionHistoryTimeWindow: isoDuration(windowMs ?? 600_000),
+  });
+  return {
+    queues: Object.fromEntries(
+      queues.map((queue) => [queue.name, { ...receivable(queue), ...detection(queue.duplicateDetectionMs) }]),
+    ),
+    topics: Object.fromEntries(
+      topics.map(({ name, timeToLiveMs, duplicateDetectionMs }) => [
+        name,
+        { defaultMessageTimeToLive: isoDuration(timeToLiveMs), status: "Active", ...detection(duplicateDetectionMs) },
+      ]),
+    ),
+    subscriptions: Object.fromEntries(
+      subscriptions.map((subscription) => [
+        `${subscription.topic}/${subscription.name}`,
+        {
+          ...receivable(subscription),
+          deadLetteringOnFilterEvaluationExceptions: subscription.deadLetterOnFilterError,
+          rules: Object.fromEntries(
+            subscription.rules.map(({ name, filter }) => {
+              if (filter.kind === "correlation") return [name, { subject: filter.subject }];
+              const sql = { true: "1=1", false: "1=0", sql: "expression" in filter ? filter.expression : "" };
+              return [name, { sqlExpression: sql[filter.kind] }];
+            }),
+          ),
+        },
+      ]),
+    ),
+  };
+}
+
+async function registered(system: typeof portable, target: ServicebusTargetInput): Promise<RegisteredResource[]> {
+  return [...(await inTurn(async () => registerServicebus(system, target))).resources];
+}
+
+describe.concurrent.each(systems)("$name", ({ system, target }) => {
+  test("the program makes the entities of the topology and nothing else, with every setting; once more changes nothing", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const { administration } = await startLab(onTestFinished);
+    const { topology } = compileServicebus(system, target);
+    const resources = await registered(system, target);
+    const leftOut = await applyToEmulator(administration, resources);
+    const before = await listEntities(administration);
+    expect(before).toEqual(listedOf(topology));
+    expect(leftOut.map((each) => each.split(": ")[1])).toEqual(
+      topology.alerts.map(() => "the emulator has no Azure Monitor"),
+    );
+    await applyToEmulator(administration, resources);
+    expect(await listEntities(administration)).toEqual(before);
+  });
+
+  test("what the configuration file of the official emulator describes is what was deployed", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const { administration } = await startLab(onTestFinished);
+    const { topology } = compileServicebus(system, target);
+    await applyToEmulator(administration, await registered(system, target));
+    const config = exportEmulatorConfig(topology);
+    expect(config).toEqual(await configOf(administration));
+  });
+});
+
+/** What is there, in the words of the configuration file. It keeps messages for an hour at most. */
+async function configOf(administration: ServiceBusAdministrationClient): Promise<object> {
+  const { queues, topics, subscriptions } = await listEntities(administration);
+  const timeToLive = (duration: unknown): unknown =>
+    duration === isoDuration(null) || duration === "P14D" ? "PT1H" : duration;
+  const receivable = (entity: Listed["queues"][string]): object => ({
+    DeadLetteringOnMessageExpiration: entity["deadLetteringOnMessageExpiration"],
+    DefaultMessageTimeToLive: timeToLive(entity["defaultMessageTimeToLive"]),
+    ForwardDeadLetteredMessagesTo: entity["forwardDeadLetteredMessagesTo"] ?? "",
+    ForwardTo: entity["forwardTo"] ?? "",
+    LockDuration: entity["lockDuration"],
+    MaxDeliveryCount: entity["maxDeliveryCount"],
+    RequiresSession: entity["requiresSession"],
+  });
+  const detection = (entity: Listed["queues"][string]): object => ({
+    RequiresDuplicateDetection: entity["requiresDuplicateDetection"],
+    DuplicateDetectionHistoryTimeWindow:
+      entity["requiresDuplicateDetection"] === true ? entity["duplicateDetectionHistoryTimeWindow"] : "PT5M",
+  });
+  const rule = (name: string, filter: Listed["subscriptions"][string]["rules"][string]): object => ({
+    Name: name,
+    Properties:
+      "subject" in filter
+        ? { FilterType: "Correlation", CorrelationFilter: { Label: filter.subject } }
+        : { FilterType: "Sql", SqlFilter: { SqlExpression: filter.sqlExpression } },
+  });
+  const subscriptionsOf = (topic: string): object[] =>
+    Object.entries(subscriptions)
+      .filter(([path]) => path.startsWith(`${topic}/`))
+      .map(([path, subscription]) => ({
+        Name: path.slice(topic.length + 1),
+        Properties: receivable(subscription),
+        // A file makes no `$Default`, so one that lets in nothing is left out.
+        Rules: Object.entries(subscription.rules)
+          .filter(([, filter]) => !("sqlExpression" in filter && filter.sqlExpression === "1=0"))
+          .map(([name, filter]) => rule(name, filter)),
+      }));
+  const namespace = {
+    Name: "sbemulatorns",
+    Queues: Object.entries(queues).map(([Name, queue]) => ({
+      Name,
+      Properties: { ...receivable(queue), ...detection(queue) },
+    })),
+    Topics: Object.entries(topics).map(([Name, topic]) => ({
+      Name,
+      Properties: { DefaultMessageTimeToLive: timeToLive(topic["defaultMessageTimeToLive"]), ...detection(topic) },
+      Subscriptions: subscriptionsOf(Name),
+    })),
+  };
+  return { UserConfig: { Namespaces: [namespace], Logging: { Type: "Console" } } };
+}
+
+describe.concurrent("the stack program", () => {
+  test("makes what the compiler says for the example, with the provider of the namespace's subscription", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const { administration } = await startLab(onTestFinished);
+    const config = { "redeliver:target": standard, "redeliver:namespaceId": namespaceId };
+    const run = await inTurn(async () => runProgram(stackProgram, { config }));
+    expect(run.error).toBeUndefined();
+    await applyToEmulator(administration, run.resources);
+    expect(await listEntities(administration)).toEqual(listedOf(compileServicebus(portable, standard).topology));
+  });
+});
+
+describe.concurrent("what is no deployment", () => {
+  test("another input, another namespace, another order, a destination that is not there", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const { administration } = await startLab(onTestFinished);
+    const resources = await registered(portable, { ...standard, deadQueue: "shared" });
+    const index = resources.findLastIndex(({ type }) => type === "azure-native:servicebus:Queue");
+    const withInput = (input: object): RegisteredResource[] =>
+      resources.map((each, at) => (at === index ? { ...each, inputs: { ...each.inputs, ...input } } : each));
+    const applying = async (changed: readonly RegisteredResource[]): Promise<unknown> =>
+      applyToEmulator(administration, changed);
+    await expect(applying(withInput({ fairness: true }))).rejects.toThrow("unknown properties: fairness");
+    await expect(applying(withInput({ maxDeliveryCount: "3" }))).rejects.toThrow("maxDeliveryCount is no number");
+    await expect(applying(withInput({ namespaceName: "other" }))).rejects.toThrow("another namespace");
+    await expect(applying(resources.toReversed())).rejects.toThrow("which it depends on");
+    await expect(applying(withInput({ forwardDeadLetteredMessagesTo: "none" }))).rejects.toThrow("SubCode=40400");
+  });
+});
+
+describe.concurrent("a chain of forwarding", () => {
+  const declared = {
+    from: { orders: "all" },
+    retry: { attempts: 2, backoff: { kind: "immediate" } },
+    handlerTimeout: "10s",
+  };
+
+  for (const [hops, arrives] of [
+    [4, true],
+    [5, false],
+  ] as const) {
+    test(`of ${hops} is ${arrives ? "proved, and the message arrives" : "refused, and the message is stuck on the way"}`, async ({
+      expect,
+      onTestFinished,
+    }) => {
+      const { lab, compiled, publish } = await deploy(onTestFinished, { billing: declared });
+      const relays = Array.from({ length: hops - 1 }, (_, index) => `relay-${index + 1}`);
+      const [work] = compiled.topology.queues;
+      if (work === undefined) throw new Error("there is a work queue");
+      const chained: ServicebusTopology = {
+        ...compiled.topology,
+        queues: [work, ...relays.map((name, index) => ({ ...work, name, forwardTo: relays[index + 1] ?? work.name }))],
+        subscriptions: compiled.topology.subscriptions.map((each) => ({ ...each, forwardTo: "relay-1" })),
+      };
+      const target = brokers.servicebus.checkTarget(standard);
+      if (!target.ok) throw new Error("it is a target");
+      const [subject] = brokers.servicebus.subjectsOf({ ...compiled, topology: chained }, target.value);
+      const violations = subject === undefined ? [] : verify(subject.model()).violations;
+      expect(violations.map(({ property }) => property)).toEqual(arrives ? [] : expect.arrayContaining(["reachable"]));
+      for (const [index, name] of [...relays.entries()].toReversed())
+        await lab.queue(name, { forwardTo: relays[index + 1] ?? work.name });
+      const subscription = await lab.administration.getSubscription("shop.orders", "billing");
+      await lab.administration.updateSubscription({ ...subscription, forwardTo: "relay-1" });
+      await publish({ body: "order 1" });
+      const last = arrives ? work.name : `${relays.at(-1)}/$DeadLetterQueue`;
+      await waitUntil(async () => (await lab.peek(last)).length === 1);
+      const [message] = await lab.peek(last);
+      expect(message?.deadLetterReason).toBe(arrives ? undefined : "MaxTransferHopCountExceeded");
+    });
+  }
+});

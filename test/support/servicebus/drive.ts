@@ -1,0 +1,225 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+import type {
+  ServiceBusClient,
+  ServiceBusMessage,
+  ServiceBusReceivedMessage,
+  ServiceBusReceiver,
+} from "@azure/service-bus";
+import { isServiceBusError } from "@azure/service-bus";
+
+import type { CompiledSystem } from "../../../src/index.ts";
+import { createReceiver, subscriptionOf } from "./entity.ts";
+
+export type ServicebusContract = CompiledSystem<"servicebus">["contracts"][number];
+type Outcome = ServicebusContract["outcomes"]["success"];
+type Operation = NonNullable<ServicebusContract["retryAfter"]>[number]["byAttempt"][number][number];
+type SendOperation = Extract<Operation, { readonly queue: string }>;
+
+/** How a handler's run ends. At a crash nothing is done with the message, and the consumer's connection is gone. */
+export type Ending = "success" | "transient" | "permanent" | "crash" | "return";
+
+/** What a handler decides: an ending, a delay of its own, or a crash after some of an outcome's operations are done. */
+export type Decision = Ending | { readonly askMs: number } | { readonly crashAfter: number; readonly of: Ending };
+
+/** One delivery, as the consumer saw it. Times by the clock of `Date.now()`, which says when copies are due. */
+export interface Seen {
+  readonly body: string;
+  readonly attempt: number;
+  readonly originalId: string;
+  readonly receivedAtMs: number;
+  /** When the first operation began: delays count from after this. */
+  readonly settledAtMs: number;
+  readonly message: ServiceBusReceivedMessage;
+}
+
+/** A consumer that does what a contract says and nothing else: it knows no strategy. */
+export interface DrivenConsumer {
+  readonly seen: readonly Seen[];
+  /** Receives one message, if there is one within the time, and handles it. @returns whether there was one */
+  readonly poll: (waitMs?: number) => Promise<boolean>;
+  /** Polls until a condition holds. @throws Error when it does not within the time */
+  readonly pollUntil: (condition: () => boolean | Promise<boolean>, limitMs?: number) => Promise<void>;
+}
+
+export interface DriveOptions {
+  /** A connection of its own, which a crash takes away. */
+  readonly connect: () => ServiceBusClient;
+  readonly contract: ServicebusContract;
+  /** Decides how this run of the handler ends. */
+  readonly decide: (delivery: { readonly body: string; readonly attempt: number }) => Decision;
+  /** Where in the range of a jitter a delay lies, from 0 to 1. */
+  readonly draw?: () => number;
+}
+
+interface Connected {
+  readonly client: ServiceBusClient;
+  /** Null where there is no session to be had. */
+  readonly receiver: ServiceBusReceiver | null;
+}
+
+export function drive(options: DriveOptions): DrivenConsumer {
+  const seen: Seen[] = [];
+  let connected: Connected | null = null;
+  const poll = async (waitMs = 200): Promise<boolean> => {
+    connected ??= await connect(options);
+    const { client, receiver } = connected;
+    if (receiver === null) {
+      connected = null;
+      await client.close();
+      return false;
+    }
+    const [message] = await receiver.receiveMessages(1, { maxWaitTimeInMs: waitMs });
+    const crashed = message !== undefined && (await handle(options, seen, { client, receiver }, message));
+    // The session of which nothing comes is given back, and another one asked for.
+    const isDone = message === undefined && options.contract.receive.sessions;
+    if (crashed || isDone) {
+      connected = null;
+      await client.close();
+    }
+    return message !== undefined;
+  };
+  return {
+    seen,
+    poll,
+    pollUntil: async (condition, limitMs = 45_000) => {
+      const deadline = Date.now() + limitMs;
+      while (!(await condition())) {
+        if (Date.now() > deadline)
+          throw new Error(`the condition did not hold within ${limitMs} ms: ${condition.toString()}`);
+        await poll();
+      }
+    },
+  };
+}
+
+async function connect({ connect: open, contract }: DriveOptions): Promise<Connected> {
+  const client = open();
+  const { sessions, lockRenewalMs: maxAutoLockRenewalDurationInMs } = contract.receive;
+  if (!sessions)
+    return { client, receiver: createReceiver(client, contract.workQueue, { maxAutoLockRenewalDurationInMs }) };
+  try {
+    const subscription = subscriptionOf(contract.workQueue);
+    if (subscription === null) throw new Error(`${contract.workQueue} is no subscription`);
+    const { topic, name } = subscription;
+    const receiver = await client.acceptNextSession(topic, name, { maxAutoLockRenewalDurationInMs });
+    return { client, receiver };
+  } catch (error) {
+    if (isServiceBusError(error) && error.code === "ServiceTimeout") return { client, receiver: null };
+    throw error;
+  }
+}
+
+/** @returns whether the consumer crashed */
+async function handle(
+  options: DriveOptions,
+  seen: Seen[],
+  connected: Connected & { readonly receiver: ServiceBusReceiver },
+  message: ServiceBusReceivedMessage,
+): Promise<boolean> {
+  const receivedAtMs = Date.now();
+  const { contract, decide } = options;
+  const body = String(message.body);
+  const { attempt, originalId } = attemptOf(contract, message);
+  const decision = decide({ body, attempt });
+  seen.push({ body, attempt, originalId, receivedAtMs, settledAtMs: Date.now(), message });
+  for (const operation of operationsFor(contract, decision, attempt)) {
+    // Two outcomes in one turn of the event loop become one below the SDK: see docs/broker-facts.md.
+    await nextTurn();
+    await perform(options, connected, { message, originalId }, operation);
+  }
+  return decision === "crash" || (typeof decision === "object" && "crashAfter" in decision);
+}
+
+function attemptOf(
+  { attemptNumber }: ServicebusContract,
+  { deliveryCount = 0, applicationProperties = {}, messageId }: ServiceBusReceivedMessage,
+): { readonly attempt: number; readonly originalId: string } {
+  const own = String(messageId);
+  if (attemptNumber.from === "delivery-count") return { attempt: deliveryCount + 1, originalId: own };
+  return {
+    attempt: Number(applicationProperties[attemptNumber.attempt] ?? 1),
+    originalId: String(applicationProperties[attemptNumber.originalId] ?? own),
+  };
+}
+
+/** The operations of a decision: for a delay that the handler asks for, those of the first step that is long enough. */
+function operationsFor(contract: ServicebusContract, decision: Decision, attempt: number): readonly Operation[] {
+  if (typeof decision === "string")
+    return decision === "crash" ? [] : operationsOf(contract.outcomes[decision], attempt);
+  if ("crashAfter" in decision) return operationsFor(contract, decision.of, attempt).slice(0, decision.crashAfter);
+  const { askMs } = decision;
+  const step = contract.retryAfter?.find((each) => each.upToMs >= askMs);
+  if (step === undefined) throw new Error(`the contract has no step for ${askMs} ms`);
+  return operationsOf(step, attempt).map((operation) =>
+    operation.operation === "schedule" && operation.delayMs === "asked"
+      ? { ...operation, delayMs: { from: askMs, to: askMs } }
+      : operation,
+  );
+}
+
+function operationsOf(outcome: Outcome, attempt: number): readonly Operation[] {
+  if (!("byAttempt" in outcome)) return outcome;
+  const operations = outcome.byAttempt[attempt - 1];
+  if (operations === undefined) throw new Error(`the contract has nothing for attempt ${attempt}`);
+  return operations;
+}
+
+interface Handled {
+  readonly message: ServiceBusReceivedMessage;
+  readonly originalId: string;
+}
+
+async function perform(
+  { draw = Math.random }: DriveOptions,
+  { client, receiver }: Connected & { readonly receiver: ServiceBusReceiver },
+  handled: Handled,
+  operation: Operation,
+): Promise<void> {
+  const { message } = handled;
+  switch (operation.operation) {
+    case "complete":
+      await receiver.completeMessage(message);
+      return;
+    case "abandon":
+      await receiver.abandonMessage(message);
+      return;
+    case "deadLetter":
+      await receiver.deadLetterMessage(message, {
+        deadLetterReason: operation.reason,
+        deadLetterErrorDescription: `what the error of ${String(message.body)} says`,
+      });
+      return;
+    case "schedule":
+    case "send": {
+      const sender = client.createSender(operation.queue);
+      const copy = copyOf(handled, operation);
+      if (operation.operation === "send") await sender.sendMessages(copy);
+      else await sender.scheduleMessages(copy, new Date(Date.now() + delayOf(operation, draw)));
+      await sender.close();
+      return;
+    }
+    default:
+      operation satisfies never;
+  }
+}
+
+function delayOf({ delayMs }: SendOperation, draw: () => number): number {
+  if (delayMs === undefined || delayMs === "asked") throw new Error("no delay is known");
+  return delayMs.from + Math.round(draw() * (delayMs.to - delayMs.from));
+}
+
+function copyOf({ message, originalId }: Handled, operation: SendOperation): ServiceBusMessage {
+  const added = { ...operation.applicationProperties, "redeliver-original-id": originalId };
+  const kept = Object.entries(message.applicationProperties ?? {}).filter(
+    ([name]) => !operation.removeApplicationProperties.includes(name),
+  );
+  return {
+    body: message.body as unknown,
+    messageId: `${originalId}${operation.messageIdSuffix}`,
+    applicationProperties: { ...Object.fromEntries(kept), ...added },
+    ...(message.subject === undefined ? {} : { subject: message.subject }),
+    ...(message.contentType === undefined ? {} : { contentType: message.contentType }),
+    ...(message.correlationId === undefined ? {} : { correlationId: message.correlationId }),
+  };
+}

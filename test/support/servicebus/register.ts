@@ -1,0 +1,38 @@
+import * as pulumi from "@pulumi/pulumi";
+
+import { ServicebusRetryTopology } from "../../../src/deploy/servicebus.ts";
+import type { CompiledSystem, System, TargetInput } from "../../../src/index.ts";
+import { compile, renderDiagnostics } from "../../../src/index.ts";
+import type { ProgramRun } from "../pulumi.ts";
+import { runProgram } from "../pulumi.ts";
+
+export type ServicebusTargetInput = TargetInput<"servicebus">;
+
+const resourceGroup = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/shop";
+export const namespaceId = `${resourceGroup}/providers/Microsoft.ServiceBus/namespaces/shop-test`;
+
+export function compileServicebus(system: System, target: ServicebusTargetInput): CompiledSystem<"servicebus"> {
+  const compiled = compile<"servicebus">(system, target);
+  if (!compiled.ok) throw new Error(renderDiagnostics(compiled.diagnostics));
+  return compiled.value;
+}
+
+/** Registers a system as the component "shop", in a namespace that is an output of something else. */
+export async function registerServicebus(
+  system: System,
+  target: ServicebusTargetInput,
+  preview = false,
+): Promise<ProgramRun> {
+  const run = await runProgram(
+    () => {
+      const actionGroupIds = [pulumi.output(`${resourceGroup}/providers/Microsoft.Insights/actionGroups/on-call`)];
+      const place = { namespaceId: pulumi.output(namespaceId), actionGroupIds };
+      const made = new ServicebusRetryTopology("shop", { system, target, ...place });
+      const { contracts, workQueues, topics } = made;
+      return { contracts, workQueues, topics };
+    },
+    { preview },
+  );
+  if (run.error !== undefined) throw run.error;
+  return run;
+}
