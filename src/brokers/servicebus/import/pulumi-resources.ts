@@ -24,9 +24,15 @@ function kindOf(type: string): (typeof types)[string] | undefined {
   return Object.hasOwn(types, name) ? types[name] : undefined;
 }
 
-export function isServicebusResource({ type }: PulumiResource): boolean {
+/** Without a queue or a subscription there is nowhere that a message could be. */
+export function isServicebusResource({ type }: Pick<PulumiResource, "type">): boolean {
   const kind = kindOf(type)?.kind;
   return kind === "queue" || kind === "subscription";
+}
+
+/** Topics and rules say what comes to subscriptions. */
+export function isReadResource({ type }: Pick<PulumiResource, "type">): boolean {
+  return kindOf(type) !== undefined;
 }
 
 /**
