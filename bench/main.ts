@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { benchPulumi, describePulumiBench } from "./pulumi.ts";
 
 // Every figure is a ratio, or a pair measured in one go, since machines differ. Nothing here is a test: nothing fails.
-// `node bench/main.ts [compile] [verify] [audit] [simulate] [start] [consume] [pulumi]` runs the named parts, or all of them.
+// `node bench/main.ts [compile] [verify] [audit] [simulate] [start] [consume] [policy] [pulumi]` runs the named parts, or all of them.
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -119,6 +119,13 @@ interface ConsumePair {
 }
 
 /** On a broker of its own in Docker, or the one that RABBITMQ_URL and RABBITMQ_MANAGEMENT_URL name. */
+function benchPolicy(): void {
+  const figure = run<{ resources: number; eachMs: number; stackMs: number; violations: number }>("policy", "5000");
+  console.log(
+    `the policy pack in Pulumi's host, everything mandatory, ${figure.resources} resources: one by one ${figure.eachMs.toFixed(0)} ms, together ${figure.stackMs.toFixed(0)} ms, ${figure.violations} violations`,
+  );
+}
+
 function benchConsume(): void {
   const { messages, acks, retries } = run<{
     readonly messages: number;
@@ -149,4 +156,5 @@ if (isWanted("audit")) benchAudit();
 if (isWanted("simulate")) benchSimulate();
 if (isWanted("start")) benchStart();
 if (isWanted("consume")) benchConsume();
+if (isWanted("policy")) benchPolicy();
 if (isWanted("pulumi")) console.log(describePulumiBench(await benchPulumi(1_000, 3)));

@@ -8,6 +8,7 @@ import { renderPolicyIndex, renderPolicyPage } from "../src/policy/page.ts";
 import type { Rule } from "../src/policy/rule.ts";
 import { pageFileOf } from "../src/policy/rule.ts";
 import { rules } from "../src/policy/rules.ts";
+import { renderServicebusClaims } from "./servicebus-claims.ts";
 import { renderSqsClaims } from "./sqs-claims.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -24,6 +25,7 @@ export const generatedFiles: readonly GeneratedFile[] = [
   { file: "docs/diagnostics.md", text: renderAllPages },
   { file: "schema.json", text: schemaText },
   { file: "docs/sqs-claims.md", text: renderSqsClaims },
+  { file: "docs/servicebus-claims.md", text: renderServicebusClaims },
   { file: "docs/policies/README.md", text: () => renderPolicyIndex(rules) },
   ...rules.map((rule) => ({ file: pageFileOf(rule), text: () => policyPageText(rule) })),
 ];

@@ -147,6 +147,8 @@ export interface FileReader<Deployment> {
 export interface ResourceReader<Deployment> {
   /** Whether the resource makes a topology of this broker; others may say more about it. */
   readonly isOwn: (resource: PulumiResource) => boolean;
+  /** Whether it is read at all: what is around the broker's own resources can decide about them. */
+  readonly isRead: (resource: Pick<PulumiResource, "type">) => boolean;
   /** @param resources all that there are: those of other brokers are passed over */
   readonly read: (resources: readonly PulumiResource[]) => Checked<Deployment>;
 }

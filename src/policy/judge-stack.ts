@@ -1,7 +1,7 @@
 import type { BrokerName } from "../brokers/index.ts";
-import { brokerOf, brokers, parseTarget } from "../brokers/index.ts";
+import { brokerOf, parseTarget } from "../brokers/index.ts";
 import type { PulumiResource } from "../brokers/pulumi-resource.ts";
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
 import { resourcesNamedBy } from "./attribution.ts";
 import { isComponentType } from "./component.ts";
@@ -17,7 +17,6 @@ export interface StackResource extends PulumiResource {
 
 /** Something that an audit found, and the resources that it is about; none where they cannot be told. */
 export interface StackFinding {
-  readonly broker: BrokerName;
   /** By whose rules it was judged. */
   readonly target: string;
   readonly diagnostic: Diagnostic;
@@ -32,25 +31,35 @@ const newest: Readonly<Record<BrokerName, string>> = {
 };
 
 /** Rules are asked one after the other about the same stack. */
-let last: { readonly key: string; readonly findings: readonly StackFinding[] } | null = null;
+const last = new Map<BrokerName, { readonly key: string; readonly findings: readonly StackFinding[] }>();
 
-/**
- * Puts the resources of a stack together and audits what they make, broker by broker.
- *
- * Where a preview does not know a value that decides what exists, nothing is said of that broker: it could be wrong, and the update
- * knows the value. Where a resource cannot be read though all of it is known, that is what is found, and nothing else.
- *
- * @param targets what the brokers of the stack are, as far as it was said
- */
-export function judgeStack(resources: readonly StackResource[], targets: readonly string[]): readonly StackFinding[] {
-  const key = JSON.stringify([resources, targets]);
-  if (last?.key !== key) {
-    last = { key, findings: brokerNames.flatMap((broker) => judgeBroker(broker, resources, targets)) };
-  }
-  return last.findings;
+/** Whether a resource has a part in what is said of a broker: most of a large stack has none, and is not looked at. */
+export function takesPart(broker: BrokerName, resource: Pick<PulumiResource, "type">): boolean {
+  return isComponentType(resource.type) || brokerOf({ broker }).auditor?.resources.isRead(resource) === true;
 }
 
-const brokerNames = Object.keys(brokers) as BrokerName[];
+/**
+ * Puts the resources of a stack together and audits what they make at one broker.
+ *
+ * Where a preview does not know a value, nothing is said of that broker: a dead-letter queue is known by who names it, so any value
+ * can make a finding wrong, and the update knows it. Where a resource cannot be read though all of it is known, that is what is
+ * found, and nothing else.
+ *
+ * @param resources those that take part
+ * @param targets what the brokers of the stack are, as far as it was said
+ */
+export function judgeStack(
+  broker: BrokerName,
+  resources: readonly StackResource[],
+  targets: readonly string[],
+): readonly StackFinding[] {
+  const key = JSON.stringify([resources, targets]);
+  const known = last.get(broker);
+  if (known?.key === key) return known.findings;
+  const findings = judgeBroker(broker, resources, targets);
+  last.set(broker, { key, findings });
+  return findings;
+}
 
 function judgeBroker(
   broker: BrokerName,
@@ -59,23 +68,26 @@ function judgeBroker(
 ): readonly StackFinding[] {
   const { auditor } = brokerOf({ broker });
   if (auditor === undefined || !resources.some(auditor.resources.isOwn)) return [];
+  const read = resources.filter(auditor.resources.isRead);
+  if (read.some(({ properties }) => hasUnknown(properties))) return [];
   const target = targetText(broker, resources, targets);
   const found = (each: Diagnostic, about?: readonly StackResource[]): StackFinding => ({
-    broker,
     target,
     diagnostic: each,
     about: about ?? resourcesNamedBy(each, resources),
   });
-  const read = auditor.resources.read(resources);
-  if (!read.ok) return read.diagnostics.map((each) => found(each));
-  if (read.warnings.some(isLeftOut)) {
-    const leftOut = resources.filter((each) => isUnreadable(auditor.resources.read([each])));
-    if (leftOut.length === 0 || leftOut.some(({ properties }) => hasUnknown(properties))) return [];
-    return leftOut.map((each) => found(notRead(each), [each]));
+  const deployment = auditor.resources.read(read);
+  if (!deployment.ok) return deployment.diagnostics.map((each) => found(each));
+  if (deployment.warnings.some(isLeftOut)) {
+    const alone = read.filter((each) => isUnreadable(auditor.resources.read([each])));
+    // What can be read alone does not fit together with the others: then all of them are meant.
+    return alone.length === 0
+      ? deployment.warnings.map((each) => found(each, []))
+      : alone.map((each) => found(notRead(each), [each]));
   }
   const parsed = parseTarget(target);
   if (!parsed.ok) return parsed.diagnostics.map((each) => found(each, []));
-  const diagnostics = [...read.warnings, ...auditor.audit(read.value, parsed.value, null)];
+  const diagnostics = [...deployment.warnings, ...auditor.audit(deployment.value, parsed.value, null)];
   return diagnostics.map((each) => found(each)).filter(isWorthSaying);
 }
 
@@ -86,10 +98,8 @@ function targetText(broker: BrokerName, resources: readonly StackResource[], tar
   return [...targets, ...own].find(isOfBroker) ?? newest[broker];
 }
 
-type Read = { readonly warnings: readonly Diagnostic[] } | { readonly ok: false };
-
-function isUnreadable(read: Read): boolean {
-  return !("warnings" in read) || read.warnings.some(isLeftOut);
+function isUnreadable(read: Checked<unknown>): boolean {
+  return !read.ok || read.warnings.some(isLeftOut);
 }
 
 function isLeftOut({ code }: Diagnostic): boolean {

@@ -7,12 +7,14 @@ import type {
 } from "@pulumi/policy";
 import { z } from "zod";
 
+import type { BrokerName } from "../brokers/index.ts";
+import { brokers } from "../brokers/index.ts";
 import { refused } from "../diagnostics/render.ts";
 import type { ReadComponent } from "./component.ts";
 import { isComponentType, readComponent } from "./component.ts";
 import { declarationReadable } from "./declaration/declaration-readable.ts";
 import type { StackFinding, StackResource } from "./judge-stack.ts";
-import { judgeStack } from "./judge-stack.ts";
+import { judgeStack, takesPart } from "./judge-stack.ts";
 import type { PolicyOptions, SelectedRule } from "./options.ts";
 import { selectRules, settingsSchemaOf } from "./options.ts";
 import { describeOptionIssues } from "./option-issues.ts";
@@ -72,7 +74,10 @@ function validationOf(
       return {
         validateStack: (stack, report) => {
           const settings = settingsOf<TopologySelection>(selected, stack.getConfig());
-          const findings = judgeStack(stack.resources.map(stackResource), settings.targets);
+          const findings = brokersOf(rule).flatMap((broker) => {
+            const own = stack.resources.filter((each) => takesPart(broker, each));
+            return judgeStack(broker, own.map(stackResource), settings.targets);
+          });
           for (const { text, urn } of reportedFindings(rule, findings, settings)) report(text, urn);
         },
       };
@@ -94,6 +99,10 @@ function validationOf(
     default:
       return rule satisfies never;
   }
+}
+
+function brokersOf({ broker }: TopologyRule): readonly BrokerName[] {
+  return broker === null ? (Object.keys(brokers) as BrokerName[]) : [broker];
 }
 
 function judgeDeclaration(
@@ -133,13 +142,11 @@ function stackResource({ type, urn, name, provider, props, parent }: PolicyResou
 
 /** What one rule says of what was found: once for each finding, at the first of the resources that are not waived or left out. */
 function reportedFindings(
-  { broker, codes, remediationSteps }: TopologyRule,
+  { codes, remediationSteps }: TopologyRule,
   findings: readonly StackFinding[],
   settings: Selection,
 ): readonly { readonly text: string; readonly urn: string | undefined }[] {
-  const own = findings.filter(
-    (each) => (broker === null || each.broker === broker) && codes.includes(each.diagnostic.code),
-  );
+  const own = findings.filter((each) => codes.includes(each.diagnostic.code));
   return own.flatMap(({ diagnostic: { code, message, path, notes, help }, target, about }) => {
     const judged = about.map((resource) => ({ resource, as: judgedAs(namesOf(resource), settings, today()) }));
     const left = judged.filter(({ as }) => as !== null);

@@ -18,6 +18,7 @@ const documents = [
   "docs/sqs.md",
   "docs/servicebus.md",
   "docs/sqs-claims.md",
+  "docs/servicebus-claims.md",
 ];
 const readme = readFileSync(resolve(root, "README.md"), "utf8");
 

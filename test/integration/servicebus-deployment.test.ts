@@ -12,11 +12,17 @@ import { verify } from "../../src/verify/verify.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
 import { inTurn } from "../support/in-turn.ts";
 import type { RegisteredResource } from "../support/pulumi.ts";
+import { runProgram, stackProgram } from "../support/pulumi.ts";
 import { applyToEmulator } from "../support/servicebus/apply.ts";
 import { deploy } from "../support/servicebus/deployed-system.ts";
 import { type Listed, listEntities } from "../support/servicebus/list-entities.ts";
 import { startLab } from "../support/servicebus/lab.ts";
-import { compileServicebus, registerServicebus, type ServicebusTargetInput } from "../support/servicebus/register.ts";
+import {
+  compileServicebus,
+  namespaceId,
+  registerServicebus,
+  type ServicebusTargetInput,
+} from "../support/servicebus/register.ts";
 import { waitUntil } from "../support/servicebus/wait.ts";
 
 const standard = { broker: "servicebus", sku: "standard" } as const;
@@ -176,6 +182,20 @@ async function configOf(administration: ServiceBusAdministrationClient): Promise
   };
   return { UserConfig: { Namespaces: [namespace], Logging: { Type: "Console" } } };
 }
+
+describe.concurrent("the stack program", () => {
+  test("makes what the compiler says for the example, with the provider of the namespace's subscription", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const { administration } = await startLab(onTestFinished);
+    const config = { "redeliver:target": standard, "redeliver:namespaceId": namespaceId };
+    const run = await inTurn(async () => runProgram(stackProgram, { config }));
+    expect(run.error).toBeUndefined();
+    await applyToEmulator(administration, run.resources);
+    expect(await listEntities(administration)).toEqual(listedOf(compileServicebus(portable, standard).topology));
+  });
+});
 
 describe.concurrent("what is no deployment", () => {
   test("another input, another namespace, another order, a destination that is not there", async ({

@@ -58,7 +58,7 @@ export interface PolicyHost {
   readonly configure: (config: EngineConfig) => Promise<void>;
   readonly setStackTags: (tags: Readonly<Record<string, string>>) => Promise<void>;
   /** Asks about each resource by its inputs, as the engine does before it touches it. */
-  readonly analyze: (resources: readonly RegisteredResource[]) => Promise<readonly ReportedViolation[]>;
+  readonly analyze: (resources: readonly RegisteredResource[]) => Promise<ReportedViolation[]>;
   /** Asks about all of them by their outputs, as the engine does at the end. */
   readonly analyzeStack: (run: ProgramRun) => Promise<readonly ReportedViolation[]>;
   readonly remediate: (

@@ -52,7 +52,7 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
       what: "what rabbitmqctl export_definitions wrote",
       read: readDefinitions,
     }),
-    resources: Object.freeze({ isOwn: isRabbitmqResource, read: deploymentOfResources }),
+    resources: Object.freeze({ isOwn: isRabbitmqResource, isRead: isRabbitmqResource, read: deploymentOfResources }),
     live,
     partNoun: "virtual host",
     rulesOf: formatTarget,

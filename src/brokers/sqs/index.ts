@@ -9,7 +9,7 @@ import { partsOf, targetOf } from "./deployment.ts";
 import { evidenceOf } from "./evidence.ts";
 import { exportCloudFormation } from "./export.ts";
 import { graphOf } from "./graph.ts";
-import { deploymentOfResources, isSqsResource } from "./import/pulumi-resources.ts";
+import { deploymentOfResources, isReadResource, isSqsResource } from "./import/pulumi-resources.ts";
 import { live } from "./live.ts";
 import { subjectsOf } from "./model.ts";
 import { readListing } from "./read-listing.ts";
@@ -44,7 +44,7 @@ export const sqs: SqsBroker = Object.freeze({
       what: "a list of what the AWS CLI printed about queues, subscriptions, event source mappings and functions",
       read: readListing,
     }),
-    resources: Object.freeze({ isOwn: isSqsResource, read: deploymentOfResources }),
+    resources: Object.freeze({ isOwn: isSqsResource, isRead: isReadResource, read: deploymentOfResources }),
     live,
     partNoun: "region",
     rulesOf: () => title,

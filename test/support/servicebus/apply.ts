@@ -60,6 +60,8 @@ async function apply(
       break;
     case "pulumi:providers:azure-native":
       properties.take("subscriptionId", "string");
+      // The SDK's own: Azure's public cloud.
+      properties.take("environment", "string");
       break;
     case "redeliver:servicebus:RetryTopology":
       properties.take("declaration", "object");

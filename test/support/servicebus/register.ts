@@ -8,7 +8,8 @@ import { runProgram } from "../pulumi.ts";
 
 export type ServicebusTargetInput = TargetInput<"servicebus">;
 
-export const resourceGroup = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/shop";
+const resourceGroup = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/shop";
+export const namespaceId = `${resourceGroup}/providers/Microsoft.ServiceBus/namespaces/shop-test`;
 
 export function compileServicebus(system: System, target: ServicebusTargetInput): CompiledSystem<"servicebus"> {
   const compiled = compile<"servicebus">(system, target);
@@ -24,9 +25,9 @@ export async function registerServicebus(
 ): Promise<ProgramRun> {
   const run = await runProgram(
     () => {
-      const namespaceId = pulumi.output(`${resourceGroup}/providers/Microsoft.ServiceBus/namespaces/shop-test`);
       const actionGroupIds = [pulumi.output(`${resourceGroup}/providers/Microsoft.Insights/actionGroups/on-call`)];
-      const made = new ServicebusRetryTopology("shop", { system, target, namespaceId, actionGroupIds });
+      const place = { namespaceId: pulumi.output(namespaceId), actionGroupIds };
+      const made = new ServicebusRetryTopology("shop", { system, target, ...place });
       const { contracts, workQueues, topics } = made;
       return { contracts, workQueues, topics };
     },

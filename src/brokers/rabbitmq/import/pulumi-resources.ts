@@ -26,7 +26,7 @@ const adders: Readonly<Record<string, AddResource>> = Object.freeze({
 
 const virtualHostType = "rabbitmq:index/vHost:VHost";
 
-export function isRabbitmqResource({ type }: PulumiResource): boolean {
+export function isRabbitmqResource({ type }: Pick<PulumiResource, "type">): boolean {
   return Object.hasOwn(adders, type);
 }
 

@@ -25,8 +25,13 @@ const attributeTypes: Readonly<Record<string, { readonly property: string; reado
 };
 
 /** Without a queue there is nothing to judge: topics and functions alone may be there for other things. */
-export function isSqsResource({ type }: PulumiResource): boolean {
+export function isSqsResource({ type }: Pick<PulumiResource, "type">): boolean {
   return type === queueType || Object.hasOwn(attributeTypes, type);
+}
+
+/** What is around queues is read where there are queues. */
+export function isReadResource(resource: Pick<PulumiResource, "type">): boolean {
+  return isSqsResource(resource) || [functionType, mappingType, subscriptionType].includes(resource.type);
 }
 
 /** The attributes of a queue by the properties of the provider. */

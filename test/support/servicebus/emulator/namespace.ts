@@ -75,6 +75,16 @@ export class Namespace {
       mailbox.rules = rulesOf(entity, isDead);
       mailbox.dispatch();
     }
+    this.#forwardAgain();
+  }
+
+  /** What could not be forwarded is tried again when something has changed. Claim: dead-letters-wait-for-a-closed-queue. */
+  #forwardAgain(): void {
+    for (const mailbox of this.#mailboxes.values())
+      for (const message of mailbox.messages.values()) {
+        const waits = this.registry.semantics.spontaneousEvents(message.state).some(({ kind }) => kind === "forward");
+        if (waits) this.#happens(message, { kind: "forward" });
+      }
   }
 
   remove(path: string): boolean {
