@@ -33,6 +33,8 @@ const config: ViteUserConfig = defineConfig({
           exclude: liveTests,
           // Properties look at hundreds of systems, also on a machine that does something else beside.
           testTimeout: 30_000,
+          // A policy pack is started as a process of its own.
+          hookTimeout: 120_000,
           maxWorkers: 2,
         },
       },

@@ -66,7 +66,11 @@ function misuseOf(
   return null;
 }
 
-export async function contractCommand(file: string, consumer: string, options: ForTarget): Promise<number> {
+export async function contractCommand(
+  file: string,
+  consumer: string,
+  options: ForTarget & { readonly markdown?: boolean; readonly output?: string },
+): Promise<number> {
   const compiled = await compileFile(file, options);
   if (!compiled.ok) return compiled.exitCode;
   const contract = compiled.value.contracts.find((each) => each.consumer === consumer);
@@ -77,9 +81,13 @@ export async function contractCommand(file: string, consumer: string, options: F
       options,
     );
   }
-  if (options.json === true) return print(contract);
+  if (options.json === true) return print(contract, options.output);
+  if (options.markdown === true) {
+    const { renderContractPage } = await import("../report/contract-page/contract-page.ts");
+    return print(renderContractPage(contract), options.output);
+  }
   const { renderContractText } = await import("../report/text.ts");
-  return print(renderContractText(contract));
+  return print(renderContractText(contract), options.output);
 }
 
 export async function graphCommand(

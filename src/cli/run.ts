@@ -121,6 +121,12 @@ function addCompilerCommands(program: Command, finish: Finish): void {
     .argument("<consumer>", "the consumer's name")
     .addOption(target())
     .addOption(strategy())
+    .addOption(
+      new Option("--markdown", "a page for other languages and frameworks, with snippets for their clients").conflicts(
+        "json",
+      ),
+    )
+    .addOption(output())
     .addOption(json())
     .action(async (file, consumer, options) => finish(await contractCommand(file, consumer, options)));
 }

@@ -138,6 +138,16 @@ test("for SQS it gives a CloudFormation template", () => {
   expect(redeliver("contract", portable, "shipping", "-t", "sqs@eu-west-1").out).toContain("transient\n  nothing\n");
 });
 
+test("the contract is a page of Markdown for other languages, or a file of it, and not JSON as well", () => {
+  const words = ["contract", shop, "billing", "--target", "rabbitmq@4.3", "--markdown"] as const;
+  const { code, out } = redeliver(...words);
+  expect(code).toBe(0);
+  expect(out.split("\n")[0]).toBe("# Consuming as `billing`");
+  expect(redeliver(...words, "--output", join(folder, "billing.md"))).toMatchObject({ code: 0, out: "" });
+  expect(readFileSync(join(folder, "billing.md"), "utf8")).toBe(out);
+  expect(redeliver(...words, "--json").code).toBe(2);
+});
+
 test("the contract is the JSON that other programs drive consumers by", () => {
   const contract = JSON.parse(
     redeliver("contract", shop, "billing", "--target", "rabbitmq@4.3", "--json").out,

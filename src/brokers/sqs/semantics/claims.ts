@@ -66,7 +66,7 @@ export const claims = {
   },
   "self-dead-letter-queue": {
     says: "a queue that is its own dead-letter queue delivers again and again, or moves the message on every receive",
-    source: "no source",
+    source: "no source; ElasticMQ loses the message of a FIFO queue instead",
     provedOn: none,
     assumed: true,
   },

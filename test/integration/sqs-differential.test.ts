@@ -1,0 +1,80 @@
+import { describe, test } from "vitest";
+
+import type { SqsEmulator } from "../support/sqs/emulators.ts";
+import { createLab } from "../support/sqs/lab.ts";
+import { sqsEmulators } from "../support/sqs/live-emulators.ts";
+import { playCourse } from "../support/sqs/play-course.ts";
+import type { Observation, RandomCourse } from "../support/sqs/random-course.ts";
+import { inexplicable, randomCourses } from "../support/sqs/random-course.ts";
+
+// What a program does with one message, at random and by a seed: the semantics has to allow everything that an emulator shows.
+
+const courses = randomCourses(20_261_122, 70);
+
+/** The same queues with one rule broken, which the observations of some course have to show. */
+const mutations: Readonly<Record<string, (course: RandomCourse) => RandomCourse>> = {
+  "one receive more": ({ queues, actions }) => ({
+    actions,
+    queues: queues.map((queue) => {
+      const { redrive } = queue;
+      return {
+        ...queue,
+        redrive: redrive === null ? null : { ...redrive, maxReceiveCount: redrive.maxReceiveCount + 1 },
+      };
+    }),
+  }),
+  "no redrive": ({ queues, actions }) => ({ actions, queues: queues.map((queue) => ({ ...queue, redrive: null })) }),
+  "a receive that hides nothing": ({ queues, actions }) => ({
+    actions,
+    queues: queues.map((queue) => ({ ...queue, visibilityTimeoutSeconds: 0 })),
+  }),
+};
+
+for (const emulator of sqsEmulators()) {
+  describe.concurrent(`random courses on ${emulator.name} ${emulator.version}`, { timeout: 120_000 }, () => {
+    test("the semantics allows all that is seen, and one that is broken does not", async ({ expect }) => {
+      const tag = `course-${Math.trunc(performance.timeOrigin)}`;
+      const seen = await inTurns(courses, async (course, index) => playOn(emulator, course, `${tag}-${index}`));
+      const differences = seen.flatMap((observations, index) => {
+        const course = courses[index] as RandomCourse;
+        const at = inexplicable(course, observations);
+        return at === null ? [] : [{ index, at, queues: course.queues, observations }];
+      });
+      expect(differences).toEqual([]);
+      const all = seen.flat();
+      const deliveries = all.filter((each) => each.kind === "received" && each.receiveCount !== null).length;
+      expect(deliveries, `of ${all.length} observations`).toBeGreaterThan(90);
+      for (const [name, mutate] of Object.entries(mutations)) {
+        const caught = seen.filter((observations, index) => {
+          const mutant = mutate(courses[index] as RandomCourse);
+          return inexplicable(mutant, observations) !== null;
+        });
+        expect(caught.length, name).toBeGreaterThan(5);
+      }
+    });
+  });
+}
+
+/** The queues are gone when it is over, since other tests read all that there are. */
+async function playOn(emulator: SqsEmulator, course: RandomCourse, tag: string): Promise<readonly Observation[]> {
+  const lab = createLab(emulator);
+  try {
+    return await playCourse(lab, course, tag);
+  } finally {
+    await lab.dispose();
+  }
+}
+
+/** A few courses at a time: most of their time they wait, and other tests measure time on the same emulators. */
+async function inTurns(
+  all: readonly RandomCourse[],
+  play: (course: RandomCourse, index: number) => Promise<readonly Observation[]>,
+): Promise<readonly (readonly Observation[])[]> {
+  const results: (readonly Observation[])[] = [];
+  const open = all.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, course] of open) results[index] = await play(course, index);
+  };
+  await Promise.all(Array.from({ length: 5 }, worker));
+  return results;
+}
