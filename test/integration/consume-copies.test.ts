@@ -1,0 +1,143 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { permanent } from "redeliver/consume";
+
+import type { ConsumedSystem } from "../support/consume/consumed.ts";
+import { consumeFrom } from "../support/consume/consumed.ts";
+import type { DeployedSystem } from "../support/deployed-system.ts";
+import { deploy, sleep, until } from "../support/deployed-system.ts";
+import { brokers } from "../support/live.ts";
+
+type Strategy = "native" | "deferred" | "staged" | "waits";
+const source = { exchange: "shop.orders", routingKey: "order.placed" };
+
+function declaration(strategy: Strategy): unknown {
+  return {
+    name: "shop",
+    sources: { orders: { kind: "topic" } },
+    consumers: {
+      billing: {
+        from: { orders: "all" },
+        protocol: strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1",
+        retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } },
+      },
+    },
+  };
+}
+
+describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.version })))("on $name", ({ broker }) => {
+  const systems: DeployedSystem[] = [];
+  const consumers: ConsumedSystem[] = [];
+  afterAll(async () => {
+    await Promise.all(consumers.map(({ running }) => running.stop("1s")));
+    await Promise.all(systems.map((system) => system.dispose()));
+  });
+  const started = async (
+    strategy: Strategy,
+    concurrency: number,
+    handler: Parameters<typeof consumeFrom>[2],
+  ): Promise<{ system: DeployedSystem; billing: ConsumedSystem }> => {
+    const system = await deploy(broker, declaration(strategy), strategy);
+    systems.push(system);
+    const options = { concurrency, breaker: false as const };
+    const input = { broker, declaration: declaration(strategy), consumer: "billing", strategy, options };
+    const billing = await consumeFrom(system, input, handler);
+    consumers.push(billing);
+    return { system, billing };
+  };
+  const settled = ({ events }: ConsumedSystem): number => events.filter(({ kind }) => kind === "settled").length;
+  const strategies = (["native", "deferred", "staged", "waits"] as const).filter(
+    (strategy) => broker.version === "4.3" || strategy === "staged" || strategy === "waits",
+  );
+
+  test.for(strategies)("a dead letter that is sent again begins with its first attempt: %s", async (strategy) => {
+    const { system, billing } = await started(strategy, 1, () => {
+      throw new Error("always");
+    });
+    await system.publish(["a"], source);
+    const letters = async (): Promise<Awaited<ReturnType<DeployedSystem["drain"]>>> => {
+      const found: Awaited<ReturnType<DeployedSystem["drain"]>> = [];
+      await until(30_000, async () => {
+        found.push(...(await system.drain("shop.billing.dead")));
+        return found.length > 0;
+      });
+      return found;
+    };
+    const [letter] = await letters();
+    if (letter === undefined) throw new Error("there is no dead letter");
+    // As somebody sends it again who knows nothing of retries: with all its headers.
+    system.channel.publish("", "shop.billing", letter.content, letter.properties);
+    await system.channel.waitForConfirms();
+    await letters();
+    expect(billing.runs.map((run) => run.attempt)).toEqual([1, 2, 3, 1, 2, 3]);
+  });
+
+  test.for(["staged", "waits"] as const)(
+    "a copy goes to one queue whatever its message's CC says, and has no user-id: %s",
+    async (strategy) => {
+      const { system, billing } = await started(strategy, 1, ({ id, attempt }) => {
+        if (id === "dies") throw permanent("NEVER");
+        if (attempt < 3) throw new Error("again");
+      });
+      await system.channel.assertQueue("stray", { durable: true });
+      for (const messageId of ["dies", "succeeds"]) {
+        system.channel.publish(source.exchange, source.routingKey, Buffer.from("1"), {
+          messageId,
+          persistent: true,
+          userId: "guest",
+          CC: ["stray"],
+          headers: { kept: "yes" },
+        });
+      }
+      await system.channel.waitForConfirms();
+      await until(30_000, () => settled(billing) === 4);
+      const [letter] = await system.drain("shop.billing.dead");
+      expect(letter?.properties.headers).toMatchObject({ kept: "yes", "dlq-failure-reason": "NEVER" });
+      expect(letter?.properties.headers).not.toHaveProperty("CC");
+      expect(letter?.properties.userId).toBeUndefined();
+      expect(await system.drain("stray")).toEqual([]);
+    },
+  );
+
+  test.runIf(broker.version === "4.3")(
+    "AMQP 1.0: outcomes of neighbours that end in one turn are not taken for one another",
+    async () => {
+      let waiting: (() => void)[] = [];
+      const { system, billing } = await started("deferred", 50, async ({ id }) => {
+        await new Promise<void>((resolve) => waiting.push(resolve));
+        if (Number(id) % 2 === 1) throw permanent("ODD");
+      });
+      const ids = Array.from({ length: 50 }, (_, index) => String(index));
+      await system.publish(ids, source);
+      await until(30_000, () => waiting.length === 50);
+      for (const end of waiting) end();
+      waiting = [];
+      await until(30_000, () => settled(billing) === 50);
+      const dead = new Set<unknown>();
+      await until(30_000, async () => {
+        for (const letter of await system.drain("shop.billing.dead")) dead.add(letter.properties.messageId);
+        return dead.size >= 25;
+      });
+      expect([...dead].toSorted()).toEqual(ids.filter((id) => Number(id) % 2 === 1).toSorted());
+    },
+  );
+
+  test.runIf(broker.version === "4.3")(
+    "AMQP 1.0: a handler that runs for long does not stop thousands of others",
+    async () => {
+      let release = (): void => undefined;
+      const long = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      const { system, billing } = await started("deferred", 20, ({ id }) => (id === "long" ? long : undefined));
+      await system.publish(["long", ...Array.from({ length: 5_000 }, (_, index) => `m${index}`)], source);
+      await until(60_000, () => settled(billing) === 5_000);
+      expect(billing.running.health()).toMatchObject({ handling: 1, waiting: 0 });
+      release();
+      await until(30_000, () => settled(billing) === 5_001);
+      await sleep(100);
+      await billing.running.stop();
+      expect(billing.runs).toHaveLength(5_001);
+      expect(await system.drain("shop.billing")).toEqual([]);
+    },
+  );
+});
