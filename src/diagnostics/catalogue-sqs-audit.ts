@@ -166,4 +166,10 @@ export const sqsAuditCatalogue = {
     "Lambda deletes what a filter does not take",
     "A filter of an event source mapping does not leave messages in the queue for others: what meets no filter is deleted, and comes to no dead-letter queue. A mistyped filter empties the queue. Filter in the topic's subscription, where nothing is taken out of a queue.",
   ),
+  RD464: entry(
+    "error",
+    ["sns", "sns-enable-encryption-for-topic-sqs-queue-subscriptions"],
+    "A topic cannot use the key of its queue",
+    "The queue is encrypted with the key that AWS manages for SQS, alias/aws/sqs. Its policy lets no other service in, and nobody can change it, so SNS cannot put messages into the queue. The same holds for the dead-letter queue of the subscription. SSE-SQS needs no key.",
+  ),
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;

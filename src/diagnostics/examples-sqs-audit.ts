@@ -177,4 +177,8 @@ export const sqsAuditExamples = {
     ),
     quiet: listing(orders, dead(), ...lambda(5)),
   },
+  RD464: {
+    fires: subscribed(subscription(), { ...letsTopicIn, KmsMasterKeyId: "alias/aws/sqs" }),
+    quiet: subscribed(subscription(), { ...letsTopicIn, KmsMasterKeyId: "alias/orders" }),
+  },
 } as const satisfies Readonly<Record<string, ExamplePair>>;

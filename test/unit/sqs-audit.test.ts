@@ -158,6 +158,20 @@ describe("a finding carries the shortest way to it", () => {
   });
 });
 
+test("retries of a queue further along are told of that queue alone", () => {
+  const slow = { VisibilityTimeout: 43_200, MessageRetentionPeriod: 345_600 };
+  const chain = [
+    queue("orders", { ...usual, ...redriveTo("middle") }),
+    queue("middle", { ...slow, ...redriveTo("end", 100) }),
+  ];
+  const late = findingsIn([...chain, queue("end", { MessageRetentionPeriod: 1_209_600 })]).filter(
+    ({ code }) => code === "RD449",
+  );
+  expect(late.map(({ message }) => message)).toEqual([
+    "middle has retries that can take 50 days, and keeps a message for 4 days",
+  ]);
+});
+
 describe("nothing is said of what is not told", () => {
   test("a queue of which only the ARN is known", () => {
     expect(codesIn([queue("orders", redriveTo("dead")), queue("dead")])).toEqual([]);

@@ -39,6 +39,8 @@ export interface AuditedQueue {
   readonly redrive: Told<{ readonly targetArn: string; readonly maxReceiveCount: number } | null>;
   readonly redriveAllow: Told<AuditedRedriveAllow>;
   readonly isEncrypted: Told<boolean>;
+  /** The KMS key, by its id, ARN or alias; null for none. */
+  readonly keyId: Told<string | null>;
   /** The statements of its policy; none where it has no policy. */
   readonly statements: Told<readonly Entry[]>;
 }

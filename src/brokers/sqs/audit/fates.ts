@@ -42,7 +42,7 @@ function lossFinding(
   if (place.kind !== "lost") return [];
   const { cause } = place;
   if (cause === "retention")
-    return [retentionFinding(queue, exploration, node, nameIn(place.queue ?? ""), surroundings)];
+    return retentionFinding(queue, exploration, node, surroundings.queues.get(place.queue ?? ""));
   const found = redriveProblems[cause];
   if (found === undefined || place.queue !== queue.arn || queue.redrive === "untold" || queue.redrive === null)
     return [];
@@ -76,27 +76,31 @@ const redriveProblems: Partial<Record<LossCause, Pick<Finding, "code" | "predica
   },
 };
 
+/** What the receives further along a chain of dead-letter queues take too long for is found from those. */
 function retentionFinding(
   queue: AuditedQueue,
   exploration: Exploration<MessageState>,
   node: Node<MessageState>,
-  keeper: string,
-  { queues }: Surroundings,
-): Finding {
-  const window = timeText(windowSecondsOf(queue) ?? 0);
-  const keeping = [...queues.values()].find(({ name }) => name === keeper);
-  const kept = timeText(keeping?.retentionSeconds ?? 0);
-  const where = keeper === queue.name ? "keeps a message" : `its dead-letter queue ${nameText(keeper)} keeps one`;
-  return {
-    code: "RD449",
-    queue: queue.name,
-    predicate: `has retries that can take ${window}, and ${where} for ${kept}`,
-    notes: [
-      ...wayTo(exploration, node),
-      "the time of a message starts when it is sent; on standard queues it goes on in the dead-letter queue",
-    ],
-    help: "raise the retention period, which can be 14 days, or lower maxReceiveCount or the visibility timeout",
-  };
+  keeper: AuditedQueue | undefined,
+): Finding[] {
+  const window = windowSecondsOf(queue);
+  const kept = keeper?.retentionSeconds ?? null;
+  if (keeper === undefined || window === null || kept === null || window < kept) return [];
+  // What its own queue deletes does not come to the dead-letter queue.
+  if (keeper !== queue && window >= (queue.retentionSeconds ?? Number.POSITIVE_INFINITY)) return [];
+  const where = keeper === queue ? "keeps a message" : `its dead-letter queue ${nameText(keeper.name)} keeps one`;
+  return [
+    {
+      code: "RD449",
+      queue: queue.name,
+      predicate: `has retries that can take ${timeText(window)}, and ${where} for ${timeText(kept)}`,
+      notes: [
+        ...wayTo(exploration, node),
+        "the time of a message starts when it is sent; on standard queues it goes on in the dead-letter queue",
+      ],
+      help: "raise the retention period, which can be 14 days, or lower maxReceiveCount or the visibility timeout",
+    },
+  ];
 }
 
 /** A queue whose messages nothing ever moves: only a success ends their receives, or their age. */

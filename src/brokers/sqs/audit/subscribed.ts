@@ -14,6 +14,7 @@ export function subscribedBadly(queue: AuditedQueue, surroundings: Surroundings)
       ...withoutDeadLetterQueue(queue, subscription),
       ...missingDeadLetterQueue(queue, subscription, surroundings),
       ...notLetIn(queue, subscription, surroundings),
+      ...withoutKey(queue, subscription, surroundings),
       ...ofAnotherType(queue, subscription),
       ...takesNothing(queue, subscription),
     ]);
@@ -90,6 +91,26 @@ function notLetIn(queue: AuditedQueue, subscription: AuditedSubscription, { queu
           ),
         ]
       : []),
+  ];
+}
+
+/** The policy of a key that AWS manages lets no service in, and cannot be changed. */
+function withoutKey(queue: AuditedQueue, subscription: AuditedSubscription, { queues }: Surroundings): Finding[] {
+  const { deadLetterArn } = subscription;
+  const dead = deadLetterArn === null || deadLetterArn === "untold" ? undefined : queues.get(deadLetterArn);
+  const isLocked = ({ keyId }: AuditedQueue): boolean =>
+    keyId !== "untold" && keyId?.endsWith("alias/aws/sqs") === true;
+  const locked = isLocked(queue) ? queue : dead !== undefined && isLocked(dead) ? dead : null;
+  if (locked === null) return [];
+  const whose = locked === queue ? "" : ` of the dead-letter queue ${nameText(locked.name)}`;
+  return [
+    {
+      code: "RD464",
+      queue: queue.name,
+      predicate: `is subscribed to the topic ${topicText(subscription)}, which cannot use the key alias/aws/sqs${whose}`,
+      notes: ["what is published to the topic does not arrive, and publishers are told nothing of it"],
+      help: "use SSE-SQS, or a key of your own whose policy allows sns.amazonaws.com kms:GenerateDataKey and kms:Decrypt",
+    },
   ];
 }
 

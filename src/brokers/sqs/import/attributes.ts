@@ -33,6 +33,7 @@ export function queueOf(attributes: QueueAttributes): AuditedQueue {
     redrive: redriveOf(attributes["RedrivePolicy"]),
     redriveAllow: redriveAllowOf(attributes["RedriveAllowPolicy"]),
     isEncrypted: encryptionOf(attributes),
+    keyId: keyOf(attributes["KmsMasterKeyId"]),
     statements: statementsOf(attributes["Policy"]),
   };
 }
@@ -81,6 +82,11 @@ function encryptionOf(attributes: QueueAttributes): Told<boolean> {
   if (key !== undefined && key !== null && key !== "") return key === unreadable ? "untold" : true;
   if (managed === undefined || managed === null || managed === unreadable) return "untold";
   return managed === true || managed === "true";
+}
+
+function keyOf(value: unknown): Told<string | null> {
+  if (value === unreadable) return "untold";
+  return typeof value === "string" && value !== "" ? value : null;
 }
 
 function statementsOf(value: unknown): Told<readonly Entry[]> {
