@@ -51,4 +51,21 @@ export const consumeExamples = {
       "  policies: { shop.billing: { delivery-limit: 2 } }",
     ),
   },
+  RD809: {
+    fires: start(
+      "declaration: portable.yaml",
+      "consumer: billing",
+      "options:",
+      "  target: { broker: sqs, region: eu-west-1, lambda: { billing: { function: bill, timeout: 30s } } }",
+      "broker: nothing answers",
+    ),
+    quiet: start(
+      "declaration: portable.yaml",
+      "consumer: billing",
+      "options:",
+      "  target: { broker: sqs, region: eu-west-1, lambda: { shipping: { function: ship, timeout: 30s } } }",
+      "  connection: {}",
+      "broker: nothing answers",
+    ),
+  },
 } satisfies Readonly<Record<string, ExamplePair>>;
