@@ -3,15 +3,17 @@ import { describe, test } from "vitest";
 import { z } from "zod";
 
 import { deployConsumed } from "../support/servicebus/consuming.ts";
-import { waitUntil } from "../support/servicebus/wait.ts";
+import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
 
 class ValidationError extends Error {
   override readonly name = "ValidationError";
 }
 
+const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
+
 const exponential = { kind: "exponential", first: "300ms", factor: 2, max: "10s" } as const;
 
-describe.concurrent("consume on Service Bus", () => {
+describe.concurrent("consume on Service Bus", { timeout: 240_000 }, () => {
   test("attempts are as declared, numbered, never early, and the last one makes a dead letter that says why", async ({
     expect,
     onTestFinished,

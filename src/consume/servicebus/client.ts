@@ -15,6 +15,23 @@ export function createClient(connection: ServicebusConnection): ServiceBusClient
     : new ServiceBusClient(connection.fullyQualifiedNamespace, connection.credential, { retryOptions });
 }
 
+interface ConnectionEvents {
+  readonly once: (event: "disconnected", listener: (context: { readonly error?: unknown }) => void) => void;
+}
+
+/**
+ * Says once that the connection is gone. The SDK tells nobody and connects again, and settles what it received before on a link that is not there any
+ * more: each settlement ends in a timeout, while the locks are renewed. Source: `settleMessageOperation` of @azure/service-bus 7.9.5, which
+ * looks only at the name of the link.
+ */
+export function onceDisconnected(client: ServiceBusClient, listener: (cause: unknown) => void): void {
+  // The SDK has no public event for it.
+  const { _connectionContext: context } = client as unknown as {
+    readonly _connectionContext: { readonly connection: ConnectionEvents };
+  };
+  context.connection.once("disconnected", ({ error }) => listener(error ?? new Error("the connection was closed")));
+}
+
 export function createAdministration(connection: ServicebusConnection): ServiceBusAdministrationClient {
   if (!("connectionString" in connection))
     return new ServiceBusAdministrationClient(connection.fullyQualifiedNamespace, connection.credential);

@@ -1,8 +1,9 @@
+import { NotOursError } from "../adapter.ts";
 import type { Adapter, Delivery, Opening, Session } from "../adapter.ts";
 import { atMost } from "../long-timer.ts";
 import { createAcceptingSessions } from "./accepting-sessions.ts";
 import { checkNamespace } from "./check-namespace.ts";
-import { createClient } from "./client.ts";
+import { createClient, onceDisconnected } from "./client.ts";
 import type { Operation } from "./contract.ts";
 import { createOnePerTurn } from "./one-per-turn.ts";
 import { originalIdOf, readDelivery } from "./read-delivery.ts";
@@ -30,8 +31,17 @@ async function open({ contract, connection, concurrency, listener }: Opening<"se
   }
   const settling = createSettling(client, createOnePerTurn());
   const held = new WeakMap<Delivery, HeldMessage>();
+  const unsettled = new Set<(cause: unknown) => void>();
+  let isGone = false;
+  onceDisconnected(client, (cause) => {
+    isGone = true;
+    listener.lost(cause);
+    for (const fail of unsettled) fail(new NotOursError(cause));
+  });
   const received: ReceivingInput["received"] = (receiver, message) =>
     new Promise((over) => {
+      // What comes while the connection is given up is nobody's, until its lock has run out.
+      if (isGone) return;
       const delivery = readDelivery(contract, message);
       const originalId = originalIdOf(contract, message) ?? "";
       held.set(delivery, { message, receiver, originalId, over, begun: null });
@@ -45,7 +55,11 @@ async function open({ contract, connection, concurrency, listener }: Opening<"se
     settle: (delivery, operations, values) => {
       const message = held.get(delivery);
       if (message === undefined) throw new Error("the delivery is another session's");
-      return settle(settling, message, operations as readonly Operation[], values);
+      return new Promise((resolve, reject) => {
+        unsettled.add(reject);
+        const settled = settle(settling, message, operations as readonly Operation[], values);
+        void settled.then(resolve, reject).finally(() => unsettled.delete(reject));
+      });
     },
     close: async (withinMs) => {
       const closed = client.close().catch(() => undefined);

@@ -72,11 +72,8 @@ function addStream({ client, contract, listener, received }: ReceivingInput, rou
         round.held += 1;
         round.wake();
         await received(receiver, message);
-        // After a reconnect of its own the SDK has asked for as many as before, whatever we hold: these are not asked for again.
-        const isExtra = round.held > round.size;
         round.held -= 1;
         if (round.isOver) void closeIdle(round);
-        else if (isExtra) await new Promise<never>(() => undefined);
       },
       processError: async ({ error, errorSource }) => {
         if (errorSource === "receive") listener.lost(error);

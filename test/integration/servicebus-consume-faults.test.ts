@@ -1,0 +1,272 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { resolve } from "node:path";
+
+import type { ServiceBusReceivedMessage } from "@azure/service-bus";
+import { consume, describeDeadLetter } from "redeliver/consume";
+import { describe, test } from "vitest";
+
+import { RefusedError } from "../../src/index.ts";
+import { type ConsumedSystem, deployConsumed } from "../support/servicebus/consuming.ts";
+import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
+
+/** They run beside each other, and beside whatever else the machine does. */
+const patient = { timeout: 240_000 };
+const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
+
+const constant = { kind: "constant", delay: "200ms" } as const;
+const childFile = resolve(import.meta.dirname, "../support/servicebus/consuming-child.ts");
+
+interface Child {
+  readonly lines: readonly string[];
+  readonly kill: (signal: "SIGKILL" | "SIGTERM") => void;
+  readonly ended: Promise<unknown>;
+}
+
+function startChild(system: ConsumedSystem, finished: (end: () => void) => void): Child {
+  const { declared, options } = system;
+  const child = spawn(process.execPath, [childFile, JSON.stringify({ declared, options })], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  finished(() => void child.kill("SIGKILL"));
+  const lines: string[] = [];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => lines.push(...text.trim().split("\n")));
+  return { lines, kill: (signal) => child.kill(signal), ended: once(child, "close") };
+}
+
+const messageOf = (body: string): { body: Buffer; messageId: string } => ({ body: Buffer.from(body), messageId: body });
+
+describe.concurrent("consume on Service Bus, when something breaks", patient, () => {
+  test("a process that is killed leaves its message to the lock; a crash costs no attempt, and a few of them the message", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, {
+      retry: { attempts: 3, backoff: constant },
+      crash: { deliveries: 2 },
+    });
+    await system.publish(messageOf("poison"));
+    for (const crash of [1, 2]) {
+      const child = startChild(system, onTestFinished);
+      await waitUntil(() => child.lines.includes("began poison 1"));
+      child.kill("SIGKILL");
+      await child.ended;
+      expect(await system.letters("billing"), `crash ${crash}`).toEqual([]);
+    }
+    await waitUntil(async () => (await system.letters("billing")).length === 1);
+    const [letter] = await system.letters("billing");
+    expect(letter?.deadLetterReason).toBe("MaxDeliveryCountExceeded");
+    expect(describeDeadLetter(letter, system.contract("billing"))["dlq-failure-reason"]).toBe("CRASH_LIMIT");
+  });
+
+  test("a process that is told to stop hands back what it has not ended, at once, and ends", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, { retry: { attempts: 3, backoff: constant } });
+    await system.publish(messageOf("long"));
+    const child = startChild(system, onTestFinished);
+    await waitUntil(() => child.lines.includes("began long 1"));
+    child.kill("SIGTERM");
+    await child.ended;
+    expect(child.lines.at(-1)).toBe("stopped");
+    const [message] = await system.lab.receive(system.lab.receiver("shop.billing"));
+    expect(message).toMatchObject({ messageId: "long", deliveryCount: 1 });
+    expect(message?.applicationProperties?.["redeliver-attempt"]).toBeUndefined();
+  });
+
+  test("a stop waits for the handlers that run, and hands back what none has begun with", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, { retry: { attempts: 3, backoff: constant } });
+    let end = (): void => undefined;
+    const consumer = await system.consuming(
+      () =>
+        new Promise((resolve) => {
+          end = resolve;
+        }),
+      { concurrency: 1 },
+    );
+    await system.publish(messageOf("first"), messageOf("second"));
+    await waitUntil(() => consumer.runs.length === 1);
+    const stopped = consumer.stop("30s");
+    await waitUntil(() => consumer.health().state === "stopping");
+    end();
+    await stopped;
+    expect(consumer.runs).toHaveLength(1);
+    expect(await system.lab.peek("shop.billing")).toMatchObject([{ messageId: "second", deliveryCount: 0 }]);
+  });
+
+  test("a message whose lock is lost is let go: the refusal is reported, and nothing is tried again", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, { retry: { attempts: 3, backoff: constant } });
+    const stranger = system.lab.receiver("shop.billing");
+    const consumer = await system.consuming(async ({ raw }) => {
+      // Whoever has the token of the lock can settle the message, and after that the lock is lost to us.
+      if (runs() === 1) await stranger.abandonMessage(raw as ServiceBusReceivedMessage);
+    });
+    const runs = (): number => consumer.runs.length;
+    await system.publish(messageOf("late"));
+    await waitUntil(() => consumer.events.some(({ kind }) => kind === "settled"));
+    expect(consumer.attemptsOf("late")).toEqual([1, 1]);
+    const kinds = consumer.events.map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === "settle-dropped" || kind === "settle-failed")).toEqual(["settle-dropped"]);
+  });
+
+  test("connections that drop in the middle of many messages lose none; what runs twice is counted", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, {
+      retry: { attempts: 4, backoff: constant },
+      crash: { deliveries: 10 },
+    });
+    const bodies = Array.from({ length: 300 }, (_, index) => `m${index}`);
+    const done = new Set<string>();
+    const consumer = await system.consuming(
+      async ({ body }, { number }) => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        if (number === 1 && Number(body.slice(1)) % 3 === 0) throw new Error("not yet");
+        done.add(body);
+      },
+      { concurrency: 20, breaker: false },
+    );
+    await system.publish(...bodies.map(messageOf));
+    for (const count of [50, 120, 200]) {
+      await waitUntil(() => done.size >= count);
+      system.lab.emulator.dropConnections();
+    }
+    await waitUntil(async () => (await system.lab.peek("shop.billing")).length === 0);
+    await consumer.stop();
+    expect(done.size).toBe(bodies.length);
+    expect(await system.letters("billing")).toEqual([]);
+    // Twenty were in our hands at each of three drops; the copy of one that failed twice makes another.
+    const wanted = bodies.length + bodies.length / 3;
+    expect(consumer.runs.length - wanted).toBeLessThanOrEqual(2 * 3 * 20);
+    expect(consumer.runs.length).toBeGreaterThanOrEqual(wanted);
+  });
+
+  test("an outage is waited for, and said; what is published meanwhile is handled after it", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, { retry: { attempts: 2, backoff: constant } });
+    const consumer = await system.consuming(() => undefined);
+    await system.lab.emulator.goOffline();
+    await waitUntil(() => consumer.events.some(({ kind }) => kind === "reconnect-failed"));
+    expect(consumer.health()).toMatchObject({ state: "reconnecting", isTaking: false });
+    await system.lab.emulator.goOnline();
+    await waitUntil(() => consumer.health().isTaking);
+    await system.publish(messageOf("after"));
+    await waitUntil(() => consumer.events.some(({ kind }) => kind === "settled"));
+    expect(consumer.attemptsOf("after")).toEqual([1]);
+  });
+});
+
+describe.concurrent("consume on Service Bus, with sessions", patient, () => {
+  test("each session's messages run one after the other, retries in their place; sessions run side by side", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, {
+      retry: { attempts: 4, backoff: { kind: "immediate" } },
+      order: "per-key",
+    });
+    let running = 0;
+    let most = 0;
+    const consumer = await system.consuming(
+      async ({ body }, { number }) => {
+        running += 1;
+        most = Math.max(most, running);
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        running -= 1;
+        if (body.endsWith("dies") || (body.endsWith("fails") && number < 3)) throw new Error("no");
+      },
+      { concurrency: 3, breaker: false },
+    );
+    const sessions = ["a", "b", "c", "d", "e"];
+    const steps = ["1", "2 fails", "3", "4 dies", "5"];
+    const messages = steps.flatMap((step) =>
+      sessions.map((session) => ({ ...messageOf(`${session}${step}`), sessionId: session })),
+    );
+    await system.publish(...messages);
+    const isDone = (): boolean => sessions.every((session) => consumer.attemptsOf(`${session}5`).length === 1);
+    await waitUntil(isDone);
+    const wanted = steps.flatMap((step) => {
+      const count = step.endsWith("fails") ? 3 : step.endsWith("dies") ? 4 : 1;
+      return Array.from({ length: count }, (_, index) => `${step} ${index + 1}`);
+    });
+    for (const session of sessions) {
+      const runs = consumer.runs.filter(({ body }) => body.startsWith(session));
+      expect(runs.map(({ body, attempt }) => `${body} ${attempt}`)).toEqual(wanted.map((each) => `${session}${each}`));
+      for (const [index, run] of runs.entries())
+        expect(run.beganAtMs).toBeGreaterThanOrEqual(runs[index - 1]?.endedAtMs ?? 0);
+    }
+    expect(most).toBeGreaterThan(1);
+    expect(most).toBeLessThanOrEqual(3);
+    await waitUntil(async () => (await system.letters("billing")).length === sessions.length);
+    await consumer.stop();
+  });
+});
+
+describe.concurrent("consume on Service Bus, refused at start", patient, () => {
+  const codes = async (start: Promise<unknown>): Promise<readonly string[]> => {
+    const error = await start.then(
+      () => null,
+      (cause: unknown) => cause,
+    );
+    if (!(error instanceof RefusedError)) throw new Error("it was not refused", { cause: error });
+    return error.diagnostics.map(({ code, path, notes }) => [code, path, ...(notes ?? [])].join(" | "));
+  };
+
+  test("what is not deployed, or otherwise than it was compiled, is named with both values; nothing is consumed", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, { retry: { attempts: 2, backoff: constant } });
+    const { administration } = system.lab;
+    const start = (): Promise<unknown> => system.consuming(() => undefined);
+    await system.publish(messageOf("kept"));
+    const queue = await administration.getQueue("shop.billing");
+    await administration.updateQueue({ ...queue, maxDeliveryCount: 9, deadLetteringOnMessageExpiration: false });
+    expect(await codes(start())).toEqual([
+      "RD808 | shop.billing | maxDeliveryCount is 9; compiled is 2 | deadLetterOnExpiration is false; compiled is true",
+    ]);
+    await administration.updateQueue(queue);
+    await administration.createRule("shop.orders", "billing", "more", { subject: "price.changed" });
+    expect(await codes(start())).toEqual([
+      'RD808 | shop.orders/Subscriptions/billing | rule more is subject = "price.changed"; compiled is not there',
+    ]);
+    await administration.deleteSubscription("shop.orders", "billing");
+    expect(await codes(start())).toEqual(["RD805 | shop.orders/Subscriptions/billing"]);
+    expect(await system.lab.peek("shop.billing")).toMatchObject([{ messageId: "kept", deliveryCount: 0 }]);
+    await administration.deleteQueue("shop.billing");
+    expect(await codes(start())).toEqual(["RD805 | shop.billing"]);
+  });
+
+  test("a connection string that leads nowhere, and one that is none", async ({ expect, onTestFinished }) => {
+    const system = await deployConsumed(onTestFinished, { retry: { attempts: 2, backoff: constant } });
+    const start = (connection: unknown): Promise<unknown> =>
+      consume(system.declared, "billing", { ...system.options, connection: connection as never }, () => undefined);
+    const { connectionString } = system.lab.emulator;
+    expect(await codes(start({ connectionString: connectionString.replace(/:\d+/, ":1") }))).toEqual([
+      "RD804 | options.connection",
+    ]);
+    for (const connection of [{}, { connectionString: "amqp://localhost" }, { fullyQualifiedNamespace: "shop" }])
+      expect((await codes(start(connection)))[0]).toMatch(/^RD802 \| options.connection/);
+  });
+
+  test("settings that cannot be read are no reason not to run, and are said", async ({ expect, onTestFinished }) => {
+    const system = await deployConsumed(onTestFinished, { retry: { attempts: 2, backoff: constant } });
+    const { connectionString } = system.lab.emulator;
+    const managementConnectionString = connectionString.replace(/:\d+/, ":1");
+    const connection = { connectionString, managementConnectionString };
+    const consumer = await system.consuming(() => undefined, { connection });
+    expect(consumer.events[0]).toMatchObject({ kind: "not-compared" });
+    await system.publish(messageOf("one"));
+    await waitUntil(() => consumer.runs.length === 1);
+  });
+});
