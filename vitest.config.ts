@@ -8,7 +8,7 @@ const liveTests = ["test/integration/**/*.test.ts", "test/differential/**/*.test
 const sqsTests = ["test/integration/sqs-*.test.ts"];
 /** These start a PostgreSQL and a Redis of their own, and need nothing else. */
 const storeTests = ["test/integration/stores-*.test.ts"];
-/** These start an emulator of Service Bus in their own process, and need nothing. */
+/** These start an emulator of Service Bus in their own process, and need nothing; some of them run on Microsoft's as well, where it can run. */
 const servicebusTests = ["test/integration/servicebus-*.test.ts"];
 
 const config: ViteUserConfig = defineConfig({
@@ -71,7 +71,9 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "live-servicebus",
           include: servicebusTests,
+          globalSetup: "test/support/servicebus/emulator-setup.ts",
           testTimeout: 60_000,
+          hookTimeout: 60_000,
           maxWorkers: 2,
           // They wait more than they work.
           maxConcurrency: 12,

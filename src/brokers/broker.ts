@@ -154,9 +154,10 @@ export interface ResourceReader<Deployment> {
 }
 
 /** What is needed to judge topologies that Redeliver did not make. */
-export interface Auditor<Target, Deployment, Live = LiveReader<Deployment>> {
+export interface Auditor<Target, Deployment, Live = LiveReader<Deployment> | null> {
   readonly file: FileReader<Deployment>;
   readonly resources: ResourceReader<Deployment>;
+  /** Null where running brokers are not read yet. */
   readonly live: Live;
   /** What a part of a deployment is, such as `virtual host`. */
   readonly partNoun: string;

@@ -15,9 +15,12 @@ export interface Audited {
   readonly auditor: AnyAuditor;
 }
 
+type AnyLive = NonNullable<AnyAuditor["live"]>;
+
 interface LiveSource {
   readonly kind: "live";
   readonly audited: Audited;
+  readonly live: AnyLive;
   readonly url: string;
   /** What answers in the place of AWS. */
   readonly endpoint: string | undefined;
@@ -56,13 +59,17 @@ export function sourcesIn(options: Readonly<Record<string, unknown>>): readonly 
 }
 
 function liveSource(url: string, endpoint: unknown): LiveSource {
-  return { kind: "live", audited: brokerAt(url), url, endpoint: typeof endpoint === "string" ? endpoint : undefined };
+  return { kind: "live", ...brokerAt(url), url, endpoint: typeof endpoint === "string" ? endpoint : undefined };
 }
 
 /** The broker that is read by URLs of this scheme; one that no broker knows is refused by the first. */
-function brokerAt(url: string): Audited {
-  const isOwn = ({ auditor }: Audited): boolean => auditor.live.schemes.some((scheme) => url.startsWith(scheme));
-  return auditedBrokers.find(isOwn) ?? (auditedBrokers[0] as Audited);
+function brokerAt(url: string): Pick<LiveSource, "audited" | "live"> {
+  const readLive = auditedBrokers.flatMap((audited) => {
+    const { live } = audited.auditor;
+    return live === null ? [] : [{ audited, live }];
+  });
+  const own = readLive.find(({ live }) => live.schemes.some((scheme) => url.startsWith(scheme)));
+  return own ?? (readLive[0] as Pick<LiveSource, "audited" | "live">);
 }
 
 /** Reads a source. A stack can hold topologies of several brokers; every other source holds one. */
@@ -83,8 +90,7 @@ export async function readSource(source: AuditSource): Promise<Checked<readonly 
   }
 }
 
-async function readLive({ audited, url, endpoint }: LiveSource): Promise<Checked<unknown>> {
-  const { live } = audited.auditor;
+async function readLive({ audited, live, url, endpoint }: LiveSource): Promise<Checked<unknown>> {
   switch (live.kind) {
     case "http": {
       const { readLiveBroker } = await import("./read-live-broker.ts");

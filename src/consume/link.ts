@@ -30,14 +30,17 @@ export async function openLink(engine: Engine): Promise<void> {
       report: (event) => report(engine, event),
     },
   });
-  engine.link = link;
   try {
     if (engine.phase === "running" || engine.phase === "probing") await link.session.resume();
+    if (link.isLost) throw new Error("the connection was lost before it was in use");
+    if (engine.stopping.signal.aborted) throw new Error("the consumer has stopped meanwhile");
   } catch (cause) {
-    link.isLost = true;
-    await link.session.close(0);
+    link.lose(cause);
     throw cause;
   }
+  // Not before: what is lost until here is tried again by whoever opens it, and by nobody else.
+  engine.link = link;
+  if (engine.phase === "paused") link.session.pause().catch(link.lose);
 }
 
 /** The connection is gone. Its handlers go on, and what they come to is dropped: the broker delivers their messages again. */

@@ -2,6 +2,7 @@ import type { CatalogueEntry } from "./catalogue-entry.ts";
 import { error, warning } from "./catalogue-entry.ts";
 import { consumeCatalogue } from "./catalogue-consume.ts";
 import { policyCatalogue } from "./catalogue-policy.ts";
+import { servicebusAuditCatalogue } from "./catalogue-servicebus-audit.ts";
 import { servicebusCatalogue } from "./catalogue-servicebus.ts";
 import { sqsAuditCatalogue } from "./catalogue-sqs-audit.ts";
 import { sqsCatalogue } from "./catalogue-sqs.ts";
@@ -311,6 +312,7 @@ export const catalogue = {
   ...policyCatalogue,
   ...sqsOptionsCatalogue,
   ...servicebusCatalogue,
+  ...servicebusAuditCatalogue,
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;
 
 /** A stable code such as `RD101`. */

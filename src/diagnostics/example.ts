@@ -93,6 +93,12 @@ export interface PolicyExample extends Reporting {
   readonly text: string;
 }
 
+/** A template of Azure Resource Manager, which is read and audited. */
+export interface ArmExample extends Reporting {
+  readonly kind: "arm";
+  readonly text: string;
+}
+
 /** Something that a person may write, as plain data. */
 export type Example =
   | DeclarationExample
@@ -102,6 +108,7 @@ export type Example =
   | StackExample
   | DefinitionsExample
   | ListingExample
+  | ArmExample
   | StateExample
   | BrokerExample
   | ScenarioExample

@@ -7,6 +7,7 @@ import { findingExamples } from "./examples-findings.ts";
 import { policyExamples } from "./examples-policy.ts";
 import { rabbitmqExamples } from "./examples-rabbitmq.ts";
 import { scenarioExamples } from "./examples-scenario.ts";
+import { servicebusAuditExamples } from "./examples-servicebus-audit.ts";
 import { servicebusExamples } from "./examples-servicebus.ts";
 import { sqsAuditExamples } from "./examples-sqs-audit.ts";
 import { sqsExamples } from "./examples-sqs.ts";
@@ -39,6 +40,7 @@ export const examples: Readonly<Record<DiagnosticCode, ExamplePair>> = {
   ...policyExamples,
   ...sqsOptionsExamples,
   ...servicebusExamples,
+  ...servicebusAuditExamples,
   RD301: {
     fires: { kind: "stack", text: stackText("correct-horse-battery-staple") },
     quiet: { kind: "stack", text: stackText("{ secure: v1:bm9uY2U=:Y2lwaGVydGV4dA== }") },

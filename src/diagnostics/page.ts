@@ -47,7 +47,7 @@ export function renderPageText(code: DiagnosticCode): string {
 }
 
 function severitySentence(code: DiagnosticCode, severity: CatalogueEntry["severity"]): string {
-  if (code.startsWith("RD4")) {
+  if (/^RD(4|7[4-9])/.test(code)) {
     return severity === "error" ? "**Error:** the audit fails." : "**Warning:** the audit does not fail for it.";
   }
   if (code.startsWith("RD8")) return "**Error:** the consumer does not begin, and has taken no message.";
@@ -104,6 +104,7 @@ function circumstances(example: Example): string {
     const options = auditOptions(example);
     if (options !== "") parts.push(`with \`${options}\``);
   }
+  if (example.kind === "arm") parts.push("as an ARM template, with `--servicebus`");
   if (example.kind === "listing") parts.push("as a listing of AWS, with `--sqs`");
   if (example.kind === "state") parts.push(`as the state of a stack, with \`--target ${example.target}\``);
   if (example.kind === "broker") parts.push(brokerAnswers[example.answers]);
@@ -136,6 +137,7 @@ function fence(example: Example): string {
     case "policy":
       return fenced("yaml", example.text);
     case "definitions":
+    case "arm":
     case "listing":
     case "state":
       return fenced("json", example.text);

@@ -17,8 +17,8 @@ export interface StackResource extends PulumiResource {
 
 /** Something that an audit found, and the resources that it is about; none where they cannot be told. */
 export interface StackFinding {
-  /** By whose rules it was judged. */
-  readonly target: string;
+  /** By whose rules it was judged, such as `rabbitmq@4.3`. */
+  readonly rulesOf: string;
   readonly diagnostic: Diagnostic;
   readonly about: readonly StackResource[];
 }
@@ -70,9 +70,11 @@ function judgeBroker(
   if (auditor === undefined || !resources.some(auditor.resources.isOwn)) return [];
   const read = resources.filter(auditor.resources.isRead);
   if (read.some(({ properties }) => hasUnknown(properties))) return [];
-  const target = targetText(broker, resources, targets);
+  const target = parseTarget(targetText(broker, resources, targets));
+  if (!target.ok) return target.diagnostics.map((each) => ({ rulesOf: broker, diagnostic: each, about: [] }));
+  const rulesOf = auditor.rulesOf(target.value);
   const found = (each: Diagnostic, about?: readonly StackResource[]): StackFinding => ({
-    target,
+    rulesOf,
     diagnostic: each,
     about: about ?? resourcesNamedBy(each, resources),
   });
@@ -85,9 +87,7 @@ function judgeBroker(
       ? deployment.warnings.map((each) => found(each, []))
       : alone.map((each) => found(notRead(each), [each]));
   }
-  const parsed = parseTarget(target);
-  if (!parsed.ok) return parsed.diagnostics.map((each) => found(each, []));
-  const diagnostics = [...deployment.warnings, ...auditor.audit(deployment.value, parsed.value, null)];
+  const diagnostics = [...deployment.warnings, ...auditor.audit(deployment.value, target.value, null)];
   return diagnostics.map((each) => found(each)).filter(isWorthSaying);
 }
 

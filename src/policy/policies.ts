@@ -147,14 +147,14 @@ function reportedFindings(
   settings: Selection,
 ): readonly { readonly text: string; readonly urn: string | undefined }[] {
   const own = findings.filter((each) => codes.includes(each.diagnostic.code));
-  return own.flatMap(({ diagnostic: { code, message, path, notes, help }, target, about }) => {
+  return own.flatMap(({ diagnostic: { code, message, path, notes, help }, rulesOf, about }) => {
     const judged = about.map((resource) => ({ resource, as: judgedAs(namesOf(resource), settings, today()) }));
     const left = judged.filter(({ as }) => as !== null);
     if (about.length > 0 && left.length === 0) return [];
     const waived = judged.filter(({ as }) => as === null).map(({ resource }) => resource.name);
     const lines = [
       `[${code}] ${message}`,
-      ...(path === "" ? [] : [`at ${path}, by the rules of ${target}`]),
+      ...(path === "" ? [] : [`at ${path}, by the rules of ${rulesOf}`]),
       ...notes,
       ...(waived.length === 0 ? [] : [`waived or left out: ${waived.join(", ")}`]),
       ...new Set(left.flatMap(({ as }) => as?.notes ?? [])),

@@ -11,5 +11,5 @@ export const topologyReadable = topologyRule({
   remediationSteps:
     "Use a version of the provider that this version of Redeliver knows, write a policy's pattern in a simpler way, or exclude what does not have to be judged.",
   broker: null,
-  codes: ["RD402", "RD404", "RD405", "RD406", "RD409", "RD427", "RD428"],
+  codes: ["RD201", "RD402", "RD404", "RD405", "RD406", "RD409", "RD427", "RD428"],
 });

@@ -30,7 +30,7 @@ import { answersOf, closedPort, refuseLogin, startFakeBroker } from "../support/
 import { reportedByStart } from "../support/consume/reported-by-start.ts";
 import { runProgram } from "../support/pulumi.ts";
 
-const { rabbitmq, sqs } = brokers;
+const { rabbitmq, servicebus, sqs } = brokers;
 const anyRegion = { broker: "sqs", region: "eu-west-1", strategy: "auto" } as const;
 const root = resolve(import.meta.dirname, "../..");
 
@@ -77,6 +77,13 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       const read = sqs.auditor.file.read(example.text);
       if (!read.ok) return read.diagnostics;
       return [...read.warnings, ...sqs.auditor.audit(read.value, anyRegion, null)];
+    }
+    case "arm": {
+      const read = servicebus.auditor.file.read(example.text);
+      if (!read.ok) return read.diagnostics;
+      const target = servicebus.auditor.targetOf(read.value);
+      if (!target.ok || target.value === null) throw new Error("every deployment has a target");
+      return [...read.warnings, ...servicebus.auditor.audit(read.value, target.value, null)];
     }
     case "state":
       return reportedByAudit(readState(example.text), example);

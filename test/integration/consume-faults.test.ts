@@ -153,6 +153,24 @@ describe.each(brokers().map((broker) => ({ broker, name: broker.version })))("fa
     expect(acknowledged()).toBe(1);
   });
 
+  test.concurrent("the work queue gone for a while: one connection takes messages when it is back, and none is left after stop", async () => {
+    const { system, proxy } = await deployed();
+    const billing = await consumed({ ...system, url: proxy.url }, input, () => undefined);
+    const queue = system.compiled.topology.queues.find(({ name }) => name === "shop.billing");
+    await system.channel.deleteQueue("shop.billing");
+    await until(30_000, () => billing.events.filter((event) => event.kind === "reconnect-failed").length >= 2);
+    await system.channel.assertQueue("shop.billing", { durable: true, arguments: queue?.arguments });
+    await system.channel.bindQueue("shop.billing", "shop.orders", "#");
+    await until(30_000, () => billing.events.some((event) => event.kind === "reconnected"));
+    await system.publish(["a"], source);
+    await until(30_000, () => billing.events.some((event) => event.kind === "settled"));
+    expect(billing.events.filter((event) => event.kind === "lost")).toHaveLength(1);
+    expect((await system.channel.checkQueue("shop.billing")).consumerCount).toBe(1);
+    expect(proxy.connections()).toBe(1);
+    await billing.running.stop();
+    await until(30_000, () => proxy.connections() === 0);
+  });
+
   test.concurrent("while the broker lets nobody in, it is tried again with growing pauses, and stop ends that", async () => {
     const { system, proxy } = await deployed();
     const billing = await consumed({ ...system, url: proxy.url }, input, () => undefined);

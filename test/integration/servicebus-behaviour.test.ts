@@ -96,6 +96,22 @@ describe.concurrent("what was deployed, driven by its contract", () => {
     expect(delaysOf(latest)[0]).toBeGreaterThanOrEqual(2_000);
   });
 
+  test("ttl-tier, which only its name chooses: an attempt does not come before its tier has expired", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    // The copy carries the time of its tier, and has to be received before it is over once more.
+    const slow = { ...scheduled, retry: { attempts: 2, backoff: { kind: "constant", delay: "10s" } } };
+    const system = await deploy(onTestFinished, { billing: slow }, { strategy: "ttl-tier" });
+    await system.publish({ body: "order 1", messageId: "1", ...order });
+    const consumer = system.drive("billing", always("transient"));
+    await consumer.pollUntil(async () => isDead(system, "billing"));
+    expect(attemptsOf(consumer)).toEqual([1, 2]);
+    expect(delaysOf(consumer)[0]).toBeGreaterThanOrEqual(10_000);
+    const [letter] = await system.letters("billing");
+    expect(letter).toMatchObject({ body: "order 1", messageId: "1:r2", deadLetterReason: "ATTEMPTS_EXHAUSTED" });
+  });
+
   test("a delay that the handler asks for is waited out", async ({ expect, onTestFinished }) => {
     const asking = { ...scheduled, retry: { ...retry, retryAfter: { max: "5s" } } };
     const system = await deploy(onTestFinished, { billing: asking });
@@ -145,12 +161,15 @@ describe.concurrent("what was deployed, driven by its contract", () => {
   }
 });
 
+/** A lock that a test can wait for, and that a machine which stands still for some seconds does not lose. */
+const soon = { lock: "10s" } as const;
+
 describe.concurrent("crashes and returns", () => {
   test("scheduled: a consumer that crashes ends at the crash budget, after as many locks", async ({
     expect,
     onTestFinished,
   }) => {
-    const system = await deploy(onTestFinished, { billing: scheduled });
+    const system = await deploy(onTestFinished, { billing: scheduled }, soon);
     await system.publish({ body: "order 1", messageId: "1" });
     const consumer = system.drive("billing", always("crash"));
     await consumer.pollUntil(async () => isDead(system, "billing"));
@@ -165,7 +184,7 @@ describe.concurrent("crashes and returns", () => {
     expect,
     onTestFinished,
   }) => {
-    const system = await deploy(onTestFinished, { billing: { ...scheduled, retry: { ...retry, attempts: 2 } } });
+    const system = await deploy(onTestFinished, { billing: { ...scheduled, retry: { ...retry, attempts: 2 } } }, soon);
     await system.publish({ body: "order 1", messageId: "1" });
     const endings: readonly Decision[] = ["crash", "transient", "crash", "success"];
     let run = 0;
@@ -176,7 +195,7 @@ describe.concurrent("crashes and returns", () => {
   });
 
   test("immediate: crashes, returns and failures spend the same attempts", async ({ expect, onTestFinished }) => {
-    const system = await deploy(onTestFinished, { billing: atOnce });
+    const system = await deploy(onTestFinished, { billing: atOnce }, soon);
     await system.publish({ body: "order 1" });
     const endings: readonly Decision[] = ["return", "crash", "transient"];
     const consumer = system.drive("billing", ({ attempt }) => endings[attempt - 1] ?? "success");
@@ -188,7 +207,7 @@ describe.concurrent("crashes and returns", () => {
     expect,
     onTestFinished,
   }) => {
-    const system = await deploy(onTestFinished, { billing: { ...scheduled, crash: { deliveries: 3 } } });
+    const system = await deploy(onTestFinished, { billing: { ...scheduled, crash: { deliveries: 3 } } }, soon);
     await system.publish({ body: "order 1", messageId: "1" });
     const consumer = system.drive("billing", crashingAfterCopy());
     await consumer.pollUntil(async () => consumer.seen.length === 4 && isEmpty(system, "billing"));
@@ -200,7 +219,7 @@ describe.concurrent("crashes and returns", () => {
     const system = await deploy(
       onTestFinished,
       { billing: { ...scheduled, crash: { deliveries: 3 } } },
-      { duplicates: "10m" },
+      { ...soon, duplicates: "10m" },
     );
     await system.publish({ body: "order 1", messageId: "1" });
     const consumer = system.drive("billing", crashingAfterCopy());
@@ -320,7 +339,7 @@ describe.concurrent("topics and dead queues", () => {
   }) => {
     const system = await deploy(onTestFinished, { billing: atOnce, mail: atOnce }, { deadQueue: "shared" });
     const { deadQueue } = system.contract("billing");
-    await system.publish({ body: "short", messageId: "1", timeToLive: 8_000 }, { body: "long", messageId: "2" });
+    await system.publish({ body: "short", messageId: "1", timeToLive: 12_000 }, { body: "long", messageId: "2" });
     const consumers = [system.drive("billing", always("permanent")), system.drive("mail", always("transient"))];
     const [billing, mail] = consumers;
     await billing?.pollUntil(() => billing.seen.length === 2);

@@ -4,8 +4,7 @@ import { expect, test } from "vitest";
 import { describeDeadLetter } from "../../src/consume/dead-letter/describe.ts";
 import { deadLetterFields } from "../../src/consume/dead-letter/fields.ts";
 import { deadLetterMetadata } from "../../src/consume/dead-letter/metadata.ts";
-import { compile } from "../../src/index.ts";
-import { anySystem } from "../support/arbitraries.ts";
+import { compile, parseTarget, renderDiagnostics } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
 
 /** Values that stand where a broker's own would, and any others. */
@@ -33,6 +32,15 @@ const anyLetter = fc.oneof(
   fc.record({ properties: fc.record({ headers: table, messageId: anyValue, correlationId: anyValue }) }),
   fc.record({ message_annotations: table, application_properties: table, message_id: anyValue }),
   fc.record({
+    _rawAmqpMessage: fc.constant({}),
+    applicationProperties: fc.record({
+      DeadLetterReason: fc.oneof(fc.constantFrom("MaxDeliveryCountExceeded", "TTLExpiredException", "OWN"), anyValue),
+      "dlq-failure-reason": anyValue,
+    }),
+    messageId: anyValue,
+    deadLetterSource: anyValue,
+  }),
+  fc.record({
     ReceiptHandle: fc.oneof(fc.constant("handle"), anyValue),
     MessageId: anyValue,
     Attributes: fc.record({
@@ -43,17 +51,26 @@ const anyLetter = fc.oneof(
   fc.constant({ properties: { headers: { "x-death": revoked.proxy } } }),
 );
 
-const anyContract = fc
-  .tuple(anySystem, fc.constantFrom("rabbitmq@4.3", "rabbitmq@3.10", "sqs@eu-west-1"))
-  .map(([input, text]) => {
-    const [broker, detail = ""] = text.split("@");
-    const target =
-      broker === "sqs"
-        ? ({ broker, region: "eu-west-1" } as const)
-        : ({ broker: "rabbitmq", version: detail } as const);
-    const compiled = compile(checked(input), target);
-    return compiled.ok ? compiled.value.contracts[0] : undefined;
-  });
+/** A contract of each strategy, of a consumer whose queues the letters above may name. */
+const contracts = [
+  ["rabbitmq@4.3", "native"],
+  ["rabbitmq@4.3", "staged"],
+  ["rabbitmq@3.10", "staged"],
+  ["rabbitmq@4.0", "waits"],
+  ["sqs@eu-west-1", "redrive"],
+  ["servicebus@standard", "immediate"],
+  ["servicebus@standard", "scheduled"],
+].map(([text = "", strategy]) => {
+  const backoff = strategy === "immediate" ? { kind: "immediate" } : { kind: "constant", delay: "10s" };
+  const billing = { from: { orders: "all" }, handlerTimeout: "30s", retry: { attempts: 3, backoff } };
+  const target = parseTarget(text, strategy);
+  if (!target.ok) throw new Error(renderDiagnostics(target.diagnostics));
+  const system = checked({ name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing } });
+  const compiled = compile(system, target.value);
+  if (!compiled.ok) throw new Error(renderDiagnostics(compiled.diagnostics));
+  return compiled.value.contracts[0];
+});
+const anyContract = fc.constantFrom(undefined, ...contracts);
 
 test("describing never throws, and says texts of known fields only, whatever it is given", () => {
   fc.assert(
@@ -88,6 +105,7 @@ test("what a consumer wrote is read back as it was, from headers, annotations an
         { properties: { headers: written, messageId: "another" } },
         { message_annotations: {}, application_properties: written },
         { message_annotations: annotations },
+        { _rawAmqpMessage: {}, applicationProperties: written, messageId: "another" },
         { ReceiptHandle: "handle", MessageId: "another", MessageAttributes: attributes },
       ])
         expect(describeDeadLetter(letter)).toEqual(written);

@@ -1,33 +1,64 @@
-import type { Broker } from "../broker.ts";
+import type { Auditor, Broker } from "../broker.ts";
+import { auditDeployment } from "./audit.ts";
 import type { ServicebusTarget } from "./capabilities.ts";
 import { formatTarget, strategyNames } from "./capabilities.ts";
 import type { ServicebusCompiled } from "./compile.ts";
 import { compileServicebus } from "./compile.ts";
+import type { Deployment } from "./deployment.ts";
+import { partsOf, targetOf } from "./deployment.ts";
 import { evidenceOf } from "./evidence.ts";
 import { diagnoseEmulatorConfig, exportEmulatorConfig } from "./export.ts";
 import { graphOf } from "./graph.ts";
 import type { HeldMessage } from "./held-message.ts";
+import { deploymentOfResources, isReadResource, isServicebusResource } from "./import/pulumi-resources.ts";
 import { subjectsOf } from "./model.ts";
+import { readArm } from "./read-arm.ts";
 import type { ServicebusTargetInput } from "./target.ts";
 import { checkServicebusTarget, parseServicebusTarget } from "./target.ts";
 
+const title = "Azure Service Bus";
+
+/** What Service Bus has that a broker need not have. */
+export interface ServicebusBroker extends Broker<
+  ServicebusTarget,
+  ServicebusTargetInput,
+  ServicebusCompiled,
+  HeldMessage,
+  Deployment
+> {
+  readonly auditor: Auditor<ServicebusTarget, Deployment, null>;
+}
+
 /** Azure Service Bus, as the rest of Redeliver sees it. */
-export const servicebus: Broker<ServicebusTarget, ServicebusTargetInput, ServicebusCompiled, HeldMessage, never> =
-  Object.freeze({
-    title: "Azure Service Bus",
-    strategyNames,
-    parseTarget: parseServicebusTarget,
-    checkTarget: checkServicebusTarget,
-    formatTarget,
-    compile: compileServicebus,
-    graphOf,
-    subjectsOf,
-    evidenceOf,
-    exportFormats: Object.freeze({
-      "emulator-config": ({ topology }: ServicebusCompiled) => exportEmulatorConfig(topology),
+export const servicebus: ServicebusBroker = Object.freeze({
+  title,
+  strategyNames,
+  parseTarget: parseServicebusTarget,
+  checkTarget: checkServicebusTarget,
+  formatTarget,
+  compile: compileServicebus,
+  graphOf,
+  subjectsOf,
+  evidenceOf,
+  exportFormats: Object.freeze({
+    "emulator-config": ({ topology }: ServicebusCompiled) => exportEmulatorConfig(topology),
+  }),
+  diagnoseExport: (compiled: ServicebusCompiled, format: string) =>
+    format === "emulator-config" ? diagnoseEmulatorConfig(compiled) : [],
+  auditor: Object.freeze({
+    file: Object.freeze({
+      option: "servicebus",
+      what: "an ARM template, as az group export writes it of a resource group with a namespace of Service Bus",
+      read: readArm,
     }),
-    diagnoseExport: (compiled: ServicebusCompiled, format: string) =>
-      format === "emulator-config" ? diagnoseEmulatorConfig(compiled) : [],
-    // A namespace is told by its name and the credentials, and there is nothing below it.
-    defaultNamespace: null,
-  });
+    resources: Object.freeze({ isOwn: isServicebusResource, isRead: isReadResource, read: deploymentOfResources }),
+    live: null,
+    partNoun: "namespace",
+    rulesOf: () => title,
+    targetOf,
+    partsOf,
+    audit: auditDeployment,
+  }),
+  // A namespace is told by its name and the credentials, and there is nothing below it.
+  defaultNamespace: null,
+});

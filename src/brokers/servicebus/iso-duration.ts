@@ -25,3 +25,27 @@ export function isoDuration(durationMs: number | null): string {
   if (days === 0 && time === "") return "PT0S";
   return `P${days === 0 ? "" : `${days}D`}${time === "" ? "" : `T${time}`}`;
 }
+
+/** A duration of ISO 8601 as somebody wrote it: in milliseconds, null for no limit. */
+export interface ReadDuration {
+  readonly text: string;
+  readonly durationMs: number | null;
+  /** It has months or years in it, which are mostly meant to be minutes. */
+  readonly isCalendar: boolean;
+}
+
+/** Anything longer than this is no limit: .NET's longest time is 29,247 years. */
+const longestMs = 1_000 * 365 * dayMs;
+
+/** Reads a duration; a month counts 30 days and a year 365, as `XmlConvert.ToTimeSpan` of .NET counts them. Undefined where it is none. */
+export function readIsoDuration(text: string): ReadDuration | undefined {
+  const pattern = /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/;
+  const match = pattern.exec(text);
+  if (match === null || !/\d/.test(text)) return undefined;
+  const [years = 0, months = 0, weeks = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = match
+    .slice(1)
+    .map((part) => Number(part ?? 0));
+  const allDays = years * 365 + months * 30 + weeks * 7 + days;
+  const durationMs = allDays * dayMs + hours * hourMs + minutes * minuteMs + Math.round(seconds * secondMs);
+  return { text, durationMs: durationMs > longestMs ? null : durationMs, isCalendar: years + months > 0 };
+}

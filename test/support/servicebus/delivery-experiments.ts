@@ -19,12 +19,18 @@ export const deliveryExperiments = {
   "count-on-lock-expiry": {
     run: async (lab) => {
       await lab.queue("orders", { lockDuration: "PT1S" });
+      await lab.queue("ordered", { lockDuration: "PT10S", requiresSession: true });
       await send(lab, "orders", "1");
-      const first = await receiveOne(lab, "orders");
-      const second = await receiveOne(lab, "orders");
-      return [first.deliveryCount ?? null, second.deliveryCount ?? null];
+      await lab.client.createSender("ordered").sendMessages({ body: "1", sessionId: "a" });
+      const counts = { message: [] as (number | null)[], session: [] as (number | null)[] };
+      for (let time = 0; time < 2; time++) {
+        counts.message.push((await receiveOne(lab, "orders")).deliveryCount ?? null);
+        const session = await lab.client.acceptNextSession("ordered", { maxAutoLockRenewalDurationInMs: 0 });
+        counts.session.push((await receiveOne(lab, session)).deliveryCount ?? null);
+      }
+      return counts;
     },
-    shows: [0, 1],
+    shows: { message: [0, 1], session: [0, 1] },
   },
   "dead-after-max-delivery-count": {
     run: async (lab) => {
@@ -93,7 +99,7 @@ export const deliveryExperiments = {
   "dead-letters-stay": {
     run: async (lab) => {
       await lab.queue("orders", { maxDeliveryCount: 1, deadLetteringOnMessageExpiration: true });
-      await lab.client.createSender("orders").sendMessages({ body: "1", timeToLive: 5_000 });
+      await lab.client.createSender("orders").sendMessages({ body: "1", timeToLive: 10_000 });
       const receiver = lab.receiver("orders");
       const message = await receiveOne(lab, receiver);
       await receiver.deadLetterMessage(message);

@@ -51,7 +51,7 @@ export const routingExperiments = {
     run: async (lab) => {
       await lab.queue("orders", deadLettering);
       const receiver = lab.receiver("orders");
-      await lab.client.createSender("orders").sendMessages({ body: "1", timeToLive: 5_000 });
+      await lab.client.createSender("orders").sendMessages({ body: "1", timeToLive: 10_000 });
       const message = await receiveOne(lab, receiver);
       await waitUntil(() => Date.now() > (message.expiresAtUtc?.getTime() ?? 0) + 200);
       const locked = await bodiesIn(lab, "orders");
@@ -147,8 +147,8 @@ export const routingExperiments = {
   "scheduled-is-a-new-message": {
     run: async (lab) => {
       await lab.queue("orders", deadLettering);
-      const due = new Date(Date.now() + 6_000);
-      await lab.client.createSender("orders").scheduleMessages({ body: "1", timeToLive: 5_000 }, due);
+      const due = new Date(Date.now() + 12_000);
+      await lab.client.createSender("orders").scheduleMessages({ body: "1", timeToLive: 10_000 }, due);
       const message = await receiveOne(lab, "orders");
       return { body: String(message.body), early: Date.now() < due.getTime(), dead: await reasonsIn(lab, "orders") };
     },
