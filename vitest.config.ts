@@ -73,6 +73,7 @@ const config: ViteUserConfig = defineConfig({
           include: servicebusTests,
           globalSetup: "test/support/servicebus/emulator-setup.ts",
           testTimeout: 60_000,
+          hookTimeout: 60_000,
           maxWorkers: 2,
           // They wait more than they work.
           maxConcurrency: 12,

@@ -151,7 +151,7 @@ describe("no text breaks a reader, and no topology the audit", () => {
           else auditor.audit(read.value, { broker: "sqs", region: "eu-west-1", strategy: "auto" }, null);
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: 400 },
     );
   });
 
@@ -195,8 +195,8 @@ describe("no text breaks a reader, and no topology the audit", () => {
     );
   });
 
-  test("a chain of thousands of queues is read in no time, and the queues in its middle are named", () => {
-    const length = 3_000;
+  test("a chain of a thousand queues is read in no time, and the queues in its middle are named", () => {
+    const length = 1_000;
     const chain = Array.from({ length }, (_, index) =>
       queue(`q-${index}`, index === length - 1 ? {} : redriveTo(`q-${index + 1}`)),
     );

@@ -43,11 +43,12 @@ export async function deployConsumed(
   target: Partial<ServicebusTargetInput> = {},
 ): Promise<ConsumedSystem> {
   const consumers = { billing: { from: { orders: "all" }, ...billing } };
-  const system = await deploy(finished, consumers, target);
+  const chosen = { broker: "servicebus", sku: "standard", lock: "5s", ...target } as const;
+  const system = await deploy(finished, consumers, chosen);
   const declared = checked({ name: "shop", sources: { orders: { kind: "topic" } }, consumers });
   const { connectionString, managementConnectionString } = system.lab.emulator;
   const options = {
-    target: { broker: "servicebus", sku: "standard", lock: "5s", ...target },
+    target: chosen,
     connection: { connectionString, managementConnectionString },
     body: "text",
   } as const;
