@@ -59,13 +59,6 @@ export const consumeExamples = {
       "  target: { broker: sqs, region: eu-west-1, lambda: { billing: { function: bill, timeout: 30s } } }",
       "broker: nothing answers",
     ),
-    quiet: start(
-      "declaration: portable.yaml",
-      "consumer: billing",
-      "options:",
-      "  target: { broker: sqs, region: eu-west-1, lambda: { shipping: { function: ship, timeout: 30s } } }",
-      "  connection: {}",
-      "broker: nothing answers",
-    ),
+    quiet: start("consumer: billing", deployed),
   },
 } satisfies Readonly<Record<string, ExamplePair>>;
