@@ -149,6 +149,8 @@ export interface ResourceReader<Deployment> {
   readonly isOwn: (resource: PulumiResource) => boolean;
   /** Whether it is read at all: what is around the broker's own resources can decide about them. */
   readonly isRead: (resource: Pick<PulumiResource, "type">) => boolean;
+  /** By what names findings speak of a resource: what it is in, and last its own. None where they do not, or it is not told. */
+  readonly namesOf: (resource: PulumiResource) => readonly string[];
   /** @param resources all that there are: those of other brokers are passed over */
   readonly read: (resources: readonly PulumiResource[]) => Checked<Deployment>;
 }

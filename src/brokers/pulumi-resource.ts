@@ -30,3 +30,9 @@ export function nameIn(urn: string): string {
 export function providerName(provider: string | null): string {
   return provider?.split("::").at(-2) ?? "default";
 }
+
+/** The name of a resource that has it among its properties, as most of them have. */
+export function ownName({ properties }: Pick<PulumiResource, "properties">): readonly string[] {
+  const { name } = properties;
+  return typeof name === "string" ? [name] : [];
+}

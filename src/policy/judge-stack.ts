@@ -76,7 +76,7 @@ function judgeBroker(
   const found = (each: Diagnostic, about?: readonly StackResource[]): StackFinding => ({
     rulesOf,
     diagnostic: each,
-    about: about ?? resourcesNamedBy(each, resources),
+    about: about ?? resourcesNamedBy(each, resources, auditor.resources.namesOf),
   });
   const deployment = auditor.resources.read(read);
   if (!deployment.ok) return deployment.diagnostics.map((each) => found(each));

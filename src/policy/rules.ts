@@ -18,6 +18,14 @@ import { rabbitmqPolicyOverlap } from "./rabbitmq/policy-overlap.ts";
 import { rabbitmqRetryIsolation } from "./rabbitmq/retry-isolation.ts";
 import { rabbitmqRetryLimit } from "./rabbitmq/retry-limit.ts";
 import { rabbitmqWaitingQueueExpiry } from "./rabbitmq/waiting-queue-expiry.ts";
+import { servicebusDefaultRule } from "./servicebus/default-rule.ts";
+import { servicebusDelayByExpiry } from "./servicebus/delay-by-expiry.ts";
+import { servicebusDeliveryCount } from "./servicebus/delivery-count.ts";
+import { servicebusDuplicateWindow } from "./servicebus/duplicate-window.ts";
+import { servicebusDurations } from "./servicebus/durations.ts";
+import { servicebusExpiredMessagesKept } from "./servicebus/expired-messages-kept.ts";
+import { servicebusForwardingDelivery } from "./servicebus/forwarding-delivery.ts";
+import { servicebusForwardingRing } from "./servicebus/forwarding-ring.ts";
 import { snsSubscriptionDeadLetterQueue } from "./sqs/sns-subscription-dead-letter-queue.ts";
 import { snsSubscriptionDelivery } from "./sqs/sns-subscription-delivery.ts";
 import { sqsDeadLetterQueue } from "./sqs/sqs-dead-letter-queue.ts";
@@ -70,4 +78,12 @@ export const rules: readonly Rule[] = Object.freeze([
   snsSubscriptionDeadLetterQueue,
   snsSubscriptionDelivery,
   sqsEncryption,
+  servicebusForwardingRing,
+  servicebusForwardingDelivery,
+  servicebusExpiredMessagesKept,
+  servicebusDelayByExpiry,
+  servicebusDeliveryCount,
+  servicebusDurations,
+  servicebusDuplicateWindow,
+  servicebusDefaultRule,
 ]);

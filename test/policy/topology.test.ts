@@ -1,3 +1,5 @@
+import { Subscription } from "@pulumi/azure-native/servicebus/subscription.js";
+import { Topic } from "@pulumi/azure-native/servicebus/topic.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { DiagnosticCode } from "../../src/diagnostics/catalogue.ts";
@@ -8,10 +10,11 @@ import { runExample } from "../support/example-program.ts";
 import type { PolicyHost } from "../support/policy-host.ts";
 import { startPolicyHost } from "../support/policy-host.ts";
 import type { ProgramRun } from "../support/pulumi.ts";
-import { register } from "../support/pulumi.ts";
+import { register, runProgram } from "../support/pulumi.ts";
 
 const topologyRules = rules.filter((rule) => rule.kind === "topology");
 const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+const namespaceId = "/subscriptions/1/resourceGroups/shop/providers/Microsoft.ServiceBus/namespaces/shop-dev";
 
 let host: PolicyHost;
 beforeAll(async () => {
@@ -30,6 +33,17 @@ function changed(
   return { ...run, resourceOutputs };
 }
 
+/** The outputs of @pulumi/azure-native 3: what Azure's answer says, and nothing of what was only in the path of the request. */
+function answeredByAzure(outputs: Readonly<Record<string, unknown>>, type: string): Readonly<Record<string, unknown>> {
+  const { namespaceName, resourceGroupName, queueName, topicName, subscriptionName, ruleName, ...answer } = outputs;
+  if (namespaceName === undefined) return outputs;
+  const rule = type.endsWith(":DefaultRule") ? "$Default" : ruleName;
+  const below = { queues: queueName, topics: topicName, subscriptions: subscriptionName, rules: rule };
+  const named = Object.entries(below).filter(([, name]) => name !== undefined);
+  const namespace = `/resourceGroups/${String(resourceGroupName)}/providers/Microsoft.ServiceBus/namespaces/${String(namespaceName)}`;
+  return { ...answer, id: `/subscriptions/1${namespace}/${named.flat().join("/")}`, name: named.at(-1)?.[1] };
+}
+
 test("every finding of an audit belongs to one rule, but for those that are not about a topology", () => {
   const notOfTopologies: Partial<Record<DiagnosticCode, string>> = {
     RD401: "about the file that is read",
@@ -42,8 +56,9 @@ test("every finding of an audit belongs to one rule, but for those that are not 
   };
   const mapped = topologyRules.flatMap(({ codes }) => codes);
   expect(new Set(mapped).size, "none belongs to two").toBe(mapped.length);
-  const found = diagnosticCodes.filter((code) => code.startsWith("RD4") && !(code in notOfTopologies));
-  expect(mapped.filter((code) => code.startsWith("RD4")).toSorted()).toEqual(found);
+  const ofAudits = /^RD(4|7[4-9])/;
+  const found = diagnosticCodes.filter((code) => ofAudits.test(code) && !(code in notOfTopologies));
+  expect(mapped.filter((code) => ofAudits.test(code)).toSorted()).toEqual(found);
 });
 
 describe("the example stacks pass", () => {
@@ -51,13 +66,14 @@ describe("the example stacks pass", () => {
     ["dev", { target: { broker: "rabbitmq", version: "4.3" }, vhost: "/" }],
     ["prod", { target: { broker: "rabbitmq", version: "4.0" }, vhost: "shop" }],
     ["dev-sqs", { target: { broker: "sqs", region: "eu-west-1" } }],
+    ["dev-servicebus", { target: { broker: "servicebus", sku: "standard" }, namespaceId }],
   ] as const;
 
   test.each(stacks)("%s", async (_, config) => {
     const access =
-      config.target.broker === "sqs"
-        ? {}
-        : { endpoint: "https://rabbitmq.example.com", username: "deployer", password: "x" };
+      config.target.broker === "rabbitmq"
+        ? { endpoint: "https://rabbitmq.example.com", username: "deployer", password: "x" }
+        : {};
     const values = Object.entries({ ...config, ...access }).map(([key, value]) => [`redeliver:${key}`, value]);
     const run = await runExample("stacks/index.ts", {
       config: Object.fromEntries(values) as Record<string, unknown>,
@@ -81,7 +97,7 @@ describe("a preview that does not know all of it", () => {
     async ({ name }) => {
       const run = await runExample(`examples/policies/${name}/fails.ts`, { preview: true });
       const preview = changed(run, (outputs, type) =>
-        type.endsWith(":Queue") ? { ...outputs, name: unknown, arn: unknown } : outputs,
+        /:(Queue|Subscription)$/.test(type) ? { ...outputs, name: unknown, arn: unknown } : outputs,
       );
       expect(await host.analyzeStack(preview)).toEqual([]);
       expect((await host.analyzeStack(run)).map(({ rule }) => rule)).toContain(name);
@@ -95,6 +111,40 @@ describe("a preview that does not know all of it", () => {
     );
     expect(await host.analyze(preview)).toEqual([]);
     expect(await host.analyze(resources)).toHaveLength(1);
+  });
+});
+
+describe("what Azure answers", () => {
+  test.each(topologyRules.filter(({ broker }) => broker === "servicebus"))(
+    "is enough for $name, though what is in the path of a request is no output",
+    async ({ name }) => {
+      const run = await runExample(`examples/policies/${name}/fails.ts`);
+      const found = await host.analyzeStack(run);
+      expect(found).not.toEqual([]);
+      expect(await host.analyzeStack(changed(run, answeredByAzure))).toEqual(found);
+    },
+  );
+
+  test("names the subscription of its own topic, in its own namespace", async () => {
+    const places = ["eu", "us"].flatMap((namespaceName) =>
+      ["orders", "payments"].map((topicName) => ({ resourceGroupName: "shop", namespaceName, topicName })),
+    );
+    const run = await runProgram(() => {
+      for (const place of places) {
+        const name = `${place.namespaceName}-${place.topicName}`;
+        void new Topic(name, place);
+        void new Subscription(name, {
+          ...place,
+          subscriptionName: "billing",
+          maxDeliveryCount: name === "eu-payments" ? 1 : 3,
+        });
+      }
+    });
+    for (const each of [run, changed(run, answeredByAzure)]) {
+      expect(await host.analyzeStack(each)).toMatchObject([
+        { rule: "servicebus-delivery-count", urn: expect.stringMatching(/:Subscription::eu-payments$/) },
+      ]);
+    }
   });
 });
 

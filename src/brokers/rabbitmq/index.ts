@@ -1,4 +1,5 @@
 import type { Auditor, Broker, HttpReader } from "../broker.ts";
+import { ownName } from "../pulumi-resource.ts";
 import { auditDeployment } from "./audit.ts";
 import type { RabbitmqTarget } from "./capabilities.ts";
 import { formatTarget, strategyNames } from "./capabilities.ts";
@@ -52,7 +53,12 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
       what: "what rabbitmqctl export_definitions wrote",
       read: readDefinitions,
     }),
-    resources: Object.freeze({ isOwn: isRabbitmqResource, isRead: isRabbitmqResource, read: deploymentOfResources }),
+    resources: Object.freeze({
+      isOwn: isRabbitmqResource,
+      isRead: isRabbitmqResource,
+      namesOf: ownName,
+      read: deploymentOfResources,
+    }),
     live,
     partNoun: "virtual host",
     rulesOf: formatTarget,

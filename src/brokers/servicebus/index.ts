@@ -10,7 +10,12 @@ import { evidenceOf } from "./evidence.ts";
 import { diagnoseEmulatorConfig, exportEmulatorConfig } from "./export.ts";
 import { graphOf } from "./graph.ts";
 import type { HeldMessage } from "./held-message.ts";
-import { deploymentOfResources, isReadResource, isServicebusResource } from "./import/pulumi-resources.ts";
+import {
+  deploymentOfResources,
+  isReadResource,
+  isServicebusResource,
+  namesInFindings,
+} from "./import/pulumi-resources.ts";
 import { subjectsOf } from "./model.ts";
 import { readArm } from "./read-arm.ts";
 import type { ServicebusTargetInput } from "./target.ts";
@@ -51,7 +56,12 @@ export const servicebus: ServicebusBroker = Object.freeze({
       what: "an ARM template, as az group export writes it of a resource group with a namespace of Service Bus",
       read: readArm,
     }),
-    resources: Object.freeze({ isOwn: isServicebusResource, isRead: isReadResource, read: deploymentOfResources }),
+    resources: Object.freeze({
+      isOwn: isServicebusResource,
+      isRead: isReadResource,
+      namesOf: namesInFindings,
+      read: deploymentOfResources,
+    }),
     live: null,
     partNoun: "namespace",
     rulesOf: () => title,

@@ -1,4 +1,5 @@
 import type { AnswerReader, Auditor, Broker } from "../broker.ts";
+import { ownName } from "../pulumi-resource.ts";
 import { auditDeployment } from "./audit.ts";
 import type { SqsTarget } from "./capabilities.ts";
 import { formatTarget, strategyNames } from "./capabilities.ts";
@@ -45,7 +46,12 @@ export const sqs: SqsBroker = Object.freeze({
       what: "a list of what the AWS CLI printed about queues, subscriptions, event source mappings and functions",
       read: readListing,
     }),
-    resources: Object.freeze({ isOwn: isSqsResource, isRead: isReadResource, read: deploymentOfResources }),
+    resources: Object.freeze({
+      isOwn: isSqsResource,
+      isRead: isReadResource,
+      namesOf: ownName,
+      read: deploymentOfResources,
+    }),
     live,
     partNoun: "region",
     rulesOf: () => title,

@@ -1,9 +1,11 @@
 import type { Checked } from "../../../diagnostics/diagnostic.ts";
 import { diagnostic } from "../../../diagnostics/diagnostic.ts";
+import type { Entry } from "../../entries.ts";
 import { nameSome } from "../../finding.ts";
 import type { PulumiResource } from "../../pulumi-resource.ts";
 import { isUnreadable, nameIn } from "../../pulumi-resource.ts";
 import type { Deployment } from "../deployment.ts";
+import { subscriptionPath } from "../topology.ts";
 import type { NamedResource } from "./entity-properties.ts";
 import { namespacesOf } from "./entity-properties.ts";
 
@@ -35,36 +37,23 @@ export function isReadResource({ type }: Pick<PulumiResource, "type">): boolean 
   return kindOf(type) !== undefined;
 }
 
+/** What a finding names: the namespace, and the queue, the topic or the path of the subscription. It names no rules. */
+export function namesInFindings(resource: PulumiResource): readonly string[] {
+  const named = namedResource(resource);
+  if (named === null || named.kind === "rule") return [];
+  const [name = "", subscription] = named.names;
+  return [named.namespace, subscription === undefined ? name : subscriptionPath({ topic: name, name: subscription })];
+}
+
 /**
  * What resources of @pulumi/azure-native make in namespaces. One whose names are secret or not known yet is left out with a warning.
  *
  * @param resources others than those of Service Bus are passed over
  */
 export function deploymentOfResources(resources: readonly PulumiResource[]): Checked<Deployment> {
-  const leftOut: string[] = [];
-  const named = resources.flatMap(({ type, urn, properties }): NamedResource[] => {
-    const known = kindOf(type);
-    if (known === undefined) return [];
-    const namespace = properties["namespaceName"];
-    // What Pulumi names by itself is told by the name that Azure answered with.
-    const names = known.names.map((key, index) =>
-      index === known.names.length - 1 ? (properties[key] ?? properties["name"]) : properties[key],
-    );
-    const isTold = [namespace, ...names].every((each) => typeof each === "string" && !isUnreadable(each));
-    if (!isTold) {
-      leftOut.push(nameIn(urn));
-      return [];
-    }
-    const all = names as string[];
-    return [
-      {
-        kind: known.kind,
-        namespace: namespace as string,
-        names: type.endsWith(":DefaultRule") ? [...all, "$Default"] : all,
-        properties,
-      },
-    ];
-  });
+  const own = resources.filter(isReadResource).map(({ urn, ...resource }) => ({ urn, named: namedResource(resource) }));
+  const leftOut = own.flatMap(({ urn, named }) => (named === null ? [nameIn(urn)] : []));
+  const named = own.flatMap((each) => each.named ?? []);
   const value: Deployment = { namespaces: namespacesOf(named, false) };
   if (leftOut.length === 0) return { ok: true, value, warnings: [] };
   const warning = diagnostic("RD409", {
@@ -74,4 +63,37 @@ export function deploymentOfResources(resources: readonly PulumiResource[]): Che
     help: "take the value out of the secret that it comes from, and run pulumi up",
   });
   return { ok: true, value, warnings: [warning] };
+}
+
+/** Null where the names are not told. */
+function namedResource({ type, properties }: Pick<PulumiResource, "type" | "properties">): NamedResource | null {
+  const known = kindOf(type);
+  if (known === undefined) return null;
+  const [namespace, ...names] = namesAmong(properties, known.names) ?? namesInId(properties["id"]) ?? [];
+  if (namespace === undefined) return null;
+  const isDefault = type.endsWith(":DefaultRule") && names.length === known.names.length;
+  return { kind: known.kind, namespace, names: isDefault ? [...names, "$Default"] : names, properties };
+}
+
+/** The namespace and the names below it; null where one of them is not told. */
+function namesAmong(properties: Entry, keys: readonly string[]): readonly string[] | null {
+  // What Pulumi names by itself is told by the name that Azure answered with.
+  const names = keys.map((key, index) =>
+    index === keys.length - 1 ? (properties[key] ?? properties["name"]) : properties[key],
+  );
+  const told = [properties["namespaceName"], ...names];
+  return told.every((each) => typeof each === "string" && !isUnreadable(each)) ? (told as string[]) : null;
+}
+
+/**
+ * The same from the id that Azure gave. A policy pack is shown outputs, and what @pulumi/azure-native puts into the path of a request is
+ * none of them. Source: pulumi-azure-native, issue 574 and `checkpointObject`, which keeps no inputs since version 3.
+ */
+function namesInId(id: unknown): readonly string[] | null {
+  const pattern = /\/providers\/Microsoft\.ServiceBus\/namespaces\/([^/]+)\/(?:queues|topics)\/(.+)$/i;
+  const match = typeof id === "string" ? pattern.exec(id) : null;
+  if (match === null) return null;
+  const [, namespace = "", below = ""] = match;
+  // Names and kinds take turns: `orders/subscriptions/billing/rules/placed`.
+  return [namespace, ...below.split("/").filter((_, index) => index % 2 === 0)];
 }
