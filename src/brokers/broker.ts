@@ -179,6 +179,8 @@ export interface Broker<Target, TargetInput, System extends Compiled<unknown, un
   /** Checks a target that was written as data; one that was checked before comes back as it is. */
   readonly checkTarget: (input: TargetInput | Target) => Checked<Target>;
   readonly formatTarget: (target: Target) => string;
+  /** The target of one consumer alone, without what it says of others; left out where a target says nothing of single consumers. */
+  readonly targetFor?: (target: Target, consumer: string) => Target;
   readonly compile: (plan: Plan, target: Target) => Checked<System>;
   readonly graphOf: (compiled: System) => Graph;
   /** Each consumer as the explorer wants it; a consumer with nothing to prove is left out. */

@@ -1,4 +1,5 @@
 import type { CompiledSystem, TargetInput } from "../brokers/index.ts";
+import { brokerOf, checkTarget } from "../brokers/index.ts";
 import type { System } from "../declare/system.ts";
 import type { Checked } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
@@ -52,6 +53,7 @@ export function prepare(system: System, consumer: string, options: unknown): Che
   const compiled = compileOne(system, consumer, settings.value.target);
   if (!compiled.ok) return compiled;
   const contract = compiled.value.contracts[0] as AnyContract;
+  if ("lambda" in contract) return { ok: false, diagnostics: [runsInFunction(contract)] };
   const entry = adapters[contract.protocol];
   if (entry === undefined) return { ok: false, diagnostics: [notConsumable(contract)] };
   const connection = checkConnection((options as ConsumeOptions).connection, entry.connection);
@@ -85,7 +87,10 @@ function compileOne(system: System, consumer: string, target: TargetInput): Chec
       ],
     };
   }
-  return compile(Object.freeze({ ...system, consumers: { [consumer]: declared } }), target);
+  const checked = checkTarget(target);
+  if (!checked.ok) return checked;
+  const own = brokerOf(checked.value).targetFor?.(checked.value, consumer) ?? checked.value;
+  return compile(Object.freeze({ ...system, consumers: { [consumer]: declared } }), own);
 }
 
 export async function loadAdapter(entry: Omit<AdapterEntry, "connection">): Promise<Adapter> {
@@ -102,6 +107,15 @@ export async function loadAdapter(entry: Omit<AdapterEntry, "connection">): Prom
       }),
     ]);
   }
+}
+
+/** Two programs would receive from one queue: each gets a part of the messages, and Lambda's are handled by another code. */
+function runsInFunction({ consumer }: AnyContract): ReturnType<typeof diagnostic> {
+  return diagnostic("RD809", {
+    path: ["target", "lambda", consumer],
+    message: `${consumer} is a function of Lambda, which receives its messages`,
+    help: `take it out of the target's lambda and deploy, or leave the messages to the function: redeliver contract FILE ${consumer} says what its handler answers`,
+  });
 }
 
 function notConsumable({ consumer, protocol }: AnyContract): ReturnType<typeof diagnostic> {

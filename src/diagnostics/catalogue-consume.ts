@@ -38,4 +38,8 @@ export const consumeCatalogue = {
     "A queue, an exchange or the policy in force has other values than the declaration compiles to. With another delivery limit the attempts are others, with another dead-letter exchange messages end elsewhere, or nowhere. The notes show both values of all that differs; deploy again, or run the consumer from the declaration that is deployed.",
     "policies",
   ),
+  RD809: error(
+    "The consumer is a function of Lambda",
+    "The target says that Lambda receives this consumer's messages. A program that receives from the same queue would take a part of them away from the function, with other code, and each receive counts. Run the consumer in one place: in the function, or here.",
+  ),
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;

@@ -51,4 +51,14 @@ export const consumeExamples = {
       "  policies: { shop.billing: { delivery-limit: 2 } }",
     ),
   },
+  RD809: {
+    fires: start(
+      "declaration: portable.yaml",
+      "consumer: billing",
+      "options:",
+      "  target: { broker: sqs, region: eu-west-1, lambda: { billing: { function: bill, timeout: 30s } } }",
+      "broker: nothing answers",
+    ),
+    quiet: start("consumer: billing", deployed),
+  },
 } satisfies Readonly<Record<string, ExamplePair>>;

@@ -88,6 +88,7 @@ describe.concurrent.each(cases)("a watched consumer: $name", ({ broker, strategy
         dies: strategy === "native" ? "PERMANENT_FAILURE" : "UNKNOWN_CUSTOMER",
         fails: "ATTEMPTS_EXHAUSTED",
       });
+      await until(60_000, () => consumed.events.filter(({ kind }) => kind === "settled").length === 5);
       expect(await monitoring.metrics()).toMatchObject({
         "redeliver.processed{success}": 1,
         "redeliver.processed{transient}": 3,

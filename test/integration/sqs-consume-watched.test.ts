@@ -72,6 +72,8 @@ for (const emulator of sqsEmulators()) {
           return letters.size === 2;
         });
         expect(Object.fromEntries(letters)).toEqual({ dies: traceparent, fails: traceparent });
+        // SQS has deleted a message a moment before the consumer hears of it.
+        await until(30_000, () => consumer.events.filter(({ kind }) => kind === "settled").length === 4);
         expect(await monitoring.metrics()).toMatchObject({
           "redeliver.processed{success}": 1,
           "redeliver.processed{transient}": 2,

@@ -187,8 +187,10 @@ for (const emulator of sqsEmulators()) {
           await untilCount(system, "work", "billing", 0);
           expect(aborted).toEqual([1]);
           expect(consumer.attemptsOf("slow")).toEqual([1, 2]);
-          const settled = consumer.events.filter(({ kind }) => kind === "settled");
-          expect(settled).toMatchObject([{ outcome: "transient", reason: "TIMEOUT" }, { outcome: "success" }]);
+          // SQS has deleted it a moment before the consumer hears of it.
+          const settled = () => consumer.events.filter(({ kind }) => kind === "settled");
+          await until(30_000, () => settled().length === 2);
+          expect(settled()).toMatchObject([{ outcome: "transient", reason: "TIMEOUT" }, { outcome: "success" }]);
         },
       );
     });

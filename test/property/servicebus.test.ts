@@ -105,6 +105,26 @@ test("the same input gives the same bytes, and the output survives JSON", () => 
   );
 });
 
+test("a consumer that is compiled alone has the contract and the entities that it has beside the others", () => {
+  let compared = 0;
+  fc.assert(
+    fc.property(anyDeclaration, anyTarget, (input, target) => {
+      const whole = compiledOf(input, target);
+      for (const contract of whole?.contracts ?? []) {
+        const consumers = { [contract.consumer]: input.consumers[contract.consumer] };
+        const alone = compiledOf({ ...input, consumers }, target);
+        expect(alone?.contracts).toEqual([contract]);
+        for (const kind of ["queues", "topics", "subscriptions"] as const) {
+          expect(whole?.topology[kind]).toEqual(expect.arrayContaining([...(alone?.topology[kind] ?? [])]));
+        }
+        compared++;
+      }
+    }),
+    { numRuns: 600 },
+  );
+  expect(compared).toBeGreaterThan(50);
+});
+
 const word = fc.constantFrom("a", "b", "order", "it's", "50%", "_", "\\");
 const pattern = fc
   .array(fc.oneof({ weight: 2, arbitrary: word }, fc.constantFrom("*", "#")), { minLength: 1, maxLength: 5 })

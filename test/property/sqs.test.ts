@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import { filterOf } from "../../src/brokers/sqs/filter.ts";
 import type { FilterValue } from "../../src/brokers/sqs/filter.ts";
 import { route, routingIndex } from "../../src/brokers/rabbitmq/routing.ts";
-import type { CompiledSystem, Diagnostic, TargetInput } from "../../src/index.ts";
+import type { CompiledSystem, Diagnostic, System, TargetInput } from "../../src/index.ts";
+import { prepare } from "../../src/consume/consume.ts";
 import { brokers, checkSystem, compile } from "../../src/index.ts";
 import { anySystem } from "../support/arbitraries.ts";
 
@@ -70,6 +71,7 @@ const anyTarget: fc.Arbitrary<TargetInput<"sqs">> = fc.record({
 });
 
 type Sqs = CompiledSystem<"sqs">;
+type SqsQueue = Sqs["topology"]["queues"][number];
 
 /** Runs a check on everything that compiles; of a refusal it is checked that each path leads to something that was written. */
 function forEveryCompiled(check: (compiled: Sqs, input: unknown, target: TargetInput<"sqs">) => void): void {
@@ -251,3 +253,46 @@ describe("a filter takes what the same keys take on a topic exchange of RabbitMQ
     });
   }
 });
+
+test("a consumer that is compiled alone takes and settles as beside the others, whatever the target says of them", () => {
+  forEveryCompiled((compiled, input, target) => {
+    const consumers = compiled.contracts.map(({ consumer }) => consumer);
+    const more = { ...target, emptiedDeadQueues: consumers };
+    const whole = compiledWhole(input, more);
+    for (const consumer of consumers) {
+      const alone = prepare(whole.system, consumer, { target: more, connection: {} });
+      if (!alone.ok) throw new Error(`${consumer} is refused: ${JSON.stringify(alone.diagnostics)}`);
+      const { contract, compiled: own } = alone.value;
+      const beside = whole.compiled.contracts.find((each) => each.consumer === consumer);
+      // Whether a topic is FIFO depends on all who subscribe to it; who receives never looks at it.
+      expect({ ...contract, sources: [] }).toEqual({ ...beside, sources: [] });
+      const queues = (own as Sqs).topology.queues.filter((queue) => queue.consumer === consumer);
+      expect(queues.length).toBeGreaterThan(0);
+      const { queues: besides } = whole.compiled.topology;
+      expect(besides.map(settingsOf)).toEqual(expect.arrayContaining(queues.map(settingsOf)));
+    }
+  });
+});
+
+/** What a consumer compares before it begins. */
+function settingsOf({
+  name,
+  fifo,
+  retentionSeconds,
+  redrive,
+  visibilityTimeoutSeconds,
+  delaySeconds,
+}: SqsQueue): object {
+  return { name, fifo, retentionSeconds, redrive, visibilityTimeoutSeconds, delaySeconds };
+}
+
+function compiledWhole(
+  input: unknown,
+  target: TargetInput<"sqs">,
+): { readonly system: System; readonly compiled: Sqs } {
+  const system = checkSystem(input);
+  if (!system.ok) throw new Error("what compiled is a system");
+  const compiled = compile(system.value, target);
+  if (!compiled.ok) throw new Error("it compiles, whoever empties its dead queues");
+  return { system: system.value, compiled: compiled.value };
+}

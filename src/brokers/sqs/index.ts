@@ -15,7 +15,7 @@ import { subjectsOf } from "./model.ts";
 import { readListing } from "./read-listing.ts";
 import type { MessageState } from "./semantics.ts";
 import type { SqsTargetInput } from "./target.ts";
-import { checkSqsTarget, parseSqsTarget } from "./target.ts";
+import { checkSqsTarget, parseSqsTarget, targetForConsumer } from "./target.ts";
 
 const title = "Amazon SQS";
 
@@ -31,6 +31,7 @@ export const sqs: SqsBroker = Object.freeze({
   parseTarget: parseSqsTarget,
   checkTarget: checkSqsTarget,
   formatTarget,
+  targetFor: targetForConsumer,
   compile: compileSqs,
   graphOf,
   subjectsOf,

@@ -60,3 +60,14 @@ function diagnosePlace(region: string, strategy: string): Diagnostic[] {
   }
   return diagnostics;
 }
+
+/** The target without what it says of other consumers. */
+export function targetForConsumer(target: SqsTarget, consumer: string): SqsTarget {
+  const { lambda, emptiedDeadQueues, ...rest } = target;
+  const own = lambda !== undefined && Object.hasOwn(lambda, consumer) ? lambda[consumer] : undefined;
+  return deepFreeze({
+    ...rest,
+    ...(own === undefined ? {} : { lambda: { [consumer]: own } }),
+    ...(emptiedDeadQueues?.includes(consumer) === true ? { emptiedDeadQueues: [consumer] } : {}),
+  });
+}

@@ -10,5 +10,5 @@ export const snsSubscriptionDelivery = topologyRule({
   remediationSteps:
     "Let the policy of the queue allow sns.amazonaws.com for this topic, name an existing queue of a fitting type, and correct the filter.",
   broker: "sqs",
-  codes: ["RD457", "RD458", "RD459", "RD461"],
+  codes: ["RD457", "RD458", "RD459", "RD461", "RD464"],
 });

@@ -12,6 +12,8 @@ import { noConnection } from "../../../src/consume/rabbitmq/refusals.ts";
 import { checked } from "../examples.ts";
 
 interface Start {
+  /** A file of `examples`; `shop.yaml` unless said otherwise. */
+  readonly declaration?: string;
   readonly consumer: string;
   readonly options?: object;
   readonly amqplib?: "installed" | "not installed";
@@ -24,13 +26,13 @@ interface BrokerFound {
   readonly policies?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-const file = resolve(import.meta.dirname, "../../../examples/shop.yaml");
+const examples = resolve(import.meta.dirname, "../../../examples");
 const url = "amqp://guest:guest@localhost:5672";
 
-/** What a consumer of `examples/shop.yaml` that is started as an example says would be reported. */
+/** What a consumer that is started as an example says would be reported. */
 export async function reportedByStart(text: string): Promise<readonly Diagnostic[]> {
-  const { consumer, options, amqplib, broker } = parse(text) as Start;
-  const shop = checked(parse(readFileSync(file, "utf8")));
+  const { declaration = "shop.yaml", consumer, options, amqplib, broker } = parse(text) as Start;
+  const shop = checked(parse(readFileSync(resolve(examples, declaration), "utf8")));
   const target = { broker: "rabbitmq", version: "4.3" } as const;
   const prepared = prepare(shop, consumer, { target, connection: { url }, ...options });
   if (!prepared.ok) return prepared.diagnostics;

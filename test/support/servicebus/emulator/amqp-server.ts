@@ -56,8 +56,8 @@ export async function startAmqpServer(namespace: Namespace, port: number): Promi
   });
   await once(server, "listening");
   const dropConnections = (): void => {
-    // Only by an error does rhea take note: without it dead links would go on being given messages.
-    for (const socket of sockets) socket.destroy(new Error("The connection was cut."));
+    // Without an error rhea does not notice, and the broker would go on giving messages to who is gone.
+    for (const socket of sockets) socket.destroy(new Error("the connection was cut"));
   };
   return {
     port: (server.address() as AddressInfo).port,

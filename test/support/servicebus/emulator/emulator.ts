@@ -1,6 +1,7 @@
 import { type AmqpServer, startAmqpServer } from "./amqp-server.ts";
 import { startManagementServer } from "./management-server.ts";
 import { Namespace } from "./namespace.ts";
+import type { Watcher } from "./watcher.ts";
 
 /** Service Bus in this process, for the unmodified SDK. */
 export interface ServicebusEmulator {
@@ -8,6 +9,8 @@ export interface ServicebusEmulator {
   readonly connectionString: string;
   /** For a `ServiceBusAdministrationClient`, which speaks HTTPS unless it is told otherwise. */
   readonly managementConnectionString: string;
+  /** From now on, in place of whoever watched before. */
+  readonly watch: (watcher: Watcher) => void;
   /** Cuts every connection, as a network does. What clients held stays locked. */
   readonly dropConnections: () => void;
   /** Nobody can connect any more, until it goes on at the same port. Time goes on, and messages stay. */
@@ -29,6 +32,9 @@ export async function startEmulator(): Promise<ServicebusEmulator> {
   return {
     connectionString: connectionStringFor(port),
     managementConnectionString: connectionStringFor(management.port),
+    watch: (watcher) => {
+      namespace.watcher = watcher;
+    },
     dropConnections: () => amqp?.dropConnections(),
     goOffline,
     goOnline: async () => {

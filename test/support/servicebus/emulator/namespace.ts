@@ -15,12 +15,14 @@ import { Mailbox, type MailboxRules } from "./mailbox.ts";
 import { type Entity, Registry } from "./registry.ts";
 import type { Refusal, Settlement } from "./settlement.ts";
 import { statusOf, type StoredMessage } from "./stored-message.ts";
+import type { Watcher } from "./watcher.ts";
 
 const deadLetterSuffix = /\/\$deadletterqueue$/i;
 
 /** All messages of the namespace. The semantics says what becomes of them; here it is done, by the clock. */
 export class Namespace {
   readonly registry = new Registry();
+  watcher: Watcher = {};
   readonly #mailboxes = new Map<string, Mailbox>();
   readonly #knownIds = new Map<string, number>();
   #sequence = 0;
@@ -32,6 +34,8 @@ export class Namespace {
     const content: Message = { ...sent, message_id: sent.message_id ?? randomUUID() };
     const dueAtMs = scheduledTimeOf(content);
     const scheduled = dueAtMs !== null && dueAtMs > Date.now();
+    const unwanted = this.watcher.refuse?.(to, content) ?? null;
+    if (unwanted !== null) return unwanted;
     const asked = new Map<string, string>();
     const [outcome = []] = this.registry.semantics.send(
       { to, content: contentOf(content), timeToLiveMs: content.ttl ?? null, scheduled },
@@ -40,6 +44,7 @@ export class Namespace {
     const refused = outcome.find(({ place }) => place.kind === "refused");
     if (refused?.place.kind === "refused") return refusalOf(to, refused.place.error);
     this.#remember(asked);
+    this.watcher.heard?.({ kind: "sent", path: to, content, dueAtMs });
     const arriving = { content, dueAtMs: scheduled ? dueAtMs : null, moved: null, deadLetterSource: null };
     const stored = this.#store(outcome, arriving);
     return { sequenceNumber: stored[0]?.sequenceNumber ?? null };
@@ -116,6 +121,7 @@ export class Namespace {
 
   #happens(message: StoredMessage, event: ServicebusEvent, settlement?: Settlement): void {
     const before = message.state;
+    this.#tell(message, event, settlement);
     const asked = new Map<string, string>();
     const isExpired = message.expiresAtMs <= Date.now();
     // The first outcome is the documented or likely one.
@@ -135,6 +141,15 @@ export class Namespace {
     const content = death === null ? message.content : withProperties(message.content, death);
     const deadLetterSource = isDeath(event, before) ? this.#nameOf(before) : null;
     this.#store(outcome, { content, dueAtMs: null, moved: message, deadLetterSource });
+  }
+
+  #tell(message: StoredMessage, { kind }: ServicebusEvent, settlement: Settlement | undefined): void {
+    const { content, sequenceNumber, state } = message;
+    const about = { path: this.#nameOf(state) ?? "", sequenceNumber, content };
+    const { heard } = this.watcher;
+    if (kind === "deliver") heard?.({ kind: "delivered", ...about, deliveryCount: state.deliveryCount });
+    if (kind === "receive-and-delete") heard?.({ kind: "deleted", ...about });
+    if (settlement !== undefined) heard?.({ kind: "settled", ...about, settlement });
   }
 
   #nameOf({ place }: MessageState): string | null {

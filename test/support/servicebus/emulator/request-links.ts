@@ -32,8 +32,22 @@ export function openRequestLink(receiver: Receiver, namespace: Namespace, turns:
       address === "$cbs"
         ? { application_properties: { "status-code": 202, "status-description": "Accepted" }, body: null }
         : manage(namespace, entity, operation, body);
-    reply(receiver, message, { ...answer, correlation_id: message.message_id } as Message);
+    const respond = (): void => reply(receiver, message, { ...answer, correlation_id: message.message_id } as Message);
+    const entries = (body["messages"] ?? []) as readonly { readonly "message-id": string }[];
+    if (operation !== "com.microsoft:schedule-message") respond();
+    else
+      void answerLater(
+        namespace,
+        entries.map((each) => each["message-id"]),
+        respond,
+      );
   });
+}
+
+async function answerLater({ watcher }: Namespace, messageIds: readonly string[], respond: () => void): Promise<void> {
+  await watcher.mayAnswer?.();
+  watcher.heard?.({ kind: "answered", messageIds });
+  respond();
 }
 
 /** A token's answer goes to the link of that name, an entity's to the link with that target. */

@@ -1,0 +1,172 @@
+import { permanent } from "redeliver/consume";
+import { describe, test } from "vitest";
+
+import { deployConsumed } from "../support/servicebus/consuming.ts";
+import type { Heard } from "../support/servicebus/emulator/watcher.ts";
+import { breachesOf, type Ended } from "../support/servicebus/keeps-contract.ts";
+import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
+import { handleAll, handWritten } from "../support/servicebus/wrong-consumers.ts";
+
+const patient = { timeout: 240_000 };
+const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
+
+/** Longer than a test takes where a copy must not come back in it. */
+const delayMs = 600_000;
+
+/** What a message is called says how it ends. */
+const ended: Ended = (body, attempt) => {
+  if (body.startsWith("permanent")) return "permanent";
+  return body.startsWith("transient") || (body.startsWith("once") && attempt === 1) ? "transient" : "success";
+};
+
+const messageOf = (body: string) => ({
+  body: Buffer.from(body),
+  messageId: body,
+  subject: "order.placed",
+  applicationProperties: { tenant: "a" },
+});
+
+/** Hears what clients do. Whoever schedules is answered after a while, so that it shows who does not wait. */
+function listen(): {
+  readonly heard: Heard[];
+  readonly atMs: number[];
+  readonly watcher: { heard: (each: Heard) => void; mayAnswer: () => Promise<void> };
+} {
+  const heard: Heard[] = [];
+  const atMs: number[] = [];
+  return {
+    heard,
+    atMs,
+    watcher: {
+      heard: (each) => {
+        heard.push(each);
+        atMs.push(Date.now());
+      },
+      mayAnswer: () => new Promise((resolve) => setTimeout(resolve, 300)),
+    },
+  };
+}
+
+describe.concurrent("the contract on the wire of Service Bus", patient, () => {
+  for (const strategy of ["scheduled", "immediate"] as const) {
+    test(`${strategy}: consume does its operations, in their order, and nothing else`, async ({
+      expect,
+      onTestFinished,
+    }) => {
+      const backoff = strategy === "immediate" ? { kind: "immediate" } : { kind: "linear", first: "200ms" };
+      const system = await deployConsumed(onTestFinished, { retry: { attempts: 3, backoff } }, { strategy });
+      const { heard, atMs, watcher } = listen();
+      system.lab.emulator.watch(watcher);
+      const consumer = await system.consuming(
+        ({ body }, { number }) => {
+          const outcome = ended(body, number);
+          if (outcome === "permanent") throw permanent("UNKNOWN_CUSTOMER");
+          if (outcome === "transient") throw new Error("not yet");
+        },
+        { breaker: false },
+      );
+      const bodies = ["success", "once", "transient", "permanent"].flatMap((kind) => [`${kind} 1`, `${kind} 2`]);
+      await system.publish(...bodies.map(messageOf));
+      await waitUntil(async () => (await system.letters("billing")).length === 4);
+      await waitUntil(async () => (await system.lab.peek("shop.billing")).length === 0);
+      await consumer.stop();
+      expect(heard.filter(({ kind }) => kind === "delivered")).toHaveLength(2 + 4 + 6 + 2);
+      expect(breachesOf(system.contract("billing"), heard, atMs, ended)).toEqual([]);
+    });
+  }
+
+  test("a consumer with one mistake is caught, whichever it is; one without is not", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const declared = { retry: { attempts: 2, backoff: { kind: "constant", delay: `${delayMs / 60_000}m` } } };
+    const system = await deployConsumed(onTestFinished, declared);
+    const { client, emulator, administration } = system.lab;
+    const caught = new Map<string, boolean>();
+    for (const [mistake, ways] of Object.entries(handWritten)) {
+      // What the one before has left is nobody's business here.
+      const settings = await administration.getQueue("shop.billing");
+      await administration.deleteQueue("shop.billing");
+      await administration.createQueue("shop.billing", { ...settings, forwardTo: undefined as never });
+      const { heard, atMs, watcher } = listen();
+      emulator.watch({ ...watcher, mayAnswer: () => new Promise((resolve) => setTimeout(resolve, 100)) });
+      await client
+        .createSender("shop.billing")
+        .sendMessages(["success", "transient", "permanent"].map((kind) => messageOf(`${kind} of ${mistake}`)));
+      await handleAll({ client, queue: "shop.billing", topic: "shop.orders", delayMs }, ways, ended, 3);
+      const breaches = breachesOf(system.contract("billing"), heard, atMs, ended);
+      caught.set(mistake, breaches.length > 0);
+    }
+    expect([...caught].filter(([, isCaught]) => !isCaught).map(([mistake]) => mistake)).toEqual(["none at all"]);
+  });
+});
+
+describe.concurrent("a copy on Service Bus that fails", patient, () => {
+  const once = { retry: { attempts: 3, backoff: { kind: "constant", delay: "200ms" } }, crash: { deliveries: 5 } };
+  const failsOnce = (_: unknown, { number }: { readonly number: number }): void => {
+    if (number === 1) throw new Error("not yet");
+  };
+  const isCopy = (messageId: unknown): boolean => String(messageId).endsWith(":r2");
+
+  test("one that is refused is made again, and the message is not let go before", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, once);
+    let refusals = 0;
+    const { heard, atMs, watcher } = listen();
+    system.lab.emulator.watch({
+      ...watcher,
+      refuse: (_, { message_id: id }) => {
+        if (!isCopy(id) || refusals === 2) return null;
+        refusals += 1;
+        return { condition: "com.microsoft:server-busy", description: "Too many requests." };
+      },
+    });
+    const consumer = await system.consuming(failsOnce);
+    await system.publish(messageOf("once"));
+    await waitUntil(() => consumer.attemptsOf("once").length === 2);
+    await waitUntil(async () => (await system.lab.peek("shop.billing")).length === 0);
+    expect(consumer.attemptsOf("once")).toEqual([1, 2]);
+    expect(consumer.events.filter(({ kind }) => kind === "settle-failed")).toHaveLength(2);
+    expect(breachesOf(system.contract("billing"), heard, atMs, ended)).toEqual([]);
+  });
+
+  for (const [name, duplicates, wanted] of [
+    ["doubles it where nothing looks for duplicates", {}, [1, 1, 2, 2]],
+    ["doubles nothing where duplicates are detected", { duplicates: "10m" }, [1, 1, 2]],
+  ] as const) {
+    test(`a connection that is cut between copy and completion ${name}`, async ({ expect, onTestFinished }) => {
+      const system = await deployConsumed(onTestFinished, once, duplicates);
+      const { emulator } = system.lab;
+      let isCut = false;
+      let deliveries = 0;
+      emulator.watch({
+        heard: ({ kind }) => {
+          if (kind === "delivered") deliveries += 1;
+        },
+        mayAnswer: () => {
+          if (isCut) return Promise.resolve();
+          isCut = true;
+          setImmediate(emulator.dropConnections);
+          return new Promise(() => undefined);
+        },
+      });
+      // The cut is to meet the consumer, and not whoever publishes.
+      const published = Promise.withResolvers<void>();
+      const consumer = await system.consuming(async (message, attempt) => {
+        await published.promise;
+        failsOnce(message, attempt);
+      });
+      await system.publish(messageOf("once"));
+      published.resolve();
+      await waitUntil(() => consumer.attemptsOf("once").length === wanted.length);
+      await waitUntil(async () => (await system.lab.peek("shop.billing")).length === 0);
+      expect(consumer.attemptsOf("once").toSorted()).toEqual(wanted);
+      expect(await system.letters("billing")).toEqual([]);
+      expect(consumer.events.filter(({ kind }) => kind === "settle-dropped")).toHaveLength(1);
+      // Nobody takes what nobody handles.
+      expect(deliveries).toBe(wanted.length);
+    });
+  }
+});

@@ -1,0 +1,28 @@
+import type { Message } from "rhea";
+
+import type { Refusal, Settlement } from "./settlement.ts";
+
+interface AboutMessage {
+  readonly path: string;
+  readonly sequenceNumber: number;
+  readonly content: Message;
+}
+
+/** What clients did, in the order in which the emulator did it. */
+export type Heard =
+  | (AboutMessage & { readonly kind: "delivered"; readonly deliveryCount: number })
+  | (AboutMessage & { readonly kind: "settled"; readonly settlement: Settlement })
+  /** Received and deleted in one. */
+  | (AboutMessage & { readonly kind: "deleted" })
+  | { readonly kind: "sent"; readonly path: string; readonly content: Message; readonly dueAtMs: number | null }
+  /** Whoever scheduled messages has been told that they are there. */
+  | { readonly kind: "answered"; readonly messageIds: readonly string[] };
+
+/** What a test sees of a namespace, and where it gets in the way. */
+export interface Watcher {
+  readonly heard?: (heard: Heard) => void;
+  /** Why a message is not taken; null to take it. */
+  readonly refuse?: (path: string, sent: Message) => Refusal | null;
+  /** Resolves when whoever schedules messages may be told that they are there. */
+  readonly mayAnswer?: () => Promise<void>;
+}
