@@ -65,10 +65,15 @@ function benchVerify(): void {
       `  ${String(consumers).padStart(7)} consumers, ${how}: ${durationMs.toFixed(1)} ms, ${peakMb.toFixed(0)} MB at the peak, ${(durationMs / consumers).toFixed(3)} ms each`,
     );
   }
-  const { durationMs, peakMb } = run<CompileFigure>("verify", "each", "1000", "sqs@eu-west-1");
-  console.log(
-    `     1000 consumers on sqs@eu-west-1, strategy visibility, each by itself: ${durationMs.toFixed(1)} ms, ${peakMb.toFixed(0)} MB at the peak`,
-  );
+  for (const [target, strategy] of [
+    ["sqs@eu-west-1", "visibility"],
+    ["servicebus@standard", "scheduled"],
+  ] as const) {
+    const { durationMs, peakMb } = run<CompileFigure>("verify", "each", "1000", target);
+    console.log(
+      `     1000 consumers on ${target}, strategy ${strategy}, each by itself: ${durationMs.toFixed(1)} ms, ${peakMb.toFixed(0)} MB at the peak`,
+    );
+  }
   const states = Object.entries(run<Record<string, number>>("verify", "states"));
   console.log(`  states of one message: ${states.map(([strategy, number]) => `${strategy} ${number}`).join(", ")}`);
 }

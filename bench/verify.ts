@@ -4,7 +4,7 @@ import { verify, verifyAll } from "../src/verify/verify.ts";
 // Proves consumers that differ in nothing but names, once as a compilation does it and once each by itself, or prints the number of
 // states for each strategy. Prints JSON. Started by main.ts in a process of its own.
 const [what = "all", size = "1", broker = "rabbitmq@4.3"] = process.argv.slice(2);
-const usual = broker.startsWith("sqs") ? "visibility" : "staged";
+const usual = { sqs: "visibility", servicebus: "scheduled" }[broker.split("@")[0] ?? ""] ?? "staged";
 
 function subjects(consumers: number, strategy: string): ReturnType<ReturnType<typeof brokerOf>["subjectsOf"]> {
   const checked = checkSystem({

@@ -3,9 +3,9 @@ import { resolve } from "node:path";
 import { expect, test } from "vitest";
 
 const root = resolve(import.meta.dirname, "../..");
-const pages = ["consuming.md", "idempotency.md", "monitoring.md", "consuming-sqs.md"];
+const pages = ["consuming.md", "idempotency.md", "monitoring.md", "consuming-sqs.md", "consuming-servicebus.md"];
 
-/** The examples are type-checked, and run on a live broker, on the emulators of SQS and on live stores. */
+/** The examples are type-checked, and run on a live broker, on the emulators of SQS and of Service Bus and on live stores. */
 test.for(pages)(
   "each block of code in docs/%s stands in the example that it names, and its links lead somewhere",
   (page) => {

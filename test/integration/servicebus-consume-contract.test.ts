@@ -131,4 +131,42 @@ describe.concurrent("a copy on Service Bus that fails", patient, () => {
     expect(consumer.events.filter(({ kind }) => kind === "settle-failed")).toHaveLength(2);
     expect(breachesOf(system.contract("billing"), heard, atMs, ended)).toEqual([]);
   });
+
+  for (const [name, duplicates, wanted] of [
+    ["doubles it where nothing looks for duplicates", {}, [1, 1, 2, 2]],
+    ["doubles nothing where duplicates are detected", { duplicates: "10m" }, [1, 1, 2]],
+  ] as const) {
+    test(`a connection that is cut between copy and completion ${name}`, async ({ expect, onTestFinished }) => {
+      const system = await deployConsumed(onTestFinished, once, duplicates);
+      const { emulator } = system.lab;
+      let isCut = false;
+      let deliveries = 0;
+      emulator.watch({
+        heard: ({ kind }) => {
+          if (kind === "delivered") deliveries += 1;
+        },
+        mayAnswer: () => {
+          if (isCut) return Promise.resolve();
+          isCut = true;
+          setImmediate(emulator.dropConnections);
+          return new Promise(() => undefined);
+        },
+      });
+      // The cut is to meet the consumer, and not whoever publishes.
+      const published = Promise.withResolvers<void>();
+      const consumer = await system.consuming(async (message, attempt) => {
+        await published.promise;
+        failsOnce(message, attempt);
+      });
+      await system.publish(messageOf("once"));
+      published.resolve();
+      await waitUntil(() => consumer.attemptsOf("once").length === wanted.length);
+      await waitUntil(async () => (await system.lab.peek("shop.billing")).length === 0);
+      expect(consumer.attemptsOf("once").toSorted()).toEqual(wanted);
+      expect(await system.letters("billing")).toEqual([]);
+      expect(consumer.events.filter(({ kind }) => kind === "settle-dropped")).toHaveLength(1);
+      // Nobody takes what nobody handles.
+      expect(deliveries).toBe(wanted.length);
+    });
+  }
 });

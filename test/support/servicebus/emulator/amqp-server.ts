@@ -56,7 +56,8 @@ export async function startAmqpServer(namespace: Namespace, port: number): Promi
   });
   await once(server, "listening");
   const dropConnections = (): void => {
-    for (const socket of sockets) socket.destroy();
+    // Without an error rhea does not notice, and the broker would go on giving messages to who is gone.
+    for (const socket of sockets) socket.destroy(new Error("the connection was cut"));
   };
   return {
     port: (server.address() as AddressInfo).port,
