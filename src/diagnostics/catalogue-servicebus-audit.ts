@@ -1,7 +1,7 @@
 import type { CatalogueEntry } from "./catalogue-entry.ts";
 import { error, warning } from "./catalogue-entry.ts";
 
-/** RD740 to RD751: what an audit finds in topologies of Azure Service Bus that others made. */
+/** RD740 to RD752: what an audit finds in topologies of Azure Service Bus that others made. */
 export const servicebusAuditCatalogue = {
   RD740: error(
     "Months where minutes were meant",
@@ -50,5 +50,9 @@ export const servicebusAuditCatalogue = {
   RD751: warning(
     "$Default lets in everything",
     "Azure makes a rule named $Default with every subscription, and it lets in every message. Rules beside it are without effect, since one that lets a message in is enough. Delete it or give it another filter: in a Pulumi program with the resource DefaultRule.",
+  ),
+  RD752: error(
+    "The tier does not have it",
+    "The basic tier has queues and nothing else: no topics, no sessions, no duplicate detection, no forwarding. Azure refuses them in the middle of a deployment. Put the namespace into the standard tier, or do without them.",
   ),
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;

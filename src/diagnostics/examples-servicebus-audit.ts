@@ -5,7 +5,12 @@ type Properties = Readonly<Record<string, string | number | boolean>>;
 interface ArmResource {
   readonly type: string;
   readonly name: string;
+  readonly sku?: object;
   readonly properties: object;
+}
+
+function namespace(sku: string): ArmResource {
+  return { type: "Microsoft.ServiceBus/namespaces", name: "shop", sku: { name: sku }, properties: {} };
 }
 
 /** A queue, as `az group export` writes it, as far as it decides something. */
@@ -40,7 +45,7 @@ const chain = (length: number): readonly ArmResource[] =>
 const parked = (properties: Properties): ArmExample =>
   arm(queue("orders", { forwardDeadLetteredMessagesTo: "parked" }), queue("parked", properties));
 
-/** RD740 to RD751: what an audit finds in topologies of Azure Service Bus that others made. */
+/** RD740 to RD752: what an audit finds in topologies of Azure Service Bus that others made. */
 export const servicebusAuditExamples = {
   RD740: {
     fires: arm(queue("orders", { lockDuration: "P5M" })),
@@ -83,5 +88,9 @@ export const servicebusAuditExamples = {
   RD751: {
     fires: arm(...subscription(["$Default", "1=1"], placed)),
     quiet: arm(...subscription(["$Default", "1=0"], placed)),
+  },
+  RD752: {
+    fires: arm(namespace("Basic"), ...subscription()),
+    quiet: arm(namespace("Standard"), ...subscription()),
   },
 } as const satisfies Readonly<Record<string, ExamplePair>>;

@@ -26,6 +26,7 @@ export { servicebusDurations } from "./servicebus/durations.ts";
 export { servicebusExpiredMessagesKept } from "./servicebus/expired-messages-kept.ts";
 export { servicebusForwardingDelivery } from "./servicebus/forwarding-delivery.ts";
 export { servicebusForwardingRing } from "./servicebus/forwarding-ring.ts";
+export { servicebusTier } from "./servicebus/tier.ts";
 export { snsSubscriptionDeadLetterQueue } from "./sqs/sns-subscription-dead-letter-queue.ts";
 export { snsSubscriptionDelivery } from "./sqs/sns-subscription-delivery.ts";
 export { sqsDeadLetterQueue } from "./sqs/sqs-dead-letter-queue.ts";

@@ -26,6 +26,7 @@ import { servicebusDurations } from "./servicebus/durations.ts";
 import { servicebusExpiredMessagesKept } from "./servicebus/expired-messages-kept.ts";
 import { servicebusForwardingDelivery } from "./servicebus/forwarding-delivery.ts";
 import { servicebusForwardingRing } from "./servicebus/forwarding-ring.ts";
+import { servicebusTier } from "./servicebus/tier.ts";
 import { snsSubscriptionDeadLetterQueue } from "./sqs/sns-subscription-dead-letter-queue.ts";
 import { snsSubscriptionDelivery } from "./sqs/sns-subscription-delivery.ts";
 import { sqsDeadLetterQueue } from "./sqs/sqs-dead-letter-queue.ts";
@@ -86,4 +87,5 @@ export const rules: readonly Rule[] = Object.freeze([
   servicebusDurations,
   servicebusDuplicateWindow,
   servicebusDefaultRule,
+  servicebusTier,
 ]);

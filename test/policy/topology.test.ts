@@ -40,8 +40,9 @@ function answeredByAzure(outputs: Readonly<Record<string, unknown>>, type: strin
   const rule = type.endsWith(":DefaultRule") ? "$Default" : ruleName;
   const below = { queues: queueName, topics: topicName, subscriptions: subscriptionName, rules: rule };
   const named = Object.entries(below).filter(([, name]) => name !== undefined);
+  const name = named.at(-1)?.[1] ?? namespaceName;
   const namespace = `/resourceGroups/${String(resourceGroupName)}/providers/Microsoft.ServiceBus/namespaces/${String(namespaceName)}`;
-  return { ...answer, id: `/subscriptions/1${namespace}/${named.flat().join("/")}`, name: named.at(-1)?.[1] };
+  return { ...answer, id: [`/subscriptions/1${namespace}`, ...named.flat()].join("/"), name };
 }
 
 test("every finding of an audit belongs to one rule, but for those that are not about a topology", () => {

@@ -76,6 +76,23 @@ describe("an ARM template", () => {
       [queue("shop/orders", { forwardTo: "sb://shop.servicebus.windows.net/b" }), queue("shop/b")],
       [],
     ],
+    [
+      "what the basic tier does not have",
+      [
+        { type: "Microsoft.ServiceBus/namespaces", name: "shop", sku: { name: "Basic" } },
+        { type: "Microsoft.ServiceBus/namespaces/topics", name: "shop/events" },
+        queue("shop/orders", { requiresSession: true, requiresDuplicateDetection: true }),
+        queue("shop/b", { forwardDeadLetteredMessagesTo: "orders" }),
+      ],
+      [
+        "RD752 namespaces.shop: shop is in the basic tier, which has no topics (events), no sessions (orders), no duplicate detection (orders), no forwarding (b)",
+      ],
+    ],
+    [
+      "queues alone in the basic tier",
+      [{ type: "Microsoft.ServiceBus/namespaces", name: "shop", sku: { name: "Basic" } }, queue("shop/orders")],
+      [],
+    ],
     ["what Azure takes where nothing is said", [queue("shop/orders")], []],
   ])("%s", (_, resources, expected) => expect(found(auditor.file.read(arm(resources)))).toEqual(expected));
 

@@ -3,6 +3,7 @@ import { diagnosticsOf } from "../finding.ts";
 import { configuredBadly } from "./audit/configured.ts";
 import { deadLettersForwardedBadly, forwardedBadly } from "./audit/forwarded.ts";
 import { surroundingsOf } from "./audit/surroundings.ts";
+import { missingInTier } from "./audit/tier.ts";
 import type { ServicebusTarget } from "./capabilities.ts";
 import type { Deployment } from "./deployment.ts";
 import { placeOf } from "./deployment.ts";
@@ -26,6 +27,6 @@ export function auditDeployment(
       ...forwardedBadly(entity, surroundings),
       ...deadLettersForwardedBadly(entity, surroundings),
     ]);
-    return diagnosticsOf(found, (queue) => placeOf(namespace, queue));
+    return [...missingInTier(namespace), ...diagnosticsOf(found, (queue) => placeOf(namespace, queue))];
   });
 }

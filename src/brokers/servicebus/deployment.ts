@@ -1,7 +1,7 @@
 import type { Checked } from "../../diagnostics/diagnostic.ts";
 import { formatPath } from "../../diagnostics/diagnostic.ts";
 import type { DeploymentPart } from "../broker.ts";
-import type { ServicebusTarget } from "./capabilities.ts";
+import type { ServicebusTarget, Sku } from "./capabilities.ts";
 import type { ReadDuration } from "./iso-duration.ts";
 import { checkServicebusTarget } from "./target.ts";
 
@@ -12,6 +12,8 @@ export interface Deployment {
 
 export interface AuditedNamespace {
   readonly name: string;
+  /** Null where it is not told. */
+  readonly tier: Sku | null;
   readonly entities: readonly AuditedEntity[];
   readonly topics: readonly string[];
   /** Whether everything that the namespace has is here, so that what is not here does not exist. A stack may be a part of it. */
@@ -51,7 +53,7 @@ export function placeOf(namespace: AuditedNamespace, name: string | null): strin
   return formatPath(["namespaces", namespace.name, ...(name === null ? [] : [`${kind}s`, name])]);
 }
 
-/** What is judged is the same in every tier. */
+/** A namespace tells its own tier; all else that is judged is the same in each. */
 export function targetOf(): Checked<ServicebusTarget | null> {
   return checkServicebusTarget({ broker: "servicebus", sku: "standard" });
 }

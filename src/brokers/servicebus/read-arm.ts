@@ -8,7 +8,8 @@ import type { Deployment } from "./deployment.ts";
 import type { NamedResource } from "./import/entity-properties.ts";
 import { namespacesOf } from "./import/entity-properties.ts";
 
-const prefix = "microsoft.servicebus/namespaces/";
+const namespaceType = "microsoft.servicebus/namespaces";
+const prefix = `${namespaceType}/`;
 const kinds: Readonly<Record<string, NamedResource["kind"]>> = {
   queues: "queue",
   topics: "topic",
@@ -32,17 +33,19 @@ export function readArm(text: string): Checked<Deployment> {
   const leftOut: string[] = [];
   const found = resourcesIn(template["resources"], "", "").flatMap(({ type, name, properties }): NamedResource[] => {
     const lower = type.toLowerCase();
+    const isNamespace = lower === namespaceType;
     const kind = lower.startsWith(prefix) ? kinds[lower.slice(prefix.length)] : undefined;
-    if (kind === undefined) return [];
+    if (kind === undefined && !isNamespace) return [];
     const resolved = valueOf(name, template);
     const [namespace = "", ...names] = resolved?.split("/") ?? [];
-    if (resolved === null || names.length === 0) {
+    if (resolved === null || (names.length === 0 && !isNamespace)) {
       leftOut.push(name);
       return [];
     }
-    return [{ kind, namespace, names, properties: resolvedProperties(properties, template) }];
+    return [{ kind: kind ?? "namespace", namespace, names, properties: resolvedProperties(properties, template) }];
   });
-  if (found.length === 0) return refuse("there is no queue, topic or subscription of Service Bus in this template");
+  if (found.every(({ kind }) => kind === "namespace"))
+    return refuse("there is no queue, topic or subscription of Service Bus in this template");
   const value: Deployment = { namespaces: namespacesOf(found, leftOut.length === 0) };
   if (leftOut.length === 0) return { ok: true, value, warnings: [] };
   const warning = diagnostic("RD409", {
@@ -64,9 +67,10 @@ function resourcesIn(list: readonly unknown[], type: string, name: string): read
   return list.filter(isEntry).flatMap((entry) => {
     const ownType = `${type === "" ? "" : `${type}/`}${String(entry["type"])}`;
     const ownName = joined(name, String(entry["name"]));
-    const { properties, resources } = entry;
+    const { properties, resources, sku } = entry;
     return [
-      { type: ownType, name: ownName, properties: isEntry(properties) ? properties : {} },
+      // The tier of a namespace is beside its properties.
+      { type: ownType, name: ownName, properties: { ...(isEntry(properties) ? properties : {}), sku } },
       ...resourcesIn(Array.isArray(resources) ? resources : [], ownType, ownName),
     ];
   });

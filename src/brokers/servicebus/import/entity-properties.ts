@@ -1,15 +1,17 @@
 import type { Entry } from "../../entries.ts";
 import { isEntry } from "../../entries.ts";
 import { isUnreadable } from "../../pulumi-resource.ts";
+import type { Sku } from "../capabilities.ts";
+import { skuNames } from "../capabilities.ts";
 import type { AuditedEntity, AuditedNamespace, AuditedRule } from "../deployment.ts";
 import { readIsoDuration } from "../iso-duration.ts";
 import { subscriptionPath } from "../topology.ts";
 
 /** A resource as Azure names it, whoever told of it. The names of its properties are the same in ARM and in @pulumi/azure-native. */
 export interface NamedResource {
-  readonly kind: "queue" | "topic" | "subscription" | "rule";
+  readonly kind: "namespace" | "queue" | "topic" | "subscription" | "rule";
   readonly namespace: string;
-  /** Below the namespace: `["orders"]`, `["orders", "billing"]`, `["orders", "billing", "$Default"]`. */
+  /** Below the namespace, so none for itself: `["orders"]`, `["orders", "billing"]`, `["orders", "billing", "$Default"]`. */
   readonly names: readonly string[];
   readonly properties: Entry;
 }
@@ -20,7 +22,8 @@ export function namespacesOf(resources: readonly NamedResource[], isWhole: boole
     resources.filter(({ kind }) => kind === "rule"),
     ({ namespace, names }) => JSON.stringify([namespace, names.slice(0, 2)]),
   );
-  return [...Map.groupBy(resources, ({ namespace }) => namespace)].map(([name, own]) => {
+  return [...Map.groupBy(resources, ({ namespace }) => namespace)].flatMap(([name, own]) => {
+    if (own.every(({ kind }) => kind === "namespace")) return [];
     const entities = own.flatMap((each): AuditedEntity[] => {
       if (each.kind !== "queue" && each.kind !== "subscription") return [];
       const ownRules = rules.get(JSON.stringify([name, each.names])) ?? [];
@@ -28,11 +31,18 @@ export function namespacesOf(resources: readonly NamedResource[], isWhole: boole
     });
     return {
       name,
+      tier: tierOf(own.findLast(({ kind }) => kind === "namespace")),
       entities: [...new Map(entities.map((entity) => [entity.name, entity])).values()],
       topics: [...new Set(own.flatMap(({ kind, names }) => (kind === "topic" ? (names[0] ?? []) : [])))],
       isWhole,
     };
   });
+}
+
+function tierOf(namespace: NamedResource | undefined): Sku | null {
+  const sku = namespace?.properties["sku"];
+  const name = isEntry(sku) && typeof sku["name"] === "string" ? sku["name"].toLowerCase() : "";
+  return skuNames.find((each) => each === name) ?? null;
 }
 
 /** What Azure takes where nothing is said. Source: ARM reference, `Microsoft.ServiceBus/namespaces/queues`. */

@@ -11,6 +11,7 @@ import { namespacesOf } from "./entity-properties.ts";
 
 /** The resources of @pulumi/azure-native that make a topology, by the properties that name them below the namespace. */
 const types: Readonly<Record<string, { readonly kind: NamedResource["kind"]; readonly names: readonly string[] }>> = {
+  Namespace: { kind: "namespace", names: [] },
   Queue: { kind: "queue", names: ["queueName"] },
   Topic: { kind: "topic", names: ["topicName"] },
   Subscription: { kind: "subscription", names: ["topicName", "subscriptionName"] },
@@ -32,7 +33,7 @@ export function isServicebusResource({ type }: Pick<PulumiResource, "type">): bo
   return kind === "queue" || kind === "subscription";
 }
 
-/** Topics and rules say what comes to subscriptions. */
+/** Topics and rules say what comes to subscriptions, and a namespace what there can be in it. */
 export function isReadResource({ type }: Pick<PulumiResource, "type">): boolean {
   return kindOf(type) !== undefined;
 }
@@ -41,7 +42,8 @@ export function isReadResource({ type }: Pick<PulumiResource, "type">): boolean 
 export function namesInFindings(resource: PulumiResource): readonly string[] {
   const named = namedResource(resource);
   if (named === null || named.kind === "rule") return [];
-  const [name = "", subscription] = named.names;
+  const [name, subscription] = named.names;
+  if (name === undefined) return [named.namespace];
   return [named.namespace, subscription === undefined ? name : subscriptionPath({ topic: name, name: subscription })];
 }
 
@@ -81,7 +83,8 @@ function namesAmong(properties: Entry, keys: readonly string[]): readonly string
   const names = keys.map((key, index) =>
     index === keys.length - 1 ? (properties[key] ?? properties["name"]) : properties[key],
   );
-  const told = [properties["namespaceName"], ...names];
+  const namespace = properties["namespaceName"] ?? (keys.length === 0 ? properties["name"] : undefined);
+  const told = [namespace, ...names];
   return told.every((each) => typeof each === "string" && !isUnreadable(each)) ? (told as string[]) : null;
 }
 

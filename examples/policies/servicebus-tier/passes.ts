@@ -1,0 +1,12 @@
+import { Namespace } from "@pulumi/azure-native/servicebus/namespace.js";
+import { Subscription } from "@pulumi/azure-native/servicebus/subscription.js";
+import { Topic } from "@pulumi/azure-native/servicebus/topic.js";
+
+const namespace = new Namespace("shop", {
+  resourceGroupName: "shop",
+  namespaceName: "shop",
+  sku: { name: "Standard", tier: "Standard" },
+});
+const shop = { resourceGroupName: "shop", namespaceName: namespace.name };
+const orders = new Topic("orders", { ...shop, topicName: "orders" });
+new Subscription("billing", { ...shop, topicName: orders.name, subscriptionName: "billing" });
