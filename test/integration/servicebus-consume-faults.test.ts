@@ -110,10 +110,13 @@ describe.concurrent("consume on Service Bus, when something breaks", patient, ()
     });
     const runs = (): number => consumer.runs.length;
     await system.publish(messageOf("late"));
-    await waitUntil(() => consumer.events.some(({ kind }) => kind === "settled"));
+    // Which of the two comes first is left open: the one waits for a refusal, the other for a delivery.
+    const kinds = (): readonly string[] => consumer.events.map(({ kind }) => kind);
+    await waitUntil(() => kinds().includes("settled") && kinds().includes("settle-dropped"));
+    await consumer.stop();
     expect(consumer.attemptsOf("late")).toEqual([1, 1]);
-    const kinds = consumer.events.map(({ kind }) => kind);
-    expect(kinds.filter((kind) => kind === "settle-dropped" || kind === "settle-failed")).toEqual(["settle-dropped"]);
+    expect(kinds().filter((kind) => kind.startsWith("settle"))).toHaveLength(2);
+    expect(kinds()).not.toContain("settle-failed");
   });
 
   test("connections that drop in the middle of many messages lose none; what runs twice is counted", async ({

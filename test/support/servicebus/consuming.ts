@@ -43,7 +43,7 @@ export async function deployConsumed(
   target: Partial<ServicebusTargetInput> = {},
 ): Promise<ConsumedSystem> {
   const consumers = { billing: { from: { orders: "all" }, ...billing } };
-  const chosen = { broker: "servicebus", sku: "standard", lock: "5s", ...target } as const;
+  const chosen = { broker: "servicebus", sku: "standard", lock: "10s", ...target } as const;
   const system = await deploy(finished, consumers, chosen);
   const declared = checked({ name: "shop", sources: { orders: { kind: "topic" } }, consumers });
   const { connectionString, managementConnectionString } = system.lab.emulator;
