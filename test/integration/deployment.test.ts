@@ -1,11 +1,3 @@
-import { execFile } from "node:child_process";
-import { randomUUID } from "node:crypto";
-import { accessSync, constants } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { promisify } from "node:util";
 import { describe, expect, inject, test } from "vitest";
 
 import type { Topology } from "../../src/index.ts";
@@ -18,10 +10,10 @@ import { createVhost } from "../support/live.ts";
 import { createManagement, credentialsOf } from "../support/management.ts";
 import type { JsonObject, Management } from "../support/management.ts";
 import { runProgram, stackProgram, topologyOf } from "../support/pulumi.ts";
+import { configOf, createCliStack, hasPulumiCli } from "../support/pulumi-cli.ts";
 
 const brokers = inject("brokers");
-const hasCli = (process.env["PATH"] ?? "").split(delimiter).some((folder) => isExecutable(join(folder, "pulumi")));
-const how = hasCli
+const how = hasPulumiCli
   ? "pulumi up, through the Automation API with a file backend"
   : "the program under Pulumi's mocks, its resources applied through the management API (there is no pulumi on PATH)";
 console.log(`[deployment] what runs: ${how}`);
@@ -31,25 +23,12 @@ describe.each(brokers)("the stack program on RabbitMQ $fullVersion", (broker) =>
     const { vhost, dispose } = await createVhost(broker);
     const management = createManagement(broker.managementUrl);
     try {
-      await (hasCli ? deployWithCli(broker, vhost, management) : deployWithMocks(broker, vhost, management));
+      await (hasPulumiCli ? deployWithCli(broker, vhost, management) : deployWithMocks(broker, vhost, management));
     } finally {
       await dispose();
     }
   });
 });
-
-/** What tells this stack from others; the password travels as a secret of its own. */
-function configOf(broker: Broker, vhost: string): Record<string, unknown> {
-  const endpoint = new URL(broker.managementUrl);
-  endpoint.username = "";
-  endpoint.password = "";
-  return {
-    "redeliver:target": { broker: "rabbitmq", version: broker.fullVersion },
-    "redeliver:vhost": vhost,
-    "redeliver:endpoint": endpoint.href,
-    "redeliver:username": credentialsOf(broker.managementUrl).user,
-  };
-}
 
 async function deployWithMocks(broker: Broker, vhost: string, management: Management): Promise<void> {
   const config = {
@@ -68,44 +47,20 @@ async function deployWithMocks(broker: Broker, vhost: string, management: Manage
 }
 
 async function deployWithCli(broker: Broker, vhost: string, management: Management): Promise<void> {
-  const { LocalWorkspace } = await import("@pulumi/pulumi/automation/index.js");
-  const folder = await mkdtemp(join(tmpdir(), "redeliver-deployment-"));
-  const projectFolder = fileURLToPath(new URL("../..", import.meta.url));
-  const stackName = `deployment-test-${randomUUID()}`;
-  const envVars = {
-    PULUMI_BACKEND_URL: pathToFileURL(folder).href,
-    PULUMI_CONFIG_PASSPHRASE: randomUUID(),
-    PULUMI_SKIP_UPDATE_CHECK: "true",
-  };
-  const stack = await LocalWorkspace.createStack({ stackName, workDir: projectFolder }, { envVars });
+  const { stack, pulumi, remove } = await createCliStack(broker, vhost);
   try {
-    for (const [key, value] of Object.entries(configOf(broker, vhost))) {
-      if (typeof value === "string") await stack.setConfig(key, { value });
-      else
-        for (const [name, part] of Object.entries(value as object))
-          await stack.setConfig(`${key}.${name}`, { value: String(part) }, true);
-    }
-    await stack.setConfig("redeliver:password", {
-      value: credentialsOf(broker.managementUrl).password,
-      secret: true,
-    });
     await stack.up();
     await expectOnBroker(management, vhost, topologyOf(shop, broker.fullVersion));
     await stack.up({ expectNoChanges: true });
     await stack.refresh({ expectNoChanges: true });
     await expectRetry(management, broker, vhost);
     await expect(stack.destroy(), "the work and dead queues are protected").rejects.toThrow(/protected/);
-    await promisify(execFile)("pulumi", ["state", "unprotect", "--all", "--yes", "--stack", stackName], {
-      cwd: projectFolder,
-      env: { ...process.env, ...envVars },
-    });
+    await pulumi("state", "unprotect", "--all", "--yes", "--stack", stack.name);
     await stack.destroy();
     const queues = await management.queues(vhost);
     expect(namesOf(queues), "queues stay on the broker").toEqual(namesOf(topologyOf(shop, broker.fullVersion).queues));
   } finally {
-    await stack.workspace.removeStack(stackName, { force: true });
-    await rm(join(projectFolder, "stacks", `Pulumi.${stackName}.yaml`), { force: true });
-    await rm(folder, { recursive: true, force: true });
+    await remove();
   }
 }
 
@@ -218,13 +173,4 @@ function keyOf(value: unknown): string {
 
 function namesOf(resources: readonly { readonly name: string }[]): string[] {
   return resources.map(({ name }) => name).toSorted();
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
