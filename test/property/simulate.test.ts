@@ -9,6 +9,7 @@ import { simulate, simulateSteps } from "../../src/simulate/simulate.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
 import { checked } from "../support/examples.ts";
 import { referenceSteps } from "../support/reference-simulator.ts";
+import { scenarioFor, subjectsFor } from "../support/simulation.ts";
 
 const milliseconds = (min: number, max: number): fc.Arbitrary<string> =>
   fc.integer({ min, max }).map((durationMs) => `${durationMs}ms`);
@@ -99,6 +100,41 @@ test(
     expect(steps).toBeGreaterThan(5_000);
   },
 );
+
+const anyRetry = fc
+  .tuple(fc.integer({ min: 2, max: 5 }), fc.integer({ min: 1, max: 3 }))
+  .map(([attempts, seconds]) => ({
+    immediate: { attempts, backoff: { kind: "immediate" } },
+    constant: { attempts, backoff: { kind: "constant", delay: `${seconds * 20}s` } },
+    growing: { attempts, backoff: { kind: "exponential", first: `${seconds}s`, factor: 2, max: "10s" } },
+  }));
+const elsewhere = [
+  { target: "sqs@eu-west-1", strategy: "redrive", backoff: "constant" },
+  { target: "sqs@eu-west-1", strategy: "visibility", backoff: "growing" },
+  { target: "servicebus@standard", strategy: "immediate", backoff: "immediate" },
+  { target: "servicebus@standard", strategy: "scheduled", backoff: "growing" },
+] as const;
+
+test.each(elsewhere)("so it does with $strategy on $target", ({ target, strategy, backoff }) => {
+  let steps = 0;
+  fc.assert(
+    fc.property(anyRetry, anyScenario, (retry, drawn) => {
+      const billing = { from: { orders: "all" }, retry: retry[backoff], handlerTimeout: "10s" };
+      const declared = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing } };
+      const { subjects } = subjectsFor(declared, target, strategy);
+      const scenario = scenarioFor(subjects, { ...drawn, events: [] });
+      const reference = referenceSteps(
+        subjects.map(({ model }) => model()),
+        scenario,
+      );
+      expect(simulateSteps(subjects, scenario)).toEqual(reference.steps);
+      expect(reference.lost).toBe(0);
+      steps += reference.steps.length;
+    }),
+    { numRuns: 25 },
+  );
+  expect(steps).toBeGreaterThan(500);
+});
 
 test("what is counted is what the steps say, and nothing gets lost on the way", { timeout: 120_000 }, () => {
   fc.assert(
