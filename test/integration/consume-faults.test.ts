@@ -1,3 +1,6 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
+
 import { afterAll, describe, expect, test } from "vitest";
 import { permanent } from "redeliver/consume";
 
@@ -80,6 +83,31 @@ describe.each(brokers().map((broker) => ({ broker, name: broker.version })))("fa
       expect(await system.drain("shop.billing")).toEqual([]);
     },
   );
+
+  // Not concurrent: it looks for the socket that was opened meanwhile.
+  test("the socket ends in the very turn in which acknowledgements are due: the messages come again, and the process goes on", async () => {
+    const { system } = await deployed();
+    const sockets: Socket[] = [];
+    const seen = (event: unknown): void => void sockets.push((event as { readonly socket: Socket }).socket);
+    subscribe("net.client.socket", seen);
+    let isCut = false;
+    const billing = await consumed(system, input, async ({ id }) => {
+      if (id !== "last" || isCut) return;
+      isCut = true;
+      // The handlers before have ended by then, and what they are due has not been sent: that is for the end of this turn.
+      for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+      const port = Number(new URL(system.url).port);
+      for (const socket of sockets) if (socket.remotePort === port) socket.destroy(new Error("cut"));
+    });
+    unsubscribe("net.client.socket", seen);
+    const unsent = ["a", "b", "last"];
+    await system.publish(unsent, source);
+    await until(30_000, () => billing.runsOf("last").length === 2);
+    await until(30_000, () => billing.events.filter((event) => event.kind === "settled").length >= unsent.length);
+    expect(billing.events.filter((event) => event.kind === "lost")).toHaveLength(1);
+    await billing.running.stop();
+    for (const queue of ["shop.billing", "shop.billing.dead"]) expect(await system.drain(queue)).toEqual([]);
+  });
 
   test.concurrent("a message without an id gets one on its copy, the same on each copy that one delivery makes", async () => {
     const { system } = await deployed();

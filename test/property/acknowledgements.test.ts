@@ -31,6 +31,10 @@ function brokerChannel(tags: readonly number[]): { channel: Channel; fates: Map<
   return { channel: channel as unknown as Channel, fates, frames: () => frames };
 }
 
+const unexpected = (cause: unknown): never => {
+  throw cause;
+};
+
 const message = (deliveryTag: number): ConsumeMessage => ({ fields: { deliveryTag } }) as ConsumeMessage;
 
 test("each delivery is settled once, as it was asked for, and none that nobody settled", () => {
@@ -41,7 +45,7 @@ test("each delivery is settled once, as it was asked for, and none that nobody s
       (deliveries) => {
         const tags = deliveries.map((_, index) => index + 1);
         const { channel, fates } = brokerChannel(tags);
-        const acknowledgements = createAcknowledgements(channel);
+        const acknowledgements = createAcknowledgements(channel, unexpected);
         for (const tag of tags) acknowledgements.delivered(message(tag));
         const steps = deliveries
           .map((each, index) => ({ ...each, tag: index + 1 }))
@@ -66,10 +70,37 @@ test("each delivery is settled once, as it was asked for, and none that nobody s
 test("what is due together and in order is one frame", () => {
   const tags = Array.from({ length: 100 }, (_, index) => index + 1);
   const { channel, fates, frames } = brokerChannel(tags);
-  const acknowledgements = createAcknowledgements(channel);
+  const acknowledgements = createAcknowledgements(channel, unexpected);
   for (const tag of tags) acknowledgements.delivered(message(tag));
   for (const tag of tags) acknowledgements.ack(message(tag));
   acknowledgements.flush();
   expect(fates.size).toBe(100);
   expect(frames()).toBe(1);
+});
+
+test("a channel that takes no frame any more is reported as lost, once, and nothing is thrown where nobody catches it", () => {
+  const tags = [1, 2, 3, 4];
+  // The first frame is for 1 alone, since 2 is still being handled, or for 3 and 4, one each.
+  for (const failsAt of [1, 2, 3]) {
+    const { channel, fates, frames } = brokerChannel(tags);
+    const ack = channel.ack.bind(channel);
+    channel.ack = (...given) => {
+      if (frames() + 1 >= failsAt) throw new Error("Channel closed");
+      ack(...given);
+    };
+    const causes: unknown[] = [];
+    const acknowledgements = createAcknowledgements(channel, (cause) => causes.push(cause));
+    for (const tag of tags) acknowledgements.delivered(message(tag));
+    for (const tag of [1, 3, 4]) acknowledgements.ack(message(tag));
+    acknowledgements.flush();
+    expect(causes).toEqual([new Error("Channel closed")]);
+    const sent = [...fates.keys()];
+    acknowledgements.flush();
+    expect(() => acknowledgements.ack(message(2))).toThrow("the channel is closed");
+    expect(() => acknowledgements.refuse(message(2), "basic.nack", true)).toThrow("the channel is closed");
+    acknowledgements.flush();
+    expect([...fates.keys()]).toEqual(sent);
+    expect(sent).toHaveLength(failsAt - 1);
+    expect(causes).toHaveLength(1);
+  }
 });

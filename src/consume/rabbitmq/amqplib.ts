@@ -61,14 +61,21 @@ async function open(opening: Opening<"rabbitmq">): Promise<Session> {
     channel.on("error", (error) => {
       cause = error;
     });
+    const acknowledgements = createAcknowledgements(channel, (error) => {
+      cause = error;
+      end();
+    });
     // Deliveries of a closed channel cannot be settled any more, so everything begins anew.
-    channel.on("close", end);
+    channel.on("close", () => {
+      acknowledgements.discard();
+      end();
+    });
     await channel.prefetch(opening.concurrency);
     const state: State = {
       contract,
       connection,
       channel,
-      acknowledgements: createAcknowledgements(channel),
+      acknowledgements,
       publisher: createPublisher(connection),
       consumerTag: null,
       queue: await queueOf(channel, contract),
