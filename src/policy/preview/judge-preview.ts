@@ -1,10 +1,9 @@
 import type { BrokerName } from "../../brokers/index.ts";
 import { brokers } from "../../brokers/index.ts";
-import { nameIn } from "../../brokers/pulumi-resource.ts";
+import { hasUnknown, nameIn } from "../../brokers/pulumi-resource.ts";
 import { isComponentType } from "../component.ts";
 import { takesPart } from "../judge-stack.ts";
 import type { PolicyOptions } from "../options.ts";
-import { hasUnknown } from "../plain-properties.ts";
 import { redeliverPolicies } from "../policies.ts";
 import type { JudgedPreview, Preview, PreviewedResource, PreviewViolation, SourcePosition } from "./preview.ts";
 
