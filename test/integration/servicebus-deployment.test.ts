@@ -163,9 +163,9 @@ async function configOf(administration: ServiceBusAdministrationClient): Promise
       .map(([path, subscription]) => ({
         Name: path.slice(topic.length + 1),
         Properties: receivable(subscription),
-        // A file makes no `$Default`, so one that lets in nothing is left out.
+        // A file may not name `$Default`: it is there where no other rule is, and lets in everything.
         Rules: Object.entries(subscription.rules)
-          .filter(([, filter]) => !("sqlExpression" in filter && filter.sqlExpression === "1=0"))
+          .filter(([name]) => name !== "$Default")
           .map(([name, filter]) => rule(name, filter)),
       }));
   const namespace = {
