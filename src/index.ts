@@ -43,13 +43,13 @@ export type {
   PromiseName,
   StrategyChoice,
 } from "./brokers/broker.ts";
+export type { BrokerContract, OutcomeName } from "./brokers/contract.ts";
 export type {
   AttemptNumber,
   Contract,
   ModifiedOperation,
   Operation,
   Outcome,
-  OutcomeName,
   PublishOperation,
 } from "./brokers/rabbitmq/contract.ts";
 export type {

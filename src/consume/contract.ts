@@ -1,18 +1,17 @@
 import type { BrokerName, CompiledSystem } from "../brokers/index.ts";
+import { operationsAfter as operationsOf } from "../brokers/contract.ts";
+import type { Outcome } from "../brokers/contract.ts";
 import type { AnyOperation } from "./adapter.ts";
 
 /** A contract of any broker. */
 export type AnyContract = CompiledSystem<BrokerName>["contracts"][number];
 
-type Outcome = readonly AnyOperation[] | { readonly byAttempt: readonly (readonly AnyOperation[])[] };
-
 /**
  * The operations of an outcome after an attempt. A number beyond the last attempt is taken for the last: what was declared may have become
  * less while the message waited.
  */
-export function operationsAfter(outcome: Outcome, attempt: number): readonly AnyOperation[] {
-  if (!("byAttempt" in outcome)) return outcome;
-  return outcome.byAttempt[Math.min(attempt, outcome.byAttempt.length) - 1] ?? [];
+export function operationsAfter(outcome: Outcome<AnyOperation>, attempt: number): readonly AnyOperation[] {
+  return operationsOf(outcome, "byAttempt" in outcome ? Math.min(attempt, outcome.byAttempt.length) : attempt);
 }
 
 /** What a delay that a handler asks for comes to. */

@@ -1,6 +1,4 @@
-import type { AnyContract } from "./contract.ts";
-
-type OutcomeName = keyof AnyContract["outcomes"];
+import type { OutcomeName } from "../brokers/contract.ts";
 
 /** Something that happened, for a log. Nothing in it comes from the body of a message. */
 export type ConsumeEvent =

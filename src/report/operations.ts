@@ -1,9 +1,9 @@
+import type { Outcome } from "../brokers/contract.ts";
 import type { CompiledSystem } from "../brokers/index.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 
 export type Contract = CompiledSystem["contracts"][number];
-/** What is common to the outcomes of every broker: operations with a name and fields. */
-type Outcome = readonly NamedOperation[] | { readonly byAttempt: readonly (readonly NamedOperation[])[] };
+/** What is common to the operations of every broker. */
 interface NamedOperation {
   readonly operation: string;
 }
@@ -52,7 +52,7 @@ export function outcomeRows(contract: Contract): readonly OutcomeRow[] {
 }
 
 /** Attempts in a row that demand the same are one case. */
-function casesOf(outcome: Outcome): readonly OutcomeCase[] {
+function casesOf(outcome: Outcome<NamedOperation>): readonly OutcomeCase[] {
   if (!("byAttempt" in outcome)) return [{ attempts: null, operations: linesOf(outcome) }];
   const runs: {
     first: number;

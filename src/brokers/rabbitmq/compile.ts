@@ -2,7 +2,9 @@ import type { Checked, Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { hasErrors } from "../../diagnostics/diagnostic.ts";
 import { deepFreeze } from "../../declare/freeze.ts";
 import type { ConsumerPlan, Plan, RetryPlan } from "../../plan/plan.ts";
-import type { Compiled, KeptPromise, Objection, StrategyChoice } from "../broker.ts";
+import type { Compiled, Objection } from "../broker.ts";
+import type { CompiledConsumer } from "../compile-consumer.ts";
+import { chooseStrategy, compileConsumers } from "../compile-consumer.ts";
 import type { RabbitmqTarget, StrategyName } from "./capabilities.ts";
 import { capabilities, formatTarget } from "./capabilities.ts";
 import type { Contract } from "./contract.ts";
@@ -35,19 +37,9 @@ export function compileRabbitmq(plan: Plan, target: RabbitmqTarget): Checked<Rab
     addExchange(draft, { name: sourceExchange(plan.system, source), role: "source", kind, consumer: null });
   }
   const shared = new Set<string>();
-  const contracts: Contract[] = [];
-  const promises: KeptPromise[] = [];
-  const choices: StrategyChoice<RabbitmqStrategy>[] = [];
-  for (const consumer of plan.consumers) {
-    const compiled = compileConsumer(draft, plan.system, consumer, target, shared);
-    if ("refusal" in compiled) {
-      problems.push(compiled.refusal);
-      continue;
-    }
-    contracts.push(Object.freeze(compiled.contract));
-    promises.push(...compiled.promises);
-    choices.push(Object.freeze(compiled.choice));
-  }
+  const { diagnostics, contracts, promises, choices } = compileConsumers(plan.consumers, (consumer) =>
+    compileConsumer(draft, plan.system, consumer, target, shared),
+  );
   const topology: Topology = Object.freeze({
     broker: "rabbitmq",
     target: formatTarget(target),
@@ -57,28 +49,14 @@ export function compileRabbitmq(plan: Plan, target: RabbitmqTarget): Checked<Rab
     queues: Object.freeze(draft.queues),
     bindings: Object.freeze(draft.bindings),
   });
-  problems.push(...diagnoseClashes(topology));
+  problems.push(...diagnostics, ...diagnoseClashes(topology));
   if (hasErrors(problems)) return { ok: false, diagnostics: problems };
   return {
     ok: true,
     warnings: [...problems, ...warnings(plan, target, capabilities[target.version], choices, topology)],
-    value: Object.freeze({
-      target: topology.target,
-      topology,
-      contracts: Object.freeze(contracts),
-      promises: Object.freeze(promises),
-      choices: Object.freeze(choices),
-    }),
+    value: Object.freeze({ target: topology.target, topology, contracts, promises, choices }),
   };
 }
-
-type CompiledConsumer =
-  | { readonly refusal: Diagnostic }
-  | {
-      readonly contract: Contract;
-      readonly promises: readonly KeptPromise[];
-      readonly choice: StrategyChoice<RabbitmqStrategy>;
-    };
 
 function compileConsumer(
   draft: TopologyDraft,
@@ -86,8 +64,8 @@ function compileConsumer(
   plan: ConsumerPlan,
   target: RabbitmqTarget,
   shared: Set<string>,
-): CompiledConsumer {
-  if (plan.retry === null) return everyInstance(system, plan, target);
+): CompiledConsumer<Contract, RabbitmqStrategy> {
+  if (plan.retry === null) return { diagnostics: [], result: everyInstance(system, plan, target) };
   const input: StrategyInput = {
     target,
     capabilities: capabilities[target.version],
@@ -96,43 +74,23 @@ function compileConsumer(
     retry: plan.retry,
     names: consumerNames(system, plan.consumer),
   };
-  const choice = chooseStrategy(input);
-  if ("refusal" in choice) return choice;
-  const output = choice.strategy.build(draft, input, shared);
+  const chosen = chooseStrategy<StrategyName, StrategyInput, Strategy>(strategies, target.strategy, input);
+  if ("objections" in chosen) return { diagnostics: [refusal(input, chosen.objections)], result: null };
+  const { strategy, choice } = chosen;
+  const output = strategy.build(draft, input, shared);
   const sources = sourcesOf(system, plan.from);
   for (const { exchange, routingKeys } of sources) {
     for (const routingKey of routingKeys) {
       addBinding(draft, { source: exchange, destination: input.names.workQueue, routingKey });
     }
   }
-  return {
-    contract: contractOf(input, choice.strategy, output, sources),
-    promises: output.promises,
-    choice: {
-      consumer: plan.consumer,
-      strategy: choice.strategy.name,
-      reason: target.strategy === "auto" ? choice.strategy.summary : `asked for by name: ${choice.strategy.summary}`,
-      passedOver: Object.freeze(choice.passedOver),
-    },
-  };
+  const contract = contractOf(input, strategy, output, sources);
+  return { diagnostics: [], result: { contract, promises: output.promises, choice } };
 }
 
-type Chosen = { readonly strategy: Strategy; readonly passedOver: { strategy: StrategyName; reason: string }[] };
-
-/** The strategy asked for, or the first that keeps every promise. */
-function chooseStrategy(input: StrategyInput): Chosen | { readonly refusal: Diagnostic } {
+/** Says what is against each strategy, and whether a newer broker would keep what this one cannot. */
+function refusal(input: StrategyInput, objections: ReadonlyMap<StrategyName, readonly Objection[]>): Diagnostic {
   const wanted = input.target.strategy;
-  const passedOver: Chosen["passedOver"] = [];
-  for (const strategy of strategies) {
-    if (wanted !== "auto" && strategy.name !== wanted) continue;
-    const objections = strategy.objections(input);
-    if (objections.length === 0) return { strategy, passedOver };
-    const reason = objections.map((each) => each.reason).join("; ");
-    passedOver.push(Object.freeze({ strategy: strategy.name, reason }));
-  }
-  const all = new Map<StrategyName, readonly Objection[]>(
-    strategies.map((strategy) => [strategy.name, strategy.objections(input)]),
-  );
   const newest: RabbitmqTarget = { ...input.target, version: "4.3", patch: null };
   const onNewest = { ...input, target: newest, capabilities: capabilities[newest.version] };
   const upgradeTo = strategies.some(
@@ -140,7 +98,7 @@ function chooseStrategy(input: StrategyInput): Chosen | { readonly refusal: Diag
   )
     ? newest
     : null;
-  return { refusal: refuseStrategy(input.target, input.plan, all, upgradeTo) };
+  return refuseStrategy(input.target, input.plan, objections, upgradeTo);
 }
 
 function contractOf(

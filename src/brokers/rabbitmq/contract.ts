@@ -1,3 +1,5 @@
+import type { BrokerContract, Outcome as BrokerOutcome } from "../contract.ts";
+
 /** What a consumer's code does with the broker for one outcome of an attempt. Fields are what the client library takes. */
 export type Operation =
   | { readonly operation: "basic.ack" }
@@ -42,10 +44,7 @@ export interface ModifiedOperation {
   readonly messageAnnotations?: Readonly<Record<string, string>>;
 }
 
-/** Operations in order: the next one only when the one before has succeeded. */
-export type Outcome = readonly Operation[] | { readonly byAttempt: readonly (readonly Operation[])[] };
-
-export type OutcomeName = "success" | "transient" | "permanent" | "return";
+export type Outcome = BrokerOutcome<Operation>;
 
 /** Where the handler's code finds which attempt it is running. */
 export type AttemptNumber =
@@ -65,38 +64,14 @@ export type AttemptNumber =
    */
   | { readonly from: "header"; readonly header: "x-delivery-count" | "delivery-count" };
 
-/** What the consumer's code must do for the promises to hold. Other programs drive consumers by it. */
-export interface Contract {
-  readonly consumer: string;
-  readonly target: string;
-  readonly strategy: string;
+/** What the consumer's code must do for the promises to hold. */
+export interface Contract extends BrokerContract<Operation> {
   readonly protocol: "amqp-0-9-1" | "amqp-1.0";
-  readonly workQueue: string | null;
-  readonly deadQueue: string | null;
-  /** `delayMs` is counted from the failure of the attempt before, `delayLatestMs` is the same with all jitter. */
-  readonly attempts: readonly { readonly attempt: number; readonly delayMs: number; readonly delayLatestMs?: number }[];
-  readonly crashDeliveries: number | null;
-  /** The most deliveries that one message can cause with this strategy on this target. */
-  readonly maxDeliveries: number;
-  readonly outcomes: Readonly<Record<OutcomeName, Outcome>>;
-  /** Why each outcome is what it is. */
-  readonly why: Readonly<Record<OutcomeName, string>>;
-  /** What to do when a handler asks for a delay of its own: the first entry whose `upToMs` is not below it. */
-  readonly retryAfter?: readonly RetryAfterStep[];
   readonly attemptNumber: AttemptNumber | null;
   /** Where producers publish what arrives here. */
   readonly sources: readonly { readonly exchange: string; readonly routingKeys: readonly string[] }[];
-  readonly handlerTimeoutMs: number | null;
-  /** Names of errors that are permanent; every other one is transient. */
-  readonly permanentErrors: readonly string[];
   /** The queue that each instance declares for itself; only for every-instance. */
   readonly instanceQueue?: InstanceQueue;
-}
-
-/** A delay that a handler may ask for, and what to do for it. */
-export interface RetryAfterStep {
-  readonly upToMs: number;
-  readonly byAttempt: readonly (readonly Operation[])[];
 }
 
 export interface InstanceQueue {
@@ -105,9 +80,4 @@ export interface InstanceQueue {
   readonly durable: false;
   readonly arguments: Readonly<Record<string, string>>;
   readonly bindings: readonly { readonly exchange: string; readonly routingKey: string }[];
-}
-
-/** The operations of an outcome after a given attempt; none where the contract has nothing for it. */
-export function operationsAfter(outcome: Outcome, attempt: number): readonly Operation[] {
-  return "byAttempt" in outcome ? (outcome.byAttempt[attempt - 1] ?? []) : outcome;
 }

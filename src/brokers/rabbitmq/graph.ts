@@ -2,7 +2,7 @@ import { formatDurationMs } from "../../declare/duration.ts";
 import type { Graph, GraphEdge, GraphNode } from "../broker.ts";
 import type { RabbitmqCompiled } from "./compile.ts";
 import type { Contract, Operation } from "./contract.ts";
-import { operationsAfter } from "./contract.ts";
+import { operationsAfter } from "../contract.ts";
 import type { RoutingIndex } from "./routing.ts";
 import { route, routingIndex } from "./routing.ts";
 import type { QueueResource, Topology } from "./topology.ts";

@@ -3,7 +3,7 @@ import type { RabbitmqTarget } from "./capabilities.ts";
 import { closureOf, indexTopology } from "./closure.ts";
 import type { RabbitmqCompiled } from "./compile.ts";
 import type { Contract } from "./contract.ts";
-import { operationsAfter } from "./contract.ts";
+import { operationsAfter } from "../contract.ts";
 import { describeState } from "./describe-state.ts";
 import { examplesOf } from "./names.ts";
 import type { BrokerEvent, EffectiveSettings, MessageState, Semantics } from "./semantics.ts";

@@ -1,8 +1,10 @@
 import { deepFreeze } from "../../declare/freeze.ts";
-import type { Checked, Diagnostic } from "../../diagnostics/diagnostic.ts";
+import type { Checked } from "../../diagnostics/diagnostic.ts";
 import { hasErrors } from "../../diagnostics/diagnostic.ts";
 import type { ConsumerPlan, Plan } from "../../plan/plan.ts";
-import type { Compiled, KeptPromise, StrategyChoice } from "../broker.ts";
+import type { Compiled } from "../broker.ts";
+import type { CompiledConsumer } from "../compile-consumer.ts";
+import { chooseStrategy, compileConsumers } from "../compile-consumer.ts";
 import type { ServicebusTarget, StrategyName } from "./capabilities.ts";
 import { formatTarget } from "./capabilities.ts";
 import type { Contract } from "./contract.ts";
@@ -32,24 +34,16 @@ export function compileServicebus(plan: Plan, target: ServicebusTarget): Checked
   const problems = diagnoseNames(plan);
   const draft: TopologyDraft = { queues: [], topics: [], subscriptions: [], alerts: [] };
   addShared(draft, plan, target);
-  const contracts: Contract[] = [];
-  const promises: KeptPromise[] = [];
-  const choices: StrategyChoice<StrategyName>[] = [];
-  for (const consumer of plan.consumers) {
-    const compiled = compileConsumer(draft, plan, consumer, target);
-    problems.push(...compiled.diagnostics);
-    if (compiled.result === null) continue;
-    contracts.push(compiled.result.contract);
-    promises.push(...compiled.result.promises);
-    choices.push(compiled.result.choice);
-  }
+  const { diagnostics, contracts, promises, choices } = compileConsumers(plan.consumers, (consumer) =>
+    compileConsumer(draft, plan, consumer, target),
+  );
   const topology: ServicebusTopology = deepFreeze({
     broker: "servicebus",
     target: formatTarget(target),
     system: plan.system,
     ...draft,
   });
-  problems.push(...diagnoseClashes(topology));
+  problems.push(...diagnostics, ...diagnoseClashes(topology));
   if (hasErrors(problems)) return { ok: false, diagnostics: problems };
   return {
     ok: true,
@@ -58,29 +52,21 @@ export function compileServicebus(plan: Plan, target: ServicebusTarget): Checked
   };
 }
 
-interface CompiledConsumer {
-  readonly diagnostics: readonly Diagnostic[];
-  /** Null where it is refused. */
-  readonly result: {
-    readonly contract: Contract;
-    readonly promises: readonly KeptPromise[];
-    readonly choice: StrategyChoice<StrategyName>;
-  } | null;
-}
-
 function compileConsumer(
   draft: TopologyDraft,
   all: Plan,
   plan: ConsumerPlan,
   target: ServicebusTarget,
-): CompiledConsumer {
+): CompiledConsumer<Contract, StrategyName> {
   const common = diagnoseConsumer(plan, all, target);
   // What no strategy could change is said once, and not again as an objection of each.
   if (plan.retry === null || hasErrors(common)) return { diagnostics: common, result: null };
   const input: StrategyInput = { target, plan, retry: plan.retry, ...placesOf(all, plan, target) };
-  const choice = chooseStrategy(input);
-  if ("refusal" in choice) return { diagnostics: [...common, choice.refusal], result: null };
-  const { strategy, passedOver } = choice;
+  const chosen = chooseStrategy<StrategyName, StrategyInput, Strategy>(strategies, target.strategy, input);
+  if ("objections" in chosen) {
+    return { diagnostics: [...common, refuseStrategy(target, plan, chosen.objections)], result: null };
+  }
+  const { strategy, choice } = chosen;
   const output = strategy.build(input);
   addConsumer(draft, { input, system: all.system, sources: all.sources, output });
   return {
@@ -88,30 +74,9 @@ function compileConsumer(
     result: {
       contract: contractOf(input, strategy, output, sourcesOf(all, plan, target)),
       promises: output.promises,
-      choice: {
-        consumer: plan.consumer,
-        strategy: strategy.name,
-        reason: target.strategy === "auto" ? strategy.summary : `asked for by name: ${strategy.summary}`,
-        passedOver,
-      },
+      choice,
     },
   };
-}
-
-type Chosen = { readonly strategy: Strategy; readonly passedOver: { strategy: StrategyName; reason: string }[] };
-
-/** The strategy asked for, or the first that keeps every promise. */
-function chooseStrategy(input: StrategyInput): Chosen | { readonly refusal: Diagnostic } {
-  const wanted = input.target.strategy;
-  const objections = new Map(strategies.map((strategy) => [strategy, strategy.objections(input)]));
-  const passedOver: Chosen["passedOver"] = [];
-  for (const [strategy, found] of objections) {
-    if (wanted === "auto" ? !strategy.isAutomatic : strategy.name !== wanted) continue;
-    if (found.length === 0) return { strategy, passedOver };
-    passedOver.push({ strategy: strategy.name, reason: found.map((each) => each.reason).join("; ") });
-  }
-  const byName = new Map([...objections].map(([strategy, found]) => [strategy.name, found]));
-  return { refusal: refuseStrategy(input.target, input.plan, byName) };
 }
 
 function contractOf(

@@ -1,3 +1,5 @@
+import type { BrokerContract, Outcome as BrokerOutcome } from "../contract.ts";
+
 /** What a consumer's code does with Service Bus for one outcome of an attempt. `calls` says what each SDK calls it. */
 export type Operation =
   | { readonly operation: "complete" }
@@ -40,10 +42,7 @@ export interface SendOperation {
 
 export type OperationName = Operation["operation"];
 
-/** Operations in order: the next one only when the one before has succeeded. */
-export type Outcome = readonly Operation[] | { readonly byAttempt: readonly (readonly Operation[])[] };
-
-export type OutcomeName = "success" | "transient" | "permanent" | "return";
+export type Outcome = BrokerOutcome<Operation>;
 
 /** Where publishers send, and what of it arrives here. The routing key is the message's subject. */
 export interface ContractSource {
@@ -75,26 +74,12 @@ export interface SdkCalls {
   readonly java: string;
 }
 
-/** What the consumer's code must do for the promises to hold. Other programs drive consumers by it. */
-export interface Contract {
-  readonly consumer: string;
-  readonly target: string;
-  readonly strategy: string;
+/** What the consumer's code must do for the promises to hold. */
+export interface Contract extends BrokerContract<Operation> {
   readonly protocol: "servicebus";
   /** A queue's name, or a subscription's path. */
   readonly workQueue: string;
   readonly deadQueue: string;
-  /** `delayMs` is counted from the failure of the attempt before, `delayLatestMs` is the same with all jitter. */
-  readonly attempts: readonly { readonly attempt: number; readonly delayMs: number; readonly delayLatestMs?: number }[];
-  /** On one attempt; null where crashes count towards the attempts. */
-  readonly crashDeliveries: number | null;
-  /** The most deliveries that one message can cause with this strategy on this target. */
-  readonly maxDeliveries: number;
-  readonly outcomes: Readonly<Record<OutcomeName, Outcome>>;
-  /** Why each outcome is what it is. */
-  readonly why: Readonly<Record<OutcomeName, string>>;
-  /** What to do when a handler asks for a delay of its own: the first entry whose `upToMs` is not below it. */
-  readonly retryAfter?: readonly RetryAfterStep[];
   readonly attemptNumber: AttemptNumber;
   readonly receive: {
     /** Peek-lock. What is received and deleted in one is lost in a crash. */
@@ -111,16 +96,6 @@ export interface Contract {
   };
   readonly calls: Readonly<Record<OperationName, SdkCalls>>;
   readonly sources: readonly ContractSource[];
-  /** Counted from the receive. */
-  readonly handlerTimeoutMs: number | null;
-  /** Names of errors that are permanent; every other one is transient. */
-  readonly permanentErrors: readonly string[];
-}
-
-/** A delay that a handler may ask for, and what to do for it. */
-export interface RetryAfterStep {
-  readonly upToMs: number;
-  readonly byAttempt: readonly (readonly Operation[])[];
 }
 
 /** The same in every contract: what each operation is called. Source: reference of @azure/service-bus, Azure.Messaging.ServiceBus, azure-messaging-servicebus. */
@@ -151,8 +126,3 @@ export const sdkCalls: Contract["calls"] = Object.freeze({
     java: "sender.sendMessage(copy)",
   },
 });
-
-/** The operations of an outcome after a given attempt; none where the contract has nothing for it. */
-export function operationsAfter(outcome: Outcome, attempt: number): readonly Operation[] {
-  return "byAttempt" in outcome ? (outcome.byAttempt[attempt - 1] ?? []) : outcome;
-}

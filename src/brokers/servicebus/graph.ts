@@ -2,7 +2,7 @@ import { formatDurationMs } from "../../declare/duration.ts";
 import type { Graph, GraphEdge, GraphNode } from "../broker.ts";
 import type { ServicebusCompiled } from "./compile.ts";
 import type { Contract, Operation } from "./contract.ts";
-import { operationsAfter } from "./contract.ts";
+import { operationsAfter } from "../contract.ts";
 import type { ServicebusQueue, ServicebusSubscription, ServicebusTopology } from "./topology.ts";
 import { subscriptionPath } from "./topology.ts";
 

@@ -2,8 +2,9 @@ import type { Cause, Model, Move, Situation, Subject } from "../../explore/model
 import type { Closure, TopologyIndex } from "./closure.ts";
 import { closureOf, indexTopology, workEntity } from "./closure.ts";
 import type { ServicebusCompiled } from "./compile.ts";
-import type { Contract, Operation, OutcomeName } from "./contract.ts";
-import { operationsAfter } from "./contract.ts";
+import type { Contract, Operation } from "./contract.ts";
+import type { OutcomeName } from "../contract.ts";
+import { operationsAfter } from "../contract.ts";
 import { entranceOf } from "./entrance.ts";
 import { bounded, kept, perform } from "./handling.ts";
 import type { HeldMessage } from "./held-message.ts";

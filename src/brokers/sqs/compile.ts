@@ -1,8 +1,10 @@
 import { deepFreeze } from "../../declare/freeze.ts";
-import type { Checked, Diagnostic } from "../../diagnostics/diagnostic.ts";
+import type { Checked } from "../../diagnostics/diagnostic.ts";
 import { hasErrors } from "../../diagnostics/diagnostic.ts";
 import type { ConsumerPlan, Plan, RetryPlan } from "../../plan/plan.ts";
-import type { Compiled, KeptPromise, StrategyChoice } from "../broker.ts";
+import type { Compiled, KeptPromise } from "../broker.ts";
+import type { CompiledConsumer } from "../compile-consumer.ts";
+import { chooseStrategy, compileConsumers } from "../compile-consumer.ts";
 import type { SqsTarget, StrategyName } from "./capabilities.ts";
 import { formatTarget } from "./capabilities.ts";
 import type { Contract } from "./contract.ts";
@@ -45,17 +47,9 @@ export function compileSqs(plan: Plan, target: SqsTarget): Checked<SqsCompiled> 
   const fifo = fifoSources(plan);
   const draft: TopologyDraft = { queues: [], topics: [], subscriptions: [], mappings: [], alarms: [] };
   addTopics(draft, plan, fifo);
-  const contracts: Contract[] = [];
-  const promises: KeptPromise[] = [];
-  const choices: StrategyChoice<StrategyName>[] = [];
-  for (const consumer of plan.consumers) {
-    const compiled = compileConsumer(draft, plan, consumer, target, fifo);
-    problems.push(...compiled.diagnostics);
-    if (compiled.result === null) continue;
-    contracts.push(compiled.result.contract);
-    promises.push(...compiled.result.promises);
-    choices.push(compiled.result.choice);
-  }
+  const { diagnostics, contracts, promises, choices } = compileConsumers(plan.consumers, (consumer) =>
+    compileConsumer(draft, plan, consumer, target, fifo),
+  );
   const topology: SqsTopology = deepFreeze({
     broker: "sqs",
     target: formatTarget(target),
@@ -63,7 +57,7 @@ export function compileSqs(plan: Plan, target: SqsTarget): Checked<SqsCompiled> 
     ...draft,
     tags: target.tags ?? {},
   });
-  problems.push(...diagnoseClashes(topology));
+  problems.push(...diagnostics, ...diagnoseClashes(topology));
   if (hasErrors(problems)) return { ok: false, diagnostics: problems };
   return {
     ok: true,
@@ -72,23 +66,13 @@ export function compileSqs(plan: Plan, target: SqsTarget): Checked<SqsCompiled> 
   };
 }
 
-interface CompiledConsumer {
-  readonly diagnostics: readonly Diagnostic[];
-  /** Null where it is refused. */
-  readonly result: {
-    readonly contract: Contract;
-    readonly promises: readonly KeptPromise[];
-    readonly choice: StrategyChoice<StrategyName>;
-  } | null;
-}
-
 function compileConsumer(
   draft: TopologyDraft,
   { system, sources }: Plan,
   plan: ConsumerPlan,
   target: SqsTarget,
   fifoTopics: ReadonlySet<string>,
-): CompiledConsumer {
+): CompiledConsumer<Contract, StrategyName> {
   const common = diagnoseConsumer(plan, sources);
   const { retry } = plan;
   const fifo = plan.order === "per-key";
@@ -97,9 +81,11 @@ function compileConsumer(
   // What no strategy could change is said once, and not again as an objection of each.
   if (retry === null || hasErrors(common)) return { diagnostics: common, result: null };
   const input: StrategyInput = { target, plan, retry, names: consumerNames(system, plan.consumer, fifo), fifo, lambda };
-  const choice = chooseStrategy(input);
-  if ("refusal" in choice) return { diagnostics: [...common, choice.refusal], result: null };
-  const { strategy, passedOver } = choice;
+  const chosen = chooseStrategy<StrategyName, StrategyInput, Strategy>(strategies, target.strategy, input);
+  if ("objections" in chosen) {
+    return { diagnostics: [...common, refuseStrategy(target, plan, chosen.objections)], result: null };
+  }
+  const { strategy, choice } = chosen;
   const retainSeconds = retry.retainMs === null ? null : wholeSeconds(retry.retainMs);
   const retention = retentionOf(fifo, retainSeconds, strategy.windowSeconds(input));
   const diagnostics = [...common, ...diagnoseRetention(input, retention), ...consumerWarnings(input, strategy.name)];
@@ -107,35 +93,7 @@ function compileConsumer(
   const visibilityTimeoutSeconds = strategy.visibilityTimeoutSeconds(input);
   addConsumer(draft, { input, system, sources, fifoTopics, retention, visibilityTimeoutSeconds });
   const { contract, promises } = contractOf(input, strategy, retention, sourcesOf(system, plan, fifoTopics));
-  return {
-    diagnostics,
-    result: {
-      contract,
-      promises,
-      choice: {
-        consumer: plan.consumer,
-        strategy: strategy.name,
-        reason: target.strategy === "auto" ? strategy.summary : `asked for by name: ${strategy.summary}`,
-        passedOver,
-      },
-    },
-  };
-}
-
-type Chosen = { readonly strategy: Strategy; readonly passedOver: { strategy: StrategyName; reason: string }[] };
-
-/** The strategy asked for, or the first that keeps every promise. */
-function chooseStrategy(input: StrategyInput): Chosen | { readonly refusal: Diagnostic } {
-  const wanted = input.target.strategy;
-  const objections = new Map(strategies.map((strategy) => [strategy, strategy.objections(input)]));
-  const passedOver: Chosen["passedOver"] = [];
-  for (const [strategy, found] of objections) {
-    if (wanted !== "auto" && strategy.name !== wanted) continue;
-    if (found.length === 0) return { strategy, passedOver };
-    passedOver.push({ strategy: strategy.name, reason: found.map((each) => each.reason).join("; ") });
-  }
-  const byName = new Map([...objections].map(([strategy, found]) => [strategy.name, found]));
-  return { refusal: refuseStrategy(input.target, input.plan, byName) };
+  return { diagnostics, result: { contract, promises, choice } };
 }
 
 function contractOf(

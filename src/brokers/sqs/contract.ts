@@ -1,3 +1,5 @@
+import type { BrokerContract, Outcome as BrokerOutcome } from "../contract.ts";
+
 /** What a consumer's code does with SQS for one outcome of an attempt. Fields are what the AWS SDK takes, in its units. */
 export type Operation = { readonly operation: "DeleteMessage" } | ChangeVisibilityOperation | SendOperation;
 
@@ -25,9 +27,7 @@ export interface SendOperation {
  * Operations in order: the next one only when the one before has succeeded. With none the consumer does nothing, and the message
  * comes back when its visibility timeout has passed.
  */
-export type Outcome = readonly Operation[] | { readonly byAttempt: readonly (readonly Operation[])[] };
-
-export type OutcomeName = "success" | "transient" | "permanent" | "return";
+export type Outcome = BrokerOutcome<Operation>;
 
 /** A topic that publishers send to, and what of it arrives here. */
 export interface ContractSource {
@@ -56,27 +56,15 @@ export interface LambdaContract {
   readonly kept: "named";
 }
 
-/** What the consumer's code must do for the promises to hold. Other programs drive consumers by it. */
-export interface Contract {
-  readonly consumer: string;
-  readonly target: string;
-  readonly strategy: string;
+/** What the consumer's code must do for the promises to hold. */
+export interface Contract extends BrokerContract<Operation> {
   readonly protocol: "sqs";
   readonly workQueue: string;
   readonly deadQueue: string;
-  /** `delayMs` is counted from the failure of the attempt before, `delayLatestMs` is the latest that the attempt is due. */
-  readonly attempts: readonly { readonly attempt: number; readonly delayMs: number; readonly delayLatestMs?: number }[];
   /** Null: crashes have no budget of their own, since every receive counts towards the attempts. */
   readonly crashDeliveries: null;
-  /** The most deliveries that one message can cause with this strategy on this target. */
-  readonly maxDeliveries: number;
   /** From the first receive until the receive that moves the message, at the latest, if somebody is receiving. */
   readonly worstCaseToDeadLetterMs: number;
-  readonly outcomes: Readonly<Record<OutcomeName, Outcome>>;
-  /** Why each outcome is what it is. */
-  readonly why: Readonly<Record<OutcomeName, string>>;
-  /** What to do when a handler asks for a delay of its own: the first entry whose `upToMs` is not below it. */
-  readonly retryAfter?: readonly RetryAfterStep[];
   /** The attempt is the message's `ApproximateReceiveCount`, which has to be asked for in the receive. */
   readonly attemptNumber: { readonly from: "receive-count" };
   /**
@@ -94,17 +82,4 @@ export interface Contract {
   readonly sources: readonly ContractSource[];
   /** Counted from the receive; in a function of Lambda from the beginning of the handler, since a receive can wait for its turn. */
   readonly handlerTimeoutMs: number | null;
-  /** Names of errors that are permanent; every other one is transient. */
-  readonly permanentErrors: readonly string[];
-}
-
-/** A delay that a handler may ask for, and what to do for it. */
-export interface RetryAfterStep {
-  readonly upToMs: number;
-  readonly byAttempt: readonly (readonly Operation[])[];
-}
-
-/** The operations of an outcome after a given attempt; none where the contract has nothing for it. */
-export function operationsAfter(outcome: Outcome, attempt: number): readonly Operation[] {
-  return "byAttempt" in outcome ? (outcome.byAttempt[attempt - 1] ?? []) : outcome;
 }

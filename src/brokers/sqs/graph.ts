@@ -2,7 +2,7 @@ import { formatDurationMs } from "../../declare/duration.ts";
 import type { Graph, GraphEdge, GraphNode } from "../broker.ts";
 import type { SqsCompiled } from "./compile.ts";
 import type { Contract, Operation } from "./contract.ts";
-import { operationsAfter } from "./contract.ts";
+import { operationsAfter } from "../contract.ts";
 import type { SqsQueue, SqsTopology } from "./topology.ts";
 
 /** Draws a topology as the places where messages are. Every arrow comes from a subscription, a redrive policy or the contract. */

@@ -1,5 +1,5 @@
 import type { Contract, Operation, Outcome as ContractOutcome } from "./contract.ts";
-import { operationsAfter } from "./contract.ts";
+import { operationsAfter } from "../contract.ts";
 import type { MessageState, Outcome, Semantics, SqsEvent } from "./semantics.ts";
 import type { SqsQueue } from "./topology.ts";
 

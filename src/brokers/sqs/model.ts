@@ -2,8 +2,9 @@ import type { Cause, Model, Move, Situation, Subject } from "../../explore/model
 import type { Closure, TopologyIndex } from "./closure.ts";
 import { closureOf, indexTopology } from "./closure.ts";
 import type { SqsCompiled } from "./compile.ts";
-import type { Contract, Operation, OutcomeName } from "./contract.ts";
-import { operationsAfter } from "./contract.ts";
+import type { Contract, Operation } from "./contract.ts";
+import type { OutcomeName } from "../contract.ts";
+import { operationsAfter } from "../contract.ts";
 import { describeState } from "./describe-state.ts";
 import { entranceOf } from "./entrance.ts";
 import type { Handling } from "./handling.ts";

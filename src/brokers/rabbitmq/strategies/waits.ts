@@ -1,5 +1,6 @@
 import type { Objection } from "../../broker.ts";
-import type { Operation, RetryAfterStep } from "../contract.ts";
+import type { Operation } from "../contract.ts";
+import type { RetryAfterStep } from "../../contract.ts";
 import { attemptKeyPrefix, sharedAgainExchange, undeliverable, waitQueue } from "../names.ts";
 import { addBinding, addExchange, addQueue } from "../resources.ts";
 import type { TopologyDraft } from "../topology.ts";
@@ -107,7 +108,7 @@ function ladder(maxMs: number | null): number[] {
   return [...rungs, maxMs];
 }
 
-function retryAfterSteps(input: StrategyInput): RetryAfterStep[] {
+function retryAfterSteps(input: StrategyInput): RetryAfterStep<Operation>[] {
   const { retry } = input;
   return ladder(retry.retryAfterMaxMs).map((upToMs) => ({
     upToMs,

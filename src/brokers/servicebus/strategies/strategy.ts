@@ -3,7 +3,8 @@ import type { ConsumerPlan, RetryPlan } from "../../../plan/plan.ts";
 import type { Keeper, KeptPromise, Objection, PromiseName } from "../../broker.ts";
 import type { ServicebusTarget, StrategyName } from "../capabilities.ts";
 import { servicebusDefaults, servicebusLimits } from "../capabilities.ts";
-import type { Contract, DeadLetterOperation, Operation, Outcome, OutcomeName, SendOperation } from "../contract.ts";
+import type { Contract, DeadLetterOperation, Operation, Outcome, SendOperation } from "../contract.ts";
+import type { OutcomeName } from "../../contract.ts";
 
 /** One consumer, and everything a strategy needs to know to compile it. */
 export interface StrategyInput {
