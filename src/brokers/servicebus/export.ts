@@ -115,7 +115,7 @@ function detection(durationMs: number | null): object {
 }
 
 /** What of a system the emulator does not take, and what it does otherwise. */
-export function diagnoseEmulatorConfig({ topology }: ServicebusCompiled): readonly Diagnostic[] {
+export function diagnoseEmulatorConfig({ topology }: Pick<ServicebusCompiled, "topology">): readonly Diagnostic[] {
   const { queues, topics, subscriptions } = topology;
   const { entities, timeToLiveMs } = emulatorLimits;
   const found = [
