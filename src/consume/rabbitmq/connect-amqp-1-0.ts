@@ -5,6 +5,7 @@ import type { Connection, ConnectionOptions } from "rhea";
 
 import { atMost } from "../long-timer.ts";
 import type { RabbitmqConnection } from "./connection.ts";
+import { virtualHostOf } from "./connection.ts";
 
 /** How long a broker may take to let a client in. */
 const connectWithinMs = 30_000;
@@ -38,7 +39,7 @@ export function connectByAmqp10(
       host,
       port: url.port === "" ? (isTls ? 5_671 : 5_672) : Number(url.port),
       // RabbitMQ takes the virtual host from the hostname field of the open performative.
-      hostname: `vhost:${decodeURIComponent(url.pathname.slice(1)) || "/"}`,
+      hostname: `vhost:${virtualHostOf(text)}`,
       username: decodeURIComponent(url.username) || "guest",
       password: decodeURIComponent(url.password) || "guest",
       idle_time_out: idleTimeoutMs,

@@ -5,12 +5,13 @@ import { refused } from "../../diagnostics/render.ts";
 import type { Adapter, Delivery, Opening, Session, SettleValues } from "../adapter.ts";
 import { checkByAmqp10 } from "./check-amqp-1-0.ts";
 import { connectByAmqp10, endConnection } from "./connect-amqp-1-0.ts";
+import { virtualHostOf } from "./connection.ts";
 import type { Contract, ModifiedOperation, Operation } from "./contract.ts";
 import { chosenMs } from "./contract.ts";
 import { createIntake } from "./intake.ts";
 import type { Intake } from "./intake.ts";
 import { readDelivery10 } from "./read-delivery-1-0.ts";
-import { missing, notReadable } from "./refusals.ts";
+import { missing, notPermitted } from "./refusals.ts";
 
 /** RabbitMQ 4 by AMQP 1.0, with rhea. */
 export const rheaAdapter: Adapter<"rabbitmq"> = { check: checkByAmqp10, open, unstarted: "hold" };
@@ -56,7 +57,7 @@ async function open({
   } catch (error) {
     isOver = true;
     await endConnection(connection, 0);
-    throw refusalOf(queueOf(contract), error);
+    throw refusalOf(queueOf(contract), virtualHostOf(url), error);
   }
 }
 
@@ -65,10 +66,10 @@ function queueOf({ workQueue }: Contract): string {
   return workQueue;
 }
 
-function refusalOf(queue: string, cause: unknown): unknown {
+function refusalOf(queue: string, virtualHost: string, cause: unknown): unknown {
   switch ((cause as { readonly condition?: unknown } | null | undefined)?.condition) {
     case "amqp:unauthorized-access":
-      return refused([notReadable(queue)]);
+      return refused([notPermitted("read", queue, virtualHost, cause)]);
     case "amqp:not-found":
       return refused([missing("queue", queue)]);
     default:
