@@ -45,13 +45,15 @@ const text = z.string().min(1, { abort: true });
 const namespaceIdPattern =
   /^\/subscriptions\/[^/]+\/resourceGroups\/[^/]+\/providers\/Microsoft\.ServiceBus\/namespaces\/[^/]+$/i;
 
-/** The keys of each broker. The password is not among them: no message of zod's may ever get to see it. */
+/** What each broker is configured with. The password is not among the keys: no message of zod's may ever get to see it. */
 const keysOf = {
   rabbitmq: {
+    hasPassword: true,
     target: { version: text, strategy: text.optional() },
     others: { vhost: text.regex(/^[^@]*$/), endpoint: text.refine(isPlainHttpUrl), username: text },
   },
   sqs: {
+    hasPassword: false,
     // What the options are is judged by the broker, whose words are better than those of a schema.
     target: {
       region: text,
@@ -65,6 +67,7 @@ const keysOf = {
     others: { naming: z.enum(["explicit", "automatic"]).optional() },
   },
   servicebus: {
+    hasPassword: false,
     target: {
       sku: text,
       strategy: text.optional(),
@@ -74,7 +77,9 @@ const keysOf = {
     },
     others: { namespaceId: text.regex(namespaceIdPattern) },
   },
-} as const satisfies Readonly<Record<BrokerName, object>>;
+} as const satisfies Readonly<
+  Record<BrokerName, { readonly hasPassword: boolean; readonly target: object; readonly others: object }>
+>;
 
 /** What is accepted of a stack on this broker, from a program that knows these. */
 function schemaOf(broker: BrokerName, known: readonly BrokerName[]): z.ZodObject {
@@ -126,10 +131,10 @@ export function readStackConfig<Name extends BrokerName = "rabbitmq">(
   );
   const target = parsed(own.find(([key]) => key === "target")?.[1] ?? "");
   const broker = known.find((each) => each === (target as { broker?: unknown } | null)?.broker) ?? known[0];
-  const wantsPassword = broker === "rabbitmq";
+  const { hasPassword } = keysOf[broker];
   const input = Object.fromEntries(
     own.flatMap(([key, value]) => {
-      if (key === "password") return wantsPassword ? [] : [[key, ""]];
+      if (key === "password") return hasPassword ? [] : [[key, ""]];
       return [[key, key === "target" ? target : value]];
     }),
   );
@@ -139,14 +144,14 @@ export function readStackConfig<Name extends BrokerName = "rabbitmq">(
     ...(checked.success
       ? checkStackTarget(config.name, checked.data["target"] as TargetInput)
       : checked.error.issues.flatMap((issue) => describe({ config, schema, broker }, issue, input))),
-    ...(wantsPassword ? checkPassword(config, new Map(own).get("password")) : []),
+    ...(hasPassword ? checkPassword(config, new Map(own).get("password")) : []),
   ];
   if (!checked.success || problems.length > 0) {
     throw new pulumi.RunError(
       `The configuration of stack ${JSON.stringify(pulumi.getStack())} is refused\n${renderDiagnostics(problems)}`,
     );
   }
-  const password = wantsPassword ? { password: config.requireSecret("password") } : {};
+  const password = hasPassword ? { password: config.requireSecret("password") } : {};
   return { broker, ...checked.data, ...password } as unknown as StackConfig<Name>;
 }
 
@@ -228,7 +233,7 @@ function describeUnknown(
   unknown: string,
 ): Diagnostic {
   const namespace = config.name;
-  const own = broker === "rabbitmq" ? ["password"] : [];
+  const own = keysOf[broker].hasPassword ? ["password"] : [];
   const allowed =
     segments.length === 0 ? [...Object.keys(schema.shape), ...own] : ["broker", ...Object.keys(keysOf[broker].target)];
   const nearest = allowed.toSorted((a, b) => distance(a, unknown) - distance(b, unknown))[0] ?? "";

@@ -30,7 +30,7 @@ export const consumeCatalogue = {
   ),
   RD807: error(
     "No permission",
-    "The broker does not let this user in, or not into this virtual host, or not read from the work queue. A consumer takes the permission to read its work queue and, where its contract publishes copies, to write to their exchanges. From 4.3 on a passive declaration takes the permission to configure; without that the consumer runs, and logs that it could not compare.",
+    "The broker does not let this user in, or not into this virtual host, or not read from the work queue, or not write to an exchange that the contract publishes copies to. Without the last one the first message that needs a copy would be tried for ever, and so would all that come after it. Whether a user may publish is asked with a message in a transaction that is never committed, so nothing is published. From 4.3 on a passive declaration takes the permission to configure; without that the consumer runs, and logs that it could not compare.",
     "access-control",
   ),
   RD808: error(
@@ -41,5 +41,10 @@ export const consumeCatalogue = {
   RD809: error(
     "The consumer is a function of Lambda",
     "The target says that Lambda receives this consumer's messages. A program that receives from the same queue would take a part of them away from the function, with other code, and each receive counts. Run the consumer in one place: in the function, or here.",
+  ),
+  RD810: error(
+    "Bindings differ from what was compiled",
+    "Between the exchanges and queues that were deployed a binding is missing, or there is one too many. A work queue that is not bound to its source gets nothing, and a message that dies where nothing leads on is lost, or held back with everything behind it. A binding that leads out of the consumer's own retries makes a second message of each one that passes there. Sources and dead letters may be bound to more queues, and these are not looked at.",
+    "dlx",
   ),
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;

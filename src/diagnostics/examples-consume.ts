@@ -61,4 +61,8 @@ export const consumeExamples = {
     ),
     quiet: start("consumer: billing", deployed),
   },
+  RD810: {
+    fires: start("consumer: billing", "broker: { version: 4.3.6, unbound: [shop.billing.dead] }"),
+    quiet: start("consumer: billing", deployed),
+  },
 } satisfies Readonly<Record<string, ExamplePair>>;

@@ -3,12 +3,13 @@ import type {
   PolicyResource,
   ResourceValidationArgs,
   ResourceValidationPolicy,
+  StackValidation,
   StackValidationPolicy,
 } from "@pulumi/policy";
 import { z } from "zod";
 
 import type { BrokerName } from "../brokers/index.ts";
-import { brokers } from "../brokers/index.ts";
+import { brokerOf, brokers } from "../brokers/index.ts";
 import { refused } from "../diagnostics/render.ts";
 import type { ReadComponent } from "./component.ts";
 import { isComponentType, readComponent } from "./component.ts";
@@ -72,14 +73,13 @@ function validationOf(
       };
     case "topology":
       return {
-        validateStack: (stack, report) => {
+        validateStack: onlyWith(queueTypeOf(rule), (stack, report) => {
           const settings = settingsOf<TopologySelection>(selected, stack.getConfig());
-          const findings = brokersOf(rule).flatMap((broker) => {
-            const own = stack.resources.filter((each) => takesPart(broker, each));
-            return judgeStack(broker, own.map(stackResource), settings.targets);
-          });
+          const findings = brokersOf(rule).flatMap((broker) =>
+            judgeStack(broker, resourcesOf(broker, stack.resources), settings.targets),
+          );
           for (const { text, urn } of reportedFindings(rule, findings, settings)) report(text, urn);
-        },
+        }),
       };
     case "resource": {
       const judge = (resource: ResourceValidationArgs): readonly string[] => {
@@ -99,6 +99,45 @@ function validationOf(
     default:
       return rule satisfies never;
   }
+}
+
+/** Where this is missing no rule of the broker finds anything; a rule for every broker is always asked. */
+function queueTypeOf({ broker }: TopologyRule): string | null {
+  return broker === null ? null : (brokerOf({ broker }).auditor?.resources.queueType ?? null);
+}
+
+/**
+ * Spares the host the making of every resource for a rule that a stack without a resource of this type cannot break. The mark is the one
+ * that `validateStackResourcesOfType` sets, which hands over the resources of that type alone. Source: `getPulumiType` in @pulumi/policy 1.21.
+ */
+function onlyWith(type: string | null, validate: StackValidation): StackValidation {
+  return type === null ? validate : Object.assign(validate, { __pulumiType: type });
+}
+
+/** The stack that was asked about last, for the rest of the turn of the event loop. */
+let current: {
+  readonly resources: readonly PolicyResource[];
+  readonly byBroker: Map<BrokerName, readonly StackResource[]>;
+} | null = null;
+
+/**
+ * The resources of a stack that take part in what is said of a broker.
+ *
+ * The host makes all resources anew for each rule, and asks every rule about one request in one turn of the event loop. So what was read
+ * for the first of them is kept for the others until the turn is over. Source: `makeAnalyzeStackRpcFun` in @pulumi/policy 1.21.
+ */
+function resourcesOf(broker: BrokerName, resources: readonly PolicyResource[]): readonly StackResource[] {
+  if (current === null) setImmediate(() => (current = null));
+  if (current === null || !isSameStack(current.resources, resources)) current = { resources, byBroker: new Map() };
+  const known = current.byBroker.get(broker);
+  if (known !== undefined) return known;
+  const own = resources.filter((each) => takesPart(broker, each)).map(stackResource);
+  current.byBroker.set(broker, own);
+  return own;
+}
+
+function isSameStack(one: readonly PolicyResource[], other: readonly PolicyResource[]): boolean {
+  return one.length === other.length && one.every(({ urn }, index) => urn === other[index]?.urn);
 }
 
 function brokersOf({ broker }: TopologyRule): readonly BrokerName[] {

@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+
 import * as policy from "@pulumi/policy";
 import type { PolicyResource, ResourceValidationPolicy, StackValidationPolicy } from "@pulumi/policy";
 
@@ -25,6 +27,8 @@ export interface FoundViolation {
 
 /** What the policies find in a run without a process of their own, with Pulumi's own cover over what is not known. */
 export async function foundInProcess(run: ProgramRun, given: PolicyOptions = {}): Promise<readonly FoundViolation[]> {
+  // Each request to the host has a turn of the event loop to itself.
+  await setImmediate();
   const found: FoundViolation[] = [];
   const common = { stackTags: new Map<string, string>(), getConfig: <T>(): T => ({}) as T };
   const notApplicable = (): never => {

@@ -10,15 +10,16 @@ import { createAcknowledgements } from "./acknowledgements.ts";
 import type { Acknowledgements } from "./acknowledgements.ts";
 import { checkBroker } from "./check-broker.ts";
 import type { RabbitmqConnection } from "./connection.ts";
+import { virtualHostOf } from "./connection.ts";
 import type { Contract, Operation } from "./contract.ts";
 import type { Publisher } from "./publisher.ts";
 import { createPublisher } from "./publisher.ts";
 import { readDelivery } from "./read-delivery.ts";
-import { missing, notReadable } from "./refusals.ts";
+import { missing, notPermitted } from "./refusals.ts";
 
 /** RabbitMQ by AMQP 0-9-1, with amqplib. */
 export const amqplibAdapter: Adapter<"rabbitmq"> = {
-  check: (comparison) => checkBroker(comparison, () => connect(comparison.connection)),
+  check: (comparison) => checkBroker(comparison, () => connect(comparison.connection), closeAtMost),
   open,
   unstarted: "hold",
 };
@@ -37,6 +38,7 @@ interface State {
   readonly channel: Channel;
   readonly acknowledgements: Acknowledgements;
   readonly publisher: Publisher;
+  readonly virtualHost: string;
   /** Null where nothing is being taken. */
   consumerTag: string | null;
   queue: string;
@@ -77,6 +79,7 @@ async function open(opening: Opening<"rabbitmq">): Promise<Session> {
       channel,
       acknowledgements,
       publisher: createPublisher(connection),
+      virtualHost: virtualHostOf(opening.connection.url),
       consumerTag: null,
       queue: await queueOf(channel, contract),
     };
@@ -113,7 +116,7 @@ function sessionOf(state: State, listener: Opening["listener"], end: () => void)
         listener.delivered(readDelivery(contract, message));
       };
       const { consumerTag } = await channel.consume(state.queue, take).catch((cause: unknown) => {
-        throw refusalOf(state.queue, cause);
+        throw refusalOf(state.queue, state.virtualHost, cause);
       });
       state.consumerTag = consumerTag;
     },
@@ -131,15 +134,23 @@ function sessionOf(state: State, listener: Opening["listener"], end: () => void)
   };
 }
 
-function refusalOf(queue: string, cause: unknown): unknown {
+function refusalOf(queue: string, virtualHost: string, cause: unknown): unknown {
   switch ((cause as { readonly code?: unknown }).code) {
     case 403:
-      return refused([notReadable(queue)]);
+      return refused([notPermitted("read", queue, virtualHost, cause)]);
     case 404:
       return refused([missing("queue", queue)]);
     default:
       return cause;
   }
+}
+
+/** How long a connection that only looked may take to end. */
+const closeWithinMs = 2_000;
+
+async function closeAtMost(connection: ChannelModel): Promise<void> {
+  await atMost(closeWithinMs, connection.close());
+  destroy(connection);
 }
 
 /** The broker has read what was sent on the channel before it answers that it is closed. */

@@ -1,54 +1,54 @@
 import type { Channel, ChannelModel } from "amqplib";
 
-import type { CompiledSystem } from "../../brokers/index.ts";
 import { refused } from "../../diagnostics/render.ts";
+import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import type { Comparison } from "../adapter.ts";
-import type { Presence } from "./compare.ts";
-import type { Contract, Operation } from "./contract.ts";
+import { atMost } from "../long-timer.ts";
+import type { Found, Presence } from "./compare.ts";
+import { virtualHostOf } from "./connection.ts";
+import type { Contract, Operation, PublishOperation } from "./contract.ts";
 import { judgeFound } from "./judge-found.ts";
-import { noConnection } from "./refusals.ts";
+import { mayPublish } from "./may-publish.ts";
+import { noConnection, notPermitted } from "./refusals.ts";
+
+/** How long a broker may take to say whether a user may publish. One that is short of memory or disk does not say it. */
+const answersWithinMs = 5_000;
 
 /**
- * Looks at what is deployed without changing anything, with passive declarations.
+ * Looks at what is deployed without changing anything, with passive declarations, and with publishes that are taken back.
  *
  * @throws RefusedError
  */
 export async function checkBroker(
   comparison: Comparison<"rabbitmq">,
   connect: () => Promise<ChannelModel>,
+  end: (model: ChannelModel) => Promise<void>,
 ): Promise<void> {
   const { compiled, contract, connection } = comparison;
+  const { topology } = compiled;
   const model = await connect().catch((cause: unknown) => {
     throw refused([noConnection(connection.url, cause)]);
   });
   model.on("error", () => undefined);
   try {
+    const queues = await presenceOf(model, namesIn(topology.queues), (channel, name) => channel.checkQueue(name));
+    const exchanges = await presenceOf(model, namesIn(topology.exchanges), (channel, name) =>
+      channel.checkExchange(name),
+    );
+    const { seen, ...publishing } = await publishingOf(model, contract, virtualHostOf(connection.url));
     await judgeFound(comparison, {
       version: model.connection.serverProperties.version,
-      queues: await presenceOf(model, queuesOf(compiled, contract), (channel, name) => channel.checkQueue(name)),
-      exchanges: await presenceOf(model, exchangesOf(contract), (channel, name) => channel.checkExchange(name)),
+      queues,
+      exchanges: new Map([...exchanges, ...seen]),
+      ...publishing,
     });
   } finally {
-    await model.close().catch(() => undefined);
+    await end(model);
   }
 }
 
-/** Where its messages come from, wait and end; a queue that is missing would be found out by the first message that needs it. */
-function queuesOf({ topology }: CompiledSystem<"rabbitmq">, { consumer }: Contract): readonly string[] {
-  return topology.queues
-    .filter((queue) => queue.consumer === consumer || queue.consumer === null)
-    .map((queue) => queue.name);
-}
-
-/** The exchanges that the consumer itself publishes to, or binds its own queue to. */
-function exchangesOf(contract: Contract): readonly string[] {
-  const outcomes = [...Object.values(contract.outcomes), ...(contract.retryAfter ?? [])];
-  const operations = outcomes.flatMap((outcome): readonly Operation[] =>
-    "byAttempt" in outcome ? outcome.byAttempt.flat() : outcome,
-  );
-  const published = operations.flatMap((each) => (each.operation === "basic.publish" ? [each.exchange] : []));
-  const bound = contract.instanceQueue?.bindings.map(({ exchange }) => exchange) ?? [];
-  return [...new Set([...published, ...bound])].filter((name) => name !== "");
+function namesIn(entities: readonly { readonly name: string }[]): readonly string[] {
+  return entities.map(({ name }) => name);
 }
 
 /** A passive declaration that fails takes its channel down with it, so each one has a channel of its own. */
@@ -73,14 +73,58 @@ async function presenceOf(
 }
 
 function presenceIn(cause: unknown): Presence {
-  switch ((cause as { code?: unknown }).code) {
+  switch (codeOf(cause)) {
     case 404:
       return "missing";
     // From 4.3 on a passive declaration takes the permission to configure, which a consumer need not have.
     // Source: rabbitmq-server#16085.
     case 403:
-      return "not shown";
+      return { notShown: "no permission to configure" };
     default:
       throw cause;
   }
+}
+
+function codeOf(cause: unknown): unknown {
+  return (cause as { readonly code?: unknown } | null | undefined)?.code;
+}
+
+/** Copies that are refused would be found out by the first message that needs one, and whatever needs one after it would wait. */
+async function publishingOf(
+  model: ChannelModel,
+  contract: Contract,
+  virtualHost: string,
+): Promise<Pick<Found, "refusals" | "unasked"> & { readonly seen: ReadonlyMap<string, Presence> }> {
+  const seen = new Map<string, Presence>();
+  const refusals: Diagnostic[] = [];
+  const publishes = publishedTo(contract);
+  const unasked = new Set(publishes.map(({ exchange }) => exchange));
+  const ask = async ({ exchange, routingKey }: PublishOperation): Promise<void> => {
+    try {
+      await mayPublish(model, exchange, routingKey);
+      if (exchange !== "") seen.set(exchange, "there");
+    } catch (cause) {
+      const code = codeOf(cause);
+      if (code === 404) seen.set(exchange, "missing");
+      // The default exchange has this name in permissions. Source: rabbitmq.com/docs/access-control.
+      else if (code === 403) refusals.push(notPermitted("write", exchange || "amq.default", virtualHost, cause));
+      else throw cause;
+    }
+    unasked.delete(exchange);
+  };
+  const askAll = async (): Promise<void> => {
+    for (const publish of publishes) await ask(publish);
+  };
+  await atMost(answersWithinMs, askAll());
+  return { seen, refusals, unasked: [...unasked] };
+}
+
+/** One publish to each exchange that the contract's copies go to, the permission being that for the exchange. */
+function publishedTo(contract: Contract): readonly PublishOperation[] {
+  const outcomes = [...Object.values(contract.outcomes), ...(contract.retryAfter ?? [])];
+  const operations = outcomes.flatMap((outcome): readonly Operation[] =>
+    "byAttempt" in outcome ? outcome.byAttempt.flat() : outcome,
+  );
+  const published = operations.flatMap((each) => (each.operation === "basic.publish" ? [each] : []));
+  return [...new Map(published.map((each) => [each.exchange, each])).values()];
 }

@@ -4,9 +4,12 @@ import type { CompiledSystem } from "../../brokers/index.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { diagnostic } from "../../diagnostics/diagnostic.ts";
 import type { ConsumeEvent } from "../event.ts";
+import type { Binding } from "./compare-bindings.ts";
+import { compareBindings } from "./compare-bindings.ts";
 import { missing } from "./refusals.ts";
 
-export type Presence = "there" | "missing" | "not shown";
+/** What could be seen of a queue or an exchange; why, where it could not. */
+export type Presence = "there" | "missing" | { readonly notShown: string };
 
 /** What is deployed, as far as it could be seen. */
 export interface Found {
@@ -14,16 +17,19 @@ export interface Found {
   readonly version: string;
   readonly queues: ReadonlyMap<string, Presence>;
   readonly exchanges: ReadonlyMap<string, Presence>;
-  /** Null where the management API was not asked. */
-  readonly settings: FoundSettings | null;
+  /** Where the contract publishes to, and the user may not. */
+  readonly refusals: readonly Diagnostic[];
+  /** Where the contract publishes to, and it could not be found out whether the user may. */
+  readonly unasked: readonly string[];
+  readonly settings: FoundSettings | { readonly unreadable: string };
 }
 
-/** What the management API says; a name without an entry is one that it does not show. */
+/** What the management API says of what was compiled; a name without an entry is not there. */
 export interface FoundSettings {
   readonly queues: ReadonlyMap<string, QueueSettings>;
   readonly exchanges: ReadonlyMap<string, ExchangeSettings>;
-  /** Why nothing could be read; null where it was. */
-  readonly unreadable: string | null;
+  /** What leads out of these exchanges, or into these queues; that of others may be left out. */
+  readonly bindings: readonly Binding[];
 }
 
 export interface QueueSettings {
@@ -44,37 +50,55 @@ export function compareFound(
   pair: CompiledPair,
   found: Found,
 ): { readonly problems: readonly Diagnostic[]; readonly events: readonly ConsumeEvent[] } {
+  const { topology } = pair.compiled;
   const version = compareVersion(pair, found.version);
   // What a broker of another version has, and lacks, follows from that.
   if (version.problems.length > 0) return { problems: version.problems, events: [] };
-  const missing = [...missingIn("queue", found.queues), ...missingIn("exchange", found.exchanges)];
-  const notShown = [...found.queues, ...found.exchanges].filter(
-    ([name, presence]) => presence === "not shown" && !isRead(found.settings, name),
-  );
+  const { settings, refusals, unasked } = found;
+  const isRead = !("unreadable" in settings);
+  const queues = isRead ? withListed(found.queues, settings.queues, topology.queues) : found.queues;
+  const exchanges = isRead ? withListed(found.exchanges, settings.exchanges, topology.exchanges) : found.exchanges;
   return {
-    problems: [...missing, ...(found.settings === null ? [] : compareSettings(pair.compiled, found.settings))],
+    problems: [
+      ...missingIn("queue", queues),
+      ...missingIn("exchange", exchanges),
+      ...refusals,
+      ...(isRead ? [...compareSettings(pair.compiled, settings), ...compareBindings(topology, settings)] : []),
+    ],
     events: [
       ...version.events,
-      ...notShown.map(([what]): ConsumeEvent => ({
-        kind: "not-compared",
-        what,
-        because: "no permission to configure",
-      })),
-      ...notCompared(found.settings),
+      ...notShownIn(queues),
+      ...notShownIn(exchanges),
+      ...unasked.map((name) => notCompared(`the permission to write to ${name}`, "the broker takes nothing for now")),
+      ...(isRead ? [] : [notCompared("arguments, policies and bindings", settings.unreadable)]),
     ],
   };
 }
 
-function notCompared(settings: FoundSettings | null): readonly ConsumeEvent[] {
-  const because = settings === null ? "no managementUrl is given" : settings.unreadable;
-  return because === null ? [] : [{ kind: "not-compared", what: "arguments and policies", because }];
+type Presences = ReadonlyMap<string, Presence>;
+
+/** A list that could be read shows everything, also what AMQP does not show this user. */
+function withListed(
+  seen: Presences,
+  listed: ReadonlyMap<string, unknown>,
+  names: readonly { readonly name: string }[],
+): Presences {
+  return new Map(
+    names.map(({ name }) => [name, listed.has(name) && seen.get(name) !== "missing" ? "there" : "missing"]),
+  );
 }
 
-function isRead(settings: FoundSettings | null, name: string): boolean {
-  return settings !== null && (settings.queues.has(name) || settings.exchanges.has(name));
+function notShownIn(presences: Presences): readonly ConsumeEvent[] {
+  return [...presences].flatMap(([name, presence]) =>
+    typeof presence === "string" ? [] : [notCompared(name, presence.notShown)],
+  );
 }
 
-function missingIn(what: "queue" | "exchange", presences: ReadonlyMap<string, Presence>): readonly Diagnostic[] {
+function notCompared(what: string, because: string): ConsumeEvent {
+  return { kind: "not-compared", what, because };
+}
+
+function missingIn(what: "queue" | "exchange", presences: Presences): readonly Diagnostic[] {
   return [...presences].flatMap(([name, presence]) => (presence === "missing" ? [missing(what, name)] : []));
 }
 

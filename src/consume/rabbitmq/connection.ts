@@ -20,3 +20,8 @@ export const rabbitmqConnection: z.ZodType<RabbitmqConnection> = z.strictObject(
     .strictObject({ ca: z.string().optional(), cert: z.string().optional(), key: z.string().optional() })
     .optional() as z.ZodType<RabbitmqConnection["tls"]>,
 }) as z.ZodType<RabbitmqConnection>;
+
+/** The virtual host that a URL names: `/` where it has none. */
+export function virtualHostOf(url: string): string {
+  return decodeURIComponent(new URL(url).pathname.slice(1)) || "/";
+}

@@ -3,6 +3,7 @@ import { refused } from "../../diagnostics/render.ts";
 import type { Comparison } from "../adapter.ts";
 import type { Found } from "./compare.ts";
 import { compareFound } from "./compare.ts";
+import { virtualHostOf } from "./connection.ts";
 import { readSettings } from "./read-settings.ts";
 
 /**
@@ -14,7 +15,10 @@ export async function judgeFound(comparison: Comparison<"rabbitmq">, found: Omit
   const { compiled, connection, report } = comparison;
   const { managementUrl, url } = connection;
   const version = numberIn(found.version);
-  const settings = managementUrl === undefined ? null : await readSettings(managementUrl, url, compiled.topology);
+  const settings =
+    managementUrl === undefined
+      ? { unreadable: "no managementUrl is given" }
+      : await readSettings(managementUrl, virtualHostOf(url), compiled.topology);
   const pair = { compiled, there: compiledFor(comparison, version) };
   const { problems, events } = compareFound(pair, { ...found, version, settings });
   if (problems.length > 0) throw refused(problems);

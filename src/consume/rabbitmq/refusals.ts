@@ -30,13 +30,24 @@ function isRefusal(cause: unknown): boolean {
   );
 }
 
-/** The broker lets the user in, and does not let it read the queue. */
-export function notReadable(queue: string): Diagnostic {
+/** The broker lets the user in, and does not let it do what the contract takes. */
+export function notPermitted(access: "read" | "write", name: string, virtualHost: string, cause: unknown): Diagnostic {
+  const user = userIn(cause);
+  const [doing, what] = access === "read" ? ["read from", "queue"] : ["write to", "exchange"];
   return diagnostic("RD807", {
-    path: queue,
-    message: `this user may not read from the queue ${queue}`,
-    help: "rabbitmqctl set_permissions -p VHOST USER CONFIGURE WRITE READ, with a READ that matches the queue",
+    path: name,
+    message: `${user === null ? "this user" : `the user ${user}`} may not ${doing} the ${what} ${name} in the virtual host ${virtualHost}`,
+    ...(access === "read"
+      ? {}
+      : { notes: ["the contract publishes copies there; a message whose copy is refused is never done"] }),
+    help: `rabbitmqctl set_permissions -p VHOST USER CONFIGURE WRITE READ, with a ${access.toUpperCase()} that matches ${name}`,
   });
+}
+
+/** By the broker's own words, since a token may have another name for the user than the URL. */
+function userIn(cause: unknown): string | null {
+  const { message, description } = (cause ?? {}) as { readonly message?: unknown; readonly description?: unknown };
+  return /refused for user '([^']*)'/.exec(`${String(message)} ${String(description)}`)?.[1] ?? null;
 }
 
 export function missing(what: "queue" | "exchange", name: string): Diagnostic {

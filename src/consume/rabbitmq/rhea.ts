@@ -5,12 +5,13 @@ import { refused } from "../../diagnostics/render.ts";
 import type { Adapter, Delivery, Opening, Session, SettleValues } from "../adapter.ts";
 import { checkByAmqp10 } from "./check-amqp-1-0.ts";
 import { connectByAmqp10, endConnection } from "./connect-amqp-1-0.ts";
+import { virtualHostOf } from "./connection.ts";
 import type { Contract, ModifiedOperation, Operation } from "./contract.ts";
 import { chosenMs } from "./contract.ts";
 import { createIntake } from "./intake.ts";
 import type { Intake } from "./intake.ts";
 import { readDelivery10 } from "./read-delivery-1-0.ts";
-import { missing, notReadable } from "./refusals.ts";
+import { missing, notPermitted } from "./refusals.ts";
 
 /** RabbitMQ 4 by AMQP 1.0, with rhea. */
 export const rheaAdapter: Adapter<"rabbitmq"> = { check: checkByAmqp10, open, unstarted: "hold" };
@@ -21,23 +22,26 @@ async function open({
   concurrency,
   listener,
 }: Opening<"rabbitmq">): Promise<Session> {
-  const connection = await connectByAmqp10(url, tls);
+  const over = Promise.withResolvers<never>();
+  // Once it is open, nobody waits for it.
+  over.promise.catch(() => undefined);
   let isOver = false;
   const end = (cause: unknown): void => {
     if (isOver) return;
     isOver = true;
+    over.reject(cause);
     listener.lost(cause);
   };
-  connection.on("connection_close", () => end(connection.error ?? new Error("the connection was closed")));
-  connection.on("disconnected", ({ error }) => end(error ?? new Error("the connection was cut")));
+  const connection = await connectByAmqp10(url, tls, end);
   try {
-    const intake = await createIntake(connection, queueOf(contract), concurrency, {
+    const opening = createIntake(connection, queueOf(contract), concurrency, {
       delivered: (context) => {
         if (context.delivery === undefined || context.message === undefined) return;
         listener.delivered(readDelivery10(context.message, context.delivery));
       },
       lost: end,
     });
+    const intake = await Promise.race([opening, over.promise]);
     return {
       resume: async () => intake.resume(),
       pause: () => intake.pause(),
@@ -53,7 +57,7 @@ async function open({
   } catch (error) {
     isOver = true;
     await endConnection(connection, 0);
-    throw refusalOf(queueOf(contract), error);
+    throw refusalOf(queueOf(contract), virtualHostOf(url), error);
   }
 }
 
@@ -62,10 +66,10 @@ function queueOf({ workQueue }: Contract): string {
   return workQueue;
 }
 
-function refusalOf(queue: string, cause: unknown): unknown {
+function refusalOf(queue: string, virtualHost: string, cause: unknown): unknown {
   switch ((cause as { readonly condition?: unknown } | null | undefined)?.condition) {
     case "amqp:unauthorized-access":
-      return refused([notReadable(queue)]);
+      return refused([notPermitted("read", queue, virtualHost, cause)]);
     case "amqp:not-found":
       return refused([missing("queue", queue)]);
     default:

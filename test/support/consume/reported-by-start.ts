@@ -23,6 +23,8 @@ interface Start {
 interface BrokerFound {
   readonly version: string;
   readonly missing?: readonly string[];
+  /** Queues and exchanges to which nothing leads any more. */
+  readonly unbound?: readonly string[];
   readonly policies?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
@@ -58,7 +60,10 @@ function moduleNotFound(): Promise<never> {
 }
 
 /** Everything as it was compiled, but for what the example says. */
-function foundAs({ topology }: CompiledSystem<"rabbitmq">, { version, missing, policies }: BrokerFound): Found {
+function foundAs(
+  { topology }: CompiledSystem<"rabbitmq">,
+  { version, missing, unbound, policies }: BrokerFound,
+): Found {
   const policyOf = (name: string): Readonly<Record<string, unknown>> => ({
     ...topology.policies.find((policy) => policy.name === name)?.definition,
     ...policies?.[name],
@@ -67,12 +72,14 @@ function foundAs({ topology }: CompiledSystem<"rabbitmq">, { version, missing, p
     version,
     queues: new Map(topology.queues.map(({ name }) => [name, missing?.includes(name) ? "missing" : "there"])),
     exchanges: new Map(topology.exchanges.map(({ name }) => [name, "there"])),
+    refusals: [],
+    unasked: [],
     settings: {
       queues: new Map(
         topology.queues.map((queue) => [queue.name, { arguments: queue.arguments, policy: policyOf(queue.name) }]),
       ),
       exchanges: new Map(topology.exchanges.map((each) => [each.name, { kind: each.kind, arguments: each.arguments }])),
-      unreadable: null,
+      bindings: topology.bindings.filter(({ destination }) => !(unbound ?? []).includes(destination)),
     },
   };
 }

@@ -1,0 +1,183 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+
+import type { Start } from "../support/consume/start.ts";
+import { start } from "../support/consume/start.ts";
+import type { DeployedSystem } from "../support/deployed-system.ts";
+import { deploy } from "../support/deployed-system.ts";
+import { brokers } from "../support/live.ts";
+import type { Broker } from "../support/live.ts";
+import { createManagement } from "../support/management.ts";
+
+const strategies = ["staged", "waits", "deferred"] as const;
+type Strategy = (typeof strategies)[number];
+
+/** Two consumers, so that there is much that is none of the first one's business. */
+function declaration(strategy: Strategy): unknown {
+  const protocol = strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1";
+  const retry = { attempts: 3, backoff: { kind: "constant", delay: "50ms" } };
+  return {
+    name: "shop",
+    sources: { orders: { kind: "topic" } },
+    consumers: {
+      billing: { from: { orders: ["order.placed"] }, protocol, retry },
+      shipping: { from: { orders: "all" }, protocol, retry },
+    },
+  };
+}
+
+const cases = brokers().flatMap((broker) =>
+  strategies
+    .filter((strategy) => strategy !== "deferred" || broker.version === "4.3")
+    .map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
+);
+
+interface Place {
+  readonly broker: Broker;
+  readonly strategy: Strategy;
+}
+
+/** Deploys, changes something by hand, and starts the consumer. Where it is refused, a message that waits for it has to be untouched. */
+async function startAfter(
+  { broker, strategy }: Place,
+  expected: "refused" | "begins",
+  change: (system: DeployedSystem) => Promise<unknown>,
+  url: (system: DeployedSystem) => string = (system) => system.url,
+): Promise<Start> {
+  const system = await deploy(broker, declaration(strategy), strategy);
+  try {
+    await change(system);
+    if (expected === "refused") await system.publish(["a"], { exchange: "", routingKey: "shop.billing" });
+    const isAdministrator = url(system) === system.url;
+    const connection = { url: url(system), ...(isAdministrator ? { managementUrl: broker.managementUrl } : {}) };
+    const given = { broker, declaration: declaration(strategy), consumer: "billing", strategy };
+    const outcome = await start(system, { ...given, options: { connection } });
+    if (expected === "refused") {
+      const message = await system.channel.get("shop.billing", { noAck: true });
+      expect(message).toMatchObject({ fields: { redelivered: false }, properties: { messageId: "a" } });
+    }
+    return outcome;
+  } finally {
+    await system.dispose();
+  }
+}
+
+describe.each(cases)("what is bound: $name", { concurrent: true }, ({ broker, strategy }) => {
+  const place = { broker, strategy };
+
+  test("as it was compiled, and sources and dead letters bound to more: it begins, and has compared everything", async () => {
+    const { codes, events } = await startAfter(place, "begins", async ({ channel }) => {
+      const { queue } = await channel.assertQueue("archive", { durable: true });
+      await channel.bindQueue(queue, "shop.orders", "#");
+      await channel.bindQueue(queue, "shop.billing.dead", "");
+    });
+    expect(codes).toEqual([]);
+    expect(events.map(({ kind }) => kind)).toEqual(["started", "stopping", "stopped"]);
+  });
+
+  test("a work queue that nothing leads to", async () => {
+    const { codes, text } = await startAfter(place, "refused", ({ channel }) =>
+      channel.unbindQueue("shop.billing", "shop.orders", "order.placed"),
+    );
+    expect(codes).toEqual(["RD810"]);
+    expect(text).toContain("what is bound to the exchange shop.orders differs from what was compiled");
+    expect(text).toContain('to the queue shop.billing with the key "order.placed": compiled, and not deployed');
+  });
+
+  test("a dead exchange that leads nowhere", async () => {
+    const { codes, text } = await startAfter(place, "refused", ({ channel }) =>
+      channel.unbindQueue("shop.billing.dead", "shop.billing.dead", ""),
+    );
+    expect(codes).toEqual(["RD810"]);
+    expect(text).toContain('to the queue shop.billing.dead with the key "": compiled, and not deployed');
+  });
+
+  test.runIf(strategy === "waits")("a tier from which each message goes somewhere else as well", async () => {
+    const { codes, text } = await startAfter(place, "refused", ({ channel }) =>
+      channel.bindQueue("shop.shipping", "shop.wait.50ms", ""),
+    );
+    expect(codes).toEqual(["RD810"]);
+    expect(text).toContain('to the queue shop.shipping with the key "": deployed, and not compiled');
+  });
+
+  test("a source that is gone, and with it what was bound to it: told once, by both APIs", async () => {
+    const { codes, text } = await startAfter(place, "refused", ({ channel }) => channel.deleteExchange("shop.orders"));
+    expect(codes).toEqual(["RD805"]);
+    expect(text).toContain("there is no exchange shop.orders in this virtual host");
+  });
+
+  test("a dead queue that is gone", async () => {
+    const { codes, text } = await startAfter(place, "refused", ({ channel }) =>
+      channel.deleteQueue("shop.billing.dead"),
+    );
+    expect(codes).toEqual(["RD805"]);
+    expect(text).toContain("there is no queue shop.billing.dead in this virtual host");
+  });
+});
+
+describe.each(cases.filter(({ strategy }) => strategy !== "deferred"))(
+  "who may publish copies: $name",
+  { concurrent: true },
+  ({ broker, strategy }) => {
+    const management = createManagement(broker.managementUrl);
+
+    async function startAs(
+      expected: "refused" | "begins",
+      write: string,
+    ): Promise<Start & { readonly user: string; readonly vhost: string }> {
+      const user = `user-${randomUUID()}`;
+      let vhost = "";
+      await management.put(`users/${user}`, { password: "secret", tags: "" });
+      try {
+        const outcome = await startAfter(
+          { broker, strategy },
+          expected,
+          async (system) => {
+            ({ vhost } = system);
+            const permissions = { configure: "^$", write, read: "^shop\\.billing$" };
+            await management.put(`permissions/${encodeURIComponent(vhost)}/${user}`, permissions);
+          },
+          ({ url }) => {
+            const own = new URL(url);
+            own.username = user;
+            own.password = "secret";
+            return own.href;
+          },
+        );
+        return { ...outcome, user, vhost };
+      } finally {
+        await management.delete(`users/${user}`);
+      }
+    }
+
+    const published = {
+      staged: broker.version === "3.10" ? ["amq.default", "shop.billing.dead"] : ["shop.billing.dead"],
+      waits: ["shop.wait.50ms", "shop.billing.dead"],
+      deferred: [],
+    }[strategy];
+
+    test("nobody: refused with the user, the virtual host and each exchange", async () => {
+      const { diagnostics, user, vhost } = await startAs("refused", "^$");
+      expect(diagnostics.map(({ code }) => code)).toEqual(published.map(() => "RD807"));
+      expect(diagnostics.map(({ message }) => message).toSorted()).toEqual(
+        published
+          .map((name) => `the user ${user} may not write to the exchange ${name} in the virtual host ${vhost}`)
+          .toSorted(),
+      );
+      expect(diagnostics[0]?.help).toMatch(/^rabbitmqctl set_permissions .* with a WRITE that matches /);
+    });
+
+    test("all but one exchange: refused for that one", async () => {
+      const { diagnostics } = await startAs("refused", "^(amq\\.default|shop\\.wait\\..*)$");
+      expect(diagnostics.map(({ path }) => path)).toEqual(["shop.billing.dead"]);
+    });
+
+    test("with no more than it takes: it begins", async () => {
+      const { codes, events } = await startAs("begins", "^(amq\\.default|shop\\.wait\\.50ms|shop\\.billing\\.dead)$");
+      expect(codes).toEqual([]);
+      const notCompared = events.flatMap((event) => (event.kind === "not-compared" ? [event.what] : []));
+      expect(notCompared).toContain("arguments, policies and bindings");
+      expect(events.map(({ kind }) => kind)).toContain("started");
+    });
+  },
+);

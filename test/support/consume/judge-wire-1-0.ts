@@ -1,0 +1,113 @@
+import type { Contract, ModifiedOperation, Operation } from "../../../src/index.ts";
+import { operationsFor } from "../drive.ts";
+import type { Decision } from "../drive.ts";
+import type { WireFrame } from "./amqp-proxy.ts";
+import type { WireFrame10, WireOutcome } from "./amqp-1-0-frames.ts";
+
+type Transfer = Extract<WireFrame10, { readonly kind: "transfer" }>;
+type Disposition = Extract<WireFrame10, { readonly kind: "disposition" }>;
+
+/** One run of a handler: how it ended, when, and how many frames had gone by until then. */
+export interface Handled {
+  readonly messageId: string;
+  readonly attempt: number;
+  readonly decision: Decision;
+  readonly endedAtMs: number;
+  readonly framesBefore: number;
+}
+
+/**
+ * Compares what went over the wire with a contract, for each delivery of these handlers: that it is settled once, after its handler has
+ * ended, with the contract's outcome and nothing else in it. It knows nothing of how the consumer is made.
+ *
+ * @returns what differs, in words; empty for a consumer that keeps its contract
+ */
+export function breachesOf10(
+  contract: Contract,
+  frames: readonly WireFrame[],
+  handled: readonly Handled[],
+): readonly string[] {
+  return handled.flatMap((run) => {
+    const { messageId, attempt } = run;
+    const name = `${messageId}, attempt ${attempt}`;
+    const transfers = frames.filter(
+      (frame): frame is Transfer =>
+        frame.kind === "transfer" && frame.messageId === messageId && frame.failed === attempt - 1,
+    );
+    const [transfer] = transfers;
+    if (transfer === undefined || transfers.length > 1) return [`${name}: delivered ${transfers.length} times`];
+    const found = frames.flatMap((frame, index) => (settles(frame, transfer) ? [{ frame, index }] : []));
+    return deliveryBreaches(contract, run, found).map((breach) => `${name}: ${breach}`);
+  });
+}
+
+function settles(frame: WireFrame, { session, delivery }: Transfer): frame is Disposition {
+  return frame.kind === "disposition" && frame.session === session && frame.first <= delivery && delivery <= frame.last;
+}
+
+function deliveryBreaches(
+  contract: Contract,
+  run: Handled,
+  found: readonly { readonly frame: Disposition; readonly index: number }[],
+): readonly string[] {
+  const wanted = operationsFor(contract, run.decision, run.attempt);
+  if (found.length !== wanted.length) return [`${found.length} dispositions instead of ${wanted.length}`];
+  return found.flatMap(({ frame, index }, position) => {
+    if (index < run.framesBefore) return ["a disposition before its handler has ended"];
+    if (!frame.settled) return ["a disposition that does not settle"];
+    return outcomeBreaches(wanted[position] as Operation, frame, run);
+  });
+}
+
+function outcomeBreaches(wanted: Operation, frame: Disposition, run: Handled): readonly string[] {
+  const { outcome } = frame;
+  if (outcome.name !== wanted.operation) return [`${outcome.name ?? "no outcome"} instead of ${wanted.operation}`];
+  if (wanted.operation !== "modified") return [];
+  return [
+    ...(outcome.deliveryFailed === wanted.deliveryFailed ? [] : [`delivery-failed is ${outcome.deliveryFailed}`]),
+    ...(outcome.undeliverableHere === wanted.undeliverableHere
+      ? []
+      : [`undeliverable-here is ${outcome.undeliverableHere}`]),
+    ...timeBreaches(wanted, frame, run),
+    ...annotationBreaches(wanted, outcome),
+  ];
+}
+
+const deliveryTime = "x-opt-delivery-time";
+
+/** The time of the next delivery is the delay after the failure: at the earliest when the handler ended, at the latest when the frame went by. */
+function timeBreaches(
+  { deliveryTimeMs }: ModifiedOperation,
+  { outcome, atMs }: Disposition,
+  { endedAtMs }: Handled,
+): readonly string[] {
+  const found = outcome.annotations.get(deliveryTime);
+  if (deliveryTimeMs === undefined) return found === undefined ? [] : [`${deliveryTime} on what is not to come again`];
+  if (found === undefined) return [`no ${deliveryTime}`];
+  if (found.type !== "Long") return [`${deliveryTime} of type ${found.type}`];
+  if (deliveryTimeMs === "asked") throw new Error("the decision says which delay is asked for");
+  const time = Number(found.value);
+  if (time < endedAtMs + deliveryTimeMs.from)
+    return [`${deliveryTime} ${time - endedAtMs} ms after the failure, at least ${deliveryTimeMs.from} declared`];
+  if (time > atMs + deliveryTimeMs.to)
+    return [`${deliveryTime} ${time - atMs} ms after the disposition, at most ${deliveryTimeMs.to} declared`];
+  return [];
+}
+
+/** A dead letter says what the contract says, and more of the kind; nothing else is annotated. */
+function annotationBreaches(
+  { messageAnnotations }: ModifiedOperation,
+  { annotations }: WireOutcome,
+): readonly string[] {
+  const wanted = Object.entries(messageAnnotations ?? {});
+  const others = [...annotations.keys()].filter(
+    (name) => name !== deliveryTime && !(messageAnnotations !== undefined && name.startsWith("x-opt-dlq-")),
+  );
+  return [
+    ...wanted.flatMap(([name, value]) => {
+      const found = annotations.get(name)?.value;
+      return found === value ? [] : [`${name} is ${String(found)} instead of ${value}`];
+    }),
+    ...others.map((name) => `${name} on it`),
+  ];
+}
