@@ -30,16 +30,19 @@ function judged(
 const keysOf = (found: readonly (PreviewViolation | { rule: string; message: string; urn: string })[]): string[] =>
   found.map((each) => `${each.rule} ${"urn" in each ? each.urn : each.resource?.urn} ${each.message}`).toSorted();
 
+const withoutRegion = (key: string): string => key.replace(/^at regions\S+,/m, "at a region,");
+
 describe("what the policy pack finds in a program, the command finds in its preview", () => {
   test.each(programs)("%s", async (program) => {
     const run = await runExample(program);
     const found = keysOf(await foundInProcess(run, strict));
     expect(keysOf(judged(run, run).violations)).toEqual(found);
     expect(keysOf(judged(run, run, { hasOutputs: true }).violations)).toEqual(found);
-    // Of what is not there yet it may know less, and never finds anything else.
+    // Of what is not there yet it may know less, such as the region of a queue, and never finds anything else.
+    const anywhere = found.map(withoutRegion);
     for (const hasOutputs of [false, true]) {
       const ofNew = keysOf(judged(null, run, { hasOutputs }).violations);
-      expect(ofNew.filter((key) => !found.includes(key))).toEqual([]);
+      expect(ofNew.filter((key) => !anywhere.includes(withoutRegion(key)))).toEqual([]);
     }
   });
 });
