@@ -6,7 +6,7 @@ import type { Compiled } from "../broker.ts";
 import type { CompiledConsumer } from "../compile-consumer.ts";
 import { chooseStrategy, compileConsumers } from "../compile-consumer.ts";
 import type { ServicebusTarget, StrategyName } from "./capabilities.ts";
-import { formatTarget } from "./capabilities.ts";
+import { formatTarget, servicebusLimits } from "./capabilities.ts";
 import type { Contract } from "./contract.ts";
 import { sdkCalls } from "./contract.ts";
 import { consumerWarnings, diagnoseClashes, diagnoseConsumer, diagnoseNames, refuseStrategy } from "./diagnose.ts";
@@ -101,6 +101,7 @@ function contractOf(
     why: output.why,
     ...(output.retryAfter === undefined ? {} : { retryAfter: output.retryAfter }),
     attemptNumber: output.attemptNumber,
+    longestMessageId: servicebusLimits.messageIdLength,
     receive: { mode: "peekLock", sessions, lockRenewalMs: lockRenewalMs(input), lockMs: target.lockMs },
     calls: sdkCalls,
     sources,
