@@ -9,7 +9,7 @@ import type { ServicebusTarget, StrategyName } from "./capabilities.ts";
 import { formatTarget, servicebusLimits } from "./capabilities.ts";
 import type { Contract } from "./contract.ts";
 import { sdkCalls } from "./contract.ts";
-import { consumerWarnings, diagnoseClashes, diagnoseConsumer, diagnoseNames, refuseStrategy } from "./diagnose.ts";
+import { diagnoseClashes, diagnoseConsumer, diagnoseNames, refuseStrategy } from "./diagnose.ts";
 import { diagnoseQuotas } from "./quotas.ts";
 import type { TopologyDraft } from "./resources.ts";
 import { addConsumer, addShared, placesOf, sourcesOf } from "./resources.ts";
@@ -19,6 +19,7 @@ import type { Strategy, StrategyInput, StrategyOutput } from "./strategies/strat
 import { lockRenewalMs } from "./strategies/strategy.ts";
 import { ttlTier } from "./strategies/ttl-tier.ts";
 import type { ServicebusTopology } from "./topology.ts";
+import { consumerWarnings } from "./warnings.ts";
 
 export type ServicebusCompiled = Compiled<ServicebusTopology, Contract, StrategyName>;
 
