@@ -26,9 +26,13 @@ function declaration(strategy: Strategy): unknown {
   };
 }
 
+// What 4.0 answers is what 3.10 answers.
 const cases = brokers().flatMap((broker) =>
   strategies
-    .filter((strategy) => strategy !== "deferred" || broker.version === "4.3")
+    .filter(
+      (strategy) =>
+        strategy === "staged" || broker.version === "4.3" || (strategy === "waits" && broker.version === "3.10"),
+    )
     .map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
 );
 

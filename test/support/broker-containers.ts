@@ -33,13 +33,26 @@ log.file = false
 const amqpPort = 5672;
 const managementPort = 15672;
 
+/** What one broker has beside what all have. */
+export interface BrokerExtras {
+  readonly plugins?: readonly string[];
+  /** Lines of rabbitmq.conf. */
+  readonly configuration?: string;
+  /** By their paths in the container. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
 /**
  * Starts a broker of the version through testcontainers and waits until it is ready. Its ports are bound to the loopback
  * interface and stay the same over restarts; so does its node name, and with it its data.
  */
-export async function startBroker(version: BrokerVersion, report?: (text: string) => void): Promise<StartedBroker> {
+export async function startBroker(
+  version: BrokerVersion,
+  report?: (text: string) => void,
+  extras: BrokerExtras = {},
+): Promise<StartedBroker> {
   const { image, origin } = await ensureImage(version, report);
-  const { container, ports } = await startContainer(image);
+  const { container, ports } = await startContainer(image, extras);
   const amqpUrl = `amqp://guest:guest@127.0.0.1:${ports.amqp}`;
   const managementUrl = `http://guest:guest@127.0.0.1:${ports.management}`;
   await waitUntilReady(managementUrl, amqpUrl);
@@ -71,11 +84,14 @@ interface Ports {
 }
 
 /** Another process may take a port between the moment it is found free and the moment Docker binds it, so this tries again. */
-async function startContainer(image: string): Promise<{ container: StartedTestContainer; ports: Ports }> {
+async function startContainer(
+  image: string,
+  extras: BrokerExtras,
+): Promise<{ container: StartedTestContainer; ports: Ports }> {
   for (let attempt = 1; ; attempt += 1) {
     const ports = { amqp: await pickFreePort(), management: await pickFreePort() };
     try {
-      return { container: await new BrokerContainer(image, ports).start(), ports };
+      return { container: await new BrokerContainer(image, ports, extras).start(), ports };
     } catch (error) {
       if (attempt === 3 || !/already (allocated|in use)/.test(String(error))) throw error;
     }
@@ -83,7 +99,7 @@ async function startContainer(image: string): Promise<{ container: StartedTestCo
 }
 
 class BrokerContainer extends GenericContainer {
-  constructor(image: string, ports: Ports) {
+  constructor(image: string, ports: Ports, { plugins = [], configuration = "", files = {} }: BrokerExtras) {
     super(image);
     removeOwnContainersAtTheEnd();
     this.withExposedPorts(
@@ -93,12 +109,13 @@ class BrokerContainer extends GenericContainer {
       .withHostname("broker")
       .withLabels({ [testLabel]: "1", [ownerLabel]: owner(process.pid) })
       .withCopyContentToContainer([
-        { target: "/etc/rabbitmq/rabbitmq.conf", content: brokerConfiguration, mode: 0o644 },
+        { target: "/etc/rabbitmq/rabbitmq.conf", content: brokerConfiguration + configuration, mode: 0o644 },
         {
           target: "/etc/rabbitmq/enabled_plugins",
-          content: "[rabbitmq_management].\n",
+          content: `[${["rabbitmq_management", ...plugins].join(",")}].\n`,
           mode: 0o644,
         },
+        ...Object.entries(files).map(([target, content]) => ({ target, content, mode: 0o644 })),
       ])
       // Not on a request: one that comes while the broker starts its plugins leaves a crash report in its log.
       .withWaitStrategy(Wait.forLogMessage(/completed with \d+ plugins/))

@@ -7,6 +7,8 @@ import { atMost } from "../long-timer.ts";
 import type { Found, Presence } from "./compare.ts";
 import { virtualHostOf } from "./connection.ts";
 import type { Contract, Operation, PublishOperation } from "./contract.ts";
+import type { Login } from "./credentials.ts";
+import { askLogin } from "./credentials.ts";
 import { judgeFound } from "./judge-found.ts";
 import { mayPublish } from "./may-publish.ts";
 import { noConnection, notPermitted } from "./refusals.ts";
@@ -21,15 +23,21 @@ const answersWithinMs = 5_000;
  */
 export async function checkBroker(
   comparison: Comparison<"rabbitmq">,
-  connect: () => Promise<ChannelModel>,
+  connect: (login: Login | null) => Promise<ChannelModel>,
   end: (model: ChannelModel) => Promise<void>,
 ): Promise<void> {
   const { compiled, contract, connection } = comparison;
   const { topology } = compiled;
-  const model = await connect().catch((cause: unknown) => {
-    throw refused([noConnection(connection.url, cause)]);
-  });
+  const model = await askLogin(connection)
+    .then(connect)
+    .catch((cause: unknown) => {
+      throw refused([noConnection(connection.url, cause)]);
+    });
+  let isCut = false;
   model.on("error", () => undefined);
+  model.on("close", () => {
+    isCut = true;
+  });
   try {
     const queues = await presenceOf(model, namesIn(topology.queues), (channel, name) => channel.checkQueue(name));
     const exchanges = await presenceOf(model, namesIn(topology.exchanges), (channel, name) =>
@@ -42,6 +50,8 @@ export async function checkBroker(
       exchanges: new Map([...exchanges, ...seen]),
       ...publishing,
     });
+  } catch (cause) {
+    throw isCut ? refused([noConnection(connection.url, cause)]) : cause;
   } finally {
     await end(model);
   }

@@ -4,6 +4,7 @@ import type { Connection, ConnectionOptions } from "rhea";
 import { atMost } from "../long-timer.ts";
 import type { RabbitmqConnection } from "./connection.ts";
 import { virtualHostOf } from "./connection.ts";
+import type { Login } from "./credentials.ts";
 
 /** How long a broker may take to let a client in. */
 const connectWithinMs = 30_000;
@@ -17,7 +18,10 @@ class NotAllowedError extends Error {
 }
 
 /** Connects with the same URL as AMQP 0-9-1: RabbitMQ takes both protocols on one port. */
-export function connectByAmqp10(text: string, tls: RabbitmqConnection["tls"]): Promise<Connection> {
+export function connectByAmqp10(
+  { url: text, tls }: RabbitmqConnection,
+  login: Pick<Login, "username" | "password"> | null,
+): Promise<Connection> {
   const url = new URL(text);
   const isTls = url.protocol === "amqps:";
   const host = url.hostname.replace(/^\[|\]$/g, "");
@@ -27,8 +31,8 @@ export function connectByAmqp10(text: string, tls: RabbitmqConnection["tls"]): P
       port: url.port === "" ? (isTls ? 5_671 : 5_672) : Number(url.port),
       // RabbitMQ takes the virtual host from the hostname field of the open performative.
       hostname: `vhost:${virtualHostOf(text)}`,
-      username: decodeURIComponent(url.username) || "guest",
-      password: decodeURIComponent(url.password) || "guest",
+      username: login?.username ?? (decodeURIComponent(url.username) || "guest"),
+      password: login?.password ?? (decodeURIComponent(url.password) || "guest"),
       idle_time_out: idleTimeoutMs,
       tcp_no_delay: true,
       // A consumer connects again by itself: deliveries of the old connection cannot be settled on a new one.

@@ -23,7 +23,8 @@ interface OpenChannel {
   readonly pending: Map<string, Set<Pending>>;
 }
 
-export function createPublisher(connection: ChannelModel): Publisher {
+/** @param refused called where the broker does not let the user publish */
+export function createPublisher(connection: ChannelModel, refused: () => void): Publisher {
   let opening: Promise<OpenChannel> | null = null;
   /** The id that a copy gets whose message has none, by the message: the same one however often it is sent. */
   const ids = new WeakMap<ConsumeMessage, string>();
@@ -36,7 +37,7 @@ export function createPublisher(connection: ChannelModel): Publisher {
   };
   return {
     publish: async (message, operation, values) => {
-      opening ??= openChannel(connection, () => {
+      opening ??= openChannel(connection, refused, () => {
         opening = null;
       }).catch((cause: unknown) => {
         opening = null;
@@ -57,12 +58,13 @@ export function createPublisher(connection: ChannelModel): Publisher {
   };
 }
 
-async function openChannel(connection: ChannelModel, onClosed: () => void): Promise<OpenChannel> {
+async function openChannel(connection: ChannelModel, refused: () => void, onClosed: () => void): Promise<OpenChannel> {
   const channel = await connection.createConfirmChannel();
   const pending = new Map<string, Set<Pending>>();
   let reason = new Error("the channel was closed before the copy was confirmed");
-  channel.on("error", (error) => {
+  channel.on("error", (error: Error & { readonly code?: unknown }) => {
     reason = error;
+    if (error.code === 403) refused();
   });
   channel.on("close", () => {
     onClosed();

@@ -1,8 +1,18 @@
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { diagnostic } from "../../diagnostics/diagnostic.ts";
+import { CredentialsError } from "./credentials.ts";
 
 /** Why there is no connection. What a library says may repeat the URL with its password, so the code alone is passed on. */
 export function noConnection(url: string, cause: unknown): Diagnostic {
+  if (cause instanceof CredentialsError) {
+    const why = cause.cause instanceof Error ? ` (${cause.cause.name})` : "";
+    return diagnostic("RD807", {
+      path: "options.connection.credentials",
+      message: `${cause.message}${why}`,
+      notes: ["what it threw is not repeated, since there may be a secret in it"],
+      help: "let it return { username, password, expiration }, with a token of OAuth 2.0 as the password",
+    });
+  }
   const { hostname, port } = URL.canParse(url) ? new URL(url) : { hostname: "", port: "" };
   const host = port === "" ? hostname : `${hostname}:${port}`;
   if (isRefusal(cause)) {

@@ -8,25 +8,33 @@ import { connectByAmqp10, endConnection } from "./connect-amqp-1-0.ts";
 import { virtualHostOf } from "./connection.ts";
 import type { Contract, ModifiedOperation, Operation } from "./contract.ts";
 import { chosenMs } from "./contract.ts";
+import { askLogin } from "./credentials.ts";
 import { createIntake } from "./intake.ts";
 import type { Intake } from "./intake.ts";
 import { readDelivery10 } from "./read-delivery-1-0.ts";
 import { missing, notPermitted } from "./refusals.ts";
+import { putToken } from "./renew-amqp-1-0.ts";
+import { keepRenewed } from "./renewal.ts";
 
 /** RabbitMQ 4 by AMQP 1.0, with rhea. */
 export const rheaAdapter: Adapter<"rabbitmq"> = { check: checkByAmqp10, open, unstarted: "hold" };
 
-async function open({
-  contract,
-  connection: { url, tls },
-  concurrency,
-  listener,
-}: Opening<"rabbitmq">): Promise<Session> {
-  const connection = await connectByAmqp10(url, tls);
+async function open(opening: Opening<"rabbitmq">): Promise<Session> {
+  const { contract, concurrency, listener } = opening;
+  const { url } = opening.connection;
+  const login = await askLogin(opening.connection);
+  const connection = await connectByAmqp10(opening.connection, login);
+  const renewal = keepRenewed(
+    login,
+    opening.connection,
+    ({ password }) => putToken(connection, password),
+    listener.report,
+  );
   let isOver = false;
   const end = (cause: unknown): void => {
     if (isOver) return;
     isOver = true;
+    renewal.stop();
     listener.lost(cause);
   };
   connection.on("connection_close", () => end(connection.error ?? new Error("the connection was closed")));
@@ -48,11 +56,13 @@ async function open({
       },
       close: async (withinMs) => {
         isOver = true;
+        renewal.stop();
         await endConnection(connection, withinMs);
       },
     };
   } catch (error) {
     isOver = true;
+    renewal.stop();
     await endConnection(connection, 0);
     throw refusalOf(queueOf(contract), virtualHostOf(url), error);
   }
