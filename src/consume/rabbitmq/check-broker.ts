@@ -1,7 +1,8 @@
 import type { Channel, ChannelModel } from "amqplib";
 
-import { refused } from "../../diagnostics/render.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
+import { RefusedError } from "../../diagnostics/diagnostic.ts";
+import { refused } from "../../diagnostics/render.ts";
 import type { Comparison } from "../adapter.ts";
 import { atMost } from "../long-timer.ts";
 import type { Found, Presence } from "./compare.ts";
@@ -51,7 +52,7 @@ export async function checkBroker(
       ...publishing,
     });
   } catch (cause) {
-    throw isCut ? refused([noConnection(connection.url, cause)]) : cause;
+    throw isCut && !(cause instanceof RefusedError) ? refused([noConnection(connection.url, cause)]) : cause;
   } finally {
     await end(model);
   }
