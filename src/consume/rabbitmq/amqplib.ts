@@ -17,7 +17,7 @@ import { askLogin } from "./credentials.ts";
 import type { Publisher } from "./publisher.ts";
 import { createPublisher } from "./publisher.ts";
 import { readDelivery } from "./read-delivery.ts";
-import { missing, notPermitted } from "./refusals.ts";
+import { missing, noQueueOfItsOwn, notPermitted } from "./refusals.ts";
 import type { Renewal } from "./renewal.ts";
 import { keepRenewed } from "./renewal.ts";
 
@@ -52,6 +52,7 @@ interface State {
 
 async function open(opening: Opening<"rabbitmq">): Promise<Session> {
   const { contract, listener } = opening;
+  const virtualHost = virtualHostOf(opening.connection.url);
   const login = await askLogin(opening.connection);
   const connection = await connect(opening.connection, login);
   const give = ({ password }: Login): Promise<unknown> =>
@@ -91,9 +92,9 @@ async function open(opening: Opening<"rabbitmq">): Promise<Session> {
       acknowledgements,
       publisher: createPublisher(connection, renewal.now),
       renewal,
-      virtualHost: virtualHostOf(opening.connection.url),
+      virtualHost,
       consumerTag: null,
-      queue: await queueOf(channel, contract),
+      queue: await queueOf(channel, contract, virtualHost),
     };
     return sessionOf(state, listener, end);
   } catch (error) {
@@ -105,13 +106,19 @@ async function open(opening: Opening<"rabbitmq">): Promise<Session> {
 }
 
 /** The work queue; for a consumer whose every instance has its own, one that ends with the connection. */
-async function queueOf(channel: Channel, { workQueue, instanceQueue }: Contract): Promise<string> {
+async function queueOf(channel: Channel, { workQueue, instanceQueue }: Contract, virtualHost: string): Promise<string> {
   if (workQueue !== null) return workQueue;
   if (instanceQueue === undefined) throw new Error("the contract has neither a work queue nor one for each instance");
   const { bindings, ...attributes } = instanceQueue;
-  const { queue } = await channel.assertQueue("", attributes);
-  for (const { exchange, routingKey } of bindings) await channel.bindQueue(queue, exchange, routingKey);
-  return queue;
+  try {
+    const { queue } = await channel.assertQueue("", attributes);
+    for (const { exchange, routingKey } of bindings) await channel.bindQueue(queue, exchange, routingKey);
+    return queue;
+  } catch (cause) {
+    if ((cause as { readonly code?: unknown }).code !== 403) throw cause;
+    const sources = new Set(bindings.map(({ exchange }) => exchange));
+    throw refused([noQueueOfItsOwn([...sources], virtualHost, cause)]);
+  }
 }
 
 function sessionOf(state: State, listener: Opening["listener"], end: () => void): Session {
@@ -149,7 +156,10 @@ function sessionOf(state: State, listener: Opening["listener"], end: () => void)
 }
 
 function refusalOf(queue: string, virtualHost: string, cause: unknown): unknown {
-  switch ((cause as { readonly code?: unknown }).code) {
+  const { code, message } = cause as { readonly code?: unknown; readonly message?: unknown };
+  // Somebody else's consumer that is alone by its own wish goes away at some time, and has this code too.
+  if (/exclusive/.test(String(message))) return cause;
+  switch (code) {
     case 403:
       return refused([notPermitted("read", queue, virtualHost, cause)]);
     case 404:
