@@ -3,10 +3,11 @@ import type { Breaker } from "./breaker.ts";
 import type { ConsumeEvent } from "./event.ts";
 import type { Settings } from "./options.ts";
 import type { AttemptInput, LazySignal } from "./run-attempt.ts";
+import { unheard } from "./unheard.ts";
 
 /** A session and what hangs on it. Deliveries of one that is lost cannot be settled any more. */
 export interface Link {
-  /** Null until it is open. */
+  /** Null until it is open, and when it is lost. */
   session: Session | null;
   isLost: boolean;
   /** The session goes on, and the broker does not answer for the time being. */
@@ -23,6 +24,8 @@ export interface Held {
   readonly link: Link;
   readonly signal: LazySignal;
   startedAtMs: number;
+  /** What its attempt came to is on its way to the broker. */
+  isSettling: boolean;
   /** It was handed back while its handler ran, so what the handler does now is not looked at. */
   isAbandoned: boolean;
 }
@@ -41,20 +44,23 @@ export interface Engine {
   readonly running: Set<Held>;
   /** Messages whose handlers have not begun. */
   waiting: Held[];
+  /** How many messages are being handed back. */
+  returning: number;
   link: Link;
   phase: Phase;
   /** The one message that is tried while probing. */
   probe: Held | null;
   /** Given when the consumer stops. */
   readonly stopping: AbortController;
-  /** Called when a handler could begin, or none runs any more. */
+  /** Called when a handler could begin, or when a message is done with. */
   watchers: (() => void)[];
 }
 
 export function report(engine: Engine, event: ConsumeEvent): void {
   const { settings, attempts } = engine;
   settings.log(event);
-  settings.telemetry?.event(attempts.contract, event);
+  const { telemetry } = settings;
+  if (telemetry !== null) unheard(() => telemetry.event(attempts.contract, event));
 }
 
 /** How many more handlers could begin, those aside that wait for it already. */

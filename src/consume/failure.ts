@@ -9,7 +9,8 @@ class PermanentError extends Error {
 
   constructor(reason: string, cause: unknown) {
     super(reason, { cause });
-    this.reason = reason;
+    // Not everybody has a compiler that looks at it, and a dead letter says it.
+    this.reason = String(reason);
   }
 }
 
@@ -57,12 +58,21 @@ const maxCauses = 20;
 export function classify(error: unknown, permanentErrors: readonly string[]): Failure {
   let current = error;
   for (let depth = 0; depth < maxCauses && current !== undefined && current !== null; depth++) {
-    if (current instanceof PermanentError) return { kind: "permanent", reason: current.reason };
-    if (current instanceof RetryAfterError) return { kind: "transient", askedMs: current.delayMs };
+    if (isA(current, PermanentError)) return { kind: "permanent", reason: current.reason };
+    if (isA(current, RetryAfterError)) return { kind: "transient", askedMs: current.delayMs };
     if (namesOf(current).some((name) => permanentErrors.includes(name))) return { kind: "permanent", reason: null };
     current = read(current, "cause");
   }
   return { kind: "transient", askedMs: null };
+}
+
+/** Whatever was thrown: of a proxy nothing at all can be asked without an error. */
+export function isA<Kind>(thrown: unknown, kind: abstract new (...input: never[]) => Kind): thrown is Kind {
+  try {
+    return thrown instanceof kind;
+  } catch {
+    return false;
+  }
 }
 
 /** An error's own name, and that of its class: many classes do not set the first. */

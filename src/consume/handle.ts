@@ -12,7 +12,10 @@ import { noValues, settlementOf } from "./settlement.ts";
 
 /** Takes a message that has been delivered: its handler begins at once, or waits. */
 export function take(engine: Engine, link: Link, delivery: Delivery): void {
-  const held: Held = { delivery, link, signal: createLazySignal(), startedAtMs: 0, isAbandoned: false };
+  // Nobody can settle it any more, and its broker gives it again.
+  if (link.isLost) return;
+  const signal = createLazySignal();
+  const held: Held = { delivery, link, signal, startedAtMs: 0, isSettling: false, isAbandoned: false };
   if (canBegin(engine)) begin(engine, held);
   else if (engine.phase === "paused" && engine.adapter.unstarted === "return") void handBack(engine, held, false);
   else engine.waiting.push(held);
@@ -40,15 +43,20 @@ async function handle(engine: Engine, held: Held): Promise<void> {
   if (held.isAbandoned) return;
   heed(engine, held, verdict);
   const settlement = settlementOf(engine.attempts.contract, engine.settings, held.delivery, verdict);
+  held.isSettling = true;
   const settling = settle(engine, held, settlement, verdict);
   if (settling !== undefined) await settling;
   release(engine, held);
 }
 
-/** The attempt, and whoever watches it. */
+/** The attempt, and whoever watches it: where the watching fails, the handler has run once all the same. */
 function watched({ attempts, settings }: Engine, { delivery, signal }: Held): Promise<Verdict> {
-  const run = (): Promise<Verdict> => runAttempt(attempts, delivery, signal);
-  return settings.telemetry === null ? run() : settings.telemetry.attempt(attempts.contract, delivery, run);
+  let attempt: Promise<Verdict> | null = null;
+  const run = (): Promise<Verdict> => (attempt ??= runAttempt(attempts, delivery, signal));
+  const { telemetry } = settings;
+  if (telemetry === null) return run();
+  const watching = async (): Promise<Verdict> => telemetry.attempt(attempts.contract, delivery, run);
+  return watching().catch(run);
 }
 
 function release(engine: Engine, held: Held): void {
@@ -77,7 +85,7 @@ function pauseTaking(engine: Engine, forMs: number): void {
   report(engine, { kind: "paused", failures: engine.breaker.failures(), forMs });
   const { link } = engine;
   // A session that cannot even pause is broken.
-  link.session?.pause().catch(link.lose);
+  if (!link.isLost) link.session?.pause().catch(link.lose);
   const cancel = afterMs(forMs, () => {
     engine.stopping.signal.removeEventListener("abort", cancel);
     probe(engine);
@@ -91,7 +99,8 @@ function probe(engine: Engine): void {
   engine.phase = "probing";
   report(engine, { kind: "probing" });
   const { link } = engine;
-  link.session?.resume().catch(link.lose);
+  // One that is lost is not used again; the next one begins in this phase.
+  if (!link.isLost) link.session?.resume().catch(link.lose);
   beginWaiting(engine);
   wakeWatchers(engine);
 }
@@ -140,7 +149,6 @@ async function settleAgain(
     report(engine, { kind: "settle-failed", messageId, attempt, error });
     await pauseMs(pauses.next(), link.over.signal);
     if (link.isLost) return dropped(engine, held);
-    if (held.isAbandoned) return undefined;
     if (link.over.signal.aborted) return handBack(engine, held, true);
     try {
       await link.session?.settle(delivery, settlement.operations, settlement.values);
@@ -168,15 +176,18 @@ function dropped(engine: Engine, { delivery }: Held): undefined {
   report(engine, { kind: "settle-dropped", messageId: delivery.id, attempt: delivery.attempt });
 }
 
-/** Hands a message back as the contract says, once; where that fails, the end of the connection hands it back. */
+/** Hands a message back as the contract says, once; where that fails, the end of the connection hands it back. It never rejects. */
 export async function handBack(engine: Engine, held: Held, unfinished: boolean): Promise<void> {
   const { delivery, link } = held;
   const { id: messageId, attempt } = delivery;
   if (link.session === null || link.isLost) return;
+  engine.returning += 1;
   try {
     await link.session.settle(delivery, operationsAfter(engine.attempts.contract.outcomes.return, attempt), noValues);
     report(engine, { kind: "returned", messageId, attempt, unfinished });
   } catch (error) {
     report(engine, { kind: "settle-failed", messageId, attempt, error });
   }
+  engine.returning -= 1;
+  wakeWatchers(engine);
 }

@@ -31,16 +31,30 @@ export async function openLink(engine: Engine): Promise<void> {
     },
   });
   try {
+    notLost(link);
     if (engine.phase === "running" || engine.phase === "probing") await link.session.resume();
-    if (link.isLost) throw new Error("the connection was lost before it was in use");
+    notLost(link);
     if (engine.stopping.signal.aborted) throw new Error("the consumer has stopped meanwhile");
   } catch (cause) {
     link.lose(cause);
+    // It may have been lost before there was a session to close.
+    closeAtOnce(link);
     throw cause;
   }
   // Not before: what is lost until here is tried again by whoever opens it, and by nobody else.
   engine.link = link;
   if (engine.phase === "paused") link.session.pause().catch(link.lose);
+}
+
+function notLost(link: Link): void {
+  if (link.isLost) throw new Error("the connection was lost before it was in use");
+}
+
+/** Once: what is closed is not used again. */
+function closeAtOnce(link: Link): void {
+  const { session } = link;
+  link.session = null;
+  session?.close(0).catch(() => undefined);
 }
 
 /** The connection is gone. Its handlers go on, and what they come to is dropped: the broker delivers their messages again. */
@@ -49,7 +63,7 @@ function loseLink(engine: Engine, link: Link, cause: unknown): void {
   link.isLost = true;
   link.over.abort();
   engine.waiting = engine.waiting.filter((held) => held.link !== link);
-  void link.session?.close(0);
+  closeAtOnce(link);
   wakeWatchers(engine);
   // A link that was never in use is looked after by whoever opens it.
   if (engine.link === link && !engine.stopping.signal.aborted) void reconnect(engine, cause);
@@ -68,6 +82,7 @@ async function reconnect(engine: Engine, firstCause: unknown): Promise<void> {
       beginWaiting(engine);
       return;
     } catch (error) {
+      if (engine.stopping.signal.aborted) return;
       nextTryMs = pauses.next();
       report(engine, { kind: "reconnect-failed", error, nextTryMs });
     }

@@ -12,6 +12,7 @@ import type { ConsumeEvent } from "./event.ts";
 import type { BodySchema } from "./message.ts";
 import type { BodyFormat } from "./read-body.ts";
 import type { Telemetry } from "./telemetry.ts";
+import { unheard } from "./unheard.ts";
 
 export interface ConsumeOptions<Name extends ConsumableName = ConsumableName, Body = unknown> {
   /** What the system was deployed for. */
@@ -132,13 +133,8 @@ export function checkOptions(consumer: string, options: unknown): Checked<Settin
       service,
       redact,
       telemetry,
-      log: (event: ConsumeEvent) => {
-        try {
-          log({ ...event, consumer });
-        } catch {
-          // A log that fails is no reason to fail a message.
-        }
-      },
+      // A log that fails is no reason to fail a message.
+      log: (event: ConsumeEvent) => unheard(() => log({ ...event, consumer })),
     }),
   };
 }

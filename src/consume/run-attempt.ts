@@ -1,7 +1,7 @@
 import type { Delivery } from "./adapter.ts";
 import type { AnyContract } from "./contract.ts";
 import type { ReasonCode } from "./dead-letter/fields.ts";
-import { classify } from "./failure.ts";
+import { classify, isA } from "./failure.ts";
 import { afterMs } from "./long-timer.ts";
 import type { Attempt, BodySchema, Handler } from "./message.ts";
 import type { BodyFormat } from "./read-body.ts";
@@ -86,8 +86,8 @@ async function within(limitMs: number, run: Promise<void>, lazySignal: LazySigna
 }
 
 function verdictOf(error: unknown, { permanentErrors }: AnyContract): Verdict {
-  if (error instanceof HandlerTimeoutError) return { outcome: "transient", reason: "TIMEOUT", error, askedMs: null };
-  if (error instanceof UnreadableError) return { outcome: "permanent", reason: "UNREADABLE_MESSAGE", error };
+  if (isA(error, HandlerTimeoutError)) return { outcome: "transient", reason: "TIMEOUT", error, askedMs: null };
+  if (isA(error, UnreadableError)) return { outcome: "permanent", reason: "UNREADABLE_MESSAGE", error };
   const failure = classify(error, permanentErrors);
   if (failure.kind === "permanent") return { outcome: "permanent", reason: failure.reason, error };
   return { outcome: "transient", reason: null, error, askedMs: failure.askedMs };

@@ -56,6 +56,7 @@ export async function runConsumer(input: {
     breaker: createBreaker(settings.breaker),
     running: new Set(),
     waiting: [],
+    returning: 0,
     link: { session: null, isLost: true, isSilent: false, over: new AbortController(), lose: () => undefined },
     phase: "running",
     probe: null,
@@ -90,40 +91,42 @@ function healthOf(engine: Engine): Health {
 async function stop(engine: Engine, withinMs: number): Promise<void> {
   const deadlineMs = performance.now() + withinMs;
   const restMs = (): number => Math.max(0, deadlineMs - performance.now());
+  const isDone = (): boolean => engine.running.size === 0 && engine.returning === 0;
   engine.phase = "stopping";
   report(engine, { kind: "stopping" });
   engine.stopping.abort();
   wakeWatchers(engine);
   const { link } = engine;
-  if (!link.isLost && link.session !== null) {
-    await atMost(restMs(), link.session.pause());
-    await atMost(restMs(), returnWaiting(engine));
-  }
-  await atMost(
-    restMs(),
-    whenever(engine, () => engine.running.size === 0),
-  );
+  if (!link.isLost && link.session !== null) await atMost(restMs(), link.session.pause());
+  returnWaiting(engine);
+  await atMost(restMs(), whenever(engine, isDone));
   link.over.abort();
-  await atMost(closeWithinMs, Promise.all([...engine.running].map((held) => abandon(engine, held))));
-  await atMost(closeWithinMs, returnWaiting(engine));
+  for (const held of engine.running) abandon(engine, held);
+  returnWaiting(engine);
+  await atMost(closeWithinMs, whenever(engine, isDone));
   if (!link.isLost) {
     link.isLost = true;
-    await link.session?.close(Math.max(closeWithinMs, restMs()));
+    const limitMs = Math.max(closeWithinMs, restMs());
+    if (link.session !== null) await atMost(limitMs + closeWithinMs, link.session.close(limitMs));
   }
   engine.phase = "stopped";
   report(engine, { kind: "stopped" });
 }
 
-async function returnWaiting(engine: Engine): Promise<void> {
+function returnWaiting(engine: Engine): void {
   const { waiting } = engine;
   engine.waiting = [];
-  await Promise.all(waiting.map((held) => handBack(engine, held, false)));
+  for (const held of waiting) void handBack(engine, held, false);
 }
 
-/** Its handler did not end in time. It was interrupted by us, and not by a failure of its own, so that costs no attempt. */
-async function abandon(engine: Engine, held: Held): Promise<void> {
+/**
+ * Its handler did not end in time. It was interrupted by us, and not by a failure of its own, so that costs no attempt. Where the handler has ended
+ * and the broker has not answered yet, it gets no second word from us beside the first: what fails then is handed back by whoever waits for it.
+ */
+function abandon(engine: Engine, held: Held): void {
+  if (held.isSettling) return;
   held.isAbandoned = true;
   held.signal.abort(new Error("the consumer stops"));
-  await handBack(engine, held, true);
   engine.running.delete(held);
+  void handBack(engine, held, true);
 }

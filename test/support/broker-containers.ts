@@ -33,15 +33,6 @@ log.file = false
 const amqpPort = 5672;
 const managementPort = 15672;
 
-/** What one broker has beside what all have. */
-export interface BrokerExtras {
-  readonly plugins?: readonly string[];
-  /** Lines of rabbitmq.conf. */
-  readonly configuration?: string;
-  /** By their paths in the container. */
-  readonly files?: Readonly<Record<string, string>>;
-}
-
 /**
  * Starts a broker of the version through testcontainers and waits until it is ready. Its ports are bound to the loopback
  * interface and stay the same over restarts; so does its node name, and with it its data.
@@ -49,10 +40,10 @@ export interface BrokerExtras {
 export async function startBroker(
   version: BrokerVersion,
   report?: (text: string) => void,
-  extras: BrokerExtras = {},
+  settings: BrokerSettings = {},
 ): Promise<StartedBroker> {
   const { image, origin } = await ensureImage(version, report);
-  const { container, ports } = await startContainer(image, extras);
+  const { container, ports } = await startContainer(image, settings);
   const amqpUrl = `amqp://guest:guest@127.0.0.1:${ports.amqp}`;
   const managementUrl = `http://guest:guest@127.0.0.1:${ports.management}`;
   await waitUntilReady(managementUrl, amqpUrl);
@@ -78,6 +69,18 @@ export async function startBroker(
   };
 }
 
+/** What a test wants of its own broker. */
+export interface BrokerSettings {
+  /** How soon at-least-once dead-lettering tries again after a target that did not answer; three minutes unless said otherwise. */
+  readonly deadLetterAgainMs?: number;
+  /** Beside the management API. */
+  readonly plugins?: readonly string[];
+  /** More lines of rabbitmq.conf. */
+  readonly configuration?: string;
+  /** By their paths in the container. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
 interface Ports {
   readonly amqp: number;
   readonly management: number;
@@ -86,12 +89,12 @@ interface Ports {
 /** Another process may take a port between the moment it is found free and the moment Docker binds it, so this tries again. */
 async function startContainer(
   image: string,
-  extras: BrokerExtras,
+  settings: BrokerSettings,
 ): Promise<{ container: StartedTestContainer; ports: Ports }> {
   for (let attempt = 1; ; attempt += 1) {
     const ports = { amqp: await pickFreePort(), management: await pickFreePort() };
     try {
-      return { container: await new BrokerContainer(image, ports, extras).start(), ports };
+      return { container: await new BrokerContainer(image, ports, settings).start(), ports };
     } catch (error) {
       if (attempt === 3 || !/already (allocated|in use)/.test(String(error))) throw error;
     }
@@ -99,7 +102,8 @@ async function startContainer(
 }
 
 class BrokerContainer extends GenericContainer {
-  constructor(image: string, ports: Ports, { plugins = [], configuration = "", files = {} }: BrokerExtras) {
+  constructor(image: string, ports: Ports, settings: BrokerSettings) {
+    const { deadLetterAgainMs, plugins = [], configuration = "", files = {} } = settings;
     super(image);
     removeOwnContainersAtTheEnd();
     this.withExposedPorts(
@@ -122,6 +126,10 @@ class BrokerContainer extends GenericContainer {
       .withStartupTimeout(120_000)
       // The reaper of testcontainers is an image of its own, to be pulled; the two ways below to remove containers need none.
       .withAutoCleanup(false);
+    if (deadLetterAgainMs !== undefined) {
+      const content = `[{rabbit, [{dead_letter_worker_publisher_confirm_timeout, ${deadLetterAgainMs}}]}].\n`;
+      this.withCopyContentToContainer([{ target: "/etc/rabbitmq/advanced.config", content, mode: 0o644 }]);
+    }
     // testcontainers would bind the ports on every interface of the machine, with a well-known password behind them.
     this.hostConfig.PortBindings = {
       [`${amqpPort}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(ports.amqp) }],

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import { createMemoryStore } from "../../src/consume/idempotency/memory-store.ts";
 import { once, type OnceOptions } from "../../src/consume/idempotency/once.ts";
@@ -124,6 +124,11 @@ describe("the guard", () => {
     const throwing = once(options(failing("release"), { storeFailed }), () => Promise.reject(own));
     await expect(throwing(message("m-1"), attempt)).rejects.toBe(own);
     expect(heard).toEqual([down, "billing:m-1", down, "billing:m-1"]);
+    // Somebody who writes it down somewhere else is asynchronous, and nobody waits for it.
+    const tells = vi.fn(async () => Promise.reject(new Error("a bug in the listener")));
+    await once(options(failing("finish"), { storeFailed: tells }), count)(message("m-1"), attempt);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(tells).toHaveBeenCalledOnce();
   });
 
   test("refuses a duration that is none before any message comes", () => {

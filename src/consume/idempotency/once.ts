@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type Duration, parseDurationMs } from "../../declare/duration.ts";
 import { permanent } from "../failure.ts";
 import type { Handler, Message } from "../message.ts";
+import { unheard } from "../unheard.ts";
 import type { IdempotencyStore } from "./store.ts";
 
 export interface OnceOptions<Body = unknown> {
@@ -49,11 +50,7 @@ export function once<Body>(options: OnceOptions<Body>, handler: Handler<Body>): 
     try {
       await telling();
     } catch (error) {
-      try {
-        storeFailed(error, key);
-      } catch {
-        // Whoever listens does not change the outcome.
-      }
+      unheard(() => storeFailed(error, key));
     }
   };
   return async (message, attempt) => {

@@ -15,7 +15,7 @@ import { noConnection } from "./refusals.ts";
  */
 export async function checkByAmqp10(comparison: Comparison<"rabbitmq">): Promise<void> {
   const connection = await askLogin(comparison.connection)
-    .then((login) => connectByAmqp10(comparison.connection, login))
+    .then((login) => connectByAmqp10(comparison.connection, login, () => undefined))
     .catch((cause: unknown) => {
       throw refused([noConnection(comparison.connection.url, cause)]);
     });
