@@ -205,4 +205,28 @@ describe.each(versions)("tokens that expire, on %s", { concurrent: true }, (vers
       await system.dispose();
     },
   );
+
+  // After the others, whose messages it would hold up.
+  test(
+    "a broker that is short of memory takes nothing that is published: it begins, and says what it could not ask",
+    { concurrent: false },
+    async () => {
+      const system = await deploy(place.broker, declaration("staged"), "staged");
+      const { broker } = place;
+      const given = { broker, declaration: declaration("staged"), consumer: "billing", strategy: "staged" } as const;
+      await place.exec(["rabbitmqctl", "set_vm_memory_high_watermark", "0.00001"]);
+      const { codes, events } = await start(system, given);
+      await place.exec(["rabbitmqctl", "set_vm_memory_high_watermark", "absolute", "2GB"]);
+      expect(codes).toEqual([]);
+      const notCompared = events.flatMap((event) => (event.kind === "not-compared" ? [event] : []));
+      expect(notCompared).toMatchObject(
+        (version === "4.3" ? ["shop.billing.dead"] : ["amq.default", "shop.billing.dead"]).map((exchange) => ({
+          what: `the permission to write to ${exchange}`,
+          because: "the broker takes nothing for now",
+        })),
+      );
+      expect((await start(system, given)).events.map(({ kind }) => kind)).toEqual(["started", "stopping", "stopped"]);
+      await system.dispose();
+    },
+  );
 });

@@ -117,8 +117,7 @@ async function publishingOf(
     } catch (cause) {
       const code = codeOf(cause);
       if (code === 404) seen.set(exchange, "missing");
-      // The default exchange has this name in permissions. Source: rabbitmq.com/docs/access-control.
-      else if (code === 403) refusals.push(notPermitted("write", exchange || "amq.default", virtualHost, cause));
+      else if (code === 403) refusals.push(notPermitted("write", inPermissions(exchange), virtualHost, cause));
       else throw cause;
     }
     unasked.delete(exchange);
@@ -127,7 +126,12 @@ async function publishingOf(
     for (const publish of publishes) await ask(publish);
   };
   await atMost(answersWithinMs, askAll());
-  return { seen, refusals, unasked: [...unasked] };
+  return { seen, refusals, unasked: [...unasked].map(inPermissions) };
+}
+
+/** The default exchange has a name of its own there. Source: rabbitmq.com/docs/access-control. */
+function inPermissions(exchange: string): string {
+  return exchange === "" ? "amq.default" : exchange;
 }
 
 /** One publish to each exchange that the contract's copies go to, the permission being that for the exchange. */
