@@ -1,6 +1,7 @@
 import { formatDurationMs } from "../../declare/duration.ts";
 import type { Contract } from "../operations.ts";
 import type { Client } from "./client.ts";
+import { servicebusFrameworks } from "./frameworks.ts";
 import { serviceBusJavascript } from "./service-bus-javascript.ts";
 
 type ServicebusContract = Extract<Contract, { readonly protocol: "servicebus" }>;
@@ -23,12 +24,6 @@ export function servicebusClients(contract: ServicebusContract): readonly Client
         `Receive in the mode peek-lock${sessions ? ", accepting one session after the other" : ""}, and let the client renew the lock for up to ${formatDurationMs(lockRenewalMs)} (\`maxAutoLockRenewalDurationInMs\`, \`MaxAutoLockRenewalDuration\`, \`maxAutoLockRenewDuration\`). Without renewal a lock is over after ${formatDurationMs(lockMs)}. Settle every message yourself: \`autoCompleteMessages: false\`, \`AutoCompleteMessages = false\`, \`disableAutoComplete()\`.`,
       ],
     },
-    {
-      title: ".NET, MassTransit",
-      evidence: "From what is known of it; nothing was run.",
-      text: [
-        "It cannot keep this contract: MassTransit retries in memory while it holds the lock, schedules copies of its own, and puts what failed for good into its own `_error` queue. Read this queue with `Azure.Messaging.ServiceBus`.",
-      ],
-    },
+    ...servicebusFrameworks,
   ];
 }
