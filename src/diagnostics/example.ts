@@ -93,6 +93,12 @@ export interface PolicyExample extends Reporting {
   readonly text: string;
 }
 
+/** What `pulumi preview --json` printed, which is read. */
+export interface PreviewExample extends Reporting {
+  readonly kind: "preview";
+  readonly text: string;
+}
+
 /** A template of Azure Resource Manager, which is read and audited. */
 export interface ArmExample extends Reporting {
   readonly kind: "arm";
@@ -113,7 +119,8 @@ export type Example =
   | BrokerExample
   | ScenarioExample
   | StartExample
-  | PolicyExample;
+  | PolicyExample
+  | PreviewExample;
 
 /** What reports a code, and the same without the mistake. */
 export interface ExamplePair {

@@ -92,6 +92,7 @@ function circumstances(example: Example): string {
   if (example.kind === "target-file") parts.push("with `--target target.yaml`, the second of the two files");
   if (example.kind === "stack") parts.push("in the file of a stack");
   if (example.kind === "policy") parts.push("as the options of a policy pack");
+  if (example.kind === "preview") parts.push("as a preview, with `--preview`");
   if (example.kind === "scenario") parts.push("with `examples/shop.yaml`, whose one consumer is billing");
   if (example.kind === "start") parts.push("when a consumer of `examples/shop.yaml` starts like this on rabbitmq@4.3");
   if (example.kind === "declaration" && example.target !== undefined) {
@@ -139,6 +140,7 @@ function fence(example: Example): string {
     case "definitions":
     case "arm":
     case "listing":
+    case "preview":
     case "state":
       return fenced("json", example.text);
     case "broker":

@@ -24,6 +24,7 @@ import { diagnosticCodes, renderPage } from "../../src/diagnostics/page.ts";
 import type { SystemInput } from "../../src/index.ts";
 import { checkSystem, compile, parseTarget } from "../../src/index.ts";
 import { selectRules } from "../../src/policy/options.ts";
+import { readPreview } from "../../src/policy/preview/read-preview.ts";
 import { checkScenario } from "../../src/simulate/check-scenario.ts";
 import { readState } from "../support/read-topology.ts";
 import { answersOf, closedPort, refuseLogin, startFakeBroker } from "../support/fake-broker.ts";
@@ -70,6 +71,10 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
     case "policy": {
       const selected = selectRules(parse(example.text));
       return selected.ok ? selected.warnings : selected.diagnostics;
+    }
+    case "preview": {
+      const preview = readPreview(example.text);
+      return preview.ok ? preview.warnings : preview.diagnostics;
     }
     case "definitions":
       return reportedByAudit(rabbitmq.auditor.file.read(example.text), example);
