@@ -40,8 +40,13 @@ test(
       'import { consume, permanent } from "redeliver/consume";\nimport shop from "./shop.ts";\nexport const running = await consume(shop, "billing", { target: { broker: "rabbitmq", version: "4.0" }, connection: { url: "amqp://localhost" } }, async ({ body }) => { if (body === null) throw permanent("EMPTY"); });\n',
     );
     const compilerOptions = {
-      ...{ module: "nodenext", target: "es2024", strict: true, noEmit: true, allowImportingTsExtensions: true },
-      ...{ types: ["node"], typeRoots: [join(root, "node_modules/@types")] },
+      module: "nodenext",
+      target: "es2024",
+      strict: true,
+      noEmit: true,
+      allowImportingTsExtensions: true,
+      types: ["node"],
+      typeRoots: [join(root, "node_modules/@types")],
     };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["consumer.ts"] }));
     const compiled = spawnSync(join(root, "node_modules/.bin/tsc"), ["--project", folder], { encoding: "utf8" });

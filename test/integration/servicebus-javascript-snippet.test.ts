@@ -33,6 +33,13 @@ async function load(finished: (end: () => void) => void, page: string): Promise<
 
 class ValidationError extends Error {}
 
+/** An error whose causes come to no end. */
+function inRing(): Error {
+  const error = new Error("down");
+  error.cause = new Error("wrapped", { cause: error });
+  return error;
+}
+
 /** What a message is called says how it ends. */
 const ended: Ended = (body, attempt) => {
   const [kind = ""] = body.split(" ");
@@ -65,7 +72,7 @@ async function runSnippet(
       if (body.startsWith("asked") && isFirst) throw new RetryAfter(600);
       const outcome = ended(body, attempt);
       if (outcome === "permanent") throw new Error("wrapped", { cause: new ValidationError("bad") });
-      if (outcome === "transient") throw new Error("down");
+      if (outcome === "transient") throw inRing();
     },
     aborting.signal,
   );

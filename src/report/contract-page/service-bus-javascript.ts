@@ -18,9 +18,10 @@ export class RetryAfter extends Error {
 /** Throw it where the message was not tried, for example at a shutdown. */
 export class HandBack extends Error {}
 
-/** The names of an error and of everything that it was thrown from. */
-function namesOf(error) {
-  return error instanceof Error ? [error.name, error.constructor.name, ...namesOf(error.cause)] : [];
+/** The names of an error and of everything that it was thrown from; a chain that is longer is a ring. */
+function namesOf(error, left = 20) {
+  if (!(error instanceof Error) || left === 0) return [];
+  return [error.name, error.constructor.name, ...namesOf(error.cause, left - 1)];
 }
 
 function attemptOf(message) {
