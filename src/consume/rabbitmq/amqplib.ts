@@ -158,7 +158,7 @@ function sessionOf(state: State, listener: Opening["listener"], end: () => void)
 function refusalOf(queue: string, virtualHost: string, cause: unknown): unknown {
   const { code, message } = cause as { readonly code?: unknown; readonly message?: unknown };
   // Somebody else's consumer that is alone by its own wish goes away at some time, and has this code too.
-  if (/exclusive/.test(String(message))) return cause;
+  if (/in exclusive use/.test(String(message))) return cause;
   switch (code) {
     case 403:
       return refused([notPermitted("read", queue, virtualHost, cause)]);
