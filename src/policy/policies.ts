@@ -73,19 +73,20 @@ function validationOf(
   | Pick<ResourceValidationPolicy, "validateResource" | "remediateResource">
   | Pick<StackValidationPolicy, "validateStack"> {
   const { rule } = selected;
+  const settingsIn = settingsReader(selected);
   switch (rule.kind) {
     case "declaration":
       return {
         validateResource: (resource, report) => {
           if (!isComponentType(resource.type)) return;
-          const settings = settingsOf<Selection>(selected, resource.getConfig());
+          const settings = settingsIn<Selection>(resource.getConfig());
           for (const text of judgeDeclaration(rule, resource, settings)) report(text);
         },
       };
     case "topology":
       return {
         validateStack: onlyWith(queueTypeOf(rule), (stack, report) => {
-          const settings = settingsOf<TopologySelection>(selected, stack.getConfig());
+          const settings = settingsIn<TopologySelection>(stack.getConfig());
           const findings = brokersOf(rule).flatMap((broker) =>
             judgeStack(broker, readStack(rule, broker, stack.resources), settings.targets),
           );
@@ -95,7 +96,7 @@ function validationOf(
     case "resource": {
       const judge = (resource: ResourceValidationArgs): readonly string[] => {
         if (!rule.types.includes(withoutVersion(resource.type))) return [];
-        const settings = settingsOf<Selection>(selected, resource.getConfig());
+        const settings = settingsIn<Selection>(resource.getConfig());
         const { type, urn, name, props, opts } = resource;
         const asked = { type, urn, properties: plainProperties(props), isProtected: opts.protect };
         return reportedOf(rule.judge(asked), name, settings, today());
@@ -235,13 +236,27 @@ function namesOf({ name, properties }: StackResource): readonly string[] {
   return typeof physical === "string" && physical !== name ? [name, physical] : [name];
 }
 
-/** What Pulumi was told about the rule goes before what the pack was told, and that before the rule's own defaults. */
-function settingsOf<Settings>({ rule, settings }: SelectedRule, fromPulumi: object): Settings {
+/** A rule's settings from what Pulumi was told about it. */
+type ReadSettings = <Settings>(fromPulumi: object) => Settings;
+
+/**
+ * What Pulumi was told about the rule goes before what the pack was told, and that before the rule's own defaults.
+ *
+ * A rule is asked about each of thousands of resources, and told the same each time: the schema is made once, and what was read last is kept.
+ */
+function settingsReader({ rule, settings }: SelectedRule): ReadSettings {
   const schema = settingsSchemaOf(rule);
-  const input = { ...settings, ...fromPulumi };
-  const parsed = schema.safeParse(input);
-  if (!parsed.success) throw refused(describeOptionIssues(parsed.error.issues, input, schema));
-  return parsed.data as Settings;
+  let last: { readonly key: string; readonly value: unknown } | null = null;
+  return <Settings>(fromPulumi: object): Settings => {
+    const input = { ...settings, ...fromPulumi };
+    const key = JSON.stringify(input);
+    if (last?.key !== key) {
+      const parsed = schema.safeParse(input);
+      if (!parsed.success) throw refused(describeOptionIssues(parsed.error.issues, input, schema));
+      last = { key, value: parsed.data };
+    }
+    return last.value as Settings;
+  };
 }
 
 /** In the dialect that the engine checks with, draft 7, and with the pack's own settings as defaults, since the engine fills them in. */
