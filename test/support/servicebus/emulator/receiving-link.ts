@@ -75,10 +75,16 @@ function receive(sender: Sender, mailbox: Mailbox, session: string | null, turns
   sender.on("rejected", ({ delivery }: Settled) => answer(deadLetterOf(delivery), delivery));
   sender.on("modified", ({ delivery }: Settled) => answer(modificationOf(delivery), delivery));
   sender.on("released", ({ delivery }: Settled) => answer({ kind: "abandon", properties: {} }, delivery));
-  const detach = (): void => mailbox.detach(taker);
+  const { connection, session: amqpSession } = sender;
+  const detach = (): void => {
+    mailbox.detach(taker);
+    // A connection has many links in its life.
+    amqpSession.removeListener("session_close", detach);
+    connection.removeListener("disconnected", detach);
+  };
   sender.on("sender_close", detach);
-  sender.session.on("session_close", detach);
-  sender.connection.on("disconnected", detach);
+  amqpSession.on("session_close", detach);
+  connection.on("disconnected", detach);
   mailbox.attach(taker);
 }
 
