@@ -6,10 +6,11 @@ import type { Compiled } from "../broker.ts";
 import type { CompiledConsumer } from "../compile-consumer.ts";
 import { chooseStrategy, compileConsumers } from "../compile-consumer.ts";
 import type { ServicebusTarget, StrategyName } from "./capabilities.ts";
-import { formatTarget } from "./capabilities.ts";
+import { formatTarget, servicebusLimits } from "./capabilities.ts";
 import type { Contract } from "./contract.ts";
 import { sdkCalls } from "./contract.ts";
-import { consumerWarnings, diagnoseClashes, diagnoseConsumer, diagnoseNames, refuseStrategy } from "./diagnose.ts";
+import { diagnoseClashes, diagnoseConsumer, diagnoseNames, refuseStrategy } from "./diagnose.ts";
+import { diagnoseQuotas } from "./quotas.ts";
 import type { TopologyDraft } from "./resources.ts";
 import { addConsumer, addShared, placesOf, sourcesOf } from "./resources.ts";
 import { immediate } from "./strategies/immediate.ts";
@@ -18,6 +19,7 @@ import type { Strategy, StrategyInput, StrategyOutput } from "./strategies/strat
 import { lockRenewalMs } from "./strategies/strategy.ts";
 import { ttlTier } from "./strategies/ttl-tier.ts";
 import type { ServicebusTopology } from "./topology.ts";
+import { consumerWarnings } from "./warnings.ts";
 
 export type ServicebusCompiled = Compiled<ServicebusTopology, Contract, StrategyName>;
 
@@ -43,7 +45,7 @@ export function compileServicebus(plan: Plan, target: ServicebusTarget): Checked
     system: plan.system,
     ...draft,
   });
-  problems.push(...diagnostics, ...diagnoseClashes(topology));
+  problems.push(...diagnostics, ...diagnoseClashes(topology), ...diagnoseQuotas(topology, target));
   if (hasErrors(problems)) return { ok: false, diagnostics: problems };
   return {
     ok: true,
@@ -100,6 +102,7 @@ function contractOf(
     why: output.why,
     ...(output.retryAfter === undefined ? {} : { retryAfter: output.retryAfter }),
     attemptNumber: output.attemptNumber,
+    longestMessageId: servicebusLimits.messageIdLength,
     receive: { mode: "peekLock", sessions, lockRenewalMs: lockRenewalMs(input), lockMs: target.lockMs },
     calls: sdkCalls,
     sources,
