@@ -73,6 +73,14 @@ export async function startBroker(
 export interface BrokerSettings {
   /** How soon at-least-once dead-lettering tries again after a target that did not answer; three minutes unless said otherwise. */
   readonly deadLetterAgainMs?: number;
+  /** Beside the management API. */
+  readonly plugins?: readonly string[];
+  /** More lines of rabbitmq.conf. */
+  readonly configuration?: string;
+  /** By their paths in the container. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Which node it is of a cluster, all of whose nodes start at the same time. */
+  readonly cluster?: { readonly network: string; readonly node: string; readonly nodes: readonly string[] };
 }
 
 interface Ports {
@@ -96,7 +104,8 @@ async function startContainer(
 }
 
 class BrokerContainer extends GenericContainer {
-  constructor(image: string, ports: Ports, { deadLetterAgainMs }: BrokerSettings) {
+  constructor(image: string, ports: Ports, settings: BrokerSettings) {
+    const { deadLetterAgainMs, plugins = [], configuration = "", files = {}, cluster } = settings;
     super(image);
     removeOwnContainersAtTheEnd();
     this.withExposedPorts(
@@ -106,12 +115,17 @@ class BrokerContainer extends GenericContainer {
       .withHostname("broker")
       .withLabels({ [testLabel]: "1", [ownerLabel]: owner(process.pid) })
       .withCopyContentToContainer([
-        { target: "/etc/rabbitmq/rabbitmq.conf", content: brokerConfiguration, mode: 0o644 },
         {
-          target: "/etc/rabbitmq/enabled_plugins",
-          content: "[rabbitmq_management].\n",
+          target: "/etc/rabbitmq/rabbitmq.conf",
+          content: brokerConfiguration + configuration + clusterFormation(cluster?.nodes ?? []),
           mode: 0o644,
         },
+        {
+          target: "/etc/rabbitmq/enabled_plugins",
+          content: `[${["rabbitmq_management", ...plugins].join(",")}].\n`,
+          mode: 0o644,
+        },
+        ...Object.entries(files).map(([target, content]) => ({ target, content, mode: 0o644 })),
       ])
       // Not on a request: one that comes while the broker starts its plugins leaves a crash report in its log.
       .withWaitStrategy(Wait.forLogMessage(/completed with \d+ plugins/))
@@ -121,6 +135,10 @@ class BrokerContainer extends GenericContainer {
     if (deadLetterAgainMs !== undefined) {
       const content = `[{rabbit, [{dead_letter_worker_publisher_confirm_timeout, ${deadLetterAgainMs}}]}].\n`;
       this.withCopyContentToContainer([{ target: "/etc/rabbitmq/advanced.config", content, mode: 0o644 }]);
+    }
+    if (cluster !== undefined) {
+      this.withNetworkMode(cluster.network).withHostname(cluster.node);
+      this.withEnvironment({ RABBITMQ_ERLANG_COOKIE: "redeliver-test" });
     }
     // testcontainers would bind the ports on every interface of the machine, with a well-known password behind them.
     this.hostConfig.PortBindings = {
@@ -132,6 +150,12 @@ class BrokerContainer extends GenericContainer {
   protected override async containerCreated(containerId: string): Promise<void> {
     ownContainerIds.add(containerId);
   }
+}
+
+function clusterFormation(nodes: readonly string[]): string {
+  if (nodes.length === 0) return "";
+  const lines = nodes.map((node, index) => `cluster_formation.classic_config.nodes.${index + 1} = rabbit@${node}\n`);
+  return `cluster_formation.peer_discovery_backend = classic_config\n${lines.join("")}`;
 }
 
 // --- readiness ------------------------------------------------------------------------------------------------------
