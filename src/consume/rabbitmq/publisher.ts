@@ -25,7 +25,10 @@ interface OpenChannel {
 
 export function createPublisher(connection: ChannelModel): Publisher {
   let opening: Promise<OpenChannel> | null = null;
-  /** The id that a copy gets whose message has none, by the message: the same one however often it is sent. */
+  /**
+   * The id that a copy gets whose message has none, by the delivery: the same one however often it is sent. The next delivery of the message has
+   * another: whatever stays the same from one to the other is the same in two messages of one content, and one of these would be taken for a repeat.
+   */
   const ids = new WeakMap<ConsumeMessage, string>();
   const idOf = (message: ConsumeMessage): string => {
     const own: unknown = message.properties.messageId;

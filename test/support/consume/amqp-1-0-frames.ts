@@ -13,6 +13,7 @@ export type WireFrame10 =
       readonly messageId: string;
       /** How many deliveries of it have failed before. */
       readonly failed: number;
+      readonly atMs: number;
     }
   | {
       readonly kind: "disposition";
@@ -98,7 +99,7 @@ function transferOf(
   if (more === true || delivery === undefined || payload === undefined)
     throw new Error("the messages of these tests fit into one frame");
   const { message_id: messageId, delivery_count: failed } = message.decode(payload);
-  return { kind: "transfer", session, delivery, messageId: String(messageId), failed: failed ?? 0 };
+  return { kind: "transfer", session, delivery, messageId: String(messageId), failed: failed ?? 0, atMs: Date.now() };
 }
 
 function dispositionOf({ first = -1, last, settled, state }: Performative, session: number): WireFrame10 {
