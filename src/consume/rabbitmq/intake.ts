@@ -16,6 +16,9 @@ export interface Intake {
  */
 const deliveriesOfASession = 1_024;
 
+/** What a broker allows that does not say it. Source: AMQP 1.0, 2.7.1. */
+const specifiedChannelMax = 65_535;
+
 interface Lane {
   readonly session: Session;
   readonly receiver: Receiver;
@@ -30,6 +33,8 @@ interface IntakeState {
   readonly listener: IntakeListener;
   /** The last one is that which gets credit. */
   lanes: Lane[];
+  /** How many sessions there are, with those that the broker has not ended yet. */
+  sessions: number;
   isTaking: boolean;
 }
 
@@ -45,7 +50,7 @@ export async function createIntake(
   concurrency: number,
   listener: IntakeListener,
 ): Promise<Intake> {
-  const state: IntakeState = { connection, queue, concurrency, listener, lanes: [], isTaking: false };
+  const state: IntakeState = { connection, queue, concurrency, listener, lanes: [], sessions: 0, isTaking: false };
   const lane = addLane(state);
   await attached(lane);
   return {
@@ -59,6 +64,16 @@ export async function createIntake(
     },
     settle: (delivery, outcome, update) => settle(state, delivery, outcome, update),
   };
+}
+
+/**
+ * The next deliveries come through another session, if the broker allows one more: a session beyond the most would cost the connection. With fewer
+ * handlers than sessions that never holds anything up, since each older session has one that runs. RabbitMQ allows 64.
+ */
+function moveOn(state: IntakeState): void {
+  const newest = state.lanes.at(-1);
+  if (newest === undefined || newest.received < deliveriesOfASession) return;
+  if (state.sessions <= (state.connection.channel_max ?? specifiedChannelMax)) addLane(state);
 }
 
 function addLane(state: IntakeState): Lane {
@@ -76,11 +91,23 @@ function addLane(state: IntakeState): Lane {
     if (context.delivery === undefined) return;
     lane.received += 1;
     lane.unsettled.add(context.delivery);
-    if (lane.received === deliveriesOfASession) addLane(state);
+    moveOn(state);
     state.listener.delivered(context);
   });
   receiver.on("receiver_close", () => lose(state, lane, receiver.error));
-  session.on("session_close", () => lose(state, lane, session.error));
+  session.on("session_close", () => {
+    if (state.lanes.includes(lane)) {
+      lose(state, lane, session.error);
+      return;
+    }
+    // We have ended it. rhea gives its number to another one no earlier than at the end of the turn.
+    setImmediate(() => {
+      state.sessions -= 1;
+      moveOn(state);
+      giveCredit(state);
+    });
+  });
+  state.sessions += 1;
   state.lanes.push(lane);
   return lane;
 }
