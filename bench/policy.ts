@@ -14,7 +14,7 @@ const resources: RegisteredResource[] = [];
 function add(type: string, name: string, properties: Readonly<Record<string, unknown>>): void {
   const urn = `urn:pulumi:bench::shop::${type}::${name}`;
   outputs.set(urn, properties);
-  const nothing = { parent: "", provider: "", protect: false, retainOnDelete: false, dependencies: [] };
+  const nothing = { parent: "", provider: "", protect: true, retainOnDelete: false, dependencies: [] };
   resources.push({ urn, type, name, custom: true, inputs: properties, ...nothing, propertyDependencies: {} });
 }
 

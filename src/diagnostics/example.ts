@@ -17,11 +17,13 @@ export interface DeclarationExample extends Reporting {
   readonly exportAs?: string;
 }
 
-/** A file, where its name or its language matters. */
+/** A file, where its name or its language matters; it is compiled where a target is given, and loaded where not. */
 export interface FileExample extends Reporting {
   readonly kind: "file";
   readonly name: string;
   readonly text: string;
+  /** As it is written on the command line: `servicebus@standard`. */
+  readonly target?: string;
 }
 
 /** A target as it is written on the command line. */

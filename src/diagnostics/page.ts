@@ -88,7 +88,10 @@ function anchorOf(code: DiagnosticCode): string {
 /** The target and the strategy where they matter, and what else is reported then. */
 function circumstances(example: Example): string {
   const parts = [];
-  if (example.kind === "file") parts.push(`saved as \`${example.name}\``);
+  if (example.kind === "file") {
+    parts.push(`saved as \`${example.name}\``);
+    if (example.target !== undefined) parts.push(`with \`--target ${example.target}\``);
+  }
   if (example.kind === "target-file") parts.push("with `--target target.yaml`, the second of the two files");
   if (example.kind === "stack") parts.push("in the file of a stack");
   if (example.kind === "policy") parts.push("as the options of a policy pack");

@@ -1,6 +1,7 @@
 import type {
   PolicyConfigSchema,
   PolicyResource,
+  ResourceValidation,
   ResourceValidationArgs,
   ResourceValidationPolicy,
   StackValidation,
@@ -16,11 +17,12 @@ import { isComponentType, readComponent } from "./component.ts";
 import { declarationReadable } from "./declaration/declaration-readable.ts";
 import type { StackFinding, StackResource } from "./judge-stack.ts";
 import { judgeStack, takesPart } from "./judge-stack.ts";
+import { withoutVersion } from "./losing-types.ts";
 import type { PolicyOptions, SelectedRule } from "./options.ts";
 import { selectRules, settingsSchemaOf } from "./options.ts";
 import { describeOptionIssues } from "./option-issues.ts";
 import { plainProperties } from "./plain-properties.ts";
-import type { DeclarationRule, Rule, TopologyRule, Violation } from "./rule.ts";
+import type { ChangeRule, DeclarationRule, Rule, TopologyRule, Violation } from "./rule.ts";
 import { pageFileOf } from "./rule.ts";
 import { rules } from "./rules.ts";
 import { judgedAs, reportedOf } from "./selection.ts";
@@ -39,8 +41,15 @@ export function redeliverPolicies(
 ): (ResourceValidationPolicy | StackValidationPolicy)[] {
   const selected = selectRules(options, chosen);
   if (!selected.ok) throw refused(selected.diagnostics);
-  return selected.value.map((each) => ({ ...describe(each), ...validationOf(each) }));
+  return selected.value.filter(hasPolicy).map((each) => ({ ...describe(each), ...validationOf(each) }));
 }
+
+/** A policy pack is not told what an update changes. */
+function hasPolicy(selected: SelectedRule): selected is SelectedPolicy {
+  return selected.rule.kind !== "change";
+}
+
+type SelectedPolicy = SelectedRule & { readonly rule: Exclude<Rule, ChangeRule> };
 
 function describe(selected: SelectedRule): Omit<StackValidationPolicy, "validateStack"> {
   const { rule, level } = selected;
@@ -57,7 +66,7 @@ function describe(selected: SelectedRule): Omit<StackValidationPolicy, "validate
 }
 
 function validationOf(
-  selected: SelectedRule,
+  selected: SelectedPolicy,
 ):
   | Pick<ResourceValidationPolicy, "validateResource" | "remediateResource">
   | Pick<StackValidationPolicy, "validateStack"> {
@@ -83,17 +92,22 @@ function validationOf(
       };
     case "resource": {
       const judge = (resource: ResourceValidationArgs): readonly string[] => {
-        if (!rule.types.includes(resource.type)) return [];
+        if (!rule.types.includes(withoutVersion(resource.type))) return [];
         const settings = settingsOf<Selection>(selected, resource.getConfig());
-        return reportedOf(rule.judge(plainProperties(resource.props)), resource.name, settings, today());
+        const { type, urn, name, props, opts } = resource;
+        const asked = { type, urn, properties: plainProperties(props), isProtected: opts.protect };
+        return reportedOf(rule.judge(asked), name, settings, today());
       };
+      const validateResource: ResourceValidation = (resource, report) => {
+        for (const text of judge(resource)) report(text);
+      };
+      const { remedy } = rule;
+      if (remedy === null) return { validateResource };
       return {
-        validateResource: (resource, report) => {
-          for (const text of judge(resource)) report(text);
-        },
+        validateResource,
         // Changed in place, as Pulumi wants it: a copy would read what is not known, and take its cover off what is secret.
         remediateResource: (resource) =>
-          judge(resource).length === 0 ? undefined : Object.assign(resource.props, rule.remedy),
+          judge(resource).length === 0 ? undefined : Object.assign(resource.props, remedy),
       };
     }
     default:

@@ -56,7 +56,10 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       const file = join(mkdtempSync(join(folder, "file-")), example.name);
       writeFileSync(file, example.text);
       const loaded = await loadDeclaration(file);
-      return loaded.ok ? loaded.warnings : loaded.diagnostics;
+      if (!loaded.ok || example.target === undefined) return loaded.ok ? loaded.warnings : loaded.diagnostics;
+      const target = parseTarget(example.target);
+      const compiled = target.ok ? compile(loaded.value, target.value) : target;
+      return compiled.ok ? [...loaded.warnings, ...compiled.warnings] : compiled.diagnostics;
     }
     case "target-file":
       return reportedByTargetFile(example);

@@ -39,7 +39,7 @@ export async function foundInProcess(run: ProgramRun, given: PolicyOptions = {})
     props: unknownCheckingProxy(
       (resource.custom ? run.resourceOutputs : run.registeredOutputs).get(resource.urn) ?? {},
     ) as Record<string, unknown>,
-    opts: options,
+    opts: { ...options, protect: resource.protect },
     provider: undefined as never,
     parent: undefined as never,
     dependencies: [],
@@ -59,9 +59,10 @@ export async function foundInProcess(run: ProgramRun, given: PolicyOptions = {})
       await each.validateStack({ ...common, resources, notApplicable }, report(""));
     }
     if (typeof each.validateResource !== "function") continue;
-    for (const { type, urn, name, inputs } of run.resources) {
+    for (const { type, urn, name, inputs, protect } of run.resources) {
       const props = unknownCheckingProxy({ ...inputs }) as Record<string, unknown>;
-      const asked = { type, urn, name, props, opts: options, isType: () => false, asType: () => undefined };
+      const opts = { ...options, protect };
+      const asked = { type, urn, name, props, opts, isType: () => false, asType: () => undefined };
       await each.validateResource({ ...common, ...asked, notApplicable }, report(urn));
     }
   }

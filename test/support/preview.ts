@@ -51,14 +51,17 @@ const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 export function digestOf(before: ProgramRun | null, after: ProgramRun, options: DigestOptions = {}): Digest {
   const { hasOutputs = false, showSames = true, showReplacementSteps = false } = options;
   const olds = new Map((before?.resources ?? []).map((resource) => [resource.urn, resource]));
-  const news = new Set(after.resources.map(({ urn }) => urn));
+  /** What a resource was before, by its name or by one that it had. */
+  const oldOf = ({ urn, type, formerNames = [] }: RegisteredResource): RegisteredResource | undefined =>
+    olds.get(urn) ?? [...olds.values()].find((old) => old.type === type && formerNames.includes(old.name));
+  const kept = new Set(after.resources.map(oldOf));
   const all = [
     ...after.resources.flatMap((resource) => {
-      const old = olds.get(resource.urn);
+      const old = oldOf(resource);
       return stepsFor(before, old, after, resource, hasOutputs);
     }),
     ...[...olds.values()]
-      .filter(({ urn }) => !news.has(urn))
+      .filter((old) => !kept.has(old))
       .map((old) => stepOf("delete", old.urn, { oldState: stateOf(before, old, true) })),
   ];
   const isRoot = ({ urn }: Step): boolean => urn.includes("::pulumi:pulumi:Stack::");

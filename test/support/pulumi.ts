@@ -29,6 +29,8 @@ export interface RegisteredResource {
   readonly dependencies: readonly string[];
   /** The same per input, only from outputs among the inputs. */
   readonly propertyDependencies: Readonly<Record<string, readonly string[]>>;
+  /** The names that it had before. */
+  readonly formerNames?: readonly string[];
   /** Where the program made it, as the engine writes it into the state. */
   readonly sourcePosition?: string;
 }
@@ -87,6 +89,8 @@ interface RegisterRequest {
   getProtect(): boolean;
   getRetainondelete(): boolean;
   getDependenciesList(): string[];
+  getAliasesList(): { getSpec(): { getName(): string } | undefined }[];
+  getAliasurnsList(): string[];
   getSourceposition(): { getUri(): string; getLine(): number; getColumn(): number } | undefined;
   getPropertydependenciesMap(): {
     forEach(visit: (urns: { getUrnsList(): string[] }, property: string) => void): void;
@@ -190,6 +194,10 @@ function describe(request: RegisterRequest, urn: string): RegisteredResource {
     retainOnDelete: request.getRetainondelete(),
     dependencies: request.getDependenciesList(),
     propertyDependencies,
+    formerNames: [
+      ...request.getAliasesList().map((alias) => alias.getSpec()?.getName() ?? ""),
+      ...request.getAliasurnsList().map((urn) => urn.split("::").at(-1) ?? ""),
+    ],
     ...sourcePositionOf(request),
   };
 }

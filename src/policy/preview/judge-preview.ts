@@ -3,7 +3,11 @@ import { brokers } from "../../brokers/index.ts";
 import { nameIn } from "../../brokers/pulumi-resource.ts";
 import { isComponentType } from "../component.ts";
 import { takesPart } from "../judge-stack.ts";
+import { refused } from "../../diagnostics/render.ts";
+import { judgeChange } from "../judge-changes.ts";
 import type { PolicyOptions } from "../options.ts";
+import { selectRules } from "../options.ts";
+import { pageFileOf } from "../rule.ts";
 import { hasUnknown } from "../plain-properties.ts";
 import { redeliverPolicies } from "../policies.ts";
 import type { JudgedPreview, Preview, PreviewedResource, PreviewViolation, SourcePosition } from "./preview.ts";
@@ -55,9 +59,33 @@ export function judgePreview(
       void policy.validateResource(asked, (message) => report(policy, message, resource.urn));
     }
   }
+  violations.push(...judgeChanges(preview, options));
   const own = preview.resources.filter((resource) => isComponentType(resource.type) || isOfBroker(resource));
   const unknown = own.filter(({ inputs, outputs }) => hasUnknown(inputs) || hasUnknown(outputs));
   return { judged: own.length, unknown: unknown.map(({ name }) => name), violations };
+}
+
+/** What no policy pack can judge, since it is not told what changes. */
+function judgeChanges({ changes }: Preview, options: PolicyOptions): readonly PreviewViolation[] {
+  const selected = selectRules(options);
+  if (!selected.ok) throw refused(selected.diagnostics);
+  const today = new Date().toISOString().slice(0, 10);
+  return selected.value.flatMap((each) => {
+    const { rule, level } = each;
+    if (rule.kind !== "change" || level === "disabled") return [];
+    return changes.flatMap((change) =>
+      judgeChange(rule, each, change, today).map((message): PreviewViolation => ({
+        rule: rule.name,
+        level: level === "mandatory" ? "mandatory" : "advisory",
+        severity: rule.severity,
+        description: rule.description,
+        message,
+        resource: { name: change.name, type: change.type, urn: change.urn },
+        source: change.source,
+        url: pageFileOf(rule),
+      })),
+    );
+  });
 }
 
 /** The nearest place in the program: what a package made has none of its own, so that of its component counts. */
