@@ -27,50 +27,47 @@ const channelMax = 2;
 /** So many that each of the long ones is the first of a session. */
 const quickAfterEach = 1_100;
 
-describe.each(
-  brokers()
-    .filter(({ version }) => version === "4.3")
-    .map((broker) => ({ broker, name: broker.version })),
-)("sessions of AMQP 1.0 on $name", ({ broker }) => {
-  const held: { system?: DeployedSystem; proxy?: AmqpProxy; billing?: ConsumedSystem } = {};
-  afterAll(async () => {
-    await held.billing?.running.stop();
-    await held.proxy?.close();
-    await held.system?.dispose();
-  });
+for (const broker of brokers())
+  describe.runIf(broker.version === "4.3")(`sessions of AMQP 1.0 on ${broker.version}`, () => {
+    const held: { system?: DeployedSystem; proxy?: AmqpProxy; billing?: ConsumedSystem } = {};
+    afterAll(async () => {
+      await held.billing?.running.stop();
+      await held.proxy?.close();
+      await held.system?.dispose();
+    });
 
-  test("more handlers run for long than the broker allows sessions: it gets no session too many, and goes on when one ends", async () => {
-    const system = await deploy(broker, declaration, strategy);
-    held.system = system;
-    const proxy = await startAmqpProxy(system.url);
-    held.proxy = proxy;
-    proxy.onFrame = ({ kind }, bytes) => (kind === "opened" ? withChannelMax(bytes, channelMax) : "pass");
-    const long = ["long 0", "long 1", "long 2", "long 3"];
-    const releases = new Map<string, () => void>();
-    const options = { concurrency: 20, breaker: false } as const;
-    const input = { broker, declaration, consumer: "billing", strategy, options } as const;
-    const billing = await consumeFrom({ ...system, url: proxy.url }, input, ({ id }) =>
-      long.includes(id) ? new Promise<void>((resolve) => releases.set(id, resolve)) : undefined,
-    );
-    held.billing = billing;
-    for (const id of long)
-      await system.publish(
-        [id, ...Array.from({ length: quickAfterEach }, (_, index) => `${index} after ${id}`)],
-        source,
+    test("more handlers run for long than the broker allows sessions: it gets no session too many, and goes on when one ends", async () => {
+      const system = await deploy(broker, declaration, strategy);
+      held.system = system;
+      const proxy = await startAmqpProxy(system.url);
+      held.proxy = proxy;
+      proxy.onFrame = ({ kind }, bytes) => (kind === "opened" ? withChannelMax(bytes, channelMax) : "pass");
+      const long = ["long 0", "long 1", "long 2", "long 3"];
+      const releases = new Map<string, () => void>();
+      const options = { concurrency: 20, breaker: false } as const;
+      const input = { broker, declaration, consumer: "billing", strategy, options } as const;
+      const billing = await consumeFrom({ ...system, url: proxy.url }, input, ({ id }) =>
+        long.includes(id) ? new Promise<void>((resolve) => releases.set(id, resolve)) : undefined,
       );
-    const settled = (): number => billing.events.filter(({ kind }) => kind === "settled").length;
-    await until(60_000, () => releases.size === long.length);
-    releases.get("long 0")?.();
-    await until(60_000, () => settled() === long.length * quickAfterEach + 1);
-    expect(billing.running.health()).toMatchObject({ state: "running", handling: long.length - 1 });
-    for (const release of releases.values()) release();
-    await until(30_000, () => settled() === long.length * (quickAfterEach + 1));
-    await billing.running.stop();
-    expect(billing.runs).toHaveLength(long.length * (quickAfterEach + 1));
-    expect(billing.events.map(({ kind }) => kind)).not.toContain("lost");
-    const channels = proxy.frames.flatMap((frame) => (frame.kind === "begun" ? [frame.channel] : []));
-    expect(channels.length).toBeGreaterThan(channelMax + 1);
-    expect(Math.max(...channels)).toBe(channelMax);
-    expect(await system.drain("shop.billing")).toEqual([]);
+      held.billing = billing;
+      for (const id of long)
+        await system.publish(
+          [id, ...Array.from({ length: quickAfterEach }, (_, index) => `${index} after ${id}`)],
+          source,
+        );
+      const settled = (): number => billing.events.filter(({ kind }) => kind === "settled").length;
+      await until(60_000, () => releases.size === long.length);
+      releases.get("long 0")?.();
+      await until(60_000, () => settled() === long.length * quickAfterEach + 1);
+      expect(billing.running.health()).toMatchObject({ state: "running", handling: long.length - 1 });
+      for (const release of releases.values()) release();
+      await until(30_000, () => settled() === long.length * (quickAfterEach + 1));
+      await billing.running.stop();
+      expect(billing.runs).toHaveLength(long.length * (quickAfterEach + 1));
+      expect(billing.events.map(({ kind }) => kind)).not.toContain("lost");
+      const channels = proxy.frames.flatMap((frame) => (frame.kind === "begun" ? [frame.channel] : []));
+      expect(channels.length).toBeGreaterThan(channelMax + 1);
+      expect(Math.max(...channels)).toBe(channelMax);
+      expect(await system.drain("shop.billing")).toEqual([]);
+    });
   });
-});
