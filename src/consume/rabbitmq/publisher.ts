@@ -43,7 +43,11 @@ interface OpenChannel {
 
 /** What is remembered of a message while its copy is tried. */
 interface Copied {
-  /** The message's own, or one that is made up: the same one however often a copy is sent. */
+  /**
+   * The message's own, or one that is made up: the same one however often a copy of this delivery is sent. The next delivery of a message without an
+   * id gets another: whatever stays the same from one to the other is the same in two messages of one content, and one of them would be taken for a
+   * repeat.
+   */
   readonly id: string;
   confirmWithinMs: number;
 }
