@@ -7,6 +7,7 @@ import type { Namespace } from "./namespace.ts";
 import type { Taker } from "./sessions.ts";
 import type { Refusal, Settlement } from "./settlement.ts";
 import { delivered, type StoredMessage } from "./stored-message.ts";
+import { whenLinkEnds } from "./when-link-ends.ts";
 
 /** A client that receives from a queue, a subscription, or the dead-letter queue of one. */
 export function openReceivingLink(sender: Sender, namespace: Namespace, turns: OnePerTurn): void {
@@ -75,10 +76,7 @@ function receive(sender: Sender, mailbox: Mailbox, session: string | null, turns
   sender.on("rejected", ({ delivery }: Settled) => answer(deadLetterOf(delivery), delivery));
   sender.on("modified", ({ delivery }: Settled) => answer(modificationOf(delivery), delivery));
   sender.on("released", ({ delivery }: Settled) => answer({ kind: "abandon", properties: {} }, delivery));
-  const detach = (): void => mailbox.detach(taker);
-  sender.on("sender_close", detach);
-  sender.session.on("session_close", detach);
-  sender.connection.on("disconnected", detach);
+  whenLinkEnds(sender, () => mailbox.detach(taker));
   mailbox.attach(taker);
 }
 
