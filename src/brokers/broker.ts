@@ -153,6 +153,13 @@ export interface ResourceReader<Deployment> {
   readonly isRead: (resource: Pick<PulumiResource, "type">) => boolean;
   /** By what names findings speak of a resource: what it is in, and last its own. None where they do not, or it is not told. */
   readonly namesOf: (resource: PulumiResource) => readonly string[];
+  /**
+   * Those about which everything that is found is certain, though a preview does not know all values: what an unknown value could make
+   * different is left out, and what can be told in its place is put in.
+   *
+   * @param resources those that are read
+   */
+  readonly certain: (resources: readonly PulumiResource[]) => readonly PulumiResource[];
   /** @param resources all that there are: those of other brokers are passed over */
   readonly read: (resources: readonly PulumiResource[]) => Checked<Deployment>;
 }

@@ -9,6 +9,8 @@ export interface PulumiResource {
   readonly provider: string | null;
   /** Its outputs, or where there are none yet its inputs. */
   readonly properties: Entry;
+  /** For each property that the program gave, the URNs of the resources that its value is made of; where they are told. */
+  readonly propertyDependencies?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** How Pulumi marks an object as a secret. Source: `resource.SigKey`. */
@@ -19,6 +21,12 @@ export const unknownText = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 /** Whether a value is a secret, or not known before the program is deployed. */
 export function isUnreadable(value: unknown): boolean {
   return value === unknownText || (isEntry(value) && signatureKey in value);
+}
+
+/** Whether there is a value in it that only the update will know. */
+export function hasUnknown(value: unknown): boolean {
+  if (value === unknownText) return true;
+  return typeof value === "object" && value !== null && Object.values(value).some(hasUnknown);
 }
 
 /** The last part of a URN is the name that the program gave: `urn:pulumi:prod::shop::rabbitmq:index/queue:Queue::orders`. */

@@ -2,13 +2,13 @@ import type { Target } from "../brokers/index.ts";
 import { isEntry } from "../brokers/entries.ts";
 import type { Entry } from "../brokers/entries.ts";
 import { checkTarget } from "../brokers/index.ts";
+import { hasUnknown } from "../brokers/pulumi-resource.ts";
 import type { KeptPromise } from "../brokers/broker.ts";
 import { checkSystem } from "../declare/check.ts";
 import type { System } from "../declare/system.ts";
 import type { ConsumerPlan, RetryPlan } from "../plan/plan.ts";
 import { plan } from "../plan/plan.ts";
 import { compile } from "../verify/compile.ts";
-import { hasUnknown } from "./plain-properties.ts";
 
 /** A component that declares how consumers retry, as its inputs tell it. */
 export interface Component {

@@ -1,11 +1,11 @@
 import type { BrokerName } from "../brokers/index.ts";
 import { brokerOf, parseTarget } from "../brokers/index.ts";
+import { hasUnknown } from "../brokers/pulumi-resource.ts";
 import type { PulumiResource } from "../brokers/pulumi-resource.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
 import { resourcesNamedBy } from "./attribution.ts";
 import { isComponentType } from "./component.ts";
-import { hasUnknown } from "./plain-properties.ts";
 
 /** A resource of a stack, as the rules on topologies see it. */
 export interface StackResource extends PulumiResource {
@@ -41,8 +41,8 @@ export function takesPart(broker: BrokerName, resource: Pick<PulumiResource, "ty
 /**
  * Puts the resources of a stack together and audits what they make at one broker.
  *
- * Where a preview does not know a value, nothing is said of that broker: a dead-letter queue is known by who names it, so any value
- * can make a finding wrong, and the update knows it. Where a resource cannot be read though all of it is known, that is what is
+ * Where a preview does not know a value, nothing is said of what is connected with it: a dead-letter queue is known by who names it, so
+ * the value can make a finding wrong, and the update knows it. Where a resource cannot be read though all of it is known, that is what is
  * found, and nothing else.
  *
  * @param resources those that take part
@@ -67,16 +67,15 @@ function judgeBroker(
   targets: readonly string[],
 ): readonly StackFinding[] {
   const { auditor } = brokerOf({ broker });
-  if (auditor === undefined || !resources.some(auditor.resources.isOwn)) return [];
-  const read = resources.filter(auditor.resources.isRead);
-  if (read.some(({ properties }) => hasUnknown(properties))) return [];
+  const read = certainOf(broker, resources);
+  if (auditor === undefined || !read.some(auditor.resources.isOwn)) return [];
   const target = parseTarget(targetText(broker, resources, targets));
   if (!target.ok) return target.diagnostics.map((each) => ({ rulesOf: broker, diagnostic: each, about: [] }));
   const rulesOf = auditor.rulesOf(target.value);
   const found = (each: Diagnostic, about?: readonly StackResource[]): StackFinding => ({
     rulesOf,
     diagnostic: each,
-    about: about ?? resourcesNamedBy(each, resources, auditor.resources.namesOf),
+    about: about ?? resourcesNamedBy(each, read, auditor.resources.namesOf),
   });
   const deployment = auditor.resources.read(read);
   if (!deployment.ok) return deployment.diagnostics.map((each) => found(each));
@@ -89,6 +88,21 @@ function judgeBroker(
   }
   const diagnostics = [...deployment.warnings, ...auditor.audit(deployment.value, target.value, null)];
   return diagnostics.map((each) => found(each)).filter(isWorthSaying);
+}
+
+/** What is judged of a stack; nothing as long as it is not known which version of the broker a component of it is for. */
+function certainOf(broker: BrokerName, resources: readonly StackResource[]): readonly StackResource[] {
+  const { auditor } = brokerOf({ broker });
+  const isVersionOpen = resources.some(
+    ({ type, properties }) => isComponentType(type) && hasUnknown(properties["target"]),
+  );
+  if (auditor === undefined || isVersionOpen) return [];
+  const all = resources.filter(auditor.resources.isRead);
+  const byUrn = new Map(all.map((each) => [each.urn, each]));
+  return auditor.resources.certain(all).flatMap(({ urn, properties }) => {
+    const own = byUrn.get(urn);
+    return own === undefined ? [] : [{ ...own, properties }];
+  });
 }
 
 /** What was said goes before what a component of the stack is for, and that before the newest version. */

@@ -27,9 +27,3 @@ function read(holder: object, key: string | number): unknown {
   }
   return plainCopy(value);
 }
-
-/** Whether there is a value in it that only the update will know. */
-export function hasUnknown(value: unknown): boolean {
-  if (value === unknownText) return true;
-  return typeof value === "object" && value !== null && Object.values(value).some(hasUnknown);
-}

@@ -41,7 +41,8 @@ export function redeliverPolicies(
 ): (ResourceValidationPolicy | StackValidationPolicy)[] {
   const selected = selectRules(options, chosen);
   if (!selected.ok) throw refused(selected.diagnostics);
-  return selected.value.filter(hasPolicy).map((each) => ({ ...describe(each), ...validationOf(each) }));
+  const readStack = stackReader();
+  return selected.value.filter(hasPolicy).map((each) => ({ ...describe(each), ...validationOf(each, readStack) }));
 }
 
 /** A policy pack is not told what an update changes. */
@@ -67,6 +68,7 @@ function describe(selected: SelectedRule): Omit<StackValidationPolicy, "validate
 
 function validationOf(
   selected: SelectedPolicy,
+  readStack: ReadStack,
 ):
   | Pick<ResourceValidationPolicy, "validateResource" | "remediateResource">
   | Pick<StackValidationPolicy, "validateStack"> {
@@ -85,7 +87,7 @@ function validationOf(
         validateStack: onlyWith(queueTypeOf(rule), (stack, report) => {
           const settings = settingsOf<TopologySelection>(selected, stack.getConfig());
           const findings = brokersOf(rule).flatMap((broker) =>
-            judgeStack(broker, resourcesOf(broker, stack.resources), settings.targets),
+            judgeStack(broker, readStack(rule, broker, stack.resources), settings.targets),
           );
           for (const { text, urn } of reportedFindings(rule, findings, settings)) report(text, urn);
         }),
@@ -128,26 +130,33 @@ function onlyWith(type: string | null, validate: StackValidation): StackValidati
   return type === null ? validate : Object.assign(validate, { __pulumiType: type });
 }
 
-/** The stack that was asked about last, for the rest of the turn of the event loop. */
-let current: {
-  readonly resources: readonly PolicyResource[];
-  readonly byBroker: Map<BrokerName, readonly StackResource[]>;
-} | null = null;
+/** The resources of a stack that take part in what is said of a broker, as plain data. */
+type ReadStack = (asking: Rule, broker: BrokerName, resources: readonly PolicyResource[]) => readonly StackResource[];
 
 /**
- * The resources of a stack that take part in what is said of a broker.
+ * Reads a stack once for all rules.
  *
- * The host makes all resources anew for each rule, and asks every rule about one request in one turn of the event loop. So what was read
- * for the first of them is kept for the others until the turn is over. Source: `makeAnalyzeStackRpcFun` in @pulumi/policy 1.21.
+ * The host makes all resources anew for each rule, and asks every rule once about one request, all of them in one turn of the event loop.
+ * So what was read for the first of them is kept for the others until one asks again, or the turn is over.
+ * Source: `makeAnalyzeStackRpcFun` in @pulumi/policy 1.21.
  */
-function resourcesOf(broker: BrokerName, resources: readonly PolicyResource[]): readonly StackResource[] {
-  if (current === null) setImmediate(() => (current = null));
-  if (current === null || !isSameStack(current.resources, resources)) current = { resources, byBroker: new Map() };
-  const known = current.byBroker.get(broker);
-  if (known !== undefined) return known;
-  const own = resources.filter((each) => takesPart(broker, each)).map(stackResource);
-  current.byBroker.set(broker, own);
-  return own;
+function stackReader(): ReadStack {
+  let current: {
+    readonly resources: readonly PolicyResource[];
+    readonly asked: Set<string>;
+    readonly byBroker: Map<BrokerName, readonly StackResource[]>;
+  } | null = null;
+  return (asking, broker, resources) => {
+    const question = `${asking.name} ${broker}`;
+    if (current === null) setImmediate(() => (current = null));
+    if (current === null || current.asked.has(question) || !isSameStack(current.resources, resources)) {
+      current = { resources, asked: new Set(), byBroker: new Map() };
+    }
+    current.asked.add(question);
+    const own = current.byBroker.get(broker) ?? resources.filter((each) => takesPart(broker, each)).map(stackResource);
+    current.byBroker.set(broker, own);
+    return own;
+  };
 }
 
 function isSameStack(one: readonly PolicyResource[], other: readonly PolicyResource[]): boolean {
@@ -181,7 +190,9 @@ function violationsOf(rule: DeclarationRule, read: ReadComponent, settings: Sele
   }
 }
 
-function stackResource({ type, urn, name, provider, props, parent }: PolicyResource): StackResource {
+function stackResource(resource: PolicyResource): StackResource {
+  const { type, urn, name, provider, props, parent, propertyDependencies } = resource;
+  const urns = Object.entries(propertyDependencies).map(([property, all]) => [property, all.map((each) => each.urn)]);
   return {
     type,
     urn,
@@ -189,6 +200,7 @@ function stackResource({ type, urn, name, provider, props, parent }: PolicyResou
     // As a state writes it; the id of the provider does not matter.
     provider: provider === undefined ? null : `${provider.urn}::id`,
     properties: plainProperties(props),
+    propertyDependencies: Object.fromEntries(urns) as Record<string, string[]>,
     isProved: parent !== undefined && isComponentType(parent.type),
   };
 }

@@ -30,16 +30,19 @@ async function judged(
 const keysOf = (found: readonly (PreviewViolation | { rule: string; message: string; urn: string })[]): string[] =>
   found.map((each) => `${each.rule} ${"urn" in each ? each.urn : each.resource?.urn} ${each.message}`).toSorted();
 
+const withoutRegion = (key: string): string => key.replace(/^at regions\S+,/m, "at a region,");
+
 describe("what the policy pack finds in a program, the command finds in its preview", () => {
   test.each(programs)("%s", async (program) => {
     const run = await runExample(program);
     const found = keysOf(await foundInProcess(run, strict));
     expect(keysOf((await judged(run, run)).violations)).toEqual(found);
     expect(keysOf((await judged(run, run, { hasOutputs: true })).violations)).toEqual(found);
-    // Of what is not there yet it may know less, and never finds anything else.
+    // Of what is not there yet it may know less, such as the region of a queue, and never finds anything else.
+    const anywhere = new Set(found.map(withoutRegion));
     for (const hasOutputs of [false, true]) {
       const ofNew = keysOf((await judged(null, run, { hasOutputs })).violations);
-      expect(ofNew.filter((key) => !found.includes(key))).toEqual([]);
+      expect(ofNew.filter((key) => !anywhere.has(withoutRegion(key)))).toEqual([]);
     }
   });
 });
@@ -116,7 +119,8 @@ describe("steps that a program does not ask for", () => {
       { op: "delete", urn, oldState: { ...state, inputs, outputs: { ...inputs, arn } }, detailedDiff: null },
       { op: "create", urn, newState: { ...state, inputs, protect: true }, detailedDiff: null },
     ];
-    expect(await judgedSteps(steps)).toEqual([]);
+    // It has no dead-letter queue, which needs nothing that AWS assigns; that is all that is wrong with it.
+    expect(await judgedSteps(steps)).toEqual(["sqs-dead-letter-queue"]);
     expect(await judgedSteps(steps.slice(0, 1))).toEqual(["queue-deletion"]);
   });
 

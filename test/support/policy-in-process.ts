@@ -1,5 +1,3 @@
-import { setImmediate } from "node:timers/promises";
-
 import * as policy from "@pulumi/policy";
 import type { PolicyResource, ResourceValidationPolicy, StackValidationPolicy } from "@pulumi/policy";
 
@@ -27,8 +25,6 @@ export interface FoundViolation {
 
 /** What the policies find in a run without a process of their own, with Pulumi's own cover over what is not known. */
 export async function foundInProcess(run: ProgramRun, given: PolicyOptions = {}): Promise<readonly FoundViolation[]> {
-  // Each request to the host has a turn of the event loop to itself.
-  await setImmediate();
   const found: FoundViolation[] = [];
   const common = { stackTags: new Map<string, string>(), getConfig: <T>(): T => ({}) as T };
   const notApplicable = (): never => {
@@ -48,9 +44,12 @@ export async function foundInProcess(run: ProgramRun, given: PolicyOptions = {})
     asType: () => undefined,
   }));
   const byUrn = new Map(resources.map((resource) => [resource.urn, resource]));
-  for (const { urn, parent } of run.resources) {
+  for (const { urn, parent, propertyDependencies } of run.resources) {
     const [child, its] = [byUrn.get(urn), byUrn.get(parent)];
     if (child !== undefined && its !== undefined) child.parent = its;
+    for (const [property, urns] of Object.entries(propertyDependencies)) {
+      if (child !== undefined) child.propertyDependencies[property] = urns.flatMap((each) => byUrn.get(each) ?? []);
+    }
   }
   for (const each of redeliverPolicies(given) as (ResourceValidationPolicy & StackValidationPolicy)[]) {
     const report = (own: string) => (message: string, urn?: string) =>

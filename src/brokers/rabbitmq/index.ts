@@ -10,6 +10,7 @@ import { partsOf, targetOf } from "./deployment.ts";
 import { evidenceOf } from "./evidence.ts";
 import { exportDefinitions } from "./export.ts";
 import { graphOf } from "./graph.ts";
+import { certainResources } from "./import/certain-resources.ts";
 import { deploymentOfResources, isRabbitmqResource, queueType } from "./import/pulumi-resources.ts";
 import { live } from "./live.ts";
 import { subjectsOf } from "./model.ts";
@@ -58,6 +59,7 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
       queueType,
       isRead: isRabbitmqResource,
       namesOf: ownName,
+      certain: certainResources,
       read: deploymentOfResources,
     }),
     live,

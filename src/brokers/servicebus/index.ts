@@ -10,6 +10,7 @@ import { evidenceOf } from "./evidence.ts";
 import { diagnoseEmulatorConfig, exportEmulatorConfig } from "./export.ts";
 import { graphOf } from "./graph.ts";
 import type { HeldMessage } from "./held-message.ts";
+import { certainResources } from "./import/certain-resources.ts";
 import {
   deploymentOfResources,
   isReadResource,
@@ -61,6 +62,7 @@ export const servicebus: ServicebusBroker = Object.freeze({
       queueType: null,
       isRead: isReadResource,
       namesOf: namesInFindings,
+      certain: certainResources,
       read: deploymentOfResources,
     }),
     live: null,

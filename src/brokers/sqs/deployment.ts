@@ -36,13 +36,19 @@ export interface AuditedQueue {
   readonly visibilityTimeoutSeconds: number | null;
   readonly retentionSeconds: number | null;
   readonly delaySeconds: number | null;
-  readonly redrive: Told<{ readonly targetArn: string; readonly maxReceiveCount: number } | null>;
+  readonly redrive: Told<AuditedRedrive | null>;
   readonly redriveAllow: Told<AuditedRedriveAllow>;
   readonly isEncrypted: Told<boolean>;
   /** The KMS key, by its id, ARN or alias; null for none. */
   readonly keyId: Told<string | null>;
   /** The statements of its policy; none where it has no policy. */
   readonly statements: Told<readonly Entry[]>;
+}
+
+export interface AuditedRedrive {
+  readonly targetArn: string;
+  /** Null in a preview that does not know it. */
+  readonly maxReceiveCount: number | null;
 }
 
 /** Who may name the queue as its dead-letter queue; AWS allows all where nothing is said. */

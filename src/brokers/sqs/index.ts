@@ -10,7 +10,9 @@ import { partsOf, targetOf } from "./deployment.ts";
 import { evidenceOf } from "./evidence.ts";
 import { exportCloudFormation } from "./export.ts";
 import { graphOf } from "./graph.ts";
-import { deploymentOfResources, isReadResource, isSqsResource, queueType } from "./import/pulumi-resources.ts";
+import { certainResources } from "./import/certain-resources.ts";
+import { deploymentOfResources, isReadResource, isSqsResource } from "./import/pulumi-resources.ts";
+import { queueType } from "./import/resource-types.ts";
 import { live } from "./live.ts";
 import { subjectsOf } from "./model.ts";
 import { readListing } from "./read-listing.ts";
@@ -51,6 +53,7 @@ export const sqs: SqsBroker = Object.freeze({
       queueType,
       isRead: isReadResource,
       namesOf: ownName,
+      certain: certainResources,
       read: deploymentOfResources,
     }),
     live,

@@ -1,6 +1,6 @@
 import type { BrokerName } from "../../brokers/index.ts";
 import { brokers } from "../../brokers/index.ts";
-import { nameIn } from "../../brokers/pulumi-resource.ts";
+import { hasUnknown, nameIn } from "../../brokers/pulumi-resource.ts";
 import { isComponentType } from "../component.ts";
 import { takesPart } from "../judge-stack.ts";
 import { refused } from "../../diagnostics/render.ts";
@@ -8,7 +8,6 @@ import { judgeChange } from "../judge-changes.ts";
 import type { PolicyOptions } from "../options.ts";
 import { selectRules } from "../options.ts";
 import { pageFileOf } from "../rule.ts";
-import { hasUnknown } from "../plain-properties.ts";
 import { redeliverPolicies } from "../policies.ts";
 import type { JudgedPreview, Preview, PreviewedResource, PreviewViolation, SourcePosition } from "./preview.ts";
 

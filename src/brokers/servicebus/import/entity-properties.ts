@@ -64,7 +64,7 @@ function entityOf(
   };
   const name = (key: string): string | null => {
     const value = properties[key] ?? "";
-    return typeof value === "string" && !isUnreadable(value) && !value.startsWith("[") ? nameIn(value) : null;
+    return typeof value === "string" && !isUnreadable(value) && !value.startsWith("[") ? destinationIn(value) : null;
   };
   const deliveries = properties["maxDeliveryCount"] ?? unsaid.maxDeliveryCount;
   return {
@@ -86,7 +86,7 @@ function entityOf(
 }
 
 /** A destination is told by its name, or by its URL: `sb://shop.servicebus.windows.net/orders`. */
-function nameIn(destination: string): string {
+export function destinationIn(destination: string): string {
   return destination.replace(/^(sb|https?):\/\/[^/]+\//, "");
 }
 

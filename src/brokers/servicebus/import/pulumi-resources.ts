@@ -68,7 +68,7 @@ export function deploymentOfResources(resources: readonly PulumiResource[]): Che
 }
 
 /** Null where the names are not told. */
-function namedResource({ type, properties }: Pick<PulumiResource, "type" | "properties">): NamedResource | null {
+export function namedResource({ type, properties }: Pick<PulumiResource, "type" | "properties">): NamedResource | null {
   const known = kindOf(type);
   if (known === undefined) return null;
   const [namespace, ...names] = namesAmong(properties, known.names) ?? namesInId(properties["id"]) ?? [];

@@ -91,8 +91,8 @@ function end(arn: string, source: AuditedQueue): SqsQueue {
  * Every count as 1 or 2, so that the space stays small however large the counts are. No finding depends on how often a message is received
  * before it is moved, only on whether it is, and a count of 2 still lets it come back once.
  */
-function smallCount(maxReceiveCount: number): number {
-  return Math.min(maxReceiveCount, 2);
+function smallCount(maxReceiveCount: number | null): number {
+  return Math.min(maxReceiveCount ?? 2, 2);
 }
 
 function allowOf({ redriveAllow }: AuditedQueue, way: readonly AuditedQueue[]): RedriveAllow {
@@ -176,7 +176,10 @@ function runOut(semantics: Semantics, state: MessageState): readonly Outcome[] {
 function receiveLabel({ redrive }: AuditedQueue, outcome: Outcome): string {
   const isDelivered = outcome.every(({ place }) => place.kind === "queue" && place.status === "in-flight");
   if (isDelivered || redrive === "untold" || redrive === null) return "received";
-  return `receive ${redrive.maxReceiveCount + 1} has to move it`;
+  const { maxReceiveCount } = redrive;
+  return maxReceiveCount === null
+    ? "the receive after the last has to move it"
+    : `receive ${maxReceiveCount + 1} has to move it`;
 }
 
 /** Whether retention can come before the end of the retries, in words; null where it cannot, or where it is not known. */

@@ -60,7 +60,7 @@ function fewReceives({ name, redrive }: AuditedQueue, { functionName }: LambdaMa
   if (redrive === "untold" || redrive === null) return [];
   const { maxReceiveCount } = redrive;
   // A single receive is told for itself.
-  if (maxReceiveCount >= leastReceives || maxReceiveCount === 1) return [];
+  if (maxReceiveCount === null || maxReceiveCount >= leastReceives || maxReceiveCount === 1) return [];
   return [
     {
       code: "RD447",

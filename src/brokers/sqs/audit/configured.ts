@@ -1,6 +1,6 @@
 import type { Finding } from "../../finding.ts";
 import { nameText } from "../../finding.ts";
-import type { AuditedQueue } from "../deployment.ts";
+import type { AuditedQueue, AuditedRedrive } from "../deployment.ts";
 import { accountIn, nameIn, placeIn, regionIn } from "../deployment.ts";
 import { sqsLimits } from "../capabilities.ts";
 import { anyoneMaySend } from "./policy-access.ts";
@@ -22,7 +22,7 @@ export function configuredBadly(queue: AuditedQueue, surroundings: Surroundings)
   ];
 }
 
-function redriveOf({ redrive }: AuditedQueue): { readonly targetArn: string; readonly maxReceiveCount: number } | null {
+function redriveOf({ redrive }: AuditedQueue): AuditedRedrive | null {
   return redrive === "untold" ? null : redrive;
 }
 
@@ -56,12 +56,17 @@ function chained(queue: AuditedQueue, surroundings: Surroundings): Finding[] {
       queue: queue.name,
       predicate: `is the dead-letter queue of ${names} and has one itself, ${nameText(nameIn(redrive.targetArn))}`,
       notes: [
-        `a dead letter that is received here ${redrive.maxReceiveCount === 1 ? "once" : `${redrive.maxReceiveCount} times`}, be it only to look at it, moves on at the next receive`,
+        `a dead letter that is received here ${timesText(redrive.maxReceiveCount)}, be it only to look at it, moves on at the next receive`,
         "the receives in the queue before count too, as ElasticMQ and moto have it: then the first receive here gets nothing and moves it",
       ],
       help: "take the redrive policy away from the queue where dead letters are to stay",
     },
   ];
+}
+
+function timesText(count: number | null): string {
+  if (count === null) return "as often as the redrive policy says";
+  return count === 1 ? "once" : `${count} times`;
 }
 
 function oneReceive(queue: AuditedQueue): Finding[] {
@@ -86,8 +91,9 @@ function shortRetention(queue: AuditedQueue, { queues, sourcesOf }: Surroundings
   const kept = queue.retentionSeconds;
   const deadKept = dead?.retentionSeconds ?? null;
   if (dead === undefined || kept === null || deadKept === null || queue.fifo || dead.fifo) return [];
-  // That the retries alone take longer is an error of its own.
-  if (deadKept > kept || (windowSecondsOf(queue) ?? 0) >= deadKept) return [];
+  // That the retries alone take longer is an error of its own, which a receive count that is not known yet may make of it.
+  const isOpen = redrive?.maxReceiveCount === null;
+  if (deadKept > kept || isOpen || (windowSecondsOf(queue) ?? 0) >= deadKept) return [];
   return [
     {
       code: "RD448",

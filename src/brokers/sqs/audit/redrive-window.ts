@@ -5,7 +5,8 @@ import type { AuditedQueue } from "../deployment.ts";
  * visibility timeout and comes for it again at once. Null where it is not known, or where nothing moves it.
  */
 export function windowSecondsOf({ redrive, visibilityTimeoutSeconds, delaySeconds }: AuditedQueue): number | null {
-  if (redrive === "untold" || redrive === null || visibilityTimeoutSeconds === null) return null;
+  if (redrive === "untold" || redrive === null || redrive.maxReceiveCount === null) return null;
+  if (visibilityTimeoutSeconds === null) return null;
   return (delaySeconds ?? 0) + redrive.maxReceiveCount * visibilityTimeoutSeconds;
 }
 

@@ -53,9 +53,10 @@ function redriveOf(value: unknown): AuditedQueue["redrive"] {
   const { deadLetterTargetArn: targetArn } = policy;
   // Both a number and a text are accepted and kept as they were sent.
   const maxReceiveCount = numberOf(policy, "maxReceiveCount");
+  const isTold = policy["maxReceiveCount"] !== unreadable;
   if (!isQueueArn(targetArn))
     throw new MalformedValue("the deadLetterTargetArn of the RedrivePolicy is no ARN of a queue");
-  if (maxReceiveCount === null || maxReceiveCount < 1) {
+  if (isTold && (maxReceiveCount === null || maxReceiveCount < 1)) {
     throw new MalformedValue("the RedrivePolicy has no maxReceiveCount of 1 or more");
   }
   return { targetArn, maxReceiveCount };

@@ -11,18 +11,7 @@ import type { QueueAttributes } from "./attributes.ts";
 import { MalformedValue, queueOf, unreadable } from "./attributes.ts";
 import type { AuditedFunction } from "./neighbours.ts";
 import { functionOf, mappingOf, subscriptionOf } from "./neighbours.ts";
-
-export const queueType = "aws:sqs/queue:Queue";
-const functionType = "aws:lambda/function:Function";
-const mappingType = "aws:lambda/eventSourceMapping:EventSourceMapping";
-const subscriptionType = "aws:sns/topicSubscription:TopicSubscription";
-
-/** Resources that hold one attribute of a queue, which they name by its URL. Source: `__pulumiType` in @pulumi/aws 7. */
-const attributeTypes: Readonly<Record<string, { readonly property: string; readonly attribute: string }>> = {
-  "aws:sqs/redrivePolicy:RedrivePolicy": { property: "redrivePolicy", attribute: "RedrivePolicy" },
-  "aws:sqs/redriveAllowPolicy:RedriveAllowPolicy": { property: "redriveAllowPolicy", attribute: "RedriveAllowPolicy" },
-  "aws:sqs/queuePolicy:QueuePolicy": { property: "policy", attribute: "Policy" },
-};
+import { attributeTypes, functionType, mappingType, queueType, subscriptionType, topicType } from "./resource-types.ts";
 
 /** Without a queue there is nothing to judge: topics and functions alone may be there for other things. */
 export function isSqsResource({ type }: Pick<PulumiResource, "type">): boolean {
@@ -31,7 +20,7 @@ export function isSqsResource({ type }: Pick<PulumiResource, "type">): boolean {
 
 /** What is around queues is read where there are queues. */
 export function isReadResource(resource: Pick<PulumiResource, "type">): boolean {
-  return isSqsResource(resource) || [functionType, mappingType, subscriptionType].includes(resource.type);
+  return isSqsResource(resource) || [functionType, mappingType, subscriptionType, topicType].includes(resource.type);
 }
 
 /** The attributes of a queue by the properties of the provider. */

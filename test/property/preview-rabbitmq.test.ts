@@ -1,0 +1,156 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { unknownText } from "../../src/brokers/pulumi-resource.ts";
+import type { StackResource } from "../../src/policy/judge-stack.ts";
+import { foundIn } from "../support/found-in-stack.ts";
+
+// Random stacks of RabbitMQ, of which a preview does not know some values; the update finds any others of the same kind there.
+
+const queues = ["a", "b", "c"];
+const exchanges = ["x", "y", "z"];
+
+/** What each property can be. The same in preview and update, so that an unknown value can turn out to be any of them. */
+const domains: Readonly<Record<string, readonly unknown[]>> = {
+  vhost: ["/", "/", "/", "other"],
+  "queue name": queues,
+  "exchange name": exchanges,
+  "policy name": ["p", "q"],
+  type: ["direct", "fanout", "topic", "headers"],
+  source: exchanges,
+  destination: [...queues, ...exchanges],
+  destinationType: ["queue", "queue", "exchange"],
+  routingKey: ["a", "b", "a.*", "#"],
+  pattern: ["^a", "b$", ".*", "^x"],
+  applyTo: ["all", "queues", "exchanges"],
+  priority: [0, 1],
+  "x-queue-type": ["classic", "quorum"],
+  "x-dead-letter-exchange": ["", ...exchanges],
+  "x-dead-letter-routing-key": queues,
+  "x-message-ttl": [0, 1_000],
+  "x-delivery-limit": [-1, 3],
+  "x-expires": [500, 60_000],
+  "x-max-length": [10],
+  "x-overflow": ["reject-publish", "drop-head"],
+  "x-dead-letter-strategy": ["at-least-once"],
+  "alternate-exchange": exchanges,
+  "dead-letter-exchange": ["", ...exchanges],
+  "dead-letter-routing-key": queues,
+  "message-ttl": [1_000],
+  "delivery-limit": [3],
+  durable: [true, false],
+};
+
+/** A property as it is at the update, and whether a preview knows it. */
+interface Value {
+  readonly isKnown: boolean;
+  readonly value: unknown;
+  readonly other: unknown;
+}
+
+function valueOf(key: string): fc.Arbitrary<Value> {
+  const one = fc.constantFrom(...(domains[key] ?? []));
+  const isKnown = fc.integer({ min: 0, max: 14 }).map((drawn) => drawn > 0);
+  return fc.record({ isKnown, value: one, other: one });
+}
+
+type Values = Readonly<Record<string, Value>>;
+
+const some = (keys: readonly string[]): fc.Arbitrary<Values> =>
+  fc.record(Object.fromEntries(keys.map((key) => [key, valueOf(key)])), { requiredKeys: [] }) as fc.Arbitrary<Values>;
+const all = (keys: readonly string[]): fc.Arbitrary<Values> =>
+  fc.record(Object.fromEntries(keys.map((key) => [key, valueOf(key)]))) as fc.Arbitrary<Values>;
+
+interface Drawn {
+  readonly kind: "queue" | "exchange" | "binding" | "policy";
+  readonly own: Values;
+  readonly given: Values;
+}
+
+const queue = fc.record({
+  kind: fc.constant("queue" as const),
+  own: all(["vhost", "queue name", "durable"]),
+  given: some(Object.keys(domains).filter((key) => key.startsWith("x-"))),
+});
+const exchange = fc.record({
+  kind: fc.constant("exchange" as const),
+  own: all(["vhost", "exchange name", "type"]),
+  given: some(["alternate-exchange"]),
+});
+const binding = fc.record({
+  kind: fc.constant("binding" as const),
+  own: all(["vhost", "source", "destination", "destinationType", "routingKey"]),
+  given: fc.constant({}),
+});
+const policy = fc.record({
+  kind: fc.constant("policy" as const),
+  own: all(["vhost", "policy name", "pattern", "applyTo", "priority"]),
+  given: some([
+    "dead-letter-exchange",
+    "dead-letter-routing-key",
+    "message-ttl",
+    "delivery-limit",
+    "alternate-exchange",
+  ]),
+});
+
+type Choice = (value: Value) => unknown;
+
+function resourceOf({ kind, own, given }: Drawn, index: number, choice: Choice): StackResource {
+  const chosen = Object.fromEntries(
+    Object.entries(own).map(([key, value]) => [key.split(" ").at(-1) ?? key, choice(value)]),
+  );
+  const settings = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, choice(value)]));
+  const { vhost, name, type, durable, ...rest } = chosen;
+  const properties = {
+    queue: { name, settings: { durable, arguments: settings } },
+    exchange: { name, settings: { type, arguments: settings } },
+    binding: rest,
+    policy: { name, policy: { ...rest, definition: settings } },
+  }[kind];
+  const provider = {
+    queue: "queue:Queue",
+    exchange: "exchange:Exchange",
+    binding: "binding:Binding",
+    policy: "policy:Policy",
+  };
+  const typeName = `rabbitmq:index/${provider[kind]}`;
+  return {
+    type: typeName,
+    urn: `urn:pulumi:test::shop::${typeName}::${kind}-${index}`,
+    name: `${kind}-${index}`,
+    provider: null,
+    properties: { vhost, ...properties },
+    isProved: false,
+  };
+}
+
+const stack = fc.array(fc.oneof({ weight: 3, arbitrary: queue }, exchange, { weight: 2, arbitrary: binding }, policy), {
+  minLength: 1,
+  maxLength: 9,
+});
+
+test("what is found in a preview is found whatever the unknown values turn out to be", () => {
+  let [seen, inPart] = [0, 0];
+  fc.assert(
+    fc.property(stack, (drawn) => {
+      const resources = (choice: Choice): StackResource[] =>
+        drawn.map((each, index) => resourceOf(each, index, choice));
+      const preview = resources(({ isKnown, value }) => (isKnown ? value : unknownText));
+      const found = foundIn("rabbitmq", preview);
+      const hasUnknown = JSON.stringify(preview).includes(unknownText);
+      seen += hasUnknown ? 1 : 0;
+      inPart += hasUnknown && found.length > 0 ? 1 : 0;
+      for (const choice of [
+        ({ value }: Value) => value,
+        ({ isKnown, value, other }: Value) => (isKnown ? value : other),
+      ]) {
+        const atUpdate = foundIn("rabbitmq", resources(choice));
+        expect(atUpdate).toEqual(expect.arrayContaining([...found]));
+      }
+    }),
+    { numRuns: 600 },
+  );
+  expect(seen).toBeGreaterThan(100);
+  expect(inPart, "stacks that are judged in part").toBeGreaterThan(5);
+});
