@@ -1,5 +1,5 @@
 // Makes a bare machine ready for this project's npm scripts: the packages of the lock file, a Docker daemon (--docker), a Chromium (--browser),
-// the emulators of SQS (--sqs), PostgreSQL and Redis (--stores), and mmdebstrap (--mmdebstrap).
+// the emulators of SQS (--sqs), the clients for Java (--java), PostgreSQL and Redis (--stores), and mmdebstrap (--mmdebstrap).
 // It runs before node_modules exists, on any Node since 20, so it is plain JavaScript without dependencies. It is silent when nothing is to do.
 import { spawn } from "node:child_process";
 import { existsSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -15,6 +15,7 @@ import {
   say,
   tail,
 } from "./machine.mjs";
+import { provideJavaClients } from "./java-clients.mjs";
 import { provideSqsEmulators } from "./sqs-emulators.mjs";
 
 // --- packages -------------------------------------------------------------------------------------------------------
@@ -159,7 +160,7 @@ function provideBrowser() {
 }
 
 async function main(flags) {
-  const known = ["--docker", "--browser", "--sqs", "--stores", "--mmdebstrap"];
+  const known = ["--docker", "--browser", "--sqs", "--java", "--stores", "--mmdebstrap"];
   const unknown = flags.find((flag) => !known.includes(flag));
   if (unknown !== undefined) throw new BootstrapError(`unknown option ${unknown}; known: ${known.join(", ")}`);
   // Building an image calls this script while the tests run: it must not touch the packages they run on.
@@ -168,6 +169,7 @@ async function main(flags) {
   if (flags.includes("--mmdebstrap")) provideMmdebstrap();
   if (flags.includes("--browser")) provideBrowser();
   if (flags.includes("--stores")) provideStores();
+  if (flags.includes("--java")) provideJavaClients();
   if (flags.includes("--sqs") && process.env.SQS_ENDPOINT === undefined) provideSqsEmulators();
 }
 

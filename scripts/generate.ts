@@ -33,7 +33,8 @@ export const generatedFiles: readonly GeneratedFile[] = [
 async function policyPageText(rule: Rule): Promise<string> {
   const read = (kind: string): Promise<string> =>
     readFile(join(root, "examples/policies", rule.name, `${kind}.ts`), "utf8");
-  return renderPolicyPage(rule, { fails: await read("fails"), passes: await read("passes") });
+  const programs = { fails: await read("fails"), passes: await read("passes") };
+  return renderPolicyPage(rule, rule.kind === "change" ? { ...programs, before: await read("before") } : programs);
 }
 
 /** The schema has a name and no address: it is read from the package, `redeliver/schema.json`, and from no server. */

@@ -1,18 +1,8 @@
-// The two emulators of SQS that the live tests run on, kept in the user's cache folder so that all checkouts share them.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { basename, dirname, join } from "node:path";
-import {
-  BootstrapError,
-  canInstallDebianPackages,
-  installDebianPackages,
-  isOnPath,
-  run,
-  say,
-  tail,
-} from "./machine.mjs";
-
-const cacheFolder = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "redeliver");
+// The two emulators of SQS that the live tests run on.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { build, cacheFolder, installJars, required } from "./cache-folder.mjs";
+import { BootstrapError, canInstallDebianPackages, installDebianPackages, isOnPath, run, say } from "./machine.mjs";
 
 export const elasticMqVersion = "1.7.1";
 export const motoVersion = "5.2.5";
@@ -62,34 +52,9 @@ function provideLanguages(wantsElasticMq, wantsMoto) {
   installDebianPackages(packages);
 }
 
-const project = `<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>redeliver</groupId>
-  <artifactId>elasticmq</artifactId>
-  <version>1</version>
-  <dependencies>
-    <dependency>
-      <groupId>org.elasticmq</groupId>
-      <artifactId>elasticmq-server_2.13</artifactId>
-      <version>${elasticMqVersion}</version>
-    </dependency>
-  </dependencies>
-</project>
-`;
-
 function installElasticMq() {
   say(`installing ElasticMQ ${elasticMqVersion} with Maven`);
-  build(elasticMqFolder, elasticMqIsHere, (workFolder) => {
-    const pom = join(workFolder, "pom.xml");
-    const jars = join(workFolder, "jars");
-    writeFileSync(pom, project);
-    // A repository of its own, because two Mavens that write to the same one at once can spoil it.
-    const repository = `-Dmaven.repo.local=${join(workFolder, "repository")}`;
-    const goal = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies";
-    const options = ["--quiet", "--batch-mode", "--file", pom, repository, goal];
-    required("mvn", [...options, "-DincludeScope=runtime", `-DoutputDirectory=${jars}`]);
-    return jars;
-  });
+  installJars(elasticMqFolder, [["org.elasticmq", "elasticmq-server_2.13", elasticMqVersion]]);
   say("ElasticMQ installed");
 }
 
@@ -103,42 +68,4 @@ function installMoto() {
     return environment;
   });
   say("moto installed");
-}
-
-function required(command, commandArguments) {
-  const result = run(command, commandArguments);
-  if (!result.ok)
-    throw new BootstrapError(`${basename(command)} ${commandArguments.join(" ")} failed:\n${tail(result.output)}`);
-}
-
-/**
- * Lets something be built beside the place where it belongs, and moves it there in one step: a folder of that name is always
- * complete, and of two runs that build at the same time the second finds the work done.
- */
-function build(folder, isHere, buildIn) {
-  mkdirSync(dirname(folder), { recursive: true });
-  removeAbandoned(folder);
-  const workFolder = mkdtempSync(`${folder}.building-`);
-  try {
-    const built = buildIn(workFolder);
-    // What stands there is broken, unless another run has put it there meanwhile.
-    if (!isHere()) rmSync(folder, { recursive: true, force: true });
-    renameSync(built, folder);
-  } catch (error) {
-    if (!["ENOTEMPTY", "EEXIST"].includes(error.code)) throw error;
-  } finally {
-    rmSync(workFolder, { recursive: true, force: true });
-  }
-}
-
-const abandonedAfterMs = 3_600_000;
-
-/** Removes what runs that were killed have left behind. */
-function removeAbandoned(folder) {
-  for (const name of readdirSync(dirname(folder))) {
-    if (!name.startsWith(`${basename(folder)}.building-`)) continue;
-    const path = join(dirname(folder), name);
-    const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
-    if (age > abandonedAfterMs) rmSync(path, { recursive: true, force: true });
-  }
 }

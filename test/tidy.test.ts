@@ -38,6 +38,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "src/verify",
     "src/simulate",
     "src/report",
+    "src/policy",
   ],
 };
 const folderOf = (file: string): string => file.split("/").slice(0, 2).join("/");

@@ -147,6 +147,8 @@ export interface FileReader<Deployment> {
 export interface ResourceReader<Deployment> {
   /** Whether the resource makes a topology of this broker; others may say more about it. */
   readonly isOwn: (resource: PulumiResource) => boolean;
+  /** Without a resource of this type nothing is found but that something cannot be read; null where there are several such types. */
+  readonly queueType: string | null;
   /** Whether it is read at all: what is around the broker's own resources can decide about them. */
   readonly isRead: (resource: Pick<PulumiResource, "type">) => boolean;
   /** By what names findings speak of a resource: what it is in, and last its own. None where they do not, or it is not told. */

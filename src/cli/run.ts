@@ -71,6 +71,7 @@ function commandLine(finish: Finish): Command {
   addCompilerCommands(program, finish);
   addReaderCommands(program, finish);
   addAuditCommand(program, finish);
+  addPolicyCommand(program, finish);
   for (const command of program.commands) command.exitOverride();
   return program;
 }
@@ -206,4 +207,26 @@ function addAuditCommand(program: Command, finish: Finish): void {
     .addOption(output())
     .addOption(json())
     .action(async (options) => finish(await auditCommand(options)));
+}
+
+/** What judges a pull request. */
+function addPolicyCommand(program: Command, finish: Finish): void {
+  program
+    .command("policy")
+    .description("judge what pulumi preview is going to do by the rules of the policy pack; for pull requests")
+    .requiredOption("--preview <file>", "what pulumi preview --json --show-sames printed; - for the standard input")
+    .option("--config <file>", "the options of the policy pack; without them everything is advisory")
+    .option("--project <folder>", "where Pulumi.yaml is, so that annotations find the files of the program", ".")
+    .option("--stack-tag <name=value...>", "tags of the stack, which a preview does not tell")
+    .addOption(
+      new Option("-f, --format <format>", "text: to read; sarif: for code scanning; github: annotations in a workflow")
+        .choices(["text", "json", "sarif", "github"])
+        .default("text"),
+    )
+    .addOption(output())
+    .addOption(json())
+    .action(async (options) => {
+      const { policyCommand } = await import("./policy.ts");
+      finish(await policyCommand(options));
+    });
 }

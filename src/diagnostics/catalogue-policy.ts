@@ -1,7 +1,7 @@
 import type { CatalogueEntry } from "./catalogue-entry.ts";
 import { error } from "./catalogue-entry.ts";
 
-/** RD9xx: what a policy pack is told. */
+/** RD9xx: what a policy pack is told, and what it judges. */
 export const policyCatalogue = {
   RD901: error(
     "Malformed option of a policy pack",
@@ -14,5 +14,13 @@ export const policyCatalogue = {
   RD903: error(
     "A budget that nothing can keep",
     "The first time counts as an attempt, so at most 0 attempts would forbid every consumer, and no message reaches a dead queue within 0 s. Such a budget is a typing error, or a rule that is meant to be turned off. Write a budget that can be kept, or set enforcementLevel to disabled.",
+  ),
+  RD904: error(
+    "This is not what pulumi preview --json prints",
+    "The text has to be the one document that pulumi preview --json prints, with a list of steps in it. The state of a stack is another text, which redeliver audit --stack reads, and so is the stream of events that Pulumi writes where PULUMI_ENABLE_STREAMING_JSON_PREVIEW is set. Nothing was judged.",
+  ),
+  RD905: error(
+    "A part of the preview is missing",
+    "Pulumi leaves out what stays the same unless it is told --show-sames, and a preview that failed stops somewhere. A dead-letter queue is known by the queues that name it, so what is judged without some of them would be wrong in both directions. Nothing was judged.",
   ),
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;

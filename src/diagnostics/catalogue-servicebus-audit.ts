@@ -1,7 +1,7 @@
 import type { CatalogueEntry } from "./catalogue-entry.ts";
 import { error, warning } from "./catalogue-entry.ts";
 
-/** RD740 to RD752: what an audit finds in topologies of Azure Service Bus that others made. */
+/** RD740 to RD753: what an audit finds in topologies of Azure Service Bus that others made. */
 export const servicebusAuditCatalogue = {
   RD740: error(
     "Months where minutes were meant",
@@ -54,5 +54,9 @@ export const servicebusAuditCatalogue = {
   RD752: error(
     "The tier does not have it",
     "The basic tier has queues and nothing else: no topics, no sessions, no duplicate detection, no forwarding. Azure refuses them in the middle of a deployment. Put the namespace into the standard tier, or do without them.",
+  ),
+  RD753: error(
+    "A max delivery count that Service Bus does not take",
+    "Each message is delivered once at least, so the max delivery count begins at 1. It is no switch: Azure refuses 0 in the middle of a deployment. Choose as many deliveries as crashes of a consumer are to be survived.",
   ),
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;

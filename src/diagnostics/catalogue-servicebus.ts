@@ -1,6 +1,9 @@
 import type { CatalogueEntry } from "./catalogue-entry.ts";
 import { error, warning } from "./catalogue-entry.ts";
 
+/** The vendor's own page about what there can be at most. */
+const quotas = { source: "https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas" };
+
 /** RD70x to RD73x: what Azure Service Bus cannot do, or does only at a price. */
 export const servicebusCatalogue = {
   RD701: error(
@@ -69,10 +72,38 @@ export const servicebusCatalogue = {
   ),
   RD717: error(
     "The official emulator does not take this",
-    'Microsoft\'s emulator takes less than Service Bus: 10 deliveries, 50 queues and topics, times to live from 5 minutes to an hour. On a configuration file beyond that it ends with "Out of memory", so none is written. What is compiled for Service Bus itself is not affected.',
+    'Microsoft\'s emulator takes less than Service Bus: 10 deliveries, 50 queues and topics, 70 SQL filters of a topic, which has one subscription at least, times to live from 5 minutes to an hour. On a configuration file beyond that it ends with "Out of memory", so none is written. What is compiled for Service Bus itself is not affected.',
   ),
   RD718: warning(
     "The official emulator forgets after an hour",
     "A queue of the emulator has a time to live of an hour at most, so that is what its configuration file says where the topology says none. A message that waits longer, a scheduled one not counted, is dead-lettered there and would not be in Service Bus. Tests are seldom that long.",
   ),
+  RD719: {
+    ...error(
+      "A namespace does not hold so much",
+      "A namespace has 10,000 queues and topics at most, in the premium tier 1,000 for each of its messaging units, of which there are 64 at most. Each consumer is a queue, each source a topic, and under ttl-tier each delay of a consumer is a queue too. Azure would refuse the rest in the middle of a deployment. Divide the consumers among two systems, each in a namespace of its own.",
+    ),
+    ...quotas,
+  },
+  RD720: {
+    ...warning(
+      "A namespace needs more messaging units",
+      "A premium namespace has 1,000 queues and topics for each of its messaging units, and begins with one of them. How many it has is not known when a system is compiled. With too few Azure refuses the rest in the middle of a deployment, so look before, or deploy to a namespace of its own.",
+    ),
+    ...quotas,
+  },
+  RD721: {
+    ...error(
+      "A topic does not take so many subscriptions",
+      "A topic has 2,000 subscriptions at most, and each consumer of a source has one. Azure would refuse the rest in the middle of a deployment. Publish to two sources, and divide the consumers among them.",
+    ),
+    ...quotas,
+  },
+  RD722: {
+    ...error(
+      "A topic does not take so many filters",
+      "All subscriptions of a topic together have 2,000 SQL filters and 100,000 correlation filters at most. A pattern with a wildcard is a SQL filter, a whole routing key a correlation filter. Azure would refuse the rest in the middle of a deployment. List routing keys where a pattern stands for few, or take a wider pattern.",
+    ),
+    ...quotas,
+  },
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;

@@ -17,11 +17,13 @@ export interface DeclarationExample extends Reporting {
   readonly exportAs?: string;
 }
 
-/** A file, where its name or its language matters. */
+/** A file, where its name or its language matters; it is compiled where a target is given, and loaded where not. */
 export interface FileExample extends Reporting {
   readonly kind: "file";
   readonly name: string;
   readonly text: string;
+  /** As it is written on the command line: `servicebus@standard`. */
+  readonly target?: string;
 }
 
 /** A target as it is written on the command line. */
@@ -93,6 +95,12 @@ export interface PolicyExample extends Reporting {
   readonly text: string;
 }
 
+/** What `pulumi preview --json` printed, which is read. */
+export interface PreviewExample extends Reporting {
+  readonly kind: "preview";
+  readonly text: string;
+}
+
 /** A template of Azure Resource Manager, which is read and audited. */
 export interface ArmExample extends Reporting {
   readonly kind: "arm";
@@ -113,7 +121,8 @@ export type Example =
   | BrokerExample
   | ScenarioExample
   | StartExample
-  | PolicyExample;
+  | PolicyExample
+  | PreviewExample;
 
 /** What reports a code, and the same without the mistake. */
 export interface ExamplePair {

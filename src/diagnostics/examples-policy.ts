@@ -1,11 +1,20 @@
-import type { ExamplePair, PolicyExample } from "./example.ts";
+import type { ExamplePair, PolicyExample, PreviewExample } from "./example.ts";
 
 /** The options of a policy pack with these lines below `rules`. */
 function optionsExample(...lines: readonly string[]): PolicyExample {
   return { kind: "policy", text: ["preset: strict", "rules:", ...lines.map((line) => `  ${line}`), ""].join("\n") };
 }
 
-/** RD9xx: what a policy pack is told. */
+/** A preview of a stack with nothing in it but itself. */
+function previewExample(change: object): PreviewExample {
+  const urn = "urn:pulumi:prod::shop::pulumi:pulumi:Stack::shop-prod";
+  const state = { urn, custom: false, type: "pulumi:pulumi:Stack" };
+  const step = { op: "same", urn, oldState: state, newState: state, detailedDiff: null };
+  const digest = { steps: [step], duration: 1_000_000, changeSummary: { same: 1 }, ...change };
+  return { kind: "preview", text: `${JSON.stringify(digest, null, 2)}\n` };
+}
+
+/** RD9xx: what a policy pack is told, and what it judges. */
 export const policyExamples = {
   RD901: {
     fires: optionsExample("dead-letter-time-limit: { max: two days }"),
@@ -18,5 +27,13 @@ export const policyExamples = {
   RD903: {
     fires: optionsExample("retry-attempts-limit: { max: 0 }"),
     quiet: optionsExample("retry-attempts-limit: { max: 1 }"),
+  },
+  RD904: {
+    fires: { kind: "preview", text: `${JSON.stringify({ version: 3, deployment: { resources: [] } }, null, 2)}\n` },
+    quiet: previewExample({}),
+  },
+  RD905: {
+    fires: previewExample({ changeSummary: { same: 8 } }),
+    quiet: previewExample({}),
   },
 } as const satisfies Readonly<Record<string, ExamplePair>>;

@@ -45,7 +45,7 @@ const chain = (length: number): readonly ArmResource[] =>
 const parked = (properties: Properties): ArmExample =>
   arm(queue("orders", { forwardDeadLetteredMessagesTo: "parked" }), queue("parked", properties));
 
-/** RD740 to RD752: what an audit finds in topologies of Azure Service Bus that others made. */
+/** RD740 to RD753: what an audit finds in topologies of Azure Service Bus that others made. */
 export const servicebusAuditExamples = {
   RD740: {
     fires: arm(queue("orders", { lockDuration: "P5M" })),
@@ -92,5 +92,9 @@ export const servicebusAuditExamples = {
   RD752: {
     fires: arm(namespace("Basic"), ...subscription()),
     quiet: arm(namespace("Standard"), ...subscription()),
+  },
+  RD753: {
+    fires: arm(queue("orders", { maxDeliveryCount: 0 })),
+    quiet: arm(queue("orders", { maxDeliveryCount: 3 })),
   },
 } as const satisfies Readonly<Record<string, ExamplePair>>;

@@ -1,4 +1,4 @@
-import type { DeclarationExample, ExamplePair, TargetFileExample } from "./example.ts";
+import type { DeclarationExample, ExamplePair, FileExample, TargetFileExample } from "./example.ts";
 import type { ExampleLines } from "./example-text.ts";
 import { retryText, systemExample, systemText } from "./example-text.ts";
 
@@ -64,6 +64,48 @@ function inOrder(from: string): DeclarationExample {
   return { kind: "declaration", format: "yaml", text, target: "servicebus@standard" };
 }
 
+/** So many consumers like billing, each of which has these routing keys of the one source. */
+function generated(consumers: number, keys: string, sku = "standard"): FileExample {
+  const text = [
+    'import { constant, defineSystem } from "redeliver";',
+    "",
+    "const billing = {",
+    `  from: { orders: ${keys} },`,
+    '  retry: { attempts: 5, backoff: constant("30s") },',
+    '  handlerTimeout: "30s",',
+    "};",
+    "export default defineSystem({",
+    '  name: "shop",',
+    '  sources: { orders: { kind: "topic" } },',
+    `  consumers: Object.fromEntries(Array.from({ length: ${consumers} }, (_, index) => [\`billing-\${index}\`, billing])),`,
+    "});",
+    "",
+  ].join("\n");
+  return { kind: "file", name: "shop.js", text, target: `servicebus@${sku}`, ...returned };
+}
+
+/** So many patterns of routing keys. */
+function patterns(length: number): string {
+  return `Array.from({ length: ${length} }, (_, index) => \`order-\${index}.*\`)`;
+}
+
+/** Twelve consumers, each with a tier for each delay. */
+function tiered(attempts: number): DeclarationExample {
+  const text = [
+    "name: shop",
+    "sources: { orders: { kind: topic } }",
+    "consumers:",
+    "  billing: &tiered",
+    "    from: { orders: [order.placed] }",
+    `    retry: ${retryText("kind: linear, first: 1s, step: 1s", attempts)}`,
+    "    crash: { deliveries: 2 }",
+    `    ${timeout}`,
+    ...Array.from({ length: 11 }, (_, index) => `  billing-${index + 2}: *tiered`),
+    "",
+  ].join("\n");
+  return { kind: "declaration", format: "yaml", text, target: "servicebus@standard", strategy: "ttl-tier" };
+}
+
 /** RD70x to RD73x: what Azure Service Bus cannot do, or does only at a price. */
 export const servicebusExamples = {
   RD701: {
@@ -123,4 +165,11 @@ export const servicebusExamples = {
     fires: exported(5, ["RD713"]),
     quiet: compiled({ retry: atOnce }),
   },
+  RD719: {
+    fires: { ...tiered(1_000), also: ["RD713", "RD715"] },
+    quiet: { ...tiered(5), also: ["RD713", "RD715"] },
+  },
+  RD720: { fires: generated(1_000, '["order.placed"]', "premium"), quiet: generated(1_000, '["order.placed"]') },
+  RD721: { fires: generated(2_001, '["order.placed"]'), quiet: generated(20, '["order.placed"]') },
+  RD722: { fires: generated(21, patterns(100)), quiet: generated(21, patterns(2)) },
 } as const satisfies Readonly<Record<string, ExamplePair>>;

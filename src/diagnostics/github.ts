@@ -1,5 +1,5 @@
-import type { Diagnostic } from "./diagnostic.ts";
 import type { Locate } from "./region.ts";
+import type { Reported } from "./reported.ts";
 import { renderMessageWithNames } from "./render.ts";
 
 /**
@@ -12,16 +12,15 @@ import { renderMessageWithNames } from "./render.ts";
  * @returns the lines, each with its end; nothing for no diagnostics
  */
 export function renderGithub(
-  diagnostics: readonly Diagnostic[],
+  diagnostics: readonly Reported[],
   options: { readonly file?: string | undefined; readonly locate?: Locate | undefined },
 ): string {
   return diagnostics
     .map((each) => {
-      const region = options.file === undefined ? undefined : options.locate?.(each.path);
+      const file = each.place?.file ?? options.file;
+      const region = each.place?.region ?? (file === undefined ? undefined : options.locate?.(each.path));
       const properties = {
-        ...(options.file === undefined
-          ? {}
-          : { file: options.file.replaceAll("\\", "/"), line: String(region?.line ?? 1) }),
+        ...(file === undefined ? {} : { file: file.replaceAll("\\", "/"), line: String(region?.line ?? 1) }),
         ...(region === undefined ? {} : { col: String(region.column) }),
         title: each.path === "" ? each.code : `${each.code} ${each.path}`,
       };

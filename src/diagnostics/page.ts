@@ -88,10 +88,14 @@ function anchorOf(code: DiagnosticCode): string {
 /** The target and the strategy where they matter, and what else is reported then. */
 function circumstances(example: Example): string {
   const parts = [];
-  if (example.kind === "file") parts.push(`saved as \`${example.name}\``);
+  if (example.kind === "file") {
+    parts.push(`saved as \`${example.name}\``);
+    if (example.target !== undefined) parts.push(`with \`--target ${example.target}\``);
+  }
   if (example.kind === "target-file") parts.push("with `--target target.yaml`, the second of the two files");
   if (example.kind === "stack") parts.push("in the file of a stack");
   if (example.kind === "policy") parts.push("as the options of a policy pack");
+  if (example.kind === "preview") parts.push("as a preview, with `--preview`");
   if (example.kind === "scenario") parts.push("with `examples/shop.yaml`, whose one consumer is billing");
   if (example.kind === "start") parts.push("when a consumer of `examples/shop.yaml` starts like this on rabbitmq@4.3");
   if (example.kind === "declaration" && example.target !== undefined) {
@@ -139,6 +143,7 @@ function fence(example: Example): string {
     case "definitions":
     case "arm":
     case "listing":
+    case "preview":
     case "state":
       return fenced("json", example.text);
     case "broker":

@@ -3,6 +3,7 @@ import { styleText } from "node:util";
 import type { Diagnostic } from "./diagnostic.ts";
 import { RefusedError } from "./diagnostic.ts";
 import type { Locate } from "./region.ts";
+import type { Reported } from "./reported.ts";
 
 /**
  * Renders diagnostics for a terminal, one block each:
@@ -11,15 +12,16 @@ import type { Locate } from "./region.ts";
  * @param options.locate finds the line and the column in the file, which terminals and editors make a link of
  */
 export function renderDiagnostics(
-  diagnostics: readonly Diagnostic[],
+  diagnostics: readonly Reported[],
   options: { readonly colour?: boolean; readonly file?: string; readonly locate?: Locate | undefined } = {},
 ): string {
   const paint = (format: Parameters<typeof styleText>[0], text: string): string =>
     options.colour === true ? styleText(format, text, { validateStream: false }) : text;
   const blocks = diagnostics.map((each) => {
     const heading = paint(each.severity === "error" ? "red" : "yellow", `${each.severity}[${each.code}]`);
-    const region = options.file === undefined ? undefined : options.locate?.(each.path);
-    const file = region === undefined ? options.file : `${options.file}:${region.line}:${region.column}`;
+    const name = each.place?.file ?? options.file;
+    const region = each.place?.region ?? (options.file === undefined ? undefined : options.locate?.(each.path));
+    const file = region === undefined ? name : `${name}:${region.line}:${region.column}`;
     const place = [file, each.path].filter((part) => part !== undefined && part !== "").join(": ");
     const value = each.value === undefined ? "" : ` = ${renderValue(each.value)}`;
     return [
@@ -34,12 +36,12 @@ export function renderDiagnostics(
 }
 
 /** What is wrong, why, and what to do, as plain text without the place: a line each. */
-export function renderMessage({ message, notes, help }: Diagnostic): string {
+export function renderMessage({ message, notes, help }: Reported): string {
   return [message, ...notes, ...(help === undefined ? [] : [`fix: ${help}`])].join("\n");
 }
 
 /** The same for tools that show nothing of the value: where a diagnostic is about many, all of them are named. */
-export function renderMessageWithNames(each: Diagnostic): string {
+export function renderMessageWithNames(each: Reported): string {
   const { value } = each;
   const isCut = Array.isArray(value) && value.length > 10 && value.every((name) => typeof name === "string");
   return isCut ? `${renderMessage(each)}\nall ${value.length}: ${value.join(", ")}` : renderMessage(each);

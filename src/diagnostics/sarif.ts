@@ -1,8 +1,8 @@
 import type { CatalogueEntry, DiagnosticCode } from "./catalogue.ts";
 import { catalogue } from "./catalogue.ts";
-import type { Diagnostic } from "./diagnostic.ts";
 import { renderPageText } from "./page.ts";
 import type { Locate } from "./region.ts";
+import type { Place, Reported } from "./reported.ts";
 import { renderMessageWithNames } from "./render.ts";
 
 /** What a log is about. */
@@ -12,6 +12,17 @@ export interface SarifOptions {
   /** The version of Redeliver. */
   readonly version?: string | undefined;
   readonly locate?: Locate | undefined;
+  /** What a code means; that of a diagnostic where it is left out. */
+  readonly ruleOf?: ((code: string) => SarifRule) | undefined;
+}
+
+/** What code scanning shows beside each result of a rule. */
+export interface SarifRule {
+  readonly title: string;
+  readonly explanation: string;
+  readonly page: string;
+  readonly level: "error" | "warning";
+  readonly tags?: readonly string[];
 }
 
 /**
@@ -21,7 +32,7 @@ export interface SarifOptions {
  *
  * @returns indented JSON; a log without results where there are no diagnostics, which closes the alerts of the last run
  */
-export function renderSarif(diagnostics: readonly Diagnostic[], options: SarifOptions): string {
+export function renderSarif(diagnostics: readonly Reported[], options: SarifOptions): string {
   const codes = [...new Set(diagnostics.map((each) => each.code))].toSorted();
   const ruleIndexes = new Map(codes.map((code, index) => [code, index]));
   const fingerprints = fingerprintsOf(diagnostics);
@@ -34,7 +45,7 @@ export function renderSarif(diagnostics: readonly Diagnostic[], options: SarifOp
           driver: {
             name: "Redeliver",
             ...(options.version === undefined ? {} : { version: options.version, semanticVersion: options.version }),
-            rules: codes.map(ruleOf),
+            rules: codes.map((code) => describeRule(code, (options.ruleOf ?? ruleOfDiagnostic)(code))),
           },
         },
         columnKind: "utf16CodeUnits",
@@ -44,7 +55,10 @@ export function renderSarif(diagnostics: readonly Diagnostic[], options: SarifOp
           level: each.severity,
           message: { text: escapeText(renderMessageWithNames(each)) },
           // Without a file and a path there is nothing to point at.
-          locations: options.file === undefined && each.path === "" ? [] : [locationOf(each, options)],
+          locations:
+            options.file === undefined && each.place === undefined && each.path === ""
+              ? []
+              : [locationOf(each, options)],
           partialFingerprints: { "redeliverCodeAndPath/v1": fingerprints[index] },
         })),
       },
@@ -53,38 +67,47 @@ export function renderSarif(diagnostics: readonly Diagnostic[], options: SarifOp
   return `${JSON.stringify(log, null, 2)}\n`;
 }
 
-/** What a code means. The page is shown beside an alert; its braces are no placeholders, since no message is made of it. */
-function ruleOf(code: DiagnosticCode): object {
-  const { severity, title, explanation }: CatalogueEntry = catalogue[code];
-  const page = renderPageText(code);
+function ruleOfDiagnostic(code: string): SarifRule {
+  const { severity, title, explanation }: CatalogueEntry = catalogue[code as DiagnosticCode];
+  return { title, explanation, page: renderPageText(code as DiagnosticCode), level: severity };
+}
+
+/** The page is shown beside an alert; its braces are no placeholders, since no message is made of it. */
+function describeRule(id: string, { title, explanation, page, level, tags }: SarifRule): object {
   return {
-    id: code,
+    id,
     shortDescription: { text: title },
     fullDescription: { text: explanation },
     help: { text: page, markdown: page },
-    defaultConfiguration: { level: severity },
+    defaultConfiguration: { level },
+    ...(tags === undefined ? {} : { properties: { tags } }),
   };
 }
 
-function locationOf({ path }: Diagnostic, { file, locate }: SarifOptions): object {
+function locationOf({ path, place }: Reported, { file = place?.file, locate }: SarifOptions): object {
   return {
     ...(file === undefined
       ? {}
-      : { physicalLocation: { artifactLocation: { uri: uriOf(file) }, region: regionOf(path, locate) } }),
+      : {
+          physicalLocation: {
+            artifactLocation: { uri: uriOf(place?.file ?? file) },
+            region: regionOf(place?.region ?? locate?.(path)),
+          },
+        }),
     // §3.33.5 wants a name that is unique within the file, which a path is.
     ...(path === "" ? {} : { logicalLocations: [{ fullyQualifiedName: path }] }),
   };
 }
 
 /** Code scanning shows no result without a line, so what has none is shown at the first. */
-function regionOf(path: string, locate: Locate | undefined): object {
-  const region = locate?.(path);
+function regionOf(region: Place["region"] | undefined): object {
   if (region === undefined) return { startLine: 1 };
+  const { line, column, endLine, endColumn } = region;
   return {
-    startLine: region.line,
-    startColumn: region.column,
-    endLine: region.endLine,
-    endColumn: region.endColumn,
+    startLine: line,
+    startColumn: column,
+    ...(endLine === undefined ? {} : { endLine }),
+    ...(endColumn === undefined ? {} : { endColumn }),
   };
 }
 
@@ -92,7 +115,7 @@ function regionOf(path: string, locate: Locate | undefined): object {
  * What tells that two runs found the same thing: not the line, which moves with every edit above it.
  * The second of the same code at the same path is told by its number, or one of the two would hide the other.
  */
-function fingerprintsOf(diagnostics: readonly Diagnostic[]): string[] {
+function fingerprintsOf(diagnostics: readonly Reported[]): string[] {
   const seen = new Map<string, number>();
   return diagnostics.map(({ code, path, value, message }) => {
     // What is said of many things has no place of its own; how many they are changes with every one that comes or goes.

@@ -71,4 +71,6 @@ export interface Wanted {
   readonly attempts: readonly { readonly attempt: number; readonly delayMs: number; readonly delayLatestMs?: number }[];
   readonly crashDeliveries: number;
   readonly maxDeliveries: number;
+  /** Whether handing a message back may cost what a crash costs: part of the crash budget, or an attempt where these are one. */
+  readonly returnsCost: boolean;
 }

@@ -1,3 +1,4 @@
+export { queueDeletion } from "./changes/queue-deletion.ts";
 export { deadLetterAlarm } from "./declaration/dead-letter-alarm.ts";
 export { deadLetterRetention } from "./declaration/dead-letter-retention.ts";
 export { deadLetterTimeLimit } from "./declaration/dead-letter-time-limit.ts";
@@ -18,6 +19,7 @@ export { rabbitmqPolicyOverlap } from "./rabbitmq/policy-overlap.ts";
 export { rabbitmqRetryIsolation } from "./rabbitmq/retry-isolation.ts";
 export { rabbitmqRetryLimit } from "./rabbitmq/retry-limit.ts";
 export { rabbitmqWaitingQueueExpiry } from "./rabbitmq/waiting-queue-expiry.ts";
+export { queueProtection } from "./resources/queue-protection.ts";
 export { servicebusDefaultRule } from "./servicebus/default-rule.ts";
 export { servicebusDelayByExpiry } from "./servicebus/delay-by-expiry.ts";
 export { servicebusDeliveryCount } from "./servicebus/delivery-count.ts";
@@ -41,9 +43,19 @@ export { sqsRedriveCycle } from "./sqs/sqs-redrive-cycle.ts";
 export { sqsRetentionCoversRetries } from "./sqs/sqs-retention-covers-retries.ts";
 export { sqsVisibilityTimeout } from "./sqs/sqs-visibility-timeout.ts";
 export { topologyReadable } from "./topology-readable.ts";
+export type { ResourceChange } from "./change.ts";
 export type { Component, RetriedConsumer } from "./component.ts";
 export type { Level, PolicyOptions, RuleOptions } from "./options.ts";
 export { redeliverPolicies } from "./policies.ts";
-export type { DeclarationRule, ResourceRule, Rule, Severity, TopologyRule, Violation } from "./rule.ts";
+export type {
+  AskedResource,
+  ChangeRule,
+  DeclarationRule,
+  ResourceRule,
+  Rule,
+  Severity,
+  TopologyRule,
+  Violation,
+} from "./rule.ts";
 export { rules } from "./rules.ts";
 export type { Waiver } from "./settings.ts";

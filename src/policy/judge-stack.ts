@@ -30,8 +30,8 @@ const newest: Readonly<Record<BrokerName, string>> = {
   servicebus: "servicebus@standard",
 };
 
-/** Rules are asked one after the other about the same stack. */
-const last = new Map<BrokerName, { readonly key: string; readonly findings: readonly StackFinding[] }>();
+/** Rules are asked one after the other about the same stack; what the brokers are may be told to each of them by itself. */
+const judged = new WeakMap<readonly StackResource[], Map<string, readonly StackFinding[]>>();
 
 /** Whether a resource has a part in what is said of a broker: most of a large stack has none, and is not looked at. */
 export function takesPart(broker: BrokerName, resource: Pick<PulumiResource, "type">): boolean {
@@ -53,11 +53,11 @@ export function judgeStack(
   resources: readonly StackResource[],
   targets: readonly string[],
 ): readonly StackFinding[] {
-  const key = JSON.stringify([resources, targets]);
-  const known = last.get(broker);
-  if (known?.key === key) return known.findings;
-  const findings = judgeBroker(broker, resources, targets);
-  last.set(broker, { key, findings });
+  const byTargets = judged.get(resources) ?? new Map<string, readonly StackFinding[]>();
+  judged.set(resources, byTargets);
+  const key = JSON.stringify([broker, targets]);
+  const findings = byTargets.get(key) ?? judgeBroker(broker, resources, targets);
+  byTargets.set(key, findings);
   return findings;
 }
 

@@ -27,6 +27,7 @@ function ownSettingsOf(rule: Rule): z.ZodRawShape {
     case "topology":
       return topologySettings;
     case "resource":
+    case "change":
       return {};
     default:
       return rule satisfies never;
@@ -41,7 +42,7 @@ function optionsOf(rule: Rule): z.ZodType {
   ]);
   const settings = z.strictObject(Object.fromEntries(shape) as z.ZodRawShape);
   return settings
-    .extend({ enforcementLevel: z.enum(rule.kind === "resource" ? mending : judging) })
+    .extend({ enforcementLevel: z.enum(rule.kind === "resource" && rule.remedy !== null ? mending : judging) })
     .partial()
     .optional();
 }

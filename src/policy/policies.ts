@@ -1,25 +1,28 @@
 import type {
   PolicyConfigSchema,
   PolicyResource,
+  ResourceValidation,
   ResourceValidationArgs,
   ResourceValidationPolicy,
+  StackValidation,
   StackValidationPolicy,
 } from "@pulumi/policy";
 import { z } from "zod";
 
 import type { BrokerName } from "../brokers/index.ts";
-import { brokers } from "../brokers/index.ts";
+import { brokerOf, brokers } from "../brokers/index.ts";
 import { refused } from "../diagnostics/render.ts";
 import type { ReadComponent } from "./component.ts";
 import { isComponentType, readComponent } from "./component.ts";
 import { declarationReadable } from "./declaration/declaration-readable.ts";
 import type { StackFinding, StackResource } from "./judge-stack.ts";
 import { judgeStack, takesPart } from "./judge-stack.ts";
+import { withoutVersion } from "./losing-types.ts";
 import type { PolicyOptions, SelectedRule } from "./options.ts";
 import { selectRules, settingsSchemaOf } from "./options.ts";
 import { describeOptionIssues } from "./option-issues.ts";
 import { plainProperties } from "./plain-properties.ts";
-import type { DeclarationRule, Rule, TopologyRule, Violation } from "./rule.ts";
+import type { ChangeRule, DeclarationRule, Rule, TopologyRule, Violation } from "./rule.ts";
 import { pageFileOf } from "./rule.ts";
 import { rules } from "./rules.ts";
 import { judgedAs, reportedOf } from "./selection.ts";
@@ -38,8 +41,15 @@ export function redeliverPolicies(
 ): (ResourceValidationPolicy | StackValidationPolicy)[] {
   const selected = selectRules(options, chosen);
   if (!selected.ok) throw refused(selected.diagnostics);
-  return selected.value.map((each) => ({ ...describe(each), ...validationOf(each) }));
+  return selected.value.filter(hasPolicy).map((each) => ({ ...describe(each), ...validationOf(each) }));
 }
+
+/** A policy pack is not told what an update changes. */
+function hasPolicy(selected: SelectedRule): selected is SelectedPolicy {
+  return selected.rule.kind !== "change";
+}
+
+type SelectedPolicy = SelectedRule & { readonly rule: Exclude<Rule, ChangeRule> };
 
 function describe(selected: SelectedRule): Omit<StackValidationPolicy, "validateStack"> {
   const { rule, level } = selected;
@@ -56,7 +66,7 @@ function describe(selected: SelectedRule): Omit<StackValidationPolicy, "validate
 }
 
 function validationOf(
-  selected: SelectedRule,
+  selected: SelectedPolicy,
 ):
   | Pick<ResourceValidationPolicy, "validateResource" | "remediateResource">
   | Pick<StackValidationPolicy, "validateStack"> {
@@ -72,33 +82,76 @@ function validationOf(
       };
     case "topology":
       return {
-        validateStack: (stack, report) => {
+        validateStack: onlyWith(queueTypeOf(rule), (stack, report) => {
           const settings = settingsOf<TopologySelection>(selected, stack.getConfig());
-          const findings = brokersOf(rule).flatMap((broker) => {
-            const own = stack.resources.filter((each) => takesPart(broker, each));
-            return judgeStack(broker, own.map(stackResource), settings.targets);
-          });
+          const findings = brokersOf(rule).flatMap((broker) =>
+            judgeStack(broker, resourcesOf(broker, stack.resources), settings.targets),
+          );
           for (const { text, urn } of reportedFindings(rule, findings, settings)) report(text, urn);
-        },
+        }),
       };
     case "resource": {
       const judge = (resource: ResourceValidationArgs): readonly string[] => {
-        if (!rule.types.includes(resource.type)) return [];
+        if (!rule.types.includes(withoutVersion(resource.type))) return [];
         const settings = settingsOf<Selection>(selected, resource.getConfig());
-        return reportedOf(rule.judge(plainProperties(resource.props)), resource.name, settings, today());
+        const { type, urn, name, props, opts } = resource;
+        const asked = { type, urn, properties: plainProperties(props), isProtected: opts.protect };
+        return reportedOf(rule.judge(asked), name, settings, today());
       };
+      const validateResource: ResourceValidation = (resource, report) => {
+        for (const text of judge(resource)) report(text);
+      };
+      const { remedy } = rule;
+      if (remedy === null) return { validateResource };
       return {
-        validateResource: (resource, report) => {
-          for (const text of judge(resource)) report(text);
-        },
+        validateResource,
         // Changed in place, as Pulumi wants it: a copy would read what is not known, and take its cover off what is secret.
         remediateResource: (resource) =>
-          judge(resource).length === 0 ? undefined : Object.assign(resource.props, rule.remedy),
+          judge(resource).length === 0 ? undefined : Object.assign(resource.props, remedy),
       };
     }
     default:
       return rule satisfies never;
   }
+}
+
+/** Where this is missing no rule of the broker finds anything; a rule for every broker is always asked. */
+function queueTypeOf({ broker }: TopologyRule): string | null {
+  return broker === null ? null : (brokerOf({ broker }).auditor?.resources.queueType ?? null);
+}
+
+/**
+ * Spares the host the making of every resource for a rule that a stack without a resource of this type cannot break. The mark is the one
+ * that `validateStackResourcesOfType` sets, which hands over the resources of that type alone. Source: `getPulumiType` in @pulumi/policy 1.21.
+ */
+function onlyWith(type: string | null, validate: StackValidation): StackValidation {
+  return type === null ? validate : Object.assign(validate, { __pulumiType: type });
+}
+
+/** The stack that was asked about last, for the rest of the turn of the event loop. */
+let current: {
+  readonly resources: readonly PolicyResource[];
+  readonly byBroker: Map<BrokerName, readonly StackResource[]>;
+} | null = null;
+
+/**
+ * The resources of a stack that take part in what is said of a broker.
+ *
+ * The host makes all resources anew for each rule, and asks every rule about one request in one turn of the event loop. So what was read
+ * for the first of them is kept for the others until the turn is over. Source: `makeAnalyzeStackRpcFun` in @pulumi/policy 1.21.
+ */
+function resourcesOf(broker: BrokerName, resources: readonly PolicyResource[]): readonly StackResource[] {
+  if (current === null) setImmediate(() => (current = null));
+  if (current === null || !isSameStack(current.resources, resources)) current = { resources, byBroker: new Map() };
+  const known = current.byBroker.get(broker);
+  if (known !== undefined) return known;
+  const own = resources.filter((each) => takesPart(broker, each)).map(stackResource);
+  current.byBroker.set(broker, own);
+  return own;
+}
+
+function isSameStack(one: readonly PolicyResource[], other: readonly PolicyResource[]): boolean {
+  return one.length === other.length && one.every(({ urn }, index) => urn === other[index]?.urn);
 }
 
 function brokersOf({ broker }: TopologyRule): readonly BrokerName[] {

@@ -3,6 +3,7 @@ import type { z } from "zod";
 import type { Entry } from "../brokers/entries.ts";
 import type { BrokerName } from "../brokers/index.ts";
 import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
+import type { ResourceChange } from "./change.ts";
 import type { Component } from "./component.ts";
 
 export type Severity = "low" | "medium" | "high" | "critical";
@@ -54,13 +55,31 @@ export interface TopologyRule extends RuleText {
 /** A rule on a single resource by what the program asks for: what is known in a preview is judged there. */
 export interface ResourceRule extends RuleText {
   readonly kind: "resource";
+  /** Of resources of other types it has nothing to say. */
   readonly types: readonly string[];
-  readonly judge: (properties: Entry) => readonly Violation[];
-  /** The properties with which a violation is mended. Only where nothing can be lost by it. */
-  readonly remedy: Entry;
+  readonly judge: (resource: AskedResource) => readonly Violation[];
+  /** The properties with which a violation is mended. Only where nothing can be lost by it; null where there are none. */
+  readonly remedy: Entry | null;
 }
 
-export type Rule = DeclarationRule | TopologyRule | ResourceRule;
+/** A resource as a program asks for it. */
+export interface AskedResource {
+  readonly type: string;
+  readonly urn: string;
+  readonly properties: Entry;
+  /** Whether Pulumi refuses to delete it. */
+  readonly isProtected: boolean;
+}
+
+/** A rule on what an update does. A policy pack is shown no change, so that only previews are judged by it. */
+export interface ChangeRule extends RuleText {
+  readonly kind: "change";
+  /** Of changes to resources of other types it has nothing to say. */
+  readonly types: readonly string[];
+  readonly judge: (change: ResourceChange) => readonly Violation[];
+}
+
+export type Rule = DeclarationRule | TopologyRule | ResourceRule | ChangeRule;
 
 /** Where the page of a rule is, from the root of the project or of the installed package. */
 export function pageFileOf({ name }: Rule): string {
@@ -76,6 +95,10 @@ export function declarationRule<Config extends z.ZodObject>(
 
 export function topologyRule(rule: Omit<TopologyRule, "kind">): TopologyRule {
   return Object.freeze({ kind: "topology", ...rule });
+}
+
+export function changeRule(rule: Omit<ChangeRule, "kind">): ChangeRule {
+  return Object.freeze({ kind: "change", ...rule });
 }
 
 export function resourceRule(rule: Omit<ResourceRule, "kind">): ResourceRule {

@@ -1,3 +1,4 @@
+import { queueDeletion } from "./changes/queue-deletion.ts";
 import { deadLetterAlarm } from "./declaration/dead-letter-alarm.ts";
 import { deadLetterRetention } from "./declaration/dead-letter-retention.ts";
 import { deadLetterTimeLimit } from "./declaration/dead-letter-time-limit.ts";
@@ -18,6 +19,7 @@ import { rabbitmqPolicyOverlap } from "./rabbitmq/policy-overlap.ts";
 import { rabbitmqRetryIsolation } from "./rabbitmq/retry-isolation.ts";
 import { rabbitmqRetryLimit } from "./rabbitmq/retry-limit.ts";
 import { rabbitmqWaitingQueueExpiry } from "./rabbitmq/waiting-queue-expiry.ts";
+import { queueProtection } from "./resources/queue-protection.ts";
 import { servicebusDefaultRule } from "./servicebus/default-rule.ts";
 import { servicebusDelayByExpiry } from "./servicebus/delay-by-expiry.ts";
 import { servicebusDeliveryCount } from "./servicebus/delivery-count.ts";
@@ -56,6 +58,8 @@ export const rules: readonly Rule[] = Object.freeze([
   promisesKeptByBroker,
   topologyOwner,
   topologyReadable,
+  queueDeletion,
+  queueProtection,
   rabbitmqDeadLetterTarget,
   rabbitmqDeadLetterCycle,
   rabbitmqRetryLimit,

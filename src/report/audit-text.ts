@@ -71,7 +71,7 @@ function counted(number: number, noun: string): string {
 }
 
 /** A diagnostic whose texts are fit to be shown: a name on a broker may hold any character. */
-export function visibleDiagnostic(each: Diagnostic): Diagnostic {
+export function visibleDiagnostic<Shown extends Omit<Diagnostic, "code">>(each: Shown): Shown {
   return {
     ...each,
     path: visible(each.path),

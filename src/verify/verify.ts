@@ -1,5 +1,5 @@
 import type { PromiseName } from "../brokers/broker.ts";
-import type { Cause, Model, Subject } from "../explore/model.ts";
+import type { Cause, Model, Situation, Subject } from "../explore/model.ts";
 import type { Exploration, Node } from "../explore/explore.ts";
 import { explore, restrict, traceTo } from "../explore/explore.ts";
 import { findLoop, longestDeliveries } from "../explore/loops.ts";
@@ -75,6 +75,7 @@ export function verify<State>(model: Model<State>): Verdict {
   const unsafe = [
     ...reachable(model, kept),
     ...noLoss(model, broken),
+    ...onlySuccessEnds(model, broken),
     ...isolation(model, broken),
     ...noLoop(model, kept),
     ...unattended(model, kept),
@@ -88,6 +89,8 @@ export function verify<State>(model: Model<State>): Verdict {
     ...everyRetry(model, kept),
     ...alwaysCrash(model, kept),
     ...permanent(model, kept),
+    ...success(model, kept),
+    ...returned(model, kept),
   ]);
 }
 
@@ -132,6 +135,23 @@ function noLoss<State>(model: Model<State>, exploration: Exploration<State>): Vi
     if (node.situation.kind === "waiting" && !node.edges.some(({ cause }) => cause === "time")) {
       return violation(`a message waits in ${model.placeOf(node.state)} for ever`, node);
     }
+  }
+  return [];
+}
+
+/** The broker cannot tell why a consumer has settled a message: one that has failed must not be gone, however it failed. */
+function onlySuccessEnds<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
+  const { nodes } = exploration;
+  for (const node of nodes.values()) {
+    if (node.situation.kind !== "handling") continue;
+    const edge = node.edges.find(
+      ({ cause, to }) => cause !== "success" && to.every((index) => nodes.get(index)?.situation.kind === "done"),
+    );
+    if (edge === undefined) continue;
+    const trace = [...traceTo(model, exploration, node), `${edge.label}: it is gone`];
+    return [
+      { consumer: model.consumer, property: "no-loss", message: "a message is gone that nobody has handled", trace },
+    ];
   }
   return [];
 }
@@ -189,24 +209,72 @@ function tooManyDeliveries<State>({ consumer, wanted }: Model<State>, deliveries
 
 /** A permanent failure of any attempt leaves the message dead at once. */
 function permanent<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
+  const isKept = (kinds: readonly string[]): boolean =>
+    kinds.includes("dead") && kinds.every((kind) => kind === "dead" || kind === "done");
+  const violation = {
+    property: "permanent",
+    message: "a permanent failure does not end in the dead queue",
+  } as const;
+  return otherEnd(model, exploration, "permanent", isKept, violation);
+}
+
+/** A success of any attempt is the end: neither the message nor a copy of it is there any more. */
+function success<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
+  const isKept = (kinds: readonly string[]): boolean => kinds.every((kind) => kind === "done");
+  const violation = { property: "attempts", message: "a success is not the end of the message" } as const;
+  return otherEnd(model, exploration, "success", isKept, violation);
+}
+
+/** The first attempt that can end in a way, and then leaves the message somewhere else; also one that cannot end so. */
+function otherEnd<State>(
+  model: Model<State>,
+  exploration: Exploration<State>,
+  cause: Cause,
+  isKept: (kinds: readonly string[]) => boolean,
+  violation: Pick<Violation, "property" | "message">,
+): Violation[] {
   const { nodes } = exploration;
   const kindOf = (index: number): string => nodes.get(index)?.situation.kind ?? "";
   for (const node of nodes.values()) {
     if (node.situation.kind !== "handling") continue;
-    const edges = node.edges.filter((edge) => edge.cause === "permanent");
-    const isKept = edges.every(
-      ({ to }) =>
-        to.some((index) => kindOf(index) === "dead") && to.every((index) => ["dead", "done"].includes(kindOf(index))),
-    );
-    if (edges.length > 0 && isKept) continue;
-    return [
-      {
-        consumer: model.consumer,
-        property: "permanent",
-        message: "a permanent failure does not end in the dead queue",
-        trace: traceTo(model, exploration, node),
-      },
-    ];
+    const edges = node.edges.filter((edge) => edge.cause === cause);
+    if (edges.length > 0 && edges.every(({ to }) => isKept(to.map(kindOf)))) continue;
+    return [{ consumer: model.consumer, ...violation, trace: traceTo(model, exploration, node) }];
   }
   return [];
+}
+
+/**
+ * What is handed back is in the work queue again as the same attempt, and at once. Where a broker counts it, it may instead come to what a
+ * crash comes to.
+ */
+function returned<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
+  for (const node of exploration.nodes.values()) {
+    const { situation } = node;
+    if (situation.kind !== "handling") continue;
+    const back: Situation = { kind: "work", attempt: situation.attempt };
+    const ends = situationsAfter(exploration, node, "return");
+    const crashed = model.wanted.returnsCost ? situationsAfter(exploration, node, "crash") : new Set<string>();
+    if (ends.size > 0 && [...ends].every((each) => each === JSON.stringify(back) || crashed.has(each))) continue;
+    const message = `a message that is handed back on attempt ${situation.attempt} is not in the work queue again as that attempt`;
+    return [{ consumer: model.consumer, property: "return", message, trace: traceTo(model, exploration, node) }];
+  }
+  return [];
+}
+
+/** Where a message is after a cause, at once and when its waiting is over. */
+function situationsAfter<State>({ nodes }: Exploration<State>, from: Node<State>, cause: Cause): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const visited = new Set<number>();
+  const follow = (edges: Node<State>["edges"], by: Cause): void => {
+    for (const index of edges.filter((edge) => edge.cause === by).flatMap(({ to }) => to)) {
+      const node = nodes.get(index);
+      if (node === undefined || visited.has(index)) continue;
+      visited.add(index);
+      seen.add(JSON.stringify(node.situation));
+      if (node.situation.kind === "waiting") follow(node.edges, "time");
+    }
+  };
+  follow(from.edges, cause);
+  return seen;
 }

@@ -24,6 +24,7 @@ import { diagnosticCodes, renderPage } from "../../src/diagnostics/page.ts";
 import type { SystemInput } from "../../src/index.ts";
 import { checkSystem, compile, parseTarget } from "../../src/index.ts";
 import { selectRules } from "../../src/policy/options.ts";
+import { readPreview } from "../../src/policy/preview/read-preview.ts";
 import { checkScenario } from "../../src/simulate/check-scenario.ts";
 import { readState } from "../support/read-topology.ts";
 import { answersOf, closedPort, refuseLogin, startFakeBroker } from "../support/fake-broker.ts";
@@ -55,7 +56,10 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       const file = join(mkdtempSync(join(folder, "file-")), example.name);
       writeFileSync(file, example.text);
       const loaded = await loadDeclaration(file);
-      return loaded.ok ? loaded.warnings : loaded.diagnostics;
+      if (!loaded.ok || example.target === undefined) return loaded.ok ? loaded.warnings : loaded.diagnostics;
+      const target = parseTarget(example.target);
+      const compiled = target.ok ? compile(loaded.value, target.value) : target;
+      return compiled.ok ? [...loaded.warnings, ...compiled.warnings] : compiled.diagnostics;
     }
     case "target-file":
       return reportedByTargetFile(example);
@@ -70,6 +74,10 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
     case "policy": {
       const selected = selectRules(parse(example.text));
       return selected.ok ? selected.warnings : selected.diagnostics;
+    }
+    case "preview": {
+      const preview = readPreview(example.text);
+      return preview.ok ? preview.warnings : preview.diagnostics;
     }
     case "definitions":
       return reportedByAudit(rabbitmq.auditor.file.read(example.text), example);

@@ -15,6 +15,7 @@ const documents = [
   "docs/broker-facts.md",
   "docs/simulating.md",
   "docs/auditing.md",
+  "docs/policy-in-ci.md",
   "docs/sqs.md",
   "docs/servicebus.md",
   "docs/sqs-claims.md",

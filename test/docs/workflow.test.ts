@@ -1,11 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 
+import { runExample } from "../support/example-program.ts";
+import { digestOf } from "../support/preview.ts";
 import { parseSarif } from "../support/sarif.ts";
+import { parseWorkflowCommands } from "../support/workflow-commands.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
@@ -41,4 +44,40 @@ test("the workflow of the README runs, and uploads the log that it wrote", () =>
   const upload = steps.find(({ uses }) => uses?.startsWith("github/codeql-action/upload-sarif@"));
   expect(parseSarif(readFileSync(join(folder, String(upload?.with?.["sarif_file"])), "utf8")).runs).toHaveLength(1);
   expect(workflow.permissions["security-events"]).toBe("write");
+});
+
+test("the workflow for pull requests judges a preview, and annotates it", { timeout: 120_000 }, async () => {
+  const page = readFileSync(join(root, "docs/policy-in-ci.md"), "utf8");
+  const [, block = ""] = /^```yaml\n([\s\S]*?)^```$/m.exec(page) ?? [];
+  const workflow = parse(block) as Workflow;
+  const [job] = Object.values(workflow.jobs);
+  const commands = (job?.steps ?? []).flatMap(({ run }) => run ?? []);
+  expect(commands).toEqual([
+    "npm ci",
+    expect.stringMatching(/^pulumi preview .*--json --show-sames > preview.json$/),
+    expect.stringMatching(/^npx redeliver policy /),
+  ]);
+
+  const folder = mkdtempSync(join(tmpdir(), "redeliver-workflow-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const run = await runExample("examples/policies/sqs-dead-letter-queue/fails.ts");
+  writeFileSync(join(folder, "preview.json"), JSON.stringify(digestOf(run, run)));
+  cpSync(join(root, "policies"), join(folder, "policies"), { recursive: true });
+  const policy = (
+    words: readonly string[],
+    input?: string,
+  ): { readonly status: number | null; readonly stdout: string } =>
+    spawnSync(process.execPath, [join(root, "src/cli/main.ts"), ...words], {
+      cwd: folder,
+      encoding: "utf8",
+      ...(input === undefined ? {} : { input }),
+    });
+  const annotated = policy((commands.at(-1) ?? "").split(" ").slice(2));
+  expect(annotated.status).toBe(0);
+  expect(parseWorkflowCommands(annotated.stdout)).toMatchObject([{ command: "warning" }]);
+
+  const readme = readFileSync(join(root, "README.md"), "utf8");
+  const [, words = ""] = /^pulumi preview .* \| npx redeliver (policy .*)$/m.exec(readme) ?? [];
+  const piped = policy(words.split(" "), readFileSync(join(folder, "preview.json"), "utf8"));
+  expect(piped).toMatchObject({ status: 0, stdout: annotated.stdout });
 });

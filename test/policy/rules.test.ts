@@ -17,7 +17,8 @@ async function found(file: string): Promise<readonly ReportedViolation[]> {
   return [...(await host.analyze(run.resources)), ...(await host.analyzeStack(run))];
 }
 
-describe.each(rules)("$name", (rule) => {
+// What an update does is shown to no policy pack: changes.test.ts.
+describe.each(rules.filter(({ kind }) => kind !== "change"))("$name", (rule) => {
   test("finds its bad example, and no other rule does", async () => {
     const violations = await found(`examples/policies/${rule.name}/fails.ts`);
     expect(new Set(violations.map((each) => each.rule)), JSON.stringify(violations)).toEqual(new Set([rule.name]));

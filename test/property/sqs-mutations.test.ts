@@ -4,6 +4,8 @@ import type { CompiledSystem } from "../../src/index.ts";
 import { brokers, compile } from "../../src/index.ts";
 import { verifyAll } from "../../src/verify/verify.ts";
 import { checked } from "../support/examples.ts";
+import type { Equivalent, Score } from "../support/mutation-page.ts";
+import { mutationPage, unexplained } from "../support/mutation-page.ts";
 import { sqsMutantsOf } from "../support/sqs-mutants.ts";
 
 // Each compiled system is broken in every way a person might, and the proof has to fail. A proof that cannot fail proves nothing.
@@ -24,8 +26,8 @@ const atOnce: readonly Case[] = ["redrive at once", "per key at once"];
 const byConsumer: readonly Case[] = ["visibility", "asking", ...atOnce];
 const perKey: readonly Case[] = ["per key", "per key at once"];
 
-/** Mutants that behave no differently for a message, as far as anything is promised about it, with the reason. The last is a gap of verify. */
-const equivalent: readonly { readonly name: RegExp; readonly in: readonly Case[]; readonly because: string }[] = [
+/** Mutants that behave no differently for a message, as far as anything is promised about it, with the reason. */
+const equivalent: readonly Equivalent[] = [
   {
     name: /a visibility timeout (1 s (longer|shorter)|of 12 h) of the work queue/,
     in: byConsumer,
@@ -33,13 +35,12 @@ const equivalent: readonly { readonly name: RegExp; readonly in: readonly Case[]
   },
   {
     name: /a retention of 14 days of the work queue/,
-    in: cases,
     because: "the dead queue keeps as long, so nothing is lost on the way",
   },
-  { name: /a delay of 15 min of the work queue/, in: cases, because: "no promise says when the first attempt comes" },
-  { name: /no long polling/, in: cases, because: "polling only costs more" },
-  { name: /a delay of 15 min of the dead queue/, in: cases, because: "a dead letter is only seen later" },
-  { name: /a visibility timeout of 0 of the dead queue/, in: cases, because: "nothing that is promised happens there" },
+  { name: /a delay of 15 min of the work queue/, because: "no promise says when the first attempt comes" },
+  { name: /no long polling/, because: "polling only costs more" },
+  { name: /a delay of 15 min of the dead queue/, because: "a dead letter is only seen later" },
+  { name: /a visibility timeout of 0 of the dead queue/, because: "nothing that is promised happens there" },
   {
     name: /a retention of 60 s of the dead queue/,
     in: perKey,
@@ -47,16 +48,14 @@ const equivalent: readonly { readonly name: RegExp; readonly in: readonly Case[]
   },
   {
     name: /a retention of 60 s of the undelivered queue/,
-    in: cases,
     because: "how long what is undelivered stays is checked by the compiler",
   },
   { name: /a transient failure (1 s|12 h) later/, in: ["redrive", "per key"], because: "there is no time in it" },
   { name: /a transient failure does nothing/, in: ["redrive", "per key"], because: "that is what it does" },
   { name: /a transient failure is visible at once/, in: atOnce, because: "that is what it does" },
-  { name: /a success does nothing/, in: cases, because: "no property says that a success is the end, on any broker" },
 ];
 
-test.for(cases)("%s: every mutant is caught, or behaves no differently", (which) => {
+function scoreOf(which: Case): Score {
   const order = perKey.includes(which) ? "per-key" : "none";
   const consumer = {
     from: { orders: ["order.placed", "order.late.#"], returns: "all" },
@@ -78,20 +77,24 @@ test.for(cases)("%s: every mutant is caught, or behaves no differently", (which)
   const violationsOf = (value: CompiledSystem<"sqs">): readonly unknown[] =>
     verifyAll(brokers.sqs.subjectsOf(value, target.value)).flatMap(({ violations }) => violations);
   expect(violationsOf(compiled.value)).toEqual([]);
-
   const mutants = sqsMutantsOf(compiled.value);
-  const explained = equivalent.filter((each) => each.in.includes(which));
-  const isExplained = (name: string): boolean => explained.some((each) => each.name.test(name));
-  const survivors = mutants.filter((mutant) => violationsOf(mutant.compiled).length === 0).map(({ name }) => name);
-  const score = `${mutants.length - survivors.length} of ${mutants.length} mutants caught, ${survivors.filter(isExplained).length} behave no differently`;
-  expect(mutants.length, score).toBeGreaterThan(60);
-  expect(
-    survivors.filter((name) => !isExplained(name)),
-    score,
-  ).toEqual([]);
-  // An explanation of something that is caught would hide the day on which it is not.
-  expect(
-    mutants.map(({ name }) => name).filter((name) => isExplained(name) && !survivors.includes(name)),
-    score,
-  ).toEqual([]);
+  const alive = mutants.filter((mutant) => violationsOf(mutant.compiled).length === 0).map(({ name }) => name);
+  return { what: which, mutants: mutants.map(({ name }) => name), alive };
+}
+
+test("every mutant is caught, or behaves no differently, and the page says so", { timeout: 60_000 }, async () => {
+  const scores = cases.map(scoreOf);
+  expect(unexplained(scores, equivalent)).toEqual([]);
+  for (const { mutants } of scores) expect(mutants.length).toBeGreaterThan(60);
+  const page = mutationPage(
+    {
+      title: "Mutations on Amazon SQS",
+      writtenBy: "test/property/sqs-mutations.test.ts",
+      what: "The same as for [RabbitMQ](mutations.md): what is compiled is broken, and the proof has to refute it. The system has two consumers with four attempts.",
+      rows: "what",
+    },
+    scores,
+    equivalent,
+  );
+  await expect(page).toMatchFileSnapshot("../../docs/mutations-sqs.md");
 });

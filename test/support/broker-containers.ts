@@ -37,9 +37,13 @@ const managementPort = 15672;
  * Starts a broker of the version through testcontainers and waits until it is ready. Its ports are bound to the loopback
  * interface and stay the same over restarts; so does its node name, and with it its data.
  */
-export async function startBroker(version: BrokerVersion, report?: (text: string) => void): Promise<StartedBroker> {
+export async function startBroker(
+  version: BrokerVersion,
+  report?: (text: string) => void,
+  settings: BrokerSettings = {},
+): Promise<StartedBroker> {
   const { image, origin } = await ensureImage(version, report);
-  const { container, ports } = await startContainer(image);
+  const { container, ports } = await startContainer(image, settings);
   const amqpUrl = `amqp://guest:guest@127.0.0.1:${ports.amqp}`;
   const managementUrl = `http://guest:guest@127.0.0.1:${ports.management}`;
   await waitUntilReady(managementUrl, amqpUrl);
@@ -65,17 +69,26 @@ export async function startBroker(version: BrokerVersion, report?: (text: string
   };
 }
 
+/** What a test wants of its own broker. */
+export interface BrokerSettings {
+  /** How soon at-least-once dead-lettering tries again after a target that did not answer; three minutes unless said otherwise. */
+  readonly deadLetterAgainMs?: number;
+}
+
 interface Ports {
   readonly amqp: number;
   readonly management: number;
 }
 
 /** Another process may take a port between the moment it is found free and the moment Docker binds it, so this tries again. */
-async function startContainer(image: string): Promise<{ container: StartedTestContainer; ports: Ports }> {
+async function startContainer(
+  image: string,
+  settings: BrokerSettings,
+): Promise<{ container: StartedTestContainer; ports: Ports }> {
   for (let attempt = 1; ; attempt += 1) {
     const ports = { amqp: await pickFreePort(), management: await pickFreePort() };
     try {
-      return { container: await new BrokerContainer(image, ports).start(), ports };
+      return { container: await new BrokerContainer(image, ports, settings).start(), ports };
     } catch (error) {
       if (attempt === 3 || !/already (allocated|in use)/.test(String(error))) throw error;
     }
@@ -83,7 +96,7 @@ async function startContainer(image: string): Promise<{ container: StartedTestCo
 }
 
 class BrokerContainer extends GenericContainer {
-  constructor(image: string, ports: Ports) {
+  constructor(image: string, ports: Ports, { deadLetterAgainMs }: BrokerSettings) {
     super(image);
     removeOwnContainersAtTheEnd();
     this.withExposedPorts(
@@ -105,6 +118,10 @@ class BrokerContainer extends GenericContainer {
       .withStartupTimeout(120_000)
       // The reaper of testcontainers is an image of its own, to be pulled; the two ways below to remove containers need none.
       .withAutoCleanup(false);
+    if (deadLetterAgainMs !== undefined) {
+      const content = `[{rabbit, [{dead_letter_worker_publisher_confirm_timeout, ${deadLetterAgainMs}}]}].\n`;
+      this.withCopyContentToContainer([{ target: "/etc/rabbitmq/advanced.config", content, mode: 0o644 }]);
+    }
     // testcontainers would bind the ports on every interface of the machine, with a well-known password behind them.
     this.hostConfig.PortBindings = {
       [`${amqpPort}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(ports.amqp) }],

@@ -54,6 +54,7 @@ export type EngineConfig = Readonly<Record<string, Readonly<Record<string, unkno
 
 /** A running policy pack, in a process of its own, started as the engine starts it. */
 export interface PolicyHost {
+  readonly processId: number | undefined;
   readonly served: () => Promise<readonly ServedPolicy[]>;
   readonly configure: (config: EngineConfig) => Promise<void>;
   readonly setStackTags: (tags: Readonly<Record<string, string>>) => Promise<void>;
@@ -87,6 +88,7 @@ export async function startPolicyHost(options: string): Promise<PolicyHost> {
     "grpc.max_receive_message_length": -1,
   });
   return {
+    processId: child.pid,
     served: async () => {
       const info = await call<InfoMessage>((done) => client.getAnalyzerInfo(new Empty(), done));
       return info.getPoliciesList().map((policy) => ({

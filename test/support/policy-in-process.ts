@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+
 import * as policy from "@pulumi/policy";
 import type { PolicyResource, ResourceValidationPolicy, StackValidationPolicy } from "@pulumi/policy";
 
@@ -25,6 +27,8 @@ export interface FoundViolation {
 
 /** What the policies find in a run without a process of their own, with Pulumi's own cover over what is not known. */
 export async function foundInProcess(run: ProgramRun, given: PolicyOptions = {}): Promise<readonly FoundViolation[]> {
+  // Each request to the host has a turn of the event loop to itself.
+  await setImmediate();
   const found: FoundViolation[] = [];
   const common = { stackTags: new Map<string, string>(), getConfig: <T>(): T => ({}) as T };
   const notApplicable = (): never => {
@@ -35,7 +39,7 @@ export async function foundInProcess(run: ProgramRun, given: PolicyOptions = {})
     props: unknownCheckingProxy(
       (resource.custom ? run.resourceOutputs : run.registeredOutputs).get(resource.urn) ?? {},
     ) as Record<string, unknown>,
-    opts: options,
+    opts: { ...options, protect: resource.protect },
     provider: undefined as never,
     parent: undefined as never,
     dependencies: [],
@@ -55,9 +59,10 @@ export async function foundInProcess(run: ProgramRun, given: PolicyOptions = {})
       await each.validateStack({ ...common, resources, notApplicable }, report(""));
     }
     if (typeof each.validateResource !== "function") continue;
-    for (const { type, urn, name, inputs } of run.resources) {
+    for (const { type, urn, name, inputs, protect } of run.resources) {
       const props = unknownCheckingProxy({ ...inputs }) as Record<string, unknown>;
-      const asked = { type, urn, name, props, opts: options, isType: () => false, asType: () => undefined };
+      const opts = { ...options, protect };
+      const asked = { type, urn, name, props, opts, isType: () => false, asType: () => undefined };
       await each.validateResource({ ...common, ...asked, notApplicable }, report(urn));
     }
   }

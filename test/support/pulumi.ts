@@ -1,3 +1,6 @@
+import { relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
 import * as pulumi from "@pulumi/pulumi";
 
 import { RetryTopology } from "../../src/deploy/index.ts";
@@ -26,6 +29,10 @@ export interface RegisteredResource {
   readonly dependencies: readonly string[];
   /** The same per input, only from outputs among the inputs. */
   readonly propertyDependencies: Readonly<Record<string, readonly string[]>>;
+  /** The names that it had before. */
+  readonly formerNames?: readonly string[];
+  /** Where the program made it, as the engine writes it into the state. */
+  readonly sourcePosition?: string;
 }
 
 export interface ProgramRun {
@@ -82,6 +89,9 @@ interface RegisterRequest {
   getProtect(): boolean;
   getRetainondelete(): boolean;
   getDependenciesList(): string[];
+  getAliasesList(): { getSpec(): { getName(): string } | undefined }[];
+  getAliasurnsList(): string[];
+  getSourceposition(): { getUri(): string; getLine(): number; getColumn(): number } | undefined;
   getPropertydependenciesMap(): {
     forEach(visit: (urns: { getUrnsList(): string[] }, property: string) => void): void;
   };
@@ -184,7 +194,20 @@ function describe(request: RegisterRequest, urn: string): RegisteredResource {
     retainOnDelete: request.getRetainondelete(),
     dependencies: request.getDependenciesList(),
     propertyDependencies,
+    formerNames: [
+      ...request.getAliasesList().map((alias) => alias.getSpec()?.getName() ?? ""),
+      ...request.getAliasurnsList().map((urn) => urn.split("::").at(-1) ?? ""),
+    ],
+    ...sourcePositionOf(request),
   };
+}
+
+/** As the engine writes it: a path from the project's folder. Source: `parseSourcePosition` in `source_eval.go` of Pulumi. */
+function sourcePositionOf(request: RegisterRequest): { readonly sourcePosition?: string } {
+  const position = request.getSourceposition();
+  if (position === undefined) return {};
+  const path = relative(resolve(import.meta.dirname, "../.."), fileURLToPath(position.getUri()));
+  return { sourcePosition: `project:///${path}#${position.getLine()},${position.getColumn()}` };
 }
 
 /** Without an engine the SDK writes its messages to the console. */

@@ -5,14 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { motoPython } from "../../scripts/sqs-emulators.mjs";
-
-/** One run of a snippet's handler, as the snippet's process tells it. */
-export interface SnippetRun {
-  readonly id: string;
-  readonly attempt: number;
-  /** In seconds, by the clock of the machine: when the handler began and when it ended. */
-  readonly beganAt: number;
-}
+import { codeOf } from "./code-of.ts";
+import type { SnippetRun } from "./snippet-course.ts";
 
 export interface RunningSnippet {
   readonly runs: readonly SnippetRun[];
@@ -51,13 +45,6 @@ def handle(body, attempt):
 
 snippet.handle = handle
 `;
-
-/** The code block of one language on a page. */
-export function codeOf(page: string, language: string): string {
-  const code = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "m").exec(page)?.[1];
-  if (code === undefined) throw new Error(`the page has no ${language}`);
-  return code;
-}
 
 /**
  * Runs a snippet of a page in a process of its own, with the Python that the emulators were installed with.

@@ -36,6 +36,8 @@ const rule = z.strictObject({
   fullDescription: multiformatMessage,
   help: multiformatMessage,
   defaultConfiguration: z.strictObject({ level }),
+  // §3.8.2: tags are the one property that every bag may have.
+  properties: z.strictObject({ tags: z.array(z.string().min(1)).min(1) }).optional(),
 });
 const location = z
   .strictObject({

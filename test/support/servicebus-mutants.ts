@@ -139,6 +139,8 @@ function contractMutants(compiled: Servicebus): readonly ServicebusMutant[] {
     changed("a transient failure is completed", outcome("transient", [{ operation: "complete" }])),
     changed("a permanent failure is abandoned", outcome("permanent", [{ operation: "abandon" }])),
     changed("a permanent failure is completed", outcome("permanent", [{ operation: "complete" }])),
+    changed("a success does nothing", outcome("success", [])),
+    changed("a success is abandoned", outcome("success", [{ operation: "abandon" }])),
     changed("a return is completed", outcome("return", [{ operation: "complete" }])),
     changed("an attempt more is promised", { attempts: [...attempts, { attempt: attempts.length + 1, delayMs: 0 }] }),
     changed("an attempt less is promised", { attempts: attempts.slice(0, -1) }),

@@ -43,7 +43,25 @@ describe("an ARM template", () => {
     [
       "max delivery count 0",
       [queue("shop/orders", { maxDeliveryCount: 0 })],
-      [`RD747 ${at} orders has a max delivery count of 0; Service Bus takes 1 at least`],
+      [`RD753 ${at} orders has a max delivery count of 0; Service Bus takes 1 at least`],
+    ],
+    [
+      "all that is wrong with one queue, but no window that is too short for a lock of months",
+      [
+        queue("shop/orders", {
+          lockDuration: "P5M",
+          maxDeliveryCount: 1,
+          requiresDuplicateDetection: true,
+          duplicateDetectionHistoryTimeWindow: "PT10M",
+          defaultMessageTimeToLive: "P1M",
+        }),
+      ],
+      [
+        `RD740 ${at} orders has a lock of P5M, which is 150d`,
+        `RD740 ${at} orders has a time to live of P1M, which is 30d`,
+        `RD747 ${at} orders has a max delivery count of 1: a message whose lock is lost once is dead, tried or not`,
+        `RD748 ${at} orders drops what nobody received within P1M`,
+      ],
     ],
     ["a forward to itself", [queue("shop/orders", { forwardTo: "orders" })], [`RD743 ${at} orders forwards to itself`]],
     [

@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
+import type { ServicebusTarget, Sku } from "../../src/brokers/servicebus/capabilities.ts";
+import type { EmulatorConfig } from "../../src/brokers/servicebus/export.ts";
 import { forEver, isoDuration } from "../../src/brokers/servicebus/iso-duration.ts";
+import { diagnoseQuotas } from "../../src/brokers/servicebus/quotas.ts";
+import type { ServicebusTopology } from "../../src/brokers/servicebus/topology.ts";
 import type { TargetInput } from "../../src/index.ts";
 import { brokers, checkSystem, compile, parseTarget } from "../../src/index.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
@@ -135,6 +139,98 @@ describe("bad input is one diagnostic, with both numbers", () => {
   });
 });
 
+describe("quotas: what is there at most passes, and one more does not", () => {
+  const named = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `n${index}`);
+  /** A topology by numbers: only what quotas are about. */
+  const topology = (counts: { queues?: number; subscriptions?: number; sql?: number; correlation?: number }) => {
+    const rules = [
+      { name: "$Default", filter: { kind: "false" } },
+      ...named(counts.sql ?? 0).map((name) => ({ name, filter: { kind: "sql", expression: name } })),
+      ...named(counts.correlation ?? 0).map((name) => ({ name, filter: { kind: "correlation", subject: name } })),
+    ];
+    const [first, ...others] = named(counts.subscriptions ?? 1);
+    return {
+      queues: named(counts.queues ?? 0).map((name) => ({ name })),
+      topics: [{ name: "shop.orders", source: "orders" }],
+      subscriptions: [
+        { topic: "shop.orders", name: first, rules },
+        ...others.map((name) => ({ topic: "shop.orders", name, rules: [rules[0]] })),
+        { topic: "shop.payments", name: "other", rules },
+      ],
+    } as unknown as ServicebusTopology;
+  };
+  const problems = (counts: Parameters<typeof topology>[0], sku: Sku = "standard"): readonly string[] => {
+    const target = { broker: "servicebus", sku } as unknown as ServicebusTarget;
+    return diagnoseQuotas(topology(counts), target).map(({ code, path, message }) => `${code} ${path}: ${message}`);
+  };
+
+  test.each<readonly [Parameters<typeof problems>[0], Sku, string]>([
+    [
+      { queues: 10_000 },
+      "standard",
+      "RD719 consumers: there would be 10,001 queues and topics; a namespace of the standard tier has 10,000 at most",
+    ],
+    [
+      { queues: 10_000 },
+      "basic",
+      "RD719 consumers: there would be 10,001 queues and topics; a namespace of the basic tier has 10,000 at most",
+    ],
+    [
+      { queues: 1_000 },
+      "premium",
+      "RD720 consumers: there would be 1,001 queues and topics; a namespace of the premium tier has 1,000 for each of its messaging units",
+    ],
+    [
+      { subscriptions: 2_001 },
+      "standard",
+      "RD721 sources.orders: the topic shop.orders would have 2,001 subscriptions; 2,000 are allowed",
+    ],
+    [
+      { sql: 2_001 },
+      "standard",
+      "RD722 sources.orders: the topic shop.orders would have 2,001 SQL filters; 2,000 are allowed",
+    ],
+    [
+      { correlation: 100_001 },
+      "premium",
+      "RD722 sources.orders: the topic shop.orders would have 100,001 correlation filters; 100,000 are allowed",
+    ],
+  ])("%o in the %s tier", (counts, sku, expected) => {
+    expect(problems(counts, sku)).toEqual([expected]);
+    const [[key = "", count = 0] = []] = Object.entries(counts);
+    expect(problems({ [key]: count - 1 }, sku)).toEqual([]);
+  });
+
+  test("a premium namespace has 64 messaging units, and is told how many it needs", () => {
+    const [warning] = diagnoseQuotas(topology({ queues: 63_999 }), { sku: "premium" } as ServicebusTarget);
+    expect([warning?.code, warning?.help]).toEqual(["RD720", "deploy to a namespace with 64 messaging units or more"]);
+    expect(problems({ queues: 64_000 }, "premium")[0]).toContain(
+      "64,001 queues and topics; a namespace of the premium tier has 64,000",
+    );
+  });
+});
+
+describe("a returned message", () => {
+  const warned = (consumer: object) => {
+    const compiled = compile<"servicebus">(checked(oneConsumer({ ...billing, ...consumer })), standard);
+    if (!compiled.ok) throw new Error("it does not compile");
+    return compiled.warnings
+      .filter(({ code }) => code === "RD713")
+      .map(({ path, value, help }) => `${path} = ${String(value)}: ${help?.split(", or ")[1]}`);
+  };
+
+  test("is told with the field that decides, its value in the declaration, and the edit", () => {
+    expect(warned({ crash: { deliveries: 4 } })).toEqual([
+      "consumers.billing.crash.deliveries = 4: raise crash.deliveries above 4",
+    ]);
+    expect(warned({})).toEqual(["consumers.billing.retry.attempts = 3: declare crash.deliveries above 3"]);
+    expect(warned({ retry: { ...retry, giveUpAfter: "40s" } })).toEqual([
+      "consumers.billing.retry.attempts = 3: declare crash.deliveries above 2",
+    ]);
+    expect(warned({ retry: atOnce })).toEqual(["consumers.billing.retry.attempts = 3: raise retry.attempts"]);
+  });
+});
+
 describe("a duration of ISO 8601", () => {
   test.each([
     [0, "PT0S"],
@@ -172,6 +268,10 @@ test("a lock is renewed for as long as the handler runs, and a session's as long
   expect(inOrder?.receive.lockRenewalMs).toBeLessThan(2 ** 31);
   expect(Object.values(inOrder?.calls.deadLetter ?? {})).toHaveLength(3);
 });
+
+interface Namespace {
+  readonly Topics: readonly { readonly Subscriptions: readonly { readonly Rules: unknown }[] }[];
+}
 
 describe("the configuration of the official emulator", () => {
   const config = (consumer: Record<string, unknown>, target: object = standard) => {
@@ -235,6 +335,17 @@ describe("the configuration of the official emulator", () => {
     });
   });
 
+  test("lets in what was declared, and has no rule that it may not name", () => {
+    const rulesOf = (keys: unknown): unknown => {
+      const { file } = config({ ...billing, from: { orders: keys } });
+      const [{ Topics = [] } = {}] = (file as EmulatorConfig).UserConfig.Namespaces as readonly Namespace[];
+      return Topics[0]?.Subscriptions[0]?.Rules;
+    };
+    expect(rulesOf("all"), "without a rule the emulator lets in everything").toEqual([]);
+    const all = { Name: "any-words", Properties: { FilterType: "Sql", SqlFilter: { SqlExpression: "1=1" } } };
+    expect(rulesOf(["#"])).toEqual([all]);
+  });
+
   test("is refused beyond the emulator's limits, with both numbers", () => {
     expect(config({ ...billing, crash: { deliveries: 11 } }).found).toEqual([
       "RD717 the max delivery count is 11; the emulator takes 10",
@@ -247,6 +358,10 @@ describe("the configuration of the official emulator", () => {
     ]);
     expect(config(billing, { ...standard, strategy: "ttl-tier" }).found).toEqual([
       "RD717 the time to live of a tier is 30s; the emulator takes 5m to 1h",
+    ]);
+    const patterns = Array.from({ length: 71 }, (_, index) => `order-${index}.*`);
+    expect(config({ ...billing, from: { orders: patterns } }).found).toEqual([
+      "RD717 there are 71 SQL filters of shop.orders; the emulator takes 70",
     ]);
     const consumers = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`c${index}`, billing]));
     const many = compile<"servicebus">(

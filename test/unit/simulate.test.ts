@@ -246,7 +246,7 @@ test("a model that doubles and loses is played as it is", () => {
             move("permanent", ["gone"], ["kept"]),
           ],
     describe: (state) => state,
-    wanted: { attempts: [], crashDeliveries: 1, maxDeliveries: 1 },
+    wanted: { attempts: [], crashDeliveries: 1, maxDeliveries: 1, returnsCost: true },
   };
   const subjects: Subject<string>[] = [{ consumer: "billing", shape: () => "", model: () => model }];
   const everyConsumer = { arrivals: { every: "10ms" }, instances: 2, outcomes: { transient: "20%", permanent: "40%" } };

@@ -2,29 +2,41 @@ import * as rabbitmq from "@pulumi/rabbitmq";
 
 // What the delivery limit gives up waits and comes back, and the second time the broker drops it.
 new rabbitmq.Exchange("orders-failed", { name: "orders.failed", settings: { type: "headers", durable: true } });
-new rabbitmq.Queue("orders", {
-  name: "orders",
-  settings: {
-    durable: true,
-    argumentsJson: JSON.stringify({ "x-queue-type": "quorum", "x-dead-letter-exchange": "orders.failed" }),
+new rabbitmq.Queue(
+  "orders",
+  {
+    name: "orders",
+    settings: {
+      durable: true,
+      argumentsJson: JSON.stringify({ "x-queue-type": "quorum", "x-dead-letter-exchange": "orders.failed" }),
+    },
   },
-});
-new rabbitmq.Queue("orders-wait", {
-  name: "orders.wait",
-  settings: {
-    durable: true,
-    argumentsJson: JSON.stringify({
-      "x-queue-type": "quorum",
-      "x-message-ttl": 5000,
-      "x-dead-letter-exchange": "",
-      "x-dead-letter-routing-key": "orders",
-    }),
+  { protect: true },
+);
+new rabbitmq.Queue(
+  "orders-wait",
+  {
+    name: "orders.wait",
+    settings: {
+      durable: true,
+      argumentsJson: JSON.stringify({
+        "x-queue-type": "quorum",
+        "x-message-ttl": 5000,
+        "x-dead-letter-exchange": "",
+        "x-dead-letter-routing-key": "orders",
+      }),
+    },
   },
-});
-new rabbitmq.Queue("orders-dead", {
-  name: "orders.dead",
-  settings: { durable: true, argumentsJson: JSON.stringify({ "x-queue-type": "quorum", "x-delivery-limit": -1 }) },
-});
+  { protect: true },
+);
+new rabbitmq.Queue(
+  "orders-dead",
+  {
+    name: "orders.dead",
+    settings: { durable: true, argumentsJson: JSON.stringify({ "x-queue-type": "quorum", "x-delivery-limit": -1 }) },
+  },
+  { protect: true },
+);
 new rabbitmq.Binding("orders-failed-to-orders-wait", {
   vhost: "/",
   source: "orders.failed",

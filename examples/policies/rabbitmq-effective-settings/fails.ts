@@ -1,19 +1,27 @@
 import * as rabbitmq from "@pulumi/rabbitmq";
 
 // Everything in `arguments` is sent as a text, and the broker passes over a limit that is a text.
-new rabbitmq.Queue("orders", {
-  name: "orders",
-  settings: {
-    durable: true,
-    arguments: {
-      "x-queue-type": "quorum",
-      "x-delivery-limit": "5",
-      "x-dead-letter-exchange": "",
-      "x-dead-letter-routing-key": "orders.dead",
+new rabbitmq.Queue(
+  "orders",
+  {
+    name: "orders",
+    settings: {
+      durable: true,
+      arguments: {
+        "x-queue-type": "quorum",
+        "x-delivery-limit": "5",
+        "x-dead-letter-exchange": "",
+        "x-dead-letter-routing-key": "orders.dead",
+      },
     },
   },
-});
-new rabbitmq.Queue("orders-dead", {
-  name: "orders.dead",
-  settings: { durable: true, argumentsJson: JSON.stringify({ "x-queue-type": "quorum", "x-delivery-limit": -1 }) },
-});
+  { protect: true },
+);
+new rabbitmq.Queue(
+  "orders-dead",
+  {
+    name: "orders.dead",
+    settings: { durable: true, argumentsJson: JSON.stringify({ "x-queue-type": "quorum", "x-delivery-limit": -1 }) },
+  },
+  { protect: true },
+);

@@ -3,44 +3,64 @@ import * as rabbitmq from "@pulumi/rabbitmq";
 // What failed in billing comes back by a key that shipping takes as well.
 new rabbitmq.Exchange("events", { name: "events", settings: { type: "direct", durable: true } });
 new rabbitmq.Exchange("billing-retry", { name: "billing.retry", settings: { type: "direct", durable: true } });
-new rabbitmq.Queue("billing", {
-  name: "billing",
-  settings: {
-    durable: true,
-    argumentsJson: JSON.stringify({ "x-queue-type": "classic", "x-dead-letter-exchange": "billing.retry" }),
+new rabbitmq.Queue(
+  "billing",
+  {
+    name: "billing",
+    settings: {
+      durable: true,
+      argumentsJson: JSON.stringify({ "x-queue-type": "classic", "x-dead-letter-exchange": "billing.retry" }),
+    },
   },
-});
-new rabbitmq.Queue("billing-wait", {
-  name: "billing.wait",
-  settings: {
-    durable: true,
-    argumentsJson: JSON.stringify({
-      "x-queue-type": "classic",
-      "x-message-ttl": 5000,
-      "x-dead-letter-exchange": "events",
-      "x-dead-letter-routing-key": "billing:2",
-    }),
+  { protect: true },
+);
+new rabbitmq.Queue(
+  "billing-wait",
+  {
+    name: "billing.wait",
+    settings: {
+      durable: true,
+      argumentsJson: JSON.stringify({
+        "x-queue-type": "classic",
+        "x-message-ttl": 5000,
+        "x-dead-letter-exchange": "events",
+        "x-dead-letter-routing-key": "billing:2",
+      }),
+    },
   },
-});
-new rabbitmq.Queue("billing-dead", {
-  name: "billing.dead",
-  settings: { durable: true, argumentsJson: JSON.stringify({ "x-queue-type": "classic" }) },
-});
-new rabbitmq.Queue("shipping", {
-  name: "shipping",
-  settings: {
-    durable: true,
-    argumentsJson: JSON.stringify({
-      "x-queue-type": "classic",
-      "x-dead-letter-exchange": "",
-      "x-dead-letter-routing-key": "shipping.dead",
-    }),
+  { protect: true },
+);
+new rabbitmq.Queue(
+  "billing-dead",
+  {
+    name: "billing.dead",
+    settings: { durable: true, argumentsJson: JSON.stringify({ "x-queue-type": "classic" }) },
   },
-});
-new rabbitmq.Queue("shipping-dead", {
-  name: "shipping.dead",
-  settings: { durable: true, argumentsJson: JSON.stringify({ "x-queue-type": "classic" }) },
-});
+  { protect: true },
+);
+new rabbitmq.Queue(
+  "shipping",
+  {
+    name: "shipping",
+    settings: {
+      durable: true,
+      argumentsJson: JSON.stringify({
+        "x-queue-type": "classic",
+        "x-dead-letter-exchange": "",
+        "x-dead-letter-routing-key": "shipping.dead",
+      }),
+    },
+  },
+  { protect: true },
+);
+new rabbitmq.Queue(
+  "shipping-dead",
+  {
+    name: "shipping.dead",
+    settings: { durable: true, argumentsJson: JSON.stringify({ "x-queue-type": "classic" }) },
+  },
+  { protect: true },
+);
 new rabbitmq.Binding("events-to-billing", {
   vhost: "/",
   source: "events",

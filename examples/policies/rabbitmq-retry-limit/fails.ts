@@ -1,26 +1,34 @@
 import * as rabbitmq from "@pulumi/rabbitmq";
 
 // What is rejected waits for five seconds and comes back, for as long as anybody rejects it.
-new rabbitmq.Queue("orders", {
-  name: "orders",
-  settings: {
-    durable: true,
-    argumentsJson: JSON.stringify({
-      "x-queue-type": "classic",
-      "x-dead-letter-exchange": "",
-      "x-dead-letter-routing-key": "orders.wait",
-    }),
+new rabbitmq.Queue(
+  "orders",
+  {
+    name: "orders",
+    settings: {
+      durable: true,
+      argumentsJson: JSON.stringify({
+        "x-queue-type": "classic",
+        "x-dead-letter-exchange": "",
+        "x-dead-letter-routing-key": "orders.wait",
+      }),
+    },
   },
-});
-new rabbitmq.Queue("orders-wait", {
-  name: "orders.wait",
-  settings: {
-    durable: true,
-    argumentsJson: JSON.stringify({
-      "x-queue-type": "classic",
-      "x-message-ttl": 5000,
-      "x-dead-letter-exchange": "",
-      "x-dead-letter-routing-key": "orders",
-    }),
+  { protect: true },
+);
+new rabbitmq.Queue(
+  "orders-wait",
+  {
+    name: "orders.wait",
+    settings: {
+      durable: true,
+      argumentsJson: JSON.stringify({
+        "x-queue-type": "classic",
+        "x-message-ttl": 5000,
+        "x-dead-letter-exchange": "",
+        "x-dead-letter-routing-key": "orders",
+      }),
+    },
   },
-});
+  { protect: true },
+);

@@ -4,8 +4,12 @@ import { Subscription } from "@pulumi/azure-native/servicebus/subscription.js";
 import { Topic } from "@pulumi/azure-native/servicebus/topic.js";
 
 const shop = { resourceGroupName: "shop", namespaceName: "shop" };
-const orders = new Topic("orders", { ...shop, topicName: "orders" });
-const billing = new Subscription("billing", { ...shop, topicName: orders.name, subscriptionName: "billing" });
+const orders = new Topic("orders", { ...shop, topicName: "orders" }, { protect: true });
+const billing = new Subscription(
+  "billing",
+  { ...shop, topicName: orders.name, subscriptionName: "billing" },
+  { protect: true },
+);
 const from = { ...shop, topicName: orders.name, subscriptionName: billing.name };
 new DefaultRule("all", { ...from, filterType: "SqlFilter", sqlFilter: { sqlExpression: "1=0" } });
 new Rule("placed", {

@@ -1,4 +1,4 @@
 import { Queue } from "@pulumi/azure-native/servicebus/queue.js";
 
 const shop = { resourceGroupName: "shop", namespaceName: "shop" };
-new Queue("orders", { ...shop, queueName: "orders", lockDuration: "PT5M" });
+new Queue("orders", { ...shop, queueName: "orders", lockDuration: "PT5M" }, { protect: true });

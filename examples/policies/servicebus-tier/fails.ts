@@ -3,11 +3,15 @@ import { Subscription } from "@pulumi/azure-native/servicebus/subscription.js";
 import { Topic } from "@pulumi/azure-native/servicebus/topic.js";
 
 // The basic tier has no topics.
-const namespace = new Namespace("shop", {
-  resourceGroupName: "shop",
-  namespaceName: "shop",
-  sku: { name: "Basic", tier: "Basic" },
-});
+const namespace = new Namespace(
+  "shop",
+  {
+    resourceGroupName: "shop",
+    namespaceName: "shop",
+    sku: { name: "Basic", tier: "Basic" },
+  },
+  { protect: true },
+);
 const shop = { resourceGroupName: "shop", namespaceName: namespace.name };
-const orders = new Topic("orders", { ...shop, topicName: "orders" });
-new Subscription("billing", { ...shop, topicName: orders.name, subscriptionName: "billing" });
+const orders = new Topic("orders", { ...shop, topicName: "orders" }, { protect: true });
+new Subscription("billing", { ...shop, topicName: orders.name, subscriptionName: "billing" }, { protect: true });

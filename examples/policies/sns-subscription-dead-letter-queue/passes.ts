@@ -15,24 +15,36 @@ const letsTopicIn = pulumi.jsonStringify({
     },
   ],
 });
-const ordersDead = new sqs.Queue("orders-dead", {
-  name: "orders-dead",
-  visibilityTimeoutSeconds: 30,
-  messageRetentionSeconds: 1_209_600,
-});
-const orders = new sqs.Queue("orders", {
-  name: "orders",
-  visibilityTimeoutSeconds: 30,
-  messageRetentionSeconds: 345_600,
-  redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: ordersDead.arn, maxReceiveCount: 5 }),
-  policy: letsTopicIn,
-});
-const undelivered = new sqs.Queue("orders-undelivered", {
-  name: "orders-undelivered",
-  visibilityTimeoutSeconds: 30,
-  messageRetentionSeconds: 1_209_600,
-  policy: letsTopicIn,
-});
+const ordersDead = new sqs.Queue(
+  "orders-dead",
+  {
+    name: "orders-dead",
+    visibilityTimeoutSeconds: 30,
+    messageRetentionSeconds: 1_209_600,
+  },
+  { protect: true },
+);
+const orders = new sqs.Queue(
+  "orders",
+  {
+    name: "orders",
+    visibilityTimeoutSeconds: 30,
+    messageRetentionSeconds: 345_600,
+    redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: ordersDead.arn, maxReceiveCount: 5 }),
+    policy: letsTopicIn,
+  },
+  { protect: true },
+);
+const undelivered = new sqs.Queue(
+  "orders-undelivered",
+  {
+    name: "orders-undelivered",
+    visibilityTimeoutSeconds: 30,
+    messageRetentionSeconds: 1_209_600,
+    policy: letsTopicIn,
+  },
+  { protect: true },
+);
 new sns.TopicSubscription("orders", {
   topic: topic.arn,
   protocol: "sqs",

@@ -2,15 +2,23 @@ import * as pulumi from "@pulumi/pulumi";
 import * as sqs from "@pulumi/aws/sqs/index.js";
 
 // The dead-letter queue of a FIFO queue has to be FIFO.
-const ordersDead = new sqs.Queue("orders-dead", {
-  name: "orders-dead",
-  visibilityTimeoutSeconds: 30,
-  messageRetentionSeconds: 1_209_600,
-});
-new sqs.Queue("orders", {
-  name: "orders.fifo",
-  visibilityTimeoutSeconds: 30,
-  fifoQueue: true,
-  messageRetentionSeconds: 345_600,
-  redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: ordersDead.arn, maxReceiveCount: 5 }),
-});
+const ordersDead = new sqs.Queue(
+  "orders-dead",
+  {
+    name: "orders-dead",
+    visibilityTimeoutSeconds: 30,
+    messageRetentionSeconds: 1_209_600,
+  },
+  { protect: true },
+);
+new sqs.Queue(
+  "orders",
+  {
+    name: "orders.fifo",
+    visibilityTimeoutSeconds: 30,
+    fifoQueue: true,
+    messageRetentionSeconds: 345_600,
+    redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: ordersDead.arn, maxReceiveCount: 5 }),
+  },
+  { protect: true },
+);

@@ -1,16 +1,24 @@
 import * as pulumi from "@pulumi/pulumi";
 import * as sqs from "@pulumi/aws/sqs/index.js";
 
-const ordersDead = new sqs.Queue("orders-dead", {
-  name: "orders-dead.fifo",
-  visibilityTimeoutSeconds: 30,
-  fifoQueue: true,
-  messageRetentionSeconds: 1_209_600,
-});
-new sqs.Queue("orders", {
-  name: "orders.fifo",
-  visibilityTimeoutSeconds: 30,
-  fifoQueue: true,
-  messageRetentionSeconds: 345_600,
-  redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: ordersDead.arn, maxReceiveCount: 5 }),
-});
+const ordersDead = new sqs.Queue(
+  "orders-dead",
+  {
+    name: "orders-dead.fifo",
+    visibilityTimeoutSeconds: 30,
+    fifoQueue: true,
+    messageRetentionSeconds: 1_209_600,
+  },
+  { protect: true },
+);
+new sqs.Queue(
+  "orders",
+  {
+    name: "orders.fifo",
+    visibilityTimeoutSeconds: 30,
+    fifoQueue: true,
+    messageRetentionSeconds: 345_600,
+    redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: ordersDead.arn, maxReceiveCount: 5 }),
+  },
+  { protect: true },
+);

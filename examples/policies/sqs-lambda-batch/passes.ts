@@ -2,17 +2,25 @@ import * as lambda from "@pulumi/aws/lambda/index.js";
 import * as pulumi from "@pulumi/pulumi";
 import * as sqs from "@pulumi/aws/sqs/index.js";
 
-const ordersDead = new sqs.Queue("orders-dead", {
-  name: "orders-dead",
-  visibilityTimeoutSeconds: 30,
-  messageRetentionSeconds: 1_209_600,
-});
-const orders = new sqs.Queue("orders", {
-  name: "orders",
-  visibilityTimeoutSeconds: 360,
-  messageRetentionSeconds: 345_600,
-  redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: ordersDead.arn, maxReceiveCount: 5 }),
-});
+const ordersDead = new sqs.Queue(
+  "orders-dead",
+  {
+    name: "orders-dead",
+    visibilityTimeoutSeconds: 30,
+    messageRetentionSeconds: 1_209_600,
+  },
+  { protect: true },
+);
+const orders = new sqs.Queue(
+  "orders",
+  {
+    name: "orders",
+    visibilityTimeoutSeconds: 360,
+    messageRetentionSeconds: 345_600,
+    redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: ordersDead.arn, maxReceiveCount: 5 }),
+  },
+  { protect: true },
+);
 const billing = new lambda.Function("billing", {
   name: "billing",
   role: "arn:aws:iam::123456789012:role/billing",

@@ -2,14 +2,22 @@ import * as pulumi from "@pulumi/pulumi";
 import * as sqs from "@pulumi/aws/sqs/index.js";
 
 // Ten receives of up to 12 hours each, and after four days the message is gone.
-const ordersDead = new sqs.Queue("orders-dead", {
-  name: "orders-dead",
-  visibilityTimeoutSeconds: 30,
-  messageRetentionSeconds: 1_209_600,
-});
-new sqs.Queue("orders", {
-  name: "orders",
-  visibilityTimeoutSeconds: 43_200,
-  messageRetentionSeconds: 345_600,
-  redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: ordersDead.arn, maxReceiveCount: 10 }),
-});
+const ordersDead = new sqs.Queue(
+  "orders-dead",
+  {
+    name: "orders-dead",
+    visibilityTimeoutSeconds: 30,
+    messageRetentionSeconds: 1_209_600,
+  },
+  { protect: true },
+);
+new sqs.Queue(
+  "orders",
+  {
+    name: "orders",
+    visibilityTimeoutSeconds: 43_200,
+    messageRetentionSeconds: 345_600,
+    redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: ordersDead.arn, maxReceiveCount: 10 }),
+  },
+  { protect: true },
+);

@@ -3,17 +3,25 @@ import * as pulumi from "@pulumi/pulumi";
 import * as sqs from "@pulumi/aws/sqs/index.js";
 
 // The function may run for 60 seconds, and its message is there for others after 30.
-const ordersDead = new sqs.Queue("orders-dead", {
-  name: "orders-dead",
-  visibilityTimeoutSeconds: 30,
-  messageRetentionSeconds: 1_209_600,
-});
-const orders = new sqs.Queue("orders", {
-  name: "orders",
-  visibilityTimeoutSeconds: 30,
-  messageRetentionSeconds: 345_600,
-  redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: ordersDead.arn, maxReceiveCount: 5 }),
-});
+const ordersDead = new sqs.Queue(
+  "orders-dead",
+  {
+    name: "orders-dead",
+    visibilityTimeoutSeconds: 30,
+    messageRetentionSeconds: 1_209_600,
+  },
+  { protect: true },
+);
+const orders = new sqs.Queue(
+  "orders",
+  {
+    name: "orders",
+    visibilityTimeoutSeconds: 30,
+    messageRetentionSeconds: 345_600,
+    redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: ordersDead.arn, maxReceiveCount: 5 }),
+  },
+  { protect: true },
+);
 const billing = new lambda.Function("billing", {
   name: "billing",
   role: "arn:aws:iam::123456789012:role/billing",

@@ -2,21 +2,29 @@ import * as rabbitmq from "@pulumi/rabbitmq";
 
 // Which queue a plugin's exchange chooses is not known here.
 new rabbitmq.Exchange("orders", { name: "orders", settings: { type: "x-consistent-hash", durable: true } });
-new rabbitmq.Queue("orders", {
-  name: "orders",
-  settings: {
-    durable: true,
-    argumentsJson: JSON.stringify({
-      "x-queue-type": "quorum",
-      "x-dead-letter-exchange": "",
-      "x-dead-letter-routing-key": "orders.dead",
-    }),
+new rabbitmq.Queue(
+  "orders",
+  {
+    name: "orders",
+    settings: {
+      durable: true,
+      argumentsJson: JSON.stringify({
+        "x-queue-type": "quorum",
+        "x-dead-letter-exchange": "",
+        "x-dead-letter-routing-key": "orders.dead",
+      }),
+    },
   },
-});
-new rabbitmq.Queue("orders-dead", {
-  name: "orders.dead",
-  settings: { durable: true, argumentsJson: JSON.stringify({ "x-queue-type": "quorum", "x-delivery-limit": -1 }) },
-});
+  { protect: true },
+);
+new rabbitmq.Queue(
+  "orders-dead",
+  {
+    name: "orders.dead",
+    settings: { durable: true, argumentsJson: JSON.stringify({ "x-queue-type": "quorum", "x-delivery-limit": -1 }) },
+  },
+  { protect: true },
+);
 new rabbitmq.Binding("orders-to-orders", {
   vhost: "/",
   source: "orders",

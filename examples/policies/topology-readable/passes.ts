@@ -1,21 +1,29 @@
 import * as rabbitmq from "@pulumi/rabbitmq";
 
 new rabbitmq.Exchange("orders", { name: "orders", settings: { type: "direct", durable: true } });
-new rabbitmq.Queue("orders", {
-  name: "orders",
-  settings: {
-    durable: true,
-    argumentsJson: JSON.stringify({
-      "x-queue-type": "quorum",
-      "x-dead-letter-exchange": "",
-      "x-dead-letter-routing-key": "orders.dead",
-    }),
+new rabbitmq.Queue(
+  "orders",
+  {
+    name: "orders",
+    settings: {
+      durable: true,
+      argumentsJson: JSON.stringify({
+        "x-queue-type": "quorum",
+        "x-dead-letter-exchange": "",
+        "x-dead-letter-routing-key": "orders.dead",
+      }),
+    },
   },
-});
-new rabbitmq.Queue("orders-dead", {
-  name: "orders.dead",
-  settings: { durable: true, argumentsJson: JSON.stringify({ "x-queue-type": "quorum", "x-delivery-limit": -1 }) },
-});
+  { protect: true },
+);
+new rabbitmq.Queue(
+  "orders-dead",
+  {
+    name: "orders.dead",
+    settings: { durable: true, argumentsJson: JSON.stringify({ "x-queue-type": "quorum", "x-delivery-limit": -1 }) },
+  },
+  { protect: true },
+);
 new rabbitmq.Binding("orders-to-orders", {
   vhost: "/",
   source: "orders",

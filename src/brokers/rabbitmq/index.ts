@@ -10,7 +10,7 @@ import { partsOf, targetOf } from "./deployment.ts";
 import { evidenceOf } from "./evidence.ts";
 import { exportDefinitions } from "./export.ts";
 import { graphOf } from "./graph.ts";
-import { deploymentOfResources, isRabbitmqResource } from "./import/pulumi-resources.ts";
+import { deploymentOfResources, isRabbitmqResource, queueType } from "./import/pulumi-resources.ts";
 import { live } from "./live.ts";
 import { subjectsOf } from "./model.ts";
 import { readDefinitions } from "./read-definitions.ts";
@@ -55,6 +55,7 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
     }),
     resources: Object.freeze({
       isOwn: isRabbitmqResource,
+      queueType,
       isRead: isRabbitmqResource,
       namesOf: ownName,
       read: deploymentOfResources,

@@ -1,5 +1,6 @@
 import type { Cause, Model, Move, Situation, Subject } from "../../explore/model.ts";
 import type { RabbitmqTarget } from "./capabilities.ts";
+import { capabilities } from "./capabilities.ts";
 import { closureOf, indexTopology } from "./closure.ts";
 import type { RabbitmqCompiled } from "./compile.ts";
 import type { Contract } from "./contract.ts";
@@ -29,7 +30,9 @@ export function subjectsOf(compiled: RabbitmqCompiled, target: RabbitmqTarget): 
           const owners = new Map(closure.queues.map((queue) => [queue.name, queue.consumer]));
           const deadQueueFlaw = flawOf(semantics.settings(deadQueue));
           const flaws = flawsOf(index, closure, contract, semantics, version);
-          return { ...modelOf({ semantics, contract, workQueue, deadQueue, deadQueueFlaw, owners }), flaws };
+          const { returnsCount: returnsCost } = capabilities[target.version];
+          const context = { semantics, contract, workQueue, deadQueue, deadQueueFlaw, owners, returnsCost };
+          return { ...modelOf(context), flaws };
         },
       },
     ];
@@ -45,6 +48,7 @@ interface Context {
   /** Why the dead queue does not keep what comes into it; null where it does. */
   readonly deadQueueFlaw: string | null;
   readonly owners: ReadonlyMap<string, string | null>;
+  readonly returnsCost: boolean;
 }
 
 /** A dead queue is where a message ends, so it must not let go of it by itself, nor because somebody looked at it too often. */
@@ -67,7 +71,7 @@ function flawOf(settings: EffectiveSettings | null): string | null {
  * does by its version's semantics.
  */
 function modelOf(context: Context): Model<MessageState> {
-  const { semantics, contract, owners } = context;
+  const { semantics, contract, owners, returnsCost } = context;
   return {
     consumer: contract.consumer,
     starts: contract.sources.flatMap(({ exchange, routingKeys }) =>
@@ -93,6 +97,7 @@ function modelOf(context: Context): Model<MessageState> {
       attempts: contract.attempts,
       crashDeliveries: contract.crashDeliveries ?? 1,
       maxDeliveries: contract.maxDeliveries,
+      returnsCost,
     },
   };
 }
@@ -177,10 +182,34 @@ function movesOf(context: Context, state: MessageState): Move<MessageState>[] {
     after("return"),
     ...asked,
     move("crash", `crash on attempt ${attempt}`, semantics.step(state, { kind: "crash" })),
+    ...crashesBetween(context, state).map(({ label, outcomes }) => move("timeout", label, outcomes)),
     move("timeout", `attempt ${attempt} is never settled`, semantics.step(state, { kind: "consumer-timeout" })),
     move("nack-requeue", "mistake: basic.nack with requeue", semantics.step(state, { kind: "nack", requeue: true })),
     move("reject", "mistake: basic.reject without requeue", semantics.step(state, { kind: "reject", requeue: false })),
   ];
+}
+
+/** A crash between two operations of an outcome: nothing may be lost by their order. It goes as a mistake, so that a simulation makes none. */
+function crashesBetween(
+  { semantics, contract, workQueue }: Context,
+  state: MessageState,
+): Pick<Move<MessageState>, "label" | "outcomes">[] {
+  const attempt = attemptOf(contract, state);
+  const isHeld = ({ place }: MessageState): boolean =>
+    place.kind === "queue" && place.queue === workQueue && place.status === "delivered";
+  return (["transient", "permanent", "return"] as const).flatMap((name) => {
+    const operations = operationsAfter(contract.outcomes[name], attempt);
+    return operations.slice(1).map((next, index) => ({
+      label: `crash on attempt ${attempt} before ${next.operation}`,
+      outcomes: perform(semantics, state, operations.slice(0, index + 1)).flatMap((states) => {
+        const others = states.filter((each) => !isHeld(each));
+        const held = states.find(isHeld);
+        return held === undefined
+          ? [states]
+          : semantics.step(held, { kind: "crash" }).map((then) => [...others, ...then]);
+      }),
+    }));
+  });
 }
 
 /**
@@ -248,7 +277,9 @@ function waitOf(
   }
   if (place.status !== "delayed") return { waitedMs: 0, waitedLatestMs: 0 };
   if (place.delayMs !== null) return { waitedMs: place.delayMs, waitedLatestMs: place.delayMs };
-  // The consumer named the time in the outcome that led here: that of the attempt which is next.
-  const next = contract.attempts[attemptOf(contract, state) - 1];
-  return { waitedMs: next?.delayMs ?? 0, waitedLatestMs: next?.delayLatestMs ?? next?.delayMs ?? 0 };
+  // The consumer named the time in the outcome that led here: that of the attempt before.
+  const named = operationsAfter(contract.outcomes.transient, attemptOf(contract, state) - 1)
+    .flatMap((operation) => (operation.operation === "modified" ? [operation.deliveryTimeMs] : []))
+    .find((each) => each !== undefined && each !== "asked");
+  return { waitedMs: named?.from ?? 0, waitedLatestMs: named?.to ?? 0 };
 }

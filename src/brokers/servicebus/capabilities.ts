@@ -8,6 +8,10 @@ export interface SkuCapabilities {
   readonly forwarding: boolean;
   /** The longest time to live of an entity; null for no limit. Source: azure-service-bus issue 306. */
   readonly longestTimeToLiveMs: number | null;
+  /** Queues and topics of one namespace, together. Source: "Service Bus quotas". */
+  readonly entities: number;
+  /** How many of them each messaging unit brings, where a namespace is bought in such units; null where it is not. */
+  readonly entitiesPerUnit: number | null;
 }
 
 const all = { topics: true, sessions: true, duplicateDetection: true, forwarding: true } as const;
@@ -21,9 +25,12 @@ export const skus = Object.freeze({
     duplicateDetection: false,
     forwarding: false,
     longestTimeToLiveMs: 14 * dayMs,
+    entities: 10_000,
+    entitiesPerUnit: null,
   },
-  standard: { ...all, longestTimeToLiveMs: null },
-  premium: { ...all, longestTimeToLiveMs: null },
+  standard: { ...all, longestTimeToLiveMs: null, entities: 10_000, entitiesPerUnit: null },
+  // 64 units at most, in four partitions. Source: reference of .NET, `ServiceBusSku.Capacity`.
+  premium: { ...all, longestTimeToLiveMs: null, entities: 64_000, entitiesPerUnit: 1_000 },
 } as const satisfies Readonly<Record<string, SkuCapabilities>>);
 
 export type Sku = keyof typeof skus;
@@ -37,8 +44,12 @@ export const servicebusLimits = Object.freeze({
   subscriptionNameLength: 50,
   /** Of the expression of a SQL filter. */
   filterLength: 1_024,
-  /** Rules of one subscription. */
-  rules: 2_000,
+  /** Subscriptions of one topic. */
+  subscriptions: 2_000,
+  /** Rules with a SQL filter, of all subscriptions of a topic together. */
+  sqlFilters: 2_000,
+  /** Rules with a correlation filter, counted in the same way. */
+  correlationFilters: 100_000,
   /** `LockDuration`, at least: issue 53 of azure-service-bus-emulator-installer. */
   leastLockMs: 5 * secondMs,
   /** `LockDuration`, at most. "Message transfers, locks, and settlement". */

@@ -10,6 +10,7 @@ import { formatTarget } from "./capabilities.ts";
 import type { Contract } from "./contract.ts";
 import { sdkCalls } from "./contract.ts";
 import { consumerWarnings, diagnoseClashes, diagnoseConsumer, diagnoseNames, refuseStrategy } from "./diagnose.ts";
+import { diagnoseQuotas } from "./quotas.ts";
 import type { TopologyDraft } from "./resources.ts";
 import { addConsumer, addShared, placesOf, sourcesOf } from "./resources.ts";
 import { immediate } from "./strategies/immediate.ts";
@@ -43,7 +44,7 @@ export function compileServicebus(plan: Plan, target: ServicebusTarget): Checked
     system: plan.system,
     ...draft,
   });
-  problems.push(...diagnostics, ...diagnoseClashes(topology));
+  problems.push(...diagnostics, ...diagnoseClashes(topology), ...diagnoseQuotas(topology, target));
   if (hasErrors(problems)) return { ok: false, diagnostics: problems };
   return {
     ok: true,

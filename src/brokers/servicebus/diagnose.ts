@@ -162,15 +162,12 @@ function sessionProblems({ consumer, order, from }: ConsumerPlan): Diagnostic[] 
 }
 
 function filterProblems({ consumer, from }: ConsumerPlan, sources: Plan["sources"]): Diagnostic[] {
-  const { subscriptionNameLength, filterLength, rules } = servicebusLimits;
+  const { subscriptionNameLength, filterLength } = servicebusLimits;
   return Object.entries(from).flatMap(([source, keys]) => {
     const path = ["consumers", consumer, "from", source];
     const problem = (at: readonly (string | number)[], message: string, help: string, value?: string): Diagnostic =>
       diagnostic("RD711", { path: [...path, ...at], message, help, ...(value === undefined ? {} : { value }) });
     if (keys === "all") return [];
-    if (keys.length >= rules) {
-      return [problem([], `${keys.length} routing keys; a subscription has ${rules} rules`, "take a wider pattern")];
-    }
     return keys.flatMap((key, index) => {
       const filter = filterOf(key, sources[source]?.kind ?? "topic");
       if ("message" in filter) return [problem([index], filter.message, filter.help, key)];
@@ -229,21 +226,32 @@ export function refuseStrategy(
   });
 }
 
+/** @param isCounted whether a returned message costs an attempt; if not, it costs crash budget */
+function returnedWarning({ plan, retry }: StrategyInput, isCounted: boolean): Diagnostic {
+  const budget = isCounted ? retry.attempts.length : retry.crashDeliveries;
+  const field = isCounted || !retry.crashDeclared ? "retry.attempts" : "crash.deliveries";
+  const edit = isCounted
+    ? "raise retry.attempts"
+    : `${retry.crashDeclared ? "raise crash.deliveries" : "declare crash.deliveries"} above ${budget}`;
+  return diagnostic("RD713", {
+    path: ["consumers", plan.consumer, ...field.split(".")],
+    message: `a message that is handed back ${count(budget, "time")} is dead, like after ${count(budget, isCounted ? "failure" : "crash", isCounted ? "failures" : "crashes")}`,
+    value: field === "retry.attempts" ? (retry.giveUpAfter?.declaredAttempts ?? retry.attempts.length) : budget,
+    notes: [
+      "an abandoned delivery counts, whatever the reason; there is no way to hand a message back without",
+      ...(isCounted || retry.crashDeclared
+        ? []
+        : ["no crash.deliveries is declared, so the crash budget of an attempt is the number of attempts"]),
+    ],
+    help: `receive no more messages than are handled at once, so that a shutdown returns few, or ${edit}`,
+  });
+}
+
 /** What holds on Service Bus only with a consequence that the user ought to know. */
 export function consumerWarnings(input: StrategyInput, strategy: StrategyName): Diagnostic[] {
-  const { plan, retry, target } = input;
+  const { plan, target } = input;
   const path = ["consumers", plan.consumer];
-  const isCounted = strategy === "immediate";
-  const budget = isCounted ? retry.attempts.length : retry.crashDeliveries;
-  const found: Diagnostic[] = [
-    diagnostic("RD713", {
-      path: isCounted ? [...path, "retry", "attempts"] : retry.crashDeclared ? [...path, "crash", "deliveries"] : path,
-      message: `a message that is handed back ${count(budget, "time")} is dead, like after ${count(budget, isCounted ? "failure" : "crash", isCounted ? "failures" : "crashes")}`,
-      value: budget,
-      notes: ["an abandoned delivery counts, whatever the reason; there is no way to hand a message back without"],
-      help: "receive no more messages than are handled at once, so that a shutdown returns few, or raise it",
-    }),
-  ];
+  const found = [returnedWarning(input, strategy === "immediate")];
   if (plan.handlerTimeoutMs === null) {
     found.push(
       diagnostic("RD714", {

@@ -3,12 +3,20 @@ import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { diagnostic } from "../../diagnostics/diagnostic.ts";
 import type { ServicebusCompiled } from "./compile.ts";
 import { isoDuration } from "./iso-duration.ts";
-import type { MessageEntity, ServicebusSubscription, ServicebusTopology, SubscriptionRule } from "./topology.ts";
+import { defaultRuleName } from "./names.ts";
+import type {
+  MessageEntity,
+  ServicebusSubscription,
+  ServicebusTopic,
+  ServicebusTopology,
+  SubscriptionRule,
+} from "./topology.ts";
 
 /**
  * What Microsoft's own emulator takes, where that is less than Service Bus does. It ends with "Out of memory" on a file that is beyond it
  * (azure-service-bus-emulator-installer issue 131), so the file is judged before.
- * Source: that repository, `Config-schema.json`; Service Bus documentation, "Overview of the Azure Service Bus emulator".
+ * Source: that repository, `Config-schema.json` and, for SQL filters, issue 144; Service Bus documentation, "Overview of the Azure Service
+ * Bus emulator".
  */
 export const emulatorLimits = Object.freeze({
   maxDeliveryCount: 10,
@@ -17,7 +25,11 @@ export const emulatorLimits = Object.freeze({
   timeToLiveMs: 3_600_000,
   duplicateDetectionMs: 300_000,
   entities: 50,
+  /** Of a topic. */
+  leastSubscriptions: 1,
   subscriptions: 50,
+  sqlFilters: 70,
+  correlationFilters: 1_000,
 });
 
 /** The configuration file of the emulator. */
@@ -55,9 +67,12 @@ export function exportEmulatorConfig({ queues, topics, subscriptions }: Serviceb
   };
 }
 
+/**
+ * `$Default` is no name that the file may have. There a subscription without rules gets one that lets in everything, and a subscription with
+ * rules has these alone. Source: azure-service-bus-emulator-installer, `Config-schema.json` and issue 127.
+ */
 function subscriptionConfig(subscription: ServicebusSubscription): object {
-  // A rule that lets in nothing is there only because Service Bus makes one that lets in everything; the emulator makes none.
-  const rules = subscription.rules.filter(({ filter }) => filter.kind !== "false");
+  const rules = subscription.rules.filter(({ name }) => name !== defaultRuleName);
   return { Name: subscription.name, Properties: entityProperties(subscription), Rules: rules.map(ruleConfig) };
 }
 
@@ -100,16 +115,15 @@ function detection(durationMs: number | null): object {
 }
 
 /** What of a system the emulator does not take, and what it does otherwise. */
-export function diagnoseEmulatorConfig({ topology }: ServicebusCompiled): readonly Diagnostic[] {
+export function diagnoseEmulatorConfig({ topology }: Pick<ServicebusCompiled, "topology">): readonly Diagnostic[] {
   const { queues, topics, subscriptions } = topology;
-  const { entities, subscriptions: mostSubscriptions, timeToLiveMs } = emulatorLimits;
+  const { entities, timeToLiveMs } = emulatorLimits;
   const found = [
     ...tooMany(queues.length + topics.length, entities, "queues and topics"),
-    ...topics.flatMap(({ name }) =>
-      tooMany(
-        subscriptions.filter(({ topic }) => topic === name).length,
-        mostSubscriptions,
-        `subscriptions of ${name}`,
+    ...topics.flatMap((topic) =>
+      topicProblems(
+        topic,
+        subscriptions.filter((each) => each.topic === topic.name),
       ),
     ),
     ...[...queues, ...subscriptions].flatMap((entity) => entityProblems(entity, entity.consumer ?? entity.name)),
@@ -132,6 +146,24 @@ export function diagnoseEmulatorConfig({ topology }: ServicebusCompiled): readon
       notes: ["what is older is dead-lettered there, as the topology says"],
       help: "nothing, where tests are shorter than that",
     }),
+  ];
+}
+
+function topicProblems(
+  { name, source }: ServicebusTopic,
+  subscriptions: readonly ServicebusSubscription[],
+): Diagnostic[] {
+  const { leastSubscriptions: least, subscriptions: most, sqlFilters, correlationFilters } = emulatorLimits;
+  const rules = subscriptions.flatMap((each) => each.rules).filter((rule) => rule.name !== defaultRuleName);
+  const correlations = rules.filter(({ filter }) => filter.kind === "correlation");
+  const alone = `there are 0 subscriptions of ${name}; the emulator takes ${least} at least`;
+  return [
+    ...(subscriptions.length >= least
+      ? []
+      : [limit(`sources.${source}`, alone, "take the source out, or let a consumer take from it")]),
+    ...tooMany(subscriptions.length, most, `subscriptions of ${name}`),
+    ...tooMany(rules.length - correlations.length, sqlFilters, `SQL filters of ${name}`),
+    ...tooMany(correlations.length, correlationFilters, `correlation filters of ${name}`),
   ];
 }
 

@@ -86,18 +86,6 @@ function letGo(message: MessageState): HeldMessage {
   return isLocked ? { ...held(message), handler: "gone" } : held(message);
 }
 
-/** What becomes of a message that was not handled: completed without a copy it is lost. */
-export function kept(outcomes: Outcomes): Outcomes {
-  return outcomes.map((states) => {
-    if (!states.every(({ message }) => message.place.kind === "completed")) return states;
-    return states.map((state): HeldMessage => {
-      const { message } = state;
-      const entity = message.place.kind === "completed" ? message.place.entity : "";
-      return { ...state, message: { ...message, place: { kind: "lost", cause: "completed-after-failure", entity } } };
-    });
-  });
-}
-
 /** A delay that is asked for is anything up to the most. */
 export function bounded(operation: Operation, upToMs: number): Operation {
   if (operation.operation !== "schedule" || operation.delayMs !== "asked") return operation;

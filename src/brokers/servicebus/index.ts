@@ -58,6 +58,7 @@ export const servicebus: ServicebusBroker = Object.freeze({
     }),
     resources: Object.freeze({
       isOwn: isServicebusResource,
+      queueType: null,
       isRead: isReadResource,
       namesOf: namesInFindings,
       read: deploymentOfResources,

@@ -6,7 +6,7 @@ import type { Contract, Operation } from "./contract.ts";
 import type { OutcomeName } from "../contract.ts";
 import { operationsAfter } from "../contract.ts";
 import { entranceOf } from "./entrance.ts";
-import { bounded, kept, perform } from "./handling.ts";
+import { bounded, perform } from "./handling.ts";
 import type { HeldMessage } from "./held-message.ts";
 import { describeHeld, held } from "./held-message.ts";
 import { deadLetterQueue } from "./names.ts";
@@ -61,6 +61,7 @@ function modelOf(index: TopologyIndex, contract: Contract): Model<HeldMessage> {
       attempts: contract.attempts,
       crashDeliveries: contract.crashDeliveries ?? contract.maxDeliveries,
       maxDeliveries: contract.maxDeliveries,
+      returnsCost: true,
     },
   };
 }
@@ -227,12 +228,12 @@ function answersOf(context: Context, state: HeldMessage): Move<HeldMessage>[] {
   const after = (name: OutcomeName): readonly Operation[] => operationsAfter(contract.outcomes[name], attempt);
   const asked = (contract.retryAfter ?? []).map(({ upToMs, byAttempt }) => {
     const operations = operationsAfter({ byAttempt }, attempt).map((each) => bounded(each, upToMs));
-    return moveOf("retry-after", `attempt ${attempt} asks for ${upToMs} ms at most`, kept(does(operations)));
+    return moveOf("retry-after", `attempt ${attempt} asks for ${upToMs} ms at most`, does(operations));
   });
   const crashed: HeldMessage = { ...state, handler: "gone" };
   return [
     moveOf("success", labels.success(attempt), does(after("success"))),
-    ...failureNames.map((name) => moveOf(name, labels[name](attempt), kept(does(after(name))))),
+    ...failureNames.map((name) => moveOf(name, labels[name](attempt), does(after(name)))),
     ...asked,
     moveOf("crash", `crash on attempt ${attempt}`, [[crashed]]),
     ...mistakesOf(context, state, does),
@@ -251,11 +252,7 @@ function crashesBetween(
     return operations
       .slice(1)
       .map((next, index) =>
-        moveOf(
-          "timeout",
-          `crash on attempt ${attempt} before ${next.operation}`,
-          kept(does(operations.slice(0, index + 1))),
-        ),
+        moveOf("timeout", `crash on attempt ${attempt} before ${next.operation}`, does(operations.slice(0, index + 1))),
       );
   });
 }

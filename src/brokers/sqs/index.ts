@@ -10,7 +10,7 @@ import { partsOf, targetOf } from "./deployment.ts";
 import { evidenceOf } from "./evidence.ts";
 import { exportCloudFormation } from "./export.ts";
 import { graphOf } from "./graph.ts";
-import { deploymentOfResources, isReadResource, isSqsResource } from "./import/pulumi-resources.ts";
+import { deploymentOfResources, isReadResource, isSqsResource, queueType } from "./import/pulumi-resources.ts";
 import { live } from "./live.ts";
 import { subjectsOf } from "./model.ts";
 import { readListing } from "./read-listing.ts";
@@ -48,6 +48,7 @@ export const sqs: SqsBroker = Object.freeze({
     }),
     resources: Object.freeze({
       isOwn: isSqsResource,
+      queueType,
       isRead: isReadResource,
       namesOf: ownName,
       read: deploymentOfResources,

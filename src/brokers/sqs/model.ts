@@ -60,6 +60,7 @@ function modelOf(index: TopologyIndex, contract: Contract): Model<MessageState> 
       // A crash is a receive like any other: as many of them as attempts, then the dead queue.
       crashDeliveries: contract.maxDeliveries,
       maxDeliveries: contract.maxDeliveries,
+      returnsCost: true,
     },
   };
 }
@@ -185,7 +186,7 @@ function answersOf(context: Context, state: MessageState): Move<MessageState>[] 
   const { semantics, contract, handling } = context;
   const attempt = state.receiveCount;
   const does = (operations: readonly Operation[]): Move<MessageState>["outcomes"] =>
-    kept(perform(semantics, handling, state, operations));
+    perform(semantics, handling, state, operations);
   const after = (name: OutcomeName): readonly Operation[] => operationsAfter(contract.outcomes[name], attempt);
   const asked = (contract.retryAfter ?? []).map(({ upToMs, byAttempt }) => {
     const operations = operationsAfter({ byAttempt }, attempt).map((each) => bounded(each, upToMs));
@@ -219,20 +220,9 @@ function crashesBetween({ semantics, contract, handling }: Context, state: Messa
         moveOf(
           "timeout",
           `crash on attempt ${state.receiveCount} before ${next.operation}`,
-          kept(perform(semantics, handling, state, operations.slice(0, index + 1))),
+          perform(semantics, handling, state, operations.slice(0, index + 1)),
         ),
       );
-  });
-}
-
-/** What becomes of a message that was not handled: deleted without a copy it is lost. */
-function kept(outcomes: Move<MessageState>["outcomes"]): Move<MessageState>["outcomes"] {
-  return outcomes.map((states) => {
-    if (!states.every(({ place }) => place.kind === "deleted")) return states;
-    return states.map((state): MessageState => {
-      const queue = state.place.kind === "deleted" ? state.place.queue : null;
-      return { ...state, place: { kind: "lost", cause: "deleted-after-failure", queue } };
-    });
   });
 }
 

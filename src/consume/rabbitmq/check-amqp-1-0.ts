@@ -14,7 +14,7 @@ import { noConnection } from "./refusals.ts";
  */
 export async function checkByAmqp10(comparison: Comparison<"rabbitmq">): Promise<void> {
   const { url, tls } = comparison.connection;
-  const connection = await connectByAmqp10(url, tls).catch((cause: unknown) => {
+  const connection = await connectByAmqp10(url, tls, () => undefined).catch((cause: unknown) => {
     throw refused([noConnection(url, cause)]);
   });
   const { deadQueue } = comparison.contract;

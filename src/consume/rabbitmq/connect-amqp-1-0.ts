@@ -1,3 +1,5 @@
+import type { Duplex } from "node:stream";
+
 import rhea from "rhea";
 import type { Connection, ConnectionOptions } from "rhea";
 
@@ -16,8 +18,19 @@ class NotAllowedError extends Error {
   readonly condition = "amqp:not-allowed";
 }
 
-/** Connects with the same URL as AMQP 0-9-1: RabbitMQ takes both protocols on one port. */
-export function connectByAmqp10(text: string, tls: RabbitmqConnection["tls"]): Promise<Connection> {
+/** Whatever rhea has to say of the end of a connection. What is thrown while a frame is read becomes one of the last two; with nobody to hear it, it would end the process. */
+const ends = ["connection_error", "connection_close", "disconnected", "protocol_error", "error"] as const;
+
+/**
+ * Connects with the same URL as AMQP 0-9-1: RabbitMQ takes both protocols on one port.
+ *
+ * @param lost told when the connection ends that the broker has let in, more than once perhaps
+ */
+export function connectByAmqp10(
+  text: string,
+  tls: RabbitmqConnection["tls"],
+  lost: (cause: unknown) => void,
+): Promise<Connection> {
   const url = new URL(text);
   const isTls = url.protocol === "amqps:";
   const host = url.hostname.replace(/^\[|\]$/g, "");
@@ -35,26 +48,24 @@ export function connectByAmqp10(text: string, tls: RabbitmqConnection["tls"]): P
       reconnect: false,
       ...(isTls ? { transport: "tls", servername: host, ...tls } : {}),
     } as ConnectionOptions);
+    let isOpen = false;
     const timer = setTimeout(() => fail(new Error("the broker does not let the client in")), connectWithinMs);
-    const end = (): void => {
-      clearTimeout(timer);
-      for (const name of names) connection.removeListener(name, onFailure);
-      connection.removeListener("connection_open", onOpen);
-    };
     const fail = (cause: unknown): void => {
-      end();
+      clearTimeout(timer);
       void endConnection(connection, 0);
       reject(cause as Error);
     };
-    const onFailure = (context: { readonly error?: unknown }): void =>
-      fail(context.error ?? connection.error ?? new NotAllowedError("the broker cut the connection without a word"));
-    const onOpen = (): void => {
-      end();
-      resolve(connection);
+    const over = (said: Error | { readonly error?: unknown }): void => {
+      const cause = said instanceof Error ? said : (said.error ?? connection.error);
+      if (isOpen) lost(cause ?? new Error("the connection was cut"));
+      else fail(cause ?? new NotAllowedError("the broker cut the connection without a word"));
     };
-    const names = ["connection_error", "connection_close", "disconnected"] as const;
-    for (const name of names) connection.on(name, onFailure);
-    connection.on("connection_open", onOpen);
+    for (const name of ends) connection.on(name, over);
+    connection.on("connection_open", () => {
+      isOpen = true;
+      clearTimeout(timer);
+      resolve(connection);
+    });
   });
 }
 
@@ -63,16 +74,19 @@ export async function endConnection(connection: Connection, withinMs: number): P
   if (withinMs > 0) await atMost(withinMs, closed(connection));
   connection.removeAllListeners();
   // What is said of a connection that we end ourselves is said to nobody.
-  for (const name of ["disconnected", "connection_error", "error"]) connection.on(name, () => undefined);
+  for (const name of ends) connection.on(name, () => undefined);
   // A peer that has gone silent never answers, and a socket that is left half open keeps the process alive.
   // Only a socket that rhea itself ends takes its heartbeats with it.
   const { socket, abort_socket: abort } = connection as unknown as Internals;
-  if (socket !== undefined) abort.call(connection, socket);
+  if (socket === undefined) return;
+  abort.call(connection, socket);
+  // rhea takes its listeners away, and an error of the same turn is still to come.
+  socket.on("error", () => undefined);
 }
 
 interface Internals {
-  readonly socket?: object;
-  readonly abort_socket: (socket: object) => void;
+  readonly socket?: Duplex;
+  readonly abort_socket: (socket: Duplex) => void;
 }
 
 function closed(connection: Connection): Promise<void> {

@@ -38,7 +38,7 @@ interface IntakeListener {
   readonly lost: (cause: unknown) => void;
 }
 
-/** Attaches to the queue, without credit. @throws what the broker refuses it with */
+/** Attaches to the queue, without credit. Where the broker refuses that, it never resolves, and `lost` is told why. */
 export async function createIntake(
   connection: Connection,
   queue: string,
@@ -90,14 +90,11 @@ function lose(state: IntakeState, lane: Lane, cause: unknown): void {
 }
 
 function attached({ receiver }: Lane): Promise<void> {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     receiver.once("receiver_open", () => {
       // An attach that is refused is answered as if it were taken, without a source, and detached at once.
       if (receiver.source?.address !== undefined) resolve();
     });
-    receiver.once("receiver_error", () => reject(receiver.error as unknown as Error));
-    receiver.session.once("session_error", () => reject(receiver.session.error as unknown as Error));
-    receiver.session.connection.once("disconnected", () => reject(new Error("the connection was cut")));
   });
 }
 

@@ -22,23 +22,26 @@ async function open({
   concurrency,
   listener,
 }: Opening<"rabbitmq">): Promise<Session> {
-  const connection = await connectByAmqp10(url, tls);
+  const over = Promise.withResolvers<never>();
+  // Once it is open, nobody waits for it.
+  over.promise.catch(() => undefined);
   let isOver = false;
   const end = (cause: unknown): void => {
     if (isOver) return;
     isOver = true;
+    over.reject(cause);
     listener.lost(cause);
   };
-  connection.on("connection_close", () => end(connection.error ?? new Error("the connection was closed")));
-  connection.on("disconnected", ({ error }) => end(error ?? new Error("the connection was cut")));
+  const connection = await connectByAmqp10(url, tls, end);
   try {
-    const intake = await createIntake(connection, queueOf(contract), concurrency, {
+    const opening = createIntake(connection, queueOf(contract), concurrency, {
       delivered: (context) => {
         if (context.delivery === undefined || context.message === undefined) return;
         listener.delivered(readDelivery10(context.message, context.delivery));
       },
       lost: end,
     });
+    const intake = await Promise.race([opening, over.promise]);
     return {
       resume: async () => intake.resume(),
       pause: () => intake.pause(),

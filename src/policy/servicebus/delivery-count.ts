@@ -10,5 +10,5 @@ export const servicebusDeliveryCount = topologyRule({
   remediationSteps:
     "Raise maxDeliveryCount to as many deliveries as crashes of a consumer are to be survived, 3 for example.",
   broker: "servicebus",
-  codes: ["RD747"],
+  codes: ["RD747", "RD753"],
 });

@@ -12,7 +12,7 @@ export const sqsEncryption = resourceRule({
   remediationSteps:
     "Set sqsManagedSseEnabled to true, or name a key in kmsMasterKeyId. With the level remediate the rule does the first by itself: nothing is lost by it, and no message is made unreadable.",
   types: ["aws:sqs/queue:Queue"],
-  judge(properties) {
+  judge({ properties }) {
     if (!isInClear(properties)) return [];
     const message = "encryption with keys of SQS is switched off, and there is no key of KMS";
     return [{ part: null, message, help: "set sqsManagedSseEnabled to true" }];

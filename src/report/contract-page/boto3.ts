@@ -29,9 +29,10 @@ export function boto3(contract: Contract): Client {
     text: [
       "One message at a time, since the visibility timeout runs from the receive: none is received before its handler can begin. It ends no handler that takes too long: give what the handler calls a timeout of its own. The process finds its region and credentials where AWS's own tools do.",
     ],
-    code: {
-      language: "python",
-      text: `import json
+    code: [
+      {
+        language: "python",
+        text: `import json
 import random
 
 import boto3
@@ -82,7 +83,8 @@ def main():
 
 if __name__ == "__main__":
     main()`,
-    },
+      },
+    ],
   };
 }
 
@@ -95,9 +97,10 @@ export function lambda(contract: Contract): Client {
     text: [
       "For an event source mapping with `ReportBatchItemFailures`, as a target with `lambda` makes it. What `DeleteMessage` would delete is left out of the answer, and Lambda deletes it; everything else is named in it. The function never raises: that would give back the whole batch.",
     ],
-    code: {
-      language: "python",
-      text: `import base64
+    code: [
+      {
+        language: "python",
+        text: `import base64
 import json
 import random
 
@@ -161,6 +164,7 @@ def handler(event, context):
         if not deleted:
             failures.append({"itemIdentifier": record["messageId"]})
     return {"batchItemFailures": failures}`,
-    },
+      },
+    ],
   };
 }

@@ -5,7 +5,13 @@ export interface Client {
   readonly evidence: string;
   /** Paragraphs of Markdown. */
   readonly text: readonly string[];
-  readonly code?: { readonly language: string; readonly text: string };
+  readonly code?: readonly Code[];
+}
+
+/** A file as it can be taken over. */
+interface Code {
+  readonly language: string;
+  readonly text: string;
 }
 
 /** The part of a contract that programs go by, as JSON in a Python text. */

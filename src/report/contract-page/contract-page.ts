@@ -134,9 +134,9 @@ function clientsOf(contract: Contract): readonly Client[] {
   }
 }
 
-function sectionOf({ title, evidence, text, code }: Client): string {
-  const block = code === undefined ? [] : [`\`\`\`${code.language}\n${code.text}\n\`\`\``];
-  return [`### ${title}`, `*${evidence}*`, ...text, ...block].join("\n\n");
+function sectionOf({ title, evidence, text, code = [] }: Client): string {
+  const blocks = code.map((each) => `\`\`\`${each.language}\n${each.text}\n\`\`\``);
+  return [`### ${title}`, `*${evidence}*`, ...text, ...blocks].join("\n\n");
 }
 
 function rowOf({ outcome, asked, cases, why }: OutcomeRow): readonly string[] {

@@ -41,9 +41,10 @@ export function pika(contract: Contract): Client {
     text: [
       "One message at a time. A copy that the broker returns or refuses raises, the connection ends, and the message comes back: nothing is acknowledged before its copy is safe. It ends no handler that takes too long: give what the handler calls a timeout of its own.",
     ],
-    code: {
-      language: "python",
-      text: `import copy
+    code: [
+      {
+        language: "python",
+        text: `import copy
 import json
 import os
 import random
@@ -93,6 +94,7 @@ def main(url):
 
 if __name__ == "__main__":
     main(os.environ["AMQP_URL"])`,
-    },
+      },
+    ],
   };
 }

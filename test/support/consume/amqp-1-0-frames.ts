@@ -3,8 +3,9 @@ import { createRequire } from "node:module";
 import rhea from "rhea";
 import type { Message } from "rhea";
 
-/** A frame of AMQP 1.0 that delivers or settles, as it went by. Every session has a number of its own, and its deliveries are counted in it. */
+/** A frame of AMQP 1.0 that opens, attaches, delivers or settles, as it went by. Every session has a number of its own, and its deliveries are counted in it. */
 export type WireFrame10 =
+  | { readonly kind: "opened" | "attached" }
   | {
       readonly kind: "transfer";
       readonly session: number;
@@ -34,6 +35,9 @@ export interface WireOutcome {
 /** What rhea decodes a frame with, and its types leave out. */
 interface Codec {
   readonly read_frame: (bytes: Buffer) => RheaFrame;
+  readonly write_frame: (frame: object) => Buffer;
+  readonly amqp_frame: (channel: number, performative: object) => object;
+  readonly close: (fields: object) => object;
 }
 
 interface RheaFrame {
@@ -72,6 +76,10 @@ export function createFrameReader10(): (bytes: Buffer, side: "client" | "broker"
         if (side === "client") sessions.client.set(channel, (begun += 1));
         else sessions.broker.set(channel, sessions.client.get(performative.remote_channel ?? -1) ?? -1);
         return null;
+      case "open#10":
+        return side === "broker" ? { kind: "opened" } : null;
+      case "attach#12":
+        return side === "broker" ? { kind: "attached" } : null;
       case "transfer#14":
         return side === "broker" ? transferOf(performative, payload, session) : null;
       case "disposition#15":
@@ -133,4 +141,9 @@ function outcomeOf(state: object | null): WireOutcome {
     undeliverableHere: outcome.undeliverable_here === true,
     annotations,
   };
+}
+
+/** How a broker ends a connection with an error. */
+export function closeFrame10(condition: string): Buffer {
+  return codec.write_frame(codec.amqp_frame(0, codec.close({ error: { condition } })));
 }

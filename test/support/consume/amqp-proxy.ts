@@ -16,8 +16,8 @@ export interface AmqpProxy {
   /** The URL of the broker, by way of the proxy. */
   readonly url: string;
   readonly frames: WireFrame[];
-  /** Decides about each of these frames; `cut` ends the connection instead of passing it on. */
-  onFrame: (frame: WireFrame) => "pass" | "cut";
+  /** Decides about each of these frames; `cut` ends the connection instead of passing it on, and bytes go on in its place. */
+  onFrame: (frame: WireFrame, bytes: Buffer) => "pass" | "cut" | Buffer;
   /** Holds back what the broker confirms, so that a client that does not wait is seen not to wait. */
   confirmDelayMs: number;
   /** While true, nobody is let in. */
@@ -107,13 +107,14 @@ function relay(proxy: AmqpProxy, { from, to, side, language }: Way): void {
     const isConfirm = frame?.kind === "confirmed" || frame?.kind === "refused" || frame?.kind === "returned";
     if (isConfirm && proxy.confirmDelayMs > 0) await sleep(proxy.confirmDelayMs);
     if (from.destroyed || to.destroyed) return;
-    if (frame !== null && proxy.onFrame(frame) === "cut") {
+    const decision = frame === null ? "pass" : proxy.onFrame(frame, bytes);
+    if (decision === "cut") {
       from.destroy();
       to.destroy();
       return;
     }
     if (frame !== null) proxy.frames.push(frame);
-    to.write(bytes);
+    to.write(decision === "pass" ? bytes : decision);
   };
 }
 

@@ -1,35 +1,25 @@
-import type { ServiceBusMessage, ServiceBusReceivedMessage } from "@azure/service-bus";
-
 import type { CompiledSystem } from "../../../src/index.ts";
 import { checked } from "../examples.ts";
 import { inTurn } from "../in-turn.ts";
 import type { RegisteredResource } from "../pulumi.ts";
 import { applyToEmulator } from "./apply.ts";
+import type { RunningSystem } from "./behaviours/behaviour.ts";
 import { createClient } from "./clients.ts";
-import { drive, type DrivenConsumer, type DriveOptions, type ServicebusContract } from "./drive.ts";
+import { drive, type ServicebusContract } from "./drive.ts";
+import { peekAll } from "./entity.ts";
 import { type Lab, startLab } from "./lab.ts";
 import { compileServicebus, registerServicebus, type ServicebusTargetInput } from "./register.ts";
 
 /** A system on an emulator of its own. */
-export interface DeployedSystem {
+export interface DeployedSystem extends RunningSystem {
   readonly lab: Lab;
   readonly compiled: CompiledSystem<"servicebus">;
   readonly resources: readonly RegisteredResource[];
   /** What was not created, and why. */
   readonly leftOut: readonly string[];
-  readonly contract: (consumer: string) => ServicebusContract;
-  /** Publishes to the topic `orders`. */
-  readonly publish: (...messages: readonly ServiceBusMessage[]) => Promise<void>;
-  readonly drive: (
-    consumer: string,
-    decide: DriveOptions["decide"],
-    options?: Partial<Pick<DriveOptions, "draw" | "contract">>,
-  ) => DrivenConsumer;
-  /** Everything that is in the consumer's dead queue. */
-  readonly letters: (consumer: string) => Promise<readonly ServiceBusReceivedMessage[]>;
 }
 
-const target = { broker: "servicebus", sku: "standard" } as const;
+export const standard = { broker: "servicebus", sku: "standard" } as const;
 
 /**
  * Compiles a system, registers it as a Pulumi program does, and creates what was registered on an emulator.
@@ -42,35 +32,42 @@ export async function deploy(
   consumers: Readonly<Record<string, object>>,
   options: Partial<ServicebusTargetInput> = {},
 ): Promise<DeployedSystem> {
-  const chosen = { ...target, ...options };
+  const chosen = { ...standard, ...options };
   const system = checked({ name: "shop", sources: { orders: { kind: "topic" } }, consumers });
   const compiled = compileServicebus(system, chosen);
   const { resources } = await inTurn(async () => registerServicebus(system, chosen));
   const lab = await startLab(finished);
   const leftOut = await applyToEmulator(lab.administration, resources);
+  return { ...running(finished, compiled, lab.emulator.connectionString), lab, compiled, resources, leftOut };
+}
+
+/** A compiled system whose entities are there, wherever that is. */
+export function running(
+  finished: (end: () => Promise<void>) => void,
+  { contracts }: CompiledSystem<"servicebus">,
+  connectionString: string,
+): RunningSystem {
   const contract = (consumer: string): ServicebusContract => {
-    const found = compiled.contracts.find((each) => each.consumer === consumer);
+    const found = contracts.find((each) => each.consumer === consumer);
     if (found === undefined) throw new Error(`no contract for ${consumer}`);
     return found;
   };
   const connect = (): ReturnType<typeof createClient> => {
     // Who asks for a session waits for one as long as an operation may take.
-    const client = createClient(lab.emulator, { retryOptions: { maxRetries: 0, timeoutInMs: 10_000 } });
+    const client = createClient({ connectionString }, { retryOptions: { maxRetries: 0, timeoutInMs: 10_000 } });
     finished(async () => client.close());
     return client;
   };
+  const peek: RunningSystem["peek"] = async (path) => peekAll({ connectionString }, path);
   return {
-    lab,
-    compiled,
-    resources,
-    leftOut,
     contract,
     publish: async (...messages) => {
-      const sender = lab.client.createSender("shop.orders");
-      await sender.sendMessages([...messages]);
-      await sender.close();
+      const client = createClient({ connectionString });
+      await client.createSender("shop.orders").sendMessages([...messages]);
+      await client.close();
     },
     drive: (consumer, decide, options = {}) => drive({ connect, contract: contract(consumer), decide, ...options }),
-    letters: async (consumer) => lab.peek(contract(consumer).deadQueue),
+    peek,
+    letters: async (consumer) => peek(contract(consumer).deadQueue),
   };
 }

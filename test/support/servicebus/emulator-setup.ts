@@ -1,7 +1,9 @@
 import type { TestProject } from "vitest/node";
 
+import { exportEmulatorConfig } from "../../../src/brokers/servicebus/export.ts";
 import { startOfficialEmulator, whyNot } from "./official-emulator.ts";
-import { emulatorConfig } from "./portable-system.ts";
+import { behaviours, notOnMicrosofts, sharedBehaviours } from "./behaviours/all-behaviours.ts";
+import { sharedTopology } from "./deploy-behaviour.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -10,17 +12,19 @@ declare module "vitest" {
   }
 }
 
-/** Provides Microsoft's emulator where it can run, and says whether it does. The one in the tests' process always does. */
+/** Provides Microsoft's emulator where it can run, and says what runs on it and what does not. The one in the tests' process always runs. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const report = (text: string): void => console.log(`[Service Bus] ${text}`);
+  report(`the emulator in the tests' process runs ${Object.keys(behaviours).length} behaviours`);
   const reason = await whyNot();
   if (reason !== null) {
-    report(`the emulator in the tests' process runs; Microsoft's does not: ${reason}`);
+    report(`Microsoft's emulator does not run: ${reason}`);
     project.provide("officialServicebus", null);
     return async () => {};
   }
-  const official = await startOfficialEmulator(emulatorConfig);
-  report("the emulator in the tests' process runs, and Microsoft's too");
+  const official = await startOfficialEmulator(exportEmulatorConfig(sharedTopology()));
+  report(`Microsoft's emulator runs ${sharedBehaviours.length} of them`);
+  for (const [name, why] of Object.entries(notOnMicrosofts)) report(`not there, since ${why}: ${name}`);
   project.provide("officialServicebus", official.connectionString);
   return official.stop;
 }

@@ -1,4 +1,15 @@
-import type { ServiceBusClient, ServiceBusReceiver, ServiceBusReceiverOptions } from "@azure/service-bus";
+import type {
+  ServiceBusClient,
+  ServiceBusReceivedMessage,
+  ServiceBusReceiver,
+  ServiceBusReceiverOptions,
+} from "@azure/service-bus";
+
+import { createClient } from "./clients.ts";
+import type { ServicebusEmulator } from "./emulator/emulator.ts";
+
+/** Service Bus gives no more at a time. Source: Service Bus quotas. */
+const mostPeeked = 250;
 
 /** Receives from what a contract names: a queue, a subscription's path, or the dead-letter queue of either. */
 export function createReceiver(
@@ -19,4 +30,16 @@ export function createReceiver(
 export function subscriptionOf(entity: string): { readonly topic: string; readonly name: string } | null {
   const [topic = "", name] = entity.split("/Subscriptions/");
   return name === undefined ? null : { topic, name };
+}
+
+/** Everything that is in a queue, a subscription or a dead-letter queue now, scheduled messages too; it stays there. */
+export async function peekAll(
+  emulator: Pick<ServicebusEmulator, "connectionString">,
+  path: string,
+): Promise<readonly ServiceBusReceivedMessage[]> {
+  // Every connection goes on peeking where it stopped.
+  const client = createClient(emulator);
+  const messages = await createReceiver(client, path).peekMessages(mostPeeked);
+  await client.close();
+  return messages;
 }

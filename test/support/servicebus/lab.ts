@@ -9,7 +9,7 @@ import type {
 } from "@azure/service-bus";
 
 import { createAdministration, createClient } from "./clients.ts";
-import { createReceiver } from "./entity.ts";
+import { peekAll } from "./entity.ts";
 import { type ServicebusEmulator, startEmulator } from "./emulator/emulator.ts";
 import { waitUntil } from "./wait.ts";
 
@@ -47,13 +47,7 @@ export async function startLab(
   });
   const receiver = (queue: string, options: ServiceBusReceiverOptions = {}): ServiceBusReceiver =>
     client.createReceiver(queue, { maxAutoLockRenewalDurationInMs: 0, ...options });
-  const peek = async (path: string): Promise<readonly ServiceBusReceivedMessage[]> => {
-    // Every connection goes on peeking where it stopped.
-    const own = createClient(emulator);
-    const messages = await createReceiver(own, path).peekMessages(1_000);
-    await own.close();
-    return messages;
-  };
+  const peek: Lab["peek"] = async (path) => peekAll(emulator, path);
   return {
     emulator,
     client,

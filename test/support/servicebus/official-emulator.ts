@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 
 import { docker } from "../broker-images.ts";
 
-const emulatorImage = "mcr.microsoft.com/azure-messaging/servicebus-emulator:2.0.0";
+const emulatorImage = "mcr.microsoft.com/azure-messaging/servicebus-emulator:2.0.1";
 /** It keeps its messages in a database of its own. */
-const databaseImage = "mcr.microsoft.com/mssql/server:2022-latest";
+const databaseImage = "mcr.microsoft.com/mssql/server:2022-CU14-ubuntu-22.04";
 const amqpPort = 5672;
 const healthPort = 5300;
 
@@ -26,7 +26,10 @@ export async function whyNot(): Promise<string | null> {
   return null;
 }
 
-/** Starts Microsoft's emulator with a configuration file, and waits until it says that it is well. */
+/**
+ * Starts Microsoft's emulator with a configuration file, and waits until it says that it is well. Images, waits and variables are those with
+ * which Testcontainers tests its own module for it, `@testcontainers/azureservicebus` 12.1.
+ */
 export async function startOfficialEmulator(config: object): Promise<OfficialEmulator> {
   const { GenericContainer, Network, Wait } = await import("testcontainers");
   const network = await new Network().start();
@@ -35,20 +38,31 @@ export async function startOfficialEmulator(config: object): Promise<OfficialEmu
     .withNetwork(network)
     .withNetworkAliases("database")
     .withEnvironment({ ACCEPT_EULA: "Y", MSSQL_SA_PASSWORD: password })
-    .withWaitStrategy(Wait.forLogMessage(/SQL Server is now ready for client connections/))
+    .withWaitStrategy(Wait.forLogMessage(/Recovery is complete/))
     .withStartupTimeout(180_000)
     .start();
   const emulator = await new GenericContainer(emulatorImage)
     .withNetwork(network)
-    .withEnvironment({ ACCEPT_EULA: "Y", MSSQL_SA_PASSWORD: password, SQL_SERVER: "database" })
+    // By itself it waits 15 seconds for the database, which is there already.
+    .withEnvironment({
+      ACCEPT_EULA: "Y",
+      MSSQL_SA_PASSWORD: password,
+      SQL_SERVER: "database",
+      SQL_WAIT_INTERVAL: "0",
+    })
     .withCopyContentToContainer([
-      { content: JSON.stringify(config, null, 2), target: "/ServiceBus_Emulator/ConfigFiles/Config.json" },
+      {
+        content: JSON.stringify(config, null, 2),
+        target: "/ServiceBus_Emulator/ConfigFiles/Config.json",
+        // It does not run as root.
+        mode: 0o644,
+      },
     ])
     .withExposedPorts(amqpPort, healthPort)
     .withWaitStrategy(Wait.forHttp("/health", healthPort).forStatusCode(200))
     .withStartupTimeout(180_000)
     .start();
-  const endpoint = `Endpoint=sb://127.0.0.1:${emulator.getMappedPort(amqpPort)}`;
+  const endpoint = `Endpoint=sb://${emulator.getHost()}:${emulator.getMappedPort(amqpPort)}`;
   const key = "SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=SAS_KEY_VALUE";
   return {
     connectionString: `${endpoint};${key};UseDevelopmentEmulator=true;`,

@@ -14,17 +14,18 @@ import { argumentsOf } from "./arguments.ts";
 /** Adds a resource to its virtual host; false where a value of it cannot be read. */
 type AddResource = (properties: Entry, draft: DraftVirtualHost) => boolean;
 
+export const queueType = "rabbitmq:index/queue:Queue";
+const virtualHostType = "rabbitmq:index/vHost:VHost";
+
 /** Resource types of the provider, each with how it becomes a part of a virtual host. Source: `__pulumiType` in @pulumi/rabbitmq 3.3.8. */
 const adders: Readonly<Record<string, AddResource>> = Object.freeze({
-  "rabbitmq:index/vHost:VHost": addVirtualHost,
+  [virtualHostType]: addVirtualHost,
   "rabbitmq:index/exchange:Exchange": addExchange,
-  "rabbitmq:index/queue:Queue": addQueue,
+  [queueType]: addQueue,
   "rabbitmq:index/binding:Binding": addBinding,
   "rabbitmq:index/policy:Policy": (properties, draft) => addPolicy("user", properties, draft),
   "rabbitmq:index/operatorPolicy:OperatorPolicy": (properties, draft) => addPolicy("operator", properties, draft),
 });
-
-const virtualHostType = "rabbitmq:index/vHost:VHost";
 
 export function isRabbitmqResource({ type }: Pick<PulumiResource, "type">): boolean {
   return Object.hasOwn(adders, type);

@@ -54,19 +54,17 @@ function lockProblems({ name, lock }: AuditedEntity): Finding[] {
 }
 
 function deliveryProblems({ name, maxDeliveryCount, forwardTo }: AuditedEntity): Finding[] {
-  if (maxDeliveryCount === null || forwardTo !== "" || maxDeliveryCount > 1) return [];
-  return [
-    {
-      code: "RD747",
-      queue: name,
-      predicate:
-        maxDeliveryCount < 1
-          ? `has a max delivery count of ${maxDeliveryCount}; Service Bus takes 1 at least`
-          : "has a max delivery count of 1: a message whose lock is lost once is dead, tried or not",
-      notes: ["a delivery counts when it is abandoned and when its lock runs out, as in a restart of its consumer"],
-      help: "choose as many deliveries as crashes of a consumer are to be survived, 3 for example",
-    },
-  ];
+  const notes = ["a delivery counts when it is abandoned and when its lock runs out, as in a restart of its consumer"];
+  const help = "choose as many deliveries as crashes of a consumer are to be survived, 3 for example";
+  if (maxDeliveryCount === null || maxDeliveryCount > 1) return [];
+  if (maxDeliveryCount < 1) {
+    const predicate = `has a max delivery count of ${maxDeliveryCount}; Service Bus takes 1 at least`;
+    return [{ code: "RD753", queue: name, predicate, notes: ["it cannot be switched off, only set high"], help }];
+  }
+  // Nobody receives from an entity that forwards.
+  if (forwardTo !== "") return [];
+  const predicate = "has a max delivery count of 1: a message whose lock is lost once is dead, tried or not";
+  return [{ code: "RD747", queue: name, predicate, notes, help }];
 }
 
 function expiryProblems({
@@ -105,6 +103,8 @@ function expiryProblems({
 
 /** A copy that is sent again after a crash comes when the lock has run out. */
 function duplicateProblems({ name, requiresDuplicateDetection, duplicateWindow, lock }: AuditedEntity): Finding[] {
+  // What is wrong by months is said as that.
+  if (duplicateWindow?.isCalendar === true || lock?.isCalendar === true) return [];
   const windowMs = duplicateWindow?.durationMs ?? null;
   const lockMs = lock?.durationMs ?? null;
   if (requiresDuplicateDetection !== true || windowMs === null || lockMs === null || windowMs >= lockMs) return [];

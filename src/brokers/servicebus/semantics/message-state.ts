@@ -41,9 +41,7 @@ export type LossCause =
   /** Whoever scheduled it took it back. */
   | "cancelled"
   /** It was received and deleted in one. */
-  | "received-and-deleted"
-  /** Its consumer completed it after a failure, and had kept no copy. The broker cannot tell that from a success; a model of the consumer can. */
-  | "completed-after-failure";
+  | "received-and-deleted";
 
 /** Where one copy of a message is. */
 export type Place =

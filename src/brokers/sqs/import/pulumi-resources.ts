@@ -12,7 +12,7 @@ import { MalformedValue, queueOf, unreadable } from "./attributes.ts";
 import type { AuditedFunction } from "./neighbours.ts";
 import { functionOf, mappingOf, subscriptionOf } from "./neighbours.ts";
 
-const queueType = "aws:sqs/queue:Queue";
+export const queueType = "aws:sqs/queue:Queue";
 const functionType = "aws:lambda/function:Function";
 const mappingType = "aws:lambda/eventSourceMapping:EventSourceMapping";
 const subscriptionType = "aws:sns/topicSubscription:TopicSubscription";

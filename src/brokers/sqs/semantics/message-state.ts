@@ -19,9 +19,7 @@ export type LossCause =
   /** It had to be moved to a queue whose redrive-allow policy does not name its own. */
   | "redrive-not-allowed"
   /** It had to be moved from a FIFO queue to a standard one, or the other way round. */
-  | "queue-type-mismatch"
-  /** Its consumer deleted it after a failure, and had kept no copy. SQS cannot tell that from a success; a model of the consumer can. */
-  | "deleted-after-failure";
+  | "queue-type-mismatch";
 
 /** A message in a queue. */
 export type QueuePlace =

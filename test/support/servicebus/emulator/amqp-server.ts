@@ -11,6 +11,8 @@ import { openSendingLink } from "./sending-link.ts";
 
 export interface AmqpServer {
   readonly port: number;
+  /** How many clients were connected at a time, at most. */
+  readonly mostConnections: () => number;
   /** Cuts every connection, as a network does. What clients held stays locked. */
   readonly dropConnections: () => void;
   readonly stop: () => Promise<void>;
@@ -24,6 +26,7 @@ export async function startAmqpServer(namespace: Namespace, port: number): Promi
   const container = rhea.create_container({ id: "servicebus-emulator" });
   container.sasl_server_mechanisms.enable_anonymous();
   const sockets = new Set<Socket>();
+  let mostConnections = 0;
   const turns = new WeakMap<Connection, OnePerTurn>();
   const turnsOf = (connection: Connection): OnePerTurn => {
     const known = turns.get(connection) ?? new OnePerTurn(connection);
@@ -52,6 +55,7 @@ export async function startAmqpServer(namespace: Namespace, port: number): Promi
   } as unknown as Parameters<typeof container.listen>[0]) as Server;
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
+    mostConnections = Math.max(mostConnections, sockets.size);
     socket.on("close", () => sockets.delete(socket));
   });
   await once(server, "listening");
@@ -61,6 +65,7 @@ export async function startAmqpServer(namespace: Namespace, port: number): Promi
   };
   return {
     port: (server.address() as AddressInfo).port,
+    mostConnections: () => mostConnections,
     dropConnections,
     stop: async () => {
       const closed = once(server, "close");

@@ -9,6 +9,8 @@ export interface ServicebusEmulator {
   readonly connectionString: string;
   /** For a `ServiceBusAdministrationClient`, which speaks HTTPS unless it is told otherwise. */
   readonly managementConnectionString: string;
+  /** How many clients were connected at a time, at most, since it is online. */
+  readonly mostConnections: () => number;
   /** From now on, in place of whoever watched before. */
   readonly watch: (watcher: Watcher) => void;
   /** Cuts every connection, as a network does. What clients held stays locked. */
@@ -32,6 +34,7 @@ export async function startEmulator(): Promise<ServicebusEmulator> {
   return {
     connectionString: connectionStringFor(port),
     managementConnectionString: connectionStringFor(management.port),
+    mostConnections: () => amqp?.mostConnections() ?? 0,
     watch: (watcher) => {
       namespace.watcher = watcher;
     },

@@ -1,0 +1,16 @@
+import * as rabbitmq from "@pulumi/rabbitmq";
+
+// One more argument, and Pulumi replaces the queue by an empty one.
+const dead = { "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders.dead" };
+new rabbitmq.Queue("orders", {
+  name: "orders",
+  settings: { durable: true, argumentsJson: JSON.stringify({ "x-queue-type": "quorum", ...dead }) },
+});
+new rabbitmq.Queue(
+  "orders-dead",
+  {
+    name: "orders.dead",
+    settings: { durable: true, argumentsJson: JSON.stringify({ "x-queue-type": "quorum", "x-delivery-limit": -1 }) },
+  },
+  { protect: true },
+);

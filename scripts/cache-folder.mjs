@@ -1,0 +1,79 @@
+// What the set-up scripts install beside the packages, kept in the user's cache folder so that all checkouts share it.
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { BootstrapError, run, tail } from "./machine.mjs";
+
+export const cacheFolder = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "redeliver");
+
+const dependency = ([groupId, artifactId, version]) =>
+  `    <dependency><groupId>${groupId}</groupId><artifactId>${artifactId}</artifactId><version>${version}</version></dependency>`;
+
+/** Puts artifacts of Maven Central, each a triple of group, name and version, and everything they need into a folder. */
+export function installJars(folder, artifacts) {
+  build(
+    folder,
+    () => existsSync(folder),
+    (workFolder) => {
+      const pom = join(workFolder, "pom.xml");
+      const jars = join(workFolder, "jars");
+      writeFileSync(
+        pom,
+        `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>redeliver</groupId>
+  <artifactId>${basename(folder)}</artifactId>
+  <version>1</version>
+  <dependencies>
+${artifacts.map(dependency).join("\n")}
+  </dependencies>
+</project>
+`,
+      );
+      // A repository of its own, because two Mavens that write to the same one at once can spoil it.
+      const repository = `-Dmaven.repo.local=${join(workFolder, "repository")}`;
+      const goal = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies";
+      const options = ["--quiet", "--batch-mode", "--file", pom, repository, goal];
+      required("mvn", [...options, "-DincludeScope=runtime", `-DoutputDirectory=${jars}`]);
+      return jars;
+    },
+  );
+}
+
+export function required(command, commandArguments) {
+  const result = run(command, commandArguments);
+  if (!result.ok)
+    throw new BootstrapError(`${basename(command)} ${commandArguments.join(" ")} failed:\n${tail(result.output)}`);
+}
+
+/**
+ * Lets something be built beside the place where it belongs, and moves it there in one step: a folder of that name is always
+ * complete, and of two runs that build at the same time the second finds the work done.
+ */
+export function build(folder, isHere, buildIn) {
+  mkdirSync(dirname(folder), { recursive: true });
+  removeAbandoned(folder);
+  const workFolder = mkdtempSync(`${folder}.building-`);
+  try {
+    const built = buildIn(workFolder);
+    // What stands there is broken, unless another run has put it there meanwhile.
+    if (!isHere()) rmSync(folder, { recursive: true, force: true });
+    renameSync(built, folder);
+  } catch (error) {
+    if (!["ENOTEMPTY", "EEXIST"].includes(error.code)) throw error;
+  } finally {
+    rmSync(workFolder, { recursive: true, force: true });
+  }
+}
+
+const abandonedAfterMs = 3_600_000;
+
+/** Removes what runs that were killed have left behind. */
+function removeAbandoned(folder) {
+  for (const name of readdirSync(dirname(folder))) {
+    if (!name.startsWith(`${basename(folder)}.building-`)) continue;
+    const path = join(dirname(folder), name);
+    const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+    if (age > abandonedAfterMs) rmSync(path, { recursive: true, force: true });
+  }
+}

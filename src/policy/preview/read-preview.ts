@@ -1,0 +1,143 @@
+import type { Entry } from "../../brokers/entries.ts";
+import { isEntry } from "../../brokers/entries.ts";
+import { parseJson } from "../../brokers/parse-json.ts";
+import { nameIn } from "../../brokers/pulumi-resource.ts";
+import type { Checked, Diagnostic } from "../../diagnostics/diagnostic.ts";
+import { diagnostic } from "../../diagnostics/diagnostic.ts";
+import type { Preview, PreviewedChange, PreviewedResource } from "./preview.ts";
+import { outputsOf } from "./outputs.ts";
+import { parseSourcePosition } from "./source-position.ts";
+import type { PreviewStep } from "./step.ts";
+import { propertiesOf, stepsIn, textsIn } from "./step.ts";
+
+/** Steps that take something away which is there. Source: `StepOp` in `pkg/resource/deploy/step.go` of Pulumi. */
+const deletions: Readonly<Record<string, PreviewedChange["kind"]>> = {
+  delete: "delete",
+  replace: "replace",
+  "create-replacement": "replace",
+  "delete-replaced": "replace",
+  "import-replacement": "replace",
+};
+
+/**
+ * Reads what `pulumi preview --json --show-sames` prints.
+ *
+ * Source: `PreviewDigest` in `pkg/display/json.go` and `ShowPreviewDigest` in `pkg/backend/display/json.go` of Pulumi; docs/policy-in-ci.md
+ * has what of it is used.
+ *
+ * @returns the stack as it is going to be; refused where this is no such text (RD904), or where a part of the stack is missing (RD905)
+ */
+export function readPreview(text: string): Checked<Preview> {
+  const parsed = parseJson(text, "the preview");
+  if (!parsed.ok) {
+    const isStream = /^\s*\{.*\}\s*\n\s*\{/.test(text.slice(0, 100_000));
+    return isStream ? refuse("RD904", "this is a stream of events, and not one document", unsetStreaming) : parsed;
+  }
+  const digest = parsed.value;
+  if (!isEntry(digest) || !isDigest(digest)) {
+    return refuse(
+      "RD904",
+      "this is JSON, but not what pulumi preview --json prints",
+      "run pulumi preview --json --show-sames",
+    );
+  }
+  const steps = stepsIn(digest["steps"]);
+  if (steps === null) {
+    const help = "use a version of Redeliver that knows this version of Pulumi";
+    return refuse("RD904", "a step of this preview has another form than is known here", help);
+  }
+  const missing = missingIn(digest, steps);
+  if (missing !== null) return { ok: false, diagnostics: [missing] };
+  return { ok: true, value: { resources: resourcesAfter(steps), changes: changesIn(steps) }, warnings: [] };
+}
+
+const unsetStreaming = "unset PULUMI_ENABLE_STREAMING_JSON_PREVIEW for pulumi preview --json --show-sames";
+
+/** A failed preview has no steps, and a state has none of these keys. */
+function isDigest(digest: Entry): boolean {
+  return Array.isArray(digest["steps"]) || "changeSummary" in digest || Array.isArray(digest["diagnostics"]);
+}
+
+/** What would make a judgement wrong: a dead-letter queue is known by who names it, so every resource has to be there. */
+function missingIn(digest: Entry, steps: readonly PreviewStep[]): Diagnostic | null {
+  const { diagnostics, changeSummary } = digest;
+  const failure = (Array.isArray(diagnostics) ? diagnostics : [])
+    .filter(isEntry)
+    .find(({ severity }) => severity === "error");
+  if (failure !== undefined) {
+    const [message = ""] = String(failure["message"] ?? "")
+      .trim()
+      .split("\n");
+    return incomplete(`the preview failed: ${message}`, "mend what pulumi preview says, and run it again");
+  }
+  if (!isEntry(changeSummary)) {
+    return incomplete("the preview did not come to its end", "run it again, and look at what it says");
+  }
+  const wanted = Number(changeSummary["same"] ?? 0);
+  const shown = steps.filter(({ op }) => op === "same").length;
+  if (shown >= wanted) return null;
+  const message = `${wanted - shown} of the ${wanted} resources that stay the same are not in it`;
+  return incomplete(message, "run pulumi preview --json --show-sames");
+}
+
+function incomplete(message: string, help: string): Diagnostic {
+  return diagnostic("RD905", { path: "", message, help });
+}
+
+function refuse(code: "RD904", message: string, help: string): Checked<never> {
+  return { ok: false, diagnostics: [diagnostic(code, { path: "", message, help })] };
+}
+
+/** A replacement is told in two or three steps: the last one that says what there is going to be counts. */
+function resourcesAfter(steps: readonly PreviewStep[]): readonly PreviewedResource[] {
+  const resources = new Map<string, PreviewedResource>();
+  for (const step of steps) {
+    const { op, urn, newState } = step;
+    // What was only read for a moment, or belongs to the old of a replacement, is not in the stack afterwards.
+    if (newState === null || newState["delete"] === true || op.startsWith("discard") || op.startsWith("delete"))
+      continue;
+    resources.set(urn, resourceOf(step, newState));
+  }
+  return [...resources.values()];
+}
+
+function resourceOf(step: PreviewStep, state: Entry): PreviewedResource {
+  const { type, parent, provider, protect, dependencies, propertyDependencies, sourcePosition } = state;
+  const named = isEntry(propertyDependencies) ? propertyDependencies : {};
+  return {
+    urn: step.urn,
+    type: type as string,
+    name: nameIn(step.urn),
+    inputs: propertiesOf(state["inputs"]),
+    outputs: outputsOf(step, state),
+    parent: typeof parent === "string" ? parent : "",
+    provider: typeof provider === "string" ? provider : "",
+    protect: protect === true,
+    dependencies: textsIn(dependencies),
+    propertyDependencies: Object.fromEntries(Object.entries(named).map(([key, urns]) => [key, textsIn(urns)])),
+    source: parseSourcePosition(sourcePosition),
+  };
+}
+
+function changesIn(steps: readonly PreviewStep[]): readonly PreviewedChange[] {
+  const changes = new Map<string, PreviewedChange>();
+  for (const step of steps) {
+    const { op, urn, oldState, newState, replaceReasons } = step;
+    const kind = deletions[op];
+    if (kind === undefined || oldState === null || oldState["external"] === true) continue;
+    const key = `${kind} ${urn}`;
+    const known = changes.get(key);
+    const { type, retainOnDelete, sourcePosition } = oldState;
+    changes.set(key, {
+      kind,
+      urn,
+      type: type as string,
+      name: nameIn(urn),
+      properties: { ...propertiesOf(oldState["inputs"]), ...propertiesOf(oldState["outputs"]) },
+      isRetained: retainOnDelete === true,
+      reasons: [...new Set([...(known?.reasons ?? []), ...replaceReasons])],
+      source: parseSourcePosition(newState?.["sourcePosition"]) ?? known?.source ?? parseSourcePosition(sourcePosition),
+    });
+  }
+  return [...changes.values()];
+}

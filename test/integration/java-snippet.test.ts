@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, describe, test } from "vitest";
+
+import { renderContractPage } from "../../src/report/contract-page/contract-page.ts";
+import type { DeployedSystem } from "../support/deployed-system.ts";
+import { type RunningJava, runJavaSnippets } from "../support/java-snippets.ts";
+import {
+  deployForSnippet,
+  expectContractKept,
+  expectCopyRetried,
+  type Plan,
+  publishesPermanent,
+  snippetCases,
+} from "../support/snippet-course.ts";
+
+// The snippet for Spring AMQP, as it stands on the page, on every broker of this run with every strategy of AMQP 0-9-1 that it has; all
+// in one process, since Java and Spring take seconds to begin.
+const cases = snippetCases().map((each, index) => ({ ...each, java: `case${index}` }));
+
+const bodyOf = (id: string, plan: Plan): string =>
+  `${id}|${plan.map((ending) => (typeof ending === "number" ? ending * 1_000 : ending)).join(",")}`;
+
+describe("the snippet for Spring AMQP", () => {
+  const systems = new Map<string, DeployedSystem>();
+  let running: RunningJava | null = null;
+
+  beforeAll(async () => {
+    await Promise.all(cases.map(async (each) => systems.set(each.name, await deployForSnippet(each))));
+    const pages = cases.map(({ java, name }) => {
+      const system = systems.get(name);
+      if (system === undefined) throw new Error(`${name} is not deployed`);
+      return { name: java, page: renderContractPage(system.contract("billing")), amqpUrl: system.url };
+    });
+    running = await runJavaSnippets(pages);
+  });
+  afterAll(async () => {
+    await running?.stop();
+    await Promise.all([...systems.values()].map(async (system) => system.dispose()));
+  });
+
+  test.concurrent.for(cases)(
+    "keeps the contract, $name: attempts, delays, dead letters; a copy that is not taken loses nothing",
+    async ({ name, java }) => {
+      const [system, process] = [systems.get(name), running];
+      if (system === undefined || process === null) throw new Error(`${name} does not run`);
+      const driven = { system, bodyOf, runs: () => process.runsOf(java), log: process.log };
+      await expectContractKept(driven);
+      if (publishesPermanent(system.contract("billing"))) await expectCopyRetried(driven);
+    },
+  );
+});

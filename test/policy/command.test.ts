@@ -1,0 +1,200 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { runExample } from "../support/example-program.ts";
+import type { Digest } from "../support/preview.ts";
+import { digestOf } from "../support/preview.ts";
+import { parseSarif } from "../support/sarif.ts";
+import { parseWorkflowCommands } from "../support/workflow-commands.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const folder = mkdtempSync(join(tmpdir(), "redeliver-policy-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly error: string;
+}
+
+async function policy(words: readonly string[], input = ""): Promise<Ended> {
+  const child = spawn(process.execPath, [join(root, "src/cli/main.ts"), "policy", ...words], { cwd: folder });
+  const text = { out: "", error: "" };
+  child.stdout.on("data", (data: Buffer) => (text.out += data.toString()));
+  child.stderr.on("data", (data: Buffer) => (text.error += data.toString()));
+  // What ends without reading it closes the pipe.
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(input);
+  const code = await new Promise<number | null>((done) => child.on("close", done));
+  return { code, ...text };
+}
+
+/** The digest as the command prints it: four blanks, and a line end. */
+function file(name: string, data: unknown): string {
+  writeFileSync(join(folder, name), typeof data === "string" ? data : `${JSON.stringify(data, null, 4)}\n`);
+  return name;
+}
+
+const rule = "sqs-dead-letter-queue";
+const strict = ["--config", file("strict.yaml", "# everything\npreset: strict\n")];
+let bad: string;
+let good: string;
+let ownerless: string;
+let text: string;
+let urn: string;
+
+/** The digest with a place in the program for one of its resources. */
+function placed(digest: Digest, at: string, sourcePosition: string): Digest {
+  const steps = digest.steps?.map((step) =>
+    step.urn === at ? { ...step, newState: { ...step.newState, sourcePosition } } : step,
+  );
+  return { ...digest, ...(steps === undefined ? {} : { steps }) };
+}
+
+beforeAll(async () => {
+  const fails = await runExample(`examples/policies/${rule}/fails.ts`);
+  urn = fails.resources.find(({ name }) => name === "orders")?.urn ?? "";
+  const digest = placed(digestOf(fails, fails), urn, "project:///infra/queues.ts#3,1");
+  bad = file("bad.json", digest);
+  text = JSON.stringify(digest);
+  const passes = await runExample(`examples/policies/${rule}/passes.ts`);
+  good = file("good.json", digestOf(passes, passes));
+  const run = await runExample("examples/policies/topology-owner/fails.ts");
+  ownerless = file("ownerless.json", digestOf(run, run));
+});
+
+describe.concurrent("the exit code", { timeout: 120_000 }, () => {
+  test("is 0 where nothing is found, and where everything is advisory", async () => {
+    expect(await policy(["--preview", good, ...strict])).toMatchObject({ code: 0, error: "" });
+    const { code, out } = await policy(["--preview", bad]);
+    expect(code).toBe(0);
+    expect(out).toContain(`warning[${rule}]: [RD440]`);
+    expect(out).toMatch(/found {6}0 mandatory, 1 advisory\n$/);
+  });
+
+  test("is 1 where a mandatory rule is broken, read from a file or from the standard input", async () => {
+    const fromFile = await policy(["--preview", bad, ...strict]);
+    const fromInput = await policy(["--preview", "-", ...strict], text);
+    expect(fromFile.code).toBe(1);
+    expect(fromFile).toEqual(fromInput);
+    expect(fromFile.out).toContain(`error[${rule}]: [RD440]`);
+    expect(fromFile.out).toContain("infra/queues.ts:3:1: orders (aws:sqs/queue:Queue)");
+    expect(fromFile.out).toContain(`see  docs/policies/${rule}.md`);
+  });
+
+  test.each([
+    [["--preview", "nowhere.json"], "RD001"],
+    [["--preview", "bad.json", "--config", "nowhere.yaml"], "RD001"],
+    [["--preview", "bad.json", "--stack-tag", "owner"], "--stack-tag owner=team-billing"],
+    [["--preview", "bad.json", "--format", "xml"], "Allowed choices are text, json, sarif, github"],
+    [[], "required option '--preview <file>' not specified"],
+  ])("is 2 with %j", async (words, told) => {
+    const { code, out, error } = await policy(words);
+    expect([code, out]).toEqual([2, ""]);
+    expect(error).toContain(told);
+    expect(error).not.toMatch(/\n\s+at .*:\d+:\d+/);
+  });
+
+  test("is 2 for options that the policy pack would refuse, and for a text that is no preview", async () => {
+    const wrong = file("wrong.yaml", "rules: { retry-attempts-limit: { max: 0 } }\n");
+    expect(await policy(["--preview", bad, "--config", wrong])).toMatchObject({
+      code: 2,
+      error: expect.stringMatching(/error\[RD903\].*\n {2}at {3}wrong.yaml: rules/),
+    });
+    expect(await policy(["--preview", "-"], "Previewing update (dev)\n")).toMatchObject({ code: 2, out: "" });
+  });
+});
+
+describe.concurrent("for tools", { timeout: 120_000 }, () => {
+  test("a log for code scanning has the rule, its page's text, the severity and the place", async () => {
+    const { code, out } = await policy(["--preview", bad, ...strict, "--format", "sarif"]);
+    expect(code).toBe(1);
+    const [run] = parseSarif(out).runs;
+    expect(run?.tool.driver.rules).toMatchObject([
+      {
+        id: rule,
+        properties: { tags: ["sqs", "dead letters", "data loss"] },
+        help: { text: expect.stringContaining(`docs/policies/${rule}.md`) },
+      },
+    ]);
+    expect(run?.results).toMatchObject([
+      {
+        ruleId: rule,
+        level: "error",
+        message: { text: expect.stringContaining("Every SQS queue has a dead-letter queue. Severity: high.") },
+        locations: [
+          {
+            physicalLocation: {
+              artifactLocation: { uri: "infra/queues.ts" },
+              region: { startLine: 3, startColumn: 1 },
+            },
+            logicalLocations: [{ fullyQualifiedName: "orders (aws:sqs/queue:Queue)" }],
+          },
+        ],
+      },
+    ]);
+  });
+
+  test("annotations stand beside the line of the program, in the folder of its project", async () => {
+    const { code, out } = await policy(["--preview", bad, ...strict, "--format", "github", "--project", "deploy"]);
+    expect(code).toBe(1);
+    expect(parseWorkflowCommands(out)).toMatchObject([
+      {
+        command: "error",
+        properties: {
+          file: "deploy/infra/queues.ts",
+          line: "3",
+          col: "1",
+          title: `${rule} orders (aws:sqs/queue:Queue)`,
+        },
+        message: expect.stringMatching(/^\[RD440\].*\nfix: /s),
+      },
+    ]);
+  });
+
+  test("what has no place in the program is shown at the file of the project", async () => {
+    const { out } = await policy(["--preview", ownerless, "--format", "github"]);
+    expect(parseWorkflowCommands(out)).toMatchObject([{ properties: { file: "Pulumi.yaml", line: "1" } }]);
+  });
+
+  test("a tag of the stack is an owner too", async () => {
+    const { out } = await policy(["--preview", ownerless, "--json", "--stack-tag", "owner=team-billing", "size=small"]);
+    expect(JSON.parse(out)).toMatchObject({ ok: true, violations: [] });
+  });
+
+  test("JSON has all that is known of a violation", async () => {
+    const { code, out } = await policy(["--preview", bad, ...strict, "--json"]);
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toEqual({
+      ok: false,
+      resources: 1,
+      unknown: [],
+      violations: [
+        {
+          rule,
+          level: "mandatory",
+          severity: "high",
+          description: "Every SQS queue has a dead-letter queue.",
+          message: expect.stringMatching(/^\[RD440\]/),
+          resource: { name: "orders", type: "aws:sqs/queue:Queue", urn },
+          source: { path: "infra/queues.ts", line: 3, column: 1 },
+          url: `docs/policies/${rule}.md`,
+        },
+      ],
+    });
+  });
+
+  test("where nothing can be judged the log is valid, says why, and is written all the same", async () => {
+    const log = join(folder, "log.sarif");
+    expect((await policy(["--preview", "-", "--format", "sarif", "--output", log], "{}")).code).toBe(2);
+    expect(parseSarif(readFileSync(log, "utf8")).runs[0]?.results).toMatchObject([{ ruleId: "RD904", level: "error" }]);
+    const { code, out } = await policy(["--preview", "-", "--format", "github"], "{}");
+    expect([code, parseWorkflowCommands(out)]).toMatchObject([
+      2,
+      [{ command: "error", properties: { title: "RD904" } }],
+    ]);
+  });
+});

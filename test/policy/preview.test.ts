@@ -1,0 +1,107 @@
+import { globSync } from "node:fs";
+import { resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+
+import { judgePreview } from "../../src/policy/preview/judge-preview.ts";
+import type { PreviewViolation } from "../../src/policy/preview/preview.ts";
+import { parseSourcePosition } from "../../src/policy/preview/source-position.ts";
+import { readPreview } from "../../src/policy/preview/read-preview.ts";
+import type { PolicyOptions } from "../../src/policy/index.ts";
+import { runExample } from "../support/example-program.ts";
+import { foundInProcess } from "../support/policy-in-process.ts";
+import type { DigestOptions } from "../support/preview.ts";
+import { digestOf } from "../support/preview.ts";
+import type { ProgramRun } from "../support/pulumi.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const programs = globSync("examples/policies/*/fails.ts", { cwd: root }).toSorted();
+const strict: PolicyOptions = { preset: "strict" };
+
+function judged(
+  before: ProgramRun | null,
+  after: ProgramRun,
+  options: DigestOptions = {},
+): ReturnType<typeof judgePreview> {
+  const read = readPreview(JSON.stringify(digestOf(before, after, options)));
+  if (!read.ok) throw new Error(read.diagnostics.map(({ message }) => message).join("\n"));
+  return judgePreview(read.value, strict, new Map());
+}
+
+const keysOf = (found: readonly (PreviewViolation | { rule: string; message: string; urn: string })[]): string[] =>
+  found.map((each) => `${each.rule} ${"urn" in each ? each.urn : each.resource?.urn} ${each.message}`).toSorted();
+
+describe("what the policy pack finds in a program, the command finds in its preview", () => {
+  test.each(programs)("%s", async (program) => {
+    const run = await runExample(program);
+    const found = keysOf(await foundInProcess(run, strict));
+    expect(keysOf(judged(run, run).violations)).toEqual(found);
+    expect(keysOf(judged(run, run, { hasOutputs: true }).violations)).toEqual(found);
+    // Of what is not there yet it may know less, and never finds anything else.
+    for (const hasOutputs of [false, true]) {
+      const ofNew = keysOf(judged(null, run, { hasOutputs }).violations);
+      expect(ofNew.filter((key) => !found.includes(key))).toEqual([]);
+    }
+  });
+});
+
+describe("what of a stack has to be in a preview", () => {
+  const refusalOf = (digest: unknown): string => {
+    const read = readPreview(typeof digest === "string" ? digest : JSON.stringify(digest));
+    return read.ok ? "" : read.diagnostics.map(({ code, message, help }) => `${code} ${message}; ${help}`).join("\n");
+  };
+
+  test("without what stays the same nothing is judged: a dead-letter queue would be taken for any other", async () => {
+    const run = await runExample("examples/policies/sqs-dead-letter-queue/passes.ts");
+    const digest = digestOf(run, run, { showSames: false });
+    expect(digest.steps).toHaveLength(1);
+    expect(refusalOf(digest)).toBe(
+      "RD905 2 of the 3 resources that stay the same are not in it; run pulumi preview --json --show-sames",
+    );
+  });
+
+  test("a preview that failed is not judged, and says why", async () => {
+    const run = await runExample("examples/policies/sqs-dead-letter-queue/passes.ts");
+    const diagnostics = [
+      { message: "[pulumi] fetching plugin", severity: "info" },
+      { urn: run.resources[0]?.urn, message: 'error: unable to replace resource "x"\nas it is', severity: "error" },
+    ];
+    expect(refusalOf({ ...digestOf(run, run), diagnostics })).toMatch(
+      /^RD905 the preview failed: error: unable to replace resource "x"; mend/,
+    );
+    const { changeSummary: _, ...cut } = digestOf(run, run);
+    expect(refusalOf(cut)).toMatch(/^RD905 the preview did not come to its end/);
+  });
+
+  test.each([
+    [
+      '{"sequence":0,"preludeEvent":{"config":{}}}\n{"sequence":1,"cancelEvent":{}}\n',
+      /RD904 this is a stream of events/,
+    ],
+    ['{"version":3,"deployment":{"resources":[]}}', /RD904 this is JSON, but not what pulumi preview --json prints/],
+    ["[]", /RD904 this is JSON, but not/],
+    ['{"steps":[{"op":"same"}],"changeSummary":{"same":1}}', /RD904 a step of this preview has another form/],
+    ['{"steps":{},"diagnostics":[]}', /RD904 a step of this preview has another form/],
+    ['{"steps":[{"op":"same","urn":"u","newState":{"type":7}}]}', /RD904 a step of this preview/],
+    ['{"steps":', /RD002 the JSON looks truncated/],
+    ["  ", /RD004 the file holds nothing/],
+  ])("%s is refused", (text, refusal) => {
+    expect(refusalOf(text)).toMatch(refusal);
+  });
+});
+
+describe("where the program made a resource", () => {
+  test.each([
+    ["project:///index.ts#12,3", { path: "index.ts", line: 12, column: 3 }],
+    ["project:///stacks/a%20b.ts#12", { path: "stacks/a b.ts", line: 12, column: 1 }],
+    // The frames of an ES module name URLs, which the SDK takes for paths below the working directory.
+    ["project:///stacks/file:/repo/stacks/index.ts#7,1", { path: "/repo/stacks/index.ts", line: 7, column: 1 }],
+    ["project:///node_modules/redeliver/dist/deploy/retry-topology.js#9,5", null],
+    ["project:///../other/index.ts#9,5", null],
+    ["project:///index.ts", null],
+    ["project:///%E0%A4%A#1", null],
+    ["project:///index.ts#0", null],
+    [undefined, null],
+  ])("%s", (text, position) => {
+    expect(parseSourcePosition(text)).toEqual(position);
+  });
+});

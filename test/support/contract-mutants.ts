@@ -1,0 +1,144 @@
+import type { CompiledSystem, Operation, OutcomeName } from "../../src/index.ts";
+
+type Contract = CompiledSystem<"rabbitmq">["contracts"][number];
+type Outcome = Contract["outcomes"][OutcomeName];
+type PublishOperation = Extract<Operation, { readonly operation: "basic.publish" }>;
+type ModifiedOperation = Extract<Operation, { readonly operation: "modified" }>;
+
+/** A contract that tells the consumer's code one thing wrong. */
+export interface ContractMutant {
+  readonly name: string;
+  readonly contract: Contract;
+}
+
+/** Every way in which a contract could let a consumer of RabbitMQ do the wrong thing for an outcome. */
+export function contractMutantsOf(contract: Contract): readonly ContractMutant[] {
+  const names = Object.keys(contract.outcomes) as OutcomeName[];
+  const outcome = (name: OutcomeName, what: string, changed: Outcome): ContractMutant[] =>
+    JSON.stringify(changed) === JSON.stringify(contract.outcomes[name])
+      ? []
+      : [
+          {
+            name: `a ${name} ${what}`,
+            contract: { ...contract, outcomes: { ...contract.outcomes, [name]: changed } },
+          },
+        ];
+  return names.flatMap((name) => {
+    const own = contract.outcomes[name];
+    return [
+      ...replacements[contract.protocol].flatMap(({ what, operations }) => outcome(name, what, operations)),
+      ...names
+        .filter((other) => other !== name)
+        .flatMap((other) => outcome(name, `that ends as a ${other}`, contract.outcomes[other])),
+      ...outcome(
+        name,
+        "in the other order",
+        mapped(own, (operations) => operations.toReversed()),
+      ),
+      ...outcome(
+        name,
+        "without its first operation",
+        mapped(own, (operations) => operations.slice(1)),
+      ),
+      ...outcome(
+        name,
+        "without its last operation",
+        mapped(own, (operations) => operations.slice(0, -1)),
+      ),
+      ...copies.flatMap(({ what, change }) =>
+        outcome(
+          name,
+          `whose copy ${what}`,
+          mapped(own, (operations) =>
+            operations.map((each) => (each.operation === "basic.publish" ? { ...each, ...change(each) } : each)),
+          ),
+        ),
+      ),
+      ...modifications.flatMap(({ what, change }) =>
+        outcome(
+          name,
+          what,
+          mapped(own, (operations) =>
+            operations.map((each) => (each.operation === "modified" ? { ...each, ...change(each) } : each)),
+          ),
+        ),
+      ),
+    ];
+  });
+}
+
+/** What is done in place of what the contract says. */
+const replacements: Readonly<
+  Record<Contract["protocol"], readonly { readonly what: string; readonly operations: readonly Operation[] }[]>
+> = {
+  "amqp-0-9-1": [
+    { what: "that does nothing", operations: [] },
+    { what: "that is acknowledged alone", operations: [{ operation: "basic.ack" }] },
+    { what: "that is put back by basic.nack", operations: [{ operation: "basic.nack", requeue: true }] },
+    { what: "that is put back by basic.reject", operations: [{ operation: "basic.reject", requeue: true }] },
+    { what: "that is rejected", operations: [{ operation: "basic.reject", requeue: false }] },
+  ],
+  "amqp-1.0": [
+    { what: "that does nothing", operations: [] },
+    { what: "that is accepted alone", operations: [{ operation: "accepted" }] },
+    { what: "that is released", operations: [{ operation: "released" }] },
+    {
+      what: "that has failed, and waits for nothing",
+      operations: [{ operation: "modified", deliveryFailed: true, undeliverableHere: false }],
+    },
+  ],
+};
+
+const copies: readonly {
+  readonly what: string;
+  readonly change: (copy: PublishOperation) => Partial<PublishOperation>;
+}[] = [
+  { what: "goes to an exchange that is not there", change: () => ({ exchange: "nowhere" }) },
+  {
+    what: "goes to another consumer's dead exchange",
+    change: () => ({ exchange: "shop.shipping.dead", routingKey: "" }),
+  },
+  { what: "has a key that nothing is bound with", change: () => ({ routingKey: "nowhere" }) },
+  {
+    what: "waits twice as long",
+    change: ({ expirationMs }) =>
+      expirationMs === null || expirationMs === "asked"
+        ? {}
+        : { expirationMs: { from: expirationMs.from * 2, to: expirationMs.to * 2 } },
+  },
+  {
+    what: "does not wait",
+    change: ({ expirationMs }) =>
+      expirationMs === null || expirationMs === "asked" ? {} : { expirationMs: { from: 0, to: 0 } },
+  },
+];
+
+const modifications: readonly {
+  readonly what: string;
+  readonly change: (operation: ModifiedOperation) => Partial<ModifiedOperation>;
+}[] = [
+  {
+    what: "that does not count, or counts",
+    change: ({ deliveryFailed }) => ({ deliveryFailed: !deliveryFailed }),
+  },
+  {
+    what: "that dead-letters, or does not",
+    change: ({ undeliverableHere }) => ({ undeliverableHere: !undeliverableHere }),
+  },
+  {
+    what: "whose delivery time is twice as far off",
+    change: ({ deliveryTimeMs }) =>
+      deliveryTimeMs === undefined || deliveryTimeMs === "asked"
+        ? {}
+        : { deliveryTimeMs: { from: deliveryTimeMs.from * 2, to: deliveryTimeMs.to * 2 } },
+  },
+  {
+    what: "whose delivery time is now",
+    change: ({ deliveryTimeMs }) =>
+      deliveryTimeMs === undefined || deliveryTimeMs === "asked" ? {} : { deliveryTimeMs: { from: 0, to: 0 } },
+  },
+];
+
+function mapped(outcome: Outcome, change: (operations: readonly Operation[]) => readonly Operation[]): Outcome {
+  return "byAttempt" in outcome ? { byAttempt: outcome.byAttempt.map(change) } : change(outcome);
+}

@@ -1,0 +1,169 @@
+import { expect } from "vitest";
+
+import type { Contract } from "../../src/index.ts";
+import { type DeployedSystem, deploy, until } from "./deployed-system.ts";
+import { operationsOf } from "./drive.ts";
+import { type Broker, brokers } from "./live.ts";
+
+type Strategy = "native" | "staged" | "waits";
+
+/** A broker of this run and a strategy of AMQP 0-9-1 that it has. */
+export interface SnippetCase {
+  readonly broker: Broker;
+  readonly strategy: Strategy;
+  readonly name: string;
+}
+
+export function snippetCases(): readonly SnippetCase[] {
+  return brokers().flatMap((broker) =>
+    (broker.version === "4.3" ? (["native", "staged", "waits"] as const) : (["staged", "waits"] as const)).map(
+      (strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` }),
+    ),
+  );
+}
+
+/** One run of a snippet's handler, as the snippet's process tells it. */
+export interface SnippetRun {
+  readonly id: string;
+  readonly attempt: number;
+  /** In seconds, by the clock of the machine. */
+  readonly beganAt: number;
+}
+
+/** What a handler does with a message, run after run; a number is a delay in seconds that it asks for. It succeeds when the list is over. */
+export type Plan = readonly (string | number)[];
+
+interface Course {
+  readonly plan: Plan;
+  readonly attempts: readonly number[];
+}
+
+/** The plans that every snippet is driven through, and the attempts that they have to come to. */
+const courses: Readonly<Record<string, Course>> = {
+  "success at once": { plan: [], attempts: [1] },
+  "success on attempt 3": { plan: ["transient", "transient"], attempts: [1, 2, 3] },
+  "always transient": { plan: Array<string>(6).fill("transient"), attempts: [1, 2, 3, 4] },
+  permanent: { plan: ["permanent"], attempts: [1] },
+  "permanent after a failure": { plan: ["transient", "permanent"], attempts: [1, 2] },
+  // A message that is handed back was not tried.
+  "handed back": { plan: ["return", "transient"], attempts: [1, 1, 2] },
+};
+const asking: typeof courses = { "asked for 600 ms": { plan: [0.6], attempts: [1, 2] } };
+const dying = ["always transient", "permanent", "permanent after a failure"];
+
+const delaysMs = [200, 400, 700];
+
+/** Deploys the one consumer, `billing`, that the courses are for. */
+export async function deployForSnippet({ broker, strategy }: SnippetCase): Promise<DeployedSystem> {
+  const steps = { kind: "steps", delays: delaysMs.map((ms) => `${ms}ms`) };
+  const backoff = strategy === "native" ? { kind: "constant", delay: "200ms" } : steps;
+  const retryAfter = strategy === "waits" ? { retryAfter: { max: "1s" } } : {};
+  const billing = {
+    from: { orders: ["order.*"] },
+    retry: { attempts: 4, backoff, ...retryAfter },
+    errors: { permanent: ["ValidationError"] },
+  };
+  const declared = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing } };
+  return deploy(broker, declared, strategy);
+}
+
+/** A snippet that runs, as a test sees it. */
+interface Driven {
+  readonly system: DeployedSystem;
+  /** The body of a message from which the handler reads its id and its plan. */
+  readonly bodyOf: (id: string, plan: Plan) => string;
+  readonly runs: () => readonly SnippetRun[];
+  /** What is shown where it does not get on. */
+  readonly log: () => string;
+}
+
+/** Publishes a message that has everything a message can have. */
+export async function publishPlan({ channel }: DeployedSystem, id: string, body: string): Promise<void> {
+  channel.publish("shop.orders", "order.placed", Buffer.from(body), {
+    messageId: id,
+    contentType: "application/json",
+    correlationId: "c-1",
+    persistent: true,
+    // In the dead queue it would delete the dead letter, so a copy must not have it.
+    expiration: "3600000",
+    headers: { tenant: "a", nested: { deep: [1, true] } },
+  });
+  await channel.waitForConfirms();
+}
+
+/** Drives a snippet through all courses: attempts, delays, dead letters with all that they had. */
+export async function expectContractKept({ system, bodyOf, runs, log }: Driven): Promise<void> {
+  const contract = system.contract("billing");
+  const wanted = { ...courses, ...(contract.retryAfter === undefined ? {} : asking) };
+  const ids = Object.keys(wanted);
+  for (const [id, { plan }] of Object.entries(wanted)) await publishPlan(system, id, bodyOf(id, plan));
+  const runsOf = (id: string): readonly SnippetRun[] => runs().filter((run) => run.id === id);
+  const dead = new Map<string, Awaited<ReturnType<typeof system.drain>>[number]>();
+  try {
+    await until(90_000, async () => {
+      for (const message of await system.drain("shop.billing.dead"))
+        dead.set(String(message.properties.messageId), message);
+      return dead.size >= 3 && ids.every((id) => runsOf(id).length >= (wanted[id]?.attempts.length ?? 0));
+    });
+  } catch (cause) {
+    throw new Error(`${log()}\n${JSON.stringify(runs())}`, { cause });
+  }
+  const attempts = Object.fromEntries(ids.map((id) => [id, runsOf(id).map(({ attempt }) => attempt)]));
+  expect(attempts).toEqual(Object.fromEntries(ids.map((id) => [id, wanted[id]?.attempts])));
+  expectDelaysKept(contract, runsOf);
+
+  // Where the broker moves a permanent failure by itself there is no copy, and no reason on it.
+  const isCopied = publishesPermanent(contract);
+  expect(isCopied).toBe(contract.strategy !== "native");
+  const reason = isCopied ? { "dlq-original-queue": "shop.billing", "dlq-failure-reason": "PERMANENT_FAILURE" } : {};
+  expect([...dead.keys()].toSorted()).toEqual(dying);
+  for (const id of dying) {
+    const { content, properties } = dead.get(id) ?? {};
+    expect(String(content)).toBe(bodyOf(id, wanted[id]?.plan ?? []));
+    expect(properties).toMatchObject({ contentType: "application/json", correlationId: "c-1", deliveryMode: 2 });
+    const own = { tenant: "a", nested: { deep: [1, true] } };
+    expect(properties?.headers).toMatchObject(id === "always transient" ? own : { ...own, ...reason });
+    if (id !== "always transient") expect(properties?.expiration).toBeUndefined();
+  }
+}
+
+function expectDelaysKept(contract: Contract, runsOf: (id: string) => readonly SnippetRun[]): void {
+  const always = runsOf("always transient");
+  always.slice(1).forEach(({ beganAt }, index) => {
+    const delayMs = contract.attempts[index + 1]?.delayMs ?? 0;
+    expect((beganAt - (always[index]?.beganAt ?? 0)) * 1_000).toBeGreaterThanOrEqual(delayMs);
+  });
+  if (contract.retryAfter === undefined) return;
+  const [first, second] = runsOf("asked for 600 ms");
+  expect(((second?.beganAt ?? 0) - (first?.beganAt ?? 0)) * 1_000).toBeGreaterThanOrEqual(600);
+}
+
+/** Whether a permanent failure is a copy of the consumer's. */
+export function publishesPermanent(contract: Contract): boolean {
+  return operationsOf(contract.outcomes.permanent, 1).some(({ operation }) => operation === "basic.publish");
+}
+
+/**
+ * A copy that the broker has no queue for: the message is not acknowledged, comes back, and dies when there is a queue again.
+ */
+export async function expectCopyRetried({ system, bodyOf, runs, log }: Driven): Promise<void> {
+  const dead = "shop.billing.dead";
+  const id = "permanent, and no dead queue";
+  const endings = Array<string>(9).fill("permanent");
+  await system.channel.unbindQueue(dead, dead, "");
+  await publishPlan(system, id, bodyOf(id, endings));
+  const runsOfIt = (): number => runs().filter((run) => run.id === id).length;
+  try {
+    // The second run says that the first one's copy was not taken.
+    await until(90_000, () => runsOfIt() >= 2);
+    await system.channel.bindQueue(dead, dead, "");
+    const letters: string[] = [];
+    await until(90_000, async () => {
+      letters.push(...(await system.drain(dead)).map(({ properties }) => String(properties.messageId)));
+      return letters.length > 0;
+    });
+    expect(letters).toEqual([id]);
+  } catch (cause) {
+    throw new Error(`${log()}\n${JSON.stringify(runs())}`, { cause });
+  }
+}
