@@ -110,7 +110,7 @@ for (const emulator of sqsEmulators()) {
         try {
           await until(60_000, () => consumer.events.some(({ kind }) => kind === "settled"));
           expect(consumer.attemptsOf("order 1")).toEqual([1]);
-          const [first] = proxy.calls.filter(({ operation }) => operation === "ReceiveMessage");
+          const first = proxy.calls.find(({ operation }) => operation === "ReceiveMessage");
           expect(first?.input["WaitTimeSeconds"]).toBe(0);
         } finally {
           await consumer.stop();
