@@ -2,7 +2,8 @@ import amqplib from "amqplib";
 import type { ConsumeMessage } from "amqplib";
 
 import { consume } from "../src/consume/index.ts";
-import { brokers, compile, defineSystem, immediate } from "../src/index.ts";
+import type { System, TargetInput } from "../src/index.ts";
+import { brokers, compile, constant, defineSystem, immediate } from "../src/index.ts";
 import { startBroker } from "../test/support/broker-containers.ts";
 import { createManagement } from "../test/support/management.ts";
 import type { JsonObject } from "../test/support/management.ts";
@@ -10,17 +11,28 @@ import type { JsonObject } from "../test/support/management.ts";
 // Consumers beside hand-written ones that do the same, on one RabbitMQ 4.3; prints JSON. Started by main.ts in a process of its own.
 const messages = 10_000;
 const retriedMessages = 2_000;
-const rounds = Number(process.argv[2] ?? 7);
+const attempts = 4;
+const rounds = Number(process.argv[2] ?? 5);
 const concurrency = 100;
 const vhost = "bench-consume";
-const queue = "bench.billing";
 
-const system = defineSystem({
-  name: "bench",
-  sources: { orders: { kind: "topic" } },
-  consumers: { billing: { from: { orders: "all" }, retry: { attempts: 4, backoff: immediate() } } },
-});
-const target = { broker: "rabbitmq", version: "4.3", strategy: "native" } as const;
+const strategies = ["native", "deferred", "staged", "waits"] as const;
+type Strategy = (typeof strategies)[number];
+
+/** The shortest delay that goes the strategy's own way: a figure is to tell what a retry costs, and not how long it waits. */
+function systemFor(strategy: Strategy): System {
+  const retry = { attempts, backoff: strategy === "native" || strategy === "deferred" ? immediate() : constant("1ms") };
+  const protocol = strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1";
+  return defineSystem({
+    name: strategy,
+    sources: { orders: { kind: "topic" } },
+    consumers: { billing: { from: { orders: "all" }, retry, protocol } },
+  });
+}
+
+function targetFor(strategy: Strategy): TargetInput<"rabbitmq"> {
+  return { broker: "rabbitmq", version: "4.3", strategy };
+}
 
 interface Figure {
   readonly perSecond: number;
@@ -28,14 +40,15 @@ interface Figure {
   readonly cpuMicroseconds: number;
 }
 
-/** Fills the queue, then measures until everything is handled. */
+/** Fills the strategy's queue, then measures until everything is handled. */
 async function measure(
   url: string,
+  strategy: Strategy,
   count: number,
   handlings: number,
   start: (handled: () => void) => Promise<() => Promise<void>>,
 ): Promise<Figure> {
-  await fill(url, count);
+  await fill(url, strategy, count);
   let left = handlings;
   let finish = (): void => undefined;
   const finished = new Promise<void>((resolve) => {
@@ -56,15 +69,18 @@ async function measure(
   return { perSecond: (handlings / durationMs) * 1_000, cpuMicroseconds: (user + kernel) / handlings };
 }
 
-async function fill(url: string, count: number): Promise<void> {
+async function fill(url: string, strategy: Strategy, count: number): Promise<void> {
   const connection = await amqplib.connect(url);
   const channel = await connection.createConfirmChannel();
   const body = Buffer.from(JSON.stringify({ id: 1, text: "x".repeat(400) }));
   for (let index = 0; index < count; index++)
-    channel.publish("bench.orders", "order.placed", body, { messageId: `m${index}`, persistent: true });
+    channel.publish(`${strategy}.orders`, "order.placed", body, { messageId: `m${index}`, persistent: true });
   await channel.waitForConfirms();
   await connection.close();
 }
+
+/** The hand-written consumers have a queue that is compiled, too; nothing of it but the queue is used. */
+const queue = "native.billing";
 
 /** What a person writes who only acknowledges. */
 async function handWritten(url: string, handled: () => void): Promise<() => Promise<void>> {
@@ -93,7 +109,7 @@ async function handWrittenRetries(url: string, handled: () => void): Promise<() 
   await channel.prefetch(concurrency);
   const handler = async (_body: unknown, attempt: number): Promise<void> => {
     handled();
-    if (attempt < 4) throw new Error("again");
+    if (attempt < attempts) throw new Error("again");
   };
   const handle = async (message: ConsumeMessage): Promise<void> => {
     const attempt = Number(message.properties.headers?.["attempt"] ?? 1);
@@ -118,11 +134,16 @@ async function handWrittenRetries(url: string, handled: () => void): Promise<() 
   };
 }
 
-async function redelivered(url: string, handled: () => void, lastAttempt: number): Promise<() => Promise<void>> {
+async function redelivered(
+  url: string,
+  strategy: Strategy,
+  handled: () => void,
+  lastAttempt: number,
+): Promise<() => Promise<void>> {
   const running = await consume(
-    system,
+    systemFor(strategy),
     "billing",
-    { target, connection: { url }, concurrency, breaker: false },
+    { target: targetFor(strategy), connection: { url }, concurrency, breaker: false },
     async (_message, attempt) => {
       handled();
       if (attempt.number < lastAttempt) throw new Error("again");
@@ -135,12 +156,34 @@ async function setUp(amqpUrl: string, managementUrl: string): Promise<string> {
   const management = createManagement(managementUrl);
   await management.putVhost(vhost);
   await management.putPermissions(vhost, decodeURIComponent(new URL(amqpUrl).username));
-  const compiled = compile(system, target);
-  if (!compiled.ok) throw new Error("the system of the benchmark is refused");
-  await management.importDefinitions(
-    brokers.rabbitmq.exportFormats["definitions"]?.(compiled.value, vhost) as JsonObject,
-  );
+  for (const strategy of strategies) {
+    const compiled = compile(systemFor(strategy), targetFor(strategy));
+    if (!compiled.ok) throw new Error("the system of the benchmark is refused");
+    await management.importDefinitions(
+      brokers.rabbitmq.exportFormats["definitions"]?.(compiled.value, vhost) as JsonObject,
+    );
+  }
   return `${amqpUrl.replace(/\/[^/@]*$/, "")}/${vhost}`;
+}
+
+interface Round {
+  readonly ack: { readonly hand: Figure; readonly own: Figure };
+  readonly retry: { readonly hand: Figure; readonly own: Readonly<Record<Strategy, Figure>> };
+}
+
+async function playRound(url: string): Promise<Round> {
+  const ack = {
+    hand: await measure(url, "native", messages, messages, (handled) => handWritten(url, handled)),
+    own: await measure(url, "native", messages, messages, (handled) => redelivered(url, "native", handled, 1)),
+  };
+  const handlings = retriedMessages * attempts;
+  const hand = await measure(url, "native", retriedMessages, handlings, (handled) => handWrittenRetries(url, handled));
+  const own: Partial<Record<Strategy, Figure>> = {};
+  for (const strategy of strategies)
+    own[strategy] = await measure(url, strategy, retriedMessages, handlings, (handled) =>
+      redelivered(url, strategy, handled, attempts),
+    );
+  return { ack, retry: { hand, own: own as Record<Strategy, Figure> } };
 }
 
 const { RABBITMQ_URL: givenUrl, RABBITMQ_MANAGEMENT_URL: givenManagementUrl } = process.env;
@@ -151,24 +194,17 @@ const [amqpUrl, managementUrl] =
     : [started.broker.amqpUrl, started.broker.managementUrl];
 try {
   const url = await setUp(amqpUrl, managementUrl);
-  const acks: { hand: Figure; own: Figure }[] = [];
-  const retries: { hand: Figure; own: Figure }[] = [];
-  for (let round = 0; round < rounds + 1; round++) {
-    const ack = {
-      hand: await measure(url, messages, messages, (handled) => handWritten(url, handled)),
-      own: await measure(url, messages, messages, (handled) => redelivered(url, handled, 1)),
-    };
-    const retry = {
-      hand: await measure(url, retriedMessages, retriedMessages * 4, (handled) => handWrittenRetries(url, handled)),
-      own: await measure(url, retriedMessages, retriedMessages * 4, (handled) => redelivered(url, handled, 4)),
-    };
-    // The first round warms up.
-    if (round > 0) {
-      acks.push(ack);
-      retries.push(retry);
-    }
-  }
-  console.log(JSON.stringify({ messages, acks, retries }));
+  // The first round warms up.
+  await playRound(url);
+  const played: Round[] = [];
+  for (let round = 0; round < rounds; round++) played.push(await playRound(url));
+  const retries = Object.fromEntries(
+    strategies.map((strategy) => [
+      strategy,
+      played.map(({ retry }) => ({ hand: retry.hand, own: retry.own[strategy] })),
+    ]),
+  );
+  console.log(JSON.stringify({ messages, acks: played.map(({ ack }) => ack), retries }));
 } finally {
   await createManagement(managementUrl).deleteVhost(vhost);
   await started?.stop();

@@ -13,5 +13,5 @@ export function deployToRabbitmq({
   password,
 }: StackConfig<"rabbitmq">): RetryTopology {
   const broker = new rabbitmq.Provider("broker", { endpoint, username, password });
-  return new RetryTopology("shop", { system: shop, target, vhost }, { provider: broker });
+  return new RetryTopology("shop", { system: shop, target, vhost, owner: "team-shop" }, { provider: broker });
 }

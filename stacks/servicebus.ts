@@ -13,5 +13,5 @@ export function deployToServicebus({ target, namespaceId }: StackConfig<"service
   const [, , subscriptionId = ""] = namespaceId.split("/");
   const provider = new Provider("azure", { subscriptionId });
   const system = parse(declaration) as SystemInput;
-  return new ServicebusRetryTopology("shop", { system, target, namespaceId }, { provider });
+  return new ServicebusRetryTopology("shop", { system, target, namespaceId, owner: "team-shop" }, { provider });
 }

@@ -19,6 +19,8 @@ const shop: System = defineSystem({
       from: { orders: ["order.placed"], payments: ["payment.*"] },
       retry: { attempts: 4, backoff: linear({ first: "10s", max: "1m" }) },
       handlerTimeout: "10s",
+      errors: { permanent: ["ParcelTooHeavy"] },
+      deadLetter: { retain: "14d", alarmAbove: 0 },
     },
     // Mail may be late, so its retries are spread out and stop after an hour.
     mail: {
@@ -30,11 +32,14 @@ const shop: System = defineSystem({
       },
       crash: { deliveries: 2 },
       errors: { permanent: ["AddressUnknown", "Unsubscribed"] },
+      deadLetter: { retain: "7d", alarmAbove: 0 },
     },
     // One quick repeat, then a person looks at it.
     audit: {
       from: { payments: "all" },
       retry: { attempts: 2, backoff: constant("5s") },
+      errors: { permanent: ["UnknownAccount"] },
+      deadLetter: { retain: "7d", alarmAbove: 0 },
     },
     // Each instance of the shop keeps its own price cache warm.
     prices: { from: { orders: ["price.changed"] }, delivery: "every-instance" },

@@ -13,5 +13,6 @@ export function deployToSqs({ target, naming = "explicit" }: StackConfig<"sqs">)
   const { region, account } = target;
   // Credentials of another account end the deployment before anything is made there.
   const provider = new Provider("aws", { region, ...(account === undefined ? {} : { allowedAccountIds: [account] }) });
-  return new SqsRetryTopology("shop", { system: parse(declaration) as SystemInput, target, naming }, { provider });
+  const system = parse(declaration) as SystemInput;
+  return new SqsRetryTopology("shop", { system, target, naming, owner: "team-shop" }, { provider });
 }

@@ -87,8 +87,9 @@ function stackTagsIn(texts: readonly string[]): ReadonlyMap<string, string> | nu
 }
 
 /** Code scanning knows files by their paths from the root of the repository, where workflows run. */
-function fileOf({ path }: SourcePosition, project: string): string {
-  return relative("", resolve(project, path));
+function fileOf({ path }: SourcePosition, project: string): string | null {
+  const file = relative("", resolve(project, path));
+  return file.startsWith("..") ? null : file;
 }
 
 async function rendered(

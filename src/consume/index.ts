@@ -15,6 +15,6 @@ export type { ConsumeOptions } from "./options.ts";
 export type { BodyFormat } from "./read-body.ts";
 export type { Health, Running } from "./run-consumer.ts";
 export type { RabbitmqConnection } from "./rabbitmq/connection.ts";
-export type { ServicebusConnection } from "./servicebus/connection.ts";
+export type { ServicebusConnection, ServicebusCredential } from "./servicebus/connection.ts";
 export type { SqsConnection, SqsCredentials } from "./sqs/connection.ts";
 export type { Telemetry } from "./telemetry.ts";

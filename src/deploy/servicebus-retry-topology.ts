@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import type { CompiledSystem } from "../brokers/index.ts";
 import { deployServicebus } from "../brokers/servicebus/deploy.ts";
 import type { Asked } from "./accept.ts";
-import { acceptOrRefuse, showWarnings, summarise } from "./accept.ts";
+import { acceptOrRefuse, inputsOf, showWarnings, summarise } from "./accept.ts";
 
 /**
  * What decides the topology is plain: it has to be known before anything is created, in a preview too. Only wiring
@@ -37,7 +37,7 @@ export class ServicebusRetryTopology extends pulumi.ComponentResource {
 
   constructor(name: string, args: ServicebusRetryTopologyArgs, opts?: pulumi.ComponentResourceOptions) {
     const { system, target, compiled, warnings } = acceptOrRefuse("servicebus", name, args);
-    super("redeliver:servicebus:RetryTopology", name, { declaration: system, target: { ...target } }, opts);
+    super("redeliver:servicebus:RetryTopology", name, inputsOf(system, { ...target }, args), opts);
     showWarnings(warnings, this);
     const deployed = deployServicebus(compiled.topology, {
       name,

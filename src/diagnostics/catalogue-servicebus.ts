@@ -106,4 +106,8 @@ export const servicebusCatalogue = {
     ),
     ...quotas,
   },
+  RD723: warning(
+    "Dead letters of sessions in one dead queue",
+    "Azure refuses to forward the messages of an entity with sessions. Of its dead letters, which have no sessions any more, Microsoft says neither that they are forwarded nor that they are not. If Azure refuses it, the deployment ends at that subscription, and nothing is lost. Try it in a namespace for tests, or let dead letters stay where they died.",
+  ),
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;

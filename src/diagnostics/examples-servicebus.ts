@@ -64,6 +64,13 @@ function inOrder(from: string): DeclarationExample {
   return { kind: "declaration", format: "yaml", text, target: "servicebus@standard" };
 }
 
+/** A consumer in order, whose dead letters are in one dead queue or its own. */
+function ordered(deadQueue: string): TargetFileExample {
+  const text = `broker: servicebus\nsku: standard\ndeadQueue: ${deadQueue}\n`;
+  const declaration = systemText({ retry: atOnce, more: [timeout, "order: per-key"] });
+  return { kind: "target-file", text, declaration, ...returned };
+}
+
 /** So many consumers like billing, each of which has these routing keys of the one source. */
 function generated(consumers: number, keys: string, sku = "standard"): FileExample {
   const text = [
@@ -172,4 +179,8 @@ export const servicebusExamples = {
   RD720: { fires: generated(1_000, '["order.placed"]', "premium"), quiet: generated(1_000, '["order.placed"]') },
   RD721: { fires: generated(2_001, '["order.placed"]'), quiet: generated(20, '["order.placed"]') },
   RD722: { fires: generated(21, patterns(100)), quiet: generated(21, patterns(2)) },
+  RD723: {
+    fires: ordered("shared"),
+    quiet: ordered("own"),
+  },
 } as const satisfies Readonly<Record<string, ExamplePair>>;

@@ -8,7 +8,7 @@ const root = resolve(import.meta.dirname, "../..");
 
 // Shipping .ts entries, or forgetting a file, goes unnoticed for as long as only the checkout is tested.
 test(
-  "the packed package, installed into an empty folder, compiles a declaration and is imported",
+  "the packed package, installed into an empty folder, compiles a declaration, and is imported and type-checked without any client",
   { timeout: 180_000 },
   () => {
     const folder = mkdtempSync(join(tmpdir(), "redeliver-package-"));
@@ -34,6 +34,23 @@ test(
       expect(child.status, child.stderr).toBe(0);
       expect(JSON.parse(child.stdout)).toMatchObject({ target: "rabbitmq@4.0", contracts: [{ consumer: "billing" }] });
     }
+    // The compiler reads every declaration, as it does unless it is told to skip those of libraries; no client of a broker is installed.
+    writeFileSync(
+      join(folder, "consumer.ts"),
+      'import { consume, permanent } from "redeliver/consume";\nimport shop from "./shop.ts";\nexport const running = await consume(shop, "billing", { target: { broker: "rabbitmq", version: "4.0" }, connection: { url: "amqp://localhost" } }, async ({ body }) => { if (body === null) throw permanent("EMPTY"); });\n',
+    );
+    const compilerOptions = {
+      module: "nodenext",
+      target: "es2024",
+      strict: true,
+      noEmit: true,
+      allowImportingTsExtensions: true,
+      types: ["node"],
+      typeRoots: [join(root, "node_modules/@types")],
+    };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["consumer.ts"] }));
+    const compiled = spawnSync(join(root, "node_modules/.bin/tsc"), ["--project", folder], { encoding: "utf8" });
+    expect([compiled.stdout, compiled.status]).toEqual(["", 0]);
     const script =
       'const { plan, checkSystem } = await import("redeliver"); console.log(typeof plan, typeof checkSystem);';
     expect(

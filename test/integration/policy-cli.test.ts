@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,9 +10,25 @@ import { createCliStack, hasPulumiCli } from "../support/pulumi-cli.ts";
 
 // The pack in Pulumi's own policy host, without the command line, is tested in test/policy.
 const how = hasPulumiCli
-  ? "pulumi preview --policy-pack and pulumi policy analyze"
-  : "not the policy pack under pulumi preview and pulumi policy analyze (there is no pulumi on PATH)";
+  ? "pulumi preview --policy-pack, pulumi policy analyze, and redeliver policy on pulumi preview --json"
+  : "neither the policy pack under pulumi preview and pulumi policy analyze nor redeliver policy on pulumi preview --json (there is no pulumi on PATH)";
 console.log(`[policy] what runs: ${how}`);
+
+interface PreviewVerdict {
+  readonly ok: boolean;
+  readonly resources: number;
+  readonly unknown: readonly string[];
+  readonly violations: readonly { readonly rule: string; readonly level: string }[];
+}
+
+/** The command's own JSON; its exit code says the same as `ok`. */
+function redeliverPolicy(words: readonly string[]): PreviewVerdict {
+  const cli = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+  const child = spawnSync(process.execPath, [cli, "policy", ...words], { encoding: "utf8", maxBuffer: 2 ** 28 });
+  const verdict = JSON.parse(child.stdout) as PreviewVerdict;
+  expect(child.status, child.stderr).toBe(verdict.ok ? 0 : 1);
+  return verdict;
+}
 
 const pack = fileURLToPath(new URL("../../policies", import.meta.url));
 const broker = inject("brokers").find(({ version }) => version === "4.3");
@@ -32,7 +49,23 @@ test.skipIf(!hasPulumiCli || broker === undefined)(
       const strict = [...usual, "--policy-pack-config", oneAttempt];
       await stack.preview({ policyPacks: [pack] });
       await expect(stack.preview({ policyPacks: [pack], policyPackConfigs: [oneAttempt] })).rejects.toThrow(rule);
+      // What is to be made, and then what is there: the command finds of it what the pack finds.
+      const judge = async (...words: readonly string[]): Promise<PreviewVerdict> => {
+        const preview = join(folder, "preview.json");
+        await writeFile(preview, await pulumi("preview", "--json", "--show-sames", "--stack", stack.name));
+        return redeliverPolicy(["--preview", preview, "--json", ...words]);
+      };
+      const options = join(folder, "one-attempt.yaml");
+      await writeFile(options, `rules: { ${rule}: { enforcementLevel: mandatory, max: 1 } }\n`);
+      expect(await judge()).toMatchObject({ ok: true });
       await stack.up({ policyPacks: [pack] });
+      const usually = await judge();
+      expect(usually).toMatchObject({ ok: true, unknown: [] });
+      expect(usually.resources).toBeGreaterThan(10);
+      const refused = await judge("--config", options);
+      expect(refused.ok).toBe(false);
+      const mandatory = refused.violations.filter(({ level }) => level === "mandatory");
+      expect(new Set(mandatory.map((each) => each.rule))).toEqual(new Set([rule]));
       await pulumi("policy", "analyze", ...usual);
       await expect(pulumi("policy", "analyze", ...strict)).rejects.toMatchObject({
         stdout: expect.stringContaining(rule),

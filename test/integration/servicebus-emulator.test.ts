@@ -9,8 +9,8 @@ function numberOf({ sequenceNumber }: ServiceBusReceivedMessage): NonNullable<ty
   return sequenceNumber;
 }
 
-/** Long enough for a slow machine to settle in, and short enough to wait for. */
-const shortLock = { lockDuration: "PT2S" };
+/** A machine may stand still for as long and lose nothing; and it is short enough to wait for. */
+const lock = { lockDuration: "PT10S" };
 
 describe.concurrent("sending and receiving", () => {
   test("one message, an array and a batch arrive in order, as they were sent", async ({ expect, onTestFinished }) => {
@@ -44,6 +44,27 @@ describe.concurrent("sending and receiving", () => {
     await expect(large).rejects.toMatchObject({ code: "MessageSizeExceeded" });
   });
 
+  test("an id of more than 128 characters is refused, also where the SDK does not look", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const lab = await startLab(onTestFinished);
+    await lab.queue("orders");
+    const sender = lab.client.createSender("orders");
+    const withId = (length: number): ServiceBusReceivedMessage["_rawAmqpMessage"] => ({
+      body: "1",
+      bodyType: "value",
+      properties: { messageId: "x".repeat(length) },
+    });
+    const soon = new Date(Date.now() + 3_600_000);
+    await expect(sender.sendMessages(withId(129))).rejects.toMatchObject({ name: "ServiceBusError" });
+    // Here the SDK looks by itself.
+    await expect(sender.scheduleMessages(withId(129), soon)).rejects.toThrow("greater than 128 characters");
+    await sender.sendMessages(withId(128));
+    await sender.scheduleMessages(withId(128), soon);
+    expect(await lab.peek("orders")).toHaveLength(2);
+  });
+
   test("nothing to receive is no message after the time to wait, and what comes later is received", async ({
     expect,
     onTestFinished,
@@ -56,9 +77,26 @@ describe.concurrent("sending and receiving", () => {
     expect((await lab.receive(receiver)).map(({ body }) => body)).toEqual(["1"]);
   });
 
+  test("a connection carries many receivers, and the emulator has no listener on it for each", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const lab = await startLab(onTestFinished);
+    await lab.queue("orders");
+    const warnings: string[] = [];
+    const warned = ({ message }: Error): void => void warnings.push(message);
+    process.on("warning", warned);
+    onTestFinished(() => void process.off("warning", warned));
+    const receivers = Array.from({ length: 12 }, () => lab.receiver("orders"));
+    await Promise.all(receivers.map(async (each) => each.receiveMessages(1, { maxWaitTimeInMs: 50 })));
+    await lab.client.createSender("orders").sendMessages({ body: "1" });
+    expect(await lab.receive("orders")).toMatchObject([{ body: "1" }]);
+    expect(warnings).toEqual([]);
+  });
+
   test("receive-and-delete leaves nothing", async ({ expect, onTestFinished }) => {
     const lab = await startLab(onTestFinished);
-    await lab.queue("orders", shortLock);
+    await lab.queue("orders", lock);
     await lab.client.createSender("orders").sendMessages([{ body: "1" }, { body: "2" }]);
     const receiver = lab.receiver("orders", { receiveMode: "receiveAndDelete" });
     expect((await lab.receive(receiver, 2)).map(({ body }) => body)).toEqual(["1", "2"]);
@@ -168,7 +206,7 @@ describe.concurrent("settling", () => {
 
   test("a renewed lock holds on, by hand and by the SDK", async ({ expect, onTestFinished }) => {
     const lab = await startLab(onTestFinished);
-    await lab.queue("orders", shortLock);
+    await lab.queue("orders", lock);
     await lab.client.createSender("orders").sendMessages([{ body: "1" }, { body: "2" }]);
     const byHand = lab.receiver("orders");
     const bySdk = lab.client.createReceiver("orders");
@@ -176,10 +214,10 @@ describe.concurrent("settling", () => {
     const [two] = await lab.receive(bySdk);
     if (one === undefined || two === undefined) throw new Error("two were received");
     const before = one.lockedUntilUtc?.getTime() ?? 0;
-    const endMs = Date.now() + 3_000;
+    const endMs = Date.now() + 12_000;
     while (Date.now() < endMs) {
       expect((await byHand.renewMessageLock(one)).getTime()).toBeGreaterThan(before);
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
     }
     await Promise.all([byHand.completeMessage(one), bySdk.completeMessage(two)]);
     expect(await byHand.peekMessages(10)).toEqual([]);

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -158,6 +158,21 @@ describe.concurrent("for tools", { timeout: 120_000 }, () => {
   test("what has no place in the program is shown at the file of the project", async () => {
     const { out } = await policy(["--preview", ownerless, "--format", "github"]);
     expect(parseWorkflowCommands(out)).toMatchObject([{ properties: { file: "Pulumi.yaml", line: "1" } }]);
+  });
+
+  test("what an ES module tells is an absolute path, which counts where it is in the repository", async () => {
+    const digest = (file: string): Digest =>
+      placed(JSON.parse(text) as Digest, urn, `project:///stacks/file:${file}#3,1`);
+    const annotations = async (file: string): Promise<unknown> => {
+      const { out } = await policy(["--preview", "-", "--format", "github"], JSON.stringify(digest(file)));
+      return parseWorkflowCommands(out)[0]?.properties;
+    };
+    // A folder for temporary files may be a link.
+    expect(await annotations(join(realpathSync(folder), "stacks/index.ts"))).toMatchObject({
+      file: "stacks/index.ts",
+      line: "3",
+    });
+    expect(await annotations("/elsewhere/index.ts")).toMatchObject({ file: "Pulumi.yaml", line: "1" });
   });
 
   test("a tag of the stack is an owner too", async () => {

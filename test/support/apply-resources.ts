@@ -25,6 +25,7 @@ async function apply(management: Management, { type, name, inputs }: RegisteredR
       break;
     case "redeliver:index:RetryTopology":
       properties.take("declaration", "object");
+      properties.optionalText("owner");
       properties.take("target", "object");
       break;
     case "pulumi:providers:rabbitmq":

@@ -69,7 +69,8 @@ export async function createCliStack(broker: Broker, vhost: string): Promise<Cli
     stack,
     pulumi: async (...words) => {
       const env = { ...process.env, ...envVars };
-      const { stdout } = await promisify(execFile)("pulumi", words, { cwd: projectFolder, env });
+      // A preview of all resources as JSON has some megabytes.
+      const { stdout } = await promisify(execFile)("pulumi", words, { cwd: projectFolder, env, maxBuffer: 2 ** 28 });
       return stdout;
     },
     remove: async () => {

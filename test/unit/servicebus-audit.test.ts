@@ -70,6 +70,11 @@ describe("an ARM template", () => {
       [`RD743 ${at} orders forwards its dead letters to itself`],
     ],
     [
+      "dead letters that another queue forwards back",
+      [queue("shop/orders", { forwardDeadLetteredMessagesTo: "b" }), queue("shop/b", { forwardTo: "orders" })],
+      [`RD743 ${at} orders forwards its dead letters in a ring: orders → b → orders`],
+    ],
+    [
       "sessions with forwarding",
       [queue("shop/orders", { requiresSession: true, forwardTo: "b" }), queue("shop/b")],
       [`RD744 ${at} orders requires sessions and forwards to b`],

@@ -42,6 +42,8 @@ export const servicebusLimits = Object.freeze({
   nameLength: 260,
   /** Of the name of a subscription, and of a rule. */
   subscriptionNameLength: 50,
+  /** Of the id of a message. */
+  messageIdLength: 128,
   /** Of the expression of a SQL filter. */
   filterLength: 1_024,
   /** Subscriptions of one topic. */

@@ -6,10 +6,10 @@ import type { Compiled } from "../broker.ts";
 import type { CompiledConsumer } from "../compile-consumer.ts";
 import { chooseStrategy, compileConsumers } from "../compile-consumer.ts";
 import type { ServicebusTarget, StrategyName } from "./capabilities.ts";
-import { formatTarget } from "./capabilities.ts";
+import { formatTarget, servicebusLimits } from "./capabilities.ts";
 import type { Contract } from "./contract.ts";
 import { sdkCalls } from "./contract.ts";
-import { consumerWarnings, diagnoseClashes, diagnoseConsumer, diagnoseNames, refuseStrategy } from "./diagnose.ts";
+import { diagnoseClashes, diagnoseConsumer, diagnoseNames, refuseStrategy } from "./diagnose.ts";
 import { diagnoseQuotas } from "./quotas.ts";
 import type { TopologyDraft } from "./resources.ts";
 import { addConsumer, addShared, placesOf, sourcesOf } from "./resources.ts";
@@ -19,6 +19,7 @@ import type { Strategy, StrategyInput, StrategyOutput } from "./strategies/strat
 import { lockRenewalMs } from "./strategies/strategy.ts";
 import { ttlTier } from "./strategies/ttl-tier.ts";
 import type { ServicebusTopology } from "./topology.ts";
+import { consumerWarnings } from "./warnings.ts";
 
 export type ServicebusCompiled = Compiled<ServicebusTopology, Contract, StrategyName>;
 
@@ -101,6 +102,7 @@ function contractOf(
     why: output.why,
     ...(output.retryAfter === undefined ? {} : { retryAfter: output.retryAfter }),
     attemptNumber: output.attemptNumber,
+    longestMessageId: servicebusLimits.messageIdLength,
     receive: { mode: "peekLock", sessions, lockRenewalMs: lockRenewalMs(input), lockMs: target.lockMs },
     calls: sdkCalls,
     sources,

@@ -26,7 +26,8 @@ export interface SendOperation {
   readonly delayMs?: { readonly from: number; readonly to: number } | "asked";
   /**
    * The id of the copy: that of the original message and this. The original's alone would be a duplicate, which duplicate detection drops;
-   * one that is the same whenever this attempt fails lets it drop the second of two copies.
+   * one that is the same whenever this attempt fails lets it drop the second of two copies. `longestMessageId` says what to do where it
+   * would be too long.
    */
   readonly messageIdSuffix: string;
   /** Set on the copy, in the place of those that are there. */
@@ -60,7 +61,10 @@ export type AttemptNumber =
    * in Java are the header's number; `DeliveryCount` in .NET is one higher.
    */
   | { readonly from: "delivery-count" }
-  /** The application property, and 1 where there is none; the original id is another one, or the message's own where there is none. */
+  /**
+   * The application property, and 1 where there is none. The original id is another one; where there is none, the message's own id; and where
+   * it has none either, `sequence-number:` and its sequence number, so that copies of two such messages are no duplicates.
+   */
   | {
       readonly from: "application-property";
       readonly attempt: "redeliver-attempt";
@@ -81,6 +85,11 @@ export interface Contract extends BrokerContract<Operation> {
   readonly workQueue: string;
   readonly deadQueue: string;
   readonly attemptNumber: AttemptNumber;
+  /**
+   * The most characters that an id may have: Service Bus refuses a message with more. In an id of a copy that would be longer, the SHA-256 of
+   * the original id, in hexadecimal digits, stands in its place; in full it is in the application property.
+   */
+  readonly longestMessageId: number;
   readonly receive: {
     /** Peek-lock. What is received and deleted in one is lost in a crash. */
     readonly mode: "peekLock";

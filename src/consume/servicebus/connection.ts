@@ -1,5 +1,15 @@
-import type { TokenCredential } from "@azure/service-bus";
 import { z } from "zod";
+
+/**
+ * `TokenCredential` of Azure's SDKs. Written out because its package is installed only by those who consume from Service Bus, and the
+ * compilers of all others read this file, too.
+ */
+export interface ServicebusCredential {
+  getToken(
+    scopes: string | string[],
+    options?: object,
+  ): Promise<{ readonly token: string; readonly expiresOnTimestamp: number } | null>;
+}
 
 /** How a consumer reaches Service Bus: with a connection string, or with the namespace's name and a credential of Microsoft Entra. */
 export type ServicebusConnection =
@@ -16,7 +26,7 @@ export type ServicebusConnection =
       /** `my-namespace.servicebus.windows.net` */
       readonly fullyQualifiedNamespace: string;
       /** Such as `new DefaultAzureCredential()` of `@azure/identity`. */
-      readonly credential: TokenCredential;
+      readonly credential: ServicebusCredential;
     };
 
 const connectionString = z
@@ -29,8 +39,8 @@ export const servicebusConnection: z.ZodType<ServicebusConnection> = z
     managementConnectionString: connectionString.optional(),
     fullyQualifiedNamespace: z.string().min(1).optional(),
     credential: z
-      .custom<TokenCredential>(
-        (value) => typeof (value as Partial<TokenCredential> | null)?.getToken === "function",
+      .custom<ServicebusCredential>(
+        (value) => typeof (value as Partial<ServicebusCredential> | null)?.getToken === "function",
         "is no TokenCredential, such as new DefaultAzureCredential()",
       )
       .optional(),

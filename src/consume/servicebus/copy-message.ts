@@ -1,6 +1,7 @@
 import type { ServiceBusReceivedMessage } from "@azure/service-bus";
 
-import type { SendOperation } from "./contract.ts";
+import type { Contract, SendOperation } from "./contract.ts";
+import { copyIdOf } from "./copy-id.ts";
 
 /** A message section by section, as AMQP has it: the plain one of the SDK has no place for an encoding, or for a value that is no bytes. */
 type AmqpMessage = ServiceBusReceivedMessage["_rawAmqpMessage"];
@@ -16,6 +17,7 @@ export function copyMessage(
   message: ServiceBusReceivedMessage,
   originalId: string,
   operation: SendOperation,
+  { longestMessageId }: Pick<Contract, "longestMessageId">,
 ): AmqpMessage {
   // oxlint-disable-next-line no-underscore-dangle -- a public property of the SDK, whatever its name says
   const { header, properties, messageAnnotations, bodyType = "data" } = message._rawAmqpMessage;
@@ -31,7 +33,7 @@ export function copyMessage(
       durable: header?.durable ?? true,
       ...(header?.priority === undefined ? {} : { priority: header.priority }),
     },
-    properties: { ...kept, messageId: `${originalId}${operation.messageIdSuffix}` },
+    properties: { ...kept, messageId: copyIdOf(originalId, operation.messageIdSuffix, longestMessageId) },
     applicationProperties: {
       ...applicationProperties,
       ...operation.applicationProperties,

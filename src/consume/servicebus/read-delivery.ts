@@ -22,9 +22,9 @@ export function readDelivery(contract: Contract, message: ServiceBusReceivedMess
   };
 }
 
-/** The id of the message that was published: copies have others. */
-export function originalIdOf({ attemptNumber }: Contract, message: ServiceBusReceivedMessage): string | null {
-  const own = textOf(message.messageId);
+/** The id of the message that was published: copies have others. One that has none is known by the number that the broker gave it. */
+export function originalIdOf({ attemptNumber }: Contract, message: ServiceBusReceivedMessage): string {
+  const own = textOf(message.messageId) ?? `sequence-number:${String(message.sequenceNumber)}`;
   if (attemptNumber.from === "delivery-count") return own;
   return textOf(message.applicationProperties?.[attemptNumber.originalId]) ?? own;
 }

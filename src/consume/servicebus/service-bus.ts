@@ -29,7 +29,7 @@ async function open({ contract, connection, concurrency, listener }: Opening<"se
     void client.close().catch(() => undefined);
     throw error;
   }
-  const settling = createSettling(client, createOnePerTurn());
+  const settling = createSettling(client, contract, createOnePerTurn());
   const held = new WeakMap<Delivery, HeldMessage>();
   const unsettled = new Set<(cause: unknown) => void>();
   let isGone = false;
@@ -47,7 +47,7 @@ async function open({ contract, connection, concurrency, listener }: Opening<"se
       // What comes while the connection is given up is nobody's, until its lock has run out.
       if (isGone) return;
       const delivery = readDelivery(contract, message);
-      const originalId = originalIdOf(contract, message) ?? "";
+      const originalId = originalIdOf(contract, message);
       held.set(delivery, { message, receiver, originalId, over, begun: null });
       listener.delivered(delivery);
     });

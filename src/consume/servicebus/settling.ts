@@ -10,7 +10,7 @@ import type {
 import type { SettleValues } from "../adapter.ts";
 import { NotOursError } from "../adapter.ts";
 import { codeOf } from "./client.ts";
-import type { DeadLetterOperation, Operation, SendOperation } from "./contract.ts";
+import type { Contract, DeadLetterOperation, Operation, SendOperation } from "./contract.ts";
 import { chosenMs } from "./contract.ts";
 import { copyMessage } from "./copy-message.ts";
 import type { OnePerTurn } from "./one-per-turn.ts";
@@ -29,13 +29,15 @@ export interface HeldMessage {
 
 /** What settlements go through. */
 export interface Settling {
+  readonly contract: Contract;
   readonly onePerTurn: OnePerTurn;
   readonly senderTo: (queue: string) => ServiceBusSender;
 }
 
-export function createSettling(client: ServiceBusClient, onePerTurn: OnePerTurn): Settling {
+export function createSettling(client: ServiceBusClient, contract: Contract, onePerTurn: OnePerTurn): Settling {
   const senders = new Map<string, ServiceBusSender>();
   return {
+    contract,
     onePerTurn,
     senderTo: (queue) => {
       const sender = senders.get(queue) ?? client.createSender(queue);
@@ -77,7 +79,7 @@ function isNotOurs(error: unknown): boolean {
 }
 
 async function perform(
-  { onePerTurn, senderTo }: Settling,
+  { contract, onePerTurn, senderTo }: Settling,
   { message, receiver, originalId }: HeldMessage,
   operation: Operation,
   values: SettleValues,
@@ -90,12 +92,12 @@ async function perform(
     case "deadLetter":
       return onePerTurn(() => receiver.deadLetterMessage(message, lastWords(operation, values)));
     case "schedule": {
-      const copy = copyMessage(message, originalId, operation);
+      const copy = copyMessage(message, originalId, operation, contract);
       await senderTo(operation.queue).scheduleMessages(copy, dueAt(operation, values));
       return undefined;
     }
     case "send":
-      return senderTo(operation.queue).sendMessages(copyMessage(message, originalId, operation));
+      return senderTo(operation.queue).sendMessages(copyMessage(message, originalId, operation, contract));
     default:
       return operation satisfies never;
   }

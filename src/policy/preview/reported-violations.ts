@@ -7,13 +7,14 @@ import type { PreviewViolation, SourcePosition } from "./preview.ts";
 /**
  * A violation as diagnostics are shown: in a terminal, in a log for code scanning, as an annotation.
  *
- * @param fileOf the path by which the repository knows a file
+ * @param fileOf the path by which the repository knows a file; null where it is none of its files
  */
 export function reportedViolation(
   { rule, level, severity, description, message, resource, source, url }: PreviewViolation,
-  fileOf: (source: SourcePosition) => string,
+  fileOf: (source: SourcePosition) => string | null,
 ): Reported {
   const [first = "", ...others] = message.split("\n");
+  const file = source === null ? null : fileOf(source);
   const fix = others.findLast((line) => line.startsWith("fix: "));
   return {
     code: rule,
@@ -23,9 +24,9 @@ export function reportedViolation(
     notes: [`${description} Severity: ${severity}.`, ...others.filter((line) => line !== fix)],
     ...(fix === undefined ? {} : { help: fix.slice("fix: ".length) }),
     docs: url,
-    ...(source === null
+    ...(source === null || file === null
       ? {}
-      : { place: { file: fileOf(source), region: { line: source.line, column: source.column } } }),
+      : { place: { file, region: { line: source.line, column: source.column } } }),
   };
 }
 

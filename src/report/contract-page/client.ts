@@ -14,11 +14,15 @@ interface Code {
   readonly text: string;
 }
 
-/** The part of a contract that programs go by, as JSON in a Python text. */
+/** The part of a contract that programs go by, as JSON. */
+export function partOf(contract: object, names: readonly string[]): string {
+  return JSON.stringify(Object.fromEntries(Object.entries(contract).filter(([name]) => names.includes(name))), null, 2);
+}
+
+/** The same in a Python text. */
 export function pythonContract(contract: object, names: readonly string[]): string {
-  const part = Object.fromEntries(Object.entries(contract).filter(([name]) => names.includes(name)));
   // A raw text of Python keeps the backslashes of JSON; three quotes in a row are none of JSON's.
-  return `CONTRACT = json.loads(r"""\n${JSON.stringify(part, null, 2)}\n""")`;
+  return `CONTRACT = json.loads(r"""\n${partOf(contract, names)}\n""")`;
 }
 
 /** What every snippet for Python begins its judgement of an outcome with. */

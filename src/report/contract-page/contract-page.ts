@@ -99,6 +99,7 @@ function rulesOf(contract: Contract): readonly string[] {
       ...common,
       "A copy keeps the body, the subject and the application properties, but for those that the operation sets or takes off, and has no time to live of its own: it would run again from the beginning while the copy waits.",
       "The id of a copy is that of the original message and the suffix that the operation names: duplicate detection would drop a copy with the original's own.",
+      `Where that id would have more than ${contract.longestMessageId} characters, the SHA-256 of the original id, in hexadecimal digits, stands in its place. A message without an id is known by ${inline("sequence-number:")} and its sequence number.`,
       "A copy is sent, and answered, before the message is completed.",
     ];
   }

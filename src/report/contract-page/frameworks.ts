@@ -1,21 +1,39 @@
 import type { Client } from "./client.ts";
 
-const evidence = "From what is known of it; nothing was run.";
+// What is said of MassTransit was read in its sources of February 2026, of Celery in those of August 2026; each claim names
+// the file below `src/` or in the package that it rests on.
+
+const massTransit = "Read in MassTransit's own sources; nothing was run.";
+const celery = "Read in the sources of Celery and kombu; nothing was run.";
+
+/** `MassTransit/Middleware/RetryFilter.cs`: `Task.Delay` between attempts, before the receive is over. */
+const retriesInMemory = "`UseMessageRetry` waits and retries in memory while it holds the message";
+
+/** `MassTransit/Middleware/ErrorTransportFilter.cs`; `RabbitMqErrorTransport.cs` and `SqsErrorTransport.cs` move there. */
+const errorQueue = "a message that failed for good it sends to its own `_error` queue and then settles as done";
 
 /** Frameworks with retries and topologies of their own, which cannot keep a contract on RabbitMQ. */
 export const rabbitmqFrameworks: readonly Client[] = [
   {
     title: ".NET, MassTransit",
-    evidence,
+    evidence: massTransit,
     text: [
-      "It cannot keep this contract. MassTransit retries in memory while it holds the message, or through an exchange of a plugin; a message that failed for good it publishes to its own `_error` queue and acknowledges. So the broker counts nothing, and the dead queue stays empty. It also declares queues and exchanges of its own. Read this queue with `RabbitMQ.Client` in a hosted service, as the plain client above does, and call the consumer's code from there.",
+      // The exchange: `RabbitMqEndpointAddress.cs`, `DelayedMessageExchangeType`. The topology: `ConfigureRabbitMqTopologyFilter.cs`.
+      `It cannot keep this contract. ${retriesInMemory}, and \`UseDelayedRedelivery\` goes through an exchange of the plugin \`x-delayed-message\`; ${errorQueue}. So the broker counts nothing, and the dead queue stays empty. It also declares queues and exchanges of its own.`,
+      // `ReceivePipeConfigurationExtensions.cs`; `RabbitMqReceiveLockContext.cs`, `Faulted`: `BasicNack(…, requeue: true)`.
+      "`RethrowFaultedMessages` gives a failed message back with `basic.nack` and requeue, which is the operation for *return*: it comes back at once, and from RabbitMQ 4.3 on without end. Read this queue with `RabbitMQ.Client` in a hosted service, as the plain client above does, and call the consumer's code from there.",
     ],
   },
   {
     title: "Python, Celery",
-    evidence,
+    evidence: celery,
     text: [
-      "Celery's own retry cannot keep this contract: `self.retry()` publishes a new task and acknowledges the old one, with a count of its own, by default without waiting for a confirm, and through delay queues of its own. Its messages have a form of their own, too. Read this queue with the snippet for pika in a process of its own; where the work itself belongs into a Celery task, run it there with `task.apply()`, which does not leave the process, and let the outcome be the task's.",
+      // `celery/app/task.py`, `retry`: `apply_async` with `retries + 1`. `celery/worker/request.py`: `acknowledge` before the task runs, or
+      // with `acks_late` in `on_retry`. `celery/app/defaults.py`: `acks_late` is off. `celery/app/base.py`, `send_task`, and
+      // `kombu/transport/native_delayed_delivery.py`: the queues `celery_delayed_0` to `27`. Confirms: `docs/userguide/configuration.rst`.
+      "Celery's own retry cannot keep this contract: `self.retry()` publishes a new task, with a count of its own, without waiting for a confirm unless `confirm_publish` is set, and where there are quorum queues through delay queues of its own. The old one is acknowledged, by default before it even runs (`acks_late` is off), so a crash loses it. Its messages have a form of their own, too.",
+      // `celery/app/task.py`, `retry`: "if task was executed eagerly using apply(), then the retry must also be executed eagerly".
+      "Read this queue with the snippet for pika in a process of its own. Where the work itself belongs into a Celery task, run it there with `task.apply(throw=True)`, which does not leave the process, and let what it raises be the handler's; a `self.retry()` in it would run it again at once, without a delay, so let it raise instead.",
     ],
   },
 ];
@@ -24,23 +42,38 @@ export const rabbitmqFrameworks: readonly Client[] = [
 export const sqsFrameworks: readonly Client[] = [
   {
     title: "Java, Spring Cloud AWS",
-    evidence,
+    evidence: "From what is known of it; nothing was run.",
     text: [
       "`@SqsListener` keeps the contract with `acknowledgementMode = MANUAL`: call `Acknowledgement.acknowledge()` for `DeleteMessage`, `Visibility.changeTo(seconds)` for `ChangeMessageVisibility`, and `SqsTemplate` or the SDK for the copy, before the acknowledgement. The default mode, `ON_SUCCESS`, leaves a failed message to the queue's own visibility timeout. Set `maxConcurrentMessages` and `maxMessagesPerPoll` so that no message waits in memory: its visibility timeout runs from the receive.",
     ],
   },
   {
     title: ".NET, MassTransit",
-    evidence,
+    evidence: massTransit,
     text: [
-      "It cannot keep this contract: MassTransit makes queues and topics of its own, retries in memory while the visibility timeout runs, and puts what failed for good into its own `_error` queue. Read this queue with `AWSSDK.SQS`.",
+      // `AmazonSqsReceiveLockContext.cs`, `RenewMessageVisibility`.
+      `It cannot keep this contract: MassTransit makes queues and topics of its own, ${retriesInMemory} and renews its visibility timeout, and ${errorQueue}. Read this queue with \`AWSSDK.SQS\`.`,
     ],
   },
   {
     title: "Python, Celery",
-    evidence,
+    evidence: celery,
     text: [
+      // `celery/app/task.py`, `retry`, as above. Tasks that are due later: `celery/worker/strategy.py`, `task_message_handler`, `apply_eta_task`.
       "Celery's own retry cannot keep this contract: `self.retry()` sends a new message, whose receives begin at one again, so SQS never comes to the end of its count; and a task that is due later is held in memory while its visibility timeout runs out. Read this queue with the snippet for boto3.",
+    ],
+  },
+];
+
+/** The same on Azure Service Bus. */
+export const servicebusFrameworks: readonly Client[] = [
+  {
+    title: ".NET, MassTransit",
+    evidence: massTransit,
+    text: [
+      // `ServiceBusSendTransportContext.cs`: `ScheduledEnqueueTimeUtc`. `ServiceBusQueueErrorTransport.cs`, and
+      // `ServiceBusReceivePipeConfiguratorExtensions.cs` for `ConfigureDeadLetterQueueErrorTransport`.
+      `It cannot keep this contract: ${retriesInMemory}, it schedules copies of its own, and ${errorQueue}, unless \`ConfigureDeadLetterQueueErrorTransport\` is set. Read this queue with \`Azure.Messaging.ServiceBus\`.`,
     ],
   },
 ];

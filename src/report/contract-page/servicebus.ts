@@ -1,31 +1,29 @@
 import { formatDurationMs } from "../../declare/duration.ts";
 import type { Contract } from "../operations.ts";
 import type { Client } from "./client.ts";
+import { servicebusFrameworks } from "./frameworks.ts";
+import { serviceBusJavascript } from "./service-bus-javascript.ts";
 
 type ServicebusContract = Extract<Contract, { readonly protocol: "servicebus" }>;
 
 /** Microsoft's own clients, which call the operations of a contract each in its own way. */
-export function servicebusClients({ calls, receive }: ServicebusContract): readonly Client[] {
+export function servicebusClients(contract: ServicebusContract): readonly Client[] {
+  const { calls, receive } = contract;
   const { lockRenewalMs, lockMs, sessions } = receive;
   const rows = Object.entries(calls).map(
     ([operation, { javascript, dotnet, java }]) =>
       `| \`${operation}\` | \`${javascript}\` | \`${dotnet}\` | \`${java}\` |`,
   );
   return [
+    serviceBusJavascript(contract),
     {
-      title: "Microsoft's SDKs for JavaScript, .NET and Java",
-      evidence: "Written after the documentation of the SDKs; nothing on this page was run.",
+      title: "Microsoft's SDKs for .NET and Java, beside the one for JavaScript",
+      evidence: "Written after the documentation of the SDKs; for .NET and Java nothing was run.",
       text: [
         ["| operation | JavaScript | .NET | Java |", "| --- | --- | --- | --- |", ...rows].join("\n"),
         `Receive in the mode peek-lock${sessions ? ", accepting one session after the other" : ""}, and let the client renew the lock for up to ${formatDurationMs(lockRenewalMs)} (\`maxAutoLockRenewalDurationInMs\`, \`MaxAutoLockRenewalDuration\`, \`maxAutoLockRenewDuration\`). Without renewal a lock is over after ${formatDurationMs(lockMs)}. Settle every message yourself: \`autoCompleteMessages: false\`, \`AutoCompleteMessages = false\`, \`disableAutoComplete()\`.`,
       ],
     },
-    {
-      title: ".NET, MassTransit",
-      evidence: "From what is known of it; nothing was run.",
-      text: [
-        "It cannot keep this contract: MassTransit retries in memory while it holds the lock, schedules copies of its own, and puts what failed for good into its own `_error` queue. Read this queue with `Azure.Messaging.ServiceBus`.",
-      ],
-    },
+    ...servicebusFrameworks,
   ];
 }

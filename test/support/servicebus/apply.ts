@@ -65,6 +65,7 @@ async function apply(
       break;
     case "redeliver:servicebus:RetryTopology":
       properties.take("declaration", "object");
+      properties.optionalText("owner");
       properties.take("target", "object");
       break;
     case "azure-native:servicebus:Queue":

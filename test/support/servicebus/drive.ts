@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 import type {
@@ -171,7 +172,7 @@ interface Handled {
 }
 
 async function perform(
-  { draw = Math.random }: DriveOptions,
+  { contract, draw = Math.random }: DriveOptions,
   { client, receiver }: Connected & { readonly receiver: ServiceBusReceiver },
   handled: Handled,
   operation: Operation,
@@ -193,7 +194,7 @@ async function perform(
     case "schedule":
     case "send": {
       const sender = client.createSender(operation.queue);
-      const copy = copyOf(handled, operation);
+      const copy = copyOf(contract, handled, operation);
       if (operation.operation === "send") await sender.sendMessages(copy);
       else await sender.scheduleMessages(copy, new Date(Date.now() + delayOf(operation, draw)));
       await sender.close();
@@ -209,14 +210,28 @@ function delayOf({ delayMs }: SendOperation, draw: () => number): number {
   return delayMs.from + Math.round(draw() * (delayMs.to - delayMs.from));
 }
 
-function copyOf({ message, originalId }: Handled, operation: SendOperation): ServiceBusMessage {
+/** As the contract says it. */
+export function copyIdFor(
+  { longestMessageId }: ServicebusContract,
+  originalId: string,
+  { messageIdSuffix }: SendOperation,
+): string {
+  if (originalId.length + messageIdSuffix.length <= longestMessageId) return originalId + messageIdSuffix;
+  return createHash("sha256").update(originalId).digest("hex") + messageIdSuffix;
+}
+
+function copyOf(
+  contract: ServicebusContract,
+  { message, originalId }: Handled,
+  operation: SendOperation,
+): ServiceBusMessage {
   const added = { ...operation.applicationProperties, "redeliver-original-id": originalId };
   const kept = Object.entries(message.applicationProperties ?? {}).filter(
     ([name]) => !operation.removeApplicationProperties.includes(name),
   );
   return {
     body: message.body as unknown,
-    messageId: `${originalId}${operation.messageIdSuffix}`,
+    messageId: copyIdFor(contract, originalId, operation),
     applicationProperties: { ...Object.fromEntries(kept), ...added },
     ...(message.subject === undefined ? {} : { subject: message.subject }),
     ...(message.contentType === undefined ? {} : { contentType: message.contentType }),

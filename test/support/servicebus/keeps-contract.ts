@@ -1,5 +1,5 @@
 import type { Heard } from "./emulator/watcher.ts";
-import type { ServicebusContract } from "./drive.ts";
+import { copyIdFor, type ServicebusContract } from "./drive.ts";
 
 type Outcome = keyof ServicebusContract["outcomes"];
 type Operation = NonNullable<ServicebusContract["retryAfter"]>[number]["byAttempt"][number][number];
@@ -92,7 +92,7 @@ function deliveryBreaches(
     const isEarly = each.kind === "sent" && next !== undefined && !isAnswered(own, each, next);
     return [
       ...(isEarly ? [`${wordOf(next)} before Service Bus has answered`] : []),
-      ...("queue" in operation && each.kind === "sent" ? copyBreaches(operation, content, each) : []),
+      ...("queue" in operation && each.kind === "sent" ? copyBreaches(contract, operation, content, each) : []),
       ...(operation.operation === "deadLetter" ? letterBreaches(each) : []),
     ];
   });
@@ -110,6 +110,7 @@ function isAnswered(own: readonly Heard[], sent: Extract<Heard, { kind: "sent" }
 }
 
 function copyBreaches(
+  contract: ServicebusContract,
   operation: SendOperation,
   original: Content,
   { path, content }: Extract<Heard, { kind: "sent" }>,
@@ -126,7 +127,7 @@ function copyBreaches(
   const names = new Set([...Object.keys(wanted), ...Object.keys(there)]);
   return [
     ...(path === operation.queue ? [] : [`the copy goes to ${path}`]),
-    ...(content.message_id === `${originalId}${operation.messageIdSuffix}` ? [] : [`its id is ${content.message_id}`]),
+    ...(content.message_id === copyIdFor(contract, originalId, operation) ? [] : [`its id is ${content.message_id}`]),
     ...[...names].filter((name) => wanted[name] !== there[name]).map((name) => `its ${name} is ${String(there[name])}`),
     ...(content.subject === original.subject ? [] : ["it has another subject"]),
     ...((content.ttl ?? null) === null ? [] : [`it lives for ${content.ttl} ms`]),

@@ -108,6 +108,7 @@ async function apply(making: Making, { type, name, inputs }: RegisteredResource)
       break;
     case "redeliver:sqs:RetryTopology":
       properties.take("declaration", "object");
+      properties.optionalText("owner");
       properties.take("target", "object");
       break;
     case "aws:sqs/queue:Queue":

@@ -62,7 +62,10 @@ function waitingIn({ name }: AuditedEntity): MessageState {
   };
 }
 
-/** The entities that a message comes through until it is back; null where it comes to rest before. */
+/**
+ * The entities that a message comes through until it is back; null where it comes to rest before. A dead letter that comes to an entity which
+ * forwards goes on from there, and where it does not it may die again.
+ */
 function ringFrom(
   start: string,
   { entities }: Surroundings,
@@ -72,7 +75,9 @@ function ringFrom(
   for (let at = entities.get(start)?.[key] ?? ""; at !== "" && !ring.includes(at);) {
     ring.push(at);
     if (at === start) return ring;
-    at = entities.get(at)?.[key] ?? "";
+    const next = entities.get(at);
+    const onwards = next?.forwardTo ?? "";
+    at = onwards !== "" || key === "forwardTo" ? onwards : (next?.forwardDeadLetteredTo ?? "");
   }
   return null;
 }

@@ -123,6 +123,32 @@ export const attemptBehaviours = {
       expect(await isEmpty(system, "asking")).toBe(true);
     },
   },
+  "an id as long as can be: Service Bus takes the copies, and duplicate detection tells them apart": {
+    consumers: consumerOf("long-id", scheduled),
+    target: { duplicates: "5m" },
+    run: async (system, expect) => {
+      // The longest that there are, alike but for their ends.
+      const ids = ["a", "b"].map((end) => "x".repeat(127) + end);
+      await system.publish(...ids.map((id) => ({ body: id.at(-1), messageId: id, subject: "long-id" })));
+      const consumer = system.drive("long-id", always("transient"));
+      await consumer.pollUntil(async () => isDead(system, "long-id", 2));
+      for (const id of ids) {
+        const runs = consumer.seen.filter(({ body }) => body === id.at(-1));
+        expect(runs.map(({ attempt, originalId }) => [attempt, originalId])).toEqual([
+          [1, id],
+          [2, id],
+          [3, id],
+        ]);
+      }
+      const letters = await system.letters("long-id");
+      expect(letters.map(({ deadLetterReason }) => deadLetterReason)).toEqual([
+        "ATTEMPTS_EXHAUSTED",
+        "ATTEMPTS_EXHAUSTED",
+      ]);
+      expect(new Set(letters.map(({ messageId }) => messageId)).size).toBe(2);
+      expect(await isEmpty(system, "long-id")).toBe(true);
+    },
+  },
   "success on attempt k ends it, also on the last": {
     consumers: consumerOf("succeeding", scheduled),
     run: async (system, expect) => {

@@ -3,6 +3,7 @@ import rhea, { type Sender } from "rhea";
 import { holdAttach, internalsOf, refuse } from "./link.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Refusal } from "./settlement.ts";
+import { whenLinkEnds } from "./when-link-ends.ts";
 
 /** The filter by which a client asks for a session, and the broker says which it got. */
 export const sessionFilter = "com.microsoft:session-filter";
@@ -56,13 +57,10 @@ export function acceptSession(
       answer();
     },
   });
-  const giveUp = (): void => {
+  whenLinkEnds(sender, () => {
     clearTimeout(timer);
     stopWaiting();
-  };
-  sender.on("sender_close", giveUp);
-  sender.session.on("session_close", giveUp);
-  sender.connection.on("disconnected", giveUp);
+  });
   mailbox.dispatch();
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import type { Message } from "rhea";
 
+import { servicebusLimits } from "../../../../src/brokers/servicebus/capabilities.ts";
 import type {
   Circumstances,
   MessageState,
@@ -18,6 +19,11 @@ import type { Refusal, Settlement } from "./settlement.ts";
 import { statusOf, type StoredMessage } from "./stored-message.ts";
 import type { Watcher } from "./watcher.ts";
 
+/** Source: Service Bus quotas. The error is that of other arguments that Service Bus does not take. */
+const idTooLong: Refusal = {
+  condition: "com.microsoft:argument-error",
+  description: `The id of a message has more than ${servicebusLimits.messageIdLength} characters.`,
+};
 const deadLetterSuffix = /\/\$deadletterqueue$/i;
 
 /** All messages of the namespace. The semantics says what becomes of them; here it is done, by the clock. */
@@ -34,6 +40,7 @@ export class Namespace {
     const to = this.registry.find(path)?.path ?? path;
     // Service Bus gives an id to a message that has none.
     const content: Message = { ...sent, message_id: sent.message_id ?? randomUUID() };
+    if (String(content.message_id).length > servicebusLimits.messageIdLength) return idTooLong;
     const dueAtMs = scheduledTimeOf(content);
     const scheduled = dueAtMs !== null && dueAtMs > Date.now();
     const unwanted = this.watcher.refuse?.(to, content) ?? null;

@@ -7,6 +7,7 @@ import type { Namespace } from "./namespace.ts";
 import type { Taker } from "./sessions.ts";
 import type { Refusal, Settlement } from "./settlement.ts";
 import { delivered, type StoredMessage } from "./stored-message.ts";
+import { whenLinkEnds } from "./when-link-ends.ts";
 
 /** A client that receives from a queue, a subscription, or the dead-letter queue of one. */
 export function openReceivingLink(sender: Sender, namespace: Namespace, turns: OnePerTurn): void {
@@ -77,16 +78,7 @@ function receive(sender: Sender, mailbox: Mailbox, session: string | null, turns
   sender.on("rejected", ({ delivery }: Settled) => answer(deadLetterOf(delivery), delivery));
   sender.on("modified", ({ delivery }: Settled) => answer(modificationOf(delivery), delivery));
   sender.on("released", ({ delivery }: Settled) => answer({ kind: "abandon", properties: {} }, delivery));
-  const { connection, session: amqpSession } = sender;
-  const detach = (): void => {
-    mailbox.detach(taker);
-    // A connection has many links in its life.
-    amqpSession.removeListener("session_close", detach);
-    connection.removeListener("disconnected", detach);
-  };
-  sender.on("sender_close", detach);
-  amqpSession.on("session_close", detach);
-  connection.on("disconnected", detach);
+  whenLinkEnds(sender, () => mailbox.detach(taker));
   mailbox.attach(taker);
 }
 

@@ -1,0 +1,38 @@
+import { describe, test } from "vitest";
+
+import { deployConsumed } from "../support/servicebus/consuming.ts";
+import { waitUntil } from "../support/servicebus/wait.ts";
+
+const backoff = { kind: "constant", delay: "300ms" } as const;
+
+describe.concurrent("ids of messages that a consumer on Service Bus retries", { timeout: 120_000 }, () => {
+  test("as long as can be: all attempts are made, each under the publisher's id, and no copy is taken for another's", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, { retry: { attempts: 3, backoff } }, { duplicates: "10m" });
+    const consumer = await system.consuming(() => {
+      throw new Error("no");
+    });
+    const ids = ["a", "b"].map((end) => "x".repeat(127) + end);
+    await system.publish(...ids.map((messageId) => ({ body: Buffer.from(messageId.slice(-1)), messageId })));
+    await waitUntil(async () => (await system.letters("billing")).length === 2, 90_000);
+    for (const id of ids) {
+      const runs = consumer.runsOf(id.slice(-1));
+      expect(runs.map((run) => [run.attempt, run.id])).toEqual([
+        [1, id],
+        [2, id],
+        [3, id],
+      ]);
+    }
+    const letters = await system.letters("billing");
+    expect(letters.map(({ deadLetterReason }) => deadLetterReason)).toEqual([
+      "ATTEMPTS_EXHAUSTED",
+      "ATTEMPTS_EXHAUSTED",
+    ]);
+    expect(
+      letters.map(({ applicationProperties }) => applicationProperties?.["dlq-original-message-id"]).toSorted(),
+    ).toEqual(ids);
+    expect(await system.peek("shop.billing")).toEqual([]);
+  });
+});

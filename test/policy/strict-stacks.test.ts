@@ -1,0 +1,68 @@
+import { globSync, readFileSync } from "node:fs";
+import { basename, resolve } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+
+import { runExample } from "../support/example-program.ts";
+import type { PolicyHost, ReportedViolation } from "../support/policy-host.ts";
+import { startPolicyHost } from "../support/policy-host.ts";
+import type { ProgramRun } from "../support/pulumi.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const options = readFileSync(resolve(root, "policies/strict.yaml"), "utf8");
+const stacks = globSync("stacks/Pulumi.*.yaml", { cwd: root }).toSorted();
+
+interface StackFile {
+  readonly config: Readonly<Record<string, unknown>> & { readonly "redeliver:target": { readonly broker: string } };
+}
+
+let host: PolicyHost;
+beforeAll(async () => {
+  host = await startPolicyHost(options);
+});
+afterAll(async () => host.stop());
+
+/** A program runs once: to run it takes longer than to judge it. */
+const runs = new Map<string, Promise<ProgramRun>>();
+
+async function runOf(file: string): Promise<ProgramRun> {
+  const known = runs.get(file);
+  if (known !== undefined) return known;
+  const { config } = parse(readFileSync(resolve(root, file), "utf8")) as StackFile;
+  // The password is set once, encrypted, and in no file.
+  const secrets = config["redeliver:target"].broker === "rabbitmq" ? { "redeliver:password": "x" } : {};
+  const run = runExample("stacks/index.ts", {
+    stack: basename(file).split(".")[1] ?? "",
+    config: { ...config, ...secrets },
+    secretKeys: Object.keys(secrets),
+  });
+  runs.set(file, run);
+  return run;
+}
+
+describe("with preset strict and the waivers of policies/strict.yaml", { timeout: 120_000 }, () => {
+  test.each(stacks)("%s passes every rule", async (file) => {
+    const run = await runOf(file);
+    expect(run.resources.length).toBeGreaterThan(10);
+    expect(await host.analyze(run.resources)).toEqual([]);
+    expect(await host.analyzeStack(run)).toEqual([]);
+  });
+
+  test("every one of the waivers is needed by a stack", async () => {
+    const rule = "promises-kept-by-broker";
+    const { rules } = parse(options) as {
+      readonly rules: Readonly<Record<string, { readonly waivers: readonly { readonly resource: string }[] }>>;
+    };
+    expect(Object.keys(rules)).toEqual([rule]);
+    await host.configure({ [rule]: { waivers: [] } });
+    const found: ReportedViolation[] = [];
+    for (const file of stacks) {
+      const { resources } = await runOf(file);
+      found.push(...(await host.analyze(resources.filter(({ type }) => type.endsWith(":RetryTopology")))));
+    }
+    expect(new Set(found.map((each) => [each.rule, each.level].join(" ")))).toEqual(new Set([`${rule} mandatory`]));
+    const consumers = new Set(found.map(({ message }) => /^(\w+): /m.exec(message)?.[1]));
+    expect(consumers).toEqual(new Set(rules[rule]?.waivers.map(({ resource }) => resource.split(".")[1])));
+  });
+});
