@@ -73,6 +73,8 @@ export async function startBroker(
 export interface BrokerSettings {
   /** How soon at-least-once dead-lettering tries again after a target that did not answer; three minutes unless said otherwise. */
   readonly deadLetterAgainMs?: number;
+  /** Which node it is of a cluster, all of whose nodes start at the same time. */
+  readonly cluster?: { readonly network: string; readonly node: string; readonly nodes: readonly string[] };
 }
 
 interface Ports {
@@ -96,7 +98,7 @@ async function startContainer(
 }
 
 class BrokerContainer extends GenericContainer {
-  constructor(image: string, ports: Ports, { deadLetterAgainMs }: BrokerSettings) {
+  constructor(image: string, ports: Ports, { deadLetterAgainMs, cluster }: BrokerSettings) {
     super(image);
     removeOwnContainersAtTheEnd();
     this.withExposedPorts(
@@ -106,7 +108,11 @@ class BrokerContainer extends GenericContainer {
       .withHostname("broker")
       .withLabels({ [testLabel]: "1", [ownerLabel]: owner(process.pid) })
       .withCopyContentToContainer([
-        { target: "/etc/rabbitmq/rabbitmq.conf", content: brokerConfiguration, mode: 0o644 },
+        {
+          target: "/etc/rabbitmq/rabbitmq.conf",
+          content: brokerConfiguration + clusterFormation(cluster?.nodes ?? []),
+          mode: 0o644,
+        },
         {
           target: "/etc/rabbitmq/enabled_plugins",
           content: "[rabbitmq_management].\n",
@@ -122,6 +128,10 @@ class BrokerContainer extends GenericContainer {
       const content = `[{rabbit, [{dead_letter_worker_publisher_confirm_timeout, ${deadLetterAgainMs}}]}].\n`;
       this.withCopyContentToContainer([{ target: "/etc/rabbitmq/advanced.config", content, mode: 0o644 }]);
     }
+    if (cluster !== undefined) {
+      this.withNetworkMode(cluster.network).withHostname(cluster.node);
+      this.withEnvironment({ RABBITMQ_ERLANG_COOKIE: "redeliver-test" });
+    }
     // testcontainers would bind the ports on every interface of the machine, with a well-known password behind them.
     this.hostConfig.PortBindings = {
       [`${amqpPort}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(ports.amqp) }],
@@ -132,6 +142,12 @@ class BrokerContainer extends GenericContainer {
   protected override async containerCreated(containerId: string): Promise<void> {
     ownContainerIds.add(containerId);
   }
+}
+
+function clusterFormation(nodes: readonly string[]): string {
+  if (nodes.length === 0) return "";
+  const lines = nodes.map((node, index) => `cluster_formation.classic_config.nodes.${index + 1} = rabbit@${node}\n`);
+  return `cluster_formation.peer_discovery_backend = classic_config\n${lines.join("")}`;
 }
 
 // --- readiness ------------------------------------------------------------------------------------------------------

@@ -3,14 +3,28 @@ import { randomUUID } from "node:crypto";
 import type { ChannelModel, ConfirmChannel, ConsumeMessage, Options } from "amqplib";
 
 import type { SettleValues } from "../adapter.ts";
+import { afterMs } from "../long-timer.ts";
 import type { PublishOperation } from "./contract.ts";
 import { chosenMs } from "./contract.ts";
 
 /** Publishes copies on a channel of its own, so that one that the broker refuses does not take the deliveries down with it. */
 export interface Publisher {
-  /** Resolves when the broker has confirmed the copy. @throws where it returned it, refused it, or closed the channel before that */
+  /**
+   * Resolves when the broker has confirmed the copy.
+   *
+   * @throws where it returned it, refused it, closed the channel before that, or said nothing for too long
+   */
   readonly publish: (message: ConsumeMessage, operation: PublishOperation, values: SettleValues) => Promise<void>;
 }
+
+/**
+ * How long a copy waits to be confirmed, and how long the last of many. A quorum queue that has lost its leader confirms nothing, and on a channel on
+ * which it has rejected a copy for that reason nothing that goes to this queue is confirmed any more, not even when it has a leader again: such a copy
+ * has to be sent on another channel. As the one before may be there after all, each waits twice as long as it. Source: RabbitMQ,
+ * `rabbit_fifo_client.erl`, `rejected` without a leader; seen in test/integration/consume-cluster.test.ts.
+ */
+const firstConfirmMs = 30_000;
+const longestConfirmMs = 1_800_000;
 
 interface Pending {
   isReturned: boolean;
@@ -21,43 +35,98 @@ interface OpenChannel {
   readonly channel: ConfirmChannel;
   /** By where they go and which message they are: the broker returns a copy before it confirms it, and names only these. */
   readonly pending: Map<string, Set<Pending>>;
+  /** Takes no more copies, and is closed when it waits for none. */
+  isRetired: boolean;
+  /** Has the next copy sent on another channel. */
+  readonly leave: () => void;
+}
+
+/** What is remembered of a message while its copy is tried. */
+interface Copied {
+  /** The message's own, or one that is made up: the same one however often a copy is sent. */
+  readonly id: string;
+  confirmWithinMs: number;
+}
+
+interface State {
+  readonly connection: ChannelModel;
+  readonly copied: WeakMap<ConsumeMessage, Copied>;
+  opening: Promise<OpenChannel> | null;
+  /** The broker is short of memory or disk, and reads nothing from this connection until it says so. */
+  isBlocked: boolean;
 }
 
 export function createPublisher(connection: ChannelModel): Publisher {
-  let opening: Promise<OpenChannel> | null = null;
-  /** The id that a copy gets whose message has none, by the message: the same one however often it is sent. */
-  const ids = new WeakMap<ConsumeMessage, string>();
-  const idOf = (message: ConsumeMessage): string => {
-    const own: unknown = message.properties.messageId;
-    if (typeof own === "string" && own !== "") return own;
-    const given = ids.get(message) ?? randomUUID();
-    ids.set(message, given);
-    return given;
-  };
+  const state: State = { connection, copied: new WeakMap(), opening: null, isBlocked: false };
+  connection.on("blocked", () => {
+    state.isBlocked = true;
+  });
+  connection.on("unblocked", () => {
+    state.isBlocked = false;
+  });
   return {
     publish: async (message, operation, values) => {
-      opening ??= openChannel(connection, () => {
-        opening = null;
-      }).catch((cause: unknown) => {
-        opening = null;
-        throw cause;
-      });
-      const open = await opening;
-      const id = idOf(message);
-      await confirmed(open, [operation.exchange, operation.routingKey, id].join("\n"), (done) =>
+      const open = await (state.opening ?? openChannel(state));
+      const copy = state.copied.get(message) ?? remember(state, message);
+      const { exchange, routingKey } = operation;
+      const confirmation = confirmed(open, [exchange, routingKey, copy.id].join("\n"), (done) =>
         open.channel.publish(
-          operation.exchange,
-          operation.routingKey,
+          exchange,
+          routingKey,
           message.content,
-          copyOptions(message, id, operation, values),
+          copyOptions(message, copy.id, operation, values),
           done,
         ),
       );
+      const cancel = whenLate(state, copy, () => {
+        open.isRetired = true;
+        open.leave();
+        confirmation.fail(new Error("the broker said nothing about the copy for too long"));
+      });
+      await confirmation.done.finally(cancel);
     },
   };
 }
 
-async function openChannel(connection: ChannelModel, onClosed: () => void): Promise<OpenChannel> {
+function remember({ copied }: State, message: ConsumeMessage): Copied {
+  const own: unknown = message.properties.messageId;
+  const copy: Copied = {
+    id: typeof own === "string" && own !== "" ? own : randomUUID(),
+    confirmWithinMs: firstConfirmMs,
+  };
+  copied.set(message, copy);
+  return copy;
+}
+
+/** Calls back when a copy has waited for so long. @returns what takes it back */
+function whenLate(state: State, copy: Copied, late: () => void): () => void {
+  let cancel = (): void => undefined;
+  const wait = (): void => {
+    cancel = afterMs(copy.confirmWithinMs, () => {
+      // A broker that reads nothing for now has the copy among what it will read.
+      if (state.isBlocked) {
+        wait();
+        return;
+      }
+      copy.confirmWithinMs = Math.min(2 * copy.confirmWithinMs, longestConfirmMs);
+      late();
+    });
+  };
+  wait();
+  return () => cancel();
+}
+
+function openChannel(state: State): Promise<OpenChannel> {
+  const leave = (): void => {
+    if (state.opening === opening) state.opening = null;
+  };
+  const opening = confirmChannel(state.connection, leave);
+  state.opening = opening;
+  opening.catch(leave);
+  return opening;
+}
+
+async function confirmChannel(connection: ChannelModel, leave: () => void): Promise<OpenChannel> {
   const channel = await connection.createConfirmChannel();
   const pending = new Map<string, Set<Pending>>();
   let reason = new Error("the channel was closed before the copy was confirmed");
@@ -65,51 +134,52 @@ async function openChannel(connection: ChannelModel, onClosed: () => void): Prom
     reason = error;
   });
   channel.on("close", () => {
-    onClosed();
+    leave();
     for (const each of [...pending.values()].flatMap((some) => [...some])) each.fail(reason);
   });
   channel.on("return", ({ fields, properties }) => {
     const key = [fields.exchange, fields.routingKey, String(properties.messageId)].join("\n");
     for (const each of pending.get(key) ?? []) each.isReturned = true;
   });
-  return { channel, pending };
+  return { channel, pending, isRetired: false, leave };
 }
 
+/** What becomes of a copy that is sent, and a way to say that it has failed. */
 function confirmed(
-  { pending }: OpenChannel,
+  open: OpenChannel,
   key: string,
   send: (done: (error: unknown) => void) => void,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const forget = (): void => {
-      const rest = pending.get(key);
-      rest?.delete(entry);
-      if (rest?.size === 0) pending.delete(key);
-    };
-    const entry: Pending = {
-      isReturned: false,
-      fail: (error) => {
+): { readonly done: Promise<void>; readonly fail: (error: Error) => void } {
+  const { pending } = open;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const forget = (): void => {
+    const rest = pending.get(key);
+    if (rest?.delete(entry) !== true) return;
+    if (rest.size === 0) pending.delete(key);
+    // What it may still hold for a queue without a leader goes with it.
+    if (open.isRetired && pending.size === 0) open.channel.close().catch(() => undefined);
+  };
+  const entry: Pending = {
+    isReturned: false,
+    fail: (error) => {
+      forget();
+      reject(error);
+    },
+  };
+  pending.set(key, (pending.get(key) ?? new Set()).add(entry));
+  try {
+    send((error) => {
+      if (error !== null && error !== undefined) entry.fail(new Error("the broker refused the copy", { cause: error }));
+      else if (entry.isReturned) entry.fail(new Error("the copy has no route: its queue is gone, or nothing is bound"));
+      else {
         forget();
-        reject(error);
-      },
-    };
-    const same = pending.get(key) ?? new Set();
-    pending.set(key, same.add(entry));
-    try {
-      send((error) => {
-        if (error !== null && error !== undefined)
-          entry.fail(new Error("the broker refused the copy", { cause: error }));
-        else if (entry.isReturned)
-          entry.fail(new Error("the copy has no route: its queue is gone, or nothing is bound"));
-        else {
-          forget();
-          resolve();
-        }
-      });
-    } catch (cause) {
-      entry.fail(cause as Error);
-    }
-  });
+        resolve();
+      }
+    });
+  } catch (cause) {
+    entry.fail(cause as Error);
+  }
+  return { done: promise, fail: entry.fail };
 }
 
 function copyOptions(

@@ -16,6 +16,8 @@ export interface AmqpProxy {
   /** The URL of the broker, by way of the proxy. */
   readonly url: string;
   readonly frames: WireFrame[];
+  /** Where connections lead that are made from now on, as with a name that a load balancer stands behind. */
+  brokerUrl: string;
   /** Decides about each of these frames; `cut` ends the connection instead of passing it on, and bytes go on in its place. */
   onFrame: (frame: WireFrame, bytes: Buffer) => "pass" | "cut" | Buffer;
   /** Holds back what the broker confirms, so that a client that does not wait is seen not to wait. */
@@ -30,14 +32,14 @@ export interface AmqpProxy {
 }
 
 export async function startAmqpProxy(brokerUrl: string): Promise<AmqpProxy> {
-  const target = new URL(brokerUrl);
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     if (proxy.refuses) {
       client.destroy();
       return;
     }
-    const broker = connect(Number(target.port), target.hostname);
+    const { port, hostname } = new URL(proxy.brokerUrl);
+    const broker = connect(Number(port), hostname);
     for (const socket of [client, broker]) {
       sockets.add(socket);
       socket.setNoDelay(true);
@@ -59,6 +61,7 @@ export async function startAmqpProxy(brokerUrl: string): Promise<AmqpProxy> {
   const proxy: AmqpProxy = {
     url: url.href,
     frames: [],
+    brokerUrl,
     onFrame: () => "pass",
     confirmDelayMs: 0,
     refuses: false,

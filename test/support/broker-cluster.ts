@@ -1,0 +1,69 @@
+import { randomUUID } from "node:crypto";
+
+import { startBroker, waitUntilReady } from "./broker-containers.ts";
+import type { StartedBroker } from "./broker-containers.ts";
+import { docker } from "./broker-images.ts";
+import type { BrokerVersion } from "./broker-images.ts";
+import { until } from "./deployed-system.ts";
+import { createManagement } from "./management.ts";
+
+/** Three brokers that are one cluster, each in a container of its own. */
+export interface Cluster {
+  readonly nodes: readonly StartedBroker[];
+  /** Gives the leadership of all queues of these virtual hosts to one node, and waits until it has it. */
+  readonly moveLeaders: (vhosts: readonly string[], to: number, through: number) => Promise<void>;
+  /** Kills nodes as a power failure would. */
+  readonly kill: (...nodes: readonly number[]) => Promise<void>;
+  /** Starts killed nodes again, and waits until all queues have their leader. */
+  readonly revive: (...nodes: readonly number[]) => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+const names = ["node1", "node2", "node3"];
+
+/** Starts a cluster on a network of its own. Its queues have three members. */
+export async function startCluster(version: BrokerVersion, deadLetterAgainMs: number): Promise<Cluster> {
+  const network = `redeliver-test-${randomUUID()}`;
+  await docker("network", "create", network);
+  const nodes = await Promise.all(
+    names.map((node) =>
+      startBroker(version, undefined, { deadLetterAgainMs, cluster: { network, node, nodes: names } }),
+    ),
+  );
+  const containers = (indexes: readonly number[]): readonly string[] =>
+    indexes.map((index) => node(index).broker.containerId);
+  const node = (index: number): StartedBroker => {
+    const found = nodes[index];
+    if (found === undefined) throw new Error(`there is no node ${index}`);
+    return found;
+  };
+  await until(60_000, async () => (await runningNodes(node(0))) === names.length);
+  return {
+    nodes,
+    moveLeaders: async (vhosts, to, through) => {
+      const move = `rabbit_quorum_queue:transfer_leadership(Queue, 'rabbit@${names[to]}')`;
+      const queues = `Vhost <- [${vhosts.map((vhost) => `<<"${vhost}">>`).join(", ")}], Queue <- rabbit_amqqueue:list(Vhost)`;
+      // Asked again, each queue answers that its leader is there.
+      await until(60_000, async () => {
+        const answer = await node(through).exec(["rabbitmqctl", "eval", `lists:usort([${move} || ${queues}]).`]);
+        return answer.trim() === "[{error,already_leader}]";
+      });
+    },
+    kill: async (...indexes) => void (await docker("kill", ...containers(indexes))),
+    revive: async (...indexes) => {
+      await docker("start", ...containers(indexes));
+      await Promise.all(
+        indexes.map((index) => waitUntilReady(node(index).broker.managementUrl, node(index).broker.amqpUrl)),
+      );
+    },
+    stop: async () => {
+      await Promise.all(nodes.map(({ stop }) => stop()));
+      await docker("network", "rm", network);
+    },
+  };
+}
+
+async function runningNodes({ broker }: StartedBroker): Promise<number> {
+  const nodes = await createManagement(broker.managementUrl).get<readonly { readonly running: boolean }[]>("nodes");
+  return nodes.filter(({ running }) => running).length;
+}
