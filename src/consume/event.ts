@@ -41,7 +41,8 @@ export type ConsumeEvent =
       readonly attempt: number;
       readonly unfinished: boolean;
     }
-  | { readonly kind: "lost" | "reconnect-failed"; readonly error: unknown; readonly nextTryMs: number }
+  /** `renew-failed`: the credentials of a connection could not be renewed; it goes on until they expire. */
+  | { readonly kind: "lost" | "reconnect-failed" | "renew-failed"; readonly error: unknown; readonly nextTryMs: number }
   /** So many transient failures came in a row that nothing is taken for a while. */
   | { readonly kind: "paused"; readonly failures: number; readonly forMs: number }
   /** One message is tried. */

@@ -14,7 +14,7 @@ export type { Attempt, BodySchema, Handler, Message } from "./message.ts";
 export type { ConsumeOptions } from "./options.ts";
 export type { BodyFormat } from "./read-body.ts";
 export type { Health, Running } from "./run-consumer.ts";
-export type { RabbitmqConnection } from "./rabbitmq/connection.ts";
+export type { RabbitmqConnection, RabbitmqCredentials } from "./rabbitmq/connection.ts";
 export type { ServicebusConnection, ServicebusCredential } from "./servicebus/connection.ts";
 export type { SqsConnection, SqsCredentials } from "./sqs/connection.ts";
 export type { Telemetry } from "./telemetry.ts";

@@ -26,9 +26,13 @@ function declaration(strategy: Strategy): unknown {
   };
 }
 
+// What 4.0 answers is what 3.10 answers.
 const cases = brokers().flatMap((broker) =>
   strategies
-    .filter((strategy) => strategy !== "deferred" || broker.version === "4.3")
+    .filter(
+      (strategy) =>
+        strategy === "staged" || broker.version === "4.3" || (strategy === "waits" && broker.version === "3.10"),
+    )
     .map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
 );
 
@@ -181,3 +185,35 @@ describe.each(cases.filter(({ strategy }) => strategy !== "deferred"))(
     });
   },
 );
+
+test.for(brokers())("no permission for a queue of an instance's own, on $version", async (broker) => {
+  const management = createManagement(broker.managementUrl);
+  const watching = { from: { orders: "all" }, delivery: "every-instance" };
+  const everyInstance = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { watching } };
+  const system = await deploy(broker, everyInstance);
+  const user = `user-${randomUUID()}`;
+  await management.put(`users/${user}`, { password: "secret", tags: "" });
+  const url = new URL(system.url);
+  url.username = user;
+  url.password = "secret";
+  const given = { broker, declaration: everyInstance, consumer: "watching", strategy: "auto" } as const;
+  const startWith = async (own: string, read: string): Promise<Start> => {
+    const permissions = `permissions/${encodeURIComponent(system.vhost)}/${user}`;
+    await management.put(permissions, { configure: own, write: own, read });
+    return start(system, { ...given, options: { connection: { url: url.href } } });
+  };
+  const own = "^amq\\.gen-.*$";
+  for (const [write, read] of [
+    ["^$", ".*"],
+    [own, own],
+  ] as const) {
+    const { codes, text } = await startWith(write, read);
+    expect(codes).toEqual(["RD807"]);
+    expect(text).toContain(
+      `the user ${user} may not make a queue of its own and bind it to shop.orders in the virtual host ${system.vhost}`,
+    );
+  }
+  expect((await startWith(own, "^(amq\\.gen-.*|shop\\.orders)$")).codes).toEqual([]);
+  await management.delete(`users/${user}`);
+  await system.dispose();
+});

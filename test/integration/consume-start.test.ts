@@ -124,15 +124,22 @@ describe.each(cases)("what a consumer finds when it starts: $name", ({ broker, s
     expect((await refusedWith({ connection: { url: "amqp://guest:hush@127.0.0.1:1" } })).codes).toEqual(["RD804"]);
     const wrong = await refusedWith({ connection: { url: withUser("hush") } });
     expect(wrong.codes).toEqual(["RD807"]);
+    expect(wrong.text).toContain(`does not know the user ${user}, or the password is another`);
     expect(wrong.text).not.toContain("hush");
-    expect((await refusedWith({ connection: { url: withUser() } })).codes).toEqual(["RD807"]);
+    const outside = await refusedWith({ connection: { url: withUser() } });
+    expect(outside.codes).toEqual(["RD807"]);
+    expect(outside.text).toContain(`does not let the user ${user} into the virtual host ${system.vhost}`);
     await expectUntouched();
   });
 
   test("no permission to read the work queue; with that and no more it runs, and says what it could not compare", async () => {
     const permissions = `permissions/${encodeURIComponent(system.vhost)}/${user}`;
     await management.put(permissions, { configure: "^$", write: ".*", read: "^nothing$" });
-    expect((await refusedWith({ connection: { url: withUser() } })).codes).toEqual(["RD807"]);
+    const unread = await refusedWith({ connection: { url: withUser() } });
+    expect(unread.codes).toEqual(["RD807"]);
+    expect(unread.text).toContain(
+      `the user ${user} may not read from the queue shop.billing in the virtual host ${system.vhost}`,
+    );
     await expectUntouched();
     await management.put(permissions, { configure: "^$", write: ".*", read: "^shop\\.billing$" });
     const billing = await consumeFrom(

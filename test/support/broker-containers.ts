@@ -73,6 +73,12 @@ export async function startBroker(
 export interface BrokerSettings {
   /** How soon at-least-once dead-lettering tries again after a target that did not answer; three minutes unless said otherwise. */
   readonly deadLetterAgainMs?: number;
+  /** Beside the management API. */
+  readonly plugins?: readonly string[];
+  /** More lines of rabbitmq.conf. */
+  readonly configuration?: string;
+  /** By their paths in the container. */
+  readonly files?: Readonly<Record<string, string>>;
   /** Which node it is of a cluster, all of whose nodes start at the same time. */
   readonly cluster?: { readonly network: string; readonly node: string; readonly nodes: readonly string[] };
 }
@@ -98,7 +104,8 @@ async function startContainer(
 }
 
 class BrokerContainer extends GenericContainer {
-  constructor(image: string, ports: Ports, { deadLetterAgainMs, cluster }: BrokerSettings) {
+  constructor(image: string, ports: Ports, settings: BrokerSettings) {
+    const { deadLetterAgainMs, plugins = [], configuration = "", files = {}, cluster } = settings;
     super(image);
     removeOwnContainersAtTheEnd();
     this.withExposedPorts(
@@ -110,14 +117,15 @@ class BrokerContainer extends GenericContainer {
       .withCopyContentToContainer([
         {
           target: "/etc/rabbitmq/rabbitmq.conf",
-          content: brokerConfiguration + clusterFormation(cluster?.nodes ?? []),
+          content: brokerConfiguration + configuration + clusterFormation(cluster?.nodes ?? []),
           mode: 0o644,
         },
         {
           target: "/etc/rabbitmq/enabled_plugins",
-          content: "[rabbitmq_management].\n",
+          content: `[${["rabbitmq_management", ...plugins].join(",")}].\n`,
           mode: 0o644,
         },
+        ...Object.entries(files).map(([target, content]) => ({ target, content, mode: 0o644 })),
       ])
       // Not on a request: one that comes while the broker starts its plugins leaves a crash report in its log.
       .withWaitStrategy(Wait.forLogMessage(/completed with \d+ plugins/))

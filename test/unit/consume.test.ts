@@ -264,4 +264,12 @@ describe("options", () => {
     expect(problems.join("\n")).toContain("managmentUrl");
     expect(problems.join("\n")).not.toContain("secret");
   });
+
+  test("a token is no function that fetches one, and a virtual host has a name that can be read", () => {
+    const problems = refusedWith({ connection: { url: "amqp://localhost/%zz", credentials: "secret" } });
+    expect(problems[0]).toBe("RD802");
+    for (const said of ["credentials: is no function", "url: has a % in its path that begins no character"])
+      expect(problems.join("\n")).toContain(said);
+    expect(problems.join("\n")).not.toContain("secret");
+  });
 });

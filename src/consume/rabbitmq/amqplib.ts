@@ -12,14 +12,18 @@ import { checkBroker } from "./check-broker.ts";
 import type { RabbitmqConnection } from "./connection.ts";
 import { virtualHostOf } from "./connection.ts";
 import type { Contract, Operation } from "./contract.ts";
+import type { Login } from "./credentials.ts";
+import { askLogin } from "./credentials.ts";
 import type { Publisher } from "./publisher.ts";
 import { createPublisher } from "./publisher.ts";
 import { readDelivery } from "./read-delivery.ts";
-import { missing, notPermitted } from "./refusals.ts";
+import { missing, noQueueOfItsOwn, notPermitted } from "./refusals.ts";
+import type { Renewal } from "./renewal.ts";
+import { keepRenewed } from "./renewal.ts";
 
 /** RabbitMQ by AMQP 0-9-1, with amqplib. */
 export const amqplibAdapter: Adapter<"rabbitmq"> = {
-  check: (comparison) => checkBroker(comparison, () => connect(comparison.connection), closeAtMost),
+  check: (comparison) => checkBroker(comparison, (login) => connect(comparison.connection, login), closeAtMost),
   open,
   unstarted: "hold",
 };
@@ -27,9 +31,10 @@ export const amqplibAdapter: Adapter<"rabbitmq"> = {
 /** How long a broker may take to let a client in. */
 const connectWithinMs = 30_000;
 
-async function connect({ url, tls }: RabbitmqConnection): Promise<ChannelModel> {
+async function connect({ url, tls }: RabbitmqConnection, login: Login | null): Promise<ChannelModel> {
+  const credentials = login === null ? {} : { credentials: amqplib.credentials.plain(login.username, login.password) };
   // Without noDelay a lone acknowledgement would wait for the next one.
-  return amqplib.connect(url, { ...tls, noDelay: true, keepAlive: true, timeout: connectWithinMs });
+  return amqplib.connect(url, { ...tls, ...credentials, noDelay: true, keepAlive: true, timeout: connectWithinMs });
 }
 
 interface State {
@@ -38,6 +43,7 @@ interface State {
   readonly channel: Channel;
   readonly acknowledgements: Acknowledgements;
   readonly publisher: Publisher;
+  readonly renewal: Renewal;
   readonly virtualHost: string;
   /** Null where nothing is being taken. */
   consumerTag: string | null;
@@ -46,12 +52,18 @@ interface State {
 
 async function open(opening: Opening<"rabbitmq">): Promise<Session> {
   const { contract, listener } = opening;
-  const connection = await connect(opening.connection);
+  const virtualHost = virtualHostOf(opening.connection.url);
+  const login = await askLogin(opening.connection);
+  const connection = await connect(opening.connection, login);
+  const give = ({ password }: Login): Promise<unknown> =>
+    connection.updateSecret(Buffer.from(password), "the one before is about to expire");
+  const renewal = keepRenewed(login, opening.connection, give, listener.report);
   let cause: unknown = new Error("the connection was closed");
   let isOver = false;
   const end = (): void => {
     if (isOver) return;
     isOver = true;
+    renewal.stop();
     listener.lost(cause);
   };
   connection.on("error", (error) => {
@@ -78,27 +90,35 @@ async function open(opening: Opening<"rabbitmq">): Promise<Session> {
       connection,
       channel,
       acknowledgements,
-      publisher: createPublisher(connection),
-      virtualHost: virtualHostOf(opening.connection.url),
+      publisher: createPublisher(connection, renewal.now),
+      renewal,
+      virtualHost,
       consumerTag: null,
-      queue: await queueOf(channel, contract),
+      queue: await queueOf(channel, contract, virtualHost),
     };
     return sessionOf(state, listener, end);
   } catch (error) {
     isOver = true;
+    renewal.stop();
     destroy(connection);
     throw error;
   }
 }
 
 /** The work queue; for a consumer whose every instance has its own, one that ends with the connection. */
-async function queueOf(channel: Channel, { workQueue, instanceQueue }: Contract): Promise<string> {
+async function queueOf(channel: Channel, { workQueue, instanceQueue }: Contract, virtualHost: string): Promise<string> {
   if (workQueue !== null) return workQueue;
   if (instanceQueue === undefined) throw new Error("the contract has neither a work queue nor one for each instance");
   const { bindings, ...attributes } = instanceQueue;
-  const { queue } = await channel.assertQueue("", attributes);
-  for (const { exchange, routingKey } of bindings) await channel.bindQueue(queue, exchange, routingKey);
-  return queue;
+  try {
+    const { queue } = await channel.assertQueue("", attributes);
+    for (const { exchange, routingKey } of bindings) await channel.bindQueue(queue, exchange, routingKey);
+    return queue;
+  } catch (cause) {
+    if ((cause as { readonly code?: unknown }).code !== 403) throw cause;
+    const sources = new Set(bindings.map(({ exchange }) => exchange));
+    throw refused([noQueueOfItsOwn([...sources], virtualHost, cause)]);
+  }
 }
 
 function sessionOf(state: State, listener: Opening["listener"], end: () => void): Session {
@@ -128,6 +148,7 @@ function sessionOf(state: State, listener: Opening["listener"], end: () => void)
     settle: (delivery, operations, values) => settle(state, delivery, operations as readonly Operation[], values),
     close: async (withinMs) => {
       acknowledgements.flush();
+      state.renewal.stop();
       if (withinMs > 0) await atMost(withinMs, closeInOrder(connection, channel));
       destroy(connection);
     },
@@ -135,7 +156,10 @@ function sessionOf(state: State, listener: Opening["listener"], end: () => void)
 }
 
 function refusalOf(queue: string, virtualHost: string, cause: unknown): unknown {
-  switch ((cause as { readonly code?: unknown }).code) {
+  const { code, message } = cause as { readonly code?: unknown; readonly message?: unknown };
+  // Somebody else's consumer that is alone by its own wish goes away at some time, and has this code too.
+  if (/in exclusive use/.test(String(message))) return cause;
+  switch (code) {
     case 403:
       return refused([notPermitted("read", queue, virtualHost, cause)]);
     case 404:

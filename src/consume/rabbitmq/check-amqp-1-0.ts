@@ -3,6 +3,7 @@ import type { Connection } from "rhea";
 import { refused } from "../../diagnostics/render.ts";
 import type { Comparison } from "../adapter.ts";
 import { connectByAmqp10, endConnection } from "./connect-amqp-1-0.ts";
+import { askLogin } from "./credentials.ts";
 import { judgeFound } from "./judge-found.ts";
 import { noConnection } from "./refusals.ts";
 
@@ -13,10 +14,11 @@ import { noConnection } from "./refusals.ts";
  * @throws RefusedError
  */
 export async function checkByAmqp10(comparison: Comparison<"rabbitmq">): Promise<void> {
-  const { url, tls } = comparison.connection;
-  const connection = await connectByAmqp10(url, tls, () => undefined).catch((cause: unknown) => {
-    throw refused([noConnection(url, cause)]);
-  });
+  const connection = await askLogin(comparison.connection)
+    .then((login) => connectByAmqp10(comparison.connection, login, () => undefined))
+    .catch((cause: unknown) => {
+      throw refused([noConnection(comparison.connection.url, cause)]);
+    });
   const { deadQueue } = comparison.contract;
   try {
     await judgeFound(comparison, {

@@ -1,12 +1,15 @@
 import type { Channel, ChannelModel } from "amqplib";
 
-import { refused } from "../../diagnostics/render.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
+import { RefusedError } from "../../diagnostics/diagnostic.ts";
+import { refused } from "../../diagnostics/render.ts";
 import type { Comparison } from "../adapter.ts";
 import { atMost } from "../long-timer.ts";
 import type { Found, Presence } from "./compare.ts";
 import { virtualHostOf } from "./connection.ts";
 import type { Contract, Operation, PublishOperation } from "./contract.ts";
+import type { Login } from "./credentials.ts";
+import { askLogin } from "./credentials.ts";
 import { judgeFound } from "./judge-found.ts";
 import { mayPublish } from "./may-publish.ts";
 import { noConnection, notPermitted } from "./refusals.ts";
@@ -21,15 +24,21 @@ const answersWithinMs = 5_000;
  */
 export async function checkBroker(
   comparison: Comparison<"rabbitmq">,
-  connect: () => Promise<ChannelModel>,
+  connect: (login: Login | null) => Promise<ChannelModel>,
   end: (model: ChannelModel) => Promise<void>,
 ): Promise<void> {
   const { compiled, contract, connection } = comparison;
   const { topology } = compiled;
-  const model = await connect().catch((cause: unknown) => {
-    throw refused([noConnection(connection.url, cause)]);
-  });
+  const model = await askLogin(connection)
+    .then(connect)
+    .catch((cause: unknown) => {
+      throw refused([noConnection(connection.url, cause)]);
+    });
+  let isCut = false;
   model.on("error", () => undefined);
+  model.on("close", () => {
+    isCut = true;
+  });
   try {
     const queues = await presenceOf(model, namesIn(topology.queues), (channel, name) => channel.checkQueue(name));
     const exchanges = await presenceOf(model, namesIn(topology.exchanges), (channel, name) =>
@@ -42,6 +51,8 @@ export async function checkBroker(
       exchanges: new Map([...exchanges, ...seen]),
       ...publishing,
     });
+  } catch (cause) {
+    throw isCut && !(cause instanceof RefusedError) ? refused([noConnection(connection.url, cause)]) : cause;
   } finally {
     await end(model);
   }
@@ -106,8 +117,7 @@ async function publishingOf(
     } catch (cause) {
       const code = codeOf(cause);
       if (code === 404) seen.set(exchange, "missing");
-      // The default exchange has this name in permissions. Source: rabbitmq.com/docs/access-control.
-      else if (code === 403) refusals.push(notPermitted("write", exchange || "amq.default", virtualHost, cause));
+      else if (code === 403) refusals.push(notPermitted("write", inPermissions(exchange), virtualHost, cause));
       else throw cause;
     }
     unasked.delete(exchange);
@@ -116,7 +126,12 @@ async function publishingOf(
     for (const publish of publishes) await ask(publish);
   };
   await atMost(answersWithinMs, askAll());
-  return { seen, refusals, unasked: [...unasked] };
+  return { seen, refusals, unasked: [...unasked].map(inPermissions) };
+}
+
+/** The default exchange has a name of its own there. Source: rabbitmq.com/docs/access-control. */
+function inPermissions(exchange: string): string {
+  return exchange === "" ? "amq.default" : exchange;
 }
 
 /** One publish to each exchange that the contract's copies go to, the permission being that for the exchange. */

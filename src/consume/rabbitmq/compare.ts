@@ -157,7 +157,7 @@ function compareSettings({ topology }: Compiled, settings: FoundSettings): reado
     return found === undefined
       ? []
       : [
-          ...differences(name, "arguments", wanted, found.arguments),
+          ...differences(name, "queue", wanted, found.arguments),
           ...differences(name, "policy", policies.get(name) ?? {}, found.policy),
         ];
   });
@@ -165,36 +165,39 @@ function compareSettings({ topology }: Compiled, settings: FoundSettings): reado
     const found = settings.exchanges.get(name);
     return found === undefined
       ? []
-      : differences(name, "arguments", { type: kind, ...wanted }, { type: found.kind, ...found.arguments });
+      : differences(name, "exchange", { type: kind, ...wanted }, { type: found.kind, ...found.arguments });
   });
   return [...queues, ...exchanges];
 }
 
 type Values = Readonly<Record<string, unknown>>;
 
+/** What is compared, and what can be done about it. Arguments cannot be changed. */
+const places = {
+  queue: {
+    what: "what it was made with",
+    help: "deploy again; arguments cannot be changed, so the queue has to be emptied and made anew (docs/changing.md)",
+  },
+  exchange: {
+    what: "what it was made with",
+    help: "deploy again; an exchange cannot be changed, so it has to be made anew, and what was bound to it bound again (docs/changing.md)",
+  },
+  policy: {
+    what: "the policy in force",
+    help: "deploy again, and see whether a policy of a higher priority takes its place",
+  },
+} as const;
+
 /** One diagnostic for each place, with all that differs there, and both values of it. */
-function differences(
-  name: string,
-  where: "arguments" | "policy",
-  wanted: Values,
-  found: Values,
-): readonly Diagnostic[] {
+function differences(name: string, place: keyof typeof places, wanted: Values, found: Values): readonly Diagnostic[] {
   const keys = [...new Set([...Object.keys(wanted), ...Object.keys(found)])].toSorted();
   const notes = keys
     .filter((key) => !isDeepStrictEqual(wanted[key], found[key]))
     .map((key) => `${key}: compiled is ${valueText(wanted[key])}, deployed is ${valueText(found[key])}`);
   if (notes.length === 0) return [];
-  const what = where === "policy" ? "The policy in force" : "What was given when it was made";
+  const { what, help } = places[place];
   return [
-    diagnostic("RD808", {
-      path: name,
-      message: `${what.toLowerCase()} differs from what was compiled, for ${name}`,
-      notes,
-      help:
-        where === "policy"
-          ? "deploy again, and see whether a policy of a higher priority takes its place"
-          : "deploy again; arguments cannot be changed, so the queue has to be emptied and made anew (docs/changing.md)",
-    }),
+    diagnostic("RD808", { path: name, message: `${what} differs from what was compiled, for ${name}`, notes, help }),
   ];
 }
 

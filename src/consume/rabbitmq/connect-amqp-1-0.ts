@@ -6,6 +6,7 @@ import type { Connection, ConnectionOptions } from "rhea";
 import { atMost } from "../long-timer.ts";
 import type { RabbitmqConnection } from "./connection.ts";
 import { virtualHostOf } from "./connection.ts";
+import type { Login } from "./credentials.ts";
 
 /** How long a broker may take to let a client in. */
 const connectWithinMs = 30_000;
@@ -27,8 +28,8 @@ const ends = ["connection_error", "connection_close", "disconnected", "protocol_
  * @param lost told when the connection ends that the broker has let in, more than once perhaps
  */
 export function connectByAmqp10(
-  text: string,
-  tls: RabbitmqConnection["tls"],
+  { url: text, tls }: RabbitmqConnection,
+  login: Pick<Login, "username" | "password"> | null,
   lost: (cause: unknown) => void,
 ): Promise<Connection> {
   const url = new URL(text);
@@ -40,8 +41,8 @@ export function connectByAmqp10(
       port: url.port === "" ? (isTls ? 5_671 : 5_672) : Number(url.port),
       // RabbitMQ takes the virtual host from the hostname field of the open performative.
       hostname: `vhost:${virtualHostOf(text)}`,
-      username: decodeURIComponent(url.username) || "guest",
-      password: decodeURIComponent(url.password) || "guest",
+      username: login?.username ?? (decodeURIComponent(url.username) || "guest"),
+      password: login?.password ?? (decodeURIComponent(url.password) || "guest"),
       idle_time_out: idleTimeoutMs,
       tcp_no_delay: true,
       // A consumer connects again by itself: deliveries of the old connection cannot be settled on a new one.

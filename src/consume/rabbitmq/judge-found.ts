@@ -3,7 +3,10 @@ import { refused } from "../../diagnostics/render.ts";
 import type { Comparison } from "../adapter.ts";
 import type { Found } from "./compare.ts";
 import { compareFound } from "./compare.ts";
+import type { RabbitmqConnection } from "./connection.ts";
 import { virtualHostOf } from "./connection.ts";
+import { askLogin } from "./credentials.ts";
+import type { ManagementLogin } from "./read-settings.ts";
 import { readSettings } from "./read-settings.ts";
 
 /**
@@ -18,11 +21,27 @@ export async function judgeFound(comparison: Comparison<"rabbitmq">, found: Omit
   const settings =
     managementUrl === undefined
       ? { unreadable: "no managementUrl is given" }
-      : await readSettings(managementUrl, virtualHostOf(url), compiled.topology);
+      : await readSettings(await managementLogin(managementUrl, connection), virtualHostOf(url), compiled.topology);
   const pair = { compiled, there: compiledFor(comparison, version) };
   const { problems, events } = compareFound(pair, { ...found, version, settings });
   if (problems.length > 0) throw refused(problems);
   for (const event of events) report(event);
+}
+
+/** The user in its own URL, and where there is none that of the connection. */
+async function managementLogin(managementUrl: string, connection: RabbitmqConnection): Promise<ManagementLogin> {
+  const { origin, username: ownName, password: ownPassword } = new URL(managementUrl);
+  if (ownName === "") {
+    const login = await askLogin(connection);
+    if (login !== null) return { origin, ...login };
+  }
+  const { username, password } =
+    ownName === "" ? new URL(connection.url) : { username: ownName, password: ownPassword };
+  return {
+    origin,
+    username: decodeURIComponent(username) || "guest",
+    password: decodeURIComponent(password) || "guest",
+  };
 }
 
 /** Without what a build puts behind it, such as `-rc.1`. */

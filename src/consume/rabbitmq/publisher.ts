@@ -50,14 +50,16 @@ interface Copied {
 
 interface State {
   readonly connection: ChannelModel;
+  readonly refused: () => void;
   readonly copied: WeakMap<ConsumeMessage, Copied>;
   opening: Promise<OpenChannel> | null;
   /** The broker is short of memory or disk, and reads nothing from this connection until it says so. */
   isBlocked: boolean;
 }
 
-export function createPublisher(connection: ChannelModel): Publisher {
-  const state: State = { connection, copied: new WeakMap(), opening: null, isBlocked: false };
+/** @param refused called where the broker does not let the user publish */
+export function createPublisher(connection: ChannelModel, refused: () => void): Publisher {
+  const state: State = { connection, refused, copied: new WeakMap(), opening: null, isBlocked: false };
   connection.on("blocked", () => {
     state.isBlocked = true;
   });
@@ -120,18 +122,19 @@ function openChannel(state: State): Promise<OpenChannel> {
   const leave = (): void => {
     if (state.opening === opening) state.opening = null;
   };
-  const opening = confirmChannel(state.connection, leave);
+  const opening = confirmChannel(state, leave);
   state.opening = opening;
   opening.catch(leave);
   return opening;
 }
 
-async function confirmChannel(connection: ChannelModel, leave: () => void): Promise<OpenChannel> {
+async function confirmChannel({ connection, refused }: State, leave: () => void): Promise<OpenChannel> {
   const channel = await connection.createConfirmChannel();
   const pending = new Map<string, Set<Pending>>();
   let reason = new Error("the channel was closed before the copy was confirmed");
-  channel.on("error", (error) => {
+  channel.on("error", (error: Error & { readonly code?: unknown }) => {
     reason = error;
+    if (error.code === 403) refused();
   });
   channel.on("close", () => {
     leave();

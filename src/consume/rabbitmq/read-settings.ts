@@ -7,14 +7,21 @@ type Topology = CompiledSystem<"rabbitmq">["topology"];
 /** How long the management API may take for one answer. */
 const patienceMs = 10_000;
 
+/** Where the management API is, and as whom it is asked. */
+export interface ManagementLogin {
+  readonly origin: string;
+  readonly username: string;
+  readonly password: string;
+}
+
 /** Reads what was compiled from the management API, with GET requests alone. */
 export async function readSettings(
-  managementUrl: string,
+  management: ManagementLogin,
   virtualHost: string,
   topology: Topology,
 ): Promise<FoundSettings | { readonly unreadable: string }> {
   const vhost = encodeURIComponent(virtualHost);
-  const get = (path: string): Promise<unknown> => ask(managementUrl, path);
+  const get = (path: string): Promise<unknown> => ask(management, path);
   try {
     // A queue that is asked for by itself says nothing of its policy up to 4.2; in the list it does.
     const list = await get(`queues/${vhost}?disable_stats=true&columns=${columns}`);
@@ -87,9 +94,8 @@ function valuesIn(value: unknown): Values {
 }
 
 /** @returns null for what is not there, or not shown */
-async function ask(managementUrl: string, path: string): Promise<unknown> {
-  const { origin, username, password } = new URL(managementUrl);
-  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+async function ask({ origin, username, password }: ManagementLogin, path: string): Promise<unknown> {
+  const credentials = `${username}:${password}`;
   const response = await fetch(`${origin}/api/${path}`, {
     headers: { authorization: `Basic ${Buffer.from(credentials).toString("base64")}` },
     // The password is for this host alone.
@@ -100,6 +106,9 @@ async function ask(managementUrl: string, path: string): Promise<unknown> {
     throw new Error("the management API does not answer");
   });
   if (response.status === 404) return null;
-  if (!response.ok) throw new Error(`the management API refuses this user (${response.status})`);
+  if (!response.ok) {
+    const tags = "it takes the tag management, and up to 4.2 policymaker";
+    throw new Error(`the management API refuses this user (${response.status}): ${tags}`);
+  }
   return response.json();
 }

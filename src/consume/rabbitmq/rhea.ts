@@ -8,40 +8,50 @@ import { connectByAmqp10, endConnection } from "./connect-amqp-1-0.ts";
 import { virtualHostOf } from "./connection.ts";
 import type { Contract, ModifiedOperation, Operation } from "./contract.ts";
 import { chosenMs } from "./contract.ts";
+import type { Login } from "./credentials.ts";
+import { askLogin } from "./credentials.ts";
 import { createIntake } from "./intake.ts";
 import type { Intake } from "./intake.ts";
 import { readDelivery10 } from "./read-delivery-1-0.ts";
 import { missing, notPermitted } from "./refusals.ts";
+import { putToken } from "./renew-amqp-1-0.ts";
+import type { Renewal } from "./renewal.ts";
+import { keepRenewed } from "./renewal.ts";
 
 /** RabbitMQ 4 by AMQP 1.0, with rhea. */
 export const rheaAdapter: Adapter<"rabbitmq"> = { check: checkByAmqp10, open, unstarted: "hold" };
 
-async function open({
-  contract,
-  connection: { url, tls },
-  concurrency,
-  listener,
-}: Opening<"rabbitmq">): Promise<Session> {
+async function open(opening: Opening<"rabbitmq">): Promise<Session> {
+  const { contract, concurrency, listener } = opening;
+  const { url } = opening.connection;
   const over = Promise.withResolvers<never>();
   // Once it is open, nobody waits for it.
   over.promise.catch(() => undefined);
+  let renewal: Renewal | null = null;
   let isOver = false;
   const end = (cause: unknown): void => {
     if (isOver) return;
     isOver = true;
+    renewal?.stop();
     over.reject(cause);
     listener.lost(cause);
   };
-  const connection = await connectByAmqp10(url, tls, end);
+  const login = await askLogin(opening.connection);
+  const connection = await connectByAmqp10(opening.connection, login, end);
   try {
-    const opening = createIntake(connection, queueOf(contract), concurrency, {
+    const attaching = createIntake(connection, queueOf(contract), concurrency, {
       delivered: (context) => {
         if (context.delivery === undefined || context.message === undefined) return;
         listener.delivered(readDelivery10(context.message, context.delivery));
       },
       lost: end,
     });
-    const intake = await Promise.race([opening, over.promise]);
+    const intake = await Promise.race([attaching, over.promise]);
+    const give = ({ password }: Login): Promise<void> => putToken(connection, password);
+    const kept = keepRenewed(login, opening.connection, give, listener.report);
+    renewal = kept;
+    // What ends the connection may come with what opens it.
+    if (isOver) kept.stop();
     return {
       resume: async () => intake.resume(),
       pause: () => intake.pause(),
@@ -51,6 +61,7 @@ async function open({
       },
       close: async (withinMs) => {
         isOver = true;
+        kept.stop();
         await endConnection(connection, withinMs);
       },
     };
