@@ -42,7 +42,7 @@ export async function policyCommand(options: PolicyCommandOptions): Promise<numb
     return usage("a tag of the stack is a name and a value, such as --stack-tag owner=team-billing", options);
   const asked = await readAsked(options);
   if (!asked.ok) return refuse(asked.diagnostics, asked.file, options);
-  const judged = judgePreview(asked.preview, asked.config, tags);
+  const judged = await judgePreview(asked.preview, asked.config, tags);
   const reported = judged.violations.map((each) =>
     visibleDiagnostic(reportedViolation(each, (source) => fileOf(source, options.project))),
   );
@@ -111,7 +111,7 @@ async function rendered(
     }
     case "sarif":
     case "github":
-      return renderedForTools(reported, join(options.project, "Pulumi.yaml"), format);
+      return renderedForTools(reported, join(options.project, "Pulumi.yaml"), format, sarifRuleOf);
     default:
       return format satisfies never;
   }
@@ -131,12 +131,12 @@ async function renderedForTools(
   reported: readonly Reported[],
   file: string | undefined,
   format: "sarif" | "github",
+  ruleOf?: typeof sarifRuleOf,
 ): Promise<string> {
   const place = file === undefined ? {} : { file: relative("", resolve(file)) };
   if (format === "sarif") {
     const { renderSarif } = await import("../diagnostics/sarif.ts");
-    const isRule = reported.every(({ code }) => !code.startsWith("RD"));
-    return renderSarif(reported, { ...place, version: ownVersion(), ruleOf: isRule ? sarifRuleOf : undefined });
+    return renderSarif(reported, { ...place, version: ownVersion(), ruleOf });
   }
   const { renderGithub } = await import("../diagnostics/github.ts");
   return renderGithub(reported, place);

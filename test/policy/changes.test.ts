@@ -19,15 +19,15 @@ import { register, runProgram } from "../support/pulumi.ts";
 
 const rule = "queue-deletion";
 
-function judged(
+async function judged(
   before: ProgramRun,
   after: ProgramRun,
   options: PolicyOptions = { preset: "strict" },
   digest: DigestOptions = {},
-): JudgedPreview["violations"] {
+): Promise<JudgedPreview["violations"]> {
   const read = readPreview(JSON.stringify(digestOf(before, after, digest)));
   if (!read.ok) throw new Error(read.diagnostics.map(({ message }) => message).join("\n"));
-  return judgePreview(read.value, options, new Map()).violations;
+  return (await judgePreview(read.value, options, new Map())).violations;
 }
 
 const ofDeletions = (violations: JudgedPreview["violations"]): readonly string[] =>
@@ -37,13 +37,13 @@ describe.each(rules.filter(({ kind }) => kind === "change"))("$name", ({ name })
   const program = async (which: string): Promise<ProgramRun> => runExample(`examples/policies/${name}/${which}.ts`);
 
   test("finds its bad example, and no other rule does", async () => {
-    const violations = judged(await program("before"), await program("fails"));
+    const violations = await judged(await program("before"), await program("fails"));
     expect(violations.map((each) => each.rule)).toEqual([name]);
     expect(violations[0]).toMatchObject({ level: "mandatory", message: expect.stringMatching(/\nfix: /) });
   });
 
   test("is quiet about its good example, like every other rule", async () => {
-    expect(judged(await program("before"), await program("passes"))).toEqual([]);
+    expect(await judged(await program("before"), await program("passes"))).toEqual([]);
   });
 
   test("is no policy of a pack, which is not told what changes", async () => {
@@ -81,23 +81,25 @@ describe("a queue that is replaced or deleted", () => {
     ["a temporary one that is gone", [temporary], null, []],
   ])("%s", async (_, before, after, found) => {
     const [old, next] = [await queue(before), after === null ? await nothing() : await queue(after)];
-    expect(ofDeletions(judged(old, next))).toEqual(found);
+    expect(ofDeletions(await judged(old, next))).toEqual(found);
     // The parts of a replacement are shown on demand, and are the same replacement.
-    expect(ofDeletions(judged(old, next, { preset: "strict" }, { showReplacementSteps: true }))).toEqual(found);
+    expect(ofDeletions(await judged(old, next, { preset: "strict" }, { showReplacementSteps: true }))).toEqual(found);
   });
 
   test("names, waivers and levels are those of the policy pack's options", async () => {
     const [old, next] = [await queue([settings]), await queue([other])];
     const withRule = (given: RuleOptions): PolicyOptions => ({ rules: { [rule]: given } });
     const waiver = { resource: "orders", reason: "it is empty" };
-    expect(judged(old, next, {}).find((each) => each.rule === rule)?.level).toBe("advisory");
-    expect(judged(old, next, withRule({ enforcementLevel: "mandatory" })).map(({ level }) => level)).toContain(
+    expect((await judged(old, next, {})).find((each) => each.rule === rule)?.level).toBe("advisory");
+    expect((await judged(old, next, withRule({ enforcementLevel: "mandatory" }))).map(({ level }) => level)).toContain(
       "mandatory",
     );
-    expect(ofDeletions(judged(old, next, withRule({ enforcementLevel: "disabled" })))).toEqual([]);
-    expect(ofDeletions(judged(old, next, withRule({ exclude: ["ord*"] })))).toEqual([]);
-    expect(ofDeletions(judged(old, next, withRule({ waivers: [{ ...waiver, expires: "2999-12-31" }] })))).toEqual([]);
-    const expired = judged(old, next, withRule({ waivers: [{ ...waiver, expires: "2020-01-31" }] }));
+    expect(ofDeletions(await judged(old, next, withRule({ enforcementLevel: "disabled" })))).toEqual([]);
+    expect(ofDeletions(await judged(old, next, withRule({ exclude: ["ord*"] })))).toEqual([]);
+    expect(ofDeletions(await judged(old, next, withRule({ waivers: [{ ...waiver, expires: "2999-12-31" }] })))).toEqual(
+      [],
+    );
+    const expired = await judged(old, next, withRule({ waivers: [{ ...waiver, expires: "2020-01-31" }] }));
     expect(expired.find((each) => each.rule === rule)?.message).toContain("the waiver for it expired on 2020-01-31");
   });
 });
@@ -109,8 +111,8 @@ describe("what leads to queues, and what they are in", () => {
         if (type !== null) void new Exchange("orders", { name: "orders", settings: { type, durable: true } });
       });
     const [topic, direct, none] = [await exchange("topic"), await exchange("direct"), await exchange(null)];
-    expect(ofDeletions(judged(topic, direct))).toEqual([expect.stringContaining("its bindings go with it")]);
-    expect(ofDeletions(judged(topic, none))).toEqual([]);
+    expect(ofDeletions(await judged(topic, direct))).toEqual([expect.stringContaining("its bindings go with it")]);
+    expect(ofDeletions(await judged(topic, none))).toEqual([]);
   });
 
   test("a virtual host that is gone takes its queues with it", async () => {
@@ -118,13 +120,13 @@ describe("what leads to queues, and what they are in", () => {
       await runProgram(() => void new VHost("shop", { name: "shop" })),
       await runProgram(() => undefined),
     ];
-    expect(ofDeletions(judged(old, next))).toEqual([expect.stringContaining("deletes every queue in it")]);
+    expect(ofDeletions(await judged(old, next))).toEqual([expect.stringContaining("deletes every queue in it")]);
   });
 
   test("what a component of Redeliver gives up stays at the broker", async () => {
     const { audit: _, ...others } = shop.consumers;
     const [old, next] = [await register(shop, "4.0"), await register({ ...shop, consumers: others }, "4.0")];
     expect(digestOf(old, next).changeSummary?.["delete"]).toBeGreaterThan(3);
-    expect(ofDeletions(judged(old, next))).toEqual([]);
+    expect(ofDeletions(await judged(old, next))).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { judgePreview } from "../../src/policy/preview/judge-preview.ts";
-import type { PreviewViolation } from "../../src/policy/preview/preview.ts";
+import type { JudgedPreview, PreviewViolation } from "../../src/policy/preview/preview.ts";
 import { parseSourcePosition } from "../../src/policy/preview/source-position.ts";
 import { readPreview } from "../../src/policy/preview/read-preview.ts";
 import type { PolicyOptions } from "../../src/policy/index.ts";
@@ -17,11 +17,11 @@ const root = resolve(import.meta.dirname, "../..");
 const programs = globSync("examples/policies/*/fails.ts", { cwd: root }).toSorted();
 const strict: PolicyOptions = { preset: "strict" };
 
-function judged(
+async function judged(
   before: ProgramRun | null,
   after: ProgramRun,
   options: DigestOptions = {},
-): ReturnType<typeof judgePreview> {
+): Promise<JudgedPreview> {
   const read = readPreview(JSON.stringify(digestOf(before, after, options)));
   if (!read.ok) throw new Error(read.diagnostics.map(({ message }) => message).join("\n"));
   return judgePreview(read.value, strict, new Map());
@@ -34,11 +34,11 @@ describe("what the policy pack finds in a program, the command finds in its prev
   test.each(programs)("%s", async (program) => {
     const run = await runExample(program);
     const found = keysOf(await foundInProcess(run, strict));
-    expect(keysOf(judged(run, run).violations)).toEqual(found);
-    expect(keysOf(judged(run, run, { hasOutputs: true }).violations)).toEqual(found);
+    expect(keysOf((await judged(run, run)).violations)).toEqual(found);
+    expect(keysOf((await judged(run, run, { hasOutputs: true })).violations)).toEqual(found);
     // Of what is not there yet it may know less, and never finds anything else.
     for (const hasOutputs of [false, true]) {
-      const ofNew = keysOf(judged(null, run, { hasOutputs }).violations);
+      const ofNew = keysOf((await judged(null, run, { hasOutputs })).violations);
       expect(ofNew.filter((key) => !found.includes(key))).toEqual([]);
     }
   });
@@ -86,6 +86,49 @@ describe("what of a stack has to be in a preview", () => {
     ["  ", /RD004 the file holds nothing/],
   ])("%s is refused", (text, refusal) => {
     expect(refusalOf(text)).toMatch(refusal);
+  });
+});
+
+describe("steps that a program does not ask for", () => {
+  const urn = "urn:pulumi:prod::shop::aws:sqs/queue:Queue::orders";
+  const state = { urn, custom: true, type: "aws:sqs/queue:Queue" };
+  const arn = "arn:aws:sqs:eu-west-1:123456789012:orders";
+  const judgedSteps = async (steps: readonly object[]): Promise<readonly string[]> => {
+    const read = readPreview(JSON.stringify({ steps, duration: 1, changeSummary: { create: 1 } }));
+    if (!read.ok) throw new Error(read.diagnostics.map(({ message }) => message).join("\n"));
+    return (await judgePreview(read.value, strict, new Map())).violations.map((each) => each.rule);
+  };
+
+  test("a queue that is only looked up needs no protection, and before the lookup nothing is known of it", async () => {
+    const external = { ...state, id: "https://sqs/orders", external: true };
+    expect(await judgedSteps([{ op: "read", urn, newState: external, detailedDiff: null }])).toEqual([]);
+    const outputs = { name: "orders", arn, messageRetentionSeconds: 345_600, visibilityTimeoutSeconds: 30 };
+    const oldState = { ...external, outputs };
+    // Once it has been looked up it is judged with the others.
+    const found = ["sqs-dead-letter-queue"];
+    expect(await judgedSteps([{ op: "read", urn, oldState, newState: external, detailedDiff: null }])).toEqual(found);
+    expect(await judgedSteps([{ op: "read", urn, newState: oldState, detailedDiff: null }])).toEqual(found);
+  });
+
+  test("a queue that a refresh does not find any more is made again, and is not deleted by the program", async () => {
+    const inputs = { name: "orders" };
+    const steps = [
+      { op: "delete", urn, oldState: { ...state, inputs, outputs: { ...inputs, arn } }, detailedDiff: null },
+      { op: "create", urn, newState: { ...state, inputs, protect: true }, detailedDiff: null },
+    ];
+    expect(await judgedSteps(steps)).toEqual([]);
+    expect(await judgedSteps(steps.slice(0, 1))).toEqual(["queue-deletion"]);
+  });
+
+  test("a secret is not judged, and is in no message", async () => {
+    const inputs = {
+      name: "orders",
+      redrivePolicy: "[secret]",
+      sqsManagedSseEnabled: false,
+      kmsMasterKeyId: "[secret]",
+    };
+    const step = { op: "create", urn, newState: { ...state, inputs, protect: true }, detailedDiff: null };
+    expect(await judgedSteps([step])).toEqual([]);
   });
 });
 

@@ -26,11 +26,13 @@ type StackResource = StackArgs["resources"][number];
  * @param stackTags the stack's own tags, which a preview does not tell
  * @throws RefusedError with the rendered diagnostics (RD901 to RD903) where the options are wrong
  */
-export function judgePreview(
+export async function judgePreview(
   preview: Preview,
   options: PolicyOptions,
   stackTags: ReadonlyMap<string, string>,
-): JudgedPreview {
+): Promise<JudgedPreview> {
+  // Policies keep what they have read of a stack for a turn of the event loop, so that another preview is another turn.
+  await new Promise((done) => setImmediate(done));
   const policies = redeliverPolicies(options).filter(({ enforcementLevel }) => enforcementLevel !== "disabled");
   const byUrn = new Map(preview.resources.map((resource) => [resource.urn, resource]));
   const violations: PreviewViolation[] = [];
@@ -54,7 +56,7 @@ export function judgePreview(
       void policy.validateStack(stack, (message, urn) => report(policy, message, urn ?? ""));
     }
     if (!("validateResource" in policy) || typeof policy.validateResource !== "function") continue;
-    for (const resource of preview.resources) {
+    for (const resource of preview.resources.filter(({ isExternal }) => !isExternal)) {
       const asked: ResourceArgs = { ...common, ...shownOf(resource), props: { ...resource.inputs } };
       void policy.validateResource(asked, (message) => report(policy, message, resource.urn));
     }

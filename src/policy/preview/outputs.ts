@@ -31,12 +31,14 @@ export function outputsOf({ op, oldState }: PreviewStep, newState: Entry): Entry
   if (Object.keys(own).length > 0) return { ...inputs, ...own };
   const before = propertiesOf(oldState?.["outputs"]);
   if (op === "same") return { ...inputs, ...before };
-  if (op === "update" || op === "refresh" || op === "read") {
+  if (op === "update" || op === "refresh" || (op === "read" && oldState !== null)) {
     const asked = new Set([...Object.keys(propertiesOf(oldState?.["inputs"])), ...Object.keys(inputs)]);
     return { ...Object.fromEntries(Object.entries(before).filter(([key]) => !asked.has(key))), ...inputs };
   }
   const unknown = assigned.filter(({ type }) => type.test(String(newState["type"]))).flatMap((each) => each.properties);
-  return { ...Object.fromEntries(unknown.map((key) => [key, unknownText])), ...inputs };
+  // What is only looked up has nothing but its id among its inputs.
+  const lookedUp = newState["external"] === true ? ["name"] : [];
+  return { ...Object.fromEntries([...unknown, ...lookedUp].map((key) => [key, unknownText])), ...inputs };
 }
 
 /** A component registers its outputs when its children are there, so a step never has them. Of ours the rules ask for the target. */

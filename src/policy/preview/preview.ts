@@ -27,6 +27,8 @@ export interface PreviewedResource {
   readonly parent: string;
   readonly provider: string;
   readonly protect: boolean;
+  /** Whether it is only looked up: then no policy is asked about it by itself. */
+  readonly isExternal: boolean;
   readonly dependencies: readonly string[];
   readonly propertyDependencies: Readonly<Record<string, readonly string[]>>;
   /** Where the program made it; null where Pulumi does not say. */

@@ -48,7 +48,11 @@ export function readPreview(text: string): Checked<Preview> {
   }
   const missing = missingIn(digest, steps);
   if (missing !== null) return { ok: false, diagnostics: [missing] };
-  return { ok: true, value: { resources: resourcesAfter(steps), changes: changesIn(steps) }, warnings: [] };
+  const resources = resourcesAfter(steps);
+  const urns = new Set(resources.map(({ urn }) => urn));
+  // What a refresh did not find any more is told as deleted, and then made again.
+  const changes = changesIn(steps).filter(({ kind, urn }) => kind === "replace" || !urns.has(urn));
+  return { ok: true, value: { resources, changes }, warnings: [] };
 }
 
 const unsetStreaming = "unset PULUMI_ENABLE_STREAMING_JSON_PREVIEW for pulumi preview --json --show-sames";
@@ -113,6 +117,7 @@ function resourceOf(step: PreviewStep, state: Entry): PreviewedResource {
     parent: typeof parent === "string" ? parent : "",
     provider: typeof provider === "string" ? provider : "",
     protect: protect === true,
+    isExternal: state["external"] === true,
     dependencies: textsIn(dependencies),
     propertyDependencies: Object.fromEntries(Object.entries(named).map(([key, urns]) => [key, textsIn(urns)])),
     source: parseSourcePosition(sourcePosition),
