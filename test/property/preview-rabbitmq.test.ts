@@ -154,3 +154,33 @@ test("what is found in a preview is found whatever the unknown values turn out t
   expect(seen).toBeGreaterThan(100);
   expect(inPart, "stacks that are judged in part").toBeGreaterThan(5);
 });
+
+/** A queue with arguments beside one that an exchange leads to. */
+function besideDeadQueue(given: Readonly<Record<string, unknown>>): StackResource[] {
+  const make = (type: string, name: string, properties: Readonly<Record<string, unknown>>): StackResource => ({
+    type: `rabbitmq:index/${type}`,
+    urn: `urn:pulumi:test::shop::rabbitmq:index/${type}::${name}`,
+    name,
+    provider: null,
+    properties: { vhost: "/", ...properties },
+    isProved: false,
+  });
+  return [
+    make("exchange:Exchange", "x", { name: "x", settings: { type: "fanout" } }),
+    make("queue:Queue", "letters", { name: "letters", settings: { durable: true } }),
+    make("binding:Binding", "b", { source: "x", destination: "letters", destinationType: "queue" }),
+    make("queue:Queue", "orders", { name: "orders", settings: { durable: true, arguments: given } }),
+  ];
+}
+
+test("a dead-letter exchange that is not known may be any, so it may be that any queue is one for dead letters", () => {
+  const found = (exchange: string): readonly string[] =>
+    foundIn("rabbitmq", besideDeadQueue({ "x-dead-letter-exchange": exchange }));
+  expect(found("x").filter((each) => each.endsWith(" letters"))).toEqual([]);
+  expect(found("elsewhere")).toContain('RD420 vhosts["/"] letters');
+  expect(found(unknownText)).toEqual([]);
+});
+
+test("a time to live that is not known holds back what is said of its own queue, and of no other", () => {
+  expect(foundIn("rabbitmq", besideDeadQueue({ "x-message-ttl": unknownText }))).toEqual(['RD420 vhosts["/"] letters']);
+});
