@@ -106,7 +106,13 @@ function malformed(
   });
 }
 
+/** What people know from elsewhere is ISO 8601, in which `P5M` is five months. */
 function durationHelp(value: unknown): string {
+  const iso = /^P(T?)(\d+)([DHMS])$/i.exec(String(value));
+  if (iso !== null) {
+    const isMonths = iso[1] === "" && iso[3]?.toUpperCase() === "M";
+    return `write it as "${iso[2]}${iso[3]?.toLowerCase()}"${isMonths ? `, if you mean minutes: in ISO 8601 ${String(value)} is months` : ""}`;
+  }
   const number = /^\s*(\d+)(?:\.(\d+))?\s*([a-zA-Z]*)/.exec(String(value));
   if (number === null) return 'write it as "250ms", "30s", "5m", "2h" or "14d"';
   if (number[2] !== undefined) return "write it in the next smaller unit, as a whole number";

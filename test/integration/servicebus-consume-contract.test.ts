@@ -102,7 +102,8 @@ describe.concurrent("the contract on the wire of Service Bus", patient, () => {
 });
 
 describe.concurrent("a copy on Service Bus that fails", patient, () => {
-  const once = { retry: { attempts: 3, backoff: { kind: "constant", delay: "200ms" } }, crash: { deliveries: 5 } };
+  // Long enough that a copy is not there before a cut which a slow machine makes late.
+  const once = { retry: { attempts: 3, backoff: { kind: "constant", delay: "5s" } }, crash: { deliveries: 5 } };
   const failsOnce = (_: unknown, { number }: { readonly number: number }): void => {
     if (number === 1) throw new Error("not yet");
   };

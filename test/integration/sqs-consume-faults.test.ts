@@ -218,27 +218,6 @@ for (const emulator of sqsEmulators()) {
         });
       }));
 
-    test("keys that have expired are fetched anew, and messages go on", async ({ expect }) =>
-      within(async ({ system, proxy }) => {
-        let fetched = 0;
-        const credentials = async () => ({ accessKeyId: `key-${++fetched}`, secretAccessKey: "test" });
-        const consumer = await consuming(system, "billing", handle, {
-          connection: { endpoint: proxy.endpoint, region: "us-east-1", credentials },
-        });
-        try {
-          const valid = fetched + 1;
-          proxy.decide(({ accessKeyId }) =>
-            Number(accessKeyId.replace("key-", "")) < valid ? { error: "ExpiredToken", status: 403 } : "pass",
-          );
-          await sendAll(system, ["success"]);
-          await untilCount(system, "work", "billing", 0);
-          expect(consumer.runs.length).toBeGreaterThan(0);
-          expect(fetched).toBeGreaterThanOrEqual(valid);
-        } finally {
-          await consumer.stop();
-        }
-      }));
-
     test("a receive that is answered after stop was called goes back at once", async ({ expect }) =>
       within(async ({ system, proxy }) => {
         const consumer = await consuming(system, "billing", handle, { endpoint: proxy.endpoint });

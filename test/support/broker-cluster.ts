@@ -12,7 +12,7 @@ export interface Cluster {
   readonly nodes: readonly StartedBroker[];
   /** Gives the leadership of all queues of these virtual hosts to one node, and waits until it has it. */
   readonly moveLeaders: (vhosts: readonly string[], to: number, through: number) => Promise<void>;
-  /** Kills nodes as a power failure would. */
+  /** Kills nodes as a power failure would, and waits until those that are left have noticed. */
   readonly kill: (...nodes: readonly number[]) => Promise<void>;
   /** Starts killed nodes again, and waits until all queues have their leader. */
   readonly revive: (...nodes: readonly number[]) => Promise<void>;
@@ -49,7 +49,11 @@ export async function startCluster(version: BrokerVersion, deadLetterAgainMs: nu
         return answer.trim() === "[{error,already_leader}]";
       });
     },
-    kill: async (...indexes) => void (await docker("kill", ...containers(indexes))),
+    kill: async (...indexes) => {
+      await docker("kill", ...containers(indexes));
+      const survivor = nodes.find((_, index) => !indexes.includes(index)) ?? node(0);
+      await until(60_000, async () => (await runningNodes(survivor)) === names.length - indexes.length);
+    },
     revive: async (...indexes) => {
       await docker("start", ...containers(indexes));
       await Promise.all(

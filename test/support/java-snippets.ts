@@ -123,7 +123,7 @@ async function build(folder: string, cases: readonly JavaCase[]): Promise<string
   const options = ["-source", "17", "-target", "17", "-proc:none", "-nowarn", "-parameters"];
   const child = spawn("java", ["-cp", jars.join(":"), compiler, ...options, "-d", classes, ...sources]);
   const said = listen(child, () => undefined);
-  const [code] = (await once(child, "exit")) as [number | null];
+  const [code] = (await once(child, "close")) as [number | null];
   if (code !== 0) throw new Error(`the snippets do not compile:\n${said()}`);
   return [classes, ...jars].join(":");
 }

@@ -260,6 +260,17 @@ test.each([
   expect(formatDurationMs(durationMs)).toBe(written);
 });
 
+test.each([
+  ["P5M", 'write it as "5m", if you mean minutes: in ISO 8601 P5M is months'],
+  ["PT5M", 'write it as "5m"'],
+  ["PT30S", 'write it as "30s"'],
+  ["P14D", 'write it as "14d"'],
+  ["PT1H30M", 'write it as "250ms", "30s", "5m", "2h" or "14d"'],
+])("%o, as ISO 8601 has it, is told how it is written here", (delay, help) => {
+  const checked = checkSystem(oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay } } }));
+  expect(checked).toMatchObject({ ok: false, diagnostics: [{ code: "RD103", help }] });
+});
+
 test("what is no duration does not parse", () => {
   for (const text of ["", "s", "1", "01s", "1 s", "1e3s", "1.5s", "-1s", "1S", "１s"]) {
     expect(() => parseDurationMs(text), text).toThrow(TypeError);

@@ -16,6 +16,9 @@ export interface Intake {
  */
 const deliveriesOfASession = 1_024;
 
+/** What a broker allows that does not say it. Source: AMQP 1.0, 2.7.1. */
+const specifiedChannelMax = 65_535;
+
 interface Lane {
   readonly session: Session;
   readonly receiver: Receiver;
@@ -30,6 +33,8 @@ interface IntakeState {
   readonly listener: IntakeListener;
   /** The last one is that which gets credit. */
   lanes: Lane[];
+  /** How many sessions there are, with those that the broker has not ended yet. */
+  sessions: number;
   isTaking: boolean;
 }
 
@@ -45,7 +50,7 @@ export async function createIntake(
   concurrency: number,
   listener: IntakeListener,
 ): Promise<Intake> {
-  const state: IntakeState = { connection, queue, concurrency, listener, lanes: [], isTaking: false };
+  const state: IntakeState = { connection, queue, concurrency, listener, lanes: [], sessions: 0, isTaking: false };
   const lane = addLane(state);
   await attached(lane);
   return {
@@ -55,10 +60,20 @@ export async function createIntake(
     },
     pause: async () => {
       state.isTaking = false;
-      await Promise.all(state.lanes.map((each) => drained(each)));
+      await Promise.all(state.lanes.map(drained));
     },
     settle: (delivery, outcome, update) => settle(state, delivery, outcome, update),
   };
+}
+
+/**
+ * The next deliveries come through another session, if the broker allows one more: a session beyond the most would cost the connection. With fewer
+ * handlers than sessions that never holds anything up, since each older session has one that runs. RabbitMQ allows 64.
+ */
+function moveOn(state: IntakeState): void {
+  const newest = state.lanes.at(-1);
+  if (newest === undefined || newest.received < deliveriesOfASession) return;
+  if (state.sessions <= (state.connection.channel_max ?? specifiedChannelMax)) addLane(state);
 }
 
 function addLane(state: IntakeState): Lane {
@@ -76,11 +91,28 @@ function addLane(state: IntakeState): Lane {
     if (context.delivery === undefined) return;
     lane.received += 1;
     lane.unsettled.add(context.delivery);
-    if (lane.received === deliveriesOfASession) addLane(state);
+    moveOn(state);
     state.listener.delivered(context);
   });
+  receiver.on("receiver_drained", () => {
+    countedOf(lane).drain = false;
+    retire(state, lane);
+    giveCredit(state);
+  });
   receiver.on("receiver_close", () => lose(state, lane, receiver.error));
-  session.on("session_close", () => lose(state, lane, session.error));
+  session.on("session_close", () => {
+    if (state.lanes.includes(lane)) {
+      lose(state, lane, session.error);
+      return;
+    }
+    // We have ended it. rhea gives its number to another one no earlier than at the end of the turn.
+    setImmediate(() => {
+      state.sessions -= 1;
+      moveOn(state);
+      giveCredit(state);
+    });
+  });
+  state.sessions += 1;
   state.lanes.push(lane);
   return lane;
 }
@@ -98,27 +130,30 @@ function attached({ receiver }: Lane): Promise<void> {
   });
 }
 
-/** What rhea counts, and its types leave out. */
-function creditOf(receiver: Receiver): number {
-  return (receiver as unknown as { readonly credit: number }).credit;
+/** What rhea counts, and its types leave out. While it drains, the broker is to take all credit back. */
+interface Counted {
+  readonly credit: number;
+  drain: boolean;
 }
 
-/** As much credit as handlers are free. */
+function countedOf({ receiver }: Lane): Counted {
+  return receiver as unknown as Counted;
+}
+
+/** As much credit as handlers are free. What is given while the broker takes credit back would be taken back as well. */
 function giveCredit({ lanes, concurrency, isTaking }: IntakeState): void {
   const newest = lanes.at(-1);
-  if (!isTaking || newest === undefined) return;
-  const taken = lanes.reduce((sum, { receiver, unsettled }) => sum + creditOf(receiver) + unsettled.size, 0);
+  if (!isTaking || newest === undefined || countedOf(newest).drain) return;
+  const taken = lanes.reduce((sum, lane) => sum + countedOf(lane).credit + lane.unsettled.size, 0);
   newest.receiver.add_credit(concurrency - taken);
 }
 
-function drained({ receiver }: Lane): Promise<void> {
-  if (creditOf(receiver) === 0) return Promise.resolve();
+function drained(lane: Lane): Promise<void> {
+  const { credit, drain } = countedOf(lane);
+  if (credit === 0 && !drain) return Promise.resolve();
   return new Promise((resolve) => {
-    receiver.once("receiver_drained", () => {
-      (receiver as unknown as { drain: boolean }).drain = false;
-      resolve();
-    });
-    receiver.drain_credit();
+    lane.receiver.once("receiver_drained", () => resolve());
+    if (!drain) lane.receiver.drain_credit();
   });
 }
 
@@ -133,11 +168,16 @@ function settle(state: IntakeState, delivery: Delivery, outcome: "accepted" | "o
   if (outcome === "other") writeNow(lane);
   update();
   if (outcome === "other") writeNow(lane);
-  if (lane.unsettled.size === 0 && lane !== state.lanes.at(-1) && creditOf(lane.receiver) === 0) {
-    state.lanes = state.lanes.filter((each) => each !== lane);
-    lane.session.close();
-  }
+  retire(state, lane);
   giveCredit(state);
+}
+
+/** Ends an older session when nothing of it is in hand, and nothing more can come through it. */
+function retire(state: IntakeState, lane: Lane): void {
+  const { credit, drain } = countedOf(lane);
+  if (lane === state.lanes.at(-1) || lane.unsettled.size > 0 || credit > 0 || drain) return;
+  state.lanes = state.lanes.filter((each) => each !== lane);
+  lane.session.close();
 }
 
 /** Writes the outcomes that are due, so that none of them shares a frame with a later one. */

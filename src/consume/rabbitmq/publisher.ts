@@ -18,10 +18,10 @@ export interface Publisher {
 }
 
 /**
- * How long a copy waits to be confirmed, and how long the last of many. A quorum queue that has lost its leader confirms nothing, and on a channel on
- * which it has rejected a copy for that reason nothing that goes to this queue is confirmed any more, not even when it has a leader again: such a copy
- * has to be sent on another channel. As the one before may be there after all, each waits twice as long as it. Source: RabbitMQ,
- * `rabbit_fifo_client.erl`, `rejected` without a leader; seen in test/integration/consume-cluster.test.ts.
+ * How long a copy waits to be confirmed, and how long the last of many. A quorum queue that has lost its leader confirms nothing. What it has rejected
+ * for that reason is sent again inside the broker only if the channel hears of the next leader, which it may miss; then nothing that this channel
+ * sends to the queue is confirmed any more. So it is sent again on another channel. As the copy before may be there after all, each waits twice as
+ * long as it. Source: RabbitMQ, `rabbit_fifo_client.erl`, `rejected` without a leader, and `leader_change`.
  */
 const firstConfirmMs = 30_000;
 const longestConfirmMs = 1_800_000;
@@ -43,7 +43,11 @@ interface OpenChannel {
 
 /** What is remembered of a message while its copy is tried. */
 interface Copied {
-  /** The message's own, or one that is made up: the same one however often a copy is sent. */
+  /**
+   * The message's own, or one that is made up: the same one however often a copy of this delivery is sent. The next delivery of a message without an
+   * id gets another: whatever stays the same from one to the other is the same in two messages of one content, and one of them would be taken for a
+   * repeat.
+   */
   readonly id: string;
   confirmWithinMs: number;
 }

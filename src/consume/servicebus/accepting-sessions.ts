@@ -36,6 +36,10 @@ export function createAcceptingSessions(input: ReceivingInput): Receiving {
       wake(workers);
       while (workers.asked > 0) await changed(workers);
     },
+    end: () => {
+      workers.isTaking = false;
+      wake(workers);
+    },
   };
 }
 

@@ -13,6 +13,8 @@ export interface Receiving {
   readonly resume: () => void;
   /** Resolves when no more messages come. */
   readonly pause: () => Promise<void>;
+  /** Asks for nothing any more: the connection is gone, and the SDK would make another one for whoever asks. */
+  readonly end: () => void;
 }
 
 export interface ReceivingInput {

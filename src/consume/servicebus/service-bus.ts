@@ -33,8 +33,12 @@ async function open({ contract, connection, concurrency, listener }: Opening<"se
   const held = new WeakMap<Delivery, HeldMessage>();
   const unsettled = new Set<(cause: unknown) => void>();
   let isGone = false;
-  onceDisconnected(client, (cause) => {
+  const leave = (): void => {
     isGone = true;
+    receiving.end();
+  };
+  onceDisconnected(client, (cause) => {
+    leave();
     listener.lost(cause);
     for (const fail of unsettled) fail(new NotOursError(cause));
   });
@@ -62,6 +66,7 @@ async function open({ contract, connection, concurrency, listener }: Opening<"se
       });
     },
     close: async (withinMs) => {
+      leave();
       const closed = client.close().catch(() => undefined);
       if (withinMs > 0) await atMost(withinMs, closed);
     },

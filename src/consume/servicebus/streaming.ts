@@ -23,20 +23,26 @@ interface Round {
  */
 export function createStreaming(input: ReceivingInput): Receiving {
   let round: Round | null = null;
+  const endRound = (): Round | null => {
+    const ending = round;
+    round = null;
+    if (ending === null) return null;
+    ending.isOver = true;
+    ending.wake();
+    return ending;
+  };
   return {
     resume: () => {
       round = { streams: [], size: 0, held: 0, isOver: false, wake: () => undefined };
-      void grow(input, round);
+      grow(input, round).catch(input.listener.lost);
     },
     pause: async () => {
-      if (round === null) return;
-      const ending = round;
-      round = null;
-      ending.isOver = true;
-      ending.wake();
+      const ending = endRound();
+      if (ending === null) return;
       await Promise.all(ending.streams.map(({ pause }) => pause()));
       await closeIdle(ending);
     },
+    end: () => void endRound(),
   };
 }
 

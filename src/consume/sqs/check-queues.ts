@@ -4,9 +4,10 @@ import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { diagnostic } from "../../diagnostics/diagnostic.ts";
 import { refused } from "../../diagnostics/render.ts";
 import type { Comparison } from "../adapter.ts";
-import { answerWithinMs, createClient, errorName, isMissing, isRefusal } from "./client.ts";
-import { compareQueue } from "./compare-queue.ts";
+import { answerWithinMs, createClient, isExpired, isMissing, isRefusal } from "./client.ts";
+import { compareQueue, type FoundAttributes } from "./compare-queue.ts";
 import { findUrls, queuesOf, type SqsQueue } from "./queue-urls.ts";
+import { notAllowed, saidBy } from "./refusal.ts";
 
 /**
  * Compares the work queue and the dead queue with what was compiled. It receives nothing.
@@ -14,37 +15,48 @@ import { findUrls, queuesOf, type SqsQueue } from "./queue-urls.ts";
  * @throws RefusedError
  */
 export async function checkQueues({ compiled, contract, connection, report }: Comparison<"sqs">): Promise<void> {
-  const client = createClient(compiled, connection);
   const { work, dead } = queuesOf(compiled, contract);
   const where = connection.endpoint ?? compiled.target;
-  try {
-    const results = await Promise.all([work, dead].map((queue) => compareFound(client, queue, where)));
-    const problems = results.flatMap((each) => each.problems);
-    if (problems.length > 0) throw refused(withoutRepeats(problems));
-    for (const event of results.flatMap((each) => each.events)) report(event);
-  } finally {
-    client.destroy();
-  }
+  const results = await Promise.all(
+    [work, dead].map((queue) => compareFound(() => createClient(compiled, connection), queue, where)),
+  );
+  const problems = results.flatMap((each) => each.problems);
+  if (problems.length > 0) throw refused(withoutRepeats(problems));
+  for (const event of results.flatMap((each) => each.events)) report(event);
 }
 
 async function compareFound(
-  client: SQSClient,
+  connect: () => SQSClient,
   queue: SqsQueue,
   where: string,
 ): Promise<ReturnType<typeof compareQueue>> {
   try {
-    const urls = await findUrls(client, [queue.name]);
-    const options = { abortSignal: AbortSignal.timeout(answerWithinMs) };
-    const command = new GetQueueAttributesCommand({ QueueUrl: urls.get(queue.name), AttributeNames: ["All"] });
-    const { Attributes = {} } = await client.send(command, options);
-    return compareQueue(queue, Attributes);
+    // Keys that somebody has kept for too long are no refusal: a new client fetches new ones.
+    const found = await attributesOf(connect, queue).catch((error: unknown) => {
+      if (!isExpired(error)) throw error;
+      return attributesOf(connect, queue);
+    });
+    return compareQueue(queue, found);
   } catch (error) {
     return { problems: [whyNot(error, queue, where)], events: [] };
   }
 }
 
+async function attributesOf(connect: () => SQSClient, queue: SqsQueue): Promise<FoundAttributes> {
+  const client = connect();
+  try {
+    const urls = await findUrls(client, [queue.name]);
+    const options = { abortSignal: AbortSignal.timeout(answerWithinMs) };
+    const command = new GetQueueAttributesCommand({ QueueUrl: urls.get(queue.name), AttributeNames: ["All"] });
+    const { Attributes = {} } = await client.send(command, options);
+    return Attributes;
+  } finally {
+    client.destroy();
+  }
+}
+
 function whyNot(error: unknown, { name }: SqsQueue, where: string): Diagnostic {
-  const said = `${errorName(error)}: ${error instanceof Error ? error.message : String(error)}`;
+  const said = saidBy(error);
   if (isMissing(error)) {
     return diagnostic("RD805", {
       path: name,
@@ -53,17 +65,7 @@ function whyNot(error: unknown, { name }: SqsQueue, where: string): Diagnostic {
       help: "deploy the system before its consumers, or correct the region or the account",
     });
   }
-  if (isRefusal(error)) {
-    return diagnostic("RD807", {
-      path: "options.connection",
-      message: `SQS refuses these credentials at ${where}`,
-      notes: [
-        said,
-        "a consumer needs sqs:GetQueueUrl and sqs:GetQueueAttributes on both queues, sqs:ReceiveMessage, sqs:DeleteMessage and sqs:ChangeMessageVisibility on the work queue, and sqs:SendMessage on the dead queue",
-      ],
-      help: "give them to the role that the consumer runs as, or correct its credentials",
-    });
-  }
+  if (isRefusal(error)) return notAllowed(error, where);
   return diagnostic("RD804", {
     path: "options.connection",
     message: `nothing that is SQS answers at ${where}`,

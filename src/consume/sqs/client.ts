@@ -34,6 +34,16 @@ export function isRefusal(error: unknown): boolean {
   return /AccessDenied|Token|Signature|Security|Credentials|UnrecognizedClient|OptIn/.test(errorName(error));
 }
 
+/** Whether the keys are too old, so that new ones may be let in. */
+export function isExpired(error: unknown): boolean {
+  return /Expired/.test(errorName(error));
+}
+
+/** Whether who calls is known, and may not do this. That of a KMS key is one as well. */
+export function isDenied(error: unknown): boolean {
+  return /AccessDenied/.test(errorName(error));
+}
+
 /** Whether there is no such queue, or none that these credentials may see. */
 export function isMissing(error: unknown): boolean {
   return /QueueDoesNotExist|NonExistentQueue/.test(errorName(error));

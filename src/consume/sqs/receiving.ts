@@ -1,10 +1,12 @@
 import { type Message, ReceiveMessageCommand, type SQSClient } from "@aws-sdk/client-sqs";
 
+import { refused } from "../../diagnostics/render.ts";
 import type { SessionListener } from "../adapter.ts";
 import { growingPauses } from "../breaker.ts";
 import { atMost, pauseMs } from "../long-timer.ts";
-import { answerWithinMs, isRefusal } from "./client.ts";
+import { answerWithinMs, isDenied, isRefusal } from "./client.ts";
 import type { Contract } from "./contract.ts";
+import { notAllowed } from "./refusal.ts";
 
 /** What is waited after a receive that failed, at first and at most. */
 const firstPauseMs = 250;
@@ -22,6 +24,8 @@ export interface ReceivingInput {
   /** Makes a new client, whose credentials are fetched anew. */
   readonly renew: () => void;
   readonly queueUrl: string;
+  /** The endpoint, or the target: for whoever is refused there. */
+  readonly where: string;
   readonly waitSeconds: number;
   readonly contract: Contract;
   readonly listener: Pick<SessionListener, "answers" | "free" | "report" | "whenFree">;
@@ -31,6 +35,7 @@ export interface ReceivingInput {
 
 /** Receives again and again, never more than there are handlers that can begin: a message that waits here would burn its visibility. */
 export interface Receiving {
+  /** @throws RefusedError where this consumer may not receive, found out by the first receive of all */
   readonly resume: () => Promise<void>;
   /** Is through when the receive that is under way has ended; what it brings is still handed over. */
   readonly pause: () => Promise<void>;
@@ -43,6 +48,7 @@ export function createReceiving(input: ReceivingInput): Receiving {
   let current: AbortController | null = null;
   let ended: Promise<void> = Promise.resolve();
   let isWanted = false;
+  let isFirst = true;
   const pause = async (): Promise<void> => {
     isWanted = false;
     current?.abort();
@@ -57,6 +63,9 @@ export function createReceiving(input: ReceivingInput): Receiving {
       await ended;
       if (!isWanted || current !== null) return;
       current = new AbortController();
+      if (isFirst) await receiveFirst(input, cut.signal);
+      isFirst = false;
+      if (current === null) return;
       ended = receiveUntil(input, current.signal, cut.signal);
     },
     pause,
@@ -66,6 +75,22 @@ export function createReceiving(input: ReceivingInput): Receiving {
       await ended;
     },
   };
+}
+
+/**
+ * Only a receive tells whether this consumer may receive. It waits for no messages, so that the start does not wait either; what it brings is handled
+ * like any other, so that it costs no message a receive.
+ */
+async function receiveFirst(input: ReceivingInput, cut: AbortSignal): Promise<void> {
+  const { listener, received, renew, where } = input;
+  const askedAtMs = performance.now();
+  try {
+    received(await receive({ ...input, waitSeconds: 0 }, Math.max(1, listener.free()), cut), askedAtMs);
+  } catch (error) {
+    if (isDenied(error)) throw refused([notAllowed(error, where)]);
+    // Whatever else it is, those that follow may meet it again, and say so.
+    if (isRefusal(error)) renew();
+  }
 }
 
 async function receiveUntil(input: ReceivingInput, over: AbortSignal, cut: AbortSignal): Promise<void> {

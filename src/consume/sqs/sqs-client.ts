@@ -38,6 +38,7 @@ async function open({ compiled, contract, connection, listener }: Opening<"sqs">
     client,
     renew,
     queueUrl: workQueueUrl,
+    where: connection.endpoint ?? compiled.target,
     waitSeconds: work.receiveWaitSeconds,
     contract,
     listener,

@@ -5,14 +5,19 @@ export type WireFrame091 =
   | { readonly kind: "nack"; readonly tag: number; readonly multiple: boolean; readonly requeue: boolean }
   | { readonly kind: "reject"; readonly tag: number; readonly requeue: boolean }
   | { readonly kind: "publish"; readonly exchange: string; readonly routingKey: string; readonly mandatory: boolean }
-  | { readonly kind: "properties"; readonly expiration: string | null }
+  | {
+      readonly kind: "properties";
+      readonly expiration: string | null;
+      readonly messageId: string | null;
+      readonly atMs: number;
+    }
   | { readonly kind: "confirmed" | "refused" | "returned" };
 
 const basicClass = 60;
 
 export function readFrame091(bytes: Buffer, side: "client" | "broker"): WireFrame091 | null {
   const payload = bytes.subarray(7, -1);
-  if (bytes[0] === 2 && side === "client") return { kind: "properties", expiration: expirationIn(payload) };
+  if (bytes[0] === 2 && side === "client") return { kind: "properties", ...propertiesIn(payload), atMs: Date.now() };
   if (bytes[0] !== 1 || payload.readUInt16BE(0) !== basicClass) return null;
   const tag = (): number => Number(payload.readBigUInt64BE(4));
   const bits = (): number => payload[12] ?? 0;
@@ -46,19 +51,24 @@ function shortText(payload: Buffer, at: number): readonly [string, number] {
 }
 
 /** The properties of a content header come in the order of their flags. Source: AMQP 0-9-1, 4.2.6.1 and `basic`. */
-function expirationIn(payload: Buffer): string | null {
+function propertiesIn(payload: Buffer): { readonly expiration: string | null; readonly messageId: string | null } {
   const flags = payload.readUInt16BE(12);
   let at = 14;
-  const skipText = (): void => {
-    [, at] = shortText(payload, at);
+  const text = (bit: number): string | null => {
+    if ((flags & (1 << bit)) === 0) return null;
+    const [value, end] = shortText(payload, at);
+    at = end;
+    return value;
   };
-  const has = (bit: number): boolean => (flags & (1 << bit)) !== 0;
-  if (has(15)) skipText();
-  if (has(14)) skipText();
-  if (has(13)) at += 4 + payload.readUInt32BE(at);
-  if (has(12)) at += 1;
-  if (has(11)) at += 1;
-  if (has(10)) skipText();
-  if (has(9)) skipText();
-  return has(8) ? shortText(payload, at)[0] : null;
+  const skip = (bit: number, length: () => number): void => {
+    if ((flags & (1 << bit)) !== 0) at += length();
+  };
+  text(15);
+  text(14);
+  skip(13, () => 4 + payload.readUInt32BE(at));
+  skip(12, () => 1);
+  skip(11, () => 1);
+  text(10);
+  text(9);
+  return { expiration: text(8), messageId: text(7) };
 }

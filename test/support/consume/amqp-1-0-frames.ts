@@ -3,9 +3,10 @@ import { createRequire } from "node:module";
 import rhea from "rhea";
 import type { Message } from "rhea";
 
-/** A frame of AMQP 1.0 that opens, attaches, delivers or settles, as it went by. Every session has a number of its own, and its deliveries are counted in it. */
+/** A frame of AMQP 1.0 that opens, begins, attaches, delivers or settles, as it went by. Every session has a number of its own, and its deliveries are counted in it. */
 export type WireFrame10 =
   | { readonly kind: "opened" | "attached" }
+  | { readonly kind: "begun"; readonly channel: number }
   | {
       readonly kind: "transfer";
       readonly session: number;
@@ -13,6 +14,7 @@ export type WireFrame10 =
       readonly messageId: string;
       /** How many deliveries of it have failed before. */
       readonly failed: number;
+      readonly atMs: number;
     }
   | {
       readonly kind: "disposition";
@@ -73,9 +75,13 @@ export function createFrameReader10(): (bytes: Buffer, side: "client" | "broker"
     const session = sessions[side].get(channel) ?? -1;
     switch (String(performative.constructor)) {
       case "begin#11":
-        if (side === "client") sessions.client.set(channel, (begun += 1));
-        else sessions.broker.set(channel, sessions.client.get(performative.remote_channel ?? -1) ?? -1);
-        return null;
+        if (side === "broker") {
+          sessions.broker.set(channel, sessions.client.get(performative.remote_channel ?? -1) ?? -1);
+          return null;
+        }
+        begun += 1;
+        sessions.client.set(channel, begun);
+        return { kind: "begun", channel };
       case "open#10":
         return side === "broker" ? { kind: "opened" } : null;
       case "attach#12":
@@ -98,7 +104,7 @@ function transferOf(
   if (more === true || delivery === undefined || payload === undefined)
     throw new Error("the messages of these tests fit into one frame");
   const { message_id: messageId, delivery_count: failed } = message.decode(payload);
-  return { kind: "transfer", session, delivery, messageId: String(messageId), failed: failed ?? 0 };
+  return { kind: "transfer", session, delivery, messageId: String(messageId), failed: failed ?? 0, atMs: Date.now() };
 }
 
 function dispositionOf({ first = -1, last, settled, state }: Performative, session: number): WireFrame10 {
@@ -146,4 +152,10 @@ function outcomeOf(state: object | null): WireOutcome {
 /** How a broker ends a connection with an error. */
 export function closeFrame10(condition: string): Buffer {
   return codec.write_frame(codec.amqp_frame(0, codec.close({ error: { condition } })));
+}
+
+/** The same frame of a broker that lets a client in, with another number for the highest channel. */
+export function withChannelMax(bytes: Buffer, channelMax: number): Buffer {
+  const { channel, performative } = codec.read_frame(bytes);
+  return codec.write_frame(codec.amqp_frame(channel, Object.assign(performative ?? {}, { channel_max: channelMax })));
 }

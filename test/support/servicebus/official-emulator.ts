@@ -27,8 +27,8 @@ export async function whyNot(): Promise<string | null> {
 }
 
 /**
- * Starts Microsoft's emulator with a configuration file, and waits until it says that it is well. Images, waits and variables are those with
- * which Testcontainers tests its own module for it, `@testcontainers/azureservicebus` 12.1.
+ * Starts Microsoft's emulator with a configuration file, and waits until it says that it is well. Images, waits and variables follow the module
+ * that Testcontainers has for it, `@testcontainers/azureservicebus` 12.1.
  */
 export async function startOfficialEmulator(config: object): Promise<OfficialEmulator> {
   const { GenericContainer, Network, Wait } = await import("testcontainers");

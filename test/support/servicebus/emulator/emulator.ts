@@ -1,6 +1,8 @@
+import type { Right } from "./access.ts";
 import { type AmqpServer, startAmqpServer } from "./amqp-server.ts";
 import { startManagementServer } from "./management-server.ts";
 import { Namespace } from "./namespace.ts";
+import { startTlsFront, type TlsFront } from "./tls-front.ts";
 import type { Watcher } from "./watcher.ts";
 
 /** Service Bus in this process, for the unmodified SDK. */
@@ -18,6 +20,12 @@ export interface ServicebusEmulator {
   /** Nobody can connect any more, until it goes on at the same port. Time goes on, and messages stay. */
   readonly goOffline: () => Promise<void>;
   readonly goOnline: () => Promise<void>;
+  /** Adds a shared access key. @returns the connection string for it */
+  readonly addKey: (name: string, rights: readonly Right[]) => string;
+  /** A token as Microsoft Entra gives it out, for an identity with these rights. */
+  readonly issueToken: (rights: readonly Right[], lifeMs: number) => string;
+  /** Where `fullyQualifiedNamespace` leads to with TLS, for messages and for the management API. */
+  readonly serveTls: () => Promise<string>;
   readonly stop: () => Promise<void>;
 }
 
@@ -27,6 +35,7 @@ export async function startEmulator(): Promise<ServicebusEmulator> {
   let amqp: AmqpServer | null = await startAmqpServer(namespace, 0);
   const { port } = amqp;
   const management = await startManagementServer(namespace, 0);
+  let front: TlsFront | null = null;
   const goOffline = async (): Promise<void> => {
     await amqp?.stop();
     amqp = null;
@@ -43,15 +52,24 @@ export async function startEmulator(): Promise<ServicebusEmulator> {
     goOnline: async () => {
       amqp ??= await startAmqpServer(namespace, port);
     },
+    addKey: (name, rights) => {
+      const key = `${name} of a test`;
+      namespace.access.addKey(name, key, rights);
+      return connectionStringFor(port, name, key);
+    },
+    issueToken: (rights, lifeMs) => namespace.access.issueToken(rights, lifeMs),
+    serveTls: async () => {
+      front ??= await startTlsFront({ amqp: port, https: management.port });
+      return `localhost:${front.port}`;
+    },
     stop: async () => {
-      await Promise.all([goOffline(), management.stop()]);
+      await Promise.all([goOffline(), management.stop(), front?.stop()]);
       namespace.close();
     },
   };
 }
 
-/** The name and the key are those of Microsoft's own emulator. */
-function connectionStringFor(port: number): string {
-  const key = "SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=SAS_KEY_VALUE";
-  return `Endpoint=sb://127.0.0.1:${port};${key};UseDevelopmentEmulator=true;`;
+/** The name and the key are those of Microsoft's own emulator, unless said otherwise. */
+function connectionStringFor(port: number, name = "RootManageSharedAccessKey", key = "SAS_KEY_VALUE"): string {
+  return `Endpoint=sb://127.0.0.1:${port};SharedAccessKeyName=${name};SharedAccessKey=${key};UseDevelopmentEmulator=true;`;
 }

@@ -35,8 +35,9 @@ export async function startManagementServer(namespace: Namespace, port: number):
 
 async function respond(namespace: Namespace, request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
-    if (request.headers.authorization?.startsWith("SharedAccessSignature ") !== true)
-      throw new ManagementError(401, "The request has no SharedAccessSignature.");
+    const grant = namespace.access.read((request.headers.authorization ?? "").replace(/^Bearer /, ""));
+    if ("reason" in grant) throw new ManagementError(401, grant.reason);
+    if (!grant.rights.has("Manage")) throw new ManagementError(401, "Manage claim is required for this operation.");
     const body = await text(request);
     const { status, xml } = answer(namespace, request, body === "" ? undefined : parseXml(body));
     response.writeHead(status, { "content-type": "application/atom+xml" }).end(xml);

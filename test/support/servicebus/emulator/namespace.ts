@@ -9,6 +9,7 @@ import type {
   Outcome,
   ServicebusEvent,
 } from "../../../../src/brokers/servicebus/semantics/message-state.ts";
+import { Access } from "./access.ts";
 import { contentOf, scheduledTimeOf, withProperties } from "./content.ts";
 import { deathOf, isDeath, propertiesOf, recordOf } from "./death.ts";
 import { durationOf, isTrue } from "./description.ts";
@@ -28,6 +29,7 @@ const deadLetterSuffix = /\/\$deadletterqueue$/i;
 /** All messages of the namespace. The semantics says what becomes of them; here it is done, by the clock. */
 export class Namespace {
   readonly registry = new Registry();
+  readonly access = new Access();
   watcher: Watcher = {};
   readonly #mailboxes = new Map<string, Mailbox>();
   readonly #knownIds = new Map<string, number>();

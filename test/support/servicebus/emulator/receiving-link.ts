@@ -15,7 +15,9 @@ export function openReceivingLink(sender: Sender, namespace: Namespace, turns: O
   const filter: Readonly<Record<string, unknown>> = sender.source.filter ?? {};
   const wantsSession = sessionFilter in filter;
   const mailbox = namespace.mailboxAt(address);
-  const refusal = whyNot(namespace, address, mailbox, wantsSession);
+  const claims = namespace.access.claimsOf(sender.connection);
+  const refusal = whyNot(namespace, address, mailbox, wantsSession) ?? claims.refusalOf(address, ["Listen"]);
+  if (refusal === null) claims.guard(sender, address, "Listen");
   if (refusal !== null || mailbox === undefined) {
     echo(sender);
     if (refusal !== null) refuse(sender, refusal);

@@ -1,8 +1,11 @@
 import type { EventContext, Message, Receiver } from "rhea";
 
+import type { Claims } from "./claims.ts";
 import { echo, type OnePerTurn, refuse } from "./link.ts";
 import { manage } from "./management.ts";
 import type { Namespace } from "./namespace.ts";
+
+type Answer = Pick<Message, "application_properties" | "body">;
 
 const managementSuffix = /\/\$management$/i;
 
@@ -23,6 +26,12 @@ export function openRequestLink(receiver: Receiver, namespace: Namespace, turns:
     });
     return;
   }
+  const claims = namespace.access.claimsOf(receiver.connection);
+  const unauthorized = address === "$cbs" ? null : claims.refusalOf(address, ["Listen", "Send"]);
+  if (unauthorized !== null) {
+    refuse(receiver, unauthorized);
+    return;
+  }
   receiver.on("message", ({ message, delivery }: EventContext) => {
     if (message === undefined) return;
     turns.add(() => delivery?.accept());
@@ -30,8 +39,8 @@ export function openRequestLink(receiver: Receiver, namespace: Namespace, turns:
     const body = (message.body ?? {}) as Readonly<Record<string, unknown>>;
     const answer =
       address === "$cbs"
-        ? { application_properties: { "status-code": 202, "status-description": "Accepted" }, body: null }
-        : manage(namespace, entity, operation, body);
+        ? putToken(namespace, claims, message)
+        : (refusalOf(claims, address, operation) ?? manage(namespace, entity, operation, body));
     const respond = (): void => reply(receiver, message, { ...answer, correlation_id: message.message_id } as Message);
     const entries = (body["messages"] ?? []) as readonly { readonly "message-id": string }[];
     if (operation !== "com.microsoft:schedule-message") respond();
@@ -42,6 +51,24 @@ export function openRequestLink(receiver: Receiver, namespace: Namespace, turns:
         respond,
       );
   });
+}
+
+/** Shows a token, which is the body of the message, for an entity. */
+function putToken({ access }: Namespace, claims: Claims, { application_properties: asked, body }: Message): Answer {
+  const grant = access.read(String(body));
+  const isRefused = "reason" in grant;
+  if (!isRefused) claims.put(String(asked?.["name"]), grant);
+  const [code, description] = isRefused ? [401, grant.reason] : [202, "Accepted"];
+  return { application_properties: { "status-code": code, "status-description": description }, body: null };
+}
+
+/** Whoever schedules sends; everything else that is asked of an entity is for those who receive. */
+function refusalOf(claims: Claims, address: string, operation: string): Answer | null {
+  const right = /schedule/.test(operation) ? "Send" : "Listen";
+  const refusal = claims.refusalOf(address, [right]);
+  if (refusal === null) return null;
+  const { condition: errorCondition, description: statusDescription } = refusal;
+  return { application_properties: { statusCode: 401, statusDescription, errorCondition }, body: null };
 }
 
 async function answerLater({ watcher }: Namespace, messageIds: readonly string[], respond: () => void): Promise<void> {

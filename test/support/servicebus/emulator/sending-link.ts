@@ -23,6 +23,13 @@ export function openSendingLink(receiver: Receiver, namespace: Namespace, turns:
     });
     return;
   }
+  const claims = namespace.access.claimsOf(receiver.connection);
+  const unauthorized = claims.refusalOf(path, ["Send"]);
+  if (unauthorized !== null) {
+    refuse(receiver, unauthorized);
+    return;
+  }
+  claims.guard(receiver, path, "Send");
   receiver.on("message", (context: EventContext) => {
     const delivery = context.delivery as Delivery;
     const refusal = sendAll(namespace, path, contentsOf(context.message as Message, delivery.format));

@@ -1,0 +1,119 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { permanent } from "redeliver/consume";
+
+import type { AmqpProxy } from "../support/consume/amqp-proxy.ts";
+import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
+import type { ConsumedSystem } from "../support/consume/consumed.ts";
+import { consumeFrom } from "../support/consume/consumed.ts";
+import type { DeployedSystem } from "../support/deployed-system.ts";
+import { deploy, sleep, until } from "../support/deployed-system.ts";
+import { brokers } from "../support/live.ts";
+import { createManagement } from "../support/management.ts";
+
+const source = { exchange: "shop.prices", routingKey: "price.changed" };
+const declaration = {
+  name: "shop",
+  sources: { prices: { kind: "topic" } },
+  consumers: { cache: { from: { prices: ["price.*"] }, delivery: "every-instance" } },
+};
+
+describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.version })))(
+  "a consumer whose every instance has a queue of its own, on $name",
+  ({ broker }) => {
+    const systems: DeployedSystem[] = [];
+    const proxies: AmqpProxy[] = [];
+    const consumers: ConsumedSystem[] = [];
+    afterAll(async () => {
+      await Promise.all(consumers.map(({ running }) => running.stop("1s")));
+      await Promise.all(proxies.map((proxy) => proxy.close()));
+      await Promise.all(systems.map((system) => system.dispose()));
+    });
+    const deployed = async (): Promise<{ system: DeployedSystem; proxy: AmqpProxy }> => {
+      const system = await deploy(broker, declaration);
+      systems.push(system);
+      const proxy = await startAmqpProxy(system.url);
+      proxies.push(proxy);
+      return { system, proxy };
+    };
+    const instance = async (
+      system: DeployedSystem,
+      handler: Parameters<typeof consumeFrom>[2] = () => undefined,
+    ): Promise<ConsumedSystem> => {
+      const input = { broker, declaration, consumer: "cache", strategy: "auto" } as const;
+      const consumer = await consumeFrom(system, input, handler);
+      consumers.push(consumer);
+      return consumer;
+    };
+    const settled = ({ events }: ConsumedSystem): number => events.filter(({ kind }) => kind === "settled").length;
+    const queues = async ({ vhost }: DeployedSystem): Promise<number> =>
+      (await createManagement(broker.managementUrl).queues(vhost)).length;
+
+    test("each of two instances gets each message, and what it fails on comes to neither again", async () => {
+      const { system } = await deployed();
+      const [first, second] = await Promise.all([
+        instance(system, ({ id }) => {
+          if (id === "b") throw new Error("not here");
+          if (id === "c") throw permanent("NEVER");
+        }),
+        instance(system),
+      ]);
+      await system.publish(["a", "b", "c"], source);
+      await system.publish(["elsewhere"], { ...source, routingKey: "stock.changed" });
+      await until(30_000, () => settled(first) === 3 && settled(second) === 3);
+      // Whatever would come again would come at once.
+      await system.publish(["last"], source);
+      await until(30_000, () => settled(first) === 4 && settled(second) === 4);
+      for (const { runs } of [first, second]) {
+        expect(runs.map(({ id }) => id)).toEqual(["a", "b", "c", "last"]);
+        expect(new Set(runs.map(({ attempt }) => attempt))).toEqual(new Set([1]));
+      }
+      const outcomes = first.events.flatMap((event) =>
+        event.kind === "settled" ? [[event.messageId, event.outcome] as const] : [],
+      );
+      expect(new Map(outcomes)).toEqual(
+        new Map([
+          ["a", "success"],
+          ["b", "transient"],
+          ["c", "permanent"],
+          ["last", "success"],
+        ]),
+      );
+    });
+
+    test("an instance whose connection is cut has a queue again, with all that comes from then on", async () => {
+      const { system, proxy } = await deployed();
+      const cut = await instance({ ...system, url: proxy.url });
+      const other = await instance(system);
+      await system.publish(["before"], source);
+      await until(30_000, () => settled(cut) === 1 && settled(other) === 1);
+      proxy.refuses = true;
+      proxy.cutAll();
+      await until(30_000, () => cut.events.some(({ kind }) => kind === "reconnect-failed"));
+      await until(30_000, async () => (await queues(system)) === 1);
+      await system.publish(["meanwhile"], source);
+      proxy.refuses = false;
+      await until(30_000, () => cut.events.some(({ kind }) => kind === "reconnected"));
+      await system.publish(["after"], source);
+      await until(30_000, () => settled(cut) === 2 && settled(other) === 3);
+      expect(cut.runs.map(({ id }) => id)).toEqual(["before", "after"]);
+      expect(other.runs.map(({ id }) => id)).toEqual(["before", "meanwhile", "after"]);
+    });
+
+    test("nothing is left after stop, not even of a handler that does not end", async () => {
+      const { system, proxy } = await deployed();
+      const busy = await instance({ ...system, url: proxy.url }, () => sleep(60_000));
+      const other = await instance(system);
+      expect(await queues(system)).toBe(2);
+      await system.publish(["a"], source);
+      await until(30_000, () => busy.runs.length === 1 && settled(other) === 1);
+      await Promise.all([busy.running.stop("50ms"), other.running.stop()]);
+      await until(30_000, async () => (await queues(system)) === 0);
+      await until(30_000, () => proxy.connections() === 0);
+      // The next instance begins with nothing that an older one has left.
+      const next = await instance(system);
+      await system.publish(["b"], source);
+      await until(30_000, () => settled(next) === 1);
+      expect(next.runs.map(({ id }) => id)).toEqual(["b"]);
+    });
+  },
+);

@@ -1,0 +1,99 @@
+import type { Connection, Delivery } from "rhea";
+import { afterAll, describe, expect, test, vi } from "vitest";
+
+import { connectByAmqp10, endConnection } from "../../src/consume/rabbitmq/connect-amqp-1-0.ts";
+import { createIntake } from "../../src/consume/rabbitmq/intake.ts";
+import type { Intake } from "../../src/consume/rabbitmq/intake.ts";
+import type { DeployedSystem } from "../support/deployed-system.ts";
+import { deploy, sleep, until } from "../support/deployed-system.ts";
+import { brokers } from "../support/live.ts";
+
+const source = { exchange: "shop.orders", routingKey: "order.placed" };
+const declaration = {
+  name: "shop",
+  sources: { orders: { kind: "topic" } },
+  consumers: {
+    billing: { from: { orders: "all" }, protocol: "amqp-1.0", retry: { attempts: 3, backoff: { kind: "immediate" } } },
+  },
+};
+
+for (const broker of brokers())
+  describe.runIf(broker.version === "4.3")(`taking by AMQP 1.0 on ${broker.version}`, () => {
+    const systems: DeployedSystem[] = [];
+    const connections: Connection[] = [];
+    afterAll(async () => {
+      await Promise.all(connections.map((connection) => endConnection(connection, 2_000)));
+      await Promise.all(systems.map((system) => system.dispose()));
+    });
+
+    /** Accepts what comes a moment after it has come. */
+    const started = async (
+      concurrency: number,
+    ): Promise<{ system: DeployedSystem; intake: Intake; taken: string[]; most: () => number }> => {
+      const system = await deploy(broker, declaration, "deferred");
+      systems.push(system);
+      const connection = await connectByAmqp10({ url: system.url }, null, () => undefined);
+      connections.push(connection);
+      const taken: string[] = [];
+      const inHand = new Set<Delivery>();
+      let most = 0;
+      const intake = await createIntake(connection, "shop.billing", concurrency, {
+        delivered: ({ message, delivery }) => {
+          if (delivery === undefined) return;
+          taken.push(String(message?.message_id));
+          inHand.add(delivery);
+          most = Math.max(most, inHand.size);
+          setTimeout(() => {
+            inHand.delete(delivery);
+            intake.settle(delivery, "accepted", () => delivery.accept());
+          }, 2);
+        },
+        lost: () => undefined,
+      });
+      return { system, intake, taken, most: () => most };
+    };
+
+    test("a pause that is over before the broker has answered it holds nothing up", async () => {
+      const { system, intake, taken } = await started(5);
+      intake.resume();
+      await system.publish(["a"], source);
+      await until(30_000, () => taken.length === 1);
+      // Nothing is in hand whose settlement would ask for more.
+      await sleep(100);
+      void intake.pause();
+      intake.resume();
+      await system.publish(["b", "c"], source);
+      await until(30_000, () => taken.length === 3);
+      expect(taken).toEqual(["a", "b", "c"]);
+    });
+
+    // Not concurrent: it hears what is written on the console.
+    test("pauses and resumptions in any order: each message comes once, never more than are wanted, and none in a pause", async () => {
+      const written = vi.spyOn(console, "error").mockImplementation(() => undefined);
+      try {
+        const concurrency = 4;
+        const { system, intake, taken, most } = await started(concurrency);
+        const ids = Array.from({ length: 300 }, (_, index) => `m${index}`);
+        await system.publish(ids, source);
+        for (let round = 0; round < 40; round++) {
+          intake.resume();
+          if (round % 3 !== 0) await sleep(round % 5);
+          const paused = intake.pause();
+          if (round % 4 === 0) void intake.pause();
+          if (round % 2 === 0) continue;
+          await paused;
+          const before = taken.length;
+          await sleep(10);
+          expect(taken.length, `round ${round}`).toBe(before);
+        }
+        intake.resume();
+        await until(30_000, () => taken.length >= ids.length);
+        await intake.pause();
+        expect(taken.toSorted()).toEqual(ids.toSorted());
+        expect(most()).toBeLessThanOrEqual(concurrency);
+        expect(written).not.toHaveBeenCalled();
+      } finally {
+        written.mockRestore();
+      }
+    });
+  });

@@ -1,0 +1,83 @@
+import { test } from "vitest";
+import { permanent } from "redeliver/consume";
+
+import { startBroker } from "../support/broker-containers.ts";
+import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
+import { consumeFrom } from "../support/consume/consumed.ts";
+import { deploy, sleep, until } from "../support/deployed-system.ts";
+import { brokers } from "../support/live.ts";
+
+const declaration = {
+  name: "shop",
+  sources: { orders: { kind: "topic" } },
+  consumers: {
+    billing: { from: { orders: "all" }, retry: { attempts: 2, backoff: { kind: "constant", delay: "200ms" } } },
+  },
+};
+
+const source = { exchange: "shop.orders", routingKey: "order.placed" };
+
+const newest = brokers().find(({ version }) => version === "4.3");
+
+test.runIf(newest !== undefined)(
+  "a confirmation that never comes: the copy is sent again on another channel, and counts from then on",
+  { timeout: 240_000, concurrent: true },
+  async ({ expect, onTestFinished }) => {
+    const broker = newest ?? expect.unreachable();
+    const system = await deploy(broker, declaration, "waits");
+    onTestFinished(() => system.dispose());
+    const proxy = await startAmqpProxy(system.url);
+    onTestFinished(() => proxy.close());
+    let swallowed = 0;
+    proxy.onFrame = ({ kind }) => {
+      if (kind !== "confirmed" || swallowed > 0) return "pass";
+      swallowed += 1;
+      return Buffer.alloc(0);
+    };
+    const options = { concurrency: 1, breaker: false } as const;
+    const input = { broker, declaration, consumer: "billing", strategy: "waits", options } as const;
+    const billing = await consumeFrom({ ...system, url: proxy.url }, input, () => {
+      throw permanent("NEVER");
+    });
+    onTestFinished(() => billing.running.stop("1s"));
+    await system.publish(["a", "b"], source);
+    await until(120_000, () => billing.events.filter(({ kind }) => kind === "settled").length === 2);
+    expect(swallowed).toBe(1);
+    expect(billing.runs.map(({ id }) => id)).toEqual(["a", "b"]);
+    expect(billing.events.map(({ kind }) => kind)).toEqual(["started", "settle-failed", "settled", "settled"]);
+    const letters = await system.drain("shop.billing.dead");
+    expect(letters.map(({ properties }) => String(properties.messageId))).toEqual(["a", "a", "b"]);
+    expect(await system.drain("shop.billing")).toEqual([]);
+  },
+);
+
+// An alarm of a broker that serves other tests would stop them too, and without containers there is none of our own.
+test.runIf(newest?.containerId !== undefined)(
+  "a broker that reads nothing for longer than a copy waits, because it is short of memory: each copy is sent once",
+  { timeout: 240_000, concurrent: true },
+  async ({ expect, onTestFinished }) => {
+    const { broker, exec, stop } = await startBroker("4.3");
+    onTestFinished(stop);
+    const system = await deploy(broker, declaration, "waits");
+    onTestFinished(() => system.dispose());
+    const ids = ["a", "b", "c", "d"];
+    await system.publish(ids, source);
+    await exec(["rabbitmqctl", "set_vm_memory_high_watermark", "absolute", "1"]);
+    const options = { concurrency: 2, breaker: false } as const;
+    const input = { broker, declaration, consumer: "billing", strategy: "waits", options } as const;
+    const billing = await consumeFrom(system, input, () => {
+      throw permanent("NEVER");
+    });
+    onTestFinished(() => billing.running.stop("1s"));
+    await until(30_000, () => billing.running.health().handling === 2);
+    await sleep(33_000);
+    expect(billing.running.health()).toMatchObject({ handling: 2 });
+    expect(billing.events.map(({ kind }) => kind)).not.toContain("settle-failed");
+    await exec(["rabbitmqctl", "set_vm_memory_high_watermark", "absolute", "2GB"]);
+    await until(60_000, () => billing.events.filter(({ kind }) => kind === "settled").length === ids.length);
+    expect(billing.events.map(({ kind }) => kind)).not.toContain("settle-failed");
+    const letters = await system.drain("shop.billing.dead");
+    expect(letters.map(({ properties }) => String(properties.messageId)).toSorted()).toEqual(ids);
+    expect(await system.drain("shop.billing")).toEqual([]);
+  },
+);

@@ -1,0 +1,112 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { permanent } from "redeliver/consume";
+
+import type { AmqpProxy } from "../support/consume/amqp-proxy.ts";
+import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
+import type { ConsumedSystem } from "../support/consume/consumed.ts";
+import { consumeFrom } from "../support/consume/consumed.ts";
+import type { DeployedSystem } from "../support/deployed-system.ts";
+import { deploy, until } from "../support/deployed-system.ts";
+import { brokers } from "../support/live.ts";
+
+const source = { exchange: "shop.orders", routingKey: "order.placed" };
+const declaration = {
+  name: "shop",
+  sources: { orders: { kind: "topic" } },
+  consumers: {
+    billing: {
+      from: { orders: "all" },
+      retry: { attempts: 3, backoff: { kind: "constant", delay: "50ms" } },
+      crash: { deliveries: 20 },
+    },
+  },
+};
+const strategy = "waits";
+
+describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.version })))(
+  "messages without an id on $name",
+  ({ broker }) => {
+    const systems: DeployedSystem[] = [];
+    const proxies: AmqpProxy[] = [];
+    const consumers: ConsumedSystem[] = [];
+    afterAll(async () => {
+      await Promise.all(consumers.map(({ running }) => running.stop("1s")));
+      await Promise.all(proxies.map((proxy) => proxy.close()));
+      await Promise.all(systems.map((system) => system.dispose()));
+    });
+    const started = async (
+      handler: Parameters<typeof consumeFrom>[2],
+    ): Promise<{ system: DeployedSystem; proxy: AmqpProxy; billing: ConsumedSystem }> => {
+      const system = await deploy(broker, declaration, strategy);
+      systems.push(system);
+      const proxy = await startAmqpProxy(system.url);
+      proxies.push(proxy);
+      const input = { broker, declaration, consumer: "billing", strategy, options: { concurrency: 1 } } as const;
+      const billing = await consumeFrom({ ...system, url: proxy.url }, input, handler);
+      consumers.push(billing);
+      // What the start asked the broker is no copy.
+      proxy.frames.length = 0;
+      return { system, proxy, billing };
+    };
+    const publish = async ({ channel }: DeployedSystem, count: number): Promise<void> => {
+      for (let sent = 0; sent < count; sent++)
+        channel.publish(source.exchange, source.routingKey, Buffer.from('"x"'), { persistent: true });
+      await channel.waitForConfirms();
+    };
+    /** The ids of the dead letters, when there are so many. */
+    const letters = async (system: DeployedSystem, count: number): Promise<readonly string[]> => {
+      const ids: string[] = [];
+      await until(30_000, async () => {
+        ids.push(...(await system.drain("shop.billing.dead")).map(({ properties }) => String(properties.messageId)));
+        return ids.length >= count;
+      });
+      return ids;
+    };
+    const copiesIn = ({ frames }: AmqpProxy): readonly (string | null)[] =>
+      frames.flatMap((frame) => (frame.kind === "properties" ? [frame.messageId] : []));
+    const anyId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+    test("a copy that is not taken is sent again with the same id", async () => {
+      const { system, proxy, billing } = await started(() => {
+        throw permanent("NEVER");
+      });
+      await system.channel.unbindQueue("shop.billing.dead", "shop.billing.dead", "");
+      await publish(system, 1);
+      await until(30_000, () => billing.events.filter(({ kind }) => kind === "settle-failed").length >= 2);
+      await system.channel.bindQueue("shop.billing.dead", "shop.billing.dead", "");
+      const [id, ...more] = await letters(system, 1);
+      expect(id).toMatch(anyId);
+      expect(more).toEqual([]);
+      expect(copiesIn(proxy).length).toBeGreaterThanOrEqual(3);
+      expect(new Set(copiesIn(proxy))).toEqual(new Set([id]));
+    });
+
+    test("two messages of one content are two: each gets an id of its own, and keeps it through its attempts", async () => {
+      const { system, billing } = await started(() => {
+        throw new Error("always");
+      });
+      await publish(system, 2);
+      const ids = await letters(system, 2);
+      expect(new Set(ids).size).toBe(2);
+      // The handler sees what the message says: nothing at first.
+      expect(billing.runs.filter(({ attempt }) => attempt === 1).map(({ id }) => id)).toEqual(["null", "null"]);
+      for (const id of ids) expect(billing.runsOf(id).map(({ attempt }) => attempt)).toEqual([2, 3]);
+    });
+
+    test("one that is doubled, cut between copy and acknowledgement, has two ids: nothing says that the copies are of one", async () => {
+      const { system, proxy } = await started(() => {
+        throw permanent("NEVER");
+      });
+      let isCut = false;
+      proxy.onFrame = ({ kind }) => {
+        if (isCut || kind !== "ack") return "pass";
+        isCut = true;
+        return "cut";
+      };
+      await publish(system, 1);
+      const ids = await letters(system, 2);
+      expect(ids).toHaveLength(2);
+      expect(new Set(ids).size).toBe(2);
+    });
+  },
+);

@@ -1,0 +1,158 @@
+import type { ServicebusConnection } from "redeliver/consume";
+import { describe, test } from "vitest";
+
+import { RefusedError } from "../../src/index.ts";
+import { type ConsumedSystem, deployConsumed } from "../support/servicebus/consuming.ts";
+import type { Right } from "../support/servicebus/emulator/access.ts";
+import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
+
+/** They run beside each other, and beside whatever else the machine does. */
+const patient = { timeout: 240_000 };
+const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
+
+const declared = { retry: { attempts: 3, backoff: { kind: "constant", delay: "200ms" } }, crash: { deliveries: 10 } };
+const messageOf = (body: string): { body: Buffer; messageId: string } => ({ body: Buffer.from(body), messageId: body });
+
+const refusalOf = async (start: Promise<unknown>): Promise<readonly string[]> => {
+  const error = await start.then(
+    () => null,
+    (cause: unknown) => cause,
+  );
+  if (!(error instanceof RefusedError)) throw new Error("it was not refused", { cause: error });
+  return error.diagnostics.map(({ code, message, notes }) => [code, message, ...notes].join(" | "));
+};
+
+describe.concurrent("a consumer of Service Bus with a shared access key", patient, () => {
+  test("needs Listen and Send, and is refused at the start where it has not; nothing is taken", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, declared);
+    const { emulator } = system.lab;
+    await system.publish(messageOf("kept"));
+    const start = (connectionString: string): Promise<unknown> =>
+      system.consuming(() => undefined, { connection: { connectionString } });
+    const listens = emulator.addKey("listens", ["Listen"]);
+    const lacks = (right: string): RegExp =>
+      new RegExp(`^RD807 \\| .* does not let this consumer use shop\\.billing \\| it takes the claim ${right} `);
+    expect(await refusalOf(start(emulator.addKey("sends", ["Send"])))).toEqual([
+      expect.stringMatching(lacks("Listen")),
+    ]);
+    expect(await refusalOf(start(listens))).toEqual([expect.stringMatching(lacks("Send"))]);
+    const wrong = [
+      listens.replace(/SharedAccessKey=[^;]*/, "SharedAccessKey=wrong"),
+      listens.replace("listens", "gone"),
+    ];
+    for (const each of wrong) expect(await refusalOf(start(each))).toEqual([expect.stringMatching(lacks("Listen"))]);
+    expect(await system.lab.peek("shop.billing")).toMatchObject([{ messageId: "kept", deliveryCount: 0 }]);
+  });
+
+  test("needs no Manage: it runs, and says what it could not compare", async ({ expect, onTestFinished }) => {
+    const system = await deployConsumed(onTestFinished, declared);
+    const { emulator } = system.lab;
+    const connectionString = emulator.addKey("works", ["Listen", "Send"]);
+    // The emulator has the management API at another port, as Microsoft's has.
+    const port = /:(\d+)/.exec(emulator.managementConnectionString)?.[1] ?? "";
+    const managementConnectionString = connectionString.replace(/:\d+/, `:${port}`);
+    const consumer = await system.consuming(
+      (_, { number }) => {
+        if (number === 1) throw new Error("not yet");
+      },
+      { connection: { connectionString, managementConnectionString } },
+    );
+    expect(consumer.events[0]).toMatchObject({ kind: "not-compared", because: expect.stringContaining("401") });
+    await system.publish(messageOf("one"));
+    await waitUntil(() => consumer.attemptsOf("one").length === 2);
+    await waitUntil(async () => (await system.lab.peek("shop.billing")).length === 0);
+  });
+});
+
+describe.concurrent("a consumer of Service Bus with a credential of Microsoft Entra", patient, () => {
+  /** The SDK fetches a new token so long before the old one expires. Source: 7.9.5, `_negotiateClaim`. */
+  const renewedBeforeMs = 2 * 60_000;
+
+  /** Tokens that the service takes for `lifeMs`, and that the SDK wants to have renewed after `renewMs`. */
+  const identity = async (
+    { lab }: ConsumedSystem,
+    rights: readonly Right[],
+    { lifeMs, renewMs }: { readonly lifeMs: number; readonly renewMs: number },
+  ) => {
+    const fetched = { count: 0, isDown: false };
+    const connection: ServicebusConnection = {
+      fullyQualifiedNamespace: await lab.emulator.serveTls(),
+      credential: {
+        getToken: async () => {
+          fetched.count += 1;
+          if (fetched.isDown) throw new Error("the identity provider does not answer");
+          const token = lab.emulator.issueToken(rights, lifeMs);
+          return { token, expiresOnTimestamp: Date.now() + renewedBeforeMs + renewMs };
+        },
+      },
+    };
+    return { connection, fetched };
+  };
+  const anHour = { lifeMs: 3_600_000, renewMs: 3_600_000 };
+
+  test("is compared with what is deployed, and runs; one without the roles is refused", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, declared);
+    const owner = await identity(system, ["Listen", "Send", "Manage"], anHour);
+    const consumer = await system.consuming(() => undefined, { connection: owner.connection });
+    await system.publish(messageOf("one"));
+    await waitUntil(() => consumer.events.some(({ kind }) => kind === "settled"));
+    await consumer.stop();
+    expect(consumer.events.map(({ kind }) => kind)).toEqual(["started", "settled", "stopping", "stopped"]);
+    const sender = await identity(system, ["Send"], anHour);
+    const refusal = await refusalOf(system.consuming(() => undefined, { connection: sender.connection }));
+    expect(refusal).toEqual([expect.stringContaining("RD807")]);
+  });
+
+  test("goes on across many tokens, each of which expires, and never loses its connection", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, declared);
+    const { connection, fetched } = await identity(system, ["Listen", "Send"], { lifeMs: 15_000, renewMs: 1_000 });
+    const beganAtMs = Date.now();
+    const consumer = await system.consuming(
+      (_, { number }) => {
+        if (number === 1) throw new Error("not yet");
+      },
+      { connection },
+    );
+    for (let index = 0; Date.now() - beganAtMs < 20_000; index++) {
+      await system.publish(messageOf(`m${index}`));
+      await waitUntil(() => consumer.attemptsOf(`m${index}`).length === 2);
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    }
+    expect(fetched.count).toBeGreaterThan(10);
+    const kinds = new Set(consumer.events.map(({ kind }) => kind));
+    // Without a new token every link ends after 15 s.
+    for (const kind of ["lost", "settle-failed", "settle-dropped"] as const) expect(kinds).not.toContain(kind);
+    expect(await system.letters("billing")).toEqual([]);
+  });
+
+  test("whose renewal fails loses its links when the token expires, says so, and comes back with the next one", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, declared);
+    const { connection, fetched } = await identity(system, ["Listen", "Send"], { lifeMs: 8_000, renewMs: 3_000 });
+    const consumer = await system.consuming(() => undefined, { connection });
+    const kinds = (): readonly string[] => consumer.events.map(({ kind }) => kind);
+    await system.publish(messageOf("before"));
+    await waitUntil(() => consumer.runs.length === 1);
+    fetched.isDown = true;
+    await waitUntil(() => kinds().includes("reconnect-failed"));
+    expect(kinds()).toContain("lost");
+    expect(consumer.health()).toMatchObject({ state: "reconnecting", isTaking: false });
+    fetched.isDown = false;
+    await waitUntil(() => kinds().includes("reconnected"));
+    await system.publish(messageOf("after"));
+    await waitUntil(() => consumer.attemptsOf("after").length === 1);
+    await waitUntil(async () => (await system.lab.peek("shop.billing")).length === 0);
+    expect(await system.letters("billing")).toEqual([]);
+  });
+});

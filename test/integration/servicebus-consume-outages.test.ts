@@ -1,0 +1,90 @@
+import { describe, test } from "vitest";
+
+import { deployConsumed } from "../support/servicebus/consuming.ts";
+import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
+
+/** They run beside each other, and beside whatever else the machine does. */
+const patient = { timeout: 240_000 };
+const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
+
+const constant = { kind: "constant", delay: "200ms" } as const;
+const messageOf = (body: string): { body: Buffer; messageId: string } => ({ body: Buffer.from(body), messageId: body });
+
+describe.concurrent("consume on Service Bus, when connections and dependencies go down together", patient, () => {
+  test("a connection that is lost before a handler was free asks nothing any more when one is", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, {
+      retry: { attempts: 3, backoff: constant },
+      crash: { deliveries: 10 },
+    });
+    const held = Promise.withResolvers<void>();
+    const consumer = await system.consuming(() => held.promise, { concurrency: 2, breaker: false });
+    const count = (kind: string): number => consumer.events.filter((event) => event.kind === kind).length;
+    await system.publish(messageOf("one"), messageOf("two"));
+    await waitUntil(() => consumer.runs.length === 2);
+    // The handlers are those of the first connection, so the second one has none to ask for.
+    system.lab.emulator.dropConnections();
+    await waitUntil(() => count("reconnected") === 1);
+    system.lab.emulator.dropConnections();
+    await waitUntil(() => count("lost") === 2);
+    held.resolve();
+    await waitUntil(() => count("reconnected") === 2);
+    await waitUntil(async () => (await system.lab.peek("shop.billing")).length === 0);
+    expect([count("settle-dropped"), count("settled")]).toEqual([2, 2]);
+    expect(await system.letters("billing")).toEqual([]);
+  });
+
+  test("the breaker pauses, and tries one message; none dies of the outage, and none is taken in a pause", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, { retry: { attempts: 6, backoff: constant } });
+    let isUp = false;
+    const consumer = await system.consuming(
+      () => {
+        if (!isUp) throw new Error("the bank is down");
+      },
+      { concurrency: 2, breaker: { failures: 3, firstPause: "300ms", longestPause: "1s" } },
+    );
+    const count = (kind: string): number => consumer.events.filter((event) => event.kind === kind).length;
+    const bodies = Array.from({ length: 12 }, (_, index) => `m${index}`);
+    await system.publish(...bodies.map(messageOf));
+    await waitUntil(() => count("paused") === 4);
+    // Three failures in a row, what ran beside them, and a probe after each pause but the last.
+    expect(consumer.runs.length).toBeLessThanOrEqual(3 + 1 + 3);
+    isUp = true;
+    await waitUntil(async () => (await system.lab.peek("shop.billing")).length === 0);
+    expect(count("resumed")).toBe(1);
+    expect(await system.letters("billing")).toEqual([]);
+    expect(new Set(consumer.runs.map(({ body }) => body)).size).toBe(bodies.length);
+    expect(consumer.health()).toMatchObject({ state: "running", failuresInARow: 0 });
+  });
+
+  test("a pause that ends while Service Bus does not answer is followed by a probe when it does", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, { retry: { attempts: 6, backoff: constant } });
+    const { emulator } = system.lab;
+    let isUp = false;
+    const consumer = await system.consuming(
+      () => {
+        if (!isUp) throw new Error("the bank is down");
+      },
+      { concurrency: 1, breaker: { failures: 1, firstPause: "2s", longestPause: "2s" } },
+    );
+    const kinds = (): readonly string[] => consumer.events.map(({ kind }) => kind);
+    await system.publish(messageOf("one"));
+    await waitUntil(() => kinds().includes("paused"));
+    await emulator.goOffline();
+    await waitUntil(() => kinds().includes("probing"));
+    expect(consumer.health()).toMatchObject({ state: "reconnecting", isTaking: false });
+    isUp = true;
+    await emulator.goOnline();
+    await waitUntil(() => kinds().includes("resumed"));
+    await waitUntil(async () => (await system.lab.peek("shop.billing")).length === 0);
+    expect(await system.letters("billing")).toEqual([]);
+  });
+});

@@ -1,0 +1,120 @@
+import { describe, test } from "vitest";
+
+import { RefusedError } from "../../src/index.ts";
+import { sleep, until } from "../support/deployed-system.ts";
+import { region } from "../support/sqs/clients.ts";
+import { consuming, untilCount } from "../support/sqs/consuming.ts";
+import { deploy, type DeployedSystem } from "../support/sqs/deployed-system.ts";
+import { sqsEmulators } from "../support/sqs/live-emulators.ts";
+import { type RecordingProxy, startRecordingProxy } from "../support/sqs/recording-proxy.ts";
+
+const billing = {
+  from: { orders: "all" },
+  retry: { attempts: 3, backoff: { kind: "linear", first: "1s" } },
+  handlerTimeout: "5s",
+};
+const succeed = (): void => undefined;
+const expired = { error: "ExpiredToken", status: 403 };
+
+for (const emulator of sqsEmulators()) {
+  describe.concurrent(`credentials of a consumer on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
+    const within = async (run: (system: DeployedSystem, proxy: RecordingProxy) => Promise<void>): Promise<void> => {
+      const system = await deploy(emulator, { billing });
+      const proxy = await startRecordingProxy(emulator.endpoint);
+      try {
+        await run(system, proxy);
+      } finally {
+        await proxy.close();
+        await system.dispose();
+      }
+    };
+    /** Keys that are fetched, and numbered as they are. */
+    const fetching = ({ endpoint }: RecordingProxy) => {
+      let fetched = 0;
+      const credentials = async () => ({ accessKeyId: `key-${++fetched}`, secretAccessKey: "test" });
+      return { fetched: () => fetched, connection: { endpoint, region, credentials } };
+    };
+    const numberOf = (accessKeyId: string): number => Number(accessKeyId.replace("key-", ""));
+    const send = async ({ lab, work }: DeployedSystem): Promise<void> => {
+      await lab.send(work("billing"), "order 1");
+    };
+
+    test("keys that have expired are fetched anew, and messages go on", async ({ expect }) =>
+      within(async (system, proxy) => {
+        const { fetched, connection } = fetching(proxy);
+        const consumer = await consuming(system, "billing", succeed, { connection });
+        try {
+          const valid = fetched() + 1;
+          proxy.decide(({ accessKeyId }) => (numberOf(accessKeyId) < valid ? expired : "pass"));
+          await send(system);
+          await untilCount(system, "work", "billing", 0);
+          expect(consumer.runs.length).toBeGreaterThan(0);
+          expect(fetched()).toBeGreaterThanOrEqual(valid);
+        } finally {
+          await consumer.stop();
+        }
+      }));
+
+    test("keys that have expired before the start are fetched anew as well; only new ones that are no better are refused", async ({
+      expect,
+    }) =>
+      within(async (system, proxy) => {
+        const { connection } = fetching(proxy);
+        // Two queues are looked at, and each is asked about with keys of its own.
+        proxy.decide(({ accessKeyId }) => (numberOf(accessKeyId) <= 2 ? expired : "pass"));
+        const consumer = await consuming(system, "billing", succeed, { connection });
+        expect(consumer.health().state).toBe("running");
+        await consumer.stop();
+        proxy.decide(() => expired);
+        await expect(consuming(system, "billing", succeed, { connection })).rejects.toThrow("RD807");
+      }));
+
+    test("keys that expire with the first receive are no refusal", async ({ expect }) =>
+      within(async (system, proxy) => {
+        let refusals = 0;
+        proxy.decide(({ operation }) => (operation === "ReceiveMessage" && refusals++ === 0 ? expired : "pass"));
+        const consumer = await consuming(system, "billing", succeed, { connection: fetching(proxy).connection });
+        try {
+          await send(system);
+          await until(60_000, () => consumer.events.some(({ kind }) => kind === "settled"));
+          expect(consumer.attemptsOf("order 1")).toEqual([1]);
+        } finally {
+          await consumer.stop();
+        }
+      }));
+
+    test("who may do everything but receive is refused at the start, and not left to try for ever", async ({
+      expect,
+    }) =>
+      within(async (system, proxy) => {
+        const denied = { error: "AccessDenied", status: 403 };
+        await send(system);
+        proxy.decide(({ operation }) => (operation === "ReceiveMessage" ? denied : "pass"));
+        const { connection } = fetching(proxy);
+        const error = await consuming(system, "billing", succeed, { connection }).catch((cause: unknown) => cause);
+        expect(error).toBeInstanceOf(RefusedError);
+        const notes = [expect.stringContaining("AccessDenied"), expect.stringContaining("sqs:ReceiveMessage")];
+        expect((error as RefusedError).diagnostics).toMatchObject([{ code: "RD807", notes }]);
+        const asked = proxy.calls.length;
+        proxy.decide(() => "pass");
+        await sleep(1_000);
+        expect(proxy.calls, "nobody goes on").toHaveLength(asked);
+        const [message] = await system.lab.receive(system.work("billing"), { waitSeconds: 1 });
+        expect(message?.Attributes?.ApproximateReceiveCount, "no receive was spent on finding out").toBe("1");
+      }));
+
+    test("what the first receive brings is handled, and is not received once more for it", async ({ expect }) =>
+      within(async (system, proxy) => {
+        await send(system);
+        const consumer = await consuming(system, "billing", succeed, { connection: fetching(proxy).connection });
+        try {
+          await until(60_000, () => consumer.events.some(({ kind }) => kind === "settled"));
+          expect(consumer.attemptsOf("order 1")).toEqual([1]);
+          const first = proxy.calls.find(({ operation }) => operation === "ReceiveMessage");
+          expect(first?.input["WaitTimeSeconds"]).toBe(0);
+        } finally {
+          await consumer.stop();
+        }
+      }));
+  });
+}
