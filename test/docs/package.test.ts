@@ -9,12 +9,12 @@ const root = resolve(import.meta.dirname, "../..");
 // Shipping .ts entries, or forgetting a file, goes unnoticed for as long as only the checkout is tested.
 test(
   "the packed package, installed into an empty folder, compiles a declaration, and is imported and type-checked without any client",
-  { timeout: 180_000 },
+  { timeout: 900_000 },
   () => {
     const folder = mkdtempSync(join(tmpdir(), "redeliver-package-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const npm = (cwd: string, ...words: string[]): string =>
-      execFileSync("npm", words, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], timeout: 80_000 });
+      execFileSync("npm", words, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], timeout: 300_000 });
     const [{ filename }] = JSON.parse(npm(root, "pack", "--json", "--pack-destination", folder)) as [
       { filename: string },
     ];
