@@ -75,14 +75,14 @@ async function depth(channel: ConfirmChannel, queue: string): Promise<number> {
 
 /** Waits for a number of messages in the work and the wait queue; a message on its way between them is in neither for a moment. */
 async function depthOfBoth(channel: ConfirmChannel, wanted: number): Promise<void> {
-  await until(2_000, async () => (await depth(channel, "work")) + (await depth(channel, "wait")) === wanted);
+  await until(20_000, async () => (await depth(channel, "work")) + (await depth(channel, "wait")) === wanted);
 }
 
 describe.each(brokers())("on $fullVersion", (broker) => {
   test("a crashing consumer before a wait queue loses the message; ours is in the dead queue", async () => {
     const { connection, channel } = await handWritten(broker, { "x-delivery-limit": 2 });
     let deliveries = 0;
-    while (deliveries < 10 && (await crashOnce(connection, 1_500))) deliveries++;
+    while (deliveries < 10 && (await crashOnce(connection, 6_000))) deliveries++;
     expect(deliveries).toBe(3);
     await depthOfBoth(channel, 0);
 
@@ -93,7 +93,7 @@ describe.each(brokers())("on $fullVersion", (broker) => {
       const system = await deploy(broker, oneConsumer({ retry, crash: { deliveries: 3 } }), strategy);
       const consumer = await drive({ url: system.url, contract: system.contract("billing"), decide: () => "crash" });
       await system.publish(["poison"], { exchange: "shop.orders", routingKey: "order.placed" });
-      await until(5_000, async () => (await depth(system.channel, "shop.billing.dead")) === 1);
+      await until(30_000, async () => (await depth(system.channel, "shop.billing.dead")) === 1);
       expect(consumer.seen, strategy).toHaveLength(3);
       await consumer.stop();
       await system.dispose();
@@ -109,7 +109,7 @@ describe.each(brokers())("on $fullVersion", (broker) => {
       rounds++;
       worker.nack(message, false, false);
     });
-    await until(5_000, () => rounds >= 10);
+    await until(30_000, () => rounds >= 10);
     await worker.close();
     await depthOfBoth(channel, 1);
 
@@ -122,7 +122,7 @@ describe.each(brokers())("on $fullVersion", (broker) => {
     const consumer = await drive({ url: system.url, contract: system.contract("billing"), decide: () => "transient" });
     onTestFinished(consumer.stop);
     await system.publish(["poison"], { exchange: "shop.orders", routingKey: "order.placed" });
-    await until(5_000, async () => (await depth(system.channel, "shop.billing.dead")) === 1);
+    await until(30_000, async () => (await depth(system.channel, "shop.billing.dead")) === 1);
     await sleep(500);
     expect(consumer.seen).toHaveLength(3);
   });
@@ -160,7 +160,7 @@ describe.each(brokers())("on $fullVersion", (broker) => {
     await until(2_000, () => rejected);
     await worker.close();
     let deliveries = 0;
-    while (deliveries < 12 && (await crashOnce(connection, 1_500))) deliveries++;
+    while (deliveries < 12 && (await crashOnce(connection, 6_000))) deliveries++;
     expect(deliveries).toBe(broker.version === "3.10" ? 12 : 2);
     await depthOfBoth(channel, broker.version === "3.10" ? 1 : 0);
 
@@ -177,7 +177,7 @@ describe.each(brokers())("on $fullVersion", (broker) => {
     });
     onTestFinished(consumer.stop);
     await system.publish(["poison"], { exchange: "shop.orders", routingKey: "order.placed" });
-    await until(5_000, async () => (await depth(system.channel, "shop.billing.dead")) === 1);
+    await until(30_000, async () => (await depth(system.channel, "shop.billing.dead")) === 1);
     await sleep(500);
     expect(consumer.seen).toHaveLength(3);
   });
