@@ -184,7 +184,12 @@ function promisesOf(input: StrategyInput): StrategyOutput["promises"] {
       "consumer",
       "every copy raises the attempt number, and after the last attempt there is none",
     ),
-    promise(input, "timing", "broker", "a copy waits for at least its delay, and at most for its queue's"),
+    promise(
+      input,
+      "timing",
+      "broker",
+      `a copy waits for at least its delay, and at most for its queue's${retry.jitterPercent === 0 ? "" : "; copies that came together leave in few groups, since only the head of a queue expires: of the jitter in a burst little is left"}`,
+    ),
     promise(input, "isolation", "broker", "the attempt key names the consumer, and only its queue is bound to it"),
     ...publisherPromises(input),
   ];
