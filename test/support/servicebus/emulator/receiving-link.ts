@@ -23,10 +23,10 @@ export function openReceivingLink(sender: Sender, namespace: Namespace, turns: O
     if (refusal !== null) refuse(sender, refusal);
   } else if (wantsSession) {
     const wanted = (filter[sessionFilter] ?? null) as string | null;
-    acceptSession(sender, mailbox, wanted, (session) => receive(sender, mailbox, session, turns));
+    acceptSession(sender, mailbox, wanted, (session) => receive(sender, namespace, mailbox, session, turns));
   } else {
     echo(sender);
-    receive(sender, mailbox, null, turns);
+    receive(sender, namespace, mailbox, null, turns);
   }
 }
 
@@ -49,7 +49,13 @@ function whyNot(
   );
 }
 
-function receive(sender: Sender, mailbox: Mailbox, session: string | null, turns: OnePerTurn): void {
+function receive(
+  sender: Sender,
+  namespace: Namespace,
+  mailbox: Mailbox,
+  session: string | null,
+  turns: OnePerTurn,
+): void {
   const mode = sender.snd_settle_mode === 1 ? "receive-and-delete" : "peek-lock";
   /** Of all the credit that the client has ever given: what is used, which rhea only knows in its next turn. */
   let used = 0;
@@ -71,8 +77,13 @@ function receive(sender: Sender, mailbox: Mailbox, session: string | null, turns
     used = given();
     sender.set_drained(true);
   });
+  const forgotten = new WeakSet<Delivery>();
   const answer = (settlement: Settlement, delivery: Delivery): void => {
-    if (mode === "peek-lock") settle(delivery, settlement, mailbox, turns);
+    // Who has settled a delivery has forgotten it, and hears nothing more about it.
+    if (mode !== "peek-lock" || forgotten.has(delivery)) return;
+    const fate = namespace.watcher.fateOf?.(settlement) ?? "answered";
+    if (fate === "unanswered") forgotten.add(delivery);
+    if (fate !== "lost") settle(delivery, settlement, mailbox, fate === "answered" ? turns : null);
   };
   sender.on("accepted", ({ delivery }: Settled) => answer({ kind: "complete" }, delivery));
   sender.on("rejected", ({ delivery }: Settled) => answer(deadLetterOf(delivery), delivery));
@@ -84,9 +95,10 @@ function receive(sender: Sender, mailbox: Mailbox, session: string | null, turns
 
 type Settled = Required<Pick<EventContext, "delivery">>;
 
-function settle(delivery: Delivery, settlement: Settlement, mailbox: Mailbox, turns: OnePerTurn): void {
+/** @param turns null where nobody is told */
+function settle(delivery: Delivery, settlement: Settlement, mailbox: Mailbox, turns: OnePerTurn | null): void {
   const refusal = mailbox.settle((delivery.tag as Buffer).toString("hex"), settlement);
-  turns.add(() => {
+  turns?.add(() => {
     delivery.update(true, refusal === null ? accepted() : rejected(refusal));
     // A client that settles second says nothing more, and rhea would keep the delivery for ever.
     (delivery as { remote_settled: boolean }).remote_settled = true;
