@@ -151,8 +151,13 @@ export interface ResourceReader<Deployment> {
   readonly queueType: string | null;
   /** Whether it is read at all: what is around the broker's own resources can decide about them. */
   readonly isRead: (resource: Pick<PulumiResource, "type">) => boolean;
-  /** By what names findings speak of a resource: what it is in, and last its own. None where they do not, or it is not told. */
-  readonly namesOf: (resource: PulumiResource) => readonly string[];
+  /**
+   * Where each resource is, as the paths of findings say it: `["vhosts", "/", "queues", "orders"]`. By URN; left out where it is not told,
+   * and where findings do not speak of such a resource.
+   *
+   * @param resources those that are read together: what a part of them is called depends on the others
+   */
+  readonly placesOf: (resources: readonly PulumiResource[]) => ReadonlyMap<string, readonly string[]>;
   /**
    * Those about which everything that is found is certain, though a preview does not know all values: what an unknown value could make
    * different is left out, and what can be told in its place is put in.

@@ -4,7 +4,7 @@ import { hasUnknown } from "../brokers/pulumi-resource.ts";
 import type { PulumiResource } from "../brokers/pulumi-resource.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
-import { resourcesNamedBy } from "./attribution.ts";
+import { attributionAmong } from "./attribution.ts";
 import { isComponentType } from "./component.ts";
 
 /** A resource of a stack, as the rules on topologies see it. */
@@ -72,10 +72,11 @@ function judgeBroker(
   const target = parseTarget(targetText(broker, resources, targets));
   if (!target.ok) return target.diagnostics.map((each) => ({ rulesOf: broker, diagnostic: each, about: [] }));
   const rulesOf = auditor.rulesOf(target.value);
+  const attribute = attributionAmong(read, auditor.resources.placesOf(read));
   const found = (each: Diagnostic, about?: readonly StackResource[]): StackFinding => ({
     rulesOf,
     diagnostic: each,
-    about: about ?? resourcesNamedBy(each, read, auditor.resources.namesOf),
+    about: about ?? attribute(each),
   });
   const deployment = auditor.resources.read(read);
   if (!deployment.ok) return deployment.diagnostics.map((each) => found(each));

@@ -1,5 +1,4 @@
 import type { Auditor, Broker, HttpReader } from "../broker.ts";
-import { ownName } from "../pulumi-resource.ts";
 import { auditDeployment } from "./audit.ts";
 import type { RabbitmqTarget } from "./capabilities.ts";
 import { formatTarget, strategyNames } from "./capabilities.ts";
@@ -11,7 +10,7 @@ import { evidenceOf } from "./evidence.ts";
 import { exportDefinitions } from "./export.ts";
 import { graphOf } from "./graph.ts";
 import { certainResources } from "./import/certain-resources.ts";
-import { deploymentOfResources, isRabbitmqResource, queueType } from "./import/pulumi-resources.ts";
+import { deploymentOfResources, isRabbitmqResource, placesOf, queueType } from "./import/pulumi-resources.ts";
 import { live } from "./live.ts";
 import { subjectsOf } from "./model.ts";
 import { readDefinitions } from "./read-definitions.ts";
@@ -58,7 +57,7 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
       isOwn: isRabbitmqResource,
       queueType,
       isRead: isRabbitmqResource,
-      namesOf: ownName,
+      placesOf,
       certain: certainResources,
       read: deploymentOfResources,
     }),

@@ -11,12 +11,7 @@ import { diagnoseEmulatorConfig, exportEmulatorConfig } from "./export.ts";
 import { graphOf } from "./graph.ts";
 import type { HeldMessage } from "./held-message.ts";
 import { certainResources } from "./import/certain-resources.ts";
-import {
-  deploymentOfResources,
-  isReadResource,
-  isServicebusResource,
-  namesInFindings,
-} from "./import/pulumi-resources.ts";
+import { deploymentOfResources, isReadResource, isServicebusResource, placesOf } from "./import/pulumi-resources.ts";
 import { subjectsOf } from "./model.ts";
 import { readArm } from "./read-arm.ts";
 import type { ServicebusTargetInput } from "./target.ts";
@@ -61,7 +56,7 @@ export const servicebus: ServicebusBroker = Object.freeze({
       isOwn: isServicebusResource,
       queueType: null,
       isRead: isReadResource,
-      namesOf: namesInFindings,
+      placesOf,
       certain: certainResources,
       read: deploymentOfResources,
     }),

@@ -1,5 +1,4 @@
 import type { AnswerReader, Auditor, Broker } from "../broker.ts";
-import { ownName } from "../pulumi-resource.ts";
 import { auditDeployment } from "./audit.ts";
 import type { SqsTarget } from "./capabilities.ts";
 import { formatTarget, strategyNames } from "./capabilities.ts";
@@ -11,7 +10,7 @@ import { evidenceOf } from "./evidence.ts";
 import { exportCloudFormation } from "./export.ts";
 import { graphOf } from "./graph.ts";
 import { certainResources } from "./import/certain-resources.ts";
-import { deploymentOfResources, isReadResource, isSqsResource } from "./import/pulumi-resources.ts";
+import { deploymentOfResources, isReadResource, isSqsResource, placesOf } from "./import/pulumi-resources.ts";
 import { queueType } from "./import/resource-types.ts";
 import { live } from "./live.ts";
 import { subjectsOf } from "./model.ts";
@@ -52,7 +51,7 @@ export const sqs: SqsBroker = Object.freeze({
       isOwn: isSqsResource,
       queueType,
       isRead: isReadResource,
-      namesOf: ownName,
+      placesOf,
       certain: certainResources,
       read: deploymentOfResources,
     }),

@@ -4,6 +4,7 @@ import { refused } from "../../diagnostics/render.ts";
 import type { SessionListener } from "../adapter.ts";
 import { growingPauses } from "../breaker.ts";
 import { atMost, pauseMs } from "../long-timer.ts";
+import type { Place } from "./client.ts";
 import { answerWithinMs, isDenied, isRefusal } from "./client.ts";
 import type { Contract } from "./contract.ts";
 import { notAllowed } from "./refusal.ts";
@@ -24,8 +25,7 @@ export interface ReceivingInput {
   /** Makes a new client, whose credentials are fetched anew. */
   readonly renew: () => void;
   readonly queueUrl: string;
-  /** The endpoint, or the target: for whoever is refused there. */
-  readonly where: string;
+  readonly place: Place;
   readonly waitSeconds: number;
   readonly contract: Contract;
   readonly listener: Pick<SessionListener, "answers" | "free" | "report" | "whenFree">;
@@ -82,12 +82,15 @@ export function createReceiving(input: ReceivingInput): Receiving {
  * like any other, so that it costs no message a receive.
  */
 async function receiveFirst(input: ReceivingInput, cut: AbortSignal): Promise<void> {
-  const { listener, received, renew, where } = input;
+  const { contract, listener, place, queueUrl: url, received, renew } = input;
   const askedAtMs = performance.now();
   try {
     received(await receive({ ...input, waitSeconds: 0 }, Math.max(1, listener.free()), cut), askedAtMs);
   } catch (error) {
-    if (isDenied(error)) throw refused([notAllowed(error, where)]);
+    if (isDenied(error)) {
+      const missing = { action: "sqs:ReceiveMessage", queue: contract.workQueue, url, error };
+      throw refused([notAllowed([missing], place, contract)]);
+    }
     // Whatever else it is, those that follow may meet it again, and say so.
     if (isRefusal(error)) renew();
   }

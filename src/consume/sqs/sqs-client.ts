@@ -2,7 +2,7 @@ import type { SQSClient } from "@aws-sdk/client-sqs";
 
 import type { Adapter, Delivery, Opening, Session } from "../adapter.ts";
 import { checkQueues } from "./check-queues.ts";
-import { createClient } from "./client.ts";
+import { createClient, placeOf } from "./client.ts";
 import type { Operation } from "./contract.ts";
 import { findUrls, queuesOf } from "./queue-urls.ts";
 import { readDelivery } from "./read-delivery.ts";
@@ -38,7 +38,7 @@ async function open({ compiled, contract, connection, listener }: Opening<"sqs">
     client,
     renew,
     queueUrl: workQueueUrl,
-    where: connection.endpoint ?? compiled.target,
+    place: placeOf(compiled, connection),
     waitSeconds: work.receiveWaitSeconds,
     contract,
     listener,

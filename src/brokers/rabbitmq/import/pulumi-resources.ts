@@ -3,7 +3,7 @@ import { diagnostic } from "../../../diagnostics/diagnostic.ts";
 import type { Entry } from "../../entries.ts";
 import { isEntry } from "../../entries.ts";
 import type { PulumiResource } from "../../pulumi-resource.ts";
-import { isUnreadable, nameIn, providerName } from "../../pulumi-resource.ts";
+import { isUnreadable, nameIn, providerNames } from "../../pulumi-resource.ts";
 import type { Deployment } from "../deployment.ts";
 import type { Arguments, HeaderValue } from "../semantics.ts";
 import { assembleDeployment } from "./assemble.ts";
@@ -43,13 +43,11 @@ export function deploymentOfResources(resources: readonly PulumiResource[]): Che
   const drafts: Drafts = new Map();
   const leftOut: string[] = [];
   const own = resources.filter(isRabbitmqResource);
-  const providers = new Set(own.map(({ provider }) => provider));
-  for (const { type, urn, provider, properties } of own) {
-    const name = type === virtualHostType ? textOf(properties, "name") : textOf(properties, "vhost", "/");
-    // Two providers are two brokers, or two users of one: what has the same name there is not the same.
-    const broker = providers.size > 1 ? `${providerName(provider)}: ` : "";
-    const isAdded = name !== null && adders[type]?.(properties, draftOf(drafts, `${broker}${name}`)) === true;
-    if (!isAdded) leftOut.push(nameIn(urn));
+  const virtualHostOf = virtualHostNamer(own);
+  for (const resource of own) {
+    const name = virtualHostOf(resource);
+    const isAdded = name !== null && adders[resource.type]?.(resource.properties, draftOf(drafts, name)) === true;
+    if (!isAdded) leftOut.push(nameIn(resource.urn));
   }
   const { deployment, warnings } = assembleDeployment(null, drafts);
   if (leftOut.length === 0) return { ok: true, value: deployment, warnings };
@@ -60,6 +58,40 @@ export function deploymentOfResources(resources: readonly PulumiResource[]): Che
     help: "take the value out of the secret that it comes from, and run pulumi up",
   });
   return { ok: true, value: deployment, warnings: [warning, ...warnings] };
+}
+
+/** Where findings speak of what a resource makes; a binding has no place of its own. */
+const kinds: Readonly<Record<string, string>> = Object.freeze({
+  [queueType]: "queues",
+  "rabbitmq:index/exchange:Exchange": "exchanges",
+  "rabbitmq:index/policy:Policy": "policies",
+  "rabbitmq:index/operatorPolicy:OperatorPolicy": "policies",
+});
+
+/** Where findings say that each of the resources is. */
+export function placesOf(resources: readonly PulumiResource[]): ReadonlyMap<string, readonly string[]> {
+  const own = resources.filter(isRabbitmqResource);
+  const virtualHostOf = virtualHostNamer(own);
+  return new Map(
+    own.flatMap((resource): (readonly [string, readonly string[]])[] => {
+      const { type, urn, properties } = resource;
+      const [virtualHost, name, kind] = [virtualHostOf(resource), textOf(properties, "name"), kinds[type]];
+      if (virtualHost === null || name === null || kind === undefined) return [];
+      return [[urn, ["vhosts", virtualHost, kind, name]]];
+    }),
+  );
+}
+
+/**
+ * What the virtual host of a resource is called; null where that is not told. Two providers are two brokers, or two users of one: what has
+ * the same name there is not the same.
+ */
+function virtualHostNamer(own: readonly PulumiResource[]): (resource: PulumiResource) => string | null {
+  const providers = providerNames(own);
+  return ({ type, provider, properties }) => {
+    const name = type === virtualHostType ? textOf(properties, "name") : textOf(properties, "vhost", "/");
+    return name === null || providers.size === 1 ? name : `${providers.get(provider) ?? ""}: ${name}`;
+  };
 }
 
 function addVirtualHost(properties: Entry, draft: DraftVirtualHost): boolean {

@@ -38,13 +38,19 @@ export function isReadResource({ type }: Pick<PulumiResource, "type">): boolean 
   return kindOf(type) !== undefined;
 }
 
-/** What a finding names: the namespace, and the queue, the topic or the path of the subscription. It names no rules. */
-export function namesInFindings(resource: PulumiResource): readonly string[] {
-  const named = namedResource(resource);
-  if (named === null || named.kind === "rule") return [];
-  const [name, subscription] = named.names;
-  if (name === undefined) return [named.namespace];
-  return [named.namespace, subscription === undefined ? name : subscriptionPath({ topic: name, name: subscription })];
+/** Where findings say that each of the resources is; they name no rules. */
+export function placesOf(resources: readonly PulumiResource[]): ReadonlyMap<string, readonly string[]> {
+  return new Map(
+    resources.flatMap((resource): (readonly [string, readonly string[]])[] => {
+      const named = namedResource(resource);
+      if (named === null || named.kind === "rule") return [];
+      const { kind, namespace, names } = named;
+      const [name, subscription] = names;
+      const own =
+        name === undefined || subscription === undefined ? name : subscriptionPath({ topic: name, name: subscription });
+      return [[resource.urn, ["namespaces", namespace, ...(own === undefined ? [] : [`${kind}s`, own])]]];
+    }),
+  );
 }
 
 /**
