@@ -32,6 +32,23 @@ export function pauseMs(delayMs: number, signal: AbortSignal): Promise<void> {
   });
 }
 
+/**
+ * Waits for something that has to be there in time.
+ *
+ * @throws what `late` makes, when it is not
+ */
+export async function inTime<Value>(limitMs: number, work: Promise<Value>, late: () => Error): Promise<Value> {
+  let cancel = (): void => undefined;
+  const limit = new Promise<never>((_, reject) => {
+    cancel = afterMs(limitMs, () => reject(late()));
+  });
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    cancel();
+  }
+}
+
 /** Waits for something, though not for ever. What fails is over as well. */
 export async function atMost(limitMs: number, work: Promise<unknown>): Promise<void> {
   let cancel = (): void => undefined;

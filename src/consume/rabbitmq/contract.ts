@@ -5,6 +5,15 @@ export type Operation = Extract<Contract["outcomes"]["success"], readonly unknow
 export type PublishOperation = Extract<Operation, { readonly operation: "basic.publish" }>;
 export type ModifiedOperation = Extract<Operation, { readonly operation: "modified" }>;
 
+/** Every operation of a contract that publishes a copy, whatever the outcome and the attempt. */
+export function publishedBy(contract: Contract): readonly PublishOperation[] {
+  const outcomes = [...Object.values(contract.outcomes), ...(contract.retryAfter ?? [])];
+  const operations = outcomes.flatMap((outcome): readonly Operation[] =>
+    "byAttempt" in outcome ? outcome.byAttempt.flat() : outcome,
+  );
+  return operations.flatMap((each) => (each.operation === "basic.publish" ? [each] : []));
+}
+
 /** How long a copy waits, or how far off a delivery is: a random whole number between the two, or what the handler asked for. */
 export function chosenMs(
   range: { readonly from: number; readonly to: number } | "asked",

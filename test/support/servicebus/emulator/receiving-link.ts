@@ -1,7 +1,7 @@
 import type { Delivery, EventContext, Sender } from "rhea";
 
 import { acceptSession, sessionFilter } from "./accept-session.ts";
-import { accepted, echo, internalsOf, type OnePerTurn, refuse, rejected } from "./link.ts";
+import { accepted, echo, internalsOf, modified, type OnePerTurn, refuse, rejected, released } from "./link.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Namespace } from "./namespace.ts";
 import type { Taker } from "./sessions.ts";
@@ -78,31 +78,30 @@ function receive(
     sender.set_drained(true);
   });
   const forgotten = new WeakSet<Delivery>();
-  const answer = (settlement: Settlement, delivery: Delivery): void => {
+  // What is done is answered with the outcome that was asked for: the client for Java takes any other one for a failure.
+  const answer = (settlement: Settlement, delivery: Delivery, outcome: unknown): void => {
     // Who has settled a delivery has forgotten it, and hears nothing more about it.
     if (mode !== "peek-lock" || forgotten.has(delivery)) return;
     const fate = namespace.watcher.fateOf?.(settlement) ?? "answered";
+    if (fate === "lost") return;
+    const refusal = mailbox.settle((delivery.tag as Buffer).toString("hex"), settlement);
     if (fate === "unanswered") forgotten.add(delivery);
-    if (fate !== "lost") settle(delivery, settlement, mailbox, fate === "answered" ? turns : null);
+    else turns.add(() => settle(delivery, refusal === null ? outcome : rejected(refusal)));
   };
-  sender.on("accepted", ({ delivery }: Settled) => answer({ kind: "complete" }, delivery));
-  sender.on("rejected", ({ delivery }: Settled) => answer(deadLetterOf(delivery), delivery));
-  sender.on("modified", ({ delivery }: Settled) => answer(modificationOf(delivery), delivery));
-  sender.on("released", ({ delivery }: Settled) => answer({ kind: "abandon", properties: {} }, delivery));
+  sender.on("accepted", ({ delivery }: Settled) => answer({ kind: "complete" }, delivery, accepted()));
+  sender.on("rejected", ({ delivery }: Settled) => answer(deadLetterOf(delivery), delivery, rejected()));
+  sender.on("modified", ({ delivery }: Settled) => answer(modificationOf(delivery), delivery, modified()));
+  sender.on("released", ({ delivery }: Settled) => answer({ kind: "abandon", properties: {} }, delivery, released()));
   whenLinkEnds(sender, () => mailbox.detach(taker));
   mailbox.attach(taker);
 }
 
 type Settled = Required<Pick<EventContext, "delivery">>;
 
-/** @param turns null where nobody is told */
-function settle(delivery: Delivery, settlement: Settlement, mailbox: Mailbox, turns: OnePerTurn | null): void {
-  const refusal = mailbox.settle((delivery.tag as Buffer).toString("hex"), settlement);
-  turns?.add(() => {
-    delivery.update(true, refusal === null ? accepted() : rejected(refusal));
-    // A client that settles second says nothing more, and rhea would keep the delivery for ever.
-    (delivery as { remote_settled: boolean }).remote_settled = true;
-  });
+function settle(delivery: Delivery, outcome: unknown): void {
+  delivery.update(true, outcome);
+  // A client that settles second says nothing more, and rhea would keep the delivery for ever.
+  (delivery as { remote_settled: boolean }).remote_settled = true;
 }
 
 function deadLetterOf({ remote_state: state }: Delivery): Settlement {
