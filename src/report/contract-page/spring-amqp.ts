@@ -1,6 +1,7 @@
 import { formatDurationMs } from "../../declare/duration.ts";
 import type { Contract } from "../operations.ts";
 import type { Client } from "./client.ts";
+import { everyOperation, javaErrors, javaIsPermanent, javaSettling, withImports } from "./java.ts";
 
 type RabbitmqContract = Extract<Contract, { readonly protocol: "amqp-0-9-1" | "amqp-1.0" }>;
 type Outcome = RabbitmqContract["outcomes"]["transient"];
@@ -35,19 +36,14 @@ export function springAmqp(contract: RabbitmqContract): Client {
 }
 
 function classOf(contract: RabbitmqContract): string {
-  const { outcomes, permanentErrors, retryAfter = [] } = contract;
-  const permanent = [...new Set(permanentErrors)].map((name) => JSON.stringify(name)).join(", ");
-  const asked = retryAfter.map(
-    (step) =>
-      ` else if (error instanceof RetryAfter asked && asked.delayMs <= ${step.upToMs}) {\n${javaOf(step, 16)}\n            }`,
-  );
+  const publishes = everyOperation<Operation>(contract).some(({ operation }) => operation === "basic.publish");
   const text = `@Component
 class Consumer {
     interface Handler {
         void handle(byte[] body, int attempt) throws Exception;
     }
 
-${exceptionsOf(contract)}
+${javaErrors(contract)}
 
     private final RabbitTemplate template;
     private final Handler handler;
@@ -59,24 +55,8 @@ ${exceptionsOf(contract)}
 
     @RabbitListener(queues = ${JSON.stringify(contract.workQueue)}, ackMode = "MANUAL")
     void onMessage(Message message, Channel channel) throws Exception {
-        long tag = message.getMessageProperties().getDeliveryTag();
-        int attempt = attemptOf(message.getMessageProperties());
-        Exception error = null;
         try {
-            handler.handle(message.getBody(), attempt);
-        } catch (Exception thrown) {
-            error = thrown;
-        }
-        try {
-            if (error == null) {
-${javaOf(outcomes.success, 16)}
-            } else if (error instanceof HandBack) {
-${javaOf(outcomes.return, 16)}
-            }${asked.join("")} else if (isPermanent(error)) {
-${javaOf(outcomes.permanent, 16)}
-            } else {
-${javaOf(outcomes.transient, 16)}
-            }
+            settle(message, channel);
         } catch (Exception failed) {
             // Without its channel the message comes back.
             channel.abort();
@@ -84,19 +64,19 @@ ${javaOf(outcomes.transient, 16)}
         }
     }
 
+    void settle(Message message, Channel channel) throws Exception {
+        long tag = message.getMessageProperties().getDeliveryTag();
+        int attempt = attemptOf(message.getMessageProperties());
+${javaSettling<Operation>(contract, "message.getBody()", statementOf)}
+    }
+
     static int attemptOf(MessageProperties properties) {
 ${attemptOf(contract)}
     }
 
-    static boolean isPermanent(Throwable error) {
-        for (Throwable each = error; each != null; each = each.getCause()) {
-            if (Set.of(${permanent}).contains(each.getClass().getSimpleName())) return true;
-        }
-        return false;
-    }
-${publishes(contract) ? `\n${publishCopy}\n` : ""}}`;
-  const used = imports.filter((name) => new RegExp(`\\b${name.split(".").at(-1)}\\b`).test(text));
-  return `${used.map((name) => `import ${name};`).join("\n")}\n\n${text}`;
+${javaIsPermanent(contract)}
+${publishes ? `\n${publishCopy}\n` : ""}}`;
+  return withImports(text, imports);
 }
 
 const imports = [
@@ -114,21 +94,6 @@ const imports = [
   "org.springframework.amqp.rabbit.core.RabbitTemplate",
   "org.springframework.stereotype.Component",
 ];
-
-function exceptionsOf({ retryAfter }: RabbitmqContract): string {
-  const handBack = `    /** Throw it where the message was not tried, for example at a shutdown. */
-    static class HandBack extends RuntimeException {}`;
-  const asked = `    /** Throw it where the delay is known, for example from a Retry-After header. */
-    static class RetryAfter extends RuntimeException {
-        final long delayMs;
-
-        RetryAfter(long delayMs) {
-            super("retry after " + delayMs + " ms");
-            this.delayMs = delayMs;
-        }
-    }`;
-  return retryAfter === undefined ? handBack : `${handBack}\n\n${asked}`;
-}
 
 const publishCopy = `    /** The whole message but for what the contract names. Throws where it is returned or refused. */
     void publishCopy(Message message, String exchange, String routingKey, Set<String> removed, Map<String, String> added, String keepKeyAs,
@@ -149,15 +114,6 @@ const publishCopy = `    /** The whole message but for what the contract names. 
         if (!confirmed || correlation.getReturned() != null) throw new IllegalStateException("the broker did not take the copy");
     }`;
 
-/** Whether any outcome publishes; the method that does is left out where none would call it. */
-function publishes({ outcomes, retryAfter = [] }: RabbitmqContract): boolean {
-  return [...Object.values(outcomes), ...retryAfter].some((outcome) =>
-    ("byAttempt" in outcome ? outcome.byAttempt.flat() : outcome).some(
-      ({ operation }) => operation === "basic.publish",
-    ),
-  );
-}
-
 function attemptOf({ attemptNumber }: RabbitmqContract): string {
   if (attemptNumber === null) return "        return 1;";
   if (attemptNumber.from === "header") {
@@ -165,18 +121,6 @@ function attemptOf({ attemptNumber }: RabbitmqContract): string {
   }
   const prefix = JSON.stringify(attemptNumber.prefix);
   return `        String key = properties.getReceivedRoutingKey();\n        return key.startsWith(${prefix}) ? Integer.parseInt(key.substring(${prefix}.length())) : 1;`;
-}
-
-/** The statements of an outcome; a switch where they depend on the attempt. */
-function javaOf(outcome: Outcome, indent: number): string {
-  const spaces = " ".repeat(indent);
-  if (!("byAttempt" in outcome)) return outcome.map((each) => spaces + statementOf(each)).join("\n");
-  const cases = outcome.byAttempt.flatMap((operations, index) => [
-    `${spaces}    case ${index + 1} -> {`,
-    ...operations.map((each) => `${spaces}        ${statementOf(each)}`),
-    `${spaces}    }`,
-  ]);
-  return [`${spaces}switch (attempt) {`, ...cases, `${spaces}}`].join("\n");
 }
 
 function statementOf(operation: Operation): string {

@@ -1,7 +1,7 @@
 import type { Delivery, EventContext, Sender } from "rhea";
 
 import { acceptSession, sessionFilter } from "./accept-session.ts";
-import { accepted, echo, internalsOf, type OnePerTurn, refuse, rejected } from "./link.ts";
+import { accepted, echo, internalsOf, modified, type OnePerTurn, refuse, rejected, released } from "./link.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Namespace } from "./namespace.ts";
 import type { Taker } from "./sessions.ts";
@@ -71,26 +71,26 @@ function receive(sender: Sender, mailbox: Mailbox, session: string | null, turns
     used = given();
     sender.set_drained(true);
   });
-  const answer = (settlement: Settlement, delivery: Delivery): void => {
-    if (mode === "peek-lock") settle(delivery, settlement, mailbox, turns);
+  // What is done is answered with the outcome that was asked for: the client for Java takes any other one for a failure.
+  const answer = (settlement: Settlement, delivery: Delivery, outcome: unknown): void => {
+    if (mode !== "peek-lock") return;
+    const refusal = mailbox.settle((delivery.tag as Buffer).toString("hex"), settlement);
+    turns.add(() => settle(delivery, refusal === null ? outcome : rejected(refusal)));
   };
-  sender.on("accepted", ({ delivery }: Settled) => answer({ kind: "complete" }, delivery));
-  sender.on("rejected", ({ delivery }: Settled) => answer(deadLetterOf(delivery), delivery));
-  sender.on("modified", ({ delivery }: Settled) => answer(modificationOf(delivery), delivery));
-  sender.on("released", ({ delivery }: Settled) => answer({ kind: "abandon", properties: {} }, delivery));
+  sender.on("accepted", ({ delivery }: Settled) => answer({ kind: "complete" }, delivery, accepted()));
+  sender.on("rejected", ({ delivery }: Settled) => answer(deadLetterOf(delivery), delivery, rejected()));
+  sender.on("modified", ({ delivery }: Settled) => answer(modificationOf(delivery), delivery, modified()));
+  sender.on("released", ({ delivery }: Settled) => answer({ kind: "abandon", properties: {} }, delivery, released()));
   whenLinkEnds(sender, () => mailbox.detach(taker));
   mailbox.attach(taker);
 }
 
 type Settled = Required<Pick<EventContext, "delivery">>;
 
-function settle(delivery: Delivery, settlement: Settlement, mailbox: Mailbox, turns: OnePerTurn): void {
-  const refusal = mailbox.settle((delivery.tag as Buffer).toString("hex"), settlement);
-  turns.add(() => {
-    delivery.update(true, refusal === null ? accepted() : rejected(refusal));
-    // A client that settles second says nothing more, and rhea would keep the delivery for ever.
-    (delivery as { remote_settled: boolean }).remote_settled = true;
-  });
+function settle(delivery: Delivery, outcome: unknown): void {
+  delivery.update(true, outcome);
+  // A client that settles second says nothing more, and rhea would keep the delivery for ever.
+  (delivery as { remote_settled: boolean }).remote_settled = true;
 }
 
 function deadLetterOf({ remote_state: state }: Delivery): Settlement {
