@@ -189,7 +189,8 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
       expect,
       onTestFinished,
     }) => {
-      const system = await deployConsumed(onTestFinished, perKey);
+      // Shorter than an answer is waited for: the message is given up when none has come.
+      const system = await deployConsumed(onTestFinished, perKey, { lock: "5s" });
       let isMet = false;
       system.lab.emulator.watch({
         fateOf: () => {
