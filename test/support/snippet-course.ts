@@ -127,6 +127,28 @@ export async function expectContractKept({ system, bodyOf, runs, log }: Driven):
   }
 }
 
+const waiting = ["waits behind it", "waits behind that"];
+
+/** Has a snippet run a slow handler, with messages that wait behind it. The plan `slow` takes 1.5 s. */
+export async function beginSlowly({ system, bodyOf, runs }: Driven): Promise<void> {
+  await publishPlan(system, "slow", bodyOf("slow", ["slow"]));
+  await until(30_000, () => runs().some(({ id }) => id === "slow"));
+  for (const id of waiting) await publishPlan(system, id, bodyOf(id, []));
+}
+
+/** After a shutdown that has begun during a slow run: it has come to its end, and what waited behind it is as it was. */
+export async function expectNothingLostByShutdown({ system, runs }: Driven): Promise<void> {
+  const ran = runs().map(({ id }) => id);
+  expect(ran.filter((id) => id === "slow")).toEqual(["slow"]);
+  const left = await system.drain("shop.billing");
+  expect(left.map(({ properties }) => properties.messageId)).toEqual(waiting.filter((id) => !ran.includes(id)));
+  // Neither failures nor crashes: what the broker counts is not there.
+  for (const { properties } of left) {
+    expect(properties.headers?.["x-delivery-count"] ?? 0).toBe(0);
+    expect(properties.headers).not.toHaveProperty("x-death");
+  }
+}
+
 function expectDelaysKept(contract: Contract, runsOf: (id: string) => readonly SnippetRun[]): void {
   const always = runsOf("always transient");
   always.slice(1).forEach(({ beganAt }, index) => {

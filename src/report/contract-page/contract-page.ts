@@ -127,7 +127,8 @@ function clientsOf(contract: Contract): readonly Client[] {
         },
       ];
     case "sqs":
-      return [contract.lambda === undefined ? boto3(contract) : lambda(contract), ...sqsFrameworks];
+      // What Lambda polls nobody else should.
+      return contract.lambda === undefined ? [boto3(contract), ...sqsFrameworks] : [lambda(contract)];
     case "servicebus":
       return servicebusClients(contract);
     default:
