@@ -23,13 +23,6 @@ export interface StackFinding {
   readonly about: readonly StackResource[];
 }
 
-/** By whose rules is judged what nothing says the version of. */
-const newest: Readonly<Record<BrokerName, string>> = {
-  rabbitmq: "rabbitmq@4.3",
-  sqs: "sqs@us-east-1",
-  servicebus: "servicebus@standard",
-};
-
 /** Rules are asked one after the other about the same stack; what the brokers are may be told to each of them by itself. */
 const judged = new WeakMap<readonly StackResource[], Map<string, readonly StackFinding[]>>();
 
@@ -69,7 +62,7 @@ function judgeBroker(
   const { auditor } = brokerOf({ broker });
   const read = certainOf(broker, resources);
   if (auditor === undefined || !read.some(auditor.resources.isOwn)) return [];
-  const target = parseTarget(targetText(broker, resources, targets));
+  const target = parseTarget(targetText(broker, resources, targets) ?? auditor.newestTarget);
   if (!target.ok) return target.diagnostics.map((each) => ({ rulesOf: broker, diagnostic: each, about: [] }));
   const rulesOf = auditor.rulesOf(target.value);
   const attribute = attributionAmong(read, auditor.resources.placesOf(read));
@@ -106,11 +99,15 @@ function certainOf(broker: BrokerName, resources: readonly StackResource[]): rea
   });
 }
 
-/** What was said goes before what a component of the stack is for, and that before the newest version. */
-function targetText(broker: BrokerName, resources: readonly StackResource[], targets: readonly string[]): string {
+/** What was said goes before what a component of the stack is for; undefined where nothing tells it. */
+function targetText(
+  broker: BrokerName,
+  resources: readonly StackResource[],
+  targets: readonly string[],
+): string | undefined {
   const own = resources.flatMap(({ type, properties }) => (isComponentType(type) ? [properties["target"]] : []));
   const isOfBroker = (each: unknown): each is string => typeof each === "string" && each.startsWith(`${broker}@`);
-  return [...targets, ...own].find(isOfBroker) ?? newest[broker];
+  return [...targets, ...own].find(isOfBroker);
 }
 
 function isUnreadable(read: Checked<unknown>): boolean {

@@ -10,7 +10,9 @@ import { evidenceOf } from "./evidence.ts";
 import { exportDefinitions } from "./export.ts";
 import { graphOf } from "./graph.ts";
 import { certainResources } from "./import/certain-resources.ts";
-import { deploymentOfResources, isRabbitmqResource, placesOf, queueType } from "./import/pulumi-resources.ts";
+import { losingTypes } from "./import/losing-types.ts";
+import { deploymentOfResources, isRabbitmqResource, placesOf } from "./import/pulumi-resources.ts";
+import { queueType } from "./import/resource-types.ts";
 import { live } from "./live.ts";
 import { subjectsOf } from "./model.ts";
 import { readDefinitions } from "./read-definitions.ts";
@@ -55,6 +57,10 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
     }),
     resources: Object.freeze({
       isOwn: isRabbitmqResource,
+      plainTypeOf: (type: string) => type,
+      losingTypes,
+      // Everything has the name that the program gives it.
+      assigned: Object.freeze({}),
       queueType,
       isRead: isRabbitmqResource,
       placesOf,
@@ -64,6 +70,7 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
     live,
     partNoun: "virtual host",
     rulesOf: formatTarget,
+    newestTarget: "rabbitmq@4.3",
     targetOf,
     partsOf,
     audit: auditDeployment,

@@ -11,7 +11,15 @@ import { diagnoseEmulatorConfig, exportEmulatorConfig } from "./export.ts";
 import { graphOf } from "./graph.ts";
 import type { HeldMessage } from "./held-message.ts";
 import { certainResources } from "./import/certain-resources.ts";
-import { deploymentOfResources, isReadResource, isServicebusResource, placesOf } from "./import/pulumi-resources.ts";
+import { losingTypes } from "./import/losing-types.ts";
+import {
+  assigned,
+  deploymentOfResources,
+  isReadResource,
+  isServicebusResource,
+  placesOf,
+  plainTypeOf,
+} from "./import/pulumi-resources.ts";
 import { subjectsOf } from "./model.ts";
 import { readArm } from "./read-arm.ts";
 import type { ServicebusTargetInput } from "./target.ts";
@@ -54,6 +62,9 @@ export const servicebus: ServicebusBroker = Object.freeze({
     }),
     resources: Object.freeze({
       isOwn: isServicebusResource,
+      plainTypeOf,
+      losingTypes,
+      assigned,
       queueType: null,
       isRead: isReadResource,
       placesOf,
@@ -63,6 +74,7 @@ export const servicebus: ServicebusBroker = Object.freeze({
     live: null,
     partNoun: "namespace",
     rulesOf: () => title,
+    newestTarget: "servicebus@standard",
     targetOf,
     partsOf,
     audit: auditDeployment,

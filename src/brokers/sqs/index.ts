@@ -10,8 +10,9 @@ import { evidenceOf } from "./evidence.ts";
 import { exportCloudFormation } from "./export.ts";
 import { graphOf } from "./graph.ts";
 import { certainResources } from "./import/certain-resources.ts";
+import { losingTypes } from "./import/losing-types.ts";
 import { deploymentOfResources, isReadResource, isSqsResource, placesOf } from "./import/pulumi-resources.ts";
-import { queueType } from "./import/resource-types.ts";
+import { assigned, queueType } from "./import/resource-types.ts";
 import { live } from "./live.ts";
 import { subjectsOf } from "./model.ts";
 import { readListing } from "./read-listing.ts";
@@ -49,6 +50,9 @@ export const sqs: SqsBroker = Object.freeze({
     }),
     resources: Object.freeze({
       isOwn: isSqsResource,
+      plainTypeOf: (type: string) => type,
+      losingTypes,
+      assigned,
       queueType,
       isRead: isReadResource,
       placesOf,
@@ -58,6 +62,7 @@ export const sqs: SqsBroker = Object.freeze({
     live,
     partNoun: "region",
     rulesOf: () => title,
+    newestTarget: "sqs@us-east-1",
     targetOf,
     partsOf,
     audit: auditDeployment,

@@ -10,21 +10,26 @@ import { assembleDeployment } from "./assemble.ts";
 import type { Drafts, DraftVirtualHost } from "./draft.ts";
 import { draftOf, nameSome } from "./draft.ts";
 import { argumentsOf } from "./arguments.ts";
+import {
+  bindingType,
+  exchangeType,
+  operatorPolicyType,
+  policyType,
+  queueType,
+  virtualHostType,
+} from "./resource-types.ts";
 
 /** Adds a resource to its virtual host; false where a value of it cannot be read. */
 type AddResource = (properties: Entry, draft: DraftVirtualHost) => boolean;
 
-export const queueType = "rabbitmq:index/queue:Queue";
-const virtualHostType = "rabbitmq:index/vHost:VHost";
-
-/** Resource types of the provider, each with how it becomes a part of a virtual host. Source: `__pulumiType` in @pulumi/rabbitmq 3.3.8. */
+/** Resource types, each with how it becomes a part of a virtual host. */
 const adders: Readonly<Record<string, AddResource>> = Object.freeze({
   [virtualHostType]: addVirtualHost,
-  "rabbitmq:index/exchange:Exchange": addExchange,
+  [exchangeType]: addExchange,
   [queueType]: addQueue,
-  "rabbitmq:index/binding:Binding": addBinding,
-  "rabbitmq:index/policy:Policy": (properties, draft) => addPolicy("user", properties, draft),
-  "rabbitmq:index/operatorPolicy:OperatorPolicy": (properties, draft) => addPolicy("operator", properties, draft),
+  [bindingType]: addBinding,
+  [policyType]: (properties, draft) => addPolicy("user", properties, draft),
+  [operatorPolicyType]: (properties, draft) => addPolicy("operator", properties, draft),
 });
 
 export function isRabbitmqResource({ type }: Pick<PulumiResource, "type">): boolean {
@@ -63,9 +68,9 @@ export function deploymentOfResources(resources: readonly PulumiResource[]): Che
 /** Where findings speak of what a resource makes; a binding has no place of its own. */
 const kinds: Readonly<Record<string, string>> = Object.freeze({
   [queueType]: "queues",
-  "rabbitmq:index/exchange:Exchange": "exchanges",
-  "rabbitmq:index/policy:Policy": "policies",
-  "rabbitmq:index/operatorPolicy:OperatorPolicy": "policies",
+  [exchangeType]: "exchanges",
+  [policyType]: "policies",
+  [operatorPolicyType]: "policies",
 });
 
 /** Where findings say that each of the resources is. */
