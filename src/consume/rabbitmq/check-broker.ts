@@ -1,5 +1,6 @@
 import type { Channel, ChannelModel } from "amqplib";
 
+import { waysOf } from "../../brokers/contract.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { RefusedError } from "../../diagnostics/diagnostic.ts";
 import { refused } from "../../diagnostics/render.ts";
@@ -62,24 +63,28 @@ function namesIn(entities: readonly { readonly name: string }[]): readonly strin
   return entities.map(({ name }) => name);
 }
 
-/** A passive declaration that fails takes its channel down with it, so each one has a channel of its own. */
+/** A passive declaration that fails takes its channel down with it, so what comes after it has another one. */
 async function presenceOf(
   model: ChannelModel,
   names: readonly string[],
   look: (channel: Channel, name: string) => Promise<unknown>,
 ): Promise<ReadonlyMap<string, Presence>> {
   const presences = new Map<string, Presence>();
+  let channel: Channel | null = null;
   for (const name of names) {
-    const channel = await model.createChannel();
-    channel.on("error", () => undefined);
+    if (channel === null) {
+      channel = await model.createChannel();
+      channel.on("error", () => undefined);
+    }
     try {
       await look(channel, name);
       presences.set(name, "there");
-      await channel.close();
     } catch (cause) {
       presences.set(name, presenceIn(cause));
+      channel = null;
     }
   }
+  await channel?.close();
   return presences;
 }
 
@@ -122,10 +127,11 @@ async function publishingOf(
     }
     unasked.delete(exchange);
   };
-  const askAll = async (): Promise<void> => {
-    for (const publish of publishes) await ask(publish);
-  };
-  await atMost(answersWithinMs, askAll());
+  for (const publish of publishes) {
+    await atMost(answersWithinMs, ask(publish));
+    // A broker that has not said it of one exchange does not say it of the next.
+    if (unasked.has(publish.exchange)) break;
+  }
   return { seen, refusals, unasked: [...unasked].map(inPermissions) };
 }
 
@@ -140,6 +146,6 @@ function publishedTo(contract: Contract): readonly PublishOperation[] {
   const operations = outcomes.flatMap((outcome): readonly Operation[] =>
     "byAttempt" in outcome ? outcome.byAttempt.flat() : outcome,
   );
-  const published = operations.flatMap((each) => (each.operation === "basic.publish" ? [each] : []));
+  const published = operations.flatMap((each) => (each.operation === "basic.publish" ? waysOf(each) : []));
   return [...new Map(published.map((each) => [each.exchange, each])).values()];
 }

@@ -5,6 +5,11 @@ export type Operation = Extract<Contract["outcomes"]["success"], readonly unknow
 export type PublishOperation = Extract<Operation, { readonly operation: "basic.publish" }>;
 export type ModifiedOperation = Extract<Operation, { readonly operation: "modified" }>;
 
+/** One of the ways of an operation, at random, each as likely as the others. */
+export function oneOf<Way>(ways: readonly Way[]): Way {
+  return ways[Math.floor(Math.random() * ways.length)] as Way;
+}
+
 /** How long a copy waits, or how far off a delivery is: a random whole number between the two, or what the handler asked for. */
 export function chosenMs(
   range: { readonly from: number; readonly to: number } | "asked",

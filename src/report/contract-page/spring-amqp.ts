@@ -1,3 +1,4 @@
+import { waysOf } from "../../brokers/contract.ts";
 import { formatDurationMs } from "../../declare/duration.ts";
 import type { Contract } from "../operations.ts";
 import type { Client } from "./client.ts";
@@ -94,7 +95,7 @@ ${attemptOf(contract)}
         }
         return false;
     }
-${publishes(contract) ? `\n${publishCopy}\n` : ""}}`;
+${methodsOf(contract)}}`;
   const used = imports.filter((name) => new RegExp(`\\b${name.split(".").at(-1)}\\b`).test(text));
   return `${used.map((name) => `import ${name};`).join("\n")}\n\n${text}`;
 }
@@ -149,13 +150,22 @@ const publishCopy = `    /** The whole message but for what the contract names. 
         if (!confirmed || correlation.getReturned() != null) throw new IllegalStateException("the broker did not take the copy");
     }`;
 
-/** Whether any outcome publishes; the method that does is left out where none would call it. */
-function publishes({ outcomes, retryAfter = [] }: RabbitmqContract): boolean {
-  return [...Object.values(outcomes), ...retryAfter].some((outcome) =>
-    ("byAttempt" in outcome ? outcome.byAttempt.flat() : outcome).some(
-      ({ operation }) => operation === "basic.publish",
-    ),
-  );
+const oneOf = `    /** Jitter: any of the exchanges will do, each with its own wait. */
+    @SafeVarargs
+    static <Place> Place oneOf(Place... places) {
+        return places[ThreadLocalRandom.current().nextInt(places.length)];
+    }`;
+
+/** What the outcomes call; a method that none would call is left out. */
+function methodsOf({ outcomes, retryAfter = [] }: RabbitmqContract): string {
+  const published = [...Object.values(outcomes), ...retryAfter]
+    .flatMap((outcome) => ("byAttempt" in outcome ? outcome.byAttempt.flat() : outcome))
+    .filter(({ operation }) => operation === "basic.publish");
+  const methods = [
+    ...(published.length > 0 ? [publishCopy] : []),
+    ...(published.some((operation) => "spread" in operation) ? [oneOf] : []),
+  ];
+  return methods.map((method) => `\n${method}\n`).join("");
 }
 
 function attemptOf({ attemptNumber }: RabbitmqContract): string {
@@ -170,29 +180,41 @@ function attemptOf({ attemptNumber }: RabbitmqContract): string {
 /** The statements of an outcome; a switch where they depend on the attempt. */
 function javaOf(outcome: Outcome, indent: number): string {
   const spaces = " ".repeat(indent);
-  if (!("byAttempt" in outcome)) return outcome.map((each) => spaces + statementOf(each)).join("\n");
+  if (!("byAttempt" in outcome))
+    return outcome
+      .flatMap(statementsOf)
+      .map((each) => spaces + each)
+      .join("\n");
   const cases = outcome.byAttempt.flatMap((operations, index) => [
     `${spaces}    case ${index + 1} -> {`,
-    ...operations.map((each) => `${spaces}        ${statementOf(each)}`),
+    ...operations.flatMap(statementsOf).map((each) => `${spaces}        ${each}`),
     `${spaces}    }`,
   ]);
   return [`${spaces}switch (attempt) {`, ...cases, `${spaces}}`].join("\n");
 }
 
-function statementOf(operation: Operation): string {
+function statementsOf(operation: Operation): readonly string[] {
   switch (operation.operation) {
     case "basic.ack":
-      return "channel.basicAck(tag, false);";
+      return ["channel.basicAck(tag, false);"];
     case "basic.nack":
-      return `channel.basicNack(tag, false, ${operation.requeue});`;
+      return [`channel.basicNack(tag, false, ${operation.requeue});`];
     case "basic.reject":
-      return `channel.basicReject(tag, ${operation.requeue});`;
+      return [`channel.basicReject(tag, ${operation.requeue});`];
     case "basic.publish": {
-      const { exchange, routingKey, removeHeaders, headers = {}, copyRoutingKeyTo, expirationMs } = operation;
+      const { routingKey, removeHeaders, headers = {}, copyRoutingKeyTo } = operation;
       const texts = (values: readonly string[]): string => values.map((each) => JSON.stringify(each)).join(", ");
       const keep = copyRoutingKeyTo === undefined ? "null" : JSON.stringify(copyRoutingKeyTo);
       const added = `Map.of(${texts(Object.entries(headers).flat())})`;
-      return `publishCopy(message, ${texts([exchange, routingKey])}, Set.of(${texts(removeHeaders)}), ${added}, ${keep}, ${expirationOf(expirationMs)});`;
+      const ways = waysOf(operation).map(
+        (way) => [JSON.stringify(way.exchange), expirationOf(way.expirationMs)] as const,
+      );
+      const [[exchange, expiration] = ["", ""], ...others] = ways;
+      const publish = (to: string, wait: string): string =>
+        `publishCopy(message, ${to}, ${JSON.stringify(routingKey)}, Set.of(${texts(removeHeaders)}), ${added}, ${keep}, ${wait});`;
+      if (others.length === 0) return [publish(exchange, expiration)];
+      const places = ways.map(([to, wait]) => `Map.entry(${to}, ${wait})`).join(", ");
+      return [`Map.Entry<String, Long> place = oneOf(${places});`, publish("place.getKey()", "place.getValue()")];
     }
     case "accepted":
     case "released":
