@@ -7,6 +7,7 @@ import { parse } from "yaml";
 
 import { redeliverPolicies } from "../src/policy/index.ts";
 import type { PolicyOptions } from "../src/policy/index.ts";
+import { readResourcesOnce } from "./read-once.ts";
 
 /** Read beside the pack, whose folder is the working directory; another file can be named for another environment. */
 const file = process.env["REDELIVER_POLICY_OPTIONS"] ?? "redeliver-policy.yaml";
@@ -20,4 +21,5 @@ function policiesOrRefusal(): ReturnType<typeof redeliverPolicies> {
   }
 }
 
+readResourcesOnce();
 new PolicyPack("redeliver", { policies: policiesOrRefusal() });

@@ -86,6 +86,15 @@ test("Pulumi is loaded by deploy files alone, and the core does no input or outp
   expect(wrong).toEqual([]);
 });
 
+test("only a broker's own folders name the resource types of its Pulumi provider", () => {
+  // Each component is for one broker, and each example for one rule.
+  const ofOneBroker = /^src\/(brokers|policy)\/(rabbitmq|sqs|servicebus)\/|^src\/(deploy|diagnostics\/examples)/;
+  const wrong = sources
+    .filter((file) => !ofOneBroker.test(file))
+    .filter((file) => /["'`](aws|rabbitmq|azure-native):\w+/.test(read(file).replaceAll(/\/\*[\s\S]*?\*\//g, "")));
+  expect(wrong).toEqual([]);
+});
+
 test("every broker folder has the same files", () => {
   const wanted = [
     "audit.ts",

@@ -1,6 +1,7 @@
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Subject } from "../explore/model.ts";
+import type { Entry } from "./entries.ts";
 import type { PulumiResource } from "./pulumi-resource.ts";
 
 /** Who keeps a promise. */
@@ -145,16 +146,37 @@ export interface FileReader<Deployment> {
   readonly read: (text: string) => Checked<Deployment>;
 }
 
+/** A kind of resource that messages are lost with. */
+export interface LosingType {
+  /** Whether messages lie in it, or only pass through it. */
+  readonly holds: boolean;
+  /** What happens to messages when it is deleted, as a sentence without its end. */
+  readonly loss: string;
+  /** Whether it is made to go by itself, so that nobody counts on what is in it; also where that is not known. */
+  readonly isTemporary: (properties: Entry) => boolean;
+}
+
 /** What resources of a Pulumi program make on the broker: those of a stack's state, or those that a policy pack is shown. */
 export interface ResourceReader<Deployment> {
   /** Whether the resource makes a topology of this broker; others may say more about it. */
   readonly isOwn: (resource: PulumiResource) => boolean;
+  /** The type of a resource without the version of an API that a provider may write into it. */
+  readonly plainTypeOf: (type: string) => string;
+  /** What messages are lost with, by plain type. */
+  readonly losingTypes: Readonly<Record<string, LosingType>>;
+  /** The properties that only the provider tells, and only when it has made a resource: as far as they are read, by plain type. */
+  readonly assigned: Readonly<Record<string, readonly string[]>>;
   /** Without a resource of this type nothing is found but that something cannot be read; null where there are several such types. */
   readonly queueType: string | null;
   /** Whether it is read at all: what is around the broker's own resources can decide about them. */
   readonly isRead: (resource: Pick<PulumiResource, "type">) => boolean;
-  /** By what names findings speak of a resource: what it is in, and last its own. None where they do not, or it is not told. */
-  readonly namesOf: (resource: PulumiResource) => readonly string[];
+  /**
+   * Where each resource is, as the paths of findings say it: `["vhosts", "/", "queues", "orders"]`. By URN; left out where it is not told,
+   * and where findings do not speak of such a resource.
+   *
+   * @param resources those that are read together: what a part of them is called depends on the others
+   */
+  readonly placesOf: (resources: readonly PulumiResource[]) => ReadonlyMap<string, readonly string[]>;
   /**
    * Those about which everything that is found is certain, though a preview does not know all values: what an unknown value could make
    * different is left out, and what can be told in its place is put in.
@@ -176,6 +198,8 @@ export interface Auditor<Target, Deployment, Live = LiveReader<Deployment> | nul
   readonly partNoun: string;
   /** By whose rules a target is judged, as a report says it. */
   readonly rulesOf: (target: Target) => string;
+  /** By whose rules is judged what nothing tells the target of: those of the newest version. */
+  readonly newestTarget: string;
   /** The target that a deployment names itself; null where it does not. */
   readonly targetOf: (deployment: Deployment) => Checked<Target | null>;
   readonly partsOf: (deployment: Deployment) => readonly DeploymentPart<Deployment>[];

@@ -39,8 +39,17 @@ export function providerName(provider: string | null): string {
   return provider?.split("::").at(-2) ?? "default";
 }
 
-/** The name of a resource that has it among its properties, as most of them have. */
-export function ownName({ properties }: Pick<PulumiResource, "properties">): readonly string[] {
-  const { name } = properties;
-  return typeof name === "string" ? [name] : [];
+/** The providers of resources, each with a name that no other has: programs may give one name to several, in components. */
+export function providerNames(resources: readonly PulumiResource[]): ReadonlyMap<string | null, string> {
+  const names = new Map<string | null, string>();
+  const taken = new Set<string>();
+  for (const { provider } of resources) {
+    if (names.has(provider)) continue;
+    const own = providerName(provider);
+    let name = own;
+    for (let number = 2; taken.has(name); number++) name = `${own}-${number}`;
+    taken.add(name);
+    names.set(provider, name);
+  }
+  return names;
 }

@@ -30,7 +30,7 @@ export const consumeCatalogue = {
   ),
   RD807: error(
     "No permission",
-    "The broker does not let this user in, or not into this virtual host, or not read from the work queue, or not write to an exchange that the contract publishes copies to, or not make the queue that each instance has. Without the permission to write the first message that needs a copy would be tried for ever, and so would all that come after it. Whether a user may publish is asked with a message in a transaction that is never committed, so nothing is published; whether SQS lets one receive is asked by the first receive, which waits for nothing, and whose messages are handled. From 4.3 on a passive declaration takes the permission to configure; without that the consumer runs, and logs that it could not compare.",
+    "The broker does not let this user in, or not into this virtual host, or not read from the work queue, or not write to an exchange that the contract publishes copies to, or not make the queue that each instance has. Without the permission to write the first message that needs a copy would be tried for ever, and so would all that come after it. Whether a user may publish is asked with a message in a transaction that is never committed, so nothing is published; whether SQS lets one delete, hide or send is asked with a receipt that no queue has given, or with a batch of no messages, and whether it lets one receive by the first receive, which waits for nothing, and whose messages are handled. From 4.3 on a passive declaration takes the permission to configure; without that the consumer runs, and logs that it could not compare.",
     "access-control",
   ),
   RD808: error(

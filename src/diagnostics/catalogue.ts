@@ -1,6 +1,7 @@
 import type { CatalogueEntry } from "./catalogue-entry.ts";
 import { error, warning } from "./catalogue-entry.ts";
 import { consumeCatalogue } from "./catalogue-consume.ts";
+import { consumeRabbitmqCatalogue } from "./catalogue-consume-rabbitmq.ts";
 import { policyCatalogue } from "./catalogue-policy.ts";
 import { servicebusAuditCatalogue } from "./catalogue-servicebus-audit.ts";
 import { servicebusCatalogue } from "./catalogue-servicebus.ts";
@@ -309,6 +310,7 @@ export const catalogue = {
   ...sqsAuditCatalogue,
   ...sqsCatalogue,
   ...consumeCatalogue,
+  ...consumeRabbitmqCatalogue,
   ...policyCatalogue,
   ...sqsOptionsCatalogue,
   ...servicebusCatalogue,

@@ -2,6 +2,7 @@ import type { DiagnosticCode } from "./catalogue.ts";
 import type { ExamplePair } from "./example.ts";
 import { auditExamples } from "./examples-audit.ts";
 import { consumeExamples } from "./examples-consume.ts";
+import { consumeRabbitmqExamples } from "./examples-consume-rabbitmq.ts";
 import { declarationExamples, readingExamples } from "./examples-declaration.ts";
 import { findingExamples } from "./examples-findings.ts";
 import { policyExamples } from "./examples-policy.ts";
@@ -37,6 +38,7 @@ export const examples: Readonly<Record<DiagnosticCode, ExamplePair>> = {
   ...sqsAuditExamples,
   ...sqsExamples,
   ...consumeExamples,
+  ...consumeRabbitmqExamples,
   ...policyExamples,
   ...sqsOptionsExamples,
   ...servicebusExamples,

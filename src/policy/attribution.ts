@@ -1,47 +1,34 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { formatPath } from "../diagnostics/diagnostic.ts";
 import type { StackResource } from "./judge-stack.ts";
 
+/** Tells which resources a finding of an audit is about. */
+export type Attribute = (found: Diagnostic) => readonly StackResource[];
+
 /**
- * The resources that a finding of an audit is about.
+ * A finding is about what stands at its path, `vhosts["/"].queues.orders`, or where that is only a part of the deployment, such as
+ * `vhosts["/"]`, about the queues there that its value names. Two parts may hold things of the same name.
  *
- * A finding names a queue by its place at the broker, `vhosts["/"].queues.orders`, or many of them in its value. Of several
- * resources with one name it is the one of which most is named in the place.
- *
- * @param namesOf by what names the findings of the broker speak of a resource
+ * @param places where each resource is by the words of findings, by its URN
  */
-export function resourcesNamedBy(
-  { path, value }: Diagnostic,
+export function attributionAmong(
   resources: readonly StackResource[],
-  namesOf: (resource: StackResource) => readonly string[],
-): readonly StackResource[] {
-  const place = segmentsOf(path);
-  const names = Array.isArray(value) ? value.map(String) : place.slice(-1);
-  return names.flatMap((name) => {
-    const own = resources.filter((each) => namesOf(each).at(-1) === name);
-    const likenessOf = (each: StackResource): number => likeness(each, namesOf(each), place);
-    const [best] = own.toSorted((one, other) => likenessOf(other) - likenessOf(one));
-    return best === undefined ? [] : [best];
+  places: ReadonlyMap<string, readonly string[]>,
+): Attribute {
+  const placed = resources.flatMap((resource) => {
+    const place = places.get(resource.urn);
+    return place === undefined ? [] : [{ resource, place }];
   });
-}
-
-/** The parts of a path as `formatPath` writes it. */
-function segmentsOf(path: string): string[] {
-  return [...path.matchAll(/\["((?:[^"\\]|\\.)*)"\]|[^.[\]]+/g)].map(([whole, quoted]) =>
-    quoted === undefined ? whole : (JSON.parse(`"${quoted}"`) as string),
-  );
-}
-
-/** How much of the resource is named: its kind, where it is, and the values that it was given. */
-function likeness(
-  { type, provider, properties }: StackResource,
-  names: readonly string[],
-  place: readonly string[],
-): number {
-  const kind = `${type.split(":").at(-1)?.toLowerCase()}s`;
-  const values = [...Object.values(properties), ...names, provider?.split("::").at(-2)];
-  const isNamed = (segment: string): boolean =>
-    values.some(
-      (each) => segment === each || segment.startsWith(`${String(each)}: `) || segment.endsWith(`: ${String(each)}`),
-    );
-  return place.filter((segment) => segment === kind || isNamed(segment)).length;
+  const byPath = Map.groupBy(placed, ({ place }) => formatPath(place));
+  const byPart = Map.groupBy(placed, ({ place }) => formatPath(place.slice(0, -2)));
+  return ({ path, value }) => {
+    const own = byPath.get(path);
+    if (own !== undefined || !Array.isArray(value)) return (own ?? []).map(({ resource }) => resource);
+    const named = Map.groupBy(byPart.get(path) ?? [], ({ place }) => place.at(-1));
+    return value.flatMap((name: string) => {
+      const all = named.get(name) ?? [];
+      const queues = all.filter(({ place }) => place.at(-2) === "queues");
+      return (queues.length > 0 ? queues : all).map(({ resource }) => resource);
+    });
+  };
 }

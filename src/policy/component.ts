@@ -37,6 +37,14 @@ export function isComponentType(type: string): boolean {
   return /^redeliver:[a-z]+:RetryTopology$/.test(type);
 }
 
+/**
+ * Whether a component of Redeliver made it, which decides by itself what is protected and what is retained. The types of everything above a
+ * resource are in its URN: `urn:pulumi:prod::shop::redeliver:index:RetryTopology$rabbitmq:index/queue:Queue::orders`.
+ */
+export function isMadeByComponent(urn: string): boolean {
+  return (urn.split("::")[2] ?? "").split("$").slice(0, -1).some(isComponentType);
+}
+
 /** Rules are asked one after the other about the same component. */
 let last: { readonly key: string; readonly read: ReadComponent } | null = null;
 

@@ -4,7 +4,7 @@ import { hasUnknown } from "../brokers/pulumi-resource.ts";
 import type { PulumiResource } from "../brokers/pulumi-resource.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
-import { resourcesNamedBy } from "./attribution.ts";
+import { attributionAmong } from "./attribution.ts";
 import { isComponentType } from "./component.ts";
 
 /** A resource of a stack, as the rules on topologies see it. */
@@ -22,13 +22,6 @@ export interface StackFinding {
   readonly diagnostic: Diagnostic;
   readonly about: readonly StackResource[];
 }
-
-/** By whose rules is judged what nothing says the version of. */
-const newest: Readonly<Record<BrokerName, string>> = {
-  rabbitmq: "rabbitmq@4.3",
-  sqs: "sqs@us-east-1",
-  servicebus: "servicebus@standard",
-};
 
 /** Rules are asked one after the other about the same stack; what the brokers are may be told to each of them by itself. */
 const judged = new WeakMap<readonly StackResource[], Map<string, readonly StackFinding[]>>();
@@ -69,13 +62,14 @@ function judgeBroker(
   const { auditor } = brokerOf({ broker });
   const read = certainOf(broker, resources);
   if (auditor === undefined || !read.some(auditor.resources.isOwn)) return [];
-  const target = parseTarget(targetText(broker, resources, targets));
+  const target = parseTarget(targetText(broker, resources, targets) ?? auditor.newestTarget);
   if (!target.ok) return target.diagnostics.map((each) => ({ rulesOf: broker, diagnostic: each, about: [] }));
   const rulesOf = auditor.rulesOf(target.value);
+  const attribute = attributionAmong(read, auditor.resources.placesOf(read));
   const found = (each: Diagnostic, about?: readonly StackResource[]): StackFinding => ({
     rulesOf,
     diagnostic: each,
-    about: about ?? resourcesNamedBy(each, read, auditor.resources.namesOf),
+    about: about ?? attribute(each),
   });
   const deployment = auditor.resources.read(read);
   if (!deployment.ok) return deployment.diagnostics.map((each) => found(each));
@@ -105,11 +99,15 @@ function certainOf(broker: BrokerName, resources: readonly StackResource[]): rea
   });
 }
 
-/** What was said goes before what a component of the stack is for, and that before the newest version. */
-function targetText(broker: BrokerName, resources: readonly StackResource[], targets: readonly string[]): string {
+/** What was said goes before what a component of the stack is for; undefined where nothing tells it. */
+function targetText(
+  broker: BrokerName,
+  resources: readonly StackResource[],
+  targets: readonly string[],
+): string | undefined {
   const own = resources.flatMap(({ type, properties }) => (isComponentType(type) ? [properties["target"]] : []));
   const isOfBroker = (each: unknown): each is string => typeof each === "string" && each.startsWith(`${broker}@`);
-  return [...targets, ...own].find(isOfBroker) ?? newest[broker];
+  return [...targets, ...own].find(isOfBroker);
 }
 
 function isUnreadable(read: Checked<unknown>): boolean {

@@ -17,7 +17,7 @@ import { isComponentType, readComponent } from "./component.ts";
 import { declarationReadable } from "./declaration/declaration-readable.ts";
 import type { StackFinding, StackResource } from "./judge-stack.ts";
 import { judgeStack, takesPart } from "./judge-stack.ts";
-import { withoutVersion } from "./losing-types.ts";
+import { plainTypeOf } from "./resource-types.ts";
 import type { PolicyOptions, SelectedRule } from "./options.ts";
 import { selectRules, settingsSchemaOf } from "./options.ts";
 import { describeOptionIssues } from "./option-issues.ts";
@@ -95,7 +95,7 @@ function validationOf(
       };
     case "resource": {
       const judge = (resource: ResourceValidationArgs): readonly string[] => {
-        if (!rule.types.includes(withoutVersion(resource.type))) return [];
+        if (!rule.types.includes(plainTypeOf(resource.type))) return [];
         const settings = settingsIn<Selection>(resource.getConfig());
         const { type, urn, name, props, opts } = resource;
         const asked = { type, urn, properties: plainProperties(props), isProtected: opts.protect };

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 
 import { renderContractPage } from "../../src/report/contract-page/contract-page.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
-import { type RunningJava, runJavaSnippets } from "../support/java-snippets.ts";
+import type { RunningJava } from "../support/java-process.ts";
+import { runJavaSnippets } from "../support/java-snippets.ts";
 import {
   deployForSnippet,
   expectContractKept,

@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import { RefusedError } from "../../src/index.ts";
 import { sleep, until } from "../support/deployed-system.ts";
 import { region } from "../support/sqs/clients.ts";
-import { consuming, untilCount } from "../support/sqs/consuming.ts";
+import { type Consuming, consuming, untilCount } from "../support/sqs/consuming.ts";
 import { deploy, type DeployedSystem } from "../support/sqs/deployed-system.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 import { type RecordingProxy, startRecordingProxy } from "../support/sqs/recording-proxy.ts";
@@ -101,6 +101,20 @@ for (const emulator of sqsEmulators()) {
         expect(proxy.calls, "nobody goes on").toHaveLength(asked);
         const [message] = await system.lab.receive(system.work("billing"), { waitSeconds: 1 });
         expect(message?.Attributes?.ApproximateReceiveCount, "no receive was spent on finding out").toBe("1");
+      }));
+
+    test("a connection is its owner's: nothing is written into it, and a second consumer starts with it", async ({
+      expect,
+    }) =>
+      within(async (system, { endpoint }) => {
+        const keys = { accessKeyId: "test", secretAccessKey: "test" };
+        const connection = { endpoint, region, credentials: keys };
+        const consumers: Consuming[] = [];
+        for (const _ of [1, 2]) consumers.push(await consuming(system, "billing", succeed, { connection }));
+        await send(system);
+        await until(60_000, () => consumers.some(({ events }) => events.some(({ kind }) => kind === "settled")));
+        await Promise.all(consumers.map(({ stop }) => stop()));
+        expect(keys).toEqual({ accessKeyId: "test", secretAccessKey: "test" });
       }));
 
     test("what the first receive brings is handled, and is not received once more for it", async ({ expect }) =>

@@ -123,8 +123,8 @@ for (const emulator of sqsEmulators()) {
       within(async (faulty) => {
         const { system, proxy } = faulty;
         let cuts = 0;
-        proxy.decide(({ operation }) => (operation === "DeleteMessage" && cuts++ < 2 ? "cut-call" : "pass"));
         await consumed(faulty, async () => {
+          proxy.decide(({ operation }) => (operation === "DeleteMessage" && cuts++ < 2 ? "cut-call" : "pass"));
           await sendAll(system, ["permanent"]);
           await untilCount(system, "work", "billing", 0);
         });
@@ -188,10 +188,12 @@ for (const emulator of sqsEmulators()) {
       within(async (faulty) => {
         const { system, proxy } = faulty;
         let refusals = 0;
-        proxy.decide(({ operation }) =>
-          operation === "DeleteMessage" && refusals++ === 0 ? { error: "ReceiptHandleIsInvalid", status: 400 } : "pass",
-        );
         await consumed(faulty, async (consumer) => {
+          proxy.decide(({ operation }) =>
+            operation === "DeleteMessage" && refusals++ === 0
+              ? { error: "ReceiptHandleIsInvalid", status: 400 }
+              : "pass",
+          );
           await sendAll(system, ["success"]);
           await untilCount(system, "work", "billing", 0);
           expect(consumer.attemptsOf("success")).toEqual([1, 2]);
@@ -221,6 +223,7 @@ for (const emulator of sqsEmulators()) {
     test("a receive that is answered after stop was called goes back at once", async ({ expect }) =>
       within(async ({ system, proxy }) => {
         const consumer = await consuming(system, "billing", handle, { endpoint: proxy.endpoint });
+        const asked = proxy.calls.length;
         let stopped: Promise<void> | null = null;
         proxy.decide(async (call): Promise<Fate> => {
           if (call.operation !== "ReceiveMessage") return "pass";
@@ -232,7 +235,7 @@ for (const emulator of sqsEmulators()) {
         await until(30_000, () => stopped !== null);
         await stopped;
         expect(consumer.runs).toEqual([]);
-        const handedBack = proxy.calls.filter(({ operation }) => operation === "ChangeMessageVisibility");
+        const handedBack = proxy.calls.slice(asked).filter(({ operation }) => operation === "ChangeMessageVisibility");
         expect(handedBack.map(({ input }) => input["VisibilityTimeout"])).toEqual([0]);
         const [again] = await system.lab.receive(system.work("billing"), { waitSeconds: 1 });
         expect(again?.Body).toBe("success");

@@ -130,13 +130,6 @@ for (const emulator of sqsEmulators()) {
       const system = await deploy(emulator, { billing });
       const proxy = await startRecordingProxy(emulator.endpoint);
       const met = new Map<string, number>();
-      proxy.decide(({ operation }) => {
-        const count = (met.get(operation) ?? 0) + 1;
-        met.set(operation, count);
-        // Each way of settling is refused once, and cut off once.
-        if (operation.startsWith("Get") || operation === "ReceiveMessage" || count > 2) return "pass";
-        return count === 1 ? { error: "InternalError", status: 500 } : "cut-call";
-      });
       const consumer = await consuming(
         system,
         "billing",
@@ -145,6 +138,13 @@ for (const emulator of sqsEmulators()) {
         },
         { endpoint: proxy.endpoint, body: "json", schema: z.object({ id: z.string().max(20) }) as never },
       );
+      proxy.decide(({ operation }) => {
+        const count = (met.get(operation) ?? 0) + 1;
+        met.set(operation, count);
+        // Each way of settling is refused once, and cut off once.
+        if (operation.startsWith("Get") || operation === "ReceiveMessage" || count > 2) return "pass";
+        return count === 1 ? { error: "InternalError", status: 500 } : "cut-call";
+      });
       try {
         const bodies = [`{ "id": ${secret}`, `{ "id": ["${secret}"] }`, `{ "id": "${secret}, and longer" }`];
         for (const body of bodies) await system.lab.send(system.work("billing"), body);

@@ -75,12 +75,13 @@ export interface FailedStart {
 }
 
 /**
- * Starts the pack in `policies` with Pulumi's own host.
+ * Starts a pack with Pulumi's own host.
  *
  * @param options the text of its options file
+ * @param pack its folder, from the root
  */
-export async function startPolicyHost(options: string): Promise<PolicyHost> {
-  const started = await start(options);
+export async function startPolicyHost(options: string, pack = "policies"): Promise<PolicyHost> {
+  const started = await start(options, pack);
   if ("exitCode" in started) throw new Error(`the pack did not load (${started.exitCode}): ${started.output}`);
   const { child, port } = started;
   const client = new AnalyzerClient(`127.0.0.1:${port}`, grpc.credentials.createInsecure(), {
@@ -146,7 +147,7 @@ export async function startPolicyHost(options: string): Promise<PolicyHost> {
 
 /** Starts a pack that must not load. */
 export async function startRefusedPack(options: string): Promise<FailedStart> {
-  const started = await start(options);
+  const started = await start(options, "policies");
   if ("exitCode" in started) return started;
   await ended(started.child);
   throw new Error("the pack has loaded");
@@ -158,12 +159,12 @@ interface Started {
 }
 
 /** The host writes the port to its standard output when it listens. Source: `serve` in @pulumi/policy 1.21. */
-async function start(options: string): Promise<Started | FailedStart> {
+async function start(options: string, pack: string): Promise<Started | FailedStart> {
   const folder = mkdtempSync(join(tmpdir(), "redeliver-policy-"));
   const file = join(folder, "options.yaml");
   writeFileSync(file, options);
   const child = spawn(process.execPath, [require.resolve("@pulumi/pulumi/cmd/run-policy-pack"), "127.0.0.1:1", "."], {
-    cwd: join(root, "policies"),
+    cwd: join(root, pack),
     env: { ...process.env, REDELIVER_POLICY_OPTIONS: file },
     stdio: ["ignore", "pipe", "pipe"],
   });

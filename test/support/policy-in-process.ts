@@ -3,7 +3,7 @@ import type { PolicyResource, ResourceValidationPolicy, StackValidationPolicy } 
 
 import type { PolicyOptions } from "../../src/policy/index.ts";
 import { redeliverPolicies } from "../../src/policy/index.ts";
-import type { ProgramRun } from "./pulumi.ts";
+import type { ProgramRun, RegisteredResource } from "./pulumi.ts";
 
 /** Exported since 1.21, and left out of the types. */
 const { unknownCheckingProxy } = policy as unknown as { unknownCheckingProxy: (properties: object) => unknown };
@@ -36,7 +36,7 @@ export async function foundInProcess(run: ProgramRun, given: PolicyOptions = {})
       (resource.custom ? run.resourceOutputs : run.registeredOutputs).get(resource.urn) ?? {},
     ) as Record<string, unknown>,
     opts: { ...options, protect: resource.protect },
-    provider: undefined as never,
+    provider: providerOf(resource) as never,
     parent: undefined as never,
     dependencies: [],
     propertyDependencies: {},
@@ -66,4 +66,11 @@ export async function foundInProcess(run: ProgramRun, given: PolicyOptions = {})
     }
   }
   return found;
+}
+
+/** As the host tells it; undefined for the default provider of these runs. */
+function providerOf({ provider }: RegisteredResource): PolicyResource["provider"] | undefined {
+  if (provider === "") return undefined;
+  const urn = provider.split("::").slice(0, -1).join("::");
+  return { type: urn.split("::").at(-2) ?? "", urn, name: urn.split("::").at(-1) ?? "", props: {} };
 }

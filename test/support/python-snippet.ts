@@ -41,7 +41,11 @@ def handle(body, attempt):
     if isinstance(ending, (int, float)):
         raise snippet.RetryAfter(ending)
     if ending == "transient":
-        raise OSError("down")
+        # Its causes come to no end.
+        error = OSError("down")
+        error.__cause__ = RuntimeError("wrapped")
+        error.__cause__.__cause__ = error
+        raise error
 
 snippet.handle = handle
 `;

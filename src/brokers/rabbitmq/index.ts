@@ -1,5 +1,4 @@
 import type { Auditor, Broker, HttpReader } from "../broker.ts";
-import { ownName } from "../pulumi-resource.ts";
 import { auditDeployment } from "./audit.ts";
 import type { RabbitmqTarget } from "./capabilities.ts";
 import { formatTarget, strategyNames } from "./capabilities.ts";
@@ -11,7 +10,9 @@ import { evidenceOf } from "./evidence.ts";
 import { exportDefinitions } from "./export.ts";
 import { graphOf } from "./graph.ts";
 import { certainResources } from "./import/certain-resources.ts";
-import { deploymentOfResources, isRabbitmqResource, queueType } from "./import/pulumi-resources.ts";
+import { losingTypes } from "./import/losing-types.ts";
+import { deploymentOfResources, isRabbitmqResource, placesOf } from "./import/pulumi-resources.ts";
+import { queueType } from "./import/resource-types.ts";
 import { live } from "./live.ts";
 import { subjectsOf } from "./model.ts";
 import { readDefinitions } from "./read-definitions.ts";
@@ -56,15 +57,20 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
     }),
     resources: Object.freeze({
       isOwn: isRabbitmqResource,
+      plainTypeOf: (type: string) => type,
+      losingTypes,
+      // Everything has the name that the program gives it.
+      assigned: Object.freeze({}),
       queueType,
       isRead: isRabbitmqResource,
-      namesOf: ownName,
+      placesOf,
       certain: certainResources,
       read: deploymentOfResources,
     }),
     live,
     partNoun: "virtual host",
     rulesOf: formatTarget,
+    newestTarget: "rabbitmq@4.3",
     targetOf,
     partsOf,
     audit: auditDeployment,

@@ -112,17 +112,17 @@ export const sdkCalls: Contract["calls"] = Object.freeze({
   complete: {
     javascript: "receiver.completeMessage(message)",
     dotnet: "args.CompleteMessageAsync(message)",
-    java: "context.complete()",
+    java: "receiver.complete(message)",
   },
   abandon: {
     javascript: "receiver.abandonMessage(message)",
     dotnet: "args.AbandonMessageAsync(message)",
-    java: "context.abandon()",
+    java: "receiver.abandon(message)",
   },
   deadLetter: {
     javascript: "receiver.deadLetterMessage(message, { deadLetterReason, deadLetterErrorDescription })",
     dotnet: "args.DeadLetterMessageAsync(message, deadLetterReason, deadLetterErrorDescription)",
-    java: "context.deadLetter(new DeadLetterOptions().setDeadLetterReason(…).setDeadLetterErrorDescription(…))",
+    java: "receiver.deadLetter(message, new DeadLetterOptions().setDeadLetterReason(…).setDeadLetterErrorDescription(…))",
   },
   schedule: {
     javascript: "sender.scheduleMessages(copy, scheduledEnqueueTimeUtc)",

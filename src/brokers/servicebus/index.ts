@@ -11,11 +11,14 @@ import { diagnoseEmulatorConfig, exportEmulatorConfig } from "./export.ts";
 import { graphOf } from "./graph.ts";
 import type { HeldMessage } from "./held-message.ts";
 import { certainResources } from "./import/certain-resources.ts";
+import { losingTypes } from "./import/losing-types.ts";
 import {
+  assigned,
   deploymentOfResources,
   isReadResource,
   isServicebusResource,
-  namesInFindings,
+  placesOf,
+  plainTypeOf,
 } from "./import/pulumi-resources.ts";
 import { subjectsOf } from "./model.ts";
 import { readArm } from "./read-arm.ts";
@@ -59,15 +62,19 @@ export const servicebus: ServicebusBroker = Object.freeze({
     }),
     resources: Object.freeze({
       isOwn: isServicebusResource,
+      plainTypeOf,
+      losingTypes,
+      assigned,
       queueType: null,
       isRead: isReadResource,
-      namesOf: namesInFindings,
+      placesOf,
       certain: certainResources,
       read: deploymentOfResources,
     }),
     live: null,
     partNoun: "namespace",
     rulesOf: () => title,
+    newestTarget: "servicebus@standard",
     targetOf,
     partsOf,
     audit: auditDeployment,

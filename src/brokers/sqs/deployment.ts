@@ -87,9 +87,7 @@ export function assembleDeployment({ queues, otherDeadLetterArns, ...rest }: Dra
   const { subscriptions } = rest;
   const distinct = [...new Map(queues.toReversed().map((queue) => [queue.arn, queue])).values()].toReversed();
   const byPlace = Map.groupBy(distinct, ({ arn }) => placeIn(arn));
-  const accounts = new Set(distinct.map(({ arn }) => accountIn(arn)));
-  const nameOf = (arn: string): string =>
-    accounts.size > 1 ? `${regionIn(arn)} of ${accountIn(arn)}` : regionIn(arn) || "no region";
+  const nameOf = regionNamer(distinct.map(({ arn }) => arn));
   return {
     ...rest,
     regions: [...byPlace.values()].map((own) => ({ name: nameOf(own[0]?.arn ?? ""), queues: own })),
@@ -101,6 +99,12 @@ export function assembleDeployment({ queues, otherDeadLetterArns, ...rest }: Dra
       ),
     ]),
   };
+}
+
+/** What the region of a queue is called: the account is told where there are several. */
+export function regionNamer(arns: readonly string[]): (arn: string) => string {
+  const accounts = new Set(arns.map(accountIn));
+  return (arn) => (accounts.size > 1 ? `${regionIn(arn)} of ${accountIn(arn)}` : regionIn(arn) || "no region");
 }
 
 /** Whether a text names a queue: `arn:aws:sqs:eu-west-1:123456789012:orders`. */

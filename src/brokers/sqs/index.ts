@@ -1,5 +1,4 @@
 import type { AnswerReader, Auditor, Broker } from "../broker.ts";
-import { ownName } from "../pulumi-resource.ts";
 import { auditDeployment } from "./audit.ts";
 import type { SqsTarget } from "./capabilities.ts";
 import { formatTarget, strategyNames } from "./capabilities.ts";
@@ -11,8 +10,9 @@ import { evidenceOf } from "./evidence.ts";
 import { exportCloudFormation } from "./export.ts";
 import { graphOf } from "./graph.ts";
 import { certainResources } from "./import/certain-resources.ts";
-import { deploymentOfResources, isReadResource, isSqsResource } from "./import/pulumi-resources.ts";
-import { queueType } from "./import/resource-types.ts";
+import { losingTypes } from "./import/losing-types.ts";
+import { deploymentOfResources, isReadResource, isSqsResource, placesOf } from "./import/pulumi-resources.ts";
+import { assigned, queueType } from "./import/resource-types.ts";
 import { live } from "./live.ts";
 import { subjectsOf } from "./model.ts";
 import { readListing } from "./read-listing.ts";
@@ -50,15 +50,19 @@ export const sqs: SqsBroker = Object.freeze({
     }),
     resources: Object.freeze({
       isOwn: isSqsResource,
+      plainTypeOf: (type: string) => type,
+      losingTypes,
+      assigned,
       queueType,
       isRead: isReadResource,
-      namesOf: ownName,
+      placesOf,
       certain: certainResources,
       read: deploymentOfResources,
     }),
     live,
     partNoun: "region",
     rulesOf: () => title,
+    newestTarget: "sqs@us-east-1",
     targetOf,
     partsOf,
     audit: auditDeployment,

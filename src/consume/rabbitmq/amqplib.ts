@@ -1,41 +1,31 @@
-import type { Duplex } from "node:stream";
-
-import amqplib from "amqplib";
 import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
 
 import { refused } from "../../diagnostics/render.ts";
 import type { Adapter, Delivery, Opening, Session, SettleValues } from "../adapter.ts";
-import { atMost } from "../long-timer.ts";
+import { atMost, inTime } from "../long-timer.ts";
 import { createAcknowledgements } from "./acknowledgements.ts";
 import type { Acknowledgements } from "./acknowledgements.ts";
 import { checkBroker } from "./check-broker.ts";
-import type { RabbitmqConnection } from "./connection.ts";
+import { closeInOrder, connectByAmqp091, destroyConnection } from "./connect-amqp-0-9-1.ts";
 import { virtualHostOf } from "./connection.ts";
 import type { Contract, Operation } from "./contract.ts";
+import { publishedBy } from "./contract.ts";
 import type { Login } from "./credentials.ts";
 import { askLogin } from "./credentials.ts";
 import type { Publisher } from "./publisher.ts";
 import { createPublisher } from "./publisher.ts";
 import { readDelivery } from "./read-delivery.ts";
-import { missing, noQueueOfItsOwn, notPermitted } from "./refusals.ts";
+import { noAnswer, noQueueOfItsOwn, queueAnswersWithinMs, queueRefused, tooManyQueues } from "./queue-refusals.ts";
+import { tooFewChannels } from "./refusals.ts";
 import type { Renewal } from "./renewal.ts";
 import { keepRenewed } from "./renewal.ts";
 
 /** RabbitMQ by AMQP 0-9-1, with amqplib. */
 export const amqplibAdapter: Adapter<"rabbitmq"> = {
-  check: (comparison) => checkBroker(comparison, (login) => connect(comparison.connection, login), closeAtMost),
+  check: checkBroker,
   open,
   unstarted: "hold",
 };
-
-/** How long a broker may take to let a client in. */
-const connectWithinMs = 30_000;
-
-async function connect({ url, tls }: RabbitmqConnection, login: Login | null): Promise<ChannelModel> {
-  const credentials = login === null ? {} : { credentials: amqplib.credentials.plain(login.username, login.password) };
-  // Without noDelay a lone acknowledgement would wait for the next one.
-  return amqplib.connect(url, { ...tls, ...credentials, noDelay: true, keepAlive: true, timeout: connectWithinMs });
-}
 
 interface State {
   readonly contract: Contract;
@@ -51,10 +41,10 @@ interface State {
 }
 
 async function open(opening: Opening<"rabbitmq">): Promise<Session> {
-  const { contract, listener } = opening;
+  const { contract, listener, givenUp } = opening;
   const virtualHost = virtualHostOf(opening.connection.url);
-  const login = await askLogin(opening.connection);
-  const connection = await connect(opening.connection, login);
+  const login = await askLogin(opening.connection, givenUp);
+  const connection = await connectByAmqp091(opening.connection, login, givenUp);
   const give = ({ password }: Login): Promise<unknown> =>
     connection.updateSecret(Buffer.from(password), "the one before is about to expire");
   const renewal = keepRenewed(login, opening.connection, give, listener.report);
@@ -85,12 +75,15 @@ async function open(opening: Opening<"rabbitmq">): Promise<Session> {
       end();
     });
     await channel.prefetch(opening.concurrency);
+    const publisher = createPublisher(connection, renewal.now);
+    // Not with the first copy: a user who may open no more channels would lose the connection by it, again and again.
+    if (publishedBy(contract).length > 0) await publisher.open();
     const state: State = {
       contract,
       connection,
       channel,
       acknowledgements,
-      publisher: createPublisher(connection, renewal.now),
+      publisher,
       renewal,
       virtualHost,
       consumerTag: null,
@@ -100,8 +93,9 @@ async function open(opening: Opening<"rabbitmq">): Promise<Session> {
   } catch (error) {
     isOver = true;
     renewal.stop();
-    destroy(connection);
-    throw error;
+    destroyConnection(connection);
+    const limit = tooFewChannels(opening.connection.url, error) ?? tooFewChannels(opening.connection.url, cause);
+    throw limit === null ? error : refused([limit]);
   }
 }
 
@@ -115,6 +109,8 @@ async function queueOf(channel: Channel, { workQueue, instanceQueue }: Contract,
     for (const { exchange, routingKey } of bindings) await channel.bindQueue(queue, exchange, routingKey);
     return queue;
   } catch (cause) {
+    const limit = tooManyQueues(virtualHost, cause);
+    if (limit !== null) throw refused([limit]);
     if ((cause as { readonly code?: unknown }).code !== 403) throw cause;
     const sources = new Set(bindings.map(({ exchange }) => exchange));
     throw refused([noQueueOfItsOwn([...sources], virtualHost, cause)]);
@@ -135,9 +131,13 @@ function sessionOf(state: State, listener: Opening["listener"], end: () => void)
         acknowledgements.delivered(message);
         listener.delivered(readDelivery(contract, message));
       };
-      const { consumerTag } = await channel.consume(state.queue, take).catch((cause: unknown) => {
-        throw refusalOf(state.queue, state.virtualHost, cause);
-      });
+      const { queue, virtualHost } = state;
+      const late = (): Error => refused([noAnswer(queue)]);
+      const { consumerTag } = await inTime(queueAnswersWithinMs, channel.consume(queue, take), late, null).catch(
+        (cause: unknown) => {
+          throw queueRefused(queue, virtualHost, cause);
+        },
+      );
       state.consumerTag = consumerTag;
     },
     pause: async () => {
@@ -150,44 +150,9 @@ function sessionOf(state: State, listener: Opening["listener"], end: () => void)
       acknowledgements.flush();
       state.renewal.stop();
       if (withinMs > 0) await atMost(withinMs, closeInOrder(connection, channel));
-      destroy(connection);
+      destroyConnection(connection);
     },
   };
-}
-
-function refusalOf(queue: string, virtualHost: string, cause: unknown): unknown {
-  const { code, message } = cause as { readonly code?: unknown; readonly message?: unknown };
-  // Somebody else's consumer that is alone by its own wish goes away at some time, and has this code too.
-  if (/in exclusive use/.test(String(message))) return cause;
-  switch (code) {
-    case 403:
-      return refused([notPermitted("read", queue, virtualHost, cause)]);
-    case 404:
-      return refused([missing("queue", queue)]);
-    default:
-      return cause;
-  }
-}
-
-/** How long a connection that only looked may take to end. */
-const closeWithinMs = 2_000;
-
-async function closeAtMost(connection: ChannelModel): Promise<void> {
-  await atMost(closeWithinMs, connection.close());
-  destroy(connection);
-}
-
-/** The broker has read what was sent on the channel before it answers that it is closed. */
-async function closeInOrder(connection: ChannelModel, channel: Channel): Promise<void> {
-  await channel.close();
-  await connection.close();
-}
-
-/** Ends the socket: a peer that has gone silent never answers, and a socket that is left half open keeps the process alive. */
-function destroy(connection: ChannelModel): void {
-  const { stream } = connection.connection as unknown as { readonly stream: Duplex };
-  // With an error amqplib notices, and ends its heartbeats.
-  stream.destroy(new Error("the consumer has ended the connection"));
 }
 
 function settle(

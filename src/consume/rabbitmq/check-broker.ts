@@ -1,6 +1,5 @@
 import type { Channel, ChannelModel } from "amqplib";
 
-import { waysOf } from "../../brokers/contract.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { RefusedError } from "../../diagnostics/diagnostic.ts";
 import { refused } from "../../diagnostics/render.ts";
@@ -8,12 +7,14 @@ import type { Comparison } from "../adapter.ts";
 import { atMost } from "../long-timer.ts";
 import type { Found, Presence } from "./compare.ts";
 import { virtualHostOf } from "./connection.ts";
-import type { Contract, Operation, PublishOperation } from "./contract.ts";
-import type { Login } from "./credentials.ts";
+import { connectByAmqp091, endLook } from "./connect-amqp-0-9-1.ts";
+import type { Contract, PublishOperation } from "./contract.ts";
+import { publishedBy } from "./contract.ts";
 import { askLogin } from "./credentials.ts";
 import { judgeFound } from "./judge-found.ts";
 import { mayPublish } from "./may-publish.ts";
-import { noConnection, notPermitted } from "./refusals.ts";
+import { isLocked, notPermitted, takenAlone } from "./queue-refusals.ts";
+import { noConnection } from "./refusals.ts";
 
 /** How long a broker may take to say whether a user may publish. One that is short of memory or disk does not say it. */
 const answersWithinMs = 5_000;
@@ -23,22 +24,20 @@ const answersWithinMs = 5_000;
  *
  * @throws RefusedError
  */
-export async function checkBroker(
-  comparison: Comparison<"rabbitmq">,
-  connect: (login: Login | null) => Promise<ChannelModel>,
-  end: (model: ChannelModel) => Promise<void>,
-): Promise<void> {
+export async function checkBroker(comparison: Comparison<"rabbitmq">): Promise<void> {
   const { compiled, contract, connection } = comparison;
   const { topology } = compiled;
   const model = await askLogin(connection)
-    .then(connect)
+    .then((login) => connectByAmqp091(connection, login))
     .catch((cause: unknown) => {
       throw refused([noConnection(connection.url, cause)]);
     });
-  let isCut = false;
-  model.on("error", () => undefined);
+  let cut: unknown = null;
+  model.on("error", (cause) => {
+    cut = cause;
+  });
   model.on("close", () => {
-    isCut = true;
+    cut ??= new Error("the connection was closed");
   });
   try {
     const queues = await presenceOf(model, namesIn(topology.queues), (channel, name) => channel.checkQueue(name));
@@ -53,9 +52,9 @@ export async function checkBroker(
       ...publishing,
     });
   } catch (cause) {
-    throw isCut && !(cause instanceof RefusedError) ? refused([noConnection(connection.url, cause)]) : cause;
+    throw cut === null || cause instanceof RefusedError ? cause : refused([noConnection(connection.url, cut)]);
   } finally {
-    await end(model);
+    await endLook(model);
   }
 }
 
@@ -80,6 +79,7 @@ async function presenceOf(
       await look(channel, name);
       presences.set(name, "there");
     } catch (cause) {
+      if (isLocked(cause)) throw refused([takenAlone(name)]);
       presences.set(name, presenceIn(cause));
       channel = null;
     }
@@ -113,7 +113,8 @@ async function publishingOf(
 ): Promise<Pick<Found, "refusals" | "unasked"> & { readonly seen: ReadonlyMap<string, Presence> }> {
   const seen = new Map<string, Presence>();
   const refusals: Diagnostic[] = [];
-  const publishes = publishedTo(contract);
+  // One to each exchange, the permission being that for the exchange.
+  const publishes = [...new Map(publishedBy(contract).map((each) => [each.exchange, each])).values()];
   const unasked = new Set(publishes.map(({ exchange }) => exchange));
   const ask = async ({ exchange, routingKey }: PublishOperation): Promise<void> => {
     try {
@@ -138,14 +139,4 @@ async function publishingOf(
 /** The default exchange has a name of its own there. Source: rabbitmq.com/docs/access-control. */
 function inPermissions(exchange: string): string {
   return exchange === "" ? "amq.default" : exchange;
-}
-
-/** One publish to each exchange that the contract's copies go to, the permission being that for the exchange. */
-function publishedTo(contract: Contract): readonly PublishOperation[] {
-  const outcomes = [...Object.values(contract.outcomes), ...(contract.retryAfter ?? [])];
-  const operations = outcomes.flatMap((outcome): readonly Operation[] =>
-    "byAttempt" in outcome ? outcome.byAttempt.flat() : outcome,
-  );
-  const published = operations.flatMap((each) => (each.operation === "basic.publish" ? waysOf(each) : []));
-  return [...new Map(published.map((each) => [each.exchange, each])).values()];
 }

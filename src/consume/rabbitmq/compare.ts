@@ -6,7 +6,7 @@ import { diagnostic } from "../../diagnostics/diagnostic.ts";
 import type { ConsumeEvent } from "../event.ts";
 import type { Binding } from "./compare-bindings.ts";
 import { compareBindings } from "./compare-bindings.ts";
-import { missing } from "./refusals.ts";
+import { missing } from "./queue-refusals.ts";
 
 /** What could be seen of a queue or an exchange; why, where it could not. */
 export type Presence = "there" | "missing" | { readonly notShown: string };

@@ -13,7 +13,9 @@ const connectWithinMs = 30_000;
 /** A peer that says nothing for this long is gone. */
 const idleTimeoutMs = 30_000;
 
-/** RabbitMQ says no more than this to a user who may not enter the virtual host. Measured on 4.3.6. */
+const silently = "the broker cut the connection without a word";
+
+/** RabbitMQ says no more than this to a user whom it knows and who may not enter the virtual host. Measured on 4.3.6. */
 class NotAllowedError extends Error {
   override readonly name = "NotAllowedError";
   readonly condition = "amqp:not-allowed";
@@ -26,12 +28,15 @@ const ends = ["connection_error", "connection_close", "disconnected", "protocol_
  * Connects with the same URL as AMQP 0-9-1: RabbitMQ takes both protocols on one port.
  *
  * @param lost told when the connection ends that the broker has let in, more than once perhaps
+ * @param givenUp ends the waiting for the broker
  */
 export function connectByAmqp10(
   { url: text, tls }: RabbitmqConnection,
   login: Pick<Login, "username" | "password"> | null,
   lost: (cause: unknown) => void,
+  givenUp: AbortSignal | null = null,
 ): Promise<Connection> {
+  if (givenUp?.aborted === true) return Promise.reject(givenUp.reason as Error);
   const url = new URL(text);
   const isTls = url.protocol === "amqps:";
   const host = url.hostname.replace(/^\[|\]$/g, "");
@@ -47,24 +52,31 @@ export function connectByAmqp10(
       tcp_no_delay: true,
       // A consumer connects again by itself: deliveries of the old connection cannot be settled on a new one.
       reconnect: false,
-      ...(isTls ? { transport: "tls", servername: host, ...tls } : {}),
+      // No name of a server is an address; its certificate is compared with the host all the same.
+      ...(isTls ? { transport: "tls", servername: /^[\d.]+$|:/.test(host) ? "" : host, ...tls } : {}),
     } as ConnectionOptions);
     let isOpen = false;
     const timer = setTimeout(() => fail(new Error("the broker does not let the client in")), connectWithinMs);
-    const fail = (cause: unknown): void => {
+    const giveUp = (): void => fail(givenUp?.reason);
+    givenUp?.addEventListener("abort", giveUp);
+    const heard = (): void => {
       clearTimeout(timer);
+      givenUp?.removeEventListener("abort", giveUp);
+    };
+    const fail = (cause: unknown): void => {
+      heard();
       void endConnection(connection, 0);
       reject(cause as Error);
     };
     const over = (said: Error | { readonly error?: unknown }): void => {
       const cause = said instanceof Error ? said : (said.error ?? connection.error);
       if (isOpen) lost(cause ?? new Error("the connection was cut"));
-      else fail(cause ?? new NotAllowedError("the broker cut the connection without a word"));
+      else fail(cause ?? (isLetIn(connection) ? new NotAllowedError(silently) : new Error(silently)));
     };
     for (const name of ends) connection.on(name, over);
     connection.on("connection_open", () => {
       isOpen = true;
-      clearTimeout(timer);
+      heard();
       resolve(connection);
     });
   });
@@ -85,8 +97,14 @@ export async function endConnection(connection: Connection, withinMs: number): P
   socket.on("error", () => undefined);
 }
 
+/** Whether the broker has taken the user and the password, or the token. */
+function isLetIn(connection: Connection): boolean {
+  return (connection as unknown as Internals).sasl_transport?.transport.read_complete === true;
+}
+
 interface Internals {
   readonly socket?: Duplex;
+  readonly sasl_transport?: { readonly transport: { readonly read_complete: boolean } };
   readonly abort_socket: (socket: Duplex) => void;
 }
 

@@ -1,4 +1,4 @@
-import { afterMs } from "../long-timer.ts";
+import { inTime } from "../long-timer.ts";
 import type { RabbitmqConnection, RabbitmqCredentials } from "./connection.ts";
 
 /** How long a program may take to give credentials. */
@@ -20,11 +20,17 @@ export class CredentialsError extends Error {
 /**
  * Asks the program for credentials; null where those in the URL count.
  *
+ * @param givenUp ends the waiting for them
  * @throws CredentialsError
  */
-export async function askLogin({ credentials }: RabbitmqConnection): Promise<Login | null> {
+export async function askLogin(
+  { credentials }: RabbitmqConnection,
+  givenUp: AbortSignal | null = null,
+): Promise<Login | null> {
   if (credentials === undefined) return null;
-  const given = await inTime(credentials).catch((cause: unknown) => {
+  const asked = async (): Promise<RabbitmqCredentials> => credentials();
+  const late = (): Error => new Error(`no credentials within ${givenWithinMs / 1_000} s`);
+  const given = await inTime(givenWithinMs, asked(), late, givenUp).catch((cause: unknown) => {
     throw new CredentialsError("connection.credentials failed", { cause });
   });
   // Without a name rhea offers no password, and RabbitMQ takes the name from the token.
@@ -34,16 +40,4 @@ export async function askLogin({ credentials }: RabbitmqConnection): Promise<Log
     throw new CredentialsError("connection.credentials gave something else than { username, password, expiration }");
   }
   return { username, password, expiresAtMs };
-}
-
-async function inTime(credentials: () => Promise<RabbitmqCredentials>): Promise<RabbitmqCredentials> {
-  let cancel = (): void => undefined;
-  const limit = new Promise<never>((_, reject) => {
-    cancel = afterMs(givenWithinMs, () => reject(new Error(`no credentials within ${givenWithinMs / 1_000} s`)));
-  });
-  try {
-    return await Promise.race([credentials(), limit]);
-  } finally {
-    cancel();
-  }
 }

@@ -10,6 +10,8 @@ import { chosenMs, oneOf } from "./contract.ts";
 
 /** Publishes copies on a channel of its own, so that one that the broker refuses does not take the deliveries down with it. */
 export interface Publisher {
+  /** Opens the channel that the first copy needs. */
+  readonly open: () => Promise<void>;
   /**
    * Resolves when the broker has confirmed the copy.
    *
@@ -72,6 +74,9 @@ export function createPublisher(connection: ChannelModel, refused: () => void): 
     state.isBlocked = false;
   });
   return {
+    open: async () => {
+      await openChannel(state);
+    },
     publish: async (message, contracted, values) => {
       const operation = oneOf(waysOf(contracted));
       const open = await (state.opening ?? openChannel(state));

@@ -17,6 +17,8 @@ export function noConnection(url: string, cause: unknown): Diagnostic {
   const { hostname, port, username } = new URL(url);
   const host = port === "" ? hostname : `${hostname}:${port}`;
   const user = username === "" ? "this user" : `the user ${username}`;
+  const limit = tooFewChannels(url, cause);
+  if (limit !== null) return limit;
   switch (refusalIn(cause)) {
     case "user":
       return diagnostic("RD807", {
@@ -27,8 +29,9 @@ export function noConnection(url: string, cause: unknown): Diagnostic {
     case "virtual host":
       return diagnostic("RD807", {
         path: "options.connection.url",
-        message: `the broker at ${host} does not let ${user} into the virtual host ${virtualHostOf(url)}, or there is none of this name`,
-        help: "check the virtual host in the URL; rabbitmqctl set_permissions -p VHOST USER CONFIGURE WRITE READ lets a user in",
+        message: `the broker at ${host} does not let ${user} into the virtual host ${virtualHostOf(url)}: there is none of this name, the user has no permission there, or one of the two may have no more connections`,
+        notes: ["the client library does not pass on what the broker says; the broker's log has it"],
+        help: "check the virtual host in the URL; rabbitmqctl set_permissions -p VHOST USER CONFIGURE WRITE READ lets a user in, and list_vhost_limits and list_user_limits show the limits",
       });
     case null:
       break;
@@ -37,7 +40,38 @@ export function noConnection(url: string, cause: unknown): Diagnostic {
   return diagnostic("RD804", {
     path: "options.connection.url",
     message: `there is no connection to the broker at ${host}${typeof code === "string" ? ` (${code})` : ""}`,
-    help: "check the host, the port, and whether the broker runs; once it has been connected, a consumer connects again by itself",
+    help: helpFor(typeof code === "string" ? code : ""),
+  });
+}
+
+/** What to look at, by the code of the operating system, of TLS, or of Node's own check of certificates. */
+function helpFor(code: string): string {
+  if (code === "ERR_SSL_WRONG_VERSION_NUMBER" || code === "EPROTO") {
+    return "what answers speaks no TLS: name the port for it, 5671 unless it was changed, or write amqp: in place of amqps:";
+  }
+  if (/CERT|SIGNATURE|ISSUER|SELF_SIGNED/.test(code)) {
+    return "check the certificates: connection.tls.ca takes the authority that the broker's is from, which has to name the host of the URL; cert and key are for a broker that asks for the client's";
+  }
+  return "check the host, the port (5672 for amqp:, 5671 for amqps:, unless they were changed), and whether the broker runs; once it has been connected, a consumer connects again by itself";
+}
+
+/** A consumer that publishes copies takes a channel for them beside that of its deliveries. Null where it is something else. */
+export function tooFewChannels(url: string, cause: unknown): Diagnostic | null {
+  const said = String((cause as { readonly message?: unknown } | null | undefined)?.message);
+  const limit = /number of channels opened .*limit of \(?(\d+)/.exec(said)?.[1];
+  if (limit === undefined && !said.includes("No channels left to allocate")) return null;
+  const { username } = new URL(url);
+  return diagnostic("RD822", {
+    path: "options.connection.url",
+    message:
+      limit === undefined
+        ? "the connection may have fewer channels than the 2 that the consumer takes"
+        : `${username === "" ? "this user" : `the user ${username}`} may have ${limit} channels in all, and has no two left for the consumer`,
+    notes: ["one channel is for deliveries, and where the contract publishes copies one more for these"],
+    help:
+      limit === undefined
+        ? "raise channelMax in the URL, or channel_max in rabbitmq.conf"
+        : "rabbitmqctl set_user_limits USER '{\"max-channels\": N}', with 2 for each instance of each consumer",
   });
 }
 
@@ -49,47 +83,4 @@ function refusalIn(cause: unknown): "user" | "virtual host" | null {
   if (condition === "amqp:not-allowed") return "virtual host";
   const isUser = /\b403\b|ACCESS[-_]REFUSED/.test(String(message)) || condition === "amqp:unauthorized-access";
   return isUser ? "user" : null;
-}
-
-/** The broker lets the user in, and does not let it do what the contract takes. */
-export function notPermitted(access: "read" | "write", name: string, virtualHost: string, cause: unknown): Diagnostic {
-  const [doing, what, why] =
-    access === "read"
-      ? ["read from", "queue", "its messages are there"]
-      : ["write to", "exchange", "the contract publishes copies there; a message whose copy is refused is never done"];
-  return diagnostic("RD807", {
-    path: name,
-    message: `${userIn(cause)} may not ${doing} the ${what} ${name} in the virtual host ${virtualHost}`,
-    notes: [why],
-    help: `rabbitmqctl set_permissions -p VHOST USER CONFIGURE WRITE READ, with a ${access.toUpperCase()} that matches ${name}`,
-  });
-}
-
-/** Where every instance has a queue of its own, the broker names it. */
-export function noQueueOfItsOwn(exchanges: readonly string[], virtualHost: string, cause: unknown): Diagnostic {
-  const sources = exchanges.join(", ");
-  return diagnostic("RD807", {
-    path: "options.connection.url",
-    message: `${userIn(cause)} may not make a queue of its own and bind it to ${sources} in the virtual host ${virtualHost}`,
-    notes: [
-      `each instance takes the permission to configure, write to and read from its own queue, whose name begins with amq.gen-, and to read from ${sources}`,
-    ],
-    help: "rabbitmqctl set_permissions -p VHOST USER CONFIGURE WRITE READ, with three that match",
-  });
-}
-
-/** By the broker's own words, since a token may have another name for the user than the URL. */
-function userIn(cause: unknown): string {
-  const { message, description } = (cause ?? {}) as { readonly message?: unknown; readonly description?: unknown };
-  const name = /refused for user '([^']*)'/.exec(`${String(message)} ${String(description)}`)?.[1];
-  return name === undefined ? "this user" : `the user ${name}`;
-}
-
-export function missing(what: "queue" | "exchange", name: string): Diagnostic {
-  return diagnostic("RD805", {
-    path: name,
-    message: `there is no ${what} ${name} in this virtual host`,
-    notes: ["what is declared was not deployed here, or was deployed under another name"],
-    help: "deploy the system before its consumers, or correct the virtual host in the URL",
-  });
 }

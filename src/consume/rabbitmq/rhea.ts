@@ -3,6 +3,7 @@ import type { Delivery as RheaDelivery } from "rhea";
 
 import { refused } from "../../diagnostics/render.ts";
 import type { Adapter, Delivery, Opening, Session, SettleValues } from "../adapter.ts";
+import { inTime } from "../long-timer.ts";
 import { checkByAmqp10 } from "./check-amqp-1-0.ts";
 import { connectByAmqp10, endConnection } from "./connect-amqp-1-0.ts";
 import { virtualHostOf } from "./connection.ts";
@@ -13,7 +14,7 @@ import { askLogin } from "./credentials.ts";
 import { createIntake } from "./intake.ts";
 import type { Intake } from "./intake.ts";
 import { readDelivery10 } from "./read-delivery-1-0.ts";
-import { missing, notPermitted } from "./refusals.ts";
+import { noAnswer, queueAnswersWithinMs, queueRefused } from "./queue-refusals.ts";
 import { putToken } from "./renew-amqp-1-0.ts";
 import type { Renewal } from "./renewal.ts";
 import { keepRenewed } from "./renewal.ts";
@@ -22,7 +23,7 @@ import { keepRenewed } from "./renewal.ts";
 export const rheaAdapter: Adapter<"rabbitmq"> = { check: checkByAmqp10, open, unstarted: "hold" };
 
 async function open(opening: Opening<"rabbitmq">): Promise<Session> {
-  const { contract, concurrency, listener } = opening;
+  const { contract, concurrency, listener, givenUp } = opening;
   const { url } = opening.connection;
   const over = Promise.withResolvers<never>();
   // Once it is open, nobody waits for it.
@@ -36,8 +37,8 @@ async function open(opening: Opening<"rabbitmq">): Promise<Session> {
     over.reject(cause);
     listener.lost(cause);
   };
-  const login = await askLogin(opening.connection);
-  const connection = await connectByAmqp10(opening.connection, login, end);
+  const login = await askLogin(opening.connection, givenUp);
+  const connection = await connectByAmqp10(opening.connection, login, end, givenUp);
   try {
     const attaching = createIntake(connection, queueOf(contract), concurrency, {
       delivered: (context) => {
@@ -46,7 +47,8 @@ async function open(opening: Opening<"rabbitmq">): Promise<Session> {
       },
       lost: end,
     });
-    const intake = await Promise.race([attaching, over.promise]);
+    const late = (): Error => refused([noAnswer(queueOf(contract))]);
+    const intake = await inTime(queueAnswersWithinMs, Promise.race([attaching, over.promise]), late, givenUp);
     const give = ({ password }: Login): Promise<void> => putToken(connection, password);
     const kept = keepRenewed(login, opening.connection, give, listener.report);
     renewal = kept;
@@ -68,24 +70,13 @@ async function open(opening: Opening<"rabbitmq">): Promise<Session> {
   } catch (error) {
     isOver = true;
     await endConnection(connection, 0);
-    throw refusalOf(queueOf(contract), virtualHostOf(url), error);
+    throw queueRefused(queueOf(contract), virtualHostOf(url), error);
   }
 }
 
 function queueOf({ workQueue }: Contract): string {
   if (workQueue === null) throw new Error("the contract has no work queue");
   return workQueue;
-}
-
-function refusalOf(queue: string, virtualHost: string, cause: unknown): unknown {
-  switch ((cause as { readonly condition?: unknown } | null | undefined)?.condition) {
-    case "amqp:unauthorized-access":
-      return refused([notPermitted("read", queue, virtualHost, cause)]);
-    case "amqp:not-found":
-      return refused([missing("queue", queue)]);
-    default:
-      return cause;
-  }
 }
 
 function settle(intake: Intake, delivery: Delivery, operation: Operation, values: SettleValues): void {

@@ -4,58 +4,91 @@ import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { diagnostic } from "../../diagnostics/diagnostic.ts";
 import { refused } from "../../diagnostics/render.ts";
 import type { Comparison } from "../adapter.ts";
-import { answerWithinMs, createClient, isExpired, isMissing, isRefusal } from "./client.ts";
+import type { Place } from "./client.ts";
+import { answerWithinMs, createClient, isDenied, isExpired, isMissing, isRefusal, placeOf } from "./client.ts";
 import { compareQueue, type FoundAttributes } from "./compare-queue.ts";
+import type { Contract } from "./contract.ts";
+import { type MissingRight, missingRights } from "./missing-rights.ts";
 import { findUrls, queuesOf, type SqsQueue } from "./queue-urls.ts";
-import { notAllowed, saidBy } from "./refusal.ts";
+import { notAllowed, notKnown, saidBy } from "./refusal.ts";
 
 /**
- * Compares the work queue and the dead queue with what was compiled. It receives nothing.
+ * Compares the work queue and the dead queue with what was compiled, and asks whether the consumer may do there what its contract says. It receives
+ * nothing and changes nothing.
  *
  * @throws RefusedError
  */
 export async function checkQueues({ compiled, contract, connection, report }: Comparison<"sqs">): Promise<void> {
   const { work, dead } = queuesOf(compiled, contract);
-  const where = connection.endpoint ?? compiled.target;
+  const place = placeOf(compiled, connection);
   const results = await Promise.all(
-    [work, dead].map((queue) => compareFound(() => createClient(compiled, connection), queue, where)),
+    [work, dead].map((queue) => judge(() => createClient(compiled, connection), queue, contract, place)),
   );
-  const problems = results.flatMap((each) => each.problems);
-  if (problems.length > 0) throw refused(withoutRepeats(problems));
+  const missing = results.flatMap((each) => each.missing);
+  const problems = [
+    ...withoutRepeats(results.flatMap((each) => each.problems)),
+    ...(missing.length === 0 ? [] : [notAllowed(missing, place, contract)]),
+  ];
+  if (problems.length > 0) throw refused(problems);
   for (const event of results.flatMap((each) => each.events)) report(event);
 }
 
-async function compareFound(
-  connect: () => SQSClient,
-  queue: SqsQueue,
-  where: string,
-): Promise<ReturnType<typeof compareQueue>> {
+type Judged = ReturnType<typeof compareQueue> & Pick<Looked, "missing">;
+
+async function judge(connect: () => SQSClient, queue: SqsQueue, contract: Contract, place: Place): Promise<Judged> {
   try {
     // Keys that somebody has kept for too long are no refusal: a new client fetches new ones.
-    const found = await attributesOf(connect, queue).catch((error: unknown) => {
+    const { attributes, missing } = await lookAt(connect, queue, contract).catch((error: unknown) => {
       if (!isExpired(error)) throw error;
-      return attributesOf(connect, queue);
+      return lookAt(connect, queue, contract);
     });
-    return compareQueue(queue, found);
+    const compared = attributes === null ? { problems: [], events: [] } : compareQueue(queue, attributes);
+    return { ...compared, missing };
   } catch (error) {
-    return { problems: [whyNot(error, queue, where)], events: [] };
+    return { problems: [whyNot(error, queue, place)], events: [], missing: [] };
   }
 }
 
-async function attributesOf(connect: () => SQSClient, queue: SqsQueue): Promise<FoundAttributes> {
+/** What there is to know about a queue. */
+interface Looked {
+  /** Null where one may not ask for them. */
+  readonly attributes: FoundAttributes | null;
+  readonly missing: readonly MissingRight[];
+}
+
+async function lookAt(connect: () => SQSClient, { name }: SqsQueue, contract: Contract): Promise<Looked> {
   const client = connect();
+  const denied: MissingRight[] = [];
+  const note =
+    (action: string, url: string | null) =>
+    (error: unknown): null => {
+      if (!isDenied(error)) throw error;
+      denied.push({ action, queue: name, url, error });
+      return null;
+    };
   try {
-    const urls = await findUrls(client, [queue.name]);
-    const options = { abortSignal: AbortSignal.timeout(answerWithinMs) };
-    const command = new GetQueueAttributesCommand({ QueueUrl: urls.get(queue.name), AttributeNames: ["All"] });
-    const { Attributes = {} } = await client.send(command, options);
-    return Attributes;
+    const urls = await findUrls(client, [name]).catch(note("sqs:GetQueueUrl", null));
+    const url = urls?.get(name);
+    if (url === undefined) return { attributes: null, missing: denied };
+    const [attributes, missing] = await Promise.all([
+      attributesOf(client, url).catch(note("sqs:GetQueueAttributes", url)),
+      missingRights(client, { name, url }, contract),
+    ]);
+    return { attributes, missing: [...denied, ...missing] };
   } finally {
     client.destroy();
   }
 }
 
-function whyNot(error: unknown, { name }: SqsQueue, where: string): Diagnostic {
+async function attributesOf(client: SQSClient, url: string): Promise<FoundAttributes> {
+  const options = { abortSignal: AbortSignal.timeout(answerWithinMs) };
+  const command = new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ["All"] });
+  const { Attributes = {} } = await client.send(command, options);
+  return Attributes;
+}
+
+function whyNot(error: unknown, { name }: SqsQueue, place: Place): Diagnostic {
+  const { where } = place;
   const said = saidBy(error);
   if (isMissing(error)) {
     return diagnostic("RD805", {
@@ -65,7 +98,7 @@ function whyNot(error: unknown, { name }: SqsQueue, where: string): Diagnostic {
       help: "deploy the system before its consumers, or correct the region or the account",
     });
   }
-  if (isRefusal(error)) return notAllowed(error, where);
+  if (isRefusal(error)) return notKnown(error, place);
   return diagnostic("RD804", {
     path: "options.connection",
     message: `nothing that is SQS answers at ${where}`,

@@ -2,11 +2,11 @@ import type { SQSClient } from "@aws-sdk/client-sqs";
 
 import type { Adapter, Delivery, Opening, Session } from "../adapter.ts";
 import { checkQueues } from "./check-queues.ts";
-import { createClient } from "./client.ts";
+import { createClient, placeOf } from "./client.ts";
 import type { Operation } from "./contract.ts";
 import { findUrls, queuesOf } from "./queue-urls.ts";
 import { readDelivery } from "./read-delivery.ts";
-import { createReceiving } from "./receiving.ts";
+import { createReceiving, waitSecondsFor } from "./receiving.ts";
 import { type HeldMessage, settle } from "./settling.ts";
 
 /** SQS, with the AWS SDK. */
@@ -38,8 +38,8 @@ async function open({ compiled, contract, connection, listener }: Opening<"sqs">
     client,
     renew,
     queueUrl: workQueueUrl,
-    where: connection.endpoint ?? compiled.target,
-    waitSeconds: work.receiveWaitSeconds,
+    place: placeOf(compiled, connection),
+    waitSeconds: waitSecondsFor(work, contract),
     contract,
     listener,
     received: (messages, askedAtMs) => {

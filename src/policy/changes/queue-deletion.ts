@@ -1,4 +1,4 @@
-import { lossOf, typesWithLoss } from "../losing-types.ts";
+import { lossOf, typesWithLoss } from "../resource-types.ts";
 import { changeRule } from "../rule.ts";
 
 /** Queues that stay. */

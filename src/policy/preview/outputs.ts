@@ -4,18 +4,9 @@ import type { Target } from "../../brokers/index.ts";
 import { brokerOf, checkTarget } from "../../brokers/index.ts";
 import { unknownText } from "../../brokers/pulumi-resource.ts";
 import { isComponentType } from "../component.ts";
+import { assignedTo } from "../resource-types.ts";
 import type { PreviewStep } from "./step.ts";
 import { propertiesOf } from "./step.ts";
-
-/** What a provider assigns when it makes a resource, as far as rules ask for it. A preview does not know it of a new resource. */
-const assigned: readonly { readonly type: RegExp; readonly properties: readonly string[] }[] = [
-  { type: /^aws:sqs\/queue:Queue$/, properties: ["arn", "url", "name"] },
-  { type: /^aws:sns\/topic:Topic$/, properties: ["arn", "name"] },
-  { type: /^aws:sns\/topicSubscription:TopicSubscription$/, properties: ["arn"] },
-  { type: /^aws:lambda\/function:Function$/, properties: ["arn", "name"] },
-  { type: /^aws:lambda\/eventSourceMapping:EventSourceMapping$/, properties: ["functionArn"] },
-  { type: /^azure-native:servicebus(?:\/v\w+)?:\w+$/, properties: ["id"] },
-];
 
 /**
  * What there is going to be at the provider.
@@ -35,7 +26,7 @@ export function outputsOf({ op, oldState }: PreviewStep, newState: Entry): Entry
     const asked = new Set([...Object.keys(propertiesOf(oldState?.["inputs"])), ...Object.keys(inputs)]);
     return { ...Object.fromEntries(Object.entries(before).filter(([key]) => !asked.has(key))), ...inputs };
   }
-  const unknown = assigned.filter(({ type }) => type.test(String(newState["type"]))).flatMap((each) => each.properties);
+  const unknown = assignedTo(String(newState["type"]));
   // What is only looked up has nothing but its id among its inputs.
   const lookedUp = newState["external"] === true ? ["name"] : [];
   return { ...Object.fromEntries([...unknown, ...lookedUp].map((key) => [key, unknownText])), ...inputs };

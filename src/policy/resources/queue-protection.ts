@@ -1,4 +1,5 @@
-import { holdingTypes, isMadeByComponent, lossOf } from "../losing-types.ts";
+import { isMadeByComponent } from "../component.ts";
+import { holdingTypes, lossOf } from "../resource-types.ts";
 import { resourceRule } from "../rule.ts";
 
 /** Protection, which lets Pulumi itself refuse what would lose messages. */

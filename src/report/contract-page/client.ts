@@ -39,10 +39,12 @@ class HandBack(Exception):
 
 
 def names_of(error):
-    """The names of an error's classes and of everything that it was raised from."""
-    while error is not None:
+    """The names of an error's classes and of everything that it was raised from; a chain that is longer is a ring."""
+    for _ in range(20):
         yield from (each.__name__ for each in type(error).__mro__)
         error = error.__cause__ or error.__context__
+        if error is None:
+            return
 
 
 def operations_of(outcome, attempt):

@@ -4,7 +4,15 @@ import { partOf } from "./client.ts";
 
 type ServicebusContract = Extract<Contract, { readonly protocol: "servicebus" }>;
 
-const names = ["workQueue", "outcomes", "retryAfter", "attemptNumber", "receive", "permanentErrors"];
+const names = [
+  "workQueue",
+  "outcomes",
+  "retryAfter",
+  "attemptNumber",
+  "receive",
+  "longestMessageId",
+  "permanentErrors",
+];
 
 /** What is done with one message, whether it came in a session or not. */
 const judging = `/** Throw it where the delay is known, for example from a Retry-After header. */
@@ -39,15 +47,26 @@ function outcomeOf(error) {
   return namesOf(error).some((name) => permanentErrors.includes(name)) ? outcomes.permanent : outcomes.transient;
 }
 
+/** The id of the message that was published; one without an id is known by its number. */
+function originalIdOf({ applicationProperties, messageId, sequenceNumber }) {
+  const known = applicationProperties?.["redeliver-original-id"] ?? messageId ?? "";
+  return String(known) === "" ? \`sequence-number:\${sequenceNumber}\` : String(known);
+}
+
+function copyIdOf(originalId, suffix) {
+  const id = originalId + suffix;
+  return id.length <= CONTRACT.longestMessageId ? id : createHash("sha256").update(originalId).digest("hex") + suffix;
+}
+
 /** The whole message but for what the contract names. It has no time to live. */
 function copyOf(message, { messageIdSuffix, applicationProperties, removeApplicationProperties }) {
   const own = message.applicationProperties ?? {};
-  const originalId = own["redeliver-original-id"] ?? message.messageId;
+  const originalId = originalIdOf(message);
   const kept = Object.entries(own).filter(([name]) => !removeApplicationProperties.includes(name));
   const { body, subject, contentType, correlationId, partitionKey, replyTo, replyToSessionId, to } = message;
   return {
     ...{ body, subject, contentType, correlationId, partitionKey, replyTo, replyToSessionId, to },
-    messageId: \`\${originalId}\${messageIdSuffix}\`,
+    messageId: copyIdOf(originalId, messageIdSuffix),
     applicationProperties: {
       ...Object.fromEntries(kept),
       ...applicationProperties,
@@ -107,7 +126,9 @@ export function serviceBusJavascript(contract: ServicebusContract): Client {
     code: [
       {
         language: "js",
-        text: `import { ServiceBusClient } from "@azure/service-bus";
+        text: `import { createHash } from "node:crypto";
+
+import { ServiceBusClient } from "@azure/service-bus";
 
 const CONTRACT = ${partOf(contract, names)};
 
@@ -146,15 +167,16 @@ function runOnQueue(contract: ServicebusContract): string {
 }
 
 function runInSessions(contract: ServicebusContract): string {
-  return `/** The next session that has messages; none where there is no such session for a while. */
-async function acceptSession(client) {
+  return `/** The next session that has messages; none where there is no such session for a while, or the signal is aborted. */
+async function acceptSession(client, signal) {
   try {
     return await client.acceptNextSession(${entityOf(contract)}, {
       maxAutoLockRenewalDurationInMs: CONTRACT.receive.lockRenewalMs,
       skipParsingBodyAsJson: true,
+      abortSignal: signal,
     });
   } catch (error) {
-    if (error.code === "ServiceTimeout") return null;
+    if (error.code === "ServiceTimeout" || signal?.aborted) return null;
     throw error;
   }
 }
@@ -163,9 +185,9 @@ export async function run(connectionString, handle, signal) {
   const client = new ServiceBusClient(connectionString);
   try {
     while (!signal?.aborted) {
-      const receiver = await acceptSession(client);
+      const receiver = await acceptSession(client, signal);
       if (receiver === null) continue;
-      for (;;) {
+      while (!signal?.aborted) {
         const [message] = await receiver.receiveMessages(1, { maxWaitTimeInMs: 1_000 });
         if (message === undefined) break;
         await settle(client, receiver, message, handle);

@@ -2,6 +2,7 @@ import { waysOf } from "../../brokers/contract.ts";
 import { formatDurationMs } from "../../declare/duration.ts";
 import type { Contract } from "../operations.ts";
 import type { Client } from "./client.ts";
+import { everyOperation, javaErrors, javaIsPermanent, javaSettling, withImports } from "./java.ts";
 
 type RabbitmqContract = Extract<Contract, { readonly protocol: "amqp-0-9-1" | "amqp-1.0" }>;
 type Outcome = RabbitmqContract["outcomes"]["transient"];
@@ -36,19 +37,18 @@ export function springAmqp(contract: RabbitmqContract): Client {
 }
 
 function classOf(contract: RabbitmqContract): string {
-  const { outcomes, permanentErrors, retryAfter = [] } = contract;
-  const permanent = [...new Set(permanentErrors)].map((name) => JSON.stringify(name)).join(", ");
-  const asked = retryAfter.map(
-    (step) =>
-      ` else if (error instanceof RetryAfter asked && asked.delayMs <= ${step.upToMs}) {\n${javaOf(step, 16)}\n            }`,
-  );
+  const copies = everyOperation<Operation>(contract).filter((each) => each.operation === "basic.publish");
+  const methods = [
+    ...(copies.length > 0 ? [publishCopy] : []),
+    ...(copies.some(({ spread }) => spread !== undefined) ? [publishAnywhere] : []),
+  ];
   const text = `@Component
 class Consumer {
     interface Handler {
         void handle(byte[] body, int attempt) throws Exception;
     }
 
-${exceptionsOf(contract)}
+${javaErrors(contract)}
 
     private final RabbitTemplate template;
     private final Handler handler;
@@ -60,24 +60,8 @@ ${exceptionsOf(contract)}
 
     @RabbitListener(queues = ${JSON.stringify(contract.workQueue)}, ackMode = "MANUAL")
     void onMessage(Message message, Channel channel) throws Exception {
-        long tag = message.getMessageProperties().getDeliveryTag();
-        int attempt = attemptOf(message.getMessageProperties());
-        Exception error = null;
         try {
-            handler.handle(message.getBody(), attempt);
-        } catch (Exception thrown) {
-            error = thrown;
-        }
-        try {
-            if (error == null) {
-${javaOf(outcomes.success, 16)}
-            } else if (error instanceof HandBack) {
-${javaOf(outcomes.return, 16)}
-            }${asked.join("")} else if (isPermanent(error)) {
-${javaOf(outcomes.permanent, 16)}
-            } else {
-${javaOf(outcomes.transient, 16)}
-            }
+            settle(message, channel);
         } catch (Exception failed) {
             // Without its channel the message comes back.
             channel.abort();
@@ -85,23 +69,24 @@ ${javaOf(outcomes.transient, 16)}
         }
     }
 
+    void settle(Message message, Channel channel) throws Exception {
+        long tag = message.getMessageProperties().getDeliveryTag();
+        int attempt = attemptOf(message.getMessageProperties());
+${javaSettling<Operation>(contract, "message.getBody()", statementOf)}
+    }
+
     static int attemptOf(MessageProperties properties) {
 ${attemptOf(contract)}
     }
 
-    static boolean isPermanent(Throwable error) {
-        for (Throwable each = error; each != null; each = each.getCause()) {
-            if (Set.of(${permanent}).contains(each.getClass().getSimpleName())) return true;
-        }
-        return false;
-    }
-${methodsOf(contract)}}`;
-  const used = imports.filter((name) => new RegExp(`\\b${name.split(".").at(-1)}\\b`).test(text));
-  return `${used.map((name) => `import ${name};`).join("\n")}\n\n${text}`;
+${javaIsPermanent(contract)}
+${methods.map((method) => `\n${method}\n`).join("")}}`;
+  return withImports(text, imports);
 }
 
 const imports = [
   "com.rabbitmq.client.Channel",
+  "java.util.List",
   "java.util.Map",
   "java.util.Set",
   "java.util.UUID",
@@ -115,21 +100,6 @@ const imports = [
   "org.springframework.amqp.rabbit.core.RabbitTemplate",
   "org.springframework.stereotype.Component",
 ];
-
-function exceptionsOf({ retryAfter }: RabbitmqContract): string {
-  const handBack = `    /** Throw it where the message was not tried, for example at a shutdown. */
-    static class HandBack extends RuntimeException {}`;
-  const asked = `    /** Throw it where the delay is known, for example from a Retry-After header. */
-    static class RetryAfter extends RuntimeException {
-        final long delayMs;
-
-        RetryAfter(long delayMs) {
-            super("retry after " + delayMs + " ms");
-            this.delayMs = delayMs;
-        }
-    }`;
-  return retryAfter === undefined ? handBack : `${handBack}\n\n${asked}`;
-}
 
 const publishCopy = `    /** The whole message but for what the contract names. Throws where it is returned or refused. */
     void publishCopy(Message message, String exchange, String routingKey, Set<String> removed, Map<String, String> added, String keepKeyAs,
@@ -150,23 +120,12 @@ const publishCopy = `    /** The whole message but for what the contract names. 
         if (!confirmed || correlation.getReturned() != null) throw new IllegalStateException("the broker did not take the copy");
     }`;
 
-const oneOf = `    /** Jitter: any of the exchanges will do, each with its own wait. */
-    @SafeVarargs
-    static <Place> Place oneOf(Place... places) {
-        return places[ThreadLocalRandom.current().nextInt(places.length)];
+const publishAnywhere = `    /** Jitter: any of the exchanges will do, each with its own wait. */
+    void publishCopy(Message message, List<Map.Entry<String, Long>> places, String routingKey, Set<String> removed, Map<String, String> added,
+            String keepKeyAs) throws Exception {
+        Map.Entry<String, Long> place = places.get(ThreadLocalRandom.current().nextInt(places.size()));
+        publishCopy(message, place.getKey(), routingKey, removed, added, keepKeyAs, place.getValue());
     }`;
-
-/** What the outcomes call; a method that none would call is left out. */
-function methodsOf({ outcomes, retryAfter = [] }: RabbitmqContract): string {
-  const published = [...Object.values(outcomes), ...retryAfter]
-    .flatMap((outcome) => ("byAttempt" in outcome ? outcome.byAttempt.flat() : outcome))
-    .filter(({ operation }) => operation === "basic.publish");
-  const methods = [
-    ...(published.length > 0 ? [publishCopy] : []),
-    ...(published.some((operation) => "spread" in operation) ? [oneOf] : []),
-  ];
-  return methods.map((method) => `\n${method}\n`).join("");
-}
 
 function attemptOf({ attemptNumber }: RabbitmqContract): string {
   if (attemptNumber === null) return "        return 1;";
@@ -177,44 +136,25 @@ function attemptOf({ attemptNumber }: RabbitmqContract): string {
   return `        String key = properties.getReceivedRoutingKey();\n        return key.startsWith(${prefix}) ? Integer.parseInt(key.substring(${prefix}.length())) : 1;`;
 }
 
-/** The statements of an outcome; a switch where they depend on the attempt. */
-function javaOf(outcome: Outcome, indent: number): string {
-  const spaces = " ".repeat(indent);
-  if (!("byAttempt" in outcome))
-    return outcome
-      .flatMap(statementsOf)
-      .map((each) => spaces + each)
-      .join("\n");
-  const cases = outcome.byAttempt.flatMap((operations, index) => [
-    `${spaces}    case ${index + 1} -> {`,
-    ...operations.flatMap(statementsOf).map((each) => `${spaces}        ${each}`),
-    `${spaces}    }`,
-  ]);
-  return [`${spaces}switch (attempt) {`, ...cases, `${spaces}}`].join("\n");
-}
-
-function statementsOf(operation: Operation): readonly string[] {
+function statementOf(operation: Operation): string {
   switch (operation.operation) {
     case "basic.ack":
-      return ["channel.basicAck(tag, false);"];
+      return "channel.basicAck(tag, false);";
     case "basic.nack":
-      return [`channel.basicNack(tag, false, ${operation.requeue});`];
+      return `channel.basicNack(tag, false, ${operation.requeue});`;
     case "basic.reject":
-      return [`channel.basicReject(tag, ${operation.requeue});`];
+      return `channel.basicReject(tag, ${operation.requeue});`;
     case "basic.publish": {
-      const { routingKey, removeHeaders, headers = {}, copyRoutingKeyTo } = operation;
+      const { exchange, routingKey, removeHeaders, headers = {}, copyRoutingKeyTo, expirationMs, spread } = operation;
       const texts = (values: readonly string[]): string => values.map((each) => JSON.stringify(each)).join(", ");
       const keep = copyRoutingKeyTo === undefined ? "null" : JSON.stringify(copyRoutingKeyTo);
-      const added = `Map.of(${texts(Object.entries(headers).flat())})`;
-      const ways = waysOf(operation).map(
-        (way) => [JSON.stringify(way.exchange), expirationOf(way.expirationMs)] as const,
+      const copy = `${JSON.stringify(routingKey)}, Set.of(${texts(removeHeaders)}), Map.of(${texts(Object.entries(headers).flat())}), ${keep}`;
+      if (spread === undefined)
+        return `publishCopy(message, ${JSON.stringify(exchange)}, ${copy}, ${expirationOf(expirationMs)});`;
+      const places = waysOf(operation).map(
+        (way) => `Map.entry(${JSON.stringify(way.exchange)}, ${expirationOf(way.expirationMs)})`,
       );
-      const [[exchange, expiration] = ["", ""], ...others] = ways;
-      const publish = (to: string, wait: string): string =>
-        `publishCopy(message, ${to}, ${JSON.stringify(routingKey)}, Set.of(${texts(removeHeaders)}), ${added}, ${keep}, ${wait});`;
-      if (others.length === 0) return [publish(exchange, expiration)];
-      const places = ways.map(([to, wait]) => `Map.entry(${to}, ${wait})`).join(", ");
-      return [`Map.Entry<String, Long> place = oneOf(${places});`, publish("place.getKey()", "place.getValue()")];
+      return `publishCopy(message, List.of(${places.join(", ")}), ${copy});`;
     }
     case "accepted":
     case "released":

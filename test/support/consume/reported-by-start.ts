@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { expect } from "vitest";
 import { parse } from "yaml";
 
 import type { CompiledSystem } from "../../../src/index.ts";
@@ -8,6 +9,7 @@ import type { Diagnostic } from "../../../src/index.ts";
 import { loadAdapter, prepare } from "../../../src/consume/consume.ts";
 import type { Found } from "../../../src/consume/rabbitmq/compare.ts";
 import { compareFound } from "../../../src/consume/rabbitmq/compare.ts";
+import { noAnswer, queueRefused } from "../../../src/consume/rabbitmq/queue-refusals.ts";
 import { noConnection } from "../../../src/consume/rabbitmq/refusals.ts";
 import { checked } from "../examples.ts";
 
@@ -17,7 +19,8 @@ interface Start {
   readonly consumer: string;
   readonly options?: object;
   readonly amqplib?: "installed" | "not installed";
-  readonly broker: "nothing answers" | "refuses the user" | BrokerFound;
+  /** A word of what it does, or what it is. */
+  readonly broker: string | BrokerFound;
 }
 
 interface BrokerFound {
@@ -27,6 +30,18 @@ interface BrokerFound {
   readonly unbound?: readonly string[];
   readonly policies?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
+
+/** What a broker refuses for good, each with its own code or words. */
+const refusing: Readonly<Record<string, () => Diagnostic>> = {
+  "has given the queue to another alone": () =>
+    diagnosticIn(queueRefused("shop.billing", "/", Object.assign(new Error("RESOURCE_LOCKED"), { code: 405 }))),
+  "gives one channel": () =>
+    noConnection(
+      url,
+      new Error("530 - number of channels opened for user 'guest' has reached the maximum allowed user limit of (1)"),
+    ),
+  "has no leader of the queue": () => noAnswer("shop.billing"),
+};
 
 const examples = resolve(import.meta.dirname, "../../../examples");
 const url = "amqp://guest:guest@localhost:5672";
@@ -49,10 +64,16 @@ export async function reportedByStart(text: string): Promise<readonly Diagnostic
   if (broker === "refuses the user") {
     return [noConnection(url, new Error("Handshake terminated by server: 403 (ACCESS-REFUSED)"))];
   }
+  if (typeof broker === "string") return [refusing[broker]?.() ?? expect.unreachable(broker)];
   const compiled = prepared.value.compiled as CompiledSystem<"rabbitmq">;
   const there = compile(shop, { broker: "rabbitmq", version: broker.version, strategy: "staged" });
   const pair = { compiled, there: there.ok ? there.value : null };
   return compareFound(pair, foundAs(compiled, broker)).problems;
+}
+
+function diagnosticIn(error: unknown): Diagnostic {
+  const first = error instanceof RefusedError ? error.diagnostics[0] : undefined;
+  return first ?? expect.unreachable();
 }
 
 function moduleNotFound(): Promise<never> {

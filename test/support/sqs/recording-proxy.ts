@@ -19,7 +19,11 @@ export interface Call {
  * What becomes of a call: it is passed on; it never arrives (`cut-call`); it arrives, and its answer does not (`cut-answer`); or it is answered by an
  * error of SQS without arriving.
  */
-export type Fate = "pass" | "cut-call" | "cut-answer" | { readonly error: string; readonly status: number };
+export type Fate =
+  | "pass"
+  | "cut-call"
+  | "cut-answer"
+  | { readonly error: string; readonly status: number; readonly message?: string };
 
 /** Stands between a client and SQS, writes down every call, and decides what becomes of it. */
 export interface RecordingProxy {
@@ -54,7 +58,7 @@ export async function startRecordingProxy(endpoint: string): Promise<RecordingPr
     if (typeof fate === "object") {
       call.status = fate.status;
       response.writeHead(fate.status, { "content-type": "application/x-amz-json-1.0" });
-      response.end(JSON.stringify({ __type: fate.error, message: "by the test" }));
+      response.end(JSON.stringify({ __type: fate.error, message: fate.message ?? "by the test" }));
       return;
     }
     const { status, headers, answer } = await passOn(endpoint, incoming, body);

@@ -3,28 +3,33 @@ import { diagnostic } from "../../../diagnostics/diagnostic.ts";
 import type { Entry } from "../../entries.ts";
 import { isEntry } from "../../entries.ts";
 import type { PulumiResource } from "../../pulumi-resource.ts";
-import { isUnreadable, nameIn, providerName } from "../../pulumi-resource.ts";
+import { isUnreadable, nameIn, providerNames } from "../../pulumi-resource.ts";
 import type { Deployment } from "../deployment.ts";
 import type { Arguments, HeaderValue } from "../semantics.ts";
 import { assembleDeployment } from "./assemble.ts";
 import type { Drafts, DraftVirtualHost } from "./draft.ts";
 import { draftOf, nameSome } from "./draft.ts";
 import { argumentsOf } from "./arguments.ts";
+import {
+  bindingType,
+  exchangeType,
+  operatorPolicyType,
+  policyType,
+  queueType,
+  virtualHostType,
+} from "./resource-types.ts";
 
 /** Adds a resource to its virtual host; false where a value of it cannot be read. */
 type AddResource = (properties: Entry, draft: DraftVirtualHost) => boolean;
 
-export const queueType = "rabbitmq:index/queue:Queue";
-const virtualHostType = "rabbitmq:index/vHost:VHost";
-
-/** Resource types of the provider, each with how it becomes a part of a virtual host. Source: `__pulumiType` in @pulumi/rabbitmq 3.3.8. */
+/** Resource types, each with how it becomes a part of a virtual host. */
 const adders: Readonly<Record<string, AddResource>> = Object.freeze({
   [virtualHostType]: addVirtualHost,
-  "rabbitmq:index/exchange:Exchange": addExchange,
+  [exchangeType]: addExchange,
   [queueType]: addQueue,
-  "rabbitmq:index/binding:Binding": addBinding,
-  "rabbitmq:index/policy:Policy": (properties, draft) => addPolicy("user", properties, draft),
-  "rabbitmq:index/operatorPolicy:OperatorPolicy": (properties, draft) => addPolicy("operator", properties, draft),
+  [bindingType]: addBinding,
+  [policyType]: (properties, draft) => addPolicy("user", properties, draft),
+  [operatorPolicyType]: (properties, draft) => addPolicy("operator", properties, draft),
 });
 
 export function isRabbitmqResource({ type }: Pick<PulumiResource, "type">): boolean {
@@ -43,13 +48,11 @@ export function deploymentOfResources(resources: readonly PulumiResource[]): Che
   const drafts: Drafts = new Map();
   const leftOut: string[] = [];
   const own = resources.filter(isRabbitmqResource);
-  const providers = new Set(own.map(({ provider }) => provider));
-  for (const { type, urn, provider, properties } of own) {
-    const name = type === virtualHostType ? textOf(properties, "name") : textOf(properties, "vhost", "/");
-    // Two providers are two brokers, or two users of one: what has the same name there is not the same.
-    const broker = providers.size > 1 ? `${providerName(provider)}: ` : "";
-    const isAdded = name !== null && adders[type]?.(properties, draftOf(drafts, `${broker}${name}`)) === true;
-    if (!isAdded) leftOut.push(nameIn(urn));
+  const virtualHostOf = virtualHostNamer(own);
+  for (const resource of own) {
+    const name = virtualHostOf(resource);
+    const isAdded = name !== null && adders[resource.type]?.(resource.properties, draftOf(drafts, name)) === true;
+    if (!isAdded) leftOut.push(nameIn(resource.urn));
   }
   const { deployment, warnings } = assembleDeployment(null, drafts);
   if (leftOut.length === 0) return { ok: true, value: deployment, warnings };
@@ -60,6 +63,40 @@ export function deploymentOfResources(resources: readonly PulumiResource[]): Che
     help: "take the value out of the secret that it comes from, and run pulumi up",
   });
   return { ok: true, value: deployment, warnings: [warning, ...warnings] };
+}
+
+/** Where findings speak of what a resource makes; a binding has no place of its own. */
+const kinds: Readonly<Record<string, string>> = Object.freeze({
+  [queueType]: "queues",
+  [exchangeType]: "exchanges",
+  [policyType]: "policies",
+  [operatorPolicyType]: "policies",
+});
+
+/** Where findings say that each of the resources is. */
+export function placesOf(resources: readonly PulumiResource[]): ReadonlyMap<string, readonly string[]> {
+  const own = resources.filter(isRabbitmqResource);
+  const virtualHostOf = virtualHostNamer(own);
+  return new Map(
+    own.flatMap((resource): (readonly [string, readonly string[]])[] => {
+      const { type, urn, properties } = resource;
+      const [virtualHost, name, kind] = [virtualHostOf(resource), textOf(properties, "name"), kinds[type]];
+      if (virtualHost === null || name === null || kind === undefined) return [];
+      return [[urn, ["vhosts", virtualHost, kind, name]]];
+    }),
+  );
+}
+
+/**
+ * What the virtual host of a resource is called; null where that is not told. Two providers are two brokers, or two users of one: what has
+ * the same name there is not the same.
+ */
+function virtualHostNamer(own: readonly PulumiResource[]): (resource: PulumiResource) => string | null {
+  const providers = providerNames(own);
+  return ({ type, provider, properties }) => {
+    const name = type === virtualHostType ? textOf(properties, "name") : textOf(properties, "vhost", "/");
+    return name === null || providers.size === 1 ? name : `${providers.get(provider) ?? ""}: ${name}`;
+  };
 }
 
 function addVirtualHost(properties: Entry, draft: DraftVirtualHost): boolean {

@@ -11,21 +11,28 @@ import { namespacesOf } from "./entity-properties.ts";
 
 /** The resources of @pulumi/azure-native that make a topology, by the properties that name them below the namespace. */
 const types: Readonly<Record<string, { readonly kind: NamedResource["kind"]; readonly names: readonly string[] }>> = {
-  Namespace: { kind: "namespace", names: [] },
-  Queue: { kind: "queue", names: ["queueName"] },
-  Topic: { kind: "topic", names: ["topicName"] },
-  Subscription: { kind: "subscription", names: ["topicName", "subscriptionName"] },
-  Rule: { kind: "rule", names: ["topicName", "subscriptionName", "ruleName"] },
-  DefaultRule: { kind: "rule", names: ["topicName", "subscriptionName"] },
+  "azure-native:servicebus:Namespace": { kind: "namespace", names: [] },
+  "azure-native:servicebus:Queue": { kind: "queue", names: ["queueName"] },
+  "azure-native:servicebus:Topic": { kind: "topic", names: ["topicName"] },
+  "azure-native:servicebus:Subscription": { kind: "subscription", names: ["topicName", "subscriptionName"] },
+  "azure-native:servicebus:Rule": { kind: "rule", names: ["topicName", "subscriptionName", "ruleName"] },
+  "azure-native:servicebus:DefaultRule": { kind: "rule", names: ["topicName", "subscriptionName"] },
 };
 
 /** `azure-native:servicebus:Queue`, and with a version of the API `azure-native:servicebus/v20240101:Queue`. */
-const typePattern = /^azure-native:servicebus(?:\/v\w+)?:(\w+)$/;
+export function plainTypeOf(type: string): string {
+  return type.replace(/^azure-native:servicebus\/v\w+:/, "azure-native:servicebus:");
+}
 
 function kindOf(type: string): (typeof types)[string] | undefined {
-  const name = typePattern.exec(type)?.[1] ?? "";
-  return Object.hasOwn(types, name) ? types[name] : undefined;
+  const plain = plainTypeOf(type);
+  return Object.hasOwn(types, plain) ? types[plain] : undefined;
 }
+
+/** What Azure assigns, as far as it is read. */
+export const assigned: Readonly<Record<string, readonly string[]>> = Object.freeze(
+  Object.fromEntries(Object.keys(types).map((type) => [type, ["id"]])),
+);
 
 /** Without a queue or a subscription there is nowhere that a message could be. */
 export function isServicebusResource({ type }: Pick<PulumiResource, "type">): boolean {
@@ -38,13 +45,19 @@ export function isReadResource({ type }: Pick<PulumiResource, "type">): boolean 
   return kindOf(type) !== undefined;
 }
 
-/** What a finding names: the namespace, and the queue, the topic or the path of the subscription. It names no rules. */
-export function namesInFindings(resource: PulumiResource): readonly string[] {
-  const named = namedResource(resource);
-  if (named === null || named.kind === "rule") return [];
-  const [name, subscription] = named.names;
-  if (name === undefined) return [named.namespace];
-  return [named.namespace, subscription === undefined ? name : subscriptionPath({ topic: name, name: subscription })];
+/** Where findings say that each of the resources is; they name no rules. */
+export function placesOf(resources: readonly PulumiResource[]): ReadonlyMap<string, readonly string[]> {
+  return new Map(
+    resources.flatMap((resource): (readonly [string, readonly string[]])[] => {
+      const named = namedResource(resource);
+      if (named === null || named.kind === "rule") return [];
+      const { kind, namespace, names } = named;
+      const [name, subscription] = names;
+      const own =
+        name === undefined || subscription === undefined ? name : subscriptionPath({ topic: name, name: subscription });
+      return [[resource.urn, ["namespaces", namespace, ...(own === undefined ? [] : [`${kind}s`, own])]]];
+    }),
+  );
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { PulumiResource } from "../../pulumi-resource.ts";
-import { hasUnknown, nameIn as nameInUrn, providerName } from "../../pulumi-resource.ts";
+import { hasUnknown, nameIn as nameInUrn, providerName, unknownText } from "../../pulumi-resource.ts";
 import { nameIn, placeIn } from "../deployment.ts";
 import { functionType, queueType, topicType } from "./resource-types.ts";
 
@@ -36,12 +36,13 @@ const services: Readonly<Record<string, string>> = {
 
 export function identitiesOf(resources: readonly PulumiResource[]): Identities {
   const own = resources.filter(({ type }) => Object.hasOwn(services, type));
-  const places = placesOf(own);
+  const known = knownPlaces(own);
+  const places = withMadeUpPlaces(own, known);
   const byUrn = new Map(own.map((each) => [each.urn, identityOf(each, places)]));
   const isNew = ({ properties }: PulumiResource): boolean => hasUnknown(properties["arn"]);
-  const madeUp = new Set(own.filter((each) => isNew(each)).flatMap(({ urn }) => byUrn.get(urn)?.arn ?? []));
   // Where the place of a provider is known, nothing but what AWS will say in the end is put in.
-  const placeless = new Set([...madeUp].filter((arn) => arn.includes(unknownPlace)));
+  const isMadeUp = (each: PulumiResource): boolean => isNew(each) && !known.has(placeKeyOf(each));
+  const madeUp = new Set(own.filter(isMadeUp).flatMap(({ urn }) => byUrn.get(urn)?.arn ?? []));
   const byUrl = new Map([...byUrn.values()].filter(({ type }) => type === queueType).map((each) => [each.url, each]));
   const areToldOf = resources.some(({ propertyDependencies = {} }) => Object.keys(propertyDependencies).length > 0);
   const madeOf = (wanted: string, { propertyDependencies = {} }: PulumiResource, property: string) => {
@@ -57,37 +58,54 @@ export function identitiesOf(resources: readonly PulumiResource[]): Identities {
     functionOf: (resource, property) => madeOf(functionType, resource, property)?.arn,
     isLeftOut: (resource, property) =>
       areToldOf && isNew(resource) && (resource.propertyDependencies?.[property] ?? []).length === 0,
-    isMadeUp: (arn) => placeless.has(arn),
-    namesMadeUp: new Set([...placeless].map(nameIn)),
-    areMadeUp: placeless.size > 0,
+    isMadeUp: (arn) => madeUp.has(arn),
+    namesMadeUp: new Set([...madeUp].map(nameIn)),
+    areMadeUp: madeUp.size > 0,
   };
 }
 
-const unknownPlace = "not-known-yet";
+/** The partition, the region and the account. */
+type Place = readonly [partition: string, region: string, account: string];
+
+/** The region that the program names for the resource alone; null where that is left to the provider. */
+function ownRegion({ properties, propertyDependencies = {} }: PulumiResource): string | null {
+  return Object.hasOwn(propertyDependencies, "region") ? String(properties["region"]) : null;
+}
 
 /** A provider makes everything in one account, and in its region where the program names no other. */
-function placeKeyOf({ provider, properties, propertyDependencies = {} }: PulumiResource): string {
-  const isGiven = Object.hasOwn(propertyDependencies, "region");
-  return JSON.stringify([provider, isGiven ? String(properties["region"]) : null]);
+function placeKeyOf(resource: PulumiResource): string {
+  return JSON.stringify([resource.provider, ownRegion(resource)]);
 }
 
 /** The places that are known by what is there already: `["aws", "eu-west-1", "123456789012"]`. */
-function placesOf(own: readonly PulumiResource[]): ReadonlyMap<string, readonly string[]> {
+function knownPlaces(own: readonly PulumiResource[]): ReadonlyMap<string, Place> {
   return new Map(
     own.flatMap((each) => {
       const { arn } = each.properties;
       if (typeof arn !== "string" || hasUnknown(arn) || !arn.startsWith("arn:")) return [];
-      return [[placeKeyOf(each), JSON.parse(placeIn(arn)) as readonly string[]] as const];
+      return [[placeKeyOf(each), JSON.parse(placeIn(arn)) as Place] as const];
     }),
   );
 }
 
-function identityOf(resource: PulumiResource, places: ReadonlyMap<string, readonly string[]>): Identity {
-  const { type, urn, provider, properties } = resource;
+/** The places, with one for whatever nothing is known of: no two are the same, and people read their names in what is found. */
+function withMadeUpPlaces(
+  own: readonly PulumiResource[],
+  known: ReadonlyMap<string, Place>,
+): ReadonlyMap<string, Place> {
+  const open = new Map(own.map((each) => [placeKeyOf(each), each] as const).filter(([key]) => !known.has(key)));
+  const madeUp = [...open].map(([key, resource], index): readonly [string, Place] => {
+    const region = ownRegion(resource) ?? unknownText;
+    const account = `${providerName(resource.provider)}-${index + 1}`.replaceAll(":", "-");
+    return [key, ["aws", region === unknownText ? "not-known-yet" : region, account]];
+  });
+  return new Map([...known, ...madeUp]);
+}
+
+function identityOf(resource: PulumiResource, places: ReadonlyMap<string, Place>): Identity {
+  const { type, urn, properties } = resource;
   const { arn, url, name, fifoQueue, fifoTopic } = properties;
-  const key = placeKeyOf(resource);
-  const elsewhere = `${providerName(provider)}-${unknownPlace}`.replaceAll(":", "-");
-  const [partition = "aws", region = elsewhere, account = key.replaceAll(":", "-")] = places.get(key) ?? [];
+  const [partition, region, account] = places.get(placeKeyOf(resource)) ?? ["", "", ""];
   const suffix = fifoQueue === true || fifoTopic === true ? ".fifo" : "";
   const ownName = typeof name === "string" && !hasUnknown(name) ? name : `${nameInUrn(urn)}${suffix}`;
   const path = type === functionType ? `function:${ownName}` : ownName;

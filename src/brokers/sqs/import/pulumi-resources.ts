@@ -6,7 +6,7 @@ import { nameSome } from "../../finding.ts";
 import type { PulumiResource } from "../../pulumi-resource.ts";
 import { isUnreadable, nameIn } from "../../pulumi-resource.ts";
 import type { AuditedQueue, AuditedSubscription, Deployment, LambdaMapping } from "../deployment.ts";
-import { assembleDeployment } from "../deployment.ts";
+import { assembleDeployment, isQueueArn, nameIn as nameInArn, regionNamer } from "../deployment.ts";
 import type { QueueAttributes } from "./attributes.ts";
 import { MalformedValue, queueOf, unreadable } from "./attributes.ts";
 import type { AuditedFunction } from "./neighbours.ts";
@@ -82,6 +82,15 @@ export function deploymentOfResources(resources: readonly PulumiResource[]): Che
     help: "take the value out of the secret that it comes from, and run pulumi up",
   });
   return { ok: true, value, warnings: [warning] };
+}
+
+/** Where findings say that each of the queues is; they speak of nothing else. */
+export function placesOf(resources: readonly PulumiResource[]): ReadonlyMap<string, readonly string[]> {
+  const queues = resources.flatMap(({ type, urn, properties: { arn } }) =>
+    type === queueType && isQueueArn(arn) ? [{ urn, arn }] : [],
+  );
+  const regionOf = regionNamer(queues.map(({ arn }) => arn));
+  return new Map(queues.map(({ urn, arn }) => [urn, ["regions", regionOf(arn), "queues", nameInArn(arn)]]));
 }
 
 /** By the URL of a queue: what resources of their own say of it. Where there are two the last counts, as at AWS. */

@@ -14,3 +14,12 @@ export const attributeTypes: Readonly<Record<string, { readonly property: string
     },
     "aws:sqs/queuePolicy:QueuePolicy": { property: "policy", attribute: "Policy" },
   });
+
+/** What AWS assigns, as far as it is read. */
+export const assigned: Readonly<Record<string, readonly string[]>> = Object.freeze({
+  [queueType]: ["arn", "url", "name"],
+  [topicType]: ["arn", "name"],
+  [subscriptionType]: ["arn"],
+  [functionType]: ["arn", "name"],
+  [mappingType]: ["functionArn"],
+});

@@ -26,7 +26,7 @@ export function acceptSession(
     begin(session);
   };
   const deny = (refusal: Refusal): void => {
-    sender.set_source({ address: sender.source.address ?? "" });
+    // No source: a link that is refused has none, and the client for Java takes any that it finds for a session's.
     if ((sender.target as unknown) !== null) sender.set_target(sender.target);
     sender.open();
     // The client looks for the reason only after it has seen that it got no session.

@@ -66,18 +66,26 @@ export class OnePerTurn {
   }
 }
 
-interface Outcomes {
-  readonly accepted: () => { described: () => unknown };
-  readonly rejected: (fields: object) => { described: () => unknown };
-}
+type Outcome = (fields?: object) => { described: () => unknown };
 
-const outcomes = rhea.message as unknown as Outcomes;
+const outcomes = rhea.message as unknown as Readonly<
+  Record<"accepted" | "rejected" | "modified" | "released", Outcome>
+>;
 
 /** The outcomes of AMQP as frames have them. */
 export function accepted(): unknown {
   return outcomes.accepted().described();
 }
 
-export function rejected({ condition, description }: Refusal): unknown {
-  return outcomes.rejected({ error: { condition, description } }).described();
+/** @param refusal what a failure is about; none where the client has rejected the message itself */
+export function rejected(refusal?: Refusal): unknown {
+  return outcomes.rejected(refusal === undefined ? {} : { error: refusal }).described();
+}
+
+export function modified(): unknown {
+  return outcomes.modified({}).described();
+}
+
+export function released(): unknown {
+  return outcomes.released().described();
 }

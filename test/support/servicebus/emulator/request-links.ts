@@ -1,4 +1,4 @@
-import type { EventContext, Message, Receiver } from "rhea";
+import rhea, { type EventContext, type Message, type Receiver } from "rhea";
 
 import type { Claims } from "./claims.ts";
 import { echo, type OnePerTurn, refuse } from "./link.ts";
@@ -83,5 +83,13 @@ function reply({ session }: Receiver, { reply_to: replyTo }: Message, answer: Me
     (each: { name: string; target: { address?: string } | null }) =>
       each.name === replyTo || each.target?.address === replyTo,
   );
-  sender?.send(answer);
+  sender?.send({ ...answer, application_properties: withStatusAsInt(answer.application_properties) });
+}
+
+/** Service Bus answers with the type `int`, which the client for Java insists on; rhea would choose the smallest unsigned one. */
+function withStatusAsInt(properties: Message["application_properties"] = {}): Record<string, unknown> {
+  const isStatus = (name: string): boolean => name === "statusCode" || name === "status-code";
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, value]) => [name, isStatus(name) ? rhea.types.wrap_int(value) : value]),
+  );
 }

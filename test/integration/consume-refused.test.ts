@@ -1,0 +1,193 @@
+import { randomUUID } from "node:crypto";
+
+import amqplib from "amqplib";
+import type { ChannelModel } from "amqplib";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import type { Start } from "../support/consume/start.ts";
+import { start } from "../support/consume/start.ts";
+import { startTlsBroker } from "../support/consume/tls-broker.ts";
+import type { DeployedSystem } from "../support/deployed-system.ts";
+import { deploy, until } from "../support/deployed-system.ts";
+import { sendJson, startFakeBroker } from "../support/fake-broker.ts";
+import { brokers } from "../support/live.ts";
+import { createManagement } from "../support/management.ts";
+
+const strategies = ["waits", "deferred"] as const;
+type Strategy = (typeof strategies)[number];
+
+const declaration = (strategy: Strategy): unknown => ({
+  name: "shop",
+  sources: { orders: { kind: "topic" } },
+  consumers: {
+    billing: {
+      from: { orders: "all" },
+      protocol: strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1",
+      retry: { attempts: 3, backoff: { kind: "constant", delay: "50ms" } },
+    },
+    cache: { from: { orders: "all" }, delivery: "every-instance" },
+  },
+});
+
+const cases = brokers().flatMap((broker) =>
+  strategies
+    .filter((strategy) => strategy === "waits" || broker.version === "4.3")
+    .map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
+);
+
+describe.each(cases)("what a broker refuses a consumer that starts: $name", ({ broker, strategy }) => {
+  const management = createManagement(broker.managementUrl);
+  const user = `user-${randomUUID()}`;
+  let system: DeployedSystem;
+  let withUser: string;
+  beforeAll(async () => {
+    system = await deploy(broker, declaration(strategy), strategy);
+    await management.put(`users/${user}`, { password: "secret", tags: "" });
+    await management.put(`permissions/${encodeURIComponent(system.vhost)}/${user}`, {
+      configure: ".*",
+      write: ".*",
+      read: ".*",
+    });
+    const url = new URL(system.url);
+    url.username = user;
+    url.password = "secret";
+    withUser = url.href;
+  });
+  afterAll(async () => {
+    await management.delete(`users/${user}`);
+    await system.dispose();
+  });
+
+  /** Without the management API, which would find out some of it first. */
+  const begin = (url = system.url, consumer = "billing", tls?: { readonly ca: string }): Promise<Start> =>
+    start(system, {
+      broker,
+      declaration: declaration(strategy),
+      consumer,
+      strategy: consumer === "billing" ? strategy : "auto",
+      options: { connection: { url, ...(tls === undefined ? {} : { tls }) } },
+    });
+
+  /** Does something in place of the work queue, and puts it back. */
+  const withoutWorkQueue = async (run: (connection: ChannelModel) => Promise<void>): Promise<void> => {
+    const queue = system.compiled.topology.queues.find(({ name }) => name === "shop.billing") ?? expect.unreachable();
+    await system.channel.deleteQueue(queue.name);
+    const other = await amqplib.connect(system.url);
+    try {
+      await run(other);
+    } finally {
+      await other.close();
+    }
+    const again = await amqplib.connect(system.url);
+    const channel = await again.createChannel();
+    await channel.deleteQueue(queue.name);
+    await channel.assertQueue(queue.name, { durable: true, arguments: queue.arguments });
+    await channel.bindQueue(queue.name, "shop.orders", "#");
+    await again.close();
+  };
+
+  const limit = (name: string, value: number): Promise<void> =>
+    management.put(`user-limits/${user}/${name}`, { value });
+
+  test("a queue that is of another connection alone", async () => {
+    await withoutWorkQueue(async (other) => {
+      const channel = await other.createChannel();
+      await channel.assertQueue("shop.billing", { exclusive: true, durable: false });
+      const { codes, text } = await begin();
+      expect(codes).toEqual(["RD821"]);
+      expect(text).toContain("another connection has the queue shop.billing for itself alone");
+    });
+  });
+
+  test("a classic queue whose consumer asked to be the only one", async () => {
+    await withoutWorkQueue(async (other) => {
+      const channel = await other.createChannel();
+      await channel.assertQueue("shop.billing", { durable: true, arguments: { "x-queue-type": "classic" } });
+      await channel.consume("shop.billing", () => undefined, { exclusive: true });
+      expect((await begin()).codes).toEqual(["RD821"]);
+    });
+  });
+
+  test("the quorum queue that is compiled knows no such consumer, and lets one wait that is not the active one", async () => {
+    const other = await amqplib.connect(system.url);
+    const channel = await other.createChannel();
+    await channel.consume("shop.billing", () => undefined, { exclusive: true });
+    expect((await begin()).codes).toEqual([]);
+    await other.close();
+  });
+
+  test("no more connections, for the virtual host or for the user", async () => {
+    const limits = `vhost-limits/${encodeURIComponent(system.vhost)}/max-connections`;
+    await management.put(limits, { value: 0 });
+    const full = await begin();
+    await management.delete(limits);
+    await limit("max-connections", 0);
+    const fullUser = await begin(withUser);
+    await limit("max-connections", -1);
+    for (const { codes, text } of [full, fullUser]) {
+      expect(codes).toEqual(["RD807"]);
+      expect(text).toContain("or one of the two may have no more connections");
+    }
+    expect((await begin(withUser)).codes).toEqual([]);
+  });
+
+  test("fewer channels than a consumer takes: it says so before the first message that needs the second", async () => {
+    await limit("max-channels", 1);
+    const byUser = await begin(withUser);
+    await limit("max-channels", -1);
+    const byUrl = await begin(`${withUser}?channelMax=1`);
+    // AMQP 1.0 has sessions in place of channels, and its contracts publish nothing.
+    expect([byUser.codes, byUrl.codes]).toEqual(strategy === "deferred" ? [[], []] : [["RD822"], ["RD822"]]);
+    if (strategy === "deferred") return;
+    expect(byUser.text).toContain(`the user ${user} may have 1 channels in all`);
+    expect((await begin(`${withUser}?channelMax=2`)).codes).toEqual([]);
+  });
+
+  test.runIf(strategy === "waits")("no more queues, for an instance that takes one of its own", async () => {
+    const limits = `vhost-limits/${encodeURIComponent(system.vhost)}/max-queues`;
+    await management.put(limits, { value: 1 });
+    const { codes, text } = await begin(system.url, "cache");
+    await management.delete(limits);
+    expect(codes).toEqual(["RD822"]);
+    expect(text).toContain(`the virtual host ${system.vhost} may have 1 queues`);
+    expect((await begin(system.url, "cache")).codes).toEqual([]);
+  });
+
+  test("TLS where none is spoken, none where it is, and certificates that nobody knows: what to look at", async () => {
+    const tls = await startTlsBroker(system.url, false);
+    const asking = await startTlsBroker(system.url, true);
+    const plain = tls.url.replace("amqps:", "amqp:");
+    const missing = await Promise.all([
+      begin(system.url.replace("amqp:", "amqps:")),
+      begin(plain),
+      begin(tls.url),
+      begin(tls.url.replace("localhost", "127.0.0.1"), "billing", { ca: tls.ca }),
+      begin(asking.url, "billing", { ca: asking.ca }),
+    ]);
+    expect(missing.map(({ codes }) => codes)).toEqual(missing.map(() => ["RD804"]));
+    const [wrongPort, noTls, unknown, otherName, noClient] = missing.map(({ text }) => text);
+    expect(wrongPort).toContain("what answers speaks no TLS");
+    expect(noTls).toContain("5671 for amqps:");
+    for (const text of [unknown, otherName, noClient]) expect(text).toContain("check the certificates");
+    expect((await begin(tls.url, "billing", { ca: tls.ca })).codes).toEqual([]);
+    await Promise.all([tls.close(), asking.close()]);
+  });
+
+  test("what answers is no broker: that is no question of permissions", async () => {
+    const web = await startFakeBroker((_, response) => sendJson(response, {}));
+    const url = new URL(system.url);
+    url.port = String(web.port);
+    expect((await begin(url.href)).codes).toEqual(["RD804"]);
+    await web.close();
+  });
+
+  test("after all that nobody consumes, and none of the connections is left", async () => {
+    // The test's own.
+    await until(30_000, async () => {
+      const connections = await management.get<readonly { readonly vhost: string }[]>("connections");
+      return connections.filter(({ vhost }) => vhost === system.vhost).length === 1;
+    });
+    // A queue hears of the end of a consumer a moment after that of its connection.
+    await until(30_000, async () => (await system.channel.checkQueue("shop.billing")).consumerCount === 0);
+  });
+});

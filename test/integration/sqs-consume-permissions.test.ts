@@ -1,0 +1,193 @@
+import { describe, test } from "vitest";
+
+import { type Diagnostic, RefusedError } from "../../src/index.ts";
+import { until } from "../support/deployed-system.ts";
+import { accountId, region } from "../support/sqs/clients.ts";
+import { type Consuming, consuming } from "../support/sqs/consuming.ts";
+import { deploy, type DeployedSystem } from "../support/sqs/deployed-system.ts";
+import { startEnforcingMoto } from "../support/sqs/enforcing-moto.ts";
+import { sqsEmulators } from "../support/sqs/live-emulators.ts";
+import { type Call, type Fate, type RecordingProxy, startRecordingProxy } from "../support/sqs/recording-proxy.ts";
+
+const visibility = {
+  from: { orders: "all" },
+  retry: { attempts: 3, backoff: { kind: "linear", first: "1s" } },
+  handlerTimeout: "5s",
+};
+const fifo = { ...visibility, order: "per-key", retry: { attempts: 3, backoff: { kind: "constant", delay: "2s" } } };
+const succeed = (): void => undefined;
+const denied: Fate = { error: "AccessDenied", status: 403 };
+
+interface Asked {
+  readonly system: DeployedSystem;
+  readonly proxy: RecordingProxy;
+}
+
+for (const emulator of sqsEmulators()) {
+  describe.concurrent(`permissions of a consumer on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
+    const within = async (run: (asked: Asked) => Promise<void>, declared: object = visibility): Promise<void> => {
+      const system = await deploy(emulator, { billing: declared });
+      const proxy = await startRecordingProxy(emulator.endpoint);
+      try {
+        await system.lab.send(system.work("billing"), "order 1", declared === fifo ? inGroup : {});
+        await run({ system, proxy });
+      } finally {
+        await proxy.close();
+        await system.dispose();
+      }
+    };
+    const refusalOf = async ({ system, proxy }: Asked): Promise<readonly Diagnostic[]> => {
+      const { endpoint } = proxy;
+      const error = await consuming(system, "billing", succeed, { endpoint }).catch((cause: unknown) => cause);
+      if (!(error instanceof RefusedError)) throw new Error("it was not refused", { cause: error });
+      return error.diagnostics;
+    };
+    const isOn = ({ input }: Call, { url }: { readonly url: string }): boolean =>
+      String(input["QueueUrl"]).endsWith(url.slice(url.lastIndexOf("/")));
+
+    test("each right that the contract needs is asked for before a message depends on it, and named where it is missing", async ({
+      expect,
+    }) => {
+      const needed = [
+        ["GetQueueUrl", "work", "sqs:GetQueueUrl"],
+        ["GetQueueAttributes", "dead", "sqs:GetQueueAttributes"],
+        ["DeleteMessage", "work", "sqs:DeleteMessage"],
+        ["ChangeMessageVisibility", "work", "sqs:ChangeMessageVisibility"],
+        ["SendMessageBatch", "dead", "sqs:SendMessage"],
+      ] as const;
+      const outcomes = needed.map(async ([operation, role, action]) =>
+        within(async (asked) => {
+          const { system, proxy } = asked;
+          const queue = system[role]("billing");
+          proxy.decide((call) => {
+            const isAbout = operation === "GetQueueUrl" ? call.input["QueueName"] === queue.name : isOn(call, queue);
+            return call.operation === operation && isAbout ? denied : "pass";
+          });
+          const diagnostics = await refusalOf(asked);
+          // The address tells the account, and there is none before it is known.
+          const account = operation === "GetQueueUrl" ? "*" : accountId;
+          const Resource = `arn:aws:sqs:${region}:${account}:${queue.name}`;
+          expect(diagnostics, operation).toMatchObject([
+            {
+              code: "RD807",
+              message: expect.stringContaining(`does not let this consumer do ${action} on ${queue.name}`),
+              notes: [expect.stringContaining("AccessDenied"), expect.stringContaining("by its contract it needs")],
+              help: expect.stringContaining(JSON.stringify({ Effect: "Allow", Action: [action], Resource })),
+            },
+          ]);
+          expect(proxy.calls.filter(({ operation: each }) => each === "ReceiveMessage")).toEqual([]);
+          expect(await system.lab.count(system.dead("billing")), "nothing was sent").toBe(0);
+          const [message] = await system.lab.receive(system.work("billing"), { waitSeconds: 1 });
+          expect(message?.Attributes?.ApproximateReceiveCount).toBe("1");
+        }),
+      );
+      await Promise.all(outcomes);
+    });
+
+    test("all that is missing is one problem, with a statement for each queue", async ({ expect }) =>
+      within(async (asked) => {
+        const { system, proxy } = asked;
+        proxy.decide(({ operation }) => (/^(Delete|Change|Send)/.test(operation) ? denied : "pass"));
+        const [work, dead] = [system.work("billing").name, system.dead("billing").name];
+        const diagnostics = await refusalOf(asked);
+        expect(diagnostics).toHaveLength(1);
+        const [{ message, help = "" } = { message: "" }] = diagnostics;
+        expect(message).toContain(
+          `do sqs:ChangeMessageVisibility, sqs:DeleteMessage on ${work}, nor sqs:SendMessage on ${dead}`,
+        );
+        expect(JSON.parse(`[${help.slice(help.indexOf("{"))}]`)).toMatchObject([
+          { Action: ["sqs:ChangeMessageVisibility", "sqs:DeleteMessage"] },
+          { Action: ["sqs:SendMessage"] },
+        ]);
+      }));
+
+    test("an answer that says nothing about rights keeps nobody from beginning, whatever it is", async ({ expect }) => {
+      const answers: Readonly<Record<string, Fate>> = {
+        "no answer": "cut-call",
+        "a failure of the service": { error: "InternalFailure", status: 500 },
+        "an action that is not known": { error: "InvalidAction", status: 400 },
+        throttling: { error: "ThrottlingException", status: 400 },
+        "a right of its own to batches": {
+          error: "AccessDenied",
+          status: 403,
+          message: "User: x is not authorized to perform: sqs:SendMessageBatch on resource: *",
+        },
+      };
+      const outcomes = Object.entries(answers).map(async ([name, fate]) =>
+        within(async ({ system, proxy }) => {
+          const isBatchAlone = typeof fate === "object" && fate.message !== undefined;
+          const asks = isBatchAlone ? /^SendMessageBatch$/ : /^(SendMessageBatch|DeleteMessage|ChangeMessage.*)$/;
+          proxy.decide((call) => (asks.test(call.operation) ? fate : "pass"));
+          const consumer = await consuming(system, "billing", succeed, { endpoint: proxy.endpoint });
+          try {
+            proxy.decide(() => "pass");
+            await until(120_000, () => consumer.events.some(({ kind }) => kind === "settled"));
+            expect(new Set(consumer.attemptsOf("order 1")), name).toEqual(new Set([1]));
+          } finally {
+            await consumer.stop();
+          }
+        }),
+      );
+      await Promise.all(outcomes);
+    });
+
+    for (const [kind, declared] of Object.entries({ standard: visibility, FIFO: fifo }))
+      test(`${kind}: asking changes nothing, and whoever may do everything begins`, async ({ expect }) =>
+        within(async ({ system, proxy }) => {
+          const consumer = await consuming(system, "billing", succeed, { endpoint: proxy.endpoint });
+          try {
+            await until(60_000, () => consumer.events.some(({ kind: each }) => each === "settled"));
+          } finally {
+            await consumer.stop();
+          }
+          const first = proxy.calls.findIndex(({ operation }) => operation === "ReceiveMessage");
+          const asked = proxy.calls.slice(0, first).map(({ operation }) => operation);
+          expect(asked.filter((each) => !each.startsWith("Get")).toSorted()).toEqual([
+            "ChangeMessageVisibility",
+            "DeleteMessage",
+            "SendMessageBatch",
+          ]);
+          expect(consumer.attemptsOf("order 1")).toEqual([1]);
+          for (const role of ["work", "dead"] as const) expect(await system.lab.count(system[role]("billing"))).toBe(0);
+        }, declared));
+  });
+}
+
+describe.runIf(sqsEmulators().some(({ name }) => name === "moto"))("permissions that somebody enforces", () => {
+  test("what the help says to write into the policy is what is missing, and with it the consumer runs", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const moto = await startEnforcingMoto();
+    onTestFinished(moto.stop);
+    const system = await deploy(moto.emulator, { billing: visibility });
+    await system.lab.send(system.work("billing"), "order 1");
+    const { credentials, endpoint } = moto;
+    const allowed = ["sqs:GetQueueUrl"];
+    const told: string[][] = [];
+    const start = () => consuming(system, "billing", succeed, { connection: { endpoint, region, credentials } });
+    for (;;) {
+      await moto.allow([...allowed, ...told.flat()]);
+      const consumer = await start().catch((error: unknown) => error);
+      if (consumer instanceof RefusedError) {
+        const { help = "" } = consumer.diagnostics[0] ?? {};
+        const statements = JSON.parse(`[${help.slice(help.indexOf("{"))}]`) as { readonly Action: string[] }[];
+        told.push([...new Set(statements.flatMap(({ Action }) => Action))].toSorted());
+        continue;
+      }
+      if (consumer instanceof Error) throw consumer;
+      const { events, attemptsOf, stop } = consumer as Consuming;
+      await until(60_000, () => events.some(({ kind }) => kind === "settled"));
+      await stop();
+      expect(attemptsOf("order 1")).toEqual([1]);
+      break;
+    }
+    expect(told).toEqual([
+      ["sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes"],
+      // Only a receive tells.
+      ["sqs:ReceiveMessage"],
+    ]);
+  });
+});
+
+const inGroup = { MessageGroupId: "a", MessageDeduplicationId: "order-1" };

@@ -1,0 +1,5 @@
+import { PolicyPack } from "@pulumi/policy";
+
+import { redeliverPolicies } from "../../../src/policy/index.ts";
+
+new PolicyPack("plain", { policies: redeliverPolicies({ preset: "strict" }) });

@@ -1,0 +1,58 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:tls";
+import type { TLSSocket } from "node:tls";
+
+import { selfSigned } from "../servicebus/emulator/self-signed.ts";
+
+/** A broker behind TLS. */
+export interface TlsBroker {
+  readonly url: string;
+  /** What its certificate is from. */
+  readonly ca: string;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Takes TLS for a broker, with a certificate that nobody has signed but itself.
+ *
+ * @param asksForClient whether a client has to have a certificate of its own
+ */
+export async function startTlsBroker(brokerUrl: string, asksForClient: boolean): Promise<TlsBroker> {
+  const { certificate, key } = selfSigned("localhost");
+  const open = new Set<TLSSocket>();
+  const server = createServer(
+    { cert: certificate, key, ca: certificate, requestCert: asksForClient, rejectUnauthorized: asksForClient },
+    (client) => {
+      open.add(client);
+      const { hostname, port } = new URL(brokerUrl);
+      const inner = connect(Number(port), hostname);
+      for (const [one, other] of [
+        [client, inner],
+        [inner, client],
+      ] as const) {
+        one.on("error", () => other.destroy());
+        one.on("close", () => other.destroy());
+        one.pipe(other);
+      }
+      client.on("close", () => open.delete(client));
+    },
+  );
+  server.on("tlsClientError", () => undefined);
+  server.listen(0, "localhost");
+  await once(server, "listening");
+  const url = new URL(brokerUrl.replace(/^amqp:/, "amqps:"));
+  url.hostname = "localhost";
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    ca: certificate,
+    close: async () => {
+      const closed = once(server, "close");
+      server.close();
+      for (const client of open) client.destroy();
+      await closed;
+    },
+  };
+}
