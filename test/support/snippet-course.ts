@@ -51,12 +51,14 @@ const courses: Readonly<Record<string, Course>> = {
 const asking: typeof courses = { "asked for 600 ms": { plan: [0.6], attempts: [1, 2] } };
 const dying = ["always transient", "permanent", "permanent after a failure"];
 
-const delaysMs = [200, 400, 700];
-
 /** Deploys the one consumer, `billing`, that the courses are for. */
 export async function deployForSnippet({ broker, strategy }: SnippetCase): Promise<DeployedSystem> {
-  const steps = { kind: "steps", delays: delaysMs.map((ms) => `${ms}ms`) };
-  const backoff = strategy === "native" ? { kind: "constant", delay: "200ms" } : steps;
+  const backoffs = {
+    native: { kind: "constant", delay: "200ms" },
+    staged: { kind: "steps", delays: ["200ms", "400ms", "700ms"] },
+    waits: { kind: "exponential", first: "200ms", factor: 2, max: "700ms", jitter: "50%" },
+  };
+  const backoff = backoffs[strategy];
   const retryAfter = strategy === "waits" ? { retryAfter: { max: "1s" } } : {};
   const billing = {
     from: { orders: ["order.*"] },

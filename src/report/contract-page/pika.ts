@@ -18,7 +18,9 @@ def publish_copy(publisher, method, properties, body, operation, asked_ms):
     if "copyRoutingKeyTo" in operation:
         headers.setdefault(operation["copyRoutingKeyTo"], method.routing_key)
     headers.update(operation.get("headers", {}))
-    wanted = operation["expirationMs"]
+    # Jitter: any of the exchanges will do, each with its own wait.
+    place = random.choice([operation, *operation.get("spread", [])])
+    wanted = place["expirationMs"]
     copied = copy.copy(properties)
     copied.headers = headers
     copied.user_id = None
@@ -28,7 +30,7 @@ def publish_copy(publisher, method, properties, body, operation, asked_ms):
         copied.expiration = str(asked_ms)
     else:
         copied.expiration = str(random.randint(wanted["from"], wanted["to"]))
-    publisher.basic_publish(operation["exchange"], operation["routingKey"], body, copied, mandatory=True)`;
+    publisher.basic_publish(place["exchange"], operation["routingKey"], body, copied, mandatory=True)`;
 
 /** The plain client of RabbitMQ for Python. */
 export function pika(contract: Contract): Client {
