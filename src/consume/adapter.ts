@@ -91,6 +91,8 @@ export interface Opening<Name extends BrokerName = BrokerName> {
   readonly connection: ConnectionOf<Name>;
   readonly concurrency: number;
   readonly listener: SessionListener;
+  /** Given when the consumer stops before the session is open. Whoever can ends the opening then, which rejects and leaves nothing behind. */
+  readonly givenUp: AbortSignal;
 }
 
 /** What a consumer compares what is deployed with. */
@@ -111,7 +113,7 @@ export interface Adapter<Name extends BrokerName = BrokerName> {
    * @throws RefusedError where it differs, or where the broker refuses the user
    */
   readonly check: (comparison: Comparison<Name>) => Promise<void>;
-  /** Connects; deliveries come from the first `resume` on. */
+  /** Connects; deliveries come from the first `resume` on. A session that is opened although it was given up is closed by whoever gets it. */
   readonly open: (opening: Opening<Name>) => Promise<Session>;
   /** What becomes of a delivery that arrives in a pause: it is held where waiting costs it nothing. */
   readonly unstarted: "hold" | "return";

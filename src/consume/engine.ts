@@ -36,7 +36,7 @@ export type Phase = "running" | "paused" | "probing" | "stopping" | "stopped";
 /** All that changes while a consumer runs. */
 export interface Engine {
   readonly adapter: Adapter;
-  readonly opening: Omit<Opening, "listener">;
+  readonly opening: Omit<Opening, "listener" | "givenUp">;
   readonly settings: Settings;
   readonly attempts: AttemptInput;
   readonly breaker: Breaker;
@@ -47,6 +47,8 @@ export interface Engine {
   /** How many messages are being handed back. */
   returning: number;
   link: Link;
+  /** Ends when there is a link again, or when the consumer stops. It never rejects. */
+  reconnecting: Promise<void>;
   phase: Phase;
   /** The one message that is tried while probing. */
   probe: Held | null;

@@ -1,3 +1,4 @@
+import type { SessionListener } from "./adapter.ts";
 import { growingPauses } from "./breaker.ts";
 import type { Engine, Link } from "./engine.ts";
 import { freeHandlers, report, wakeWatchers, whenever } from "./engine.ts";
@@ -17,33 +18,46 @@ export async function openLink(engine: Engine): Promise<void> {
     over: new AbortController(),
     lose: (cause) => loseLink(engine, link, cause),
   };
-  link.session = await engine.adapter.open({
-    ...engine.opening,
-    listener: {
-      delivered: (delivery) => take(engine, link, delivery),
-      lost: link.lose,
-      answers: (isAnswering) => {
-        link.isSilent = !isAnswering;
-      },
-      free: () => freeHandlers(engine),
-      whenFree: () => whenever(engine, () => freeHandlers(engine) > 0 || engine.stopping.signal.aborted),
-      report: (event) => report(engine, event),
-    },
-  });
+  const givenUp = new AbortController();
+  const giveUp = (): void => {
+    const cause = new Error("the consumer has stopped meanwhile");
+    givenUp.abort(cause);
+    link.lose(cause);
+  };
+  engine.stopping.signal.addEventListener("abort", giveUp);
   try {
+    link.session = await engine.adapter.open({
+      ...engine.opening,
+      listener: listenerOf(engine, link),
+      givenUp: givenUp.signal,
+    });
     notLost(link);
     if (engine.phase === "running" || engine.phase === "probing") await link.session.resume();
     notLost(link);
-    if (engine.stopping.signal.aborted) throw new Error("the consumer has stopped meanwhile");
   } catch (cause) {
     link.lose(cause);
     // It may have been lost before there was a session to close.
     closeAtOnce(link);
     throw cause;
+  } finally {
+    engine.stopping.signal.removeEventListener("abort", giveUp);
   }
   // Not before: what is lost until here is tried again by whoever opens it, and by nobody else.
   engine.link = link;
   if (engine.phase === "paused") link.session.pause().catch(link.lose);
+}
+
+function listenerOf(engine: Engine, link: Link): SessionListener {
+  return {
+    delivered: (delivery) => take(engine, link, delivery),
+    lost: link.lose,
+    answers: (isAnswering) => {
+      link.isSilent = !isAnswering;
+    },
+    free: () => freeHandlers(engine),
+    whenFree: () => whenever(engine, () => freeHandlers(engine) > 0 || engine.stopping.signal.aborted),
+    report: (event) => report(engine, event),
+  };
 }
 
 function notLost(link: Link): void {
@@ -66,7 +80,7 @@ function loseLink(engine: Engine, link: Link, cause: unknown): void {
   closeAtOnce(link);
   wakeWatchers(engine);
   // A link that was never in use is looked after by whoever opens it.
-  if (engine.link === link && !engine.stopping.signal.aborted) void reconnect(engine, cause);
+  if (engine.link === link && !engine.stopping.signal.aborted) engine.reconnecting = reconnect(engine, cause);
 }
 
 async function reconnect(engine: Engine, firstCause: unknown): Promise<void> {

@@ -35,17 +35,25 @@ export function pauseMs(delayMs: number, signal: AbortSignal): Promise<void> {
 /**
  * Waits for something that has to be there in time.
  *
- * @throws what `late` makes, when it is not
+ * @param givenUp ends the waiting
+ * @throws what `late` makes, when it is not there
  */
-export async function inTime<Value>(limitMs: number, work: Promise<Value>, late: () => Error): Promise<Value> {
-  let cancel = (): void => undefined;
-  const limit = new Promise<never>((_, reject) => {
-    cancel = afterMs(limitMs, () => reject(late()));
-  });
+export async function inTime<Value>(
+  limitMs: number,
+  work: Promise<Value>,
+  late: () => Error,
+  givenUp: AbortSignal | null,
+): Promise<Value> {
+  const { promise: limit, reject } = Promise.withResolvers<never>();
+  const giveUp = (): void => reject(givenUp?.reason as Error);
+  const cancel = afterMs(limitMs, () => reject(late()));
+  if (givenUp?.aborted === true) giveUp();
+  givenUp?.addEventListener("abort", giveUp);
   try {
     return await Promise.race([work, limit]);
   } finally {
     cancel();
+    givenUp?.removeEventListener("abort", giveUp);
   }
 }
 

@@ -42,7 +42,7 @@ const closeWithinMs = 2_000;
 /** Connects and begins to take messages. */
 export async function runConsumer(input: {
   readonly adapter: Adapter;
-  readonly opening: Omit<Opening, "listener" | "concurrency">;
+  readonly opening: Omit<Opening, "listener" | "concurrency" | "givenUp">;
   readonly settings: Settings;
   readonly handler: Handler;
 }): Promise<Running> {
@@ -58,6 +58,7 @@ export async function runConsumer(input: {
     waiting: [],
     returning: 0,
     link: { session: null, isLost: true, isSilent: false, over: new AbortController(), lose: () => undefined },
+    reconnecting: Promise.resolve(),
     phase: "running",
     probe: null,
     stopping: new AbortController(),
@@ -104,6 +105,8 @@ async function stop(engine: Engine, withinMs: number): Promise<void> {
   for (const held of engine.running) abandon(engine, held);
   returnWaiting(engine);
   await atMost(closeWithinMs, whenever(engine, isDone));
+  // A connection that was being made has been given up, and is gone when this is over.
+  await atMost(closeWithinMs, engine.reconnecting);
   if (!link.isLost) {
     link.isLost = true;
     const limitMs = Math.max(closeWithinMs, restMs());

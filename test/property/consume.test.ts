@@ -72,9 +72,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 const course: fc.Arbitrary<Course> = fc.record({
   script: fc.record({
-    opens: fc.array(fc.constantFrom<OpenFate>("opens", "opens", "fails", "lost-meanwhile"), { maxLength: 6 }),
+    opens: fc.array(fc.constantFrom<OpenFate>("opens", "opens", "fails", "lost-meanwhile", "hangs", "deaf"), {
+      maxLength: 6,
+    }),
     settles: fates(),
-    resumes: fates("well", "well", "well", "rejects"),
+    resumes: fates("well", "well", "well", "rejects", "never"),
     pauses: fates("well", "well", "rejects", "never"),
     closes: fates("well", "rejects", "never"),
     unstarted: fc.constantFrom("hold" as const, "return" as const),

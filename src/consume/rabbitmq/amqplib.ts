@@ -41,10 +41,10 @@ interface State {
 }
 
 async function open(opening: Opening<"rabbitmq">): Promise<Session> {
-  const { contract, listener } = opening;
+  const { contract, listener, givenUp } = opening;
   const virtualHost = virtualHostOf(opening.connection.url);
-  const login = await askLogin(opening.connection);
-  const connection = await connectByAmqp091(opening.connection, login);
+  const login = await askLogin(opening.connection, givenUp);
+  const connection = await connectByAmqp091(opening.connection, login, givenUp);
   const give = ({ password }: Login): Promise<unknown> =>
     connection.updateSecret(Buffer.from(password), "the one before is about to expire");
   const renewal = keepRenewed(login, opening.connection, give, listener.report);
@@ -132,11 +132,12 @@ function sessionOf(state: State, listener: Opening["listener"], end: () => void)
         listener.delivered(readDelivery(contract, message));
       };
       const { queue, virtualHost } = state;
-      const { consumerTag } = await inTime(queueAnswersWithinMs, channel.consume(queue, take), () =>
-        refused([noAnswer(queue)]),
-      ).catch((cause: unknown) => {
-        throw queueRefused(queue, virtualHost, cause);
-      });
+      const late = (): Error => refused([noAnswer(queue)]);
+      const { consumerTag } = await inTime(queueAnswersWithinMs, channel.consume(queue, take), late, null).catch(
+        (cause: unknown) => {
+          throw queueRefused(queue, virtualHost, cause);
+        },
+      );
       state.consumerTag = consumerTag;
     },
     pause: async () => {

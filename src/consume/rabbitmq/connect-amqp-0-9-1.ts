@@ -12,13 +12,16 @@ const connectWithinMs = 30_000;
 /** How long a connection that only looked may take to end. */
 const closeWithinMs = 2_000;
 
+/** @param givenUp ends the socket, whatever the connection has come to */
 export async function connectByAmqp091(
   { url, tls }: RabbitmqConnection,
   login: Pick<Login, "username" | "password"> | null,
+  givenUp?: AbortSignal,
 ): Promise<ChannelModel> {
   const credentials = login === null ? {} : { credentials: amqplib.credentials.plain(login.username, login.password) };
+  const socket = { ...tls, ...(givenUp === undefined ? {} : { signal: givenUp }) };
   // Without noDelay a lone acknowledgement would wait for the next one.
-  return amqplib.connect(url, { ...tls, ...credentials, noDelay: true, keepAlive: true, timeout: connectWithinMs });
+  return amqplib.connect(url, { ...socket, ...credentials, noDelay: true, keepAlive: true, timeout: connectWithinMs });
 }
 
 /** Ends a connection on which nothing was settled. */

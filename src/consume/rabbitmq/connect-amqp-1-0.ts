@@ -28,12 +28,15 @@ const ends = ["connection_error", "connection_close", "disconnected", "protocol_
  * Connects with the same URL as AMQP 0-9-1: RabbitMQ takes both protocols on one port.
  *
  * @param lost told when the connection ends that the broker has let in, more than once perhaps
+ * @param givenUp ends the waiting for the broker
  */
 export function connectByAmqp10(
   { url: text, tls }: RabbitmqConnection,
   login: Pick<Login, "username" | "password"> | null,
   lost: (cause: unknown) => void,
+  givenUp: AbortSignal | null = null,
 ): Promise<Connection> {
+  if (givenUp?.aborted === true) return Promise.reject(givenUp.reason as Error);
   const url = new URL(text);
   const isTls = url.protocol === "amqps:";
   const host = url.hostname.replace(/^\[|\]$/g, "");
@@ -54,8 +57,14 @@ export function connectByAmqp10(
     } as ConnectionOptions);
     let isOpen = false;
     const timer = setTimeout(() => fail(new Error("the broker does not let the client in")), connectWithinMs);
-    const fail = (cause: unknown): void => {
+    const giveUp = (): void => fail(givenUp?.reason);
+    givenUp?.addEventListener("abort", giveUp);
+    const heard = (): void => {
       clearTimeout(timer);
+      givenUp?.removeEventListener("abort", giveUp);
+    };
+    const fail = (cause: unknown): void => {
+      heard();
       void endConnection(connection, 0);
       reject(cause as Error);
     };
@@ -67,7 +76,7 @@ export function connectByAmqp10(
     for (const name of ends) connection.on(name, over);
     connection.on("connection_open", () => {
       isOpen = true;
-      clearTimeout(timer);
+      heard();
       resolve(connection);
     });
   });

@@ -20,13 +20,17 @@ export class CredentialsError extends Error {
 /**
  * Asks the program for credentials; null where those in the URL count.
  *
+ * @param givenUp ends the waiting for them
  * @throws CredentialsError
  */
-export async function askLogin({ credentials }: RabbitmqConnection): Promise<Login | null> {
+export async function askLogin(
+  { credentials }: RabbitmqConnection,
+  givenUp: AbortSignal | null = null,
+): Promise<Login | null> {
   if (credentials === undefined) return null;
   const asked = async (): Promise<RabbitmqCredentials> => credentials();
   const late = (): Error => new Error(`no credentials within ${givenWithinMs / 1_000} s`);
-  const given = await inTime(givenWithinMs, asked(), late).catch((cause: unknown) => {
+  const given = await inTime(givenWithinMs, asked(), late, givenUp).catch((cause: unknown) => {
     throw new CredentialsError("connection.credentials failed", { cause });
   });
   // Without a name rhea offers no password, and RabbitMQ takes the name from the token.

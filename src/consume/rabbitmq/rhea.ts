@@ -23,7 +23,7 @@ import { keepRenewed } from "./renewal.ts";
 export const rheaAdapter: Adapter<"rabbitmq"> = { check: checkByAmqp10, open, unstarted: "hold" };
 
 async function open(opening: Opening<"rabbitmq">): Promise<Session> {
-  const { contract, concurrency, listener } = opening;
+  const { contract, concurrency, listener, givenUp } = opening;
   const { url } = opening.connection;
   const over = Promise.withResolvers<never>();
   // Once it is open, nobody waits for it.
@@ -37,8 +37,8 @@ async function open(opening: Opening<"rabbitmq">): Promise<Session> {
     over.reject(cause);
     listener.lost(cause);
   };
-  const login = await askLogin(opening.connection);
-  const connection = await connectByAmqp10(opening.connection, login, end);
+  const login = await askLogin(opening.connection, givenUp);
+  const connection = await connectByAmqp10(opening.connection, login, end, givenUp);
   try {
     const attaching = createIntake(connection, queueOf(contract), concurrency, {
       delivered: (context) => {
@@ -47,9 +47,8 @@ async function open(opening: Opening<"rabbitmq">): Promise<Session> {
       },
       lost: end,
     });
-    const intake = await inTime(queueAnswersWithinMs, Promise.race([attaching, over.promise]), () =>
-      refused([noAnswer(queueOf(contract))]),
-    );
+    const late = (): Error => refused([noAnswer(queueOf(contract))]);
+    const intake = await inTime(queueAnswersWithinMs, Promise.race([attaching, over.promise]), late, givenUp);
     const give = ({ password }: Login): Promise<void> => putToken(connection, password);
     const kept = keepRenewed(login, opening.connection, give, listener.report);
     renewal = kept;

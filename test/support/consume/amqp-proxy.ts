@@ -26,6 +26,10 @@ export interface AmqpProxy {
   refuses: boolean;
   /** While true, nothing goes through any more, and nobody is told. */
   isSilent: boolean;
+  /** How many greetings and frames of the broker go through on each connection that is made from now on; then it says nothing more. */
+  passes: number;
+  /** How many connections have come so far that something was held back. */
+  held: number;
   readonly cutAll: () => void;
   readonly connections: () => number;
   readonly close: () => Promise<void>;
@@ -66,6 +70,8 @@ export async function startAmqpProxy(brokerUrl: string): Promise<AmqpProxy> {
     confirmDelayMs: 0,
     refuses: false,
     isSilent: false,
+    passes: Infinity,
+    held: 0,
     cutAll: () => {
       for (const socket of sockets) socket.destroy();
     },
@@ -96,12 +102,17 @@ interface Way {
 function relay(proxy: AmqpProxy, { from, to, side, language }: Way): void {
   let rest = Buffer.alloc(0);
   let turn = Promise.resolve();
+  const most = side === "broker" ? proxy.passes : Infinity;
+  let passed = 0;
   from.on("data", (data: Buffer) => {
     if (proxy.isSilent) return;
     rest = Buffer.concat([rest, data]);
     for (let length = pieceLength(rest, language); length <= rest.length; length = pieceLength(rest, language)) {
       const bytes = rest.subarray(0, length);
       rest = rest.subarray(length);
+      passed += 1;
+      if (passed === most + 1) proxy.held += 1;
+      if (passed > most) continue;
       turn = passOn(turn, isGreeting(bytes) ? null : readFrame(bytes, side, language), bytes);
     }
   });

@@ -7,8 +7,13 @@ export interface CallFate {
   readonly afterMs: number;
 }
 
-/** What becomes of a try to connect: `lost-meanwhile` is told so before it has its session. */
-export type OpenFate = "opens" | "fails" | "lost-meanwhile";
+/**
+ * What becomes of a try to connect: `lost-meanwhile` is told so before it has its session. `hangs` ends when it is given up, and `deaf` does not know
+ * of that and opens long after. The first one of a consumer, before which there is nobody to stop it, opens.
+ */
+export type OpenFate = "opens" | "fails" | "lost-meanwhile" | "hangs" | "deaf";
+
+const deafMs = 20_000;
 
 /** What the broker does, call by call. What there is no word for any more goes well. */
 export interface Script {
@@ -72,7 +77,9 @@ export function createScriptedBroker(script: Script): ScriptedBroker {
     return {
       resume: () => {
         inUse("resume");
-        return promised(fateOf("resumes"), () => {
+        const fate = fateOf("resumes");
+        // Nobody could stop a consumer that has not begun.
+        return promised(calls.resumes === 1 && fate.ends === "never" ? well : fate, () => {
           connection.isTaking = true;
         });
       },
@@ -111,9 +118,16 @@ export function createScriptedBroker(script: Script): ScriptedBroker {
     adapter: {
       check: async () => undefined,
       unstarted: script.unstarted,
-      open: async ({ listener }) => {
+      open: async ({ listener, givenUp }) => {
+        const isFirst = calls.opens === 0;
         const fate = script.opens[calls.opens++] ?? "opens";
-        await promised(well, () => undefined);
+        if (fate === "hangs" && !isFirst) {
+          underWay += 1;
+          await new Promise((resolve) => givenUp.addEventListener("abort", resolve));
+          underWay -= 1;
+          throw new Error("given up");
+        }
+        await promised({ ...well, afterMs: fate === "deaf" && !isFirst ? deafMs : well.afterMs }, () => undefined);
         if (fate === "fails") throw new Error("nobody answers");
         const connection: Connection = { listener, isTaking: false, isOver: false, closes: 0, fates: new Map() };
         connections.push(connection);

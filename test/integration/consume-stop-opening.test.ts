@@ -1,0 +1,136 @@
+import { spawn } from "node:child_process";
+import { resolve } from "node:path";
+
+import { describe, expect, test } from "vitest";
+import type { TestContext } from "vitest";
+
+import type { AmqpProxy } from "../support/consume/amqp-proxy.ts";
+import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
+import type { ConsumedSystem } from "../support/consume/consumed.ts";
+import { consumeFrom } from "../support/consume/consumed.ts";
+import type { ProcessInput } from "../support/consume/consumer-process.ts";
+import type { DeployedSystem } from "../support/deployed-system.ts";
+import { deploy, until } from "../support/deployed-system.ts";
+import { checked } from "../support/examples.ts";
+import { brokers } from "../support/live.ts";
+import { createManagement, credentialsOf } from "../support/management.ts";
+
+const strategies = ["waits", "deferred"] as const;
+const script = resolve(import.meta.dirname, "../support/consume/consumer-process.ts");
+/** A stop that waited for the broker would take until it is not waited for any more, which is 30 s. */
+const longestStopMs = 20_000;
+
+const cases = brokers().flatMap((broker) =>
+  strategies
+    .filter((strategy) => strategy === "waits" || broker.version === "4.3")
+    .map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
+);
+
+describe.concurrent.each(cases)("stopped while a connection is being made: $name", ({ broker, strategy }) => {
+  const declaration = {
+    name: "shop",
+    sources: { orders: { kind: "topic" } },
+    consumers: {
+      billing: {
+        from: { orders: "all" },
+        protocol: strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1",
+        retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } },
+      },
+    },
+  };
+
+  const deployed = async ({ onTestFinished }: TestContext): Promise<{ system: DeployedSystem; proxy: AmqpProxy }> => {
+    const system = await deploy(broker, declaration, strategy);
+    const proxy = await startAmqpProxy(system.url);
+    onTestFinished(async () => {
+      await proxy.close();
+      await system.dispose();
+    });
+    return { system, proxy };
+  };
+
+  const consuming = (
+    system: DeployedSystem,
+    connection: Parameters<typeof consumeFrom>[1]["options"] & object,
+  ): Promise<ConsumedSystem> =>
+    consumeFrom(system, { broker, declaration, consumer: "billing", strategy, options: connection }, () => undefined);
+
+  const kindsOf = ({ events }: ConsumedSystem): readonly string[] => events.map(({ kind }) => kind);
+
+  const stopInTime = async ({ running }: ConsumedSystem): Promise<void> => {
+    const beganMs = performance.now();
+    await running.stop("500ms");
+    expect(performance.now() - beganMs).toBeLessThan(longestStopMs);
+    expect(running.health()).toMatchObject({ state: "stopped", handling: 0, waiting: 0 });
+  };
+
+  test("after each word of the broker that it takes: nothing is open when it has stopped", async (context) => {
+    const { system, proxy } = await deployed(context);
+    let stopped = 0;
+    for (let isOpen = false; !isOpen; stopped += 1) {
+      proxy.passes = Infinity;
+      const billing = await consuming(system, { connection: { url: proxy.url } });
+      proxy.passes = stopped;
+      const heldBefore = proxy.held;
+      proxy.cutAll();
+      const hasReconnected = (): boolean => kindsOf(billing).includes("reconnected");
+      await until(30_000, () => hasReconnected() || proxy.held > heldBefore);
+      isOpen = hasReconnected();
+      await stopInTime(billing);
+      // The broker ends what it is told of, and a socket that nobody has ended would stay for ever.
+      await until(30_000, () => proxy.connections() === 0);
+      if (!isOpen) expect(kindsOf(billing).slice(-3)).toEqual(["lost", "stopping", "stopped"]);
+    }
+    // A greeting, who it is, that it lets the client in, that there is a channel or a session, that the queue is given.
+    expect(stopped).toBeGreaterThan(5);
+    await until(30_000, async () => {
+      const management = createManagement(broker.managementUrl);
+      const open = await management.get<readonly { readonly vhost: string }[]>("connections");
+      // The test's own.
+      return open.filter(({ vhost }) => vhost === system.vhost).length === 1;
+    });
+    // A queue hears of the end of a consumer a moment after that of its connection.
+    await until(30_000, async () => (await system.channel.checkQueue("shop.billing")).consumerCount === 0);
+  });
+
+  test("while the program is asked for credentials: they are waited for no longer", async (context) => {
+    const { system, proxy } = await deployed(context);
+    const { user: username, password } = credentialsOf(system.url);
+    let asked = 0;
+    const credentials = async (): Promise<{ username: string; password: string }> => {
+      asked += 1;
+      // For the comparison, and for the first connection.
+      return asked <= 2 ? { username, password } : new Promise(() => undefined);
+    };
+    const billing = await consuming(system, { connection: { url: proxy.url, credentials } });
+    proxy.cutAll();
+    await until(30_000, () => asked === 3);
+    await stopInTime(billing);
+    expect(proxy.connections()).toBe(0);
+  });
+
+  test("a process that is told to end then ends by itself: nothing keeps it", async (context) => {
+    const { proxy } = await deployed(context);
+    const input: ProcessInput = {
+      system: checked(declaration),
+      version: broker.version,
+      strategy,
+      url: proxy.url,
+      concurrency: 1,
+      handlingMs: 0,
+    };
+    const child = spawn(process.execPath, [script, JSON.stringify(input)], { stdio: ["ignore", "pipe", "inherit"] });
+    context.onTestFinished(() => void child.kill("SIGKILL"));
+    let said = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+    });
+    await until(60_000, () => said.includes("ready"));
+    proxy.passes = 2;
+    proxy.cutAll();
+    await until(30_000, () => proxy.held > 0);
+    child.kill("SIGTERM");
+    await until(longestStopMs, () => child.exitCode !== null);
+    expect(child.exitCode).toBe(0);
+  });
+});
