@@ -32,7 +32,7 @@ export type ConsumeEvent =
       readonly attempt: number;
       readonly error: unknown;
     }
-  /** The connection went before the message was settled: the broker delivers it again. */
+  /** The message was not ours any more, or nobody said whether it is settled: the broker delivers it again unless it is. */
   | { readonly kind: "settle-dropped"; readonly messageId: string | null; readonly attempt: number }
   /** Messages whose handlers did not begin, or did not end in time, went back. */
   | {

@@ -63,35 +63,30 @@ function namesIn(entities: readonly { readonly name: string }[]): readonly strin
   return entities.map(({ name }) => name);
 }
 
-/** A passive declaration that fails takes its channel down with it, and the next one has another. */
+/** A passive declaration that fails takes its channel down with it, so what comes after it has another one. */
 async function presenceOf(
   model: ChannelModel,
   names: readonly string[],
   look: (channel: Channel, name: string) => Promise<unknown>,
 ): Promise<ReadonlyMap<string, Presence>> {
   const presences = new Map<string, Presence>();
-  let open: Channel | null = null;
+  let channel: Channel | null = null;
   for (const name of names) {
-    const channel: Channel = open ?? (await quietChannel(model));
-    open = channel;
+    if (channel === null) {
+      channel = await model.createChannel();
+      channel.on("error", () => undefined);
+    }
     try {
       await look(channel, name);
       presences.set(name, "there");
     } catch (cause) {
       if (isLocked(cause)) throw refused([takenAlone(name)]);
       presences.set(name, presenceIn(cause));
-      open = null;
+      channel = null;
     }
   }
-  await open?.close();
+  await channel?.close();
   return presences;
-}
-
-/** What ends it is thrown by whoever waits for an answer. */
-async function quietChannel(model: ChannelModel): Promise<Channel> {
-  const channel = await model.createChannel();
-  channel.on("error", () => undefined);
-  return channel;
 }
 
 function presenceIn(cause: unknown): Presence {
@@ -134,10 +129,11 @@ async function publishingOf(
     }
     unasked.delete(exchange);
   };
-  const askAll = async (): Promise<void> => {
-    for (const publish of publishes) await ask(publish);
-  };
-  await atMost(answersWithinMs, askAll());
+  for (const publish of publishes) {
+    await atMost(answersWithinMs, ask(publish));
+    // A broker that has not said it of one exchange does not say it of the next.
+    if (unasked.has(publish.exchange)) break;
+  }
   return { seen, refusals, unasked: [...unasked].map(inPermissions) };
 }
 

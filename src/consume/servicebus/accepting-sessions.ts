@@ -85,7 +85,8 @@ async function takeAll(workers: Workers, receiver: ServiceBusSessionReceiver): P
   while (await mayAsk(workers)) {
     const [message] = await ask(workers, receiver);
     if (message === undefined) return;
-    await workers.input.received(receiver, message);
+    // Its session is given up with it: whatever comes next of the session would overtake it.
+    if ((await workers.input.received(receiver, message)) === "not-ours") return;
   }
 }
 

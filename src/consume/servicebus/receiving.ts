@@ -7,6 +7,7 @@ import type {
 
 import type { SessionListener } from "../adapter.ts";
 import type { Contract } from "./contract.ts";
+import type { MessageEnd } from "./settling.ts";
 
 /** How messages come in. */
 export interface Receiving {
@@ -26,7 +27,7 @@ export interface ReceivingInput {
   readonly received: (
     receiver: ServiceBusReceiver | ServiceBusSessionReceiver,
     message: ServiceBusReceivedMessage,
-  ) => Promise<void>;
+  ) => Promise<MessageEnd>;
 }
 
 /** Bodies and properties as they were sent: a copy has to be the same. */

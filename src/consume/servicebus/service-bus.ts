@@ -48,7 +48,7 @@ async function open({ contract, connection, concurrency, listener }: Opening<"se
       if (isGone) return;
       const delivery = readDelivery(contract, message);
       const originalId = originalIdOf(contract, message);
-      held.set(delivery, { message, receiver, originalId, over, begun: null });
+      held.set(delivery, { message, receiver, originalId, over, begun: null, lockedUntilMs: null });
       listener.delivered(delivery);
     });
   const create = contract.receive.sessions ? createAcceptingSessions : createStreaming;

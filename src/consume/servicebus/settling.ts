@@ -15,6 +15,9 @@ import { chosenMs } from "./contract.ts";
 import { copyMessage } from "./copy-message.ts";
 import type { OnePerTurn } from "./one-per-turn.ts";
 
+/** How a message left our hands. */
+export type MessageEnd = "settled" | "not-ours";
+
 /** A message that the broker keeps locked for us. */
 export interface HeldMessage {
   readonly message: ServiceBusReceivedMessage;
@@ -22,9 +25,11 @@ export interface HeldMessage {
   /** The id that its copies are made from. */
   readonly originalId: string;
   /** Called once, when it is settled or not ours any more. */
-  readonly over: () => void;
+  readonly over: (end: MessageEnd) => void;
   /** What is done of the operations that have begun, so that one that is tried again makes no second copy. */
   begun: { readonly operations: readonly Operation[]; done: number } | null;
+  /** From the first word about it to Service Bus on its lock is renewed no more. Null until then. */
+  lockedUntilMs: number | null;
 }
 
 /** What settlements go through. */
@@ -66,11 +71,19 @@ export async function settle(
       begun.done += 1;
     }
   } catch (error) {
-    if (!isNotOurs(error)) throw error;
-    held.over();
+    if (!isNotOurs(error) && !isLockOver(held)) throw error;
+    held.over("not-ours");
     throw new NotOursError(error);
   }
-  held.over();
+  held.over("settled");
+}
+
+/**
+ * A settlement that nobody answers may be done or not. It is said again for as long as the message is ours for certain, and not for ever: who has
+ * settled a message knows nothing of it any more and stays silent, and each such message would keep a handler's place.
+ */
+function isLockOver({ lockedUntilMs }: HeldMessage): boolean {
+  return lockedUntilMs !== null && performance.now() >= lockedUntilMs;
 }
 
 /** A lock that has run out, a session that somebody else holds, or a message that was settled before a lost answer came. */
@@ -80,10 +93,13 @@ function isNotOurs(error: unknown): boolean {
 
 async function perform(
   { contract, onePerTurn, senderTo }: Settling,
-  { message, receiver, originalId }: HeldMessage,
+  held: HeldMessage,
   operation: Operation,
   values: SettleValues,
 ): Promise<void> {
+  const { message, receiver, originalId } = held;
+  // The SDK renews the lock of no message that is being settled. Source: 7.9.5, `MessageReceiver.settleMessage`.
+  if (!("queue" in operation)) held.lockedUntilMs ??= performance.now() + contract.receive.lockMs;
   switch (operation.operation) {
     case "complete":
       return onePerTurn(() => receiver.completeMessage(message));

@@ -7,6 +7,7 @@ import { atMost, pauseMs } from "../long-timer.ts";
 import type { Place } from "./client.ts";
 import { answerWithinMs, isDenied, isRefusal } from "./client.ts";
 import type { Contract } from "./contract.ts";
+import type { SqsQueue } from "./queue-urls.ts";
 import { notAllowed } from "./refusal.ts";
 
 /** What is waited after a receive that failed, at first and at most. */
@@ -20,12 +21,28 @@ const longestPauseMs = 30_000;
  */
 const longestPollSeconds = 5;
 
+/**
+ * How long a receive of the work queue waits. Of a message that it brings nobody knows whether it was hidden at the beginning of the wait or at its end, so
+ * all of it counts as gone of the visibility timeout. What the timeout leaves beside the handler's time, its delay under `redrive`, has to have
+ * room for it: else what comes late in a wait would be given up as somebody else's, again and again in a queue where little comes.
+ */
+export function waitSecondsFor(
+  { receiveWaitSeconds, visibilityTimeoutSeconds }: SqsQueue,
+  { handlerTimeoutMs }: Contract,
+): number {
+  const longest = Math.min(receiveWaitSeconds, longestPollSeconds);
+  if (handlerTimeoutMs === null) return longest;
+  const roomSeconds = visibilityTimeoutSeconds - handlerTimeoutMs / 1_000;
+  return Math.min(longest, Math.max(1, Math.floor(roomSeconds) - 1));
+}
+
 export interface ReceivingInput {
   readonly client: () => SQSClient;
   /** Makes a new client, whose credentials are fetched anew. */
   readonly renew: () => void;
   readonly queueUrl: string;
   readonly place: Place;
+  /** How long a receive waits for messages. */
   readonly waitSeconds: number;
   readonly contract: Contract;
   readonly listener: Pick<SessionListener, "answers" | "free" | "report" | "whenFree">;
@@ -131,8 +148,7 @@ async function receiveUntil(input: ReceivingInput, over: AbortSignal, cut: Abort
 }
 
 async function receive(input: ReceivingInput, free: number, cut: AbortSignal): Promise<readonly Message[]> {
-  const { contract, queueUrl } = input;
-  const waitSeconds = Math.min(input.waitSeconds, longestPollSeconds);
+  const { contract, queueUrl, waitSeconds } = input;
   const { maxNumberOfMessages, messageSystemAttributeNames, messageAttributeNames } = contract.receive;
   const command = new ReceiveMessageCommand({
     QueueUrl: queueUrl,

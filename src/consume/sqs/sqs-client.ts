@@ -6,7 +6,7 @@ import { createClient, placeOf } from "./client.ts";
 import type { Operation } from "./contract.ts";
 import { findUrls, queuesOf } from "./queue-urls.ts";
 import { readDelivery } from "./read-delivery.ts";
-import { createReceiving } from "./receiving.ts";
+import { createReceiving, waitSecondsFor } from "./receiving.ts";
 import { type HeldMessage, settle } from "./settling.ts";
 
 /** SQS, with the AWS SDK. */
@@ -39,7 +39,7 @@ async function open({ compiled, contract, connection, listener }: Opening<"sqs">
     renew,
     queueUrl: workQueueUrl,
     place: placeOf(compiled, connection),
-    waitSeconds: work.receiveWaitSeconds,
+    waitSeconds: waitSecondsFor(work, contract),
     contract,
     listener,
     received: (messages, askedAtMs) => {

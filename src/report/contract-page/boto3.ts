@@ -27,13 +27,14 @@ export function boto3(contract: Contract): Client {
     title: "Python, boto3",
     evidence: "Run by Redeliver's tests with boto3 1.44 against ElasticMQ and moto.",
     text: [
-      "One message at a time, since the visibility timeout runs from the receive: none is received before its handler can begin. It ends no handler that takes too long: give what the handler calls a timeout of its own. The process finds its region and credentials where AWS's own tools do.",
+      "One message at a time, since the visibility timeout runs from the receive: none is received before its handler can begin. On SIGTERM it ends when its handler has, or its receive. It ends no handler that takes too long: give what the handler calls a timeout of its own. The process finds its region and credentials where AWS's own tools do.",
     ],
     code: [
       {
         language: "python",
         text: `import json
 import random
+import signal
 
 import boto3
 
@@ -53,13 +54,21 @@ ${perform}
 
 
 def main():
+    stopping = False
+
+    def stop(*_):
+        nonlocal stopping
+        stopping = True
+
+    signal.signal(signal.SIGTERM, stop)
     work = url_of(CONTRACT["workQueue"])
     receive = CONTRACT["receive"]
-    while True:
+    while not stopping:
+        # A receive that is cut off may have taken a message all the same, so it is short enough to be waited for.
         answer = sqs.receive_message(
             QueueUrl=work,
             MaxNumberOfMessages=1,
-            WaitTimeSeconds=20,
+            WaitTimeSeconds=5,
             MessageSystemAttributeNames=receive["messageSystemAttributeNames"],
             MessageAttributeNames=receive["messageAttributeNames"],
         )

@@ -23,10 +23,10 @@ export function openReceivingLink(sender: Sender, namespace: Namespace, turns: O
     if (refusal !== null) refuse(sender, refusal);
   } else if (wantsSession) {
     const wanted = (filter[sessionFilter] ?? null) as string | null;
-    acceptSession(sender, mailbox, wanted, (session) => receive(sender, mailbox, session, turns));
+    acceptSession(sender, mailbox, wanted, (session) => receive(sender, namespace, mailbox, session, turns));
   } else {
     echo(sender);
-    receive(sender, mailbox, null, turns);
+    receive(sender, namespace, mailbox, null, turns);
   }
 }
 
@@ -49,7 +49,13 @@ function whyNot(
   );
 }
 
-function receive(sender: Sender, mailbox: Mailbox, session: string | null, turns: OnePerTurn): void {
+function receive(
+  sender: Sender,
+  namespace: Namespace,
+  mailbox: Mailbox,
+  session: string | null,
+  turns: OnePerTurn,
+): void {
   const mode = sender.snd_settle_mode === 1 ? "receive-and-delete" : "peek-lock";
   /** Of all the credit that the client has ever given: what is used, which rhea only knows in its next turn. */
   let used = 0;
@@ -71,11 +77,16 @@ function receive(sender: Sender, mailbox: Mailbox, session: string | null, turns
     used = given();
     sender.set_drained(true);
   });
+  const forgotten = new WeakSet<Delivery>();
   // What is done is answered with the outcome that was asked for: the client for Java takes any other one for a failure.
   const answer = (settlement: Settlement, delivery: Delivery, outcome: unknown): void => {
-    if (mode !== "peek-lock") return;
+    // Who has settled a delivery has forgotten it, and hears nothing more about it.
+    if (mode !== "peek-lock" || forgotten.has(delivery)) return;
+    const fate = namespace.watcher.fateOf?.(settlement) ?? "answered";
+    if (fate === "lost") return;
     const refusal = mailbox.settle((delivery.tag as Buffer).toString("hex"), settlement);
-    turns.add(() => settle(delivery, refusal === null ? outcome : rejected(refusal)));
+    if (fate === "unanswered") forgotten.add(delivery);
+    else turns.add(() => settle(delivery, refusal === null ? outcome : rejected(refusal)));
   };
   sender.on("accepted", ({ delivery }: Settled) => answer({ kind: "complete" }, delivery, accepted()));
   sender.on("rejected", ({ delivery }: Settled) => answer(deadLetterOf(delivery), delivery, rejected()));

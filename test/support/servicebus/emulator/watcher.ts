@@ -25,4 +25,9 @@ export interface Watcher {
   readonly refuse?: (path: string, sent: Message) => Refusal | null;
   /** Resolves when whoever schedules messages may be told that they are there. */
   readonly mayAnswer?: () => Promise<void>;
+  /**
+   * What becomes of what a receiver says about a message, while its connection lives: it is done and answered; done, and the answer is lost; or it is
+   * lost itself.
+   */
+  readonly fateOf?: (settlement: Settlement) => "answered" | "unanswered" | "lost";
 }

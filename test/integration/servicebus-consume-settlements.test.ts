@@ -1,0 +1,149 @@
+import type { ServiceBusReceivedMessage } from "@azure/service-bus";
+import { permanent } from "redeliver/consume";
+import { describe, test } from "vitest";
+
+import { type ConsumedSystem, deployConsumed, type Handle } from "../support/servicebus/consuming.ts";
+import type { Heard, Watcher } from "../support/servicebus/emulator/watcher.ts";
+import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
+
+/** They run beside each other, and beside whatever else the machine does. */
+const patient = { timeout: 240_000 };
+const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
+
+const declared = { retry: { attempts: 3, backoff: { kind: "constant", delay: "500ms" } }, crash: { deliveries: 5 } };
+const messageOf = (body: string): { body: Buffer; messageId: string } => ({ body: Buffer.from(body), messageId: body });
+const failsOnce: Handle = (_, { number }) => {
+  if (number === 1) throw new Error("not yet");
+};
+const isEmpty = async ({ lab }: ConsumedSystem): Promise<boolean> => (await lab.peek("shop.billing")).length === 0;
+
+/** The first word of this kind about any message meets this fate. */
+function firstMeets(kind: "complete" | "dead-letter", fate: "unanswered" | "lost"): Required<Pick<Watcher, "fateOf">> {
+  let isMet = false;
+  return {
+    fateOf: (settlement) => {
+      if (isMet || settlement.kind !== kind) return "answered";
+      isMet = true;
+      return fate;
+    },
+  };
+}
+
+describe.concurrent(
+  "a completion on Service Bus that fails after its copy was made, on a connection that lives",
+  patient,
+  () => {
+    const copiesIn = (heard: readonly Heard[]): readonly string[] =>
+      heard.flatMap((each) =>
+        each.kind === "sent" && each.path === "shop.billing" ? [String(each.content.message_id)] : [],
+      );
+
+    for (const [where, duplicates, wanted] of [
+      ["where nothing looks for duplicates", {}, [1, 1, 2, 2]],
+      ["where duplicates are detected", { duplicates: "10m" }, [1, 1, 2]],
+    ] as const) {
+      test(`refused, and the message comes again before its copy, ${where}`, async ({ expect, onTestFinished }) => {
+        const system = await deployConsumed(onTestFinished, declared, duplicates);
+        const stranger = system.lab.receiver("shop.billing");
+        const heard: Heard[] = [];
+        const raw = Promise.withResolvers<ServiceBusReceivedMessage>();
+        let isLost = false;
+        system.lab.emulator.watch({
+          heard: (each) => void heard.push(each),
+          // Whoever has the token of a lock can end it. The copy is there, and the consumer has not been told.
+          mayAnswer: async () => {
+            if (isLost) return;
+            isLost = true;
+            await stranger.abandonMessage(await raw.promise);
+          },
+        });
+        const consumer = await system.consuming((message, attempt) => {
+          raw.resolve(message.raw as ServiceBusReceivedMessage);
+          return failsOnce(message, attempt);
+        });
+        await system.publish(messageOf("once"));
+        await waitUntil(() => consumer.attemptsOf("once").length === wanted.length);
+        await waitUntil(() => isEmpty(system));
+        await consumer.stop();
+        expect(consumer.attemptsOf("once").toSorted()).toEqual(wanted);
+        expect(copiesIn(heard), "both are known as the same attempt").toEqual(["once:r2", "once:r2"]);
+        const kinds = consumer.events.map(({ kind }) => kind);
+        expect(kinds.filter((kind) => kind === "settle-dropped")).toHaveLength(1);
+        expect(kinds).not.toContain("settle-failed");
+        expect(await system.letters("billing")).toEqual([]);
+      });
+
+      test(`lost, and the message comes again after its copy, ${where}`, async ({ expect, onTestFinished }) => {
+        const system = await deployConsumed(onTestFinished, declared, duplicates);
+        const heard: Heard[] = [];
+        system.lab.emulator.watch({ heard: (each) => void heard.push(each), ...firstMeets("complete", "lost") });
+        const consumer = await system.consuming(failsOnce, { concurrency: 2 });
+        await system.publish(messageOf("once"));
+        // The lock runs out for real: nobody renews that of a message that is being settled.
+        await waitUntil(() => consumer.attemptsOf("once").length === wanted.length);
+        await waitUntil(() => isEmpty(system));
+        await waitUntil(() => consumer.events.some(({ kind }) => kind === "settle-dropped"));
+        await consumer.stop();
+        expect(consumer.attemptsOf("once").toSorted()).toEqual(wanted);
+        expect(copiesIn(heard)).toEqual(["once:r2", "once:r2"]);
+        expect(await system.letters("billing")).toEqual([]);
+      });
+    }
+
+    test("lost, and said again while the lock holds: it is done, and nothing comes twice", async ({
+      expect,
+      onTestFinished,
+    }) => {
+      const system = await deployConsumed(onTestFinished, declared, { lock: "60s" });
+      system.lab.emulator.watch(firstMeets("complete", "lost"));
+      const consumer = await system.consuming(failsOnce, { concurrency: 1 });
+      await system.publish(messageOf("once"));
+      await waitUntil(() => consumer.attemptsOf("once").length === 2);
+      await waitUntil(() => isEmpty(system));
+      await consumer.stop();
+      expect(consumer.attemptsOf("once")).toEqual([1, 2]);
+      const kinds = consumer.events.map(({ kind }) => kind).filter((kind) => kind.startsWith("settle"));
+      expect(kinds).toEqual(["settle-failed", "settled", "settled"]);
+    });
+
+    test("done and never answered: nothing comes twice, and its handler's place is free for the copy", async ({
+      expect,
+      onTestFinished,
+    }) => {
+      const system = await deployConsumed(onTestFinished, declared);
+      system.lab.emulator.watch(firstMeets("complete", "unanswered"));
+      const consumer = await system.consuming(failsOnce, { concurrency: 1 });
+      await system.publish(messageOf("once"));
+      await waitUntil(() => consumer.attemptsOf("once").length === 2);
+      await waitUntil(() => isEmpty(system));
+      await waitUntil(() => consumer.health().handling === 0);
+      expect(consumer.attemptsOf("once")).toEqual([1, 2]);
+      expect(consumer.events.filter(({ kind }) => kind === "settle-dropped")).toHaveLength(1);
+    });
+  },
+);
+
+describe.concurrent("a dead-lettering on Service Bus that nobody answers", patient, () => {
+  for (const [fate, attempts] of [
+    ["unanswered", [1]],
+    ["lost", [1, 1]],
+  ] as const)
+    test(`${fate}: one dead letter, and the next message is taken`, async ({ expect, onTestFinished }) => {
+      const system = await deployConsumed(onTestFinished, declared);
+      system.lab.emulator.watch(firstMeets("dead-letter", fate));
+      const consumer = await system.consuming(
+        ({ body }) => {
+          if (body === "wrong") throw permanent("UNKNOWN_CUSTOMER");
+        },
+        { concurrency: 1 },
+      );
+      await system.publish(messageOf("wrong"), messageOf("next"));
+      await waitUntil(() => consumer.attemptsOf("next").length === 1);
+      await waitUntil(() => isEmpty(system));
+      await consumer.stop();
+      expect(consumer.attemptsOf("wrong")).toEqual(attempts);
+      expect(consumer.attemptsOf("next")).toEqual([1]);
+      const letters = await system.letters("billing");
+      expect(letters.map(({ messageId }) => messageId)).toEqual(["wrong"]);
+    });
+});
