@@ -65,7 +65,7 @@ function nextRun<State>(
 }
 
 /** The part of a range of jitter that may be without a wait, so that failures that happened together do not come back together. */
-const widestGap = 1 / 8;
+const widestGap = 1 / 4;
 
 /** A part of the declared time in which the next attempt never comes; null where all of it is made use of, from one end to the other. */
 function gapIn<State>(

@@ -174,7 +174,7 @@ for (const broker of brokers())
 
     test.concurrent("an error of the turn in which a connection is ended is heard by nobody, and ends no process", async () => {
       const { system } = await deployed();
-      const connection = await connectByAmqp10({ url: system.url }, null, () => undefined);
+      const connection = await connectByAmqp10({ url: system.url, withinMs: 30_000 }, null, () => undefined);
       const { socket } = connection as unknown as { readonly socket: Socket };
       socket.destroy(new Error("cut"));
       await endConnection(connection, 0);

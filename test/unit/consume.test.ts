@@ -275,4 +275,16 @@ describe("options", () => {
       expect(problems.join("\n")).toContain(said);
     expect(problems.join("\n")).not.toContain("secret");
   });
+
+  test.each([
+    { url: [], said: "url: Too small" },
+    { url: ["amqp://localhost", "http://user:secret@localhost"], said: "url[1]: Invalid URL" },
+    { url: ["amqp://one/shop", "amqp://two/billing"], said: "url: names more than one virtual host" },
+    { url: ["amqp://one/%zz", "amqp://two"], said: "url[0]: has a % in its path that begins no character" },
+  ])("the nodes of a cluster are of one virtual host, each with a URL: $said", ({ url, said }) => {
+    const problems = refusedWith({ connection: { url } });
+    expect(problems[0]).toBe("RD802");
+    expect(problems.join("\n")).toContain(said);
+    expect(problems.join("\n")).not.toContain("secret");
+  });
 });

@@ -218,10 +218,8 @@ test("jitter spreads a wait evenly between its shortest and its longest: over qu
   }
   expect(waits.length).toBeGreaterThan(2_000);
   const places = Map.groupBy(waits, (wait) => wait);
-  expect([...places.keys()].toSorted((a, b) => a - b)).toEqual([
-    10_000, 10_625, 11_250, 11_875, 12_500, 13_125, 13_750, 14_375, 15_000,
-  ]);
-  for (const [wait, each] of places) expect((each.length / waits.length) * 9, `${wait} ms`).toBeCloseTo(1, 0);
+  expect([...places.keys()].toSorted((a, b) => a - b)).toEqual([10_000, 11_250, 12_500, 13_750, 15_000]);
+  for (const [wait, each] of places) expect((each.length / waits.length) * 5, `${wait} ms`).toBeCloseTo(1, 0);
   expect(waits.reduce((sum, wait) => sum + wait, 0) / waits.length / 12_500).toBeCloseTo(1, 1);
 });
 

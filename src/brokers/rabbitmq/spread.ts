@@ -1,7 +1,7 @@
 import type { AttemptPlan } from "../../plan/schedule.ts";
 
 /** Each step costs a queue, and each further one takes less off the largest group of a burst than the one before did. */
-const mostSteps = 8;
+const mostSteps = 4;
 
 /** How many waits there are at most. */
 export const mostWaits = mostSteps + 1;

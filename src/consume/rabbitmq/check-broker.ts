@@ -6,15 +6,16 @@ import { refused } from "../../diagnostics/render.ts";
 import type { Comparison } from "../adapter.ts";
 import { atMost } from "../long-timer.ts";
 import type { Found, Presence } from "./compare.ts";
-import { virtualHostOf } from "./connection.ts";
+import { virtualHostIn } from "./connection.ts";
 import { connectByAmqp091, endLook } from "./connect-amqp-0-9-1.ts";
 import type { Contract, PublishOperation } from "./contract.ts";
 import { publishedBy } from "./contract.ts";
 import { askLogin } from "./credentials.ts";
 import { judgeFound } from "./judge-found.ts";
 import { mayPublish } from "./may-publish.ts";
+import { connectToOne } from "./nodes.ts";
 import { isLocked, notPermitted, takenAlone } from "./queue-refusals.ts";
-import { noConnection } from "./refusals.ts";
+import { noConnection, noConnections } from "./refusals.ts";
 
 /** How long a broker may take to say whether a user may publish. One that is short of memory or disk does not say it. */
 const answersWithinMs = 5_000;
@@ -27,10 +28,10 @@ const answersWithinMs = 5_000;
 export async function checkBroker(comparison: Comparison<"rabbitmq">): Promise<void> {
   const { compiled, contract, connection } = comparison;
   const { topology } = compiled;
-  const model = await askLogin(connection)
-    .then((login) => connectByAmqp091(connection, login))
+  const { connected: model, url } = await askLogin(connection)
+    .then((login) => connectToOne(connection, null, (node) => connectByAmqp091(node, login)))
     .catch((cause: unknown) => {
-      throw refused([noConnection(connection.url, cause)]);
+      throw refused(noConnections(connection, cause));
     });
   let cut: unknown = null;
   model.on("error", (cause) => {
@@ -44,7 +45,7 @@ export async function checkBroker(comparison: Comparison<"rabbitmq">): Promise<v
     const exchanges = await presenceOf(model, namesIn(topology.exchanges), (channel, name) =>
       channel.checkExchange(name),
     );
-    const { seen, ...publishing } = await publishingOf(model, contract, virtualHostOf(connection.url));
+    const { seen, ...publishing } = await publishingOf(model, contract, virtualHostIn(url));
     await judgeFound(comparison, {
       version: model.connection.serverProperties.version,
       queues,
@@ -52,7 +53,7 @@ export async function checkBroker(comparison: Comparison<"rabbitmq">): Promise<v
       ...publishing,
     });
   } catch (cause) {
-    throw cut === null || cause instanceof RefusedError ? cause : refused([noConnection(connection.url, cut)]);
+    throw cut === null || cause instanceof RefusedError ? cause : refused([noConnection(url, cut)]);
   } finally {
     await endLook(model);
   }
