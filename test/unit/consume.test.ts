@@ -278,7 +278,7 @@ describe("options", () => {
 
   test.each([
     { url: [], said: "url: Too small" },
-    { url: ["amqp://localhost", "http://user:secret@localhost"], said: "url[1]: Invalid URL" },
+    { url: ["amqp://localhost", "http://user:secret@localhost"], said: "url[1]: is no URL such as" },
     { url: ["amqp://one/shop", "amqp://two/billing"], said: "url: names more than one virtual host" },
     { url: ["amqp://one/%zz", "amqp://two"], said: "url[0]: has a % in its path that begins no character" },
   ])("the nodes of a cluster are of one virtual host, each with a URL: $said", ({ url, said }) => {
