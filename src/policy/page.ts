@@ -16,12 +16,12 @@ const generated =
 
 /** The page of a rule in Markdown: what it wants, why, a program of each kind, the fix, its settings. */
 export function renderPolicyPage(rule: Rule, { before, fails, passes }: RulePrograms): string {
-  const { name, description, severity, tags, why, remediationSteps } = rule;
+  const { name, description, severity, tags, framework, why, remediationSteps } = rule;
   return `${[
     `# ${name}`,
     generated,
     description,
-    `Severity: ${severity}. ${judgedSentence(rule)} Tags: ${tags.join(", ")}.`,
+    `Severity: ${severity}. ${judgedSentence(rule)} Tags: ${tags.join(", ")}. Framework: ${framework.name}, ${framework.reference}, "${framework.specification}".`,
     "## Why",
     why,
     ...(before === undefined ? [] : ["## What is deployed", fenced(before)]),

@@ -61,6 +61,7 @@ function describe(selected: SelectedRule): Omit<StackValidationPolicy, "validate
     enforcementLevel: level,
     severity: rule.severity,
     tags: [...rule.tags],
+    framework: rule.framework,
     remediationSteps: rule.remediationSteps,
     url: pageFileOf(rule),
     configSchema: configSchemaOf(selected),
