@@ -31,7 +31,11 @@ export interface RabbitmqCredentials {
 }
 
 const brokerUrl = z
-  .url({ protocol: /^amqps?$/, abort: true })
+  .url({
+    protocol: /^amqps?$/,
+    abort: true,
+    error: "is no URL such as amqp://user:password@host:5672/vhost, or amqps://host for TLS",
+  })
   .refine(
     (url) => /^(%[0-9a-f]{2}|[^%])*$/i.test(new URL(url).pathname),
     "has a % in its path that begins no character",
@@ -56,7 +60,7 @@ export const rabbitmqConnection: z.ZodType<RabbitmqConnection> = z.strictObject(
   credentials: z
     .custom<RabbitmqConnection["credentials"]>((value) => typeof value === "function", "is no function")
     .optional(),
-  managementUrl: z.url({ protocol: /^https?$/ }).optional(),
+  managementUrl: z.url({ protocol: /^https?$/, error: "is no URL such as http://user:password@host:15672" }).optional(),
   tls: z
     .strictObject({ ca: z.string().optional(), cert: z.string().optional(), key: z.string().optional() })
     .optional() as z.ZodType<RabbitmqConnection["tls"]>,
