@@ -65,6 +65,8 @@ export interface GraphNode {
   readonly label: string;
   /** One more line, such as the delay of a tier. */
   readonly detail?: string;
+  /** The queues that are drawn as this one place, since nothing tells them apart in a picture. */
+  readonly joined?: readonly string[];
   /** The consumer it belongs to; null for what consumers share. */
   readonly consumer: string | null;
 }

@@ -38,6 +38,20 @@ export interface BrokerContract<Operation> {
   readonly permanentErrors: readonly string[];
 }
 
+/** An operation that jitter has several ways of, with what is different in each. */
+interface Spread<Operation> {
+  readonly spread?: readonly Partial<Operation>[];
+}
+
+/**
+ * The ways of doing an operation, of which the consumer takes one at random, each as likely as the others: those of its
+ * `spread`, shortest wait first, and the operation as it stands, the longest.
+ */
+export function waysOf<Operation extends object>(operation: Operation & Spread<Operation>): readonly Operation[] {
+  const { spread = [], ...own } = operation;
+  return [...spread.map((each) => ({ ...own, ...each }) as Operation), own as Operation];
+}
+
 /** The operations of an outcome after a given attempt; none where the contract has nothing for it. */
 export function operationsAfter<Operation>(outcome: Outcome<Operation>, attempt: number): readonly Operation[] {
   return "byAttempt" in outcome ? (outcome.byAttempt[attempt - 1] ?? []) : outcome;

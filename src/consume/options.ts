@@ -142,7 +142,10 @@ export function checkOptions(consumer: string, options: unknown): Checked<Settin
 /** Checks what is said of the connection. Values are not repeated: there are passwords among them. */
 export function checkConnection(connection: unknown, type: z.ZodType): Checked<unknown> {
   const parsed = type.safeParse(connection);
-  if (!parsed.success) return refuseOptions("options.connection", parsed.error.issues, []);
+  if (!parsed.success) {
+    const allowed = type instanceof z.ZodObject ? Object.keys(type.shape) : [];
+    return refuseOptions("options.connection", parsed.error.issues, allowed);
+  }
   return { ok: true, warnings: [], value: connection };
 }
 

@@ -119,7 +119,7 @@ export const catalogue = {
   ),
   RD210: warning(
     "Very many quorum queues",
-    "The staged strategy makes one quorum queue for each retry of each consumer, and each is a Raft group with a member on every node. From about 5 000 of them on a cluster's resources need a look. The waits strategy shares its queues between all consumers, at the cost of a publish by the consumer.",
+    "The staged strategy makes one quorum queue for each retry of each consumer, and each is a Raft group with a member on every node. From about 5 000 of them on a cluster's resources need a look. The waits strategy shares its queues between all consumers, at the cost of a publish by the consumer. There it is the distinct delays that count, each for up to five queues where it has jitter.",
   ),
   RD211: warning(
     "The broker may cut the handler short",

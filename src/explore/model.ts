@@ -73,4 +73,6 @@ export interface Wanted {
   readonly maxDeliveries: number;
   /** Whether handing a message back may cost what a crash costs: part of the crash budget, or an attempt where these are one. */
   readonly returnsCost: boolean;
+  /** Jitter need not tell waits apart that are less than this from each other. */
+  readonly waitGrainMs: number;
 }

@@ -16,12 +16,12 @@ const generated =
 
 /** The page of a rule in Markdown: what it wants, why, a program of each kind, the fix, its settings. */
 export function renderPolicyPage(rule: Rule, { before, fails, passes }: RulePrograms): string {
-  const { name, description, severity, tags, why, remediationSteps } = rule;
+  const { name, description, severity, tags, framework, why, remediationSteps } = rule;
   return `${[
     `# ${name}`,
     generated,
     description,
-    `Severity: ${severity}. ${judgedSentence(rule)} Tags: ${tags.join(", ")}.`,
+    `Severity: ${severity}. ${judgedSentence(rule)} Tags: ${tags.join(", ")}. Framework: ${framework.name}, ${framework.reference}, "${framework.specification}".`,
     "## Why",
     why,
     ...(before === undefined ? [] : ["## What is deployed", fenced(before)]),
@@ -68,7 +68,7 @@ function subjectSentence(rule: Rule): string {
     case "declaration":
       return "It judges the declaration of a component, which is known in a preview too.";
     case "topology":
-      return `It judges the resources of a stack together, by what an audit finds: ${rule.codes.map(codeLink).join(", ")}. Of what is connected with a value that a preview does not know it says nothing, and judges at the update; an ARN of a queue, topic or function of the stack is told by which of them the program takes it from.`;
+      return `It judges the resources of a stack together, by what an audit finds: ${rule.codes.map(codeLink).join(", ")}. Of what is connected with a value that a preview does not know it says nothing, and judges at the update; an ARN or a name that the program takes from one resource of the stack is told by which one that is.`;
     case "resource":
       return `It judges each ${rule.types.join(", ")} by what the program asks for, which a preview knows for the most part.${remedySentence(rule)}`;
     case "change":

@@ -1,6 +1,5 @@
 import type {
   PolicyConfigSchema,
-  PolicyResource,
   ResourceValidation,
   ResourceValidationArgs,
   ResourceValidationPolicy,
@@ -16,12 +15,14 @@ import type { ReadComponent } from "./component.ts";
 import { isComponentType, readComponent } from "./component.ts";
 import { declarationReadable } from "./declaration/declaration-readable.ts";
 import type { StackFinding, StackResource } from "./judge-stack.ts";
-import { judgeStack, takesPart } from "./judge-stack.ts";
+import { judgeStack } from "./judge-stack.ts";
 import { plainTypeOf } from "./resource-types.ts";
 import type { PolicyOptions, SelectedRule } from "./options.ts";
 import { selectRules, settingsSchemaOf } from "./options.ts";
 import { describeOptionIssues } from "./option-issues.ts";
 import { plainProperties } from "./plain-properties.ts";
+import type { StackReader } from "./read-stack.ts";
+import { stackReader } from "./read-stack.ts";
 import type { ChangeRule, DeclarationRule, Rule, TopologyRule, Violation } from "./rule.ts";
 import { pageFileOf } from "./rule.ts";
 import { rules } from "./rules.ts";
@@ -41,8 +42,8 @@ export function redeliverPolicies(
 ): (ResourceValidationPolicy | StackValidationPolicy)[] {
   const selected = selectRules(options, chosen);
   if (!selected.ok) throw refused(selected.diagnostics);
-  const readStack = stackReader();
-  return selected.value.filter(hasPolicy).map((each) => ({ ...describe(each), ...validationOf(each, readStack) }));
+  const shown = stackReader();
+  return selected.value.filter(hasPolicy).map((each) => ({ ...describe(each), ...validationOf(each, shown) }));
 }
 
 /** A policy pack is not told what an update changes. */
@@ -60,6 +61,7 @@ function describe(selected: SelectedRule): Omit<StackValidationPolicy, "validate
     enforcementLevel: level,
     severity: rule.severity,
     tags: [...rule.tags],
+    framework: rule.framework,
     remediationSteps: rule.remediationSteps,
     url: pageFileOf(rule),
     configSchema: configSchemaOf(selected),
@@ -68,7 +70,7 @@ function describe(selected: SelectedRule): Omit<StackValidationPolicy, "validate
 
 function validationOf(
   selected: SelectedPolicy,
-  readStack: ReadStack,
+  shown: StackReader,
 ):
   | Pick<ResourceValidationPolicy, "validateResource" | "remediateResource">
   | Pick<StackValidationPolicy, "validateStack"> {
@@ -78,6 +80,7 @@ function validationOf(
     case "declaration":
       return {
         validateResource: (resource, report) => {
+          shown.keep(resource);
           if (!isComponentType(resource.type)) return;
           const settings = settingsIn<Selection>(resource.getConfig());
           for (const text of judgeDeclaration(rule, resource, settings)) report(text);
@@ -88,7 +91,7 @@ function validationOf(
         validateStack: onlyWith(queueTypeOf(rule), (stack, report) => {
           const settings = settingsIn<TopologySelection>(stack.getConfig());
           const findings = brokersOf(rule).flatMap((broker) =>
-            judgeStack(broker, readStack(rule, broker, stack.resources), settings.targets),
+            judgeStack(broker, shown.read(rule, broker, stack.resources), settings.targets),
           );
           for (const { text, urn } of reportedFindings(rule, findings, settings)) report(text, urn);
         }),
@@ -102,6 +105,7 @@ function validationOf(
         return reportedOf(rule.judge(asked), name, settings, today());
       };
       const validateResource: ResourceValidation = (resource, report) => {
+        shown.keep(resource);
         for (const text of judge(resource)) report(text);
       };
       const { remedy } = rule;
@@ -131,39 +135,6 @@ function onlyWith(type: string | null, validate: StackValidation): StackValidati
   return type === null ? validate : Object.assign(validate, { __pulumiType: type });
 }
 
-/** The resources of a stack that take part in what is said of a broker, as plain data. */
-type ReadStack = (asking: Rule, broker: BrokerName, resources: readonly PolicyResource[]) => readonly StackResource[];
-
-/**
- * Reads a stack once for all rules.
- *
- * The host makes all resources anew for each rule, and asks every rule once about one request, all of them in one turn of the event loop.
- * So what was read for the first of them is kept for the others until one asks again, or the turn is over.
- * Source: `makeAnalyzeStackRpcFun` in @pulumi/policy 1.21.
- */
-function stackReader(): ReadStack {
-  let current: {
-    readonly resources: readonly PolicyResource[];
-    readonly asked: Set<string>;
-    readonly byBroker: Map<BrokerName, readonly StackResource[]>;
-  } | null = null;
-  return (asking, broker, resources) => {
-    const question = `${asking.name} ${broker}`;
-    if (current === null) setImmediate(() => (current = null));
-    if (current === null || current.asked.has(question) || !isSameStack(current.resources, resources)) {
-      current = { resources, asked: new Set(), byBroker: new Map() };
-    }
-    current.asked.add(question);
-    const own = current.byBroker.get(broker) ?? resources.filter((each) => takesPart(broker, each)).map(stackResource);
-    current.byBroker.set(broker, own);
-    return own;
-  };
-}
-
-function isSameStack(one: readonly PolicyResource[], other: readonly PolicyResource[]): boolean {
-  return one.length === other.length && one.every(({ urn }, index) => urn === other[index]?.urn);
-}
-
 function brokersOf({ broker }: TopologyRule): readonly BrokerName[] {
   return broker === null ? (Object.keys(brokers) as BrokerName[]) : [broker];
 }
@@ -189,21 +160,6 @@ function violationsOf(rule: DeclarationRule, read: ReadComponent, settings: Sele
     default:
       return read satisfies never;
   }
-}
-
-function stackResource(resource: PolicyResource): StackResource {
-  const { type, urn, name, provider, props, parent, propertyDependencies } = resource;
-  const urns = Object.entries(propertyDependencies).map(([property, all]) => [property, all.map((each) => each.urn)]);
-  return {
-    type,
-    urn,
-    name,
-    // As a state writes it; the id of the provider does not matter.
-    provider: provider === undefined ? null : `${provider.urn}::id`,
-    properties: plainProperties(props),
-    propertyDependencies: Object.fromEntries(urns) as Record<string, string[]>,
-    isProved: parent !== undefined && isComponentType(parent.type),
-  };
 }
 
 /** What one rule says of what was found: once for each finding, at the first of the resources that are not waived or left out. */

@@ -5,6 +5,7 @@ import type { BrokerName } from "../brokers/index.ts";
 import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
 import type { ResourceChange } from "./change.ts";
 import type { Component } from "./component.ts";
+import type { Framework } from "./frameworks.ts";
 
 export type Severity = "low" | "medium" | "high" | "critical";
 
@@ -17,6 +18,8 @@ interface RuleText {
   readonly severity: Severity;
   /** What the rule is about, for those who choose rules by subject. */
   readonly tags: readonly string[];
+  /** The published practice that it belongs to. */
+  readonly framework: Framework;
   /** What happens without it: the incident that the rule prevents. */
   readonly why: string;
   /** How a violation is mended, and what that costs. */

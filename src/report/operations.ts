@@ -86,21 +86,26 @@ function operationLine({ operation, ...fields }: NamedOperation): OperationLine 
 }
 
 function formatFlag(name: string, value: unknown): string {
-  if (value === true) return name;
+  return value === true ? name : formatField(name, value, ": ");
+}
+
+function formatField(name: string, value: unknown, separator: string): string {
   const isDuration = name.endsWith("Ms");
-  const label = isDuration ? name.slice(0, -2) : name;
-  return `${label}: ${formatValue(value, isDuration)}`;
+  return `${isDuration ? name.slice(0, -2) : name}${separator}${formatValue(value, isDuration)}`;
 }
 
 function formatValue(value: unknown, isDuration: boolean): string {
   if (typeof value === "number") return isDuration ? formatDurationMs(value) : String(value);
-  if (Array.isArray(value)) return value.map((each) => formatValue(each, isDuration)).join(", ");
+  if (Array.isArray(value)) {
+    const items = value.map((each: unknown) => ({ each, text: formatValue(each, isDuration) }));
+    return items.map(({ each, text }) => (typeof each === "object" ? `(${text})` : text)).join(", ");
+  }
   if (typeof value !== "object" || value === null) return String(value);
   if ("from" in value && "to" in value) {
     const [from, to] = [formatValue(value.from, isDuration), formatValue(value.to, isDuration)];
     return from === to ? from : `${from} … ${to}`;
   }
   return Object.entries(value)
-    .map(([key, each]) => `${key} = ${formatValue(each, isDuration)}`)
+    .map(([key, each]) => formatField(key, each, " = "))
     .join(", ");
 }

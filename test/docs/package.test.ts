@@ -1,16 +1,28 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 
+import { runExample } from "../support/example-program.ts";
+import { startPolicyHost } from "../support/policy-host.ts";
+
 const root = resolve(import.meta.dirname, "../..");
+
+/** A pack of somebody's own, with two of the rules and one that is theirs. */
+const pack = `import { PolicyPack } from "@pulumi/policy";
+import { redeliverPolicies, retryAttemptsLimit, sqsDeadLetterQueue } from "redeliver/policy";
+
+const chosen = redeliverPolicies({ preset: "strict", rules: { "retry-attempts-limit": { max: 3 } } }, [retryAttemptsLimit, sqsDeadLetterQueue]);
+const theirs = { name: "no-buckets", description: "There are no buckets.", enforcementLevel: "mandatory", validateResource: ({ type }, report) => { if (type === "aws:s3/bucket:Bucket") report("a bucket"); } };
+new PolicyPack("ours", { policies: [...chosen, theirs] });
+`;
 
 // Shipping .ts entries, or forgetting a file, goes unnoticed for as long as only the checkout is tested.
 test(
-  "the packed package, installed into an empty folder, compiles a declaration, and is imported and type-checked without any client",
+  "the packed package, installed into an empty folder, compiles a declaration, is imported and type-checked without any client, and has rules for policy packs",
   { timeout: 900_000 },
-  () => {
+  async () => {
     const folder = mkdtempSync(join(tmpdir(), "redeliver-package-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const npm = (cwd: string, ...words: string[]): string =>
@@ -56,5 +68,24 @@ test(
     expect(
       execFileSync(process.execPath, ["--input-type=module", "--eval", script], { cwd: folder, encoding: "utf8" }),
     ).toBe("function function\n");
+    const own = join(folder, "policies");
+    mkdirSync(own);
+    // The peers are those that are installed here: they are large, and not what is tested.
+    symlinkSync(join(root, "node_modules/@pulumi"), join(folder, "node_modules/@pulumi"));
+    writeFileSync(
+      join(own, "package.json"),
+      '{ "name": "ours", "version": "1.0.0", "type": "module", "main": "index.mjs" }',
+    );
+    writeFileSync(join(own, "PulumiPolicy.yaml"), "runtime: nodejs\n");
+    writeFileSync(join(own, "index.mjs"), pack);
+    const host = await startPolicyHost("", own);
+    onTestFinished(async () => host.stop());
+    expect((await host.served()).map(({ name }) => name)).toEqual([
+      "retry-attempts-limit",
+      "sqs-dead-letter-queue",
+      "no-buckets",
+    ]);
+    const run = await runExample("examples/policies/sqs-dead-letter-queue/fails.ts");
+    expect((await host.analyzeStack(run)).map(({ rule }) => rule)).toEqual(["sqs-dead-letter-queue"]);
   },
 );

@@ -1,10 +1,10 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { permanent } from "redeliver/consume";
 
-import type { ConsumedSystem } from "../support/consume/consumed.ts";
-import { consumeFrom } from "../support/consume/consumed.ts";
+import type { ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
+import { liveStage } from "../support/consume/live-stage.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, sleep, until } from "../support/deployed-system.ts";
+import { sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 
 type Strategy = "native" | "deferred" | "staged" | "waits";
@@ -25,23 +25,16 @@ function declaration(strategy: Strategy): unknown {
 }
 
 describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.version })))("on $name", ({ broker }) => {
-  const systems: DeployedSystem[] = [];
-  const consumers: ConsumedSystem[] = [];
-  afterAll(async () => {
-    await Promise.all(consumers.map(({ running }) => running.stop("1s")));
-    await Promise.all(systems.map((system) => system.dispose()));
-  });
+  const { deployed, consumed } = liveStage(broker);
   const started = async (
     strategy: Strategy,
     concurrency: number,
     handler: Parameters<typeof consumeFrom>[2],
   ): Promise<{ system: DeployedSystem; billing: ConsumedSystem }> => {
-    const system = await deploy(broker, declaration(strategy), strategy);
-    systems.push(system);
+    const system = await deployed(declaration(strategy), strategy);
     const options = { concurrency, breaker: false as const };
     const input = { broker, declaration: declaration(strategy), consumer: "billing", strategy, options };
-    const billing = await consumeFrom(system, input, handler);
-    consumers.push(billing);
+    const billing = await consumed(system, input, handler);
     return { system, billing };
   };
   const settled = ({ events }: ConsumedSystem): number => events.filter(({ kind }) => kind === "settled").length;

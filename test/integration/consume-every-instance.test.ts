@@ -1,12 +1,10 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { permanent } from "redeliver/consume";
 
-import type { AmqpProxy } from "../support/consume/amqp-proxy.ts";
-import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
-import type { ConsumedSystem } from "../support/consume/consumed.ts";
-import { consumeFrom } from "../support/consume/consumed.ts";
+import type { ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
+import { liveStage } from "../support/consume/live-stage.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, sleep, until } from "../support/deployed-system.ts";
+import { sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 
@@ -20,29 +18,14 @@ const declaration = {
 describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.version })))(
   "a consumer whose every instance has a queue of its own, on $name",
   ({ broker }) => {
-    const systems: DeployedSystem[] = [];
-    const proxies: AmqpProxy[] = [];
-    const consumers: ConsumedSystem[] = [];
-    afterAll(async () => {
-      await Promise.all(consumers.map(({ running }) => running.stop("1s")));
-      await Promise.all(proxies.map((proxy) => proxy.close()));
-      await Promise.all(systems.map((system) => system.dispose()));
-    });
-    const deployed = async (): Promise<{ system: DeployedSystem; proxy: AmqpProxy }> => {
-      const system = await deploy(broker, declaration);
-      systems.push(system);
-      const proxy = await startAmqpProxy(system.url);
-      proxies.push(proxy);
-      return { system, proxy };
-    };
+    const { proxied, consumed } = liveStage(broker);
+    const deployed = () => proxied(declaration);
     const instance = async (
       system: DeployedSystem,
       handler: Parameters<typeof consumeFrom>[2] = () => undefined,
     ): Promise<ConsumedSystem> => {
       const input = { broker, declaration, consumer: "cache", strategy: "auto" } as const;
-      const consumer = await consumeFrom(system, input, handler);
-      consumers.push(consumer);
-      return consumer;
+      return consumed(system, input, handler);
     };
     const settled = ({ events }: ConsumedSystem): number => events.filter(({ kind }) => kind === "settled").length;
     const queues = async ({ vhost }: DeployedSystem): Promise<number> =>

@@ -1,17 +1,15 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { permanent } from "redeliver/consume";
 
 import { connectByAmqp10, endConnection } from "../../src/consume/rabbitmq/connect-amqp-1-0.ts";
 import { closeFrame10 } from "../support/consume/amqp-1-0-frames.ts";
 import type { AmqpProxy, WireFrame } from "../support/consume/amqp-proxy.ts";
-import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
 import type { ConsumedSystem } from "../support/consume/consumed.ts";
-import { consumeFrom } from "../support/consume/consumed.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, sleep, until } from "../support/deployed-system.ts";
+import { liveStage } from "../support/consume/live-stage.ts";
+import { sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
@@ -36,26 +34,8 @@ const garbage = {
 for (const broker of brokers())
   describe.runIf(broker.version === "4.3")(`faults by AMQP 1.0 on ${broker.version}`, () => {
     const input = { broker, declaration, consumer: "billing", strategy } as const;
-    const systems: DeployedSystem[] = [];
-    const proxies: AmqpProxy[] = [];
-    const consumers: ConsumedSystem[] = [];
-    const deployed = async (): Promise<{ system: DeployedSystem; proxy: AmqpProxy }> => {
-      const system = await deploy(broker, declaration, strategy);
-      systems.push(system);
-      const proxy = await startAmqpProxy(system.url);
-      proxies.push(proxy);
-      return { system, proxy };
-    };
-    const consumed = async (...given: Parameters<typeof consumeFrom>): Promise<ConsumedSystem> => {
-      const consumer = await consumeFrom(...given);
-      consumers.push(consumer);
-      return consumer;
-    };
-    afterAll(async () => {
-      await Promise.all(consumers.map(({ running }) => running.stop("1s")));
-      await Promise.all(proxies.map((proxy) => proxy.close()));
-      await Promise.all(systems.map((system) => system.dispose()));
-    });
+    const { proxied, consumed } = liveStage(broker);
+    const deployed = () => proxied(declaration, strategy);
 
     const kindsOf = ({ events }: ConsumedSystem): readonly string[] => events.map(({ kind }) => kind);
     const count = (consumer: ConsumedSystem, kind: string): number =>
@@ -194,7 +174,7 @@ for (const broker of brokers())
 
     test.concurrent("an error of the turn in which a connection is ended is heard by nobody, and ends no process", async () => {
       const { system } = await deployed();
-      const connection = await connectByAmqp10({ url: system.url }, null, () => undefined);
+      const connection = await connectByAmqp10({ url: system.url, withinMs: 30_000 }, null, () => undefined);
       const { socket } = connection as unknown as { readonly socket: Socket };
       socket.destroy(new Error("cut"));
       await endConnection(connection, 0);

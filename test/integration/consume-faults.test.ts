@@ -1,15 +1,12 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { permanent } from "redeliver/consume";
 
 import type { AmqpProxy, WireFrame } from "../support/consume/amqp-proxy.ts";
-import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
-import type { ConsumedSystem } from "../support/consume/consumed.ts";
-import { consumeFrom } from "../support/consume/consumed.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, sleep, until } from "../support/deployed-system.ts";
+import { liveStage } from "../support/consume/live-stage.ts";
+import { sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
@@ -28,26 +25,8 @@ const strategy = "waits";
 
 describe.each(brokers().map((broker) => ({ broker, name: broker.version })))("faults on $name", ({ broker }) => {
   const input = { broker, declaration, consumer: "billing", strategy } as const;
-  const systems: DeployedSystem[] = [];
-  const proxies: AmqpProxy[] = [];
-  const consumers: ConsumedSystem[] = [];
-  const deployed = async (): Promise<{ system: DeployedSystem; proxy: AmqpProxy }> => {
-    const system = await deploy(broker, declaration, strategy);
-    systems.push(system);
-    const proxy = await startAmqpProxy(system.url);
-    proxies.push(proxy);
-    return { system, proxy };
-  };
-  const consumed = async (...given: Parameters<typeof consumeFrom>): Promise<ConsumedSystem> => {
-    const consumer = await consumeFrom(...given);
-    consumers.push(consumer);
-    return consumer;
-  };
-  afterAll(async () => {
-    await Promise.all(consumers.map(({ running }) => running.stop("1s")));
-    await Promise.all(proxies.map((proxy) => proxy.close()));
-    await Promise.all(systems.map((system) => system.dispose()));
-  });
+  const { proxied, consumed } = liveStage(broker);
+  const deployed = () => proxied(declaration, strategy);
 
   /** What cuts the connection at the next frame of a kind, before or after it has gone on. */
   const cutAt = (proxy: AmqpProxy, kind: WireFrame["kind"]): (() => boolean) => {

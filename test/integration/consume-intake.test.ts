@@ -32,7 +32,7 @@ for (const broker of brokers())
     ): Promise<{ system: DeployedSystem; intake: Intake; taken: string[]; most: () => number }> => {
       const system = await deploy(broker, declaration, "deferred");
       systems.push(system);
-      const connection = await connectByAmqp10({ url: system.url }, null, () => undefined);
+      const connection = await connectByAmqp10({ url: system.url, withinMs: 30_000 }, null, () => undefined);
       connections.push(connection);
       const taken: string[] = [];
       const inHand = new Set<Delivery>();

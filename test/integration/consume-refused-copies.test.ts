@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 
 import amqplib from "amqplib";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { permanent } from "redeliver/consume";
 
-import type { ConsumedSystem } from "../support/consume/consumed.ts";
-import { consumeFrom } from "../support/consume/consumed.ts";
+import type { ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
+import { liveStage } from "../support/consume/live-stage.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, until } from "../support/deployed-system.ts";
+import { until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import type { Broker } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
@@ -28,24 +28,17 @@ function declaration(backoff: unknown): unknown {
 }
 
 describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.version })))("on $name", ({ broker }) => {
-  const systems: DeployedSystem[] = [];
-  const consumers: ConsumedSystem[] = [];
-  afterAll(async () => {
-    await Promise.all(consumers.map(({ running }) => running.stop("1s")));
-    await Promise.all(systems.map((system) => system.dispose()));
-  });
+  const { deployed, consumed } = liveStage(broker);
   const started = async (
     strategy: Strategy,
     backoff: unknown,
     handler: Parameters<typeof consumeFrom>[2],
   ): Promise<{ system: DeployedSystem; billing: ConsumedSystem }> => {
     const declared = declaration(backoff);
-    const system = await deploy(broker, declared, strategy);
-    systems.push(system);
+    const system = await deployed(declared, strategy);
     const options = { breaker: false } as const;
     const input = { broker, declaration: declared, consumer: "billing", strategy, options };
-    const billing = await consumeFrom(system, input, handler);
-    consumers.push(billing);
+    const billing = await consumed(system, input, handler);
     return { system, billing };
   };
 

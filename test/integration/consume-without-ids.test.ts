@@ -1,12 +1,11 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { permanent } from "redeliver/consume";
 
 import type { AmqpProxy } from "../support/consume/amqp-proxy.ts";
-import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
-import type { ConsumedSystem } from "../support/consume/consumed.ts";
-import { consumeFrom } from "../support/consume/consumed.ts";
+import type { ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
+import { liveStage } from "../support/consume/live-stage.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, until } from "../support/deployed-system.ts";
+import { until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
@@ -26,24 +25,13 @@ const strategy = "waits";
 describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.version })))(
   "messages without an id on $name",
   ({ broker }) => {
-    const systems: DeployedSystem[] = [];
-    const proxies: AmqpProxy[] = [];
-    const consumers: ConsumedSystem[] = [];
-    afterAll(async () => {
-      await Promise.all(consumers.map(({ running }) => running.stop("1s")));
-      await Promise.all(proxies.map((proxy) => proxy.close()));
-      await Promise.all(systems.map((system) => system.dispose()));
-    });
+    const { proxied, consumed } = liveStage(broker);
     const started = async (
       handler: Parameters<typeof consumeFrom>[2],
     ): Promise<{ system: DeployedSystem; proxy: AmqpProxy; billing: ConsumedSystem }> => {
-      const system = await deploy(broker, declaration, strategy);
-      systems.push(system);
-      const proxy = await startAmqpProxy(system.url);
-      proxies.push(proxy);
+      const { system, proxy } = await proxied(declaration, strategy);
       const input = { broker, declaration, consumer: "billing", strategy, options: { concurrency: 1 } } as const;
-      const billing = await consumeFrom({ ...system, url: proxy.url }, input, handler);
-      consumers.push(billing);
+      const billing = await consumed({ ...system, url: proxy.url }, input, handler);
       // What the start asked the broker is no copy.
       proxy.frames.length = 0;
       return { system, proxy, billing };

@@ -5,9 +5,11 @@ import type { DeployedSystem } from "../support/deployed-system.ts";
 import type { RunningJava } from "../support/java-process.ts";
 import { runJavaSnippets } from "../support/java-snippets.ts";
 import {
+  beginSlowly,
   deployForSnippet,
   expectContractKept,
   expectCopyRetried,
+  expectNothingLostByShutdown,
   type Plan,
   publishesPermanent,
   snippetCases,
@@ -38,14 +40,26 @@ describe("the snippet for Spring AMQP", () => {
     await Promise.all([...systems.values()].map(async (system) => system.dispose()));
   });
 
+  const drivenOf = ({ name, java }: (typeof cases)[number]) => {
+    const [system, process] = [systems.get(name), running];
+    if (system === undefined || process === null) throw new Error(`${name} does not run`);
+    return { system, bodyOf, runs: () => process.runsOf(java), log: process.log };
+  };
+
   test.concurrent.for(cases)(
     "keeps the contract, $name: attempts, delays, dead letters; a copy that is not taken loses nothing",
-    async ({ name, java }) => {
-      const [system, process] = [systems.get(name), running];
-      if (system === undefined || process === null) throw new Error(`${name} does not run`);
-      const driven = { system, bodyOf, runs: () => process.runsOf(java), log: process.log };
+    async (each) => {
+      const driven = drivenOf(each);
       await expectContractKept(driven);
-      if (publishesPermanent(system.contract("billing"))) await expectCopyRetried(driven);
+      if (publishesPermanent(driven.system.contract("billing"))) await expectCopyRetried(driven);
     },
   );
+
+  // After all others, since it ends the process.
+  test("a shutdown costs nothing", async () => {
+    const all = cases.map(drivenOf);
+    await Promise.all(all.map(beginSlowly));
+    await running?.terminate();
+    for (const driven of all) await expectNothingLostByShutdown(driven);
+  });
 });

@@ -202,7 +202,8 @@ describe.each(brokers())("waits on $fullVersion", (broker) => {
       system.channel.publish(exchange, routingKey, Buffer.from(messageId), { messageId, expiration });
     }
     await until(20_000, () => consumer.seen.length === 2);
-    expect(consumer.seen.map((each) => each.id)).toEqual(["longer", "behind"]);
+    // They become due together, and which of four instances is the first to say so is a matter of luck.
+    expect(consumer.seen.map((each) => each.id).toSorted()).toEqual(["behind", "longer"]);
     for (const each of consumer.seen) expect(each.atMs - atMs, each.id).toBeGreaterThanOrEqual(2_999);
   });
 

@@ -1,4 +1,4 @@
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { renderContractPage } from "../../src/report/contract-page/contract-page.ts";
 import { runSnippet, type RunningSnippet } from "../support/python-snippet.ts";
@@ -11,12 +11,12 @@ import { compileSqs } from "../support/sqs/register.ts";
 // The snippets for boto3 and for AWS Lambda, as they stand on the pages.
 const retry = { attempts: 3, backoff: { kind: "steps", delays: ["1s", "2s"] }, retryAfter: { max: "5s" } };
 const errors = { permanent: ["ValidationError"] };
-const billing = { from: { orders: "all" }, retry, handlerTimeout: "1s", errors };
+const billing = { from: { orders: "all" }, retry, handlerTimeout: "3s", errors };
 /** In order, with an attempt at once: what a function of Lambda can keep, too. */
 const ledger = {
   from: { orders: "all" },
   retry: { attempts: 3, backoff: { kind: "immediate" } },
-  handlerTimeout: "1s",
+  handlerTimeout: "3s",
   errors,
   order: "per-key",
 };
@@ -67,6 +67,7 @@ while True:
 
 const ways = [
   { way: "boto3", consumer: "billing", main: "snippet.main()" },
+  { way: "Celery", consumer: "billing", main: "import tasks\ntasks.work.run = handle\nsnippet.main()" },
   { way: "Lambda", consumer: "billing", main: mapping.replace("BATCH", "10") },
   { way: "boto3", consumer: "ledger", main: "snippet.main()" },
   { way: "Lambda", consumer: "ledger", main: mapping.replace("BATCH", "1") },
@@ -79,7 +80,7 @@ function groupOf(id: string): string {
 
 /** The page of a consumer; for Lambda of the same consumer on a target that names its function. */
 function pageOf(system: DeployedSystem, consumer: string, way: string): string {
-  const lambda = { [consumer]: { function: "billing", timeout: "1s" } } as const;
+  const lambda = { [consumer]: { function: "billing", timeout: "3s" } } as const;
   const target = { broker: "sqs", region, ...(way === "Lambda" ? { lambda } : {}) } as const;
   const contract = compileSqs(system.declared, target).contracts.find((each) => each.consumer === consumer);
   if (contract === undefined) throw new Error(`no contract for ${consumer}`);
@@ -94,11 +95,36 @@ async function until(snippet: RunningSnippet, condition: () => Promise<boolean>)
   }
 }
 
+async function expectShutdownCostsNothing(
+  { lab, work }: DeployedSystem,
+  consumer: string,
+  snippet: RunningSnippet,
+): Promise<void> {
+  const send = async (id: string, plan: readonly string[]): Promise<void> => {
+    const fifo = consumer === "ledger" ? { MessageGroupId: groupOf(id), MessageDeduplicationId: groupOf(id) } : {};
+    await lab.send(work(consumer), JSON.stringify({ id, plan }), fifo);
+  };
+  const ran = (id: string): number => snippet.runs.filter((run) => run.id === id).length;
+  await send("slow", ["slow"]);
+  await until(snippet, async () => ran("slow") === 1);
+  await send("waits behind it", []);
+  expect(await snippet.terminate()).toBe(0);
+  const left = await lab.receive(work(consumer), { max: 10, waitSeconds: 1 });
+  expect(ran("slow")).toBe(1);
+  const wanted = ran("waits behind it") === 1 ? [] : [["waits behind it", "1"]];
+  expect(
+    left.map(({ Body = "", Attributes }) => [
+      (JSON.parse(Body) as { id: string }).id,
+      Attributes?.["ApproximateReceiveCount"],
+    ]),
+  ).toEqual(wanted);
+}
+
 describe.each(sqsEmulators())("on $name $version", (emulator) => {
   test.concurrent.for(ways)(
     "the snippet for $way keeps the contract of $consumer",
     { timeout: 120_000 },
-    async ({ way, consumer, main }, { expect, onTestFinished }) => {
+    async ({ way, consumer, main }, { onTestFinished }) => {
       const system = await deploy(emulator, { [consumer]: consumer === "billing" ? billing : ledger });
       onTestFinished(async () => system.dispose());
       const { lab } = system;
@@ -157,6 +183,8 @@ describe.each(sqsEmulators())("on $name $version", (emulator) => {
         "dlq-failure-reason": "PERMANENT_FAILURE",
       });
       if (fifo) expect(letter?.Attributes?.["MessageGroupId"]).toBe(groupOf("permanent"));
+      // In the place of Lambda stands a program of this test.
+      if (way !== "Lambda") await expectShutdownCostsNothing(system, consumer, snippet);
     },
   );
 });

@@ -29,6 +29,8 @@ describe("with nothing but its defaults", () => {
       expect(policy.severity, policy.name).toBeGreaterThan(0);
       expect(policy.remediationSteps, policy.name).toMatch(/\.$/);
       expect(policy.tags.length, policy.name).toBeGreaterThan(0);
+      expect(policy.framework, policy.name).toEqual(rules.find(({ name }) => name === policy.name)?.framework);
+      expect(Object.values(policy.framework ?? {}).filter((text) => text === "")).toEqual([]);
       for (const setting of Object.values(policy.settings)) expect(setting).toHaveProperty("default");
     }
   });

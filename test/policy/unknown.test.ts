@@ -65,6 +65,12 @@ function isIdentity(value: string): boolean {
   return /arn:|https?:|^\//.test(value);
 }
 
+/** Whose name is meant is told in a preview too, where the program takes it from a resource. */
+function isTakenFromAzure(run: ProgramRun, [urn, [key = ""]]: Place): boolean {
+  const { type = "", propertyDependencies = {} } = run.resources.find((each) => each.urn === urn) ?? {};
+  return type.startsWith("azure-native:") && (propertyDependencies[key] ?? []).length > 0;
+}
+
 function valueAt(run: ProgramRun, [urn, path]: Place): unknown {
   return path.reduce<unknown>((value, key) => (value as Values)[key], run.resourceOutputs.get(urn) ?? {});
 }
@@ -88,7 +94,8 @@ describe("what a preview says is so whatever it does not know turns out to be", 
     const withValues = unknowns.chain((chosen) =>
       fc.tuple(
         ...chosen.map((place) => {
-          const others = othersLike(valueAt(run, place), place[1].at(-1) ?? "", names);
+          const value = valueAt(run, place);
+          const others = isTakenFromAzure(run, place) ? [value] : othersLike(value, place[1].at(-1) ?? "", names);
           return fc.tuple(fc.constant(place), fc.constantFrom(...others));
         }),
       ),

@@ -35,7 +35,7 @@ const equivalent: readonly Equivalent[] = [
   },
   {
     name: /^a permanent that is rejected$/,
-    in: ["4.3 native", "4.3 waits", "4.0 waits", "3.10 staged", "3.10 waits"],
+    in: ["4.3 native", "4.3 waits", "4.3 waits with jitter", "4.0 waits", "3.10 staged", "3.10 waits"],
     because: "the work queue dead-letters into the dead queue by itself; the letter only lacks the consumer's words",
   },
   { name: /^a transient that is rejected$/, in: ["4.0 staged"], because: "up to 4.2 basic.reject is a basic.nack" },
@@ -57,6 +57,16 @@ const equivalent: readonly Equivalent[] = [
     name: /^a transient whose copy waits twice as long$/,
     because: "the wait queue's own time to live is over first",
   },
+  {
+    name: /^1 ms more on shop\.wait\.(?!7500)\d+ms$/,
+    in: ["4.3 waits with jitter"],
+    because: "the copy's own time to live is over first, and with jitter it may be held up for 1 ms",
+  },
+  {
+    name: /^(1 ms less on shop\.wait\.(5313|5938|6563|7188|7500)ms|a transient with 1 ms less in place [2-8] of its spread)$/,
+    in: ["4.3 waits with jitter"],
+    because: "the wait is within the declared jitter, and as far from the others as before",
+  },
 ];
 
 const cases = [
@@ -68,9 +78,10 @@ const cases = [
   ["4.0", "waits"],
   ["3.10", "staged"],
   ["3.10", "waits"],
+  ["4.3", "waits", "50%"],
 ] as const;
 
-function scoreOf([version, strategy]: (typeof cases)[number]): Score {
+function scoreOf([version, strategy, jitter]: (typeof cases)[number]): Score {
   const shared = strategy === "native" || strategy === "deferred";
   const consumer = {
     from: { orders: ["order.placed", "order.#"] },
@@ -78,7 +89,9 @@ function scoreOf([version, strategy]: (typeof cases)[number]): Score {
     retry: {
       attempts: 4,
       backoff:
-        strategy === "native" ? { kind: "constant", delay: "5s" } : { kind: "steps", delays: ["1s", "2s", "5s"] },
+        strategy === "native" || jitter !== undefined
+          ? { kind: "constant", delay: "5s", ...(jitter === undefined ? {} : { jitter }) }
+          : { kind: "steps", delays: ["1s", "2s", "5s"] },
     },
     ...(shared ? {} : { crash: { deliveries: 3 } }),
   };
@@ -115,7 +128,11 @@ function scoreOf([version, strategy]: (typeof cases)[number]): Score {
     })),
   ];
   const alive = mutants.filter((each) => violationsOf(each.compiled).length === 0).map(({ name }) => name);
-  return { what: `${version} ${strategy}`, mutants: mutants.map(({ name }) => name), alive };
+  return {
+    what: `${version} ${strategy}${jitter === undefined ? "" : " with jitter"}`,
+    mutants: mutants.map(({ name }) => name),
+    alive,
+  };
 }
 
 test("every mutant is caught, or behaves no differently, and the page says so", { timeout: 120_000 }, async () => {
@@ -126,7 +143,7 @@ test("every mutant is caught, or behaves no differently, and the page says so", 
     {
       title: "Mutations",
       writtenBy: "test/property/mutations.test.ts",
-      what: "A proof that cannot fail proves nothing. So what is compiled is broken in every way that a person might break it, and the proof has to refute what is left. Of the topology: a binding, an exchange, a policy or a dead-letter exchange gone, dead letters to nowhere or back to the source, keys and reasons swapped, limits and times changed by one or written as text, policies that overlap, drop-head, at-most-once, bindings too many, exchanges and queues of another kind, queues that can be full. Of the contract: outcomes swapped, operations left out, in another order or in place of others, copies to somewhere else or after another time, failures that count and do not. The system is that of two consumers with four attempts and three crash deliveries.",
+      what: "A proof that cannot fail proves nothing. So what is compiled is broken in every way that a person might break it, and the proof has to refute what is left. Of the topology: a binding, an exchange, a policy or a dead-letter exchange gone, dead letters to nowhere or back to the source, keys and reasons swapped, limits and times changed by one or written as text, policies that overlap, drop-head, at-most-once, bindings too many, exchanges and queues of another kind, queues that can be full. Of the contract: outcomes swapped, operations left out, in another order or in place of others, copies to somewhere else or after another time, waits among which jitter chooses gone or changed, failures that count and do not. The system is that of two consumers with four attempts and three crash deliveries.",
       rows: "version and strategy",
       more: "Amazon SQS and Azure Service Bus have pages of their own: [mutations-sqs.md](mutations-sqs.md), [mutations-servicebus.md](mutations-servicebus.md).",
     },

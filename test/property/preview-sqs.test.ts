@@ -56,7 +56,7 @@ const queue: fc.Arbitrary<Queue> = fc.record({
   isApart: fc.nat({ max: 3 }).map((drawn) => drawn === 0),
   maxReceiveCount: fc.constantFrom(1, 2, 5, 1_000),
   policy: fc.constantFrom("none", "anybody", "topics here"),
-  allows: fc.option(number, { freq: 1 }),
+  allows: fc.option(number, { freq: 2 }),
   isUnsure: fc.nat({ max: 9 }).map((drawn) => drawn === 0),
 });
 const stackOf: fc.Arbitrary<Stack> = fc.record({

@@ -197,7 +197,9 @@ test("a picture can be drawn of everything that compiles, and every queue is on 
   forEveryCompiled((compiled) => {
     const graph = brokers.rabbitmq.graphOf(compiled);
     const ids = new Set(graph.nodes.map((node) => node.id));
-    for (const queue of compiled.topology.queues) expect(ids).toContain(queue.name);
+    const drawn = graph.nodes.flatMap(({ id, joined = [id] }) => joined);
+    expect(drawn).toEqual([...new Set(drawn)]);
+    for (const queue of compiled.topology.queues) expect(drawn).toContain(queue.name);
     for (const edge of graph.edges) {
       expect(ids).toContain(edge.from);
       expect(ids).toContain(edge.to);

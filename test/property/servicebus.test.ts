@@ -7,53 +7,7 @@ import type { RuleFilter } from "../../src/brokers/servicebus/topology.ts";
 import type { CompiledSystem, TargetInput } from "../../src/index.ts";
 import { brokers, checkSystem, compile, plan } from "../../src/index.ts";
 import { verify, verifyAll } from "../../src/verify/verify.ts";
-
-const duration = fc.oneof(
-  fc.integer({ min: 1, max: 5_000 }).map((count) => `${count}ms`),
-  fc.integer({ min: 1, max: 90 }).map((count) => `${count}s`),
-  fc.constantFrom("1h", "12h", "30d"),
-);
-const jitter = fc.option(fc.constantFrom("1%", "30%", "100%"), { nil: undefined });
-const backoff = fc.oneof(
-  { weight: 2, arbitrary: fc.constant({ kind: "immediate" }) },
-  fc.record({ kind: fc.constant("constant"), delay: duration, jitter }),
-  fc.record({ kind: fc.constant("exponential"), first: duration, factor: fc.constantFrom(1, 2, 3), jitter }),
-  fc.record({ kind: fc.constant("linear"), first: duration, jitter }),
-);
-const consumer = fc.record({
-  from: fc
-    .constantFrom<readonly (string | string[])[]>(
-      ["all"],
-      [["order.placed"]],
-      [["order.#", "#.late", "a"]],
-      [["order.*", "*.*.late", "example.#"]],
-    )
-    .map(([keys]) => ({ orders: keys })),
-  retry: fc.record({
-    attempts: fc.integer({ min: 1, max: 6 }),
-    backoff,
-    retryAfter: fc.option(fc.record({ max: fc.constantFrom("2s", "1h") }), { nil: undefined, freq: 3 }),
-  }),
-  crash: fc.option(fc.record({ deliveries: fc.integer({ min: 1, max: 4 }) }), { nil: undefined }),
-  handlerTimeout: fc.option(duration, { nil: undefined, freq: 4 }),
-  order: fc.constantFrom("none", "none", "per-key"),
-  deadLetter: fc.option(fc.record({ retain: fc.constantFrom("1h", "13d"), alarmAbove: fc.nat(3) }), { nil: undefined }),
-});
-const anyDeclaration = fc.array(consumer, { minLength: 1, maxLength: 3 }).map((consumers) => ({
-  name: "shop",
-  sources: { orders: { kind: "topic" } },
-  consumers: Object.fromEntries(
-    consumers.map((each, index) => [`consumer-${index}`, JSON.parse(JSON.stringify(each)) as object]),
-  ),
-}));
-const anyTarget: fc.Arbitrary<TargetInput<"servicebus">> = fc.record({
-  broker: fc.constant("servicebus" as const),
-  sku: fc.constantFrom("basic", "standard", "premium"),
-  strategy: fc.constantFrom("auto", "immediate", "scheduled", "ttl-tier"),
-  lock: fc.constantFrom("5s", "5m"),
-  duplicates: fc.constantFrom(undefined, undefined, "20s", "7d"),
-  deadQueue: fc.constantFrom("own", "own", "shared"),
-});
+import { anyServicebusDeclaration, anyServicebusTarget } from "../support/servicebus-declarations.ts";
 
 /** What the compiler gives out, not proved yet. */
 function compiledOf(input: unknown, written: TargetInput<"servicebus">): CompiledSystem<"servicebus"> | null {
@@ -71,7 +25,7 @@ test(
     let proved = 0;
     const strategies = new Set<string>();
     fc.assert(
-      fc.property(anyDeclaration, anyTarget, (input, written) => {
+      fc.property(anyServicebusDeclaration, anyServicebusTarget, (input, written) => {
         const compiled = compiledOf(input, written);
         const target = brokers.servicebus.checkTarget(written);
         if (compiled === null || !target.ok) return;
@@ -96,7 +50,7 @@ test(
 
 test("the same input gives the same bytes, and the output survives JSON", () => {
   fc.assert(
-    fc.property(anyDeclaration, anyTarget, (input, target) => {
+    fc.property(anyServicebusDeclaration, anyServicebusTarget, (input, target) => {
       const compiled = compiledOf(input, target);
       expect(JSON.stringify(compiledOf(input, target))).toBe(JSON.stringify(compiled));
       expect(JSON.parse(JSON.stringify(compiled))).toEqual(compiled);
@@ -108,7 +62,7 @@ test("the same input gives the same bytes, and the output survives JSON", () => 
 test("a consumer that is compiled alone has the contract and the entities that it has beside the others", () => {
   let compared = 0;
   fc.assert(
-    fc.property(anyDeclaration, anyTarget, (input, target) => {
+    fc.property(anyServicebusDeclaration, anyServicebusTarget, (input, target) => {
       const whole = compiledOf(input, target);
       for (const contract of whole?.contracts ?? []) {
         const consumers = { [contract.consumer]: input.consumers[contract.consumer] };
@@ -194,7 +148,7 @@ test("a rule lets in the routing keys that its pattern takes, and no others", ()
 
 test("what is asked for by name and cannot be kept is refused, and what auto takes can be asked for", () => {
   fc.assert(
-    fc.property(anyDeclaration, (input) => {
+    fc.property(anyServicebusDeclaration, (input) => {
       const system = checkSystem(input);
       if (!system.ok) return;
       const auto = compile(system.value, { broker: "servicebus", sku: "standard" });

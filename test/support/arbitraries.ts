@@ -107,3 +107,25 @@ export const anyTarget: fc.Arbitrary<TargetInput<"rabbitmq">> = fc.record({
   version: fc.constantFrom(...versions),
   strategy: fc.constantFrom("auto", "auto", "auto", "auto", "auto", "auto", "native", "deferred", "staged", "waits"),
 });
+
+/** Backoffs with delays like these, with jitter and without. */
+export function backoffsOf(duration: fc.Arbitrary<string>): fc.Arbitrary<object> {
+  const jitter = fc.option(fc.constantFrom("1%", "30%", "100%"), { nil: undefined });
+  return fc.oneof(
+    fc.constant({ kind: "immediate" }),
+    fc.record({ kind: fc.constant("constant"), delay: duration, jitter }),
+    fc.record({ kind: fc.constant("exponential"), first: duration, factor: fc.constantFrom(1, 2, 3), jitter }),
+    fc.record({ kind: fc.constant("linear"), first: duration, jitter }),
+  );
+}
+
+/** Systems of one source, `orders`, with up to three such consumers. */
+export function systemsOf(consumer: fc.Arbitrary<object>): fc.Arbitrary<SystemInput> {
+  return fc.array(consumer, { minLength: 1, maxLength: 3 }).map((consumers) => ({
+    name: "shop",
+    sources: { orders: { kind: "topic" } },
+    consumers: Object.fromEntries(
+      consumers.map((each, index) => [`consumer-${index}`, JSON.parse(JSON.stringify(each)) as object]),
+    ),
+  })) as fc.Arbitrary<SystemInput>;
+}

@@ -3,6 +3,7 @@ import type { CompiledSystem, Operation, OutcomeName } from "../../src/index.ts"
 type Contract = CompiledSystem<"rabbitmq">["contracts"][number];
 type Outcome = Contract["outcomes"][OutcomeName];
 type PublishOperation = Extract<Operation, { readonly operation: "basic.publish" }>;
+type Place = NonNullable<PublishOperation["spread"]>[number];
 type ModifiedOperation = Extract<Operation, { readonly operation: "modified" }>;
 
 /** A contract that tells the consumer's code one thing wrong. */
@@ -52,6 +53,32 @@ export function contractMutantsOf(contract: Contract): readonly ContractMutant[]
           mapped(own, (operations) =>
             operations.map((each) => (each.operation === "basic.publish" ? { ...each, ...change(each) } : each)),
           ),
+        ),
+      ),
+      ...spreads.flatMap(({ what, change }) =>
+        [0, 1, 2, 3, 4, 5, 6, 7].flatMap((index) =>
+          outcome(
+            name,
+            `${what} place ${index + 1} of its spread`,
+            mapped(own, (operations) =>
+              operations.map((each) =>
+                each.operation === "basic.publish" && each.spread !== undefined
+                  ? { ...each, spread: each.spread.flatMap((place, at) => (at === index ? change(place) : [place])) }
+                  : each,
+              ),
+            ),
+          ),
+        ),
+      ),
+      ...outcome(
+        name,
+        "without its spread",
+        mapped(own, (operations) =>
+          operations.map((each) => {
+            if (each.operation !== "basic.publish") return each;
+            const { spread: _, ...rest } = each;
+            return rest;
+          }),
         ),
       ),
       ...modifications.flatMap(({ what, change }) =>
@@ -110,6 +137,21 @@ const copies: readonly {
     what: "does not wait",
     change: ({ expirationMs }) =>
       expirationMs === null || expirationMs === "asked" ? {} : { expirationMs: { from: 0, to: 0 } },
+  },
+];
+
+/** Places that jitter sends a copy to, and the same for each of them. */
+const spreads: readonly {
+  readonly what: string;
+  readonly change: (place: Place) => readonly Place[];
+}[] = [
+  { what: "without", change: () => [] },
+  { what: "with nothing behind", change: (place) => [{ ...place, exchange: "nowhere" }] },
+  { what: "with another consumer behind", change: (place) => [{ ...place, exchange: "shop.shipping" }] },
+  { what: "with no wait in", change: (place) => [{ ...place, expirationMs: { from: 0, to: 0 } }] },
+  {
+    what: "with 1 ms less in",
+    change: ({ exchange, expirationMs: { from, to } }) => [{ exchange, expirationMs: { from: from - 1, to: to - 1 } }],
   },
 ];
 

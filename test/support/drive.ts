@@ -185,8 +185,10 @@ async function perform(
 async function publishCopy(
   publisher: ConfirmChannel,
   message: ConsumeMessage,
-  operation: PublishOperation,
+  contracted: PublishOperation,
 ): Promise<void> {
+  const ways = [contracted, ...(contracted.spread ?? [])];
+  const operation = { ...contracted, ...ways[between({ from: 0, to: ways.length - 1 })] };
   const removed = new Set(operation.removeHeaders);
   const headers: Record<string, unknown> = Object.fromEntries(
     Object.entries(message.properties.headers ?? {}).filter(([name]) => !removed.has(name)),

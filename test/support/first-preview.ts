@@ -1,3 +1,6 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
 import type { ProgramRun } from "./pulumi.ts";
 
 const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
@@ -23,14 +26,37 @@ const leftOut: Readonly<Record<string, readonly string[]>> = {
   "aws:sns/topic:Topic": ["policy", "region"],
 };
 
+const require = createRequire(import.meta.url);
+const isOfAzure = (type: string): boolean => type.startsWith("azure-native:");
+
+/** What Azure answers of a resource, by the types of its SDK. */
+function answeredByAzure(type: string): readonly string[] {
+  const [, module = "", name = ""] = type.split(":");
+  const file = `${module}/${name[0]?.toLowerCase()}${name.slice(1)}.d.ts`;
+  const types = readFileSync(
+    require.resolve("@pulumi/azure-native/package.json").replace("package.json", file),
+    "utf8",
+  );
+  return [...types.matchAll(/^ {4}readonly (\w+): pulumi\.Output</gm)].map(([, property = ""]) => property);
+}
+
 /**
- * A run as the first preview of the stack shows it: nothing is known of what AWS assigns, nor of what the program makes of that.
+ * The outputs that @pulumi/azure-native projects: what Azure is going to answer, known where the program gives it. What stands in the path of
+ * a request, as names do, is no answer. Source: `PreviewOutputs` in `provider/pkg/convert` of pulumi-azure-native.
+ */
+export function projectedByAzure(type: string, inputs: Values): Values {
+  return Object.fromEntries(["id", ...answeredByAzure(type)].map((key) => [key, inputs[key] ?? unknown]));
+}
+
+/**
+ * A run as the first preview of the stack shows it: nothing is known of what AWS and Azure assign, nor of what the program makes of that.
  */
 export function firstPreviewOf(run: ProgramRun): ProgramRun {
   const typeOf = new Map(run.resources.map(({ urn, type }) => [urn, type]));
   const isMadeOf = (urns: readonly string[], value: unknown): boolean =>
-    urns.some((urn) => Object.hasOwn(assigned, typeOf.get(urn) ?? "")) &&
-    /arn:aws|https:\/\/sqs/.test(JSON.stringify(value));
+    urns.some((urn) => isOfAzure(typeOf.get(urn) ?? "")) ||
+    (urns.some((urn) => Object.hasOwn(assigned, typeOf.get(urn) ?? "")) &&
+      /arn:aws|https:\/\/sqs/.test(JSON.stringify(value)));
   const inputsOf = new Map(
     run.resources.map(({ urn, inputs, propertyDependencies }) => [
       urn,
@@ -44,6 +70,7 @@ export function firstPreviewOf(run: ProgramRun): ProgramRun {
   );
   const outputsOf = ({ urn, type }: ProgramRun["resources"][number]): Values => {
     const inputs = inputsOf.get(urn) ?? {};
+    if (isOfAzure(type)) return projectedByAzure(type, inputs);
     const computed = [...(assigned[type] ?? []), ...(leftOut[type] ?? []).filter((key) => !(key in inputs))];
     return {
       ...run.resourceOutputs.get(urn),

@@ -41,6 +41,7 @@ public class Application {
             String ending = number <= plan.length ? plan[number - 1] : "";
             switch (ending) {
                 case "" -> {}
+                case "slow" -> Thread.sleep(1500);
                 case "transient" -> { ${throwRingInJava} }
                 case "permanent" -> throw new IllegalStateException("wrapped", new ValidationError());
                 case "return" -> throw new Consumer.HandBack();

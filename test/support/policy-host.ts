@@ -46,6 +46,8 @@ export interface ServedPolicy {
   readonly url: string;
   readonly remediationSteps: string;
   readonly tags: readonly string[];
+  /** Undefined where the policy tells none. */
+  readonly framework: Readonly<Record<"name" | "version" | "reference" | "specification", string>> | undefined;
   readonly settings: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
@@ -78,7 +80,7 @@ export interface FailedStart {
  * Starts a pack with Pulumi's own host.
  *
  * @param options the text of its options file
- * @param pack its folder, from the root
+ * @param pack its folder, from the root of the project
  */
 export async function startPolicyHost(options: string, pack = "policies"): Promise<PolicyHost> {
   const started = await start(options, pack);
@@ -100,6 +102,7 @@ export async function startPolicyHost(options: string, pack = "policies"): Promi
         url: policy.getUrl(),
         remediationSteps: policy.getRemediationSteps(),
         tags: policy.getTagsList(),
+        framework: policy.getFramework()?.toObject(),
         settings: (policy.getConfigschema()?.getProperties()?.toJavaScript() ?? {}) as ServedPolicy["settings"],
       }));
     },
@@ -164,7 +167,7 @@ async function start(options: string, pack: string): Promise<Started | FailedSta
   const file = join(folder, "options.yaml");
   writeFileSync(file, options);
   const child = spawn(process.execPath, [require.resolve("@pulumi/pulumi/cmd/run-policy-pack"), "127.0.0.1:1", "."], {
-    cwd: join(root, pack),
+    cwd: resolve(root, pack),
     env: { ...process.env, REDELIVER_POLICY_OPTIONS: file },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -51,19 +51,22 @@ export async function foundInProcess(run: ProgramRun, given: PolicyOptions = {})
       if (child !== undefined) child.propertyDependencies[property] = urns.flatMap((each) => byUrn.get(each) ?? []);
     }
   }
-  for (const each of redeliverPolicies(given) as (ResourceValidationPolicy & StackValidationPolicy)[]) {
-    const report = (own: string) => (message: string, urn?: string) =>
-      void found.push({ rule: each.name, message, urn: urn ?? own });
-    if (typeof each.validateStack === "function") {
-      await each.validateStack({ ...common, resources, notApplicable }, report(""));
-    }
-    if (typeof each.validateResource !== "function") continue;
-    for (const { type, urn, name, inputs, protect } of run.resources) {
+  const policies = redeliverPolicies(given) as (ResourceValidationPolicy & StackValidationPolicy)[];
+  const report = (rule: string, own: string) => (message: string, urn?: string) =>
+    void found.push({ rule, message, urn: urn ?? own });
+  // One by one by the inputs, and then together by the outputs, as the engine asks.
+  for (const { type, urn, name, inputs, protect } of run.resources) {
+    for (const each of policies) {
+      if (typeof each.validateResource !== "function") continue;
       const props = unknownCheckingProxy({ ...inputs }) as Record<string, unknown>;
       const opts = { ...options, protect };
       const asked = { type, urn, name, props, opts, isType: () => false, asType: () => undefined };
-      await each.validateResource({ ...common, ...asked, notApplicable }, report(urn));
+      await each.validateResource({ ...common, ...asked, notApplicable }, report(each.name, urn));
     }
+  }
+  for (const each of policies) {
+    if (typeof each.validateStack !== "function") continue;
+    await each.validateStack({ ...common, resources, notApplicable }, report(each.name, ""));
   }
   return found;
 }

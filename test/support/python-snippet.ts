@@ -12,6 +12,8 @@ export interface RunningSnippet {
   readonly runs: readonly SnippetRun[];
   /** Everything that the process said that is no run; what is shown when a test fails. */
   readonly log: () => string;
+  /** Asks it to end, as a platform does. @returns its exit code, when it has */
+  readonly terminate: () => Promise<number | null>;
   readonly stop: () => Promise<void>;
 }
 
@@ -21,7 +23,7 @@ export interface RunningSnippet {
  */
 const handler = `
 import json, sys, time
-import snippet
+import consumer as snippet
 
 class ValidationError(Exception):
     pass
@@ -36,6 +38,8 @@ def handle(body, attempt):
     ending = plan[number - 1] if number <= len(plan) else "success"
     if ending == "permanent":
         raise RuntimeError("wrapped") from ValidationError("bad")
+    if ending == "slow":
+        time.sleep(1.5)
     if ending == "return":
         raise snippet.HandBack()
     if isinstance(ending, (int, float)):
@@ -58,7 +62,10 @@ snippet.handle = handle
 export function runSnippet(page: string, main: string, environment: Readonly<Record<string, string>>): RunningSnippet {
   if (!existsSync(motoPython)) throw new Error("Python is not installed: `npm run bootstrap -- --sqs` installs it");
   const folder = mkdtempSync(join(tmpdir(), "redeliver-snippet-"));
-  writeFileSync(join(folder, "snippet.py"), codeOf(page, "python"));
+  writeFileSync(join(folder, "consumer.py"), codeOf(page, "python"));
+  // The page of a function of Lambda has none.
+  if (page.includes("\nimport consumer\n"))
+    writeFileSync(join(folder, "tasks.py"), codeOf(page, "python", "Python, Celery"));
   writeFileSync(join(folder, "run.py"), `${handler}\n${main}\n`);
   const child = spawn(motoPython, [join(folder, "run.py")], {
     env: { ...process.env, ...environment, PYTHONUNBUFFERED: "1" },
@@ -78,16 +85,21 @@ export function runSnippet(page: string, main: string, environment: Readonly<Rec
   return {
     runs,
     log: () => log,
+    terminate: async () => {
+      await end(child, "SIGTERM");
+      return child.exitCode;
+    },
     stop: async () => {
-      await end(child);
+      await end(child, "SIGKILL");
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-async function end(child: ChildProcess): Promise<void> {
+async function end(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, "exit");
-  child.kill("SIGKILL");
-  await exited;
+  // After what it has said.
+  const closed = once(child, "close");
+  child.kill(signal);
+  await closed;
 }

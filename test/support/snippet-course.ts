@@ -51,12 +51,14 @@ const courses: Readonly<Record<string, Course>> = {
 const asking: typeof courses = { "asked for 600 ms": { plan: [0.6], attempts: [1, 2] } };
 const dying = ["always transient", "permanent", "permanent after a failure"];
 
-const delaysMs = [200, 400, 700];
-
 /** Deploys the one consumer, `billing`, that the courses are for. */
 export async function deployForSnippet({ broker, strategy }: SnippetCase): Promise<DeployedSystem> {
-  const steps = { kind: "steps", delays: delaysMs.map((ms) => `${ms}ms`) };
-  const backoff = strategy === "native" ? { kind: "constant", delay: "200ms" } : steps;
+  const backoffs = {
+    native: { kind: "constant", delay: "200ms" },
+    staged: { kind: "steps", delays: ["200ms", "400ms", "700ms"] },
+    waits: { kind: "exponential", first: "200ms", factor: 2, max: "700ms", jitter: "50%" },
+  };
+  const backoff = backoffs[strategy];
   const retryAfter = strategy === "waits" ? { retryAfter: { max: "1s" } } : {};
   const billing = {
     from: { orders: ["order.*"] },
@@ -124,6 +126,28 @@ export async function expectContractKept({ system, bodyOf, runs, log }: Driven):
     const own = { tenant: "a", nested: { deep: [1, true] } };
     expect(properties?.headers).toMatchObject(id === "always transient" ? own : { ...own, ...reason });
     if (id !== "always transient") expect(properties?.expiration).toBeUndefined();
+  }
+}
+
+const waiting = ["waits behind it", "waits behind that"];
+
+/** Has a snippet run a slow handler, with messages that wait behind it. The plan `slow` takes 1.5 s. */
+export async function beginSlowly({ system, bodyOf, runs }: Driven): Promise<void> {
+  await publishPlan(system, "slow", bodyOf("slow", ["slow"]));
+  await until(30_000, () => runs().some(({ id }) => id === "slow"));
+  for (const id of waiting) await publishPlan(system, id, bodyOf(id, []));
+}
+
+/** After a shutdown that has begun during a slow run: it has come to its end, and what waited behind it is as it was. */
+export async function expectNothingLostByShutdown({ system, runs }: Driven): Promise<void> {
+  const ran = runs().map(({ id }) => id);
+  expect(ran.filter((id) => id === "slow")).toEqual(["slow"]);
+  const left = await system.drain("shop.billing");
+  expect(left.map(({ properties }) => properties.messageId)).toEqual(waiting.filter((id) => !ran.includes(id)));
+  // Neither failures nor crashes: what the broker counts is not there.
+  for (const { properties } of left) {
+    expect(properties.headers?.["x-delivery-count"] ?? 0).toBe(0);
+    expect(properties.headers).not.toHaveProperty("x-death");
   }
 }
 

@@ -1,19 +1,13 @@
 import fc from "fast-check";
 
 import type { TargetInput } from "../../src/index.ts";
+import { backoffsOf, systemsOf } from "./arbitraries.ts";
 
 // Delays of hours and many attempts, so that retention and the 12 h of a visibility timeout are come near to.
 const duration = fc.oneof(
   fc.integer({ min: 1, max: 90 }).map((count) => `${count}s`),
   fc.integer({ min: 1, max: 30 }).map((count) => `${count}m`),
   fc.constantFrom("1h", "6h", "11h", "39600s", "43190s", "12h"),
-);
-const jitter = fc.option(fc.constantFrom("1%", "30%", "100%"), { nil: undefined });
-const backoff = fc.oneof(
-  fc.constant({ kind: "immediate" }),
-  fc.record({ kind: fc.constant("constant"), delay: duration, jitter }),
-  fc.record({ kind: fc.constant("exponential"), first: duration, factor: fc.constantFrom(1, 2, 3), jitter }),
-  fc.record({ kind: fc.constant("linear"), first: duration, jitter }),
 );
 const consumer = fc.record({
   from: fc
@@ -26,7 +20,7 @@ const consumer = fc.record({
     .map(([keys]) => ({ orders: keys })),
   retry: fc.record({
     attempts: fc.oneof({ weight: 8, arbitrary: fc.integer({ min: 1, max: 7 }) }, fc.constantFrom(24, 40)),
-    backoff,
+    backoff: backoffsOf(duration),
     retryAfter: fc.option(fc.record({ max: duration }), { nil: undefined, freq: 3 }),
   }),
   handlerTimeout: fc.option(duration, { nil: undefined, freq: 4 }),
@@ -34,13 +28,7 @@ const consumer = fc.record({
   deadLetter: fc.option(fc.record({ retain: fc.constantFrom("1h", "4d", "13d") }), { nil: undefined }),
 });
 /** Systems of which many come near to a limit of SQS; some are refused. */
-export const anySqsDeclaration = fc.array(consumer, { minLength: 1, maxLength: 3 }).map((consumers) => ({
-  name: "shop",
-  sources: { orders: { kind: "topic" } },
-  consumers: Object.fromEntries(
-    consumers.map((each, index) => [`consumer-${index}`, JSON.parse(JSON.stringify(each)) as object]),
-  ),
-}));
+export const anySqsDeclaration = systemsOf(consumer);
 export const anySqsTarget: fc.Arbitrary<TargetInput<"sqs">> = fc.record({
   broker: fc.constant("sqs" as const),
   region: fc.constant("eu-west-1" as const),

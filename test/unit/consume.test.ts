@@ -261,8 +261,11 @@ describe("options", () => {
   test("of a connection are checked too, and nothing of it is repeated", () => {
     const problems = refusedWith({ connection: { url: "http://user:secret@localhost", managmentUrl: "x" } });
     expect(problems[0]).toBe("RD802");
-    expect(problems.join("\n")).toContain("managmentUrl");
+    for (const said of ["managmentUrl", "amqp://user:password@host:5672/vhost"])
+      expect(problems.join("\n")).toContain(said);
     expect(problems.join("\n")).not.toContain("secret");
+    const refused = prepare(shop, "billing", { ...options, connection: { uri: "amqp://localhost" } } as never);
+    expect(refused.ok || refused.diagnostics[0]?.help).toContain("url, credentials, managementUrl, tls");
   });
 
   test("a token is no function that fetches one, and a virtual host has a name that can be read", () => {
@@ -270,6 +273,18 @@ describe("options", () => {
     expect(problems[0]).toBe("RD802");
     for (const said of ["credentials: is no function", "url: has a % in its path that begins no character"])
       expect(problems.join("\n")).toContain(said);
+    expect(problems.join("\n")).not.toContain("secret");
+  });
+
+  test.each([
+    { url: [], said: "url: Too small" },
+    { url: ["amqp://localhost", "http://user:secret@localhost"], said: "url[1]: is no URL such as" },
+    { url: ["amqp://one/shop", "amqp://two/billing"], said: "url: names more than one virtual host" },
+    { url: ["amqp://one/%zz", "amqp://two"], said: "url[0]: has a % in its path that begins no character" },
+  ])("the nodes of a cluster are of one virtual host, each with a URL: $said", ({ url, said }) => {
+    const problems = refusedWith({ connection: { url } });
+    expect(problems[0]).toBe("RD802");
+    expect(problems.join("\n")).toContain(said);
     expect(problems.join("\n")).not.toContain("secret");
   });
 });

@@ -1,3 +1,4 @@
+import { waysOf } from "../contract.ts";
 import type { Contract, PublishOperation } from "./contract.ts";
 import { examplesOf } from "./names.ts";
 import { indexPolicies, policiesNaming } from "./semantics.ts";
@@ -148,7 +149,8 @@ function isLookedAt(index: TopologyIndex, contract: Contract, found: Found, key:
 function publicationsOf({ outcomes, retryAfter = [] }: Contract): PublishOperation[] {
   return [...Object.values(outcomes), ...retryAfter]
     .flatMap((outcome) => ("byAttempt" in outcome ? outcome.byAttempt.flat() : outcome))
-    .filter((operation) => operation.operation === "basic.publish");
+    .filter((operation) => operation.operation === "basic.publish")
+    .flatMap((operation) => waysOf(operation));
 }
 
 interface Found {

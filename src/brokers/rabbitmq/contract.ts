@@ -21,6 +21,15 @@ export interface PublishOperation {
    * the dead queue it would delete the dead letter.
    */
   readonly expirationMs: { readonly from: number; readonly to: number } | "asked" | null;
+  /**
+   * Jitter: where the copy may go in place of `exchange`, and how long it waits there, shortest first. The consumer takes one
+   * of these or the operation's own two fields, at random, each as likely as the others. Whoever does not look at them keeps the contract
+   * as well: then every copy waits as long as the delay can be.
+   */
+  readonly spread?: readonly {
+    readonly exchange: string;
+    readonly expirationMs: { readonly from: number; readonly to: number };
+  }[];
   /** Headers to set on the copy, beside those of the message. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The header that gets the delivery's routing key, unless the message has that header already. */

@@ -6,6 +6,7 @@ import type { Objection, StrategyChoice } from "../broker.ts";
 import type { RabbitmqCapabilities, RabbitmqTarget, StrategyName } from "./capabilities.ts";
 import { capabilities, formatTarget, hasSince, rabbitmqLimits } from "./capabilities.ts";
 import { consumerNames, reservedKeyPrefix } from "./names.ts";
+import { mostWaits } from "./spread.ts";
 import type { Topology } from "./topology.ts";
 
 /** What is wrong with the declaration on RabbitMQ, whatever the strategy. */
@@ -202,7 +203,9 @@ export function warnings(
         path: "consumers",
         message: `the topology has ${quorumQueues} quorum queues; from ${rabbitmqLimits.quorumQueues} on a cluster's resources need a look`,
         notes: ["each quorum queue is a Raft group with a member on every node"],
-        help: "strategy waits shares its queues between all consumers, at the cost of a publish by the consumer",
+        help: choices.some(({ strategy }) => strategy === "staged")
+          ? "strategy waits shares its queues between all consumers, at the cost of a publish by the consumer"
+          : `under waits each distinct delay is a queue, and with jitter ${mostWaits}: declare fewer distinct delays, or fewer with jitter`,
       }),
     );
   }

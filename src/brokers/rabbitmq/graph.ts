@@ -2,7 +2,8 @@ import { formatDurationMs } from "../../declare/duration.ts";
 import type { Graph, GraphEdge, GraphNode } from "../broker.ts";
 import type { RabbitmqCompiled } from "./compile.ts";
 import type { Contract, Operation } from "./contract.ts";
-import { operationsAfter } from "../contract.ts";
+import { joinAlike } from "./join-alike.ts";
+import { operationsAfter, waysOf } from "../contract.ts";
 import type { RoutingIndex } from "./routing.ts";
 import { route, routingIndex } from "./routing.ts";
 import type { QueueResource, Topology } from "./topology.ts";
@@ -24,16 +25,24 @@ export function graphOf(compiled: RabbitmqCompiled): Graph {
     if (contract.workQueue !== null) drawWork(walk, contract, contract.workQueue);
   }
   drawStrays(walk, topology);
+  const { nodes, edges } = joinAlike(
+    {
+      nodes: [
+        ...sourceNodes(topology),
+        ...instanceNodes(contracts),
+        ...topology.queues.map((queue) => queueNode(walk, queue)),
+      ],
+      edges: [...walk.edges.values()].map(({ labels, ...edge }) =>
+        Object.freeze({ ...edge, label: labels.join("\n") }),
+      ),
+    },
+    ({ id }) => walk.queues.get(id)?.role === "wait",
+    (alike) => waitsNode(walk, alike),
+  );
   return Object.freeze({
     title: `${topology.system} on ${topology.target}`,
-    nodes: Object.freeze([
-      ...sourceNodes(topology),
-      ...instanceNodes(contracts),
-      ...topology.queues.map((queue) => queueNode(walk, queue)),
-    ]),
-    edges: Object.freeze(
-      [...walk.edges.values()].map(({ labels, ...edge }) => Object.freeze({ ...edge, label: labels.join("\n") })),
-    ),
+    nodes: Object.freeze(nodes),
+    edges: Object.freeze(edges),
   });
 }
 
@@ -77,6 +86,19 @@ function queueNode(walk: Walk, queue: QueueResource): GraphNode {
       ? { detail: `waits ${queue.role === "wait" ? "up to " : ""}${formatDurationMs(ttlMs)}` }
       : {}),
     consumer: queue.consumer,
+  });
+}
+
+/** Wait queues that a picture need not tell apart. */
+function waitsNode(walk: Walk, alike: readonly GraphNode[]): GraphNode {
+  const byLength = alike.toSorted((a, b) => Number(walk.ttlMs.get(a.id)) - Number(walk.ttlMs.get(b.id)));
+  const [shortest, longest] = [byLength[0] as GraphNode, byLength.at(-1) as GraphNode];
+  const [fromMs, toMs] = [Number(walk.ttlMs.get(shortest.id)), Number(walk.ttlMs.get(longest.id))];
+  return Object.freeze({
+    ...(alike[0] as GraphNode),
+    label: `${shortest.label} … ${longest.label}`,
+    joined: Object.freeze(alike.map(({ id }) => id)),
+    detail: `${alike.length} queues, wait up to ${formatDurationMs(fromMs)} … ${formatDurationMs(toMs)}`,
   });
 }
 
@@ -203,7 +225,9 @@ function staysInQueue(operation: Operation): boolean {
 function whereTo(walk: Walk, workQueue: string, key: string, operation: Operation): readonly string[] {
   switch (operation.operation) {
     case "basic.publish":
-      return route(walk.index, operation.exchange, { routingKeys: [operation.routingKey], headers: {} }) ?? [];
+      return waysOf(operation).flatMap(
+        ({ exchange, routingKey }) => route(walk.index, exchange, { routingKeys: [routingKey], headers: {} }) ?? [],
+      );
     case "basic.nack":
     case "basic.reject":
       return operation.requeue ? [] : deadLetter(walk, workQueue, key, "rejected");

@@ -12,6 +12,7 @@ import { brokerTopologyOf, semanticsOf, semanticsVersionOf } from "./semantics.t
 import { flawsOf } from "./flaws.ts";
 import { perform } from "./perform.ts";
 import { shapeOf } from "./shape.ts";
+import { waitGrainMs } from "./spread.ts";
 
 /** The consumers of a compiled system that have a work queue, each to be proved by itself. */
 export function subjectsOf(compiled: RabbitmqCompiled, target: RabbitmqTarget): readonly Subject<MessageState>[] {
@@ -98,6 +99,7 @@ function modelOf(context: Context): Model<MessageState> {
       crashDeliveries: contract.crashDeliveries ?? 1,
       maxDeliveries: contract.maxDeliveries,
       returnsCost,
+      waitGrainMs,
     },
   };
 }

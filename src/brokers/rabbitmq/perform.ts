@@ -1,5 +1,6 @@
-import type { Operation } from "./contract.ts";
-import type { MessageState, Semantics } from "./semantics.ts";
+import { waysOf } from "../contract.ts";
+import type { Operation, PublishOperation } from "./contract.ts";
+import type { MessageState, Publication, Semantics } from "./semantics.ts";
 
 /**
  * Does an outcome's operations one after the other. A copy that has no route comes back to the publisher (mandatory), who
@@ -18,23 +19,14 @@ export function perform(
       if (alternative.stopped) return [alternative];
       const { copies, original } = alternative;
       if (operation.operation === "basic.publish") {
-        const { exchange, routingKey, headers = {}, expirationMs } = operation;
-        const kept = Object.fromEntries(
-          Object.entries(original.headers).filter(([name]) => !operation.removeHeaders.includes(name)),
+        return waysOf(operation).flatMap((way) =>
+          semantics.publish(publicationOf(original, way)).map((published) => {
+            const arrived = published.every((each) => each.place.kind === "queue");
+            return arrived
+              ? { copies: [...copies, ...published], original, stopped: false }
+              : { copies, original, stopped: true };
+          }),
         );
-        const publication = {
-          exchange,
-          routingKey,
-          headers: { ...kept, ...headers },
-          // The shortest time that the contract allows: nothing may come earlier. A delay that was asked for is at most the queue's.
-          expirationMs: typeof expirationMs === "object" && expirationMs !== null ? expirationMs.from : null,
-        };
-        return semantics.publish(publication).map((published) => {
-          const arrived = published.every((each) => each.place.kind === "queue");
-          return arrived
-            ? { copies: [...copies, ...published], original, stopped: false }
-            : { copies, original, stopped: true };
-        });
       }
       return semantics.step(original, eventOf(operation)).map((after) => {
         const [first, ...others] = after;
@@ -43,6 +35,20 @@ export function perform(
     });
   }
   return alternatives.map(({ copies, original }) => [...copies, original]);
+}
+
+function publicationOf(
+  original: MessageState,
+  { exchange, routingKey, headers = {}, expirationMs, removeHeaders }: PublishOperation,
+): Publication {
+  const kept = Object.entries(original.headers).filter(([name]) => !removeHeaders.includes(name));
+  return {
+    exchange,
+    routingKey,
+    headers: { ...Object.fromEntries(kept), ...headers },
+    // The shortest time that the contract allows: nothing may come earlier. A delay that was asked for is at most the queue's.
+    expirationMs: typeof expirationMs === "object" && expirationMs !== null ? expirationMs.from : null,
+  };
 }
 
 function eventOf(operation: Exclude<Operation, { operation: "basic.publish" }>): Parameters<Semantics["step"]>[1] {

@@ -62,6 +62,7 @@ function modelOf(index: TopologyIndex, contract: Contract): Model<HeldMessage> {
       crashDeliveries: contract.crashDeliveries ?? contract.maxDeliveries,
       maxDeliveries: contract.maxDeliveries,
       returnsCost: true,
+      waitGrainMs: 1,
     },
   };
 }

@@ -61,6 +61,8 @@ function modelOf(index: TopologyIndex, contract: Contract): Model<MessageState> 
       crashDeliveries: contract.maxDeliveries,
       maxDeliveries: contract.maxDeliveries,
       returnsCost: true,
+      // A visibility timeout is a whole number of seconds.
+      waitGrainMs: 1_000,
     },
   };
 }

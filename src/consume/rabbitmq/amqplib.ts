@@ -7,16 +7,17 @@ import { createAcknowledgements } from "./acknowledgements.ts";
 import type { Acknowledgements } from "./acknowledgements.ts";
 import { checkBroker } from "./check-broker.ts";
 import { closeInOrder, connectByAmqp091, destroyConnection } from "./connect-amqp-0-9-1.ts";
-import { virtualHostOf } from "./connection.ts";
+import { virtualHostIn } from "./connection.ts";
 import type { Contract, Operation } from "./contract.ts";
 import { publishedBy } from "./contract.ts";
 import type { Login } from "./credentials.ts";
 import { askLogin } from "./credentials.ts";
+import { connectToOne } from "./nodes.ts";
 import type { Publisher } from "./publisher.ts";
 import { createPublisher } from "./publisher.ts";
 import { readDelivery } from "./read-delivery.ts";
 import { noAnswer, noQueueOfItsOwn, queueAnswersWithinMs, queueRefused, tooManyQueues } from "./queue-refusals.ts";
-import { tooFewChannels } from "./refusals.ts";
+import { refusalOf, tooFewChannels } from "./refusals.ts";
 import type { Renewal } from "./renewal.ts";
 import { keepRenewed } from "./renewal.ts";
 
@@ -24,6 +25,7 @@ import { keepRenewed } from "./renewal.ts";
 export const amqplibAdapter: Adapter<"rabbitmq"> = {
   check: checkBroker,
   open,
+  refusal: refusalOf,
   unstarted: "hold",
 };
 
@@ -42,9 +44,11 @@ interface State {
 
 async function open(opening: Opening<"rabbitmq">): Promise<Session> {
   const { contract, listener, givenUp } = opening;
-  const virtualHost = virtualHostOf(opening.connection.url);
   const login = await askLogin(opening.connection, givenUp);
-  const connection = await connectByAmqp091(opening.connection, login, givenUp);
+  const { connected: connection, url } = await connectToOne(opening.connection, givenUp, (node) =>
+    connectByAmqp091(node, login, givenUp),
+  );
+  const virtualHost = virtualHostIn(url);
   const give = ({ password }: Login): Promise<unknown> =>
     connection.updateSecret(Buffer.from(password), "the one before is about to expire");
   const renewal = keepRenewed(login, opening.connection, give, listener.report);
@@ -94,7 +98,7 @@ async function open(opening: Opening<"rabbitmq">): Promise<Session> {
     isOver = true;
     renewal.stop();
     destroyConnection(connection);
-    const limit = tooFewChannels(opening.connection.url, error) ?? tooFewChannels(opening.connection.url, cause);
+    const limit = tooFewChannels(url, error) ?? tooFewChannels(url, cause);
     throw limit === null ? error : refused([limit]);
   }
 }

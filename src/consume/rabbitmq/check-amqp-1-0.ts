@@ -5,7 +5,8 @@ import type { Comparison } from "../adapter.ts";
 import { connectByAmqp10, endConnection } from "./connect-amqp-1-0.ts";
 import { askLogin } from "./credentials.ts";
 import { judgeFound } from "./judge-found.ts";
-import { noConnection } from "./refusals.ts";
+import { connectToOne } from "./nodes.ts";
+import { noConnections } from "./refusals.ts";
 
 /**
  * Looks at what is deployed. AMQP 1.0 has no passive declarations: that the work queue is there shows when it is attached to, and the rest
@@ -14,10 +15,10 @@ import { noConnection } from "./refusals.ts";
  * @throws RefusedError
  */
 export async function checkByAmqp10(comparison: Comparison<"rabbitmq">): Promise<void> {
-  const connection = await askLogin(comparison.connection)
-    .then((login) => connectByAmqp10(comparison.connection, login, () => undefined))
+  const { connected: connection } = await askLogin(comparison.connection)
+    .then((login) => connectToOne(comparison.connection, null, (node) => connectByAmqp10(node, login, () => undefined)))
     .catch((cause: unknown) => {
-      throw refused([noConnection(comparison.connection.url, cause)]);
+      throw refused(noConnections(comparison.connection, cause));
     });
   const { deadQueue } = comparison.contract;
   try {

@@ -6,15 +6,16 @@ import { refused } from "../../diagnostics/render.ts";
 import type { Comparison } from "../adapter.ts";
 import { atMost } from "../long-timer.ts";
 import type { Found, Presence } from "./compare.ts";
-import { virtualHostOf } from "./connection.ts";
+import { virtualHostIn } from "./connection.ts";
 import { connectByAmqp091, endLook } from "./connect-amqp-0-9-1.ts";
 import type { Contract, PublishOperation } from "./contract.ts";
 import { publishedBy } from "./contract.ts";
 import { askLogin } from "./credentials.ts";
 import { judgeFound } from "./judge-found.ts";
 import { mayPublish } from "./may-publish.ts";
+import { connectToOne } from "./nodes.ts";
 import { isLocked, notPermitted, takenAlone } from "./queue-refusals.ts";
-import { noConnection } from "./refusals.ts";
+import { noConnection, noConnections } from "./refusals.ts";
 
 /** How long a broker may take to say whether a user may publish. One that is short of memory or disk does not say it. */
 const answersWithinMs = 5_000;
@@ -27,10 +28,10 @@ const answersWithinMs = 5_000;
 export async function checkBroker(comparison: Comparison<"rabbitmq">): Promise<void> {
   const { compiled, contract, connection } = comparison;
   const { topology } = compiled;
-  const model = await askLogin(connection)
-    .then((login) => connectByAmqp091(connection, login))
+  const { connected: model, url } = await askLogin(connection)
+    .then((login) => connectToOne(connection, null, (node) => connectByAmqp091(node, login)))
     .catch((cause: unknown) => {
-      throw refused([noConnection(connection.url, cause)]);
+      throw refused(noConnections(connection, cause));
     });
   let cut: unknown = null;
   model.on("error", (cause) => {
@@ -44,7 +45,7 @@ export async function checkBroker(comparison: Comparison<"rabbitmq">): Promise<v
     const exchanges = await presenceOf(model, namesIn(topology.exchanges), (channel, name) =>
       channel.checkExchange(name),
     );
-    const { seen, ...publishing } = await publishingOf(model, contract, virtualHostOf(connection.url));
+    const { seen, ...publishing } = await publishingOf(model, contract, virtualHostIn(url));
     await judgeFound(comparison, {
       version: model.connection.serverProperties.version,
       queues,
@@ -52,7 +53,7 @@ export async function checkBroker(comparison: Comparison<"rabbitmq">): Promise<v
       ...publishing,
     });
   } catch (cause) {
-    throw cut === null || cause instanceof RefusedError ? cause : refused([noConnection(connection.url, cut)]);
+    throw cut === null || cause instanceof RefusedError ? cause : refused([noConnection(url, cut)]);
   } finally {
     await endLook(model);
   }
@@ -62,28 +63,29 @@ function namesIn(entities: readonly { readonly name: string }[]): readonly strin
   return entities.map(({ name }) => name);
 }
 
-/** A passive declaration that fails takes its channel down with it, and the next one has another. */
+/** A passive declaration that fails takes its channel down with it, so what comes after it has another one. */
 async function presenceOf(
   model: ChannelModel,
   names: readonly string[],
   look: (channel: Channel, name: string) => Promise<unknown>,
 ): Promise<ReadonlyMap<string, Presence>> {
   const presences = new Map<string, Presence>();
-  let open: Channel | null = null;
+  let channel: Channel | null = null;
   for (const name of names) {
-    const channel: Channel = open ?? (await model.createChannel());
-    open = channel;
-    channel.on("error", () => undefined);
+    if (channel === null) {
+      channel = await model.createChannel();
+      channel.on("error", () => undefined);
+    }
     try {
       await look(channel, name);
       presences.set(name, "there");
     } catch (cause) {
       if (isLocked(cause)) throw refused([takenAlone(name)]);
       presences.set(name, presenceIn(cause));
-      open = null;
+      channel = null;
     }
   }
-  await open?.close();
+  await channel?.close();
   return presences;
 }
 
@@ -127,10 +129,11 @@ async function publishingOf(
     }
     unasked.delete(exchange);
   };
-  const askAll = async (): Promise<void> => {
-    for (const publish of publishes) await ask(publish);
-  };
-  await atMost(answersWithinMs, askAll());
+  for (const publish of publishes) {
+    await atMost(answersWithinMs, ask(publish));
+    // A broker that has not said it of one exchange does not say it of the next.
+    if (unasked.has(publish.exchange)) break;
+  }
   return { seen, refusals, unasked: [...unasked].map(inPermissions) };
 }
 

@@ -4,24 +4,22 @@ import amqplib from "amqplib";
 import type { Channel, ChannelModel } from "amqplib";
 
 import { atMost } from "../long-timer.ts";
-import type { RabbitmqConnection } from "./connection.ts";
 import type { Login } from "./credentials.ts";
+import type { RabbitmqNode } from "./nodes.ts";
 
-/** How long a broker may take to let a client in. */
-const connectWithinMs = 30_000;
 /** How long a connection that only looked may take to end. */
 const closeWithinMs = 2_000;
 
 /** @param givenUp ends the socket, whatever the connection has come to */
 export async function connectByAmqp091(
-  { url, tls }: RabbitmqConnection,
+  { url, tls, withinMs }: RabbitmqNode,
   login: Pick<Login, "username" | "password"> | null,
   givenUp?: AbortSignal,
 ): Promise<ChannelModel> {
   const credentials = login === null ? {} : { credentials: amqplib.credentials.plain(login.username, login.password) };
   const socket = { ...tls, ...(givenUp === undefined ? {} : { signal: givenUp }) };
   // Without noDelay a lone acknowledgement would wait for the next one.
-  return amqplib.connect(url, { ...socket, ...credentials, noDelay: true, keepAlive: true, timeout: connectWithinMs });
+  return amqplib.connect(url, { ...socket, ...credentials, noDelay: true, keepAlive: true, timeout: withinMs });
 }
 
 /** Ends a connection on which nothing was settled. */

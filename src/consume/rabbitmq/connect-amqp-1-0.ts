@@ -4,12 +4,10 @@ import rhea from "rhea";
 import type { Connection, ConnectionOptions } from "rhea";
 
 import { atMost } from "../long-timer.ts";
-import type { RabbitmqConnection } from "./connection.ts";
-import { virtualHostOf } from "./connection.ts";
+import { virtualHostIn } from "./connection.ts";
 import type { Login } from "./credentials.ts";
+import type { RabbitmqNode } from "./nodes.ts";
 
-/** How long a broker may take to let a client in. */
-const connectWithinMs = 30_000;
 /** A peer that says nothing for this long is gone. */
 const idleTimeoutMs = 30_000;
 
@@ -31,7 +29,7 @@ const ends = ["connection_error", "connection_close", "disconnected", "protocol_
  * @param givenUp ends the waiting for the broker
  */
 export function connectByAmqp10(
-  { url: text, tls }: RabbitmqConnection,
+  { url: text, tls, withinMs }: RabbitmqNode,
   login: Pick<Login, "username" | "password"> | null,
   lost: (cause: unknown) => void,
   givenUp: AbortSignal | null = null,
@@ -45,7 +43,7 @@ export function connectByAmqp10(
       host,
       port: url.port === "" ? (isTls ? 5_671 : 5_672) : Number(url.port),
       // RabbitMQ takes the virtual host from the hostname field of the open performative.
-      hostname: `vhost:${virtualHostOf(text)}`,
+      hostname: `vhost:${virtualHostIn(text)}`,
       username: login?.username ?? (decodeURIComponent(url.username) || "guest"),
       password: login?.password ?? (decodeURIComponent(url.password) || "guest"),
       idle_time_out: idleTimeoutMs,
@@ -56,7 +54,7 @@ export function connectByAmqp10(
       ...(isTls ? { transport: "tls", servername: /^[\d.]+$|:/.test(host) ? "" : host, ...tls } : {}),
     } as ConnectionOptions);
     let isOpen = false;
-    const timer = setTimeout(() => fail(new Error("the broker does not let the client in")), connectWithinMs);
+    const timer = setTimeout(() => fail(new Error("the broker does not let the client in")), withinMs);
     const giveUp = (): void => fail(givenUp?.reason);
     givenUp?.addEventListener("abort", giveUp);
     const heard = (): void => {

@@ -2,8 +2,11 @@ import { z } from "zod";
 
 /** How a consumer reaches RabbitMQ. */
 export interface RabbitmqConnection {
-  /** `amqps://user:password@host/virtual-host`, also `amqp:`. Parameters of the client, such as `?heartbeat=20`, may follow. */
-  readonly url: string;
+  /**
+   * `amqps://user:password@host/virtual-host`, also `amqp:`. Parameters of the client, such as `?heartbeat=20`, may follow. Or one for each node of a
+   * cluster: every connection is made with one of them that lets the client in.
+   */
+  readonly url: string | readonly string[];
   /**
    * Fetches what counts in place of the user and the password in the URL: a token of OAuth 2.0, say. It is called for each connection, again before
    * what it gave has expired, and when the broker refuses a copy; so it should give what is still good for a while.
@@ -27,23 +30,55 @@ export interface RabbitmqCredentials {
   readonly expiration?: Date | undefined;
 }
 
+const brokerUrl = z
+  .url({
+    protocol: /^amqps?$/,
+    abort: true,
+    error: "is no URL such as amqp://user:password@host:5672/vhost, or amqps://host for TLS",
+  })
+  .refine(
+    (url) => /^(%[0-9a-f]{2}|[^%])*$/i.test(new URL(url).pathname),
+    "has a % in its path that begins no character",
+  );
+
+const clusterUrls = z
+  .array(brokerUrl)
+  .min(1)
+  .refine(
+    (urls) => !urls.every((url) => brokerUrl.safeParse(url).success) || new Set(urls.map(virtualHostIn)).size <= 1,
+    "names more than one virtual host",
+  );
+
+/** What is wrong with a text, or with a list, is told as if nothing else could stand there. */
+const oneOrMore = z.unknown().superRefine((value, context) => {
+  const { error } = (Array.isArray(value) ? clusterUrls : brokerUrl).safeParse(value);
+  for (const { message, path } of error?.issues ?? []) context.addIssue({ code: "custom", message, path });
+});
+
 export const rabbitmqConnection: z.ZodType<RabbitmqConnection> = z.strictObject({
-  url: z
-    .url({ protocol: /^amqps?$/, abort: true })
-    .refine(
-      (url) => /^(%[0-9a-f]{2}|[^%])*$/i.test(new URL(url).pathname),
-      "has a % in its path that begins no character",
-    ),
+  url: oneOrMore,
   credentials: z
     .custom<RabbitmqConnection["credentials"]>((value) => typeof value === "function", "is no function")
     .optional(),
-  managementUrl: z.url({ protocol: /^https?$/ }).optional(),
+  managementUrl: z.url({ protocol: /^https?$/, error: "is no URL such as http://user:password@host:15672" }).optional(),
   tls: z
     .strictObject({ ca: z.string().optional(), cert: z.string().optional(), key: z.string().optional() })
     .optional() as z.ZodType<RabbitmqConnection["tls"]>,
 }) as z.ZodType<RabbitmqConnection>;
 
+/** All URLs of a connection. */
+export function urlsOf({ url }: RabbitmqConnection): readonly string[] {
+  return typeof url === "string" ? [url] : url;
+}
+
+/** The first URL of a connection: what it says of the user and the virtual host counts where no node is meant. */
+export function anyUrlOf(connection: RabbitmqConnection): string {
+  const [url] = urlsOf(connection);
+  if (url === undefined) throw new Error("the connection has no URL");
+  return url;
+}
+
 /** The virtual host that a URL names: `/` where it has none. */
-export function virtualHostOf(url: string): string {
+export function virtualHostIn(url: string): string {
   return decodeURIComponent(new URL(url).pathname.slice(1)) || "/";
 }

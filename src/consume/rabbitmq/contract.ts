@@ -1,3 +1,4 @@
+import { waysOf } from "../../brokers/contract.ts";
 import type { ContractOf } from "../adapter.ts";
 
 export type Contract = ContractOf<"rabbitmq">;
@@ -5,13 +6,18 @@ export type Operation = Extract<Contract["outcomes"]["success"], readonly unknow
 export type PublishOperation = Extract<Operation, { readonly operation: "basic.publish" }>;
 export type ModifiedOperation = Extract<Operation, { readonly operation: "modified" }>;
 
-/** Every operation of a contract that publishes a copy, whatever the outcome and the attempt. */
+/** One of the ways of an operation, at random, each as likely as the others. */
+export function oneOf<Way>(ways: readonly Way[]): Way {
+  return ways[Math.floor(Math.random() * ways.length)] as Way;
+}
+
+/** Every operation of a contract that publishes a copy, whatever the outcome and the attempt, and in all of its ways. */
 export function publishedBy(contract: Contract): readonly PublishOperation[] {
   const outcomes = [...Object.values(contract.outcomes), ...(contract.retryAfter ?? [])];
   const operations = outcomes.flatMap((outcome): readonly Operation[] =>
     "byAttempt" in outcome ? outcome.byAttempt.flat() : outcome,
   );
-  return operations.flatMap((each) => (each.operation === "basic.publish" ? [each] : []));
+  return operations.flatMap((each) => (each.operation === "basic.publish" ? waysOf(each) : []));
 }
 
 /** How long a copy waits, or how far off a delivery is: a random whole number between the two, or what the handler asked for. */

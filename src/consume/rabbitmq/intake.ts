@@ -66,14 +66,24 @@ export async function createIntake(
   };
 }
 
+/** How many sessions a connection may have for deliveries: one is left for a new token. RabbitMQ allows 64 in all. */
+function mostSessionsOn({ channel_max: channelMax = specifiedChannelMax }: Connection): number {
+  return Math.max(1, channelMax);
+}
+
+/** How many handlers a connection may give messages to, so that there is always a session more than those that long ones keep: 62 on RabbitMQ. */
+export function mostHandlersOn(connection: Connection): number {
+  return Math.max(1, mostSessionsOn(connection) - 1);
+}
+
 /**
  * The next deliveries come through another session, if the broker allows one more: a session beyond the most would cost the connection. With fewer
- * handlers than sessions that never holds anything up, since each older session has one that runs. RabbitMQ allows 64.
+ * handlers than sessions that never holds anything up, since each older session has one that runs.
  */
 function moveOn(state: IntakeState): void {
   const newest = state.lanes.at(-1);
   if (newest === undefined || newest.received < deliveriesOfASession) return;
-  if (state.sessions <= (state.connection.channel_max ?? specifiedChannelMax)) addLane(state);
+  if (state.sessions < mostSessionsOn(state.connection)) addLane(state);
 }
 
 function addLane(state: IntakeState): Lane {

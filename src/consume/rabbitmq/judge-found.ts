@@ -4,7 +4,7 @@ import type { Comparison } from "../adapter.ts";
 import type { Found } from "./compare.ts";
 import { compareFound } from "./compare.ts";
 import type { RabbitmqConnection } from "./connection.ts";
-import { virtualHostOf } from "./connection.ts";
+import { anyUrlOf, virtualHostIn } from "./connection.ts";
 import { askLogin } from "./credentials.ts";
 import type { ManagementLogin } from "./read-settings.ts";
 import { readSettings } from "./read-settings.ts";
@@ -16,12 +16,16 @@ import { readSettings } from "./read-settings.ts";
  */
 export async function judgeFound(comparison: Comparison<"rabbitmq">, found: Omit<Found, "settings">): Promise<void> {
   const { compiled, connection, report } = comparison;
-  const { managementUrl, url } = connection;
+  const { managementUrl } = connection;
   const version = numberIn(found.version);
   const settings =
     managementUrl === undefined
       ? { unreadable: "no managementUrl is given" }
-      : await readSettings(await managementLogin(managementUrl, connection), virtualHostOf(url), compiled.topology);
+      : await readSettings(
+          await managementLogin(managementUrl, connection),
+          virtualHostIn(anyUrlOf(connection)),
+          compiled.topology,
+        );
   const pair = { compiled, there: compiledFor(comparison, version) };
   const { problems, events } = compareFound(pair, { ...found, version, settings });
   if (problems.length > 0) throw refused(problems);
@@ -36,7 +40,7 @@ async function managementLogin(managementUrl: string, connection: RabbitmqConnec
     if (login !== null) return { origin, ...login };
   }
   const { username, password } =
-    ownName === "" ? new URL(connection.url) : { username: ownName, password: ownPassword };
+    ownName === "" ? new URL(anyUrlOf(connection)) : { username: ownName, password: ownPassword };
   return {
     origin,
     username: decodeURIComponent(username) || "guest",

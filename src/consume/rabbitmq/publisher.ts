@@ -2,10 +2,11 @@ import { randomUUID } from "node:crypto";
 
 import type { ChannelModel, ConfirmChannel, ConsumeMessage, Options } from "amqplib";
 
+import { waysOf } from "../../brokers/contract.ts";
 import type { SettleValues } from "../adapter.ts";
 import { afterMs } from "../long-timer.ts";
 import type { PublishOperation } from "./contract.ts";
-import { chosenMs } from "./contract.ts";
+import { chosenMs, oneOf } from "./contract.ts";
 
 /** Publishes copies on a channel of its own, so that one that the broker refuses does not take the deliveries down with it. */
 export interface Publisher {
@@ -76,7 +77,8 @@ export function createPublisher(connection: ChannelModel, refused: () => void): 
     open: async () => {
       await openChannel(state);
     },
-    publish: async (message, operation, values) => {
+    publish: async (message, contracted, values) => {
+      const operation = oneOf(waysOf(contracted));
       const open = await (state.opening ?? openChannel(state));
       const copy = state.copied.get(message) ?? remember(state, message);
       const { exchange, routingKey } = operation;

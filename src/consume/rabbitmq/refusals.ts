@@ -1,7 +1,21 @@
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { diagnostic } from "../../diagnostics/diagnostic.ts";
-import { virtualHostOf } from "./connection.ts";
+import { refused } from "../../diagnostics/render.ts";
+import type { RabbitmqConnection } from "./connection.ts";
+import { anyUrlOf, virtualHostIn } from "./connection.ts";
 import { CredentialsError } from "./credentials.ts";
+import { NoNodeError } from "./nodes.ts";
+
+/** Why there is no connection, with each node that was tried. */
+export function noConnections(connection: RabbitmqConnection, cause: unknown): readonly Diagnostic[] {
+  if (!(cause instanceof NoNodeError)) return [noConnection(anyUrlOf(connection), cause)];
+  return cause.failures().map((failure) => noConnection(failure.url, failure.cause));
+}
+
+/** What is thrown where a consumer that starts is not let in, though it was a moment before: when it was compared with what is deployed. */
+export function refusalOf(connection: RabbitmqConnection, cause: unknown): unknown {
+  return cause instanceof NoNodeError ? refused(noConnections(connection, cause)) : cause;
+}
 
 /** Why there is no connection. What a library says may repeat the URL with its password, so the code alone is passed on. */
 export function noConnection(url: string, cause: unknown): Diagnostic {
@@ -29,7 +43,7 @@ export function noConnection(url: string, cause: unknown): Diagnostic {
     case "virtual host":
       return diagnostic("RD807", {
         path: "options.connection.url",
-        message: `the broker at ${host} does not let ${user} into the virtual host ${virtualHostOf(url)}: there is none of this name, the user has no permission there, or one of the two may have no more connections`,
+        message: `the broker at ${host} does not let ${user} into the virtual host ${virtualHostIn(url)}: there is none of this name, the user has no permission there, or one of the two may have no more connections`,
         notes: ["the client library does not pass on what the broker says; the broker's log has it"],
         help: "check the virtual host in the URL; rabbitmqctl set_permissions -p VHOST USER CONFIGURE WRITE READ lets a user in, and list_vhost_limits and list_user_limits show the limits",
       });

@@ -26,7 +26,7 @@ const credentials = z.strictObject({
 
 export const sqsConnection: z.ZodType<SqsConnection> = z.strictObject({
   region: z.string().optional(),
-  endpoint: z.url({ protocol: /^https?$/ }).optional(),
+  endpoint: z.url({ protocol: /^https?$/, error: "is no URL such as http://localhost:4566" }).optional(),
   credentials: z
     .union([credentials, z.custom<() => Promise<SqsCredentials>>((value) => typeof value === "function")])
     .optional(),

@@ -17,7 +17,7 @@ export function notKnown(error: unknown, { where }: Place): Diagnostic {
     path: "options.connection",
     message: `SQS at ${where} does not know these credentials`,
     notes: [saidBy(error)],
-    help: "correct them, or see why new ones are not fetched",
+    help: "correct them, or see why new ones are not fetched: connection.credentials, or where none are given the environment (AWS_ACCESS_KEY_ID), the profile or the role",
   });
 }
 

@@ -1,4 +1,5 @@
 import { lossOf, typesWithLoss } from "../resource-types.ts";
+import { testedChanges } from "../frameworks.ts";
 import { changeRule } from "../rule.ts";
 
 /** Queues that stay. */
@@ -7,6 +8,7 @@ export const queueDeletion = changeRule({
   description: "No update deletes a queue that may hold messages, or what leads to one.",
   severity: "critical",
   tags: ["rabbitmq", "sqs", "servicebus", "data loss", "changes"],
+  framework: testedChanges,
   why: "Somebody tidies up a program and gives a queue another logical name, or adds one argument that the broker cannot change. The preview says `replace`, among forty other lines. The update deletes the queue with the orders of the weekend in it, makes an empty one of the same name, and all is green.",
   remediationSteps:
     "Where only the name in the program is new, add the old one to aliases. Where the resource has to be replaced, make the new one beside it under another name, move consumers and then publishers, and delete the old one when it is empty; retainOnDelete has to be deployed before the update that deletes, since Pulumi asks the old state. Where it may go with all that is in it, waive the rule for this resource until a day soon.",

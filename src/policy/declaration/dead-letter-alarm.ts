@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { watchedQueues } from "../frameworks.ts";
 import { declarationRule } from "../rule.ts";
 import { numberBudget } from "../settings.ts";
 
@@ -9,6 +10,7 @@ export const deadLetterAlarm = declarationRule({
   description: "Somebody is told when dead letters wait.",
   severity: "high",
   tags: ["dead letters", "alarms"],
+  framework: watchedQueues,
   why: "A dead queue that nobody watches is a slow way of deleting messages: unpaid invoices lie in it, safe, until their retention is over.",
   remediationSteps:
     "Set deadLetter.alarmAbove. On Amazon SQS the alarm is made with the queue; on RabbitMQ it is a promise that your monitoring has to keep.",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import { formatDurationMs, parseDurationMs } from "../../declare/duration.ts";
+import { watchedQueues } from "../frameworks.ts";
 import { declarationRule } from "../rule.ts";
 import { durationBudget } from "../settings.ts";
 
@@ -10,6 +11,7 @@ export const deadLetterRetention = declarationRule({
   description: "Dead letters are declared to be kept until somebody has had time to look at them.",
   severity: "high",
   tags: ["dead letters", "data loss"],
+  framework: watchedQueues,
   why: "A dead queue that keeps messages for four days has lost those of Thursday night by Tuesday morning after a long weekend, without a word.",
   remediationSteps:
     "Set deadLetter.retain. Where a broker cannot keep them so long, the declaration is refused; then archive dead letters elsewhere.",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import { formatDurationMs, parseDurationMs } from "../../declare/duration.ts";
+import { watchedQueues } from "../frameworks.ts";
 import { declarationRule } from "../rule.ts";
 import { durationBudget } from "../settings.ts";
 
@@ -10,6 +11,7 @@ export const deadLetterTimeLimit = declarationRule({
   description: "A message that cannot be handled reaches the dead queue, and so a person, in time.",
   severity: "medium",
   tags: ["dead letters", "budget"],
+  framework: watchedQueues,
   why: "Nobody is told about a message while it is retried. An order that is retried for three days is noticed on the fourth, when the customer has called.",
   remediationSteps:
     "Lower retry.attempts or the longest delay, or set retry.giveUpAfter. What took longer than that to recover is replayed from the dead queue.",

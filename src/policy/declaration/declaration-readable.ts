@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { testedChanges } from "../frameworks.ts";
 import { declarationRule } from "../rule.ts";
 
 /**
@@ -12,6 +13,7 @@ export const declarationReadable = declarationRule({
   severity: "medium",
   isOnlyAdvice: true,
   tags: ["policy pack"],
+  framework: testedChanges,
   why: "A component of another version of Redeliver may have inputs of another form. If every rule was just silent about it, the run would look as if all was well.",
   remediationSteps: "Use the same version of Redeliver in the program and in the policy pack.",
   config: z.object({}),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import { formatDurationMs, parseDurationMs } from "../../declare/duration.ts";
+import { limitedRetries } from "../frameworks.ts";
 import { declarationRule } from "../rule.ts";
 import { durationBudget } from "../settings.ts";
 
@@ -10,6 +11,7 @@ export const firstRetryDelay = declarationRule({
   description: "The first retry waits long enough for what failed to have a chance to recover.",
   severity: "medium",
   tags: ["retries", "budget"],
+  framework: limitedRetries,
   why: "Retries without a delay are over before anything can have changed: five attempts at once fail for the same reason within milliseconds, and a restart of the database that takes two seconds fills the dead queue.",
   remediationSteps:
     "Raise the first delay of retry.backoff. It costs that much time on a failure that would have been over at once.",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { limitedRetries } from "../frameworks.ts";
 import { declarationRule } from "../rule.ts";
 
 /** Permanent errors. */
@@ -8,6 +9,7 @@ export const permanentErrorsListed = declarationRule({
   description: "The errors that no retry can help are named.",
   severity: "low",
   tags: ["retries", "errors"],
+  framework: limitedRetries,
   why: "A message that fails validation fails it five times. It holds up the queue, hides among the transient failures, and reaches a person only after the whole schedule.",
   remediationSteps:
     "List the names of such errors in errors.permanent, such as ValidationError. They go to the dead queue after one attempt.",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { limitedRetries } from "../frameworks.ts";
 import { declarationRule } from "../rule.ts";
 
 const promiseNames = [
@@ -23,6 +24,7 @@ export const promisesKeptByBroker = declarationRule({
   description: "What must not depend on the code of a consumer is kept by the broker.",
   severity: "high",
   tags: ["data loss", "promises"],
+  framework: limitedRetries,
   why: "A promise that the consumer keeps is broken by the first deployment that forgets it: one that no longer raises the attempt number, and a poisoned message goes round for ever.",
   remediationSteps:
     "Choose a schedule or a target with which the broker keeps the promise: redeliver check names the keeper of each. Without jitter RabbitMQ counts and delays by itself.",

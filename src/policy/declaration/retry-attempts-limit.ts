@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { limitedRetries } from "../frameworks.ts";
 import { declarationRule } from "../rule.ts";
 import { numberBudget } from "../settings.ts";
 
@@ -9,6 +10,7 @@ export const retryAttemptsLimit = declarationRule({
   description: "A message is attempted no more often than the organisation allows.",
   severity: "medium",
   tags: ["retries", "budget"],
+  framework: limitedRetries,
   why: "A dependency that is down gets every message as many times as there are attempts. Fifty attempts instead of five are ten times the load on it when it comes back, and it goes down again.",
   remediationSteps:
     "Lower retry.attempts. Where a long outage has to be survived, raise the delays instead: five attempts cover an hour with exponential backoff.",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import type { RetriedConsumer } from "../component.ts";
+import { limitedRetries } from "../frameworks.ts";
 import { declarationRule } from "../rule.ts";
 import { numberBudget } from "../settings.ts";
 
@@ -10,6 +11,7 @@ export const retryJitter = declarationRule({
   description: "A consumer that many routing keys lead to spreads its retries.",
   severity: "low",
   tags: ["retries", "load"],
+  framework: limitedRetries,
   why: "Messages that fail together come back together. Where many publishers meet in one consumer, an outage of a minute becomes a wave at every delay of the schedule, each as high as everything that failed at once.",
   remediationSteps:
     'Add jitter: "20%" to retry.backoff. On RabbitMQ no queue spreads delays by itself: the strategy becomes deferred or waits, where the consumer sets the delay.',

@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { knownOwners } from "../frameworks.ts";
 import { declarationRule } from "../rule.ts";
 
 /** An owner. */
@@ -8,6 +9,7 @@ export const topologyOwner = declarationRule({
   description: "It is said who looks after the dead letters.",
   severity: "medium",
   tags: ["dead letters", "ownership"],
+  framework: knownOwners,
   why: "The alarm goes off at three in the morning, and the queue is called svc-evt-2.dead. An hour goes by until it is known whose it is.",
   remediationSteps:
     'Pass owner: "team-billing" to the component, or set the tag of the stack: pulumi stack tag set owner team-billing.',

@@ -4,6 +4,7 @@ import type { Target } from "../../brokers/index.ts";
 import { brokerOf, checkTarget } from "../../brokers/index.ts";
 import { unknownText } from "../../brokers/pulumi-resource.ts";
 import { isComponentType } from "../component.ts";
+import { plannedProperties } from "../planned-properties.ts";
 import { assignedTo } from "../resource-types.ts";
 import type { PreviewStep } from "./step.ts";
 import { propertiesOf } from "./step.ts";
@@ -19,7 +20,7 @@ export function outputsOf({ op, oldState }: PreviewStep, newState: Entry): Entry
   const inputs = propertiesOf(newState["inputs"]);
   const own = propertiesOf(newState["outputs"]);
   if (newState["custom"] !== true) return { ...componentOutputs(String(newState["type"]), inputs), ...own };
-  if (Object.keys(own).length > 0) return { ...inputs, ...own };
+  if (Object.keys(own).length > 0) return plannedProperties(String(newState["type"]), own, inputs);
   const before = propertiesOf(oldState?.["outputs"]);
   if (op === "same") return { ...inputs, ...before };
   if (op === "update" || op === "refresh" || (op === "read" && oldState !== null)) {

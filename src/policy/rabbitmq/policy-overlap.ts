@@ -1,3 +1,4 @@
+import { testedChanges } from "../frameworks.ts";
 import { topologyRule } from "../rule.ts";
 
 /** Overlapping policies. */
@@ -6,6 +7,7 @@ export const rabbitmqPolicyOverlap = topologyRule({
   description: "RabbitMQ policies do not set each other aside.",
   severity: "high",
   tags: ["rabbitmq", "configuration"],
+  framework: testedChanges,
   why: "Of all policies that match a queue only the one with the highest priority counts. A new policy for a length limit takes the dead-letter exchange away that another one gave to all queues, and nobody sees it.",
   remediationSteps: "Say everything about a queue in one policy, with an anchored pattern such as ^orders$.",
   broker: "rabbitmq",

@@ -1,3 +1,4 @@
+import { limitedRetries } from "../frameworks.ts";
 import { topologyRule } from "../rule.ts";
 
 /** Retries that reach others. */
@@ -6,6 +7,7 @@ export const rabbitmqRetryIsolation = topologyRule({
   description: "A retry on RabbitMQ reaches nobody but the consumer that failed.",
   severity: "high",
   tags: ["rabbitmq", "retries"],
+  framework: limitedRetries,
   why: "A wait queue that gives messages back to the exchange they were published to gives them to every consumer again: the invoice is retried, and the parcel is sent a second time.",
   remediationSteps:
     "Let the wait queue dead-letter to the default exchange, with the name of the consumer's queue as its routing key.",

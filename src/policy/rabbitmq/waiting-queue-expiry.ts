@@ -1,3 +1,4 @@
+import { watchedQueues } from "../frameworks.ts";
 import { topologyRule } from "../rule.ts";
 
 /** Queues that expire. */
@@ -6,6 +7,7 @@ export const rabbitmqWaitingQueueExpiry = topologyRule({
   description: "No RabbitMQ queue that holds waiting messages can expire.",
   severity: "critical",
   tags: ["rabbitmq", "data loss"],
+  framework: watchedQueues,
   why: "Nobody consumes a wait queue or a dead queue, so with x-expires the broker takes it for unused and deletes it, with every message in it.",
   remediationSteps: "Take x-expires away from queues that nobody consumes.",
   broker: "rabbitmq",

@@ -1,5 +1,6 @@
 import { isMadeByComponent } from "../component.ts";
 import { holdingTypes, lossOf } from "../resource-types.ts";
+import { testedChanges } from "../frameworks.ts";
 import { resourceRule } from "../rule.ts";
 
 /** Protection, which lets Pulumi itself refuse what would lose messages. */
@@ -8,6 +9,7 @@ export const queueProtection = resourceRule({
   description: "What holds messages is protected from deletion.",
   severity: "high",
   tags: ["rabbitmq", "sqs", "servicebus", "data loss", "changes"],
+  framework: testedChanges,
   why: "A queue's type cannot be changed, nor most of its arguments, nor its logical name: Pulumi deletes it and makes another, and the messages are gone. With protect the same update ends with an error before it has touched anything. A policy is not told of retainOnDelete, so that does not count.",
   remediationSteps:
     "Pass { protect: true } among the options of the resource, or of the component that it is in. To delete it on purpose, empty it and take the protection off in an update of its own. Temporary queues need none, and neither does what a component of Redeliver makes, which protects or retains it.",

@@ -1,3 +1,4 @@
+import { testedChanges } from "../frameworks.ts";
 import { topologyRule } from "../rule.ts";
 
 /** Deliveries of subscriptions. */
@@ -6,6 +7,7 @@ export const snsSubscriptionDelivery = topologyRule({
   description: "What an SNS topic publishes arrives in the queue.",
   severity: "critical",
   tags: ["sns", "sqs", "data loss"],
+  framework: testedChanges,
   why: "The subscription looks sound, publishers get no error, and nothing arrives: the queue's policy does not let the topic in, or no message ever meets the filter.",
   remediationSteps:
     "Let the policy of the queue allow sns.amazonaws.com for this topic, name an existing queue of a fitting type, and correct the filter.",

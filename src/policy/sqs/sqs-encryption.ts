@@ -1,5 +1,6 @@
 import type { Entry } from "../../brokers/entries.ts";
 import { isUnreadable } from "../../brokers/pulumi-resource.ts";
+import { encryptionAtRest } from "../frameworks.ts";
 import { resourceRule } from "../rule.ts";
 
 /** Encryption at rest, which is judged before the update and can be mended in it. */
@@ -8,6 +9,7 @@ export const sqsEncryption = resourceRule({
   description: "Messages of SQS are kept encrypted.",
   severity: "medium",
   tags: ["sqs", "encryption"],
+  framework: encryptionAtRest,
   why: "Encryption with keys of SQS is on for new queues, costs nothing, and changes nothing for whoever sends or receives. A queue where it was switched off keeps orders and dead letters in clear.",
   remediationSteps:
     "Set sqsManagedSseEnabled to true, or name a key in kmsMasterKeyId. With the level remediate the rule does the first by itself: nothing is lost by it, and no message is made unreadable.",

@@ -1,3 +1,4 @@
+import { watchedQueues } from "../frameworks.ts";
 import { topologyRule } from "../rule.ts";
 
 /** Redrive-allow policies. */
@@ -6,6 +7,7 @@ export const sqsRedriveAllow = topologyRule({
   description: "A redrive-allow policy of SQS restricts something.",
   severity: "low",
   tags: ["sqs", "dead letters"],
+  framework: watchedQueues,
   why: "A list of more than 10 source queues is no list: every queue of the account may use the dead-letter queue.",
   remediationSteps: "Give groups of consumers dead-letter queues of their own.",
   broker: "sqs",

@@ -1,3 +1,4 @@
+import { limitedRetries } from "../frameworks.ts";
 import { topologyRule } from "../rule.ts";
 
 /** Retention and retries. */
@@ -6,6 +7,7 @@ export const sqsRetentionCoversRetries = topologyRule({
   description: "SQS keeps a message until its retries are over.",
   severity: "critical",
   tags: ["sqs", "data loss", "retries"],
+  framework: limitedRetries,
   why: "Retention deletes a message by its age and never moves it. Where the receives take longer than that, a message is gone before its last attempt.",
   remediationSteps: "Raise messageRetentionSeconds of the queue, or lower maxReceiveCount or the visibility timeout.",
   broker: "sqs",

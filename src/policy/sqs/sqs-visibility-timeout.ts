@@ -1,3 +1,4 @@
+import { idempotence } from "../frameworks.ts";
 import { topologyRule } from "../rule.ts";
 
 /** Visibility timeouts. */
@@ -6,6 +7,7 @@ export const sqsVisibilityTimeout = topologyRule({
   description: "A message of SQS stays hidden while it is handled.",
   severity: "high",
   tags: ["sqs", "lambda", "duplicates"],
+  framework: idempotence,
   why: "A function may run for 60 seconds and its message is hidden for 30: it is handled twice at a time, the customer is charged twice, and the receives are used up.",
   remediationSteps:
     "Set visibilityTimeoutSeconds to 6 times the timeout of the function, with the batch window added, as AWS asks.",

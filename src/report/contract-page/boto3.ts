@@ -21,19 +21,9 @@ def send_copy(operation, body, attributes, group, message_id):
         QueueUrl=url_of(operation["queue"]), MessageBody=body, MessageAttributes={**attributes, **added}, **fifo
     )`;
 
-/** The plain client of AWS for Python. */
-export function boto3(contract: Contract): Client {
-  return {
-    title: "Python, boto3",
-    evidence: "Run by Redeliver's tests with boto3 1.44 against ElasticMQ and moto.",
-    text: [
-      "One message at a time, since the visibility timeout runs from the receive: none is received before its handler can begin. It ends no handler that takes too long: give what the handler calls a timeout of its own. The process finds its region and credentials where AWS's own tools do.",
-    ],
-    code: [
-      {
-        language: "python",
-        text: `import json
-import random
+/** What is the same however messages come. */
+function beginningOf(contract: Contract, modules: readonly string[]): string {
+  return `${modules.map((name) => `import ${name}`).join("\n")}
 
 import boto3
 
@@ -49,17 +39,39 @@ def handle(body, attempt):
 ${pythonOutcomes}
 
 
-${perform}
+${perform}`;
+}
+
+/** The plain client of AWS for Python. */
+export function boto3(contract: Contract): Client {
+  return {
+    title: "Python, boto3",
+    evidence: "Run by Redeliver's tests with boto3 1.44 against ElasticMQ and moto.",
+    text: [
+      "One message at a time, since the visibility timeout runs from the receive: none is received before its handler can begin. On SIGTERM it ends when its handler has, or its receive. It ends no handler that takes too long: give what the handler calls a timeout of its own. The process finds its region and credentials where AWS's own tools do.",
+    ],
+    code: [
+      {
+        language: "python",
+        text: `${beginningOf(contract, ["json", "random", "signal"])}
 
 
 def main():
+    stopping = False
+
+    def stop(*_):
+        nonlocal stopping
+        stopping = True
+
+    signal.signal(signal.SIGTERM, stop)
     work = url_of(CONTRACT["workQueue"])
     receive = CONTRACT["receive"]
-    while True:
+    while not stopping:
+        # A receive that is cut off may have taken a message all the same, so it is short enough to be waited for.
         answer = sqs.receive_message(
             QueueUrl=work,
             MaxNumberOfMessages=1,
-            WaitTimeSeconds=20,
+            WaitTimeSeconds=5,
             MessageSystemAttributeNames=receive["messageSystemAttributeNames"],
             MessageAttributeNames=receive["messageAttributeNames"],
         )
@@ -100,25 +112,7 @@ export function lambda(contract: Contract): Client {
     code: [
       {
         language: "python",
-        text: `import base64
-import json
-import random
-
-import boto3
-
-${pythonContract(contract, names)}
-
-sqs = boto3.client("sqs")
-
-
-def handle(body, attempt):
-    raise NotImplementedError("your code")
-
-
-${pythonOutcomes}
-
-
-${perform}
+        text: `${beginningOf(contract, ["base64", "json", "random"])}
 
 
 def attributes_of(record):

@@ -106,9 +106,19 @@ function rulesOf(contract: Contract): readonly string[] {
   return [
     ...common,
     "A copy keeps the body, the properties and the headers of the message, but for the headers that the operation names, the publisher's `expiration` and its `user-id`: the broker would delete a dead letter by the one and refuse it by the other. CC and BCC would send it elsewhere as well.",
+    ...(hasSpread(contract)
+      ? [
+          "Jitter is a choice of exchanges. Where `basic.publish` has a `spread`, take one of its entries, or the operation's own `exchange` and `expiration`, at random and each as likely as the others. The operation's own alone would do as well: every copy then waits as long as the delay can be.",
+        ]
+      : []),
     "A copy is published with `mandatory` on a channel with publisher confirms. Only when it is confirmed, and was not returned, is the message acknowledged. Otherwise close the connection: the message comes back.",
     "Hand back what was not tried before closing the connection: on some versions a message that is cut off counts as a crash.",
   ];
+}
+
+function hasSpread({ outcomes }: Contract): boolean {
+  const { transient } = outcomes;
+  return ("byAttempt" in transient ? transient.byAttempt.flat() : transient).some((each) => "spread" in each);
 }
 
 /** What can be said of clients, by what the consumer speaks. */
@@ -127,7 +137,8 @@ function clientsOf(contract: Contract): readonly Client[] {
         },
       ];
     case "sqs":
-      return [contract.lambda === undefined ? boto3(contract) : lambda(contract), ...sqsFrameworks];
+      // What Lambda polls nobody else should.
+      return contract.lambda === undefined ? [boto3(contract), ...sqsFrameworks] : [lambda(contract)];
     case "servicebus":
       return servicebusClients(contract);
     default:

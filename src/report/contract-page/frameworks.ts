@@ -4,7 +4,33 @@ import type { Client } from "./client.ts";
 // the file below `src/` or in the package that it rests on.
 
 const massTransit = "Read in MassTransit's own sources; nothing was run.";
-const celery = "Read in the sources of Celery and kombu; nothing was run.";
+const celery =
+  "What is said of Celery's own retry was read in the sources of Celery and kombu; the code is run by Redeliver's tests with Celery 5.7.";
+
+/** Celery's task, run in the process of the plain client. @param main what starts that */
+function celeryCode(main: string): NonNullable<Client["code"]> {
+  const text = `${main.includes("os.") ? "import os\n\n" : ""}from celery import Celery
+
+import consumer
+
+app = Celery("tasks")
+
+
+@app.task
+def work(body, attempt):
+    raise NotImplementedError("your code")
+
+
+def handle(body, attempt):
+    work.apply(args=(body, attempt), throw=True)
+
+
+consumer.handle = handle
+
+if __name__ == "__main__":
+    ${main}`;
+  return [{ language: "python", text }];
+}
 
 /** `MassTransit/Middleware/RetryFilter.cs`: `Task.Delay` between attempts, before the receive is over. */
 const retriesInMemory = "`UseMessageRetry` waits and retries in memory while it holds the message";
@@ -33,8 +59,9 @@ export const rabbitmqFrameworks: readonly Client[] = [
       // `kombu/transport/native_delayed_delivery.py`: the queues `celery_delayed_0` to `27`. Confirms: `docs/userguide/configuration.rst`.
       "Celery's own retry cannot keep this contract: `self.retry()` publishes a new task, with a count of its own, without waiting for a confirm unless `confirm_publish` is set, and where there are quorum queues through delay queues of its own. The old one is acknowledged, by default before it even runs (`acks_late` is off), so a crash loses it. Its messages have a form of their own, too.",
       // `celery/app/task.py`, `retry`: "if task was executed eagerly using apply(), then the retry must also be executed eagerly".
-      "Read this queue with the snippet for pika in a process of its own. Where the work itself belongs into a Celery task, run it there with `task.apply(throw=True)`, which does not leave the process, and let what it raises be the handler's; a `self.retry()` in it would run it again at once, without a delay, so let it raise instead.",
+      "Read this queue with the snippet for pika, as `consumer.py`, in a process of its own, and let it run the task: `apply` does not leave the process, and what the task raises is the handler's. A `self.retry()` in it, or `autoretry_for`, would run it again at once, without a delay, so let it raise instead.",
     ],
+    code: celeryCode('consumer.main(os.environ["AMQP_URL"])'),
   },
 ];
 
@@ -60,8 +87,10 @@ export const sqsFrameworks: readonly Client[] = [
     evidence: celery,
     text: [
       // `celery/app/task.py`, `retry`, as above. Tasks that are due later: `celery/worker/strategy.py`, `task_message_handler`, `apply_eta_task`.
-      "Celery's own retry cannot keep this contract: `self.retry()` sends a new message, whose receives begin at one again, so SQS never comes to the end of its count; and a task that is due later is held in memory while its visibility timeout runs out. Read this queue with the snippet for boto3.",
+      "Celery's own retry cannot keep this contract: `self.retry()` sends a new message, whose receives begin at one again, so SQS never comes to the end of its count; and a task that is due later is held in memory while its visibility timeout runs out.",
+      "Read this queue with the snippet for boto3, as `consumer.py`, in a process of its own, and let it run the task: `apply` does not leave the process, and what the task raises is the handler's. Let the task raise where it would retry.",
     ],
+    code: celeryCode("consumer.main()"),
   },
 ];
 

@@ -1,3 +1,4 @@
+import { waysOf } from "../../brokers/contract.ts";
 import { formatDurationMs } from "../../declare/duration.ts";
 import type { Contract } from "../operations.ts";
 import type { Client } from "./client.ts";
@@ -36,7 +37,11 @@ export function springAmqp(contract: RabbitmqContract): Client {
 }
 
 function classOf(contract: RabbitmqContract): string {
-  const publishes = everyOperation<Operation>(contract).some(({ operation }) => operation === "basic.publish");
+  const copies = everyOperation<Operation>(contract).filter((each) => each.operation === "basic.publish");
+  const methods = [
+    ...(copies.length > 0 ? [publishCopy] : []),
+    ...(copies.some(({ spread }) => spread !== undefined) ? [publishAnywhere] : []),
+  ];
   const text = `@Component
 class Consumer {
     interface Handler {
@@ -75,12 +80,13 @@ ${attemptOf(contract)}
     }
 
 ${javaIsPermanent(contract)}
-${publishes ? `\n${publishCopy}\n` : ""}}`;
+${methods.map((method) => `\n${method}\n`).join("")}}`;
   return withImports(text, imports);
 }
 
 const imports = [
   "com.rabbitmq.client.Channel",
+  "java.util.List",
   "java.util.Map",
   "java.util.Set",
   "java.util.UUID",
@@ -114,6 +120,13 @@ const publishCopy = `    /** The whole message but for what the contract names. 
         if (!confirmed || correlation.getReturned() != null) throw new IllegalStateException("the broker did not take the copy");
     }`;
 
+const publishAnywhere = `    /** Jitter: any of the exchanges will do, each with its own wait. */
+    void publishCopy(Message message, List<Map.Entry<String, Long>> places, String routingKey, Set<String> removed, Map<String, String> added,
+            String keepKeyAs) throws Exception {
+        Map.Entry<String, Long> place = places.get(ThreadLocalRandom.current().nextInt(places.size()));
+        publishCopy(message, place.getKey(), routingKey, removed, added, keepKeyAs, place.getValue());
+    }`;
+
 function attemptOf({ attemptNumber }: RabbitmqContract): string {
   if (attemptNumber === null) return "        return 1;";
   if (attemptNumber.from === "header") {
@@ -132,11 +145,16 @@ function statementOf(operation: Operation): string {
     case "basic.reject":
       return `channel.basicReject(tag, ${operation.requeue});`;
     case "basic.publish": {
-      const { exchange, routingKey, removeHeaders, headers = {}, copyRoutingKeyTo, expirationMs } = operation;
+      const { exchange, routingKey, removeHeaders, headers = {}, copyRoutingKeyTo, expirationMs, spread } = operation;
       const texts = (values: readonly string[]): string => values.map((each) => JSON.stringify(each)).join(", ");
       const keep = copyRoutingKeyTo === undefined ? "null" : JSON.stringify(copyRoutingKeyTo);
-      const added = `Map.of(${texts(Object.entries(headers).flat())})`;
-      return `publishCopy(message, ${texts([exchange, routingKey])}, Set.of(${texts(removeHeaders)}), ${added}, ${keep}, ${expirationOf(expirationMs)});`;
+      const copy = `${JSON.stringify(routingKey)}, Set.of(${texts(removeHeaders)}), Map.of(${texts(Object.entries(headers).flat())}), ${keep}`;
+      if (spread === undefined)
+        return `publishCopy(message, ${JSON.stringify(exchange)}, ${copy}, ${expirationOf(expirationMs)});`;
+      const places = waysOf(operation).map(
+        (way) => `Map.entry(${JSON.stringify(way.exchange)}, ${expirationOf(way.expirationMs)})`,
+      );
+      return `publishCopy(message, List.of(${places.join(", ")}), ${copy});`;
     }
     case "accepted":
     case "released":

@@ -11,7 +11,8 @@ import { consumeFrom } from "./consumed.ts";
 export type Strategy = NonNullable<Parameters<typeof deploy>[2]>;
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
-const declarationFor = (strategy: Strategy): unknown => ({
+/** One consumer, whose messages take five attempts at most. */
+export const declarationFor = (strategy: Strategy): unknown => ({
   name: "shop",
   sources: { orders: { kind: "topic" } },
   consumers: {
@@ -60,7 +61,8 @@ export async function consumeFated(
   broker: Broker,
   filled: Filled,
   course: {
-    readonly url?: string;
+    /** One, or one for each node. */
+    readonly url?: string | readonly string[];
     readonly concurrency: number;
     readonly longestMs: number;
     readonly happened: Promise<void>;
@@ -68,10 +70,11 @@ export async function consumeFated(
 ): Promise<Consuming> {
   const { strategy, system, ids } = filled;
   const { concurrency, longestMs, happened, url = system.url } = course;
-  const options = { concurrency, breaker: false } as const;
+  const { managementUrl } = broker;
+  const options = { concurrency, breaker: false, connection: { url, managementUrl } } as const;
   const input = { broker, declaration: declarationFor(strategy), consumer: "billing", strategy, options };
   let begun = 0;
-  const billing = await consumeFrom({ ...system, url }, input, async ({ id, attempt }) => {
+  const billing = await consumeFrom(system, input, async ({ id, attempt }) => {
     begun += 1;
     if (begun > ids.length / 2) await happened;
     await sleep((0.25 + 0.75 * Math.random()) * longestMs);

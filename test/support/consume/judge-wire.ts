@@ -16,11 +16,23 @@ export function judgeWire(
   attempt: number,
   frames: readonly WireFrame[],
 ): string | null {
-  const wanted = operationsOf(contract.outcomes[ending], attempt).flatMap(framesOf);
   const found = frames.filter((frame): frame is Settling => frame.kind !== "deliver");
-  const isRight = wanted.length === found.length && wanted.every((fits, index) => fits.test(found[index] as Settling));
+  const ways = waysOf(operationsOf(contract.outcomes[ending], attempt)).map((way) => way.flatMap(framesOf));
+  const isRight = ways.some(
+    (wanted) => wanted.length === found.length && wanted.every((fits, index) => fits.test(found[index] as Settling)),
+  );
   if (isRight) return null;
-  return `wanted ${wanted.map((each) => each.text).join(", ")}; found ${found.map((each) => JSON.stringify(each)).join(", ")}`;
+  const wanted = ways.map((way) => way.map((each) => each.text).join(", ")).join(", or ");
+  return `wanted ${wanted}; found ${found.map((each) => JSON.stringify(each)).join(", ")}`;
+}
+
+/** The operations, once for each place that a copy may go to. */
+function waysOf(operations: readonly Operation[]): readonly (readonly Operation[])[] {
+  const spread = operations.find((each) => each.operation === "basic.publish")?.spread ?? [];
+  const placed = spread.map((place) =>
+    operations.map((each) => (each.operation === "basic.publish" ? { ...each, ...place } : each)),
+  );
+  return [...placed, operations];
 }
 
 interface WantedFrame {

@@ -24,7 +24,7 @@ export function auditModel(
     situationOf: (state) => situationOf(surroundings, name, state),
     movesOf: (state) => movesOf(semantics, surroundings, name, state),
     describe: describeState,
-    wanted: { attempts: [], crashDeliveries: 0, maxDeliveries: 0, returnsCost: true },
+    wanted: { attempts: [], crashDeliveries: 0, maxDeliveries: 0, returnsCost: true, waitGrainMs: 1 },
   };
 }
 

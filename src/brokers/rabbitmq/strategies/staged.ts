@@ -102,7 +102,9 @@ function routesByReason({ retry, capabilities }: StrategyInput): boolean {
 /** After each attempt but the last a copy into the tier of the next one; the last rejection ends in the dead queue. */
 function copies({ retry, names }: StrategyInput): readonly (readonly Operation[])[] {
   return [
-    ...retry.attempts.slice(1).map(({ attempt }) => publishWaiting("", names.tier(attempt), null)),
+    ...retry.attempts
+      .slice(1)
+      .map(({ attempt }) => publishWaiting(names.tier(attempt), { exchange: "", expirationMs: null })),
     [{ operation: "basic.nack", requeue: false }],
   ];
 }

@@ -161,9 +161,9 @@ const removeProperties = Object.freeze(["user-id"] as const);
 
 /** Puts a copy where it waits for its next attempt; only when the broker has confirmed it is the message acknowledged. */
 export function publishWaiting(
-  exchange: string,
   routingKey: string,
-  expirationMs: PublishOperation["expirationMs"],
+  { exchange, expirationMs }: Pick<PublishOperation, "exchange" | "expirationMs">,
+  spread: NonNullable<PublishOperation["spread"]> = [],
 ): readonly Operation[] {
   return [
     {
@@ -173,6 +173,7 @@ export function publishWaiting(
       confirm: true,
       mandatory: true,
       expirationMs,
+      ...(spread.length === 0 ? {} : { spread }),
       copyRoutingKeyTo: originalRoutingKeyHeader,
       removeHeaders: waitingCopyRemoves,
       removeProperties,

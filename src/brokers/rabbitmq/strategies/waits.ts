@@ -1,9 +1,11 @@
 import type { Objection } from "../../broker.ts";
 import type { Operation } from "../contract.ts";
 import type { RetryAfterStep } from "../../contract.ts";
+import type { AttemptPlan } from "../../../plan/schedule.ts";
 import { attemptKeyPrefix, sharedAgainExchange, undeliverable, waitQueue } from "../names.ts";
 import { addBinding, addExchange, addQueue } from "../resources.ts";
 import type { TopologyDraft } from "../topology.ts";
+import { mostWaits, spreadWaits } from "../spread.ts";
 import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
 import {
   addDeadQueue,
@@ -20,11 +22,15 @@ import {
 } from "./strategy.ts";
 
 /**
- * Queues in which the messages of all consumers wait, one per distinct longest delay. The consumer publishes a copy there
+ * Queues in which the messages of all consumers wait, one per distinct delay. The consumer publishes a copy there
  * and then acknowledges; the copy's routing key says which consumer and which attempt it is for.
  *
- * A copy may carry a shorter time to live than its queue has (jitter, a delay that the handler chose). Only the head of a
- * queue expires, so it may wait behind another one, but never longer than its queue's time to live, and never too short.
+ * Only the head of a queue expires. So jitter is a choice between queues, and no shorter time to live in one of them: of a
+ * burst in a single queue nearly all copies would leave together, behind the one with the longest. A copy that waits for the
+ * whole time of its queue is held up by nobody.
+ *
+ * A delay that the handler chose is a shorter time to live than its queue's. Such a copy may wait behind another one, but never
+ * longer than its queue's time to live, and never too short.
  */
 export const waits: Strategy = {
   name: "waits",
@@ -43,7 +49,7 @@ function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>):
   addDeadQueue(draft, input);
   if (attempts > 1) {
     addShared(draft, input, shared);
-    for (const each of retry.attempts.slice(1)) addWait(draft, input, shared, each.delayLatestMs);
+    for (const waitMs of retry.attempts.slice(1).flatMap(spreadWaits)) addWait(draft, input, shared, waitMs);
     for (const upToMs of ladder(retry.retryAfterMaxMs)) addWait(draft, input, shared, upToMs);
   }
   addWorkQueue(draft, input, { deadLetterExchange: names.dead, deliveryLimit: retry.crashDeliveries - 1 });
@@ -60,11 +66,7 @@ function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>):
       success: [{ operation: "basic.ack" }],
       transient: {
         byAttempt: [
-          ...retry.attempts
-            .slice(1)
-            .map((each) =>
-              wait(input, each.attempt, each.delayLatestMs, { from: each.delayMs, to: each.delayLatestMs }),
-            ),
+          ...retry.attempts.slice(1).map((each) => waitSomewhere(input, each)),
           [{ operation: "basic.nack", requeue: false }],
         ],
       },
@@ -91,13 +93,14 @@ function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>):
   };
 }
 
-function wait(
-  input: StrategyInput,
-  attempt: number,
-  longestMs: number,
-  expirationMs: { readonly from: number; readonly to: number } | "asked",
-): readonly Operation[] {
-  return publishWaiting(waitQueue(input.system, longestMs), input.names.attemptKey(attempt), expirationMs);
+/** A copy waits in one of the queues at random. The longest is the operation's own: it keeps the contract whoever ignores the others. */
+function waitSomewhere({ system, names }: StrategyInput, attempt: AttemptPlan): readonly Operation[] {
+  const places = spreadWaits(attempt).map((waitMs) => ({
+    exchange: waitQueue(system, waitMs),
+    expirationMs: { from: waitMs, to: waitMs },
+  }));
+  const longest = places.at(-1) as (typeof places)[number];
+  return publishWaiting(names.attemptKey(attempt.attempt), longest, places.slice(0, -1));
 }
 
 /** Delays that a handler may ask for wait in queues whose longest delays double, so none waits more than twice as long. */
@@ -113,7 +116,12 @@ function retryAfterSteps(input: StrategyInput): RetryAfterStep<Operation>[] {
   return ladder(retry.retryAfterMaxMs).map((upToMs) => ({
     upToMs,
     byAttempt: [
-      ...retry.attempts.slice(1).map((each) => wait(input, each.attempt, upToMs, "asked")),
+      ...retry.attempts.slice(1).map((each) =>
+        publishWaiting(input.names.attemptKey(each.attempt), {
+          exchange: waitQueue(input.system, upToMs),
+          expirationMs: "asked",
+        }),
+      ),
       [{ operation: "basic.nack", requeue: false }],
     ],
   }));
@@ -188,7 +196,7 @@ function promisesOf(input: StrategyInput): StrategyOutput["promises"] {
       input,
       "timing",
       "broker",
-      `a copy waits for at least its delay, and at most for its queue's${retry.jitterPercent === 0 ? "" : "; copies that came together leave in few groups, since only the head of a queue expires: of the jitter in a burst little is left"}`,
+      `a copy waits for at least its delay, and at most for its queue's${retry.jitterPercent === 0 ? "" : `; jitter is a choice between ${mostWaits} queues at most, from the delay to the delay with all jitter: copies that failed together come back in as many groups`}`,
     ),
     promise(input, "isolation", "broker", "the attempt key names the consumer, and only its queue is bound to it"),
     ...publisherPromises(input),

@@ -2,8 +2,9 @@ import type { Linked } from "../../certain.ts";
 import { certainOf } from "../../certain.ts";
 import type { PulumiResource } from "../../pulumi-resource.ts";
 import { hasUnknown } from "../../pulumi-resource.ts";
+import type { NamedResource } from "./entity-properties.ts";
 import { destinationIn } from "./entity-properties.ts";
-import { namedResource } from "./pulumi-resources.ts";
+import { namedResource, ownNameOf } from "./pulumi-resources.ts";
 
 const leading = ["forwardTo", "forwardDeadLetteredMessagesTo"] as const;
 
@@ -21,13 +22,37 @@ const own = [
   "sqlFilter",
 ] as const;
 
+/** By the properties in which programs refer to others by their names: what kinds those are of. */
+const references: Readonly<Record<string, readonly NamedResource["kind"][]>> = {
+  namespaceName: ["namespace"],
+  topicName: ["topic"],
+  subscriptionName: ["subscription"],
+  forwardTo: ["queue", "topic"],
+  forwardDeadLetteredMessagesTo: ["queue", "topic"],
+};
+
 /**
- * The resources of Service Bus about which everything that is found is certain in a preview. What @pulumi/azure-native puts into the path
- * of a request is no output, so of what is to be created no name is known before the update, and nothing is said.
+ * The resources of Service Bus about which everything that is found is certain in a preview.
+ *
+ * The name of what is to be created is no output before the update. It is among what the program asks for, and where the program takes it
+ * from there, a value that is made of one resource, and of nothing else, names that resource.
  */
 export function certainResources(resources: readonly PulumiResource[]): readonly PulumiResource[] {
   if (!resources.some(({ properties }) => hasUnknown(properties))) return resources;
-  return certainOf(resources.map(linkedOf));
+  const byUrn = new Map(resources.map((each) => [each.urn, each]));
+  return certainOf(resources.map((each) => linkedOf(withNamesOfOthers(each, byUrn))));
+}
+
+function withNamesOfOthers(resource: PulumiResource, byUrn: ReadonlyMap<string, PulumiResource>): PulumiResource {
+  const { properties, propertyDependencies = {} } = resource;
+  const found = Object.entries(references).flatMap(([key, kinds]) => {
+    const [urn, ...others] = propertyDependencies[key] ?? [];
+    const named = urn === undefined ? undefined : byUrn.get(urn);
+    if (!hasUnknown(properties[key]) || named === undefined || others.length > 0) return [];
+    const name = ownNameOf(named, kinds);
+    return name === null ? [] : [[key, name] as const];
+  });
+  return found.length === 0 ? resource : { ...resource, properties: { ...properties, ...Object.fromEntries(found) } };
 }
 
 function linkedOf(resource: PulumiResource): Linked {

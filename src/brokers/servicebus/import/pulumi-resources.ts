@@ -90,6 +90,17 @@ export function namedResource({ type, properties }: Pick<PulumiResource, "type" 
   return { kind: known.kind, namespace, names: isDefault ? [...names, "$Default"] : names, properties };
 }
 
+/** The name by which others refer to a resource; null where it is not told, or where it is of none of these kinds. */
+export function ownNameOf(
+  { type, properties }: Pick<PulumiResource, "type" | "properties">,
+  kinds: readonly NamedResource["kind"][],
+): string | null {
+  const known = kindOf(type);
+  if (known === undefined || !kinds.includes(known.kind)) return null;
+  const name = properties[known.names.at(-1) ?? "namespaceName"] ?? properties["name"];
+  return typeof name === "string" && !isUnreadable(name) ? name : null;
+}
+
 /** The namespace and the names below it; null where one of them is not told. */
 function namesAmong(properties: Entry, keys: readonly string[]): readonly string[] | null {
   // What Pulumi names by itself is told by the name that Azure answered with.

@@ -28,7 +28,7 @@ export function auditModel(subject: AuditedQueue, surroundings: Surroundings): M
     situationOf: (state) => situationOf(context, state),
     movesOf: (state) => movesOf(context, state),
     describe: describeState,
-    wanted: { attempts: [], crashDeliveries: 0, maxDeliveries: 0, returnsCost: true },
+    wanted: { attempts: [], crashDeliveries: 0, maxDeliveries: 0, returnsCost: true, waitGrainMs: 1 },
   };
 }
 

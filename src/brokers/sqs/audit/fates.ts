@@ -9,7 +9,7 @@ import { nameIn } from "../deployment.ts";
 import type { LossCause, MessageState } from "../semantics.ts";
 import { auditModel } from "./audit-model.ts";
 import { timeText, windowSecondsOf } from "./redrive-window.ts";
-import { circlesOf } from "./redrive-ways.ts";
+import { circlesOf, wayOf } from "./redrive-ways.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { loopText, wayTo } from "./way.ts";
 
@@ -41,8 +41,12 @@ function lossFinding(
   const { place } = node.state;
   if (place.kind !== "lost") return [];
   const { cause } = place;
-  if (cause === "retention")
-    return retentionFinding(queue, exploration, node, surroundings.queues.get(place.queue ?? ""));
+  if (cause === "retention") {
+    const keeper = surroundings.queues.get(place.queue ?? "");
+    return keeper === undefined || !isSureToReach(keeper, queue, surroundings)
+      ? []
+      : retentionFinding(queue, exploration, node, keeper);
+  }
   const found = redriveProblems[cause];
   if (found === undefined || place.queue !== queue.arn || queue.redrive === "untold" || queue.redrive === null)
     return [];
@@ -76,16 +80,22 @@ const redriveProblems: Partial<Record<LossCause, Pick<Finding, "code" | "predica
   },
 };
 
+/** A dead-letter queue may let nobody in, as long as its redrive-allow policy is not told. */
+function isSureToReach(keeper: AuditedQueue, queue: AuditedQueue, surroundings: Surroundings): boolean {
+  const way = wayOf(queue, surroundings);
+  return way.slice(1, way.indexOf(keeper) + 1).every(({ redriveAllow }) => redriveAllow !== "untold");
+}
+
 /** What the receives further along a chain of dead-letter queues take too long for is found from those. */
 function retentionFinding(
   queue: AuditedQueue,
   exploration: Exploration<MessageState>,
   node: Node<MessageState>,
-  keeper: AuditedQueue | undefined,
+  keeper: AuditedQueue,
 ): Finding[] {
   const window = windowSecondsOf(queue);
-  const kept = keeper?.retentionSeconds ?? null;
-  if (keeper === undefined || window === null || kept === null || window < kept) return [];
+  const { retentionSeconds: kept } = keeper;
+  if (window === null || kept === null || window < kept) return [];
   // What its own queue deletes does not come to the dead-letter queue.
   if (keeper !== queue && window >= (queue.retentionSeconds ?? Number.POSITIVE_INFINITY)) return [];
   const where = keeper === queue ? "keeps a message" : `its dead-letter queue ${nameText(keeper.name)} keeps one`;

@@ -1,0 +1,23 @@
+/** A best practice that others have published, as Pulumi shows it beside a policy and counts it in its reports. */
+export interface Framework {
+  readonly name: string;
+  readonly version: string;
+  /** The number of the practice. */
+  readonly reference: string;
+  /** What the practice is. */
+  readonly specification: string;
+}
+
+/** Source: appendix "Questions and best practices" of that version. What it says of retries and queues holds on any broker. */
+function wellArchitected(reference: string, specification: string): Framework {
+  return Object.freeze({ name: "AWS Well-Architected Framework", version: "2024-06-27", reference, specification });
+}
+
+export const limitedRetries = wellArchitected("REL05-BP03", "Control and limit retry calls");
+/** Queues without dead-letter queues, or without alarms on them, are among what it warns of. */
+export const watchedQueues = wellArchitected("REL05-BP04", "Fail fast and limit queues");
+export const idempotence = wellArchitected("REL04-BP04", "Make mutating operations idempotent");
+export const testedChanges = wellArchitected("OPS05-BP02", "Test and validate changes");
+export const knownOwners = wellArchitected("OPS02-BP01", "Resources have identified owners");
+export const encryptionAtRest = wellArchitected("SEC08-BP02", "Enforce encryption at rest");
+export const controlledAccess = wellArchitected("SEC08-BP04", "Enforce access control");

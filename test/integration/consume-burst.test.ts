@@ -1,0 +1,75 @@
+import { afterAll, describe, expect, test } from "vitest";
+
+import type { ConsumedSystem } from "../support/consume/consumed.ts";
+import { consumeFrom } from "../support/consume/consumed.ts";
+import type { DeployedSystem } from "../support/deployed-system.ts";
+import { deploy, until } from "../support/deployed-system.ts";
+import { brokers } from "../support/live.ts";
+
+// What jitter is for: messages that fail at once, because what they need is down, do not come back at once.
+
+const source = { exchange: "shop.orders", routingKey: "order.placed" };
+const messages = Array.from({ length: 200 }, (_, index) => `m${index}`);
+
+const declaration = {
+  name: "shop",
+  sources: { orders: { kind: "topic" } },
+  consumers: {
+    billing: {
+      from: { orders: "all" },
+      retry: { attempts: 2, backoff: { kind: "constant", delay: "8s", jitter: "100%" } },
+    },
+  },
+};
+
+describe.concurrent.each(brokers())("a burst under waits on $fullVersion", (broker) => {
+  const held: { system?: DeployedSystem; billing?: ConsumedSystem } = {};
+  afterAll(async () => {
+    await held.billing?.running.stop();
+    await held.system?.dispose();
+  });
+
+  test("200 messages that fail at once come back at five times, none of them early", async () => {
+    const system = await deploy(broker, declaration, "waits");
+    held.system = system;
+    const waits = system.compiled.topology.queues.filter(({ role }) => role === "wait").map(({ name }) => name);
+    expect(waits).toHaveLength(5);
+    const all = Promise.withResolvers<void>();
+    let inHand = 0;
+    const failedAtMs = new Map<string, number>();
+    const again: { readonly queue: string; readonly waitedMs: number }[] = [];
+    const options = { breaker: false, concurrency: messages.length } as const;
+    const input = { broker, declaration, consumer: "billing", strategy: "waits", options } as const;
+    held.billing = await consumeFrom(system, input, async ({ id }, { headers }, attempt) => {
+      if (attempt.number === 2) {
+        const [death] = headers["x-death"] as readonly { readonly queue: string }[];
+        again.push({ queue: death?.queue ?? "", waitedMs: Date.now() - (failedAtMs.get(id) ?? 0) });
+        return;
+      }
+      inHand++;
+      if (inHand === messages.length) all.resolve();
+      await all.promise;
+      failedAtMs.set(id, Date.now());
+      throw new Error("what it needs is down");
+    });
+    await system.publish(messages, source);
+    await until(120_000, () => again.length === messages.length);
+
+    const places = Map.groupBy(again, ({ queue }) => queue);
+    // That 200 choices leave out one of five queues happens less than once in 10^18 times: 5 · (4/5)^200.
+    expect(places.size).toBe(5);
+    for (const [queue, each] of places) {
+      expect(waits).toContain(queue);
+      const waitMs = Number(/\.(\d+)ms$/.exec(queue)?.[1]);
+      // The broker's clock and ours cut off what is less than a millisecond.
+      for (const { waitedMs } of each) expect(waitedMs, queue).toBeGreaterThanOrEqual(waitMs - 1);
+      // That one queue has half of them happens less than once in 10^18 times: 5 · exp(-200 · 0.22), after Chernoff.
+      expect(each.length, queue).toBeLessThan(messages.length / 2);
+    }
+    // The shortest wait is over when the longest has eight seconds to go: nobody was held up.
+    const [shortest, longest] = [waits.at(0), waits.at(-1)];
+    expect(again.findLastIndex(({ queue }) => queue === shortest)).toBeLessThan(
+      again.findIndex(({ queue }) => queue === longest),
+    );
+  });
+});

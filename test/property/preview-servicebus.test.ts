@@ -1,0 +1,133 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { unknownText } from "../../src/brokers/pulumi-resource.ts";
+import type { StackResource } from "../../src/policy/judge-stack.ts";
+import { plannedProperties } from "../../src/policy/planned-properties.ts";
+import { projectedByAzure } from "../support/first-preview.ts";
+import { foundIn } from "../support/found-in-stack.ts";
+
+// Random stacks of Service Bus that are to be created: names are taken from other resources or written out, and some settings come from
+// something that only the update tells.
+
+/** A setting: left out, or given; where it is unsure a preview does not know it, and the update finds any of its kind. */
+interface Setting {
+  readonly value: unknown;
+  readonly other: unknown;
+  readonly isUnsure: boolean;
+}
+
+const setting = (...values: readonly unknown[]): fc.Arbitrary<Setting | null> =>
+  fc.option(
+    fc.record({
+      value: fc.constantFrom(...values),
+      other: fc.constantFrom(...values),
+      isUnsure: fc.nat({ max: 9 }).map((drawn) => drawn === 0),
+    }),
+    { freq: 2 },
+  );
+
+const settings = fc.record({
+  lockDuration: setting("PT1M", "P1M", "PT10M"),
+  defaultMessageTimeToLive: setting("PT1H", "P1M"),
+  duplicateDetectionHistoryTimeWindow: setting("PT20S", "PT10M"),
+  maxDeliveryCount: setting(1, 3, 10),
+  deadLetteringOnMessageExpiration: setting(true, false),
+  requiresSession: setting(true, false),
+  requiresDuplicateDetection: setting(true, false),
+});
+
+/** Where an entity forwards to: the number of a queue, by its name as a text or as it is taken from its resource. */
+const target = fc.option(fc.record({ to: fc.nat({ max: 3 }), isTaken: fc.boolean() }), { freq: 2 });
+const entity = fc.record({ settings, forwardTo: target, forwardDeadLetteredMessagesTo: target });
+const stackOf = fc.record({
+  sku: fc.constantFrom("Basic", "Standard"),
+  isNamespaceTaken: fc.boolean(),
+  queues: fc.array(entity, { minLength: 1, maxLength: 4 }),
+  subscriptions: fc.array(entity, { maxLength: 2 }),
+});
+type Stack = typeof stackOf extends fc.Arbitrary<infer Drawn> ? Drawn : never;
+type Entity = Stack["queues"][number];
+
+/** A value of the program, and the resource that it takes it from. */
+interface Given {
+  readonly value: unknown;
+  readonly from?: string;
+}
+
+function resourcesOf({ sku, isNamespaceTaken, queues, subscriptions }: Stack, isPreview: boolean): StackResource[] {
+  const urnOf = (kind: string, name: string): string =>
+    `urn:pulumi:test::shop::azure-native:servicebus:${kind}::${name}`;
+  const resource = (kind: string, name: string, given: Readonly<Record<string, Given | null>>): StackResource => {
+    const asked = Object.entries(given).filter((each): each is [string, Given] => each[1] !== null);
+    // What is taken from a resource that is to be created is not known either.
+    const inputs = Object.fromEntries(
+      asked.map(([key, { value, from }]) => [key, isPreview && from !== undefined ? unknownText : value]),
+    );
+    const type = `azure-native:servicebus:${kind}`;
+    const properties = isPreview ? plannedProperties(type, projectedByAzure(type, inputs), inputs) : inputs;
+    const propertyDependencies = Object.fromEntries(
+      asked.map(([key, { from }]) => [key, from === undefined ? [] : [from]]),
+    );
+    return { type, urn: urnOf(kind, name), name, provider: null, properties, propertyDependencies, isProved: false };
+  };
+  const namespaceName = { value: "shop", ...(isNamespaceTaken ? { from: urnOf("Namespace", "shop") } : {}) };
+  const forward = (drawn: Entity["forwardTo"]): Given | null => {
+    if (drawn === null || drawn.to >= queues.length) return null;
+    const name = `queue-${drawn.to}`;
+    return { value: name, ...(drawn.isTaken ? { from: urnOf("Queue", name) } : {}) };
+  };
+  const settingsOf = (drawn: Entity): Readonly<Record<string, Given | null>> => ({
+    ...Object.fromEntries(
+      Object.entries(drawn.settings).map(([key, each]) => {
+        if (each === null) return [key, null];
+        return [key, { value: each.isUnsure ? (isPreview ? unknownText : each.other) : each.value }];
+      }),
+    ),
+    forwardTo: forward(drawn.forwardTo),
+    forwardDeadLetteredMessagesTo: forward(drawn.forwardDeadLetteredMessagesTo),
+  });
+  return [
+    resource("Namespace", "shop", { namespaceName: { value: "shop" }, sku: { value: { name: sku } } }),
+    resource("Topic", "orders", { namespaceName, topicName: { value: "orders" } }),
+    ...queues.map((each, index) =>
+      resource("Queue", `queue-${index}`, {
+        namespaceName,
+        queueName: { value: `queue-${index}` },
+        ...settingsOf(each),
+      }),
+    ),
+    ...subscriptions.map((each, index) => {
+      const topicName = { value: "orders", from: urnOf("Topic", "orders") };
+      const subscriptionName = { value: `subscription-${index}` };
+      return resource("Subscription", `s-${index}`, {
+        namespaceName,
+        topicName,
+        subscriptionName,
+        ...settingsOf(each),
+      });
+    }),
+  ];
+}
+
+const isSure = ({ settings: own }: Entity): boolean => Object.values(own).every((each) => each?.isUnsure !== true);
+
+test("what is found in the first preview is found at the update; all of it, where the program knows its settings", () => {
+  const seen = { sure: 0, inPart: 0 };
+  fc.assert(
+    fc.property(stackOf, (stack) => {
+      const found = foundIn("servicebus", resourcesOf(stack, true));
+      const atUpdate = foundIn("servicebus", resourcesOf(stack, false));
+      if ([...stack.queues, ...stack.subscriptions].every(isSure)) {
+        expect(found).toEqual(atUpdate);
+        seen.sure += found.length > 0 ? 1 : 0;
+        return;
+      }
+      expect(atUpdate).toEqual(expect.arrayContaining([...found]));
+      seen.inPart += found.length > 0 ? 1 : 0;
+    }),
+    { numRuns: 1_000 },
+  );
+  expect(seen.sure, "stacks that are judged as a whole").toBeGreaterThan(50);
+  expect(seen.inPart, "stacks that are judged in part").toBeGreaterThan(50);
+});

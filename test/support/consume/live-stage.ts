@@ -1,0 +1,46 @@
+import { afterAll } from "vitest";
+
+import { deploy, type DeployedSystem } from "../deployed-system.ts";
+import type { Broker } from "../live.ts";
+import { type AmqpProxy, startAmqpProxy } from "./amqp-proxy.ts";
+import { type ConsumedSystem, consumeFrom } from "./consumed.ts";
+
+interface LiveStage {
+  readonly deployed: (...given: Deployed) => Promise<DeployedSystem>;
+  /** A deployed system, and a proxy in front of its broker. */
+  readonly proxied: (...given: Deployed) => Promise<{ readonly system: DeployedSystem; readonly proxy: AmqpProxy }>;
+  readonly consumed: typeof consumeFrom;
+}
+
+type Deployed = Parameters<typeof deploy> extends [Broker, ...infer Rest] ? Rest : never;
+
+/** What the tests of one suite start on a broker. It ends with them: first consumers, then what they speak through. */
+export function liveStage(broker: Broker): LiveStage {
+  const systems: DeployedSystem[] = [];
+  const proxies: AmqpProxy[] = [];
+  const consumers: ConsumedSystem[] = [];
+  afterAll(async () => {
+    await Promise.all(consumers.map(({ running }) => running.stop("1s")));
+    await Promise.all(proxies.map((proxy) => proxy.close()));
+    await Promise.all(systems.map((system) => system.dispose()));
+  });
+  const deployed: LiveStage["deployed"] = async (...given) => {
+    const system = await deploy(broker, ...given);
+    systems.push(system);
+    return system;
+  };
+  return {
+    deployed,
+    proxied: async (...given) => {
+      const system = await deployed(...given);
+      const proxy = await startAmqpProxy(system.url);
+      proxies.push(proxy);
+      return { system, proxy };
+    },
+    consumed: async (...given) => {
+      const consumer = await consumeFrom(...given);
+      consumers.push(consumer);
+      return consumer;
+    },
+  };
+}
