@@ -115,6 +115,8 @@ export interface Adapter<Name extends BrokerName = BrokerName> {
   readonly check: (comparison: Comparison<Name>) => Promise<void>;
   /** Connects; deliveries come from the first `resume` on. A session that is opened although it was given up is closed by whoever gets it. */
   readonly open: (opening: Opening<Name>) => Promise<Session>;
+  /** Why the first session of a consumer could not be opened, in our words; what is thrown where it is left out. */
+  readonly refusal?: (connection: ConnectionOf<Name>, cause: unknown) => unknown;
   /** What becomes of a delivery that arrives in a pause: it is held where waiting costs it nothing. */
   readonly unstarted: "hold" | "return";
 }

@@ -64,7 +64,9 @@ export async function runConsumer(input: {
     stopping: new AbortController(),
     watchers: [],
   };
-  await openLink(engine);
+  await openLink(engine).catch((cause: unknown) => {
+    throw adapter.refusal?.(opening.connection, cause) ?? cause;
+  });
   report(engine, { kind: "started" });
   let stopped: Promise<void> | null = null;
   return {

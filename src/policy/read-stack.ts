@@ -29,6 +29,8 @@ export interface StackReader {
  */
 export function stackReader(): StackReader {
   const inputs = new Map<string, object>();
+  /** By type: every rule is shown each of thousands of resources. */
+  const wanted = new Map<string, boolean>();
   let current: {
     readonly resources: readonly PolicyResource[];
     readonly asked: Set<string>;
@@ -36,7 +38,9 @@ export function stackReader(): StackReader {
   } | null = null;
   return {
     keep: ({ type, urn, props }) => {
-      if (isRead(type)) inputs.set(urn, props);
+      const isWanted = wanted.get(type) ?? isRead(type);
+      wanted.set(type, isWanted);
+      if (isWanted) inputs.set(urn, props);
     },
     read: (asking, broker, resources) => {
       const question = `${asking.name} ${broker}`;

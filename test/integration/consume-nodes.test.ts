@@ -95,7 +95,7 @@ describe.concurrent.each(cases)("a URL for each node: $name", ({ broker, strateg
     await until(30_000, () => count(billing, "reconnect-failed") >= 2);
     const failures = billing.events.flatMap((event) => (event.kind === "reconnect-failed" ? [event.error] : []));
     for (const error of failures) {
-      expect(String(error)).toContain("NoNodeError: no node lets the client in, of 127.0.0.1:");
+      expect(String(error)).toContain("NoNodeError: no node lets the client in: 127.0.0.1:");
       // Whatever a log makes of it.
       expect(JSON.stringify(error)).not.toContain("guest");
     }

@@ -59,13 +59,18 @@ describe.each(cases)("what a broker refuses a consumer that starts: $name", ({ b
   });
 
   /** Without the management API, which would find out some of it first. */
-  const begin = (url = system.url, consumer = "billing", tls?: { readonly ca: string }): Promise<Start> =>
+  const begin = (
+    url = system.url,
+    consumer = "billing",
+    tls?: { readonly ca: string },
+    concurrency = 10,
+  ): Promise<Start> =>
     start(system, {
       broker,
       declaration: declaration(strategy),
       consumer,
       strategy: consumer === "billing" ? strategy : "auto",
-      options: { connection: { url, ...(tls === undefined ? {} : { tls }) } },
+      options: { concurrency, connection: { url, ...(tls === undefined ? {} : { tls }) } },
     });
 
   /** Does something in place of the work queue, and puts it back. */
@@ -130,6 +135,18 @@ describe.each(cases)("what a broker refuses a consumer that starts: $name", ({ b
     }
     expect((await begin(withUser)).codes).toEqual([]);
   });
+
+  test.runIf(strategy === "deferred")(
+    "no more connections for the handlers that do not fit on the first one",
+    async () => {
+      await limit("max-connections", 1);
+      const { codes, text } = await begin(withUser, "billing", undefined, 63);
+      await limit("max-connections", -1);
+      expect(codes).toEqual(["RD807"]);
+      expect(text).toContain("or one of the two may have no more connections");
+      expect((await begin(withUser, "billing", undefined, 63)).codes).toEqual([]);
+    },
+  );
 
   test("fewer channels than a consumer takes: it says so before the first message that needs the second", async () => {
     await limit("max-channels", 1);

@@ -17,7 +17,7 @@ import type { Publisher } from "./publisher.ts";
 import { createPublisher } from "./publisher.ts";
 import { readDelivery } from "./read-delivery.ts";
 import { noAnswer, noQueueOfItsOwn, queueAnswersWithinMs, queueRefused, tooManyQueues } from "./queue-refusals.ts";
-import { tooFewChannels } from "./refusals.ts";
+import { refusalOf, tooFewChannels } from "./refusals.ts";
 import type { Renewal } from "./renewal.ts";
 import { keepRenewed } from "./renewal.ts";
 
@@ -25,6 +25,7 @@ import { keepRenewed } from "./renewal.ts";
 export const amqplibAdapter: Adapter<"rabbitmq"> = {
   check: checkBroker,
   open,
+  refusal: refusalOf,
   unstarted: "hold",
 };
 

@@ -19,14 +19,14 @@ interface NodeFailure {
   readonly cause: unknown;
 }
 
-/** None of several nodes lets the client in. What is printed of it has no URL, since there are passwords in them. */
+/** No node lets the client in, be it the only one. What is printed of it has no URL, since there are passwords in them. */
 export class NoNodeError extends Error {
   override readonly name = "NoNodeError";
   readonly #failures: readonly NodeFailure[];
 
   constructor(failures: readonly NodeFailure[]) {
-    const hosts = failures.map(({ url }) => new URL(url).host).join(", ");
-    super(`no node lets the client in, of ${hosts}`, { cause: failures.at(-1)?.cause });
+    const hosts = failures.map(({ url, cause }) => `${new URL(url).host} (${shortly(cause)})`).join(", ");
+    super(`no node lets the client in: ${hosts}`, { cause: failures.at(-1)?.cause });
     this.#failures = failures;
   }
 
@@ -35,12 +35,18 @@ export class NoNodeError extends Error {
   }
 }
 
+/** A code, or what kind of error it is. */
+function shortly(cause: unknown): string {
+  const { code, condition, name } = (cause ?? {}) as Readonly<Record<string, unknown>>;
+  return String(code ?? condition ?? name ?? "no reason is given");
+}
+
 /**
  * Connects with the first node that lets the client in. The one that is tried first is random, so that many consumers spread over the nodes; then the
  * others in turn.
  *
  * @param givenUp ends that, with the node that is being tried
- * @throws what the only node said, or a NoNodeError
+ * @throws NoNodeError
  */
 export async function connectToOne<Connected>(
   connection: RabbitmqConnection,
@@ -60,5 +66,5 @@ export async function connectToOne<Connected>(
     }
     givenUp?.throwIfAborted();
   }
-  throw failures.length === 1 ? failures[0]?.cause : new NoNodeError(failures);
+  throw new NoNodeError(failures);
 }

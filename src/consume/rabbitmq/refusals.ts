@@ -1,5 +1,6 @@
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { diagnostic } from "../../diagnostics/diagnostic.ts";
+import { refused } from "../../diagnostics/render.ts";
 import type { RabbitmqConnection } from "./connection.ts";
 import { anyUrlOf, virtualHostIn } from "./connection.ts";
 import { CredentialsError } from "./credentials.ts";
@@ -9,6 +10,11 @@ import { NoNodeError } from "./nodes.ts";
 export function noConnections(connection: RabbitmqConnection, cause: unknown): readonly Diagnostic[] {
   if (!(cause instanceof NoNodeError)) return [noConnection(anyUrlOf(connection), cause)];
   return cause.failures().map((failure) => noConnection(failure.url, failure.cause));
+}
+
+/** What is thrown where a consumer that starts is not let in, though it was a moment before: when it was compared with what is deployed. */
+export function refusalOf(connection: RabbitmqConnection, cause: unknown): unknown {
+  return cause instanceof NoNodeError ? refused(noConnections(connection, cause)) : cause;
 }
 
 /** Why there is no connection. What a library says may repeat the URL with its password, so the code alone is passed on. */

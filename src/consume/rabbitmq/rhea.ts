@@ -16,12 +16,13 @@ import type { Intake } from "./intake.ts";
 import { readDelivery10 } from "./read-delivery-1-0.ts";
 import { connectToOne } from "./nodes.ts";
 import { noAnswer, queueAnswersWithinMs, queueRefused } from "./queue-refusals.ts";
+import { refusalOf } from "./refusals.ts";
 import { putToken } from "./renew-amqp-1-0.ts";
 import type { Renewal } from "./renewal.ts";
 import { keepRenewed } from "./renewal.ts";
 
 /** RabbitMQ 4 by AMQP 1.0, with rhea. */
-export const rheaAdapter: Adapter<"rabbitmq"> = { check: checkByAmqp10, open, unstarted: "hold" };
+export const rheaAdapter: Adapter<"rabbitmq"> = { check: checkByAmqp10, open, refusal: refusalOf, unstarted: "hold" };
 
 /** A connection, and the session on it. */
 interface Part extends Session {
