@@ -1,3 +1,4 @@
+import { DeleteQueueCommand } from "@aws-sdk/client-sqs";
 import { describe, test } from "vitest";
 
 import { permanent } from "../../src/consume/failure.ts";
@@ -92,6 +93,22 @@ for (const emulator of sqsEmulators()) {
             expect(kinds).toEqual(["settle-dropped", "settled"]);
           }),
         );
+
+      test("a dead queue that somebody deletes: the message is kept until there is one again, and nothing is lost", async ({
+        expect,
+      }) =>
+        within({ ...standard, handlerTimeout: "60s" }, async ({ system, start }) => {
+          const { name, url } = system.dead("billing");
+          const consumer = await start(fail);
+          await system.lab.sqs.send(new DeleteQueueCommand({ QueueUrl: url }));
+          const id = await send(system);
+          await until(60_000, () => consumer.events.some(({ kind }) => kind === "settle-failed"));
+          expect(await system.lab.count(system.work("billing"))).toBe(1);
+          await system.lab.createQueue({}, name);
+          await untilCount(system, "work", "billing", 0);
+          expect(consumer.attemptsOf("order 1")).toEqual([1]);
+          expect(await lettersOf(system, 1)).toEqual([id]);
+        }));
 
       test("lost until the message has come again: both are deleted, and nothing comes a third time", async ({
         expect,
