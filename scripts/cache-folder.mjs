@@ -9,8 +9,12 @@ export const cacheFolder = join(process.env.XDG_CACHE_HOME || join(homedir(), ".
 const dependency = ([groupId, artifactId, version]) =>
   `    <dependency><groupId>${groupId}</groupId><artifactId>${artifactId}</artifactId><version>${version}</version></dependency>`;
 
-/** Puts artifacts of Maven Central, each a triple of group, name and version, and everything they need into a folder. */
-export function installJars(folder, artifacts) {
+/**
+ * Puts artifacts of Maven Central, each a triple of group, name and version, and everything they need into a folder.
+ *
+ * @param repository where Maven keeps what it loads, for several installations after each other; one of its own where it is left out
+ */
+export function installJars(folder, artifacts, repository) {
   build(
     folder,
     () => existsSync(folder),
@@ -31,9 +35,9 @@ ${artifacts.map(dependency).join("\n")}
 `,
       );
       // A repository of its own, because two Mavens that write to the same one at once can spoil it.
-      const repository = `-Dmaven.repo.local=${join(workFolder, "repository")}`;
+      const place = `-Dmaven.repo.local=${repository ?? join(workFolder, "repository")}`;
       const goal = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies";
-      const options = ["--quiet", "--batch-mode", "--file", pom, repository, goal];
+      const options = ["--quiet", "--batch-mode", "--file", pom, place, goal];
       required("mvn", [...options, "-DincludeScope=runtime", `-DoutputDirectory=${jars}`]);
       return jars;
     },

@@ -1,15 +1,18 @@
 // The clients for Java that the snippets of the contract pages are run with, and a compiler for them.
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheFolder, installJars } from "./cache-folder.mjs";
 import { BootstrapError, canInstallDebianPackages, installDebianPackages, isOnPath, say } from "./machine.mjs";
 
 const springBootVersion = "4.1.1";
+const springCloudAwsVersion = "4.1.0";
 const serviceBusVersion = "7.17.20";
 const compiler = ["org.eclipse.jdt", "ecj", "3.42.0"];
 
 /** Folders with the jars and everything they need. Their names change with what is in them: a folder that is there is taken for complete. */
 export const springClientsFolder = join(cacheFolder, `java-clients-spring-boot-${springBootVersion}`);
+export const springCloudAwsFolder = join(cacheFolder, `java-client-spring-cloud-aws-${springCloudAwsVersion}`);
 export const serviceBusClientFolder = join(cacheFolder, `java-client-servicebus-${serviceBusVersion}`);
 
 const clients = [
@@ -17,6 +20,16 @@ const clients = [
     name: `Spring Boot ${springBootVersion}`,
     folder: springClientsFolder,
     artifacts: [["org.springframework.boot", "spring-boot-starter-amqp", springBootVersion], compiler],
+  },
+  {
+    name: `Spring Cloud AWS ${springCloudAwsVersion}`,
+    folder: springCloudAwsFolder,
+    artifacts: [
+      ["io.awspring.cloud", "spring-cloud-aws-starter-sqs", springCloudAwsVersion],
+      // Of the Spring Boot that it is made for; its own configuration asks for JSON.
+      ["org.springframework.boot", "spring-boot-starter-jackson", "4.0.7"],
+      compiler,
+    ],
   },
   {
     name: `azure-messaging-servicebus ${serviceBusVersion}`,
@@ -43,9 +56,16 @@ export function provideJavaClients() {
       );
     installDebianPackages(packages);
   }
-  for (const { name, folder, artifacts } of missing) {
-    say(`installing ${name} with Maven`);
-    installJars(folder, artifacts);
-    say(`${name} installed`);
+  if (missing.length === 0) return;
+  // For all of them, so that what they have in common is loaded once.
+  const repository = mkdtempSync(join(tmpdir(), "redeliver-maven-"));
+  try {
+    for (const { name, folder, artifacts } of missing) {
+      say(`installing ${name} with Maven`);
+      installJars(folder, artifacts, repository);
+      say(`${name} installed`);
+    }
+  } finally {
+    rmSync(repository, { recursive: true, force: true });
   }
 }

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, test } from "vitest";
 
+import { springClientsFolder } from "../../scripts/java-clients.mjs";
 import { renderContractPage } from "../../src/report/contract-page/contract-page.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
 import type { RunningJava } from "../support/java-process.ts";
-import { runJavaSnippets } from "../support/java-snippets.ts";
+import { runSpringSnippets } from "../support/java-snippets.ts";
 import {
   beginSlowly,
   deployForSnippet,
@@ -31,9 +32,13 @@ describe("the snippet for Spring AMQP", () => {
     const pages = cases.map(({ java, name }) => {
       const system = systems.get(name);
       if (system === undefined) throw new Error(`${name} is not deployed`);
-      return { name: java, page: renderContractPage(system.contract("billing")), amqpUrl: system.url };
+      return {
+        name: java,
+        page: renderContractPage(system.contract("billing")),
+        settings: { "spring.rabbitmq.addresses": system.url },
+      };
     });
-    running = await runJavaSnippets(pages);
+    running = await runSpringSnippets(springClientsFolder, pages);
   });
   afterAll(async () => {
     await running?.stop();

@@ -1,13 +1,10 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { resolve } from "node:path";
-
 import type { ServiceBusReceivedMessage } from "@azure/service-bus";
 import { consume, describeDeadLetter } from "redeliver/consume";
 import { describe, test } from "vitest";
 
 import { RefusedError } from "../../src/index.ts";
-import { type ConsumedSystem, deployConsumed } from "../support/servicebus/consuming.ts";
+import { startProcess } from "../support/servicebus/consumer-process.ts";
+import { deployConsumed } from "../support/servicebus/consuming.ts";
 import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
 
 /** They run beside each other, and beside whatever else the machine does. */
@@ -15,24 +12,6 @@ const patient = { timeout: 240_000 };
 const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
 
 const constant = { kind: "constant", delay: "200ms" } as const;
-const childFile = resolve(import.meta.dirname, "../support/servicebus/consuming-child.ts");
-
-interface Child {
-  readonly lines: readonly string[];
-  readonly kill: (signal: "SIGKILL" | "SIGTERM") => void;
-  readonly ended: Promise<unknown>;
-}
-
-function startChild(system: ConsumedSystem, finished: (end: () => void) => void): Child {
-  const { declared, options } = system;
-  const child = spawn(process.execPath, [childFile, JSON.stringify({ declared, options })], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  finished(() => void child.kill("SIGKILL"));
-  const lines: string[] = [];
-  child.stdout.setEncoding("utf8").on("data", (text: string) => lines.push(...text.trim().split("\n")));
-  return { lines, kill: (signal) => child.kill(signal), ended: once(child, "close") };
-}
 
 const messageOf = (body: string): { body: Buffer; messageId: string } => ({ body: Buffer.from(body), messageId: body });
 
@@ -47,7 +26,7 @@ describe.concurrent("consume on Service Bus, when something breaks", patient, ()
     });
     await system.publish(messageOf("poison"));
     for (const crash of [1, 2]) {
-      const child = startChild(system, onTestFinished);
+      const child = startProcess(system, onTestFinished);
       await waitUntil(() => child.lines.includes("began poison 1"));
       child.kill("SIGKILL");
       await child.ended;
@@ -65,7 +44,7 @@ describe.concurrent("consume on Service Bus, when something breaks", patient, ()
   }) => {
     const system = await deployConsumed(onTestFinished, { retry: { attempts: 3, backoff: constant } });
     await system.publish(messageOf("long"));
-    const child = startChild(system, onTestFinished);
+    const child = startProcess(system, onTestFinished);
     await waitUntil(() => child.lines.includes("began long 1"));
     child.kill("SIGTERM");
     await child.ended;
@@ -166,52 +145,6 @@ describe.concurrent("consume on Service Bus, when something breaks", patient, ()
     await system.publish(messageOf("after"));
     await waitUntil(() => consumer.events.some(({ kind }) => kind === "settled"));
     expect(consumer.attemptsOf("after")).toEqual([1]);
-  });
-});
-
-describe.concurrent("consume on Service Bus, with sessions", patient, () => {
-  test("each session's messages run one after the other, retries in their place; sessions run side by side", async ({
-    expect,
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, {
-      retry: { attempts: 4, backoff: { kind: "immediate" } },
-      order: "per-key",
-    });
-    let running = 0;
-    let most = 0;
-    const consumer = await system.consuming(
-      async ({ body }, { number }) => {
-        running += 1;
-        most = Math.max(most, running);
-        await new Promise((resolve) => setTimeout(resolve, 30));
-        running -= 1;
-        if (body.endsWith("dies") || (body.endsWith("fails") && number < 3)) throw new Error("no");
-      },
-      { concurrency: 3, breaker: false },
-    );
-    const sessions = ["a", "b", "c", "d", "e"];
-    const steps = ["1", "2 fails", "3", "4 dies", "5"];
-    const messages = steps.flatMap((step) =>
-      sessions.map((session) => ({ ...messageOf(`${session}${step}`), sessionId: session })),
-    );
-    await system.publish(...messages);
-    const isDone = (): boolean => sessions.every((session) => consumer.attemptsOf(`${session}5`).length === 1);
-    await waitUntil(isDone);
-    const wanted = steps.flatMap((step) => {
-      const count = step.endsWith("fails") ? 3 : step.endsWith("dies") ? 4 : 1;
-      return Array.from({ length: count }, (_, index) => `${step} ${index + 1}`);
-    });
-    for (const session of sessions) {
-      const runs = consumer.runs.filter(({ body }) => body.startsWith(session));
-      expect(runs.map(({ body, attempt }) => `${body} ${attempt}`)).toEqual(wanted.map((each) => `${session}${each}`));
-      for (const [index, run] of runs.entries())
-        expect(run.beganAtMs).toBeGreaterThanOrEqual(runs[index - 1]?.endedAtMs ?? 0);
-    }
-    expect(most).toBeGreaterThan(1);
-    expect(most).toBeLessThanOrEqual(3);
-    await waitUntil(async () => (await system.letters("billing")).length === sessions.length);
-    await consumer.stop();
   });
 });
 

@@ -1,13 +1,13 @@
-import { springClientsFolder } from "../../scripts/java-clients.mjs";
 import { codeOf } from "./code-of.ts";
 import { runJava, type RunningJava, tellInJava, throwRingInJava } from "./java-process.ts";
 
-/** A page, and the broker that its snippet consumes from. */
+/** A page, and what its snippet consumes from. */
 export interface JavaCase {
   /** The name of a Java package. */
   readonly name: string;
   readonly page: string;
-  readonly amqpUrl: string;
+  /** Settings of Spring's that say where that is. */
+  readonly settings: Readonly<Record<string, string>>;
 }
 
 /**
@@ -30,11 +30,19 @@ import org.springframework.context.annotation.Bean;
 public class Application {
     static class ValidationError extends RuntimeException {}
 
+    static String textOf(byte[] body) {
+        return new String(body, java.nio.charset.StandardCharsets.UTF_8);
+    }
+
+    static String textOf(String body) {
+        return body;
+    }
+
     @Bean
     Consumer.Handler handler() {
         Map<String, Integer> runs = new ConcurrentHashMap<>();
         return (body, attempt) -> {
-            String[] told = new String(body, "UTF-8").split("\\\\|", -1);
+            String[] told = textOf(body).split("\\\\|", -1);
             String[] plan = told[1].split(",");
             int number = runs.merge(told[0], 1, Integer::sum);
             ${tellInJava(name, "told[0]", "attempt")}
@@ -55,10 +63,11 @@ public class Application {
 
 /** Ends with the process that started it, which holds the other end of its standard input. */
 function mainOf(cases: readonly JavaCase[]): string {
-  const starts = cases.map(
-    ({ name, amqpUrl }) =>
-      `        new SpringApplication(${name}.Application.class).run("--spring.rabbitmq.addresses=${amqpUrl}", "--spring.main.banner-mode=off", "--logging.level.root=WARN");`,
-  );
+  const starts = cases.map(({ name, settings }) => {
+    const all = { ...settings, "spring.main.banner-mode": "off", "logging.level.root": "WARN" };
+    const words = Object.entries(all).map(([setting, value]) => JSON.stringify(`--${setting}=${value}`));
+    return `        new SpringApplication(${name}.Application.class).run(${words.join(", ")});`;
+  });
   return `import org.springframework.boot.SpringApplication;
 
 public class Main {
@@ -71,8 +80,12 @@ ${starts.join("\n")}
 `;
 }
 
-/** Compiles the snippets of all pages as they are printed, each in a package of its own, and runs them in one process. */
-export async function runJavaSnippets(cases: readonly JavaCase[]): Promise<RunningJava> {
+/**
+ * Compiles the snippets of all pages for Spring as they are printed, each in a package of its own, and runs them in one process.
+ *
+ * @param jarsFolder Spring, and what of it the snippets are for
+ */
+export async function runSpringSnippets(jarsFolder: string, cases: readonly JavaCase[]): Promise<RunningJava> {
   const files = new Map([
     ["Main.java", mainOf(cases)],
     ["application.yaml", codeOf(cases[0]?.page ?? "", "yaml")],
@@ -81,5 +94,5 @@ export async function runJavaSnippets(cases: readonly JavaCase[]): Promise<Runni
     files.set(`${each.name}/Application.java`, applicationOf(each));
     files.set(`${each.name}/Consumer.java`, `package ${each.name};\n${codeOf(each.page, "java")}`);
   }
-  return runJava(springClientsFolder, files);
+  return runJava(jarsFolder, files);
 }

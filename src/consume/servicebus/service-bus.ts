@@ -3,7 +3,7 @@ import type { Adapter, Delivery, Opening, Session } from "../adapter.ts";
 import { atMost } from "../long-timer.ts";
 import { createAcceptingSessions } from "./accepting-sessions.ts";
 import { checkNamespace } from "./check-namespace.ts";
-import { createClient, onceDisconnected } from "./client.ts";
+import { closeClient, createClient, onceDisconnected } from "./client.ts";
 import type { Operation } from "./contract.ts";
 import { createOnePerTurn } from "./one-per-turn.ts";
 import { originalIdOf, readDelivery } from "./read-delivery.ts";
@@ -67,7 +67,7 @@ async function open({ contract, connection, concurrency, listener }: Opening<"se
     },
     close: async (withinMs) => {
       leave();
-      const closed = client.close().catch(() => undefined);
+      const closed = closeClient(client);
       if (withinMs > 0) await atMost(withinMs, closed);
     },
   };

@@ -9,7 +9,8 @@ import type {
 
 import type { SettleValues } from "../adapter.ts";
 import { NotOursError } from "../adapter.ts";
-import { codeOf } from "./client.ts";
+import { inTime } from "../long-timer.ts";
+import { answerWithinMs, codeOf } from "./client.ts";
 import type { Contract, DeadLetterOperation, Operation, SendOperation } from "./contract.ts";
 import { chosenMs } from "./contract.ts";
 import { copyMessage } from "./copy-message.ts";
@@ -102,11 +103,11 @@ async function perform(
   if (!("queue" in operation)) held.lockedUntilMs ??= performance.now() + contract.receive.lockMs;
   switch (operation.operation) {
     case "complete":
-      return onePerTurn(() => receiver.completeMessage(message));
+      return answered(onePerTurn(() => receiver.completeMessage(message)));
     case "abandon":
-      return onePerTurn(() => receiver.abandonMessage(message));
+      return answered(onePerTurn(() => receiver.abandonMessage(message)));
     case "deadLetter":
-      return onePerTurn(() => receiver.deadLetterMessage(message, lastWords(operation, values)));
+      return answered(onePerTurn(() => receiver.deadLetterMessage(message, lastWords(operation, values))));
     case "schedule": {
       const copy = copyMessage(message, originalId, operation, contract);
       await senderTo(operation.queue).scheduleMessages(copy, dueAt(operation, values));
@@ -117,6 +118,12 @@ async function perform(
     default:
       return operation satisfies never;
   }
+}
+
+/** Messages of sessions wait a minute for it, whatever the client was told. Source: 7.9.5, `MessageSession.settleMessage`. */
+function answered(settlement: Promise<void>): Promise<void> {
+  const silent = (): Error => new Error("Service Bus has not said whether the message is settled");
+  return inTime(answerWithinMs, settlement, silent, null);
 }
 
 function dueAt({ delayMs = { from: 0, to: 0 } }: SendOperation, { askedDelayMs }: SettleValues): Date {

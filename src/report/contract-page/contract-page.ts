@@ -9,6 +9,7 @@ import { rabbitmqFrameworks, sqsFrameworks } from "./frameworks.ts";
 import { pika } from "./pika.ts";
 import { servicebusClients } from "./servicebus.ts";
 import { springAmqp } from "./spring-amqp.ts";
+import { springCloudAws } from "./spring-cloud-aws.ts";
 
 /**
  * Writes a contract as a page of Markdown for people who consume with another language or framework: what their code has to do, and
@@ -138,7 +139,9 @@ function clientsOf(contract: Contract): readonly Client[] {
       ];
     case "sqs":
       // What Lambda polls nobody else should.
-      return contract.lambda === undefined ? [boto3(contract), ...sqsFrameworks] : [lambda(contract)];
+      return contract.lambda === undefined
+        ? [boto3(contract), springCloudAws(contract), ...sqsFrameworks]
+        : [lambda(contract)];
     case "servicebus":
       return servicebusClients(contract);
     default:

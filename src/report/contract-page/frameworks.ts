@@ -68,13 +68,6 @@ export const rabbitmqFrameworks: readonly Client[] = [
 /** The same on Amazon SQS. */
 export const sqsFrameworks: readonly Client[] = [
   {
-    title: "Java, Spring Cloud AWS",
-    evidence: "From what is known of it; nothing was run.",
-    text: [
-      "`@SqsListener` keeps the contract with `acknowledgementMode = MANUAL`: call `Acknowledgement.acknowledge()` for `DeleteMessage`, `Visibility.changeTo(seconds)` for `ChangeMessageVisibility`, and `SqsTemplate` or the SDK for the copy, before the acknowledgement. The default mode, `ON_SUCCESS`, leaves a failed message to the queue's own visibility timeout. Set `maxConcurrentMessages` and `maxMessagesPerPoll` so that no message waits in memory: its visibility timeout runs from the receive.",
-    ],
-  },
-  {
     title: ".NET, MassTransit",
     evidence: massTransit,
     text: [

@@ -11,9 +11,13 @@ const { declared, options } = JSON.parse(process.argv[2] ?? "") as {
 const running = await consume<"servicebus", string>(
   declared,
   "billing",
-  { ...options, stopWithin: "2s" },
+  { ...options, stopWithin: "2s", log: ({ kind }) => console.log(`event ${kind}`) },
   async ({ body }, { number, signal }) => {
     console.log(`began ${body} ${number}`);
+    const [, blockMs] = /blocks for (\d+) ms/.exec(body) ?? [];
+    // Not even a timer runs meanwhile, such as that which renews locks.
+    if (blockMs !== undefined) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(blockMs));
+    if (body.endsWith("ends")) return;
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
   },
 );

@@ -11,8 +11,9 @@ const endings = new WeakMap<Session | Connection, Set<End>>();
  */
 export function whenLinkEnds(link: Sender, end: End): void {
   const sets = [
-    endingsOf(link.session, () => link.session.on("session_close", () => endAll(link.session))),
-    endingsOf(link.connection, () => link.connection.on("disconnected", () => endAll(link.connection))),
+    endingsOf(link.session, ["session_close"]),
+    // rhea says `disconnected` only of a connection that nobody has closed before.
+    endingsOf(link.connection, ["connection_close", "disconnected"]),
   ];
   for (const each of sets) each.add(end);
   link.on("sender_close", () => {
@@ -21,12 +22,12 @@ export function whenLinkEnds(link: Sender, end: End): void {
   });
 }
 
-function endingsOf(carrier: Session | Connection, listen: () => void): Set<End> {
+function endingsOf(carrier: Session | Connection, events: readonly string[]): Set<End> {
   const known = endings.get(carrier);
   if (known !== undefined) return known;
   const ends = new Set<End>();
   endings.set(carrier, ends);
-  listen();
+  for (const event of events) carrier.on(event, () => endAll(carrier));
   return ends;
 }
 
