@@ -67,7 +67,7 @@ export async function startMoto(): Promise<StartedEmulator> {
   const server = await startServer({
     name: `moto ${motoVersion}`,
     command: motoPython,
-    arguments: ["-m", "moto.server", "-H", "127.0.0.1", "-p", "0"],
+    arguments: [join(import.meta.dirname, "moto-server.py"), "-H", "127.0.0.1", "-p", "0"],
     // Without the account, names in its ARNs would differ from ElasticMQ's; without the other, Python keeps its log to itself.
     environment: { MOTO_ACCOUNT_ID: accountId, PYTHONUNBUFFERED: "1" },
     portInLog: /Running on http:\/\/127\.0\.0\.1:(\d+)/,
