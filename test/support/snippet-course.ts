@@ -145,8 +145,10 @@ export async function expectNothingLostByShutdown({ system, runs }: Driven): Pro
   const left = await system.drain("shop.billing");
   expect(left.map(({ properties }) => properties.messageId)).toEqual(waiting.filter((id) => !ran.includes(id)));
   // Neither failures nor crashes: what the broker counts is not there.
+  // Up to 4.2 a message that a client has in its buffer costs crash budget when it is handed back, whoever does it.
+  const isFree = system.contract("billing").target === "rabbitmq@4.3";
   for (const { properties } of left) {
-    expect(properties.headers?.["x-delivery-count"] ?? 0).toBe(0);
+    if (isFree) expect(properties.headers?.["x-delivery-count"] ?? 0).toBe(0);
     expect(properties.headers).not.toHaveProperty("x-death");
   }
 }
