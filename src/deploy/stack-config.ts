@@ -50,7 +50,11 @@ const keysOf = {
   rabbitmq: {
     hasPassword: true,
     target: { version: text, strategy: text.optional() },
-    others: { vhost: text.regex(/^[^@]*$/), endpoint: text.refine(isPlainHttpUrl), username: text },
+    others: {
+      vhost: text.regex(/^[^@]*$/),
+      endpoint: text.refine(isPlainHttpUrl).transform(withoutEnd),
+      username: text,
+    },
   },
   sqs: {
     hasPassword: false,
@@ -91,6 +95,11 @@ function schemaOf(broker: BrokerName, known: readonly BrokerName[]): z.ZodObject
 function isPlainHttpUrl(value: string): boolean {
   const url = URL.parse(value);
   return url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+}
+
+/** The provider writes `/api/…` behind the endpoint as it is, and RabbitMQ answers a path with `//` in it with 405. */
+function withoutEnd(url: string): string {
+  return url.replace(/\/+$/, "");
 }
 
 /** How each value is set, for the fix of a diagnostic. */
