@@ -1,10 +1,10 @@
 import { globSync, readFileSync } from "node:fs";
-import { basename, resolve } from "node:path";
+import { resolve } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
-import { runExample } from "../support/example-program.ts";
+import { runExampleStack } from "../support/example-stack.ts";
 import type { PolicyHost, ReportedViolation } from "../support/policy-host.ts";
 import { startPolicyHost } from "../support/policy-host.ts";
 import type { ProgramRun } from "../support/pulumi.ts";
@@ -12,10 +12,6 @@ import type { ProgramRun } from "../support/pulumi.ts";
 const root = resolve(import.meta.dirname, "../..");
 const options = readFileSync(resolve(root, "policies/strict.yaml"), "utf8");
 const stacks = globSync("stacks/Pulumi.*.yaml", { cwd: root }).toSorted();
-
-interface StackFile {
-  readonly config: Readonly<Record<string, unknown>> & { readonly "redeliver:target": { readonly broker: string } };
-}
 
 let host: PolicyHost;
 beforeAll(async () => {
@@ -29,14 +25,7 @@ const runs = new Map<string, Promise<ProgramRun>>();
 async function runOf(file: string): Promise<ProgramRun> {
   const known = runs.get(file);
   if (known !== undefined) return known;
-  const { config } = parse(readFileSync(resolve(root, file), "utf8")) as StackFile;
-  // The password is set once, encrypted, and in no file.
-  const secrets = config["redeliver:target"].broker === "rabbitmq" ? { "redeliver:password": "x" } : {};
-  const run = runExample("stacks/index.ts", {
-    stack: basename(file).split(".")[1] ?? "",
-    config: { ...config, ...secrets },
-    secretKeys: Object.keys(secrets),
-  });
+  const run = runExampleStack(file);
   runs.set(file, run);
   return run;
 }
