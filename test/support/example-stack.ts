@@ -11,18 +11,21 @@ interface StackFile {
   readonly config: Readonly<Record<string, unknown>> & { readonly "redeliver:target": { readonly broker: string } };
 }
 
-/**
- * Runs the example program under mocks with the configuration of a stack.
- *
- * @param file the stack's file, its path from the root
- */
-export async function runExampleStack(file: string): Promise<ProgramRun> {
+interface ExampleStack {
+  readonly broker: string;
+  /** With a password where the broker takes one: it is set once, encrypted, and in no file. */
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+/** @param file the stack's file, its path from the root */
+export function readExampleStack(file: string): ExampleStack {
   const { config } = parse(readFileSync(resolve(root, file), "utf8")) as StackFile;
-  // The password is set once, encrypted, and in no file.
-  const secrets = config["redeliver:target"].broker === "rabbitmq" ? { "redeliver:password": "x" } : {};
-  return runExample("stacks/index.ts", {
-    stack: basename(file).split(".")[1] ?? "",
-    config: { ...config, ...secrets },
-    secretKeys: Object.keys(secrets),
-  });
+  const { broker } = config["redeliver:target"];
+  return { broker, config: { ...config, ...(broker === "rabbitmq" ? { "redeliver:password": "x" } : {}) } };
+}
+
+/** Runs the example program under mocks with the configuration of a stack. */
+export async function runExampleStack(file: string): Promise<ProgramRun> {
+  const stack = basename(file).split(".")[1] ?? "";
+  return runExample("stacks/index.ts", { stack, ...readExampleStack(file), secretKeys: ["redeliver:password"] });
 }

@@ -5,7 +5,7 @@ import type { Client } from "./client.ts";
 
 const massTransit = "Read in MassTransit's own sources; nothing was run.";
 const celery =
-  "What is said of Celery's own retry was read in the sources of Celery and kombu; the code is run by Redeliver's tests with Celery 5.7.";
+  "What is said of Celery's own retry was read in the sources of Celery and kombu, and in part seen on RabbitMQ; the code is run by Redeliver's tests with Celery 5.7.";
 
 /** Celery's task, run in the process of the plain client. @param main what starts that */
 function celeryCode(main: string): NonNullable<Client["code"]> {
@@ -57,7 +57,7 @@ export const rabbitmqFrameworks: readonly Client[] = [
       // `celery/app/task.py`, `retry`: `apply_async` with `retries + 1`. `celery/worker/request.py`: `acknowledge` before the task runs, or
       // with `acks_late` in `on_retry`. `celery/app/defaults.py`: `acks_late` is off. `celery/app/base.py`, `send_task`, and
       // `kombu/transport/native_delayed_delivery.py`: the queues `celery_delayed_0` to `27`. Confirms: `docs/userguide/configuration.rst`.
-      "Celery's own retry cannot keep this contract: `self.retry()` publishes a new task, with a count of its own, without waiting for a confirm unless `confirm_publish` is set, and where there are quorum queues through delay queues of its own. The old one is acknowledged, by default before it even runs (`acks_late` is off), so a crash loses it. Its messages have a form of their own, too.",
+      "Celery's own retry cannot keep this contract: `self.retry()` publishes a new task, with a count of its own, without waiting for a confirm unless `confirm_publish` is set, and where there are quorum queues through delay queues of its own. The old one is acknowledged, by default before it even runs (`acks_late` is off), so a crash of the process that runs it loses it. Its messages have a form of their own, too.",
       // `celery/app/task.py`, `retry`: "if task was executed eagerly using apply(), then the retry must also be executed eagerly".
       "Read this queue with the snippet for pika, as `consumer.py`, in a process of its own, and let it run the task: `apply` does not leave the process, and what the task raises is the handler's. A `self.retry()` in it, or `autoretry_for`, would run it again at once, without a delay, so let it raise instead.",
     ],
