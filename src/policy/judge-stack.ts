@@ -1,6 +1,6 @@
 import type { BrokerName } from "../brokers/index.ts";
 import { brokerOf, parseTarget } from "../brokers/index.ts";
-import { hasUnknown } from "../brokers/pulumi-resource.ts";
+import { hasUnknown, unknownText } from "../brokers/pulumi-resource.ts";
 import type { PulumiResource } from "../brokers/pulumi-resource.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
@@ -35,8 +35,8 @@ export function takesPart(broker: BrokerName, resource: Pick<PulumiResource, "ty
  * Puts the resources of a stack together and audits what they make at one broker.
  *
  * Where a preview does not know a value, nothing is said of what is connected with it: a dead-letter queue is known by who names it, so
- * the value can make a finding wrong, and the update knows it. Where a resource cannot be read though all of it is known, that is what is
- * found, and nothing else.
+ * the value can make a finding wrong, and the update knows it. A resource that cannot be read though all of it is known is a finding, and
+ * is otherwise treated as one of which nothing is known but its texts: the rest of the stack is judged.
  *
  * @param resources those that take part
  * @param targets what the brokers of the stack are, as far as it was said
@@ -54,10 +54,12 @@ export function judgeStack(
   return findings;
 }
 
+/** @param left of which resources that could not be read how little is left: an index of `kept` */
 function judgeBroker(
   broker: BrokerName,
   resources: readonly StackResource[],
   targets: readonly string[],
+  left: ReadonlyMap<string, number> = new Map(),
 ): readonly StackFinding[] {
   const { auditor } = brokerOf({ broker });
   const read = certainOf(broker, resources);
@@ -76,9 +78,12 @@ function judgeBroker(
   if (deployment.warnings.some(isLeftOut)) {
     const alone = read.filter((each) => isUnreadable(auditor.resources.read([each])));
     // What can be read alone does not fit together with the others: then all of them are meant.
-    return alone.length === 0
-      ? deployment.warnings.map((each) => found(each, []))
-      : alone.map((each) => found(notRead(each), [each]));
+    if (alone.length === 0) return deployment.warnings.map((each) => found(each, []));
+    const less = new Map([...left, ...alone.map(({ urn }) => [urn, (left.get(urn) ?? -1) + 1] as const)]);
+    const notices = alone.filter(({ urn }) => !left.has(urn)).map((each) => found(notRead(each), [each]));
+    if ([...less.values()].some((index) => index >= kept.length)) return notices;
+    const others = resources.map((each) => withKept(each, less.get(each.urn)));
+    return [...notices, ...judgeBroker(broker, others, targets, less)];
   }
   const diagnostics = [...deployment.warnings, ...auditor.audit(deployment.value, target.value, null)];
   return diagnostics.map((each) => found(each)).filter(isWorthSaying);
@@ -110,6 +115,23 @@ function targetText(
   return [...targets, ...own].find(isOfBroker);
 }
 
+/** What is taken from a resource that cannot be read: its texts, and if one of them is what cannot be read, what names it and no more. */
+const kept: readonly ((key: string) => boolean)[] = [
+  () => true,
+  (key) => /name$|^(vhost|region|arn|url|id)$/i.test(key),
+];
+
+/** Whatever else it has could be anything. */
+function withKept(resource: StackResource, index: number | undefined): StackResource {
+  if (index === undefined) return resource;
+  const isKept = kept[index] ?? (() => false);
+  const properties = Object.entries(resource.properties).map(([key, value]) => {
+    const isPlain = value === null || (typeof value === "string" && isKept(key));
+    return [key, isPlain ? value : unknownText];
+  });
+  return { ...resource, properties: Object.fromEntries(properties) as StackResource["properties"] };
+}
+
 function isUnreadable(read: Checked<unknown>): boolean {
   return !read.ok || read.warnings.some(isLeftOut);
 }
@@ -121,7 +143,7 @@ function isLeftOut({ code }: Diagnostic): boolean {
 function notRead({ name, type }: StackResource): Diagnostic {
   return diagnostic("RD409", {
     path: "",
-    message: `${name} is a ${type} of a form that is not known here, so nothing was judged that it may belong to`,
+    message: `${name} is a ${type} of a form that is not known here, so nothing was judged that it may be connected with`,
     help: "use a version of the provider that is known here, or exclude what does not have to be judged",
   });
 }

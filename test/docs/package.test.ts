@@ -1,22 +1,26 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 
+import { rules } from "../../src/policy/rules.ts";
 import { runExample } from "../support/example-program.ts";
 import { startPolicyHost } from "../support/policy-host.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** A pack of somebody's own, with two of the rules and one that is theirs. */
-const pack = `import { PolicyPack } from "@pulumi/policy";
-import { redeliverPolicies, retryAttemptsLimit, sqsDeadLetterQueue } from "redeliver/policy";
+/** What an update does is shown to no pack. */
+const rulesOfPacks = rules.filter(({ kind }) => kind !== "change").map(({ name }) => name);
 
-const chosen = redeliverPolicies({ preset: "strict", rules: { "retry-attempts-limit": { max: 3 } } }, [retryAttemptsLimit, sqsDeadLetterQueue]);
-const theirs = { name: "no-buckets", description: "There are no buckets.", enforcementLevel: "mandatory", validateResource: ({ type }, report) => { if (type === "aws:s3/bucket:Bucket") report("a bucket"); } };
-new PolicyPack("ours", { policies: [...chosen, theirs] });
-`;
+/** The files of the pack in docs/policy-pack.md, and its options. */
+function packOfPage(): Readonly<Record<string, string>> {
+  const page = readFileSync(join(root, "docs/policy-pack.md"), "utf8");
+  const [policy = "", manifest = "", index = "", options = ""] = [...page.matchAll(/^```\w+\n(.*?)^```$/gms)].map(
+    ([, text = ""]) => text,
+  );
+  return { "PulumiPolicy.yaml": policy, "package.json": manifest, "index.mjs": index, "options.yaml": options };
+}
 
 // Shipping .ts entries, or forgetting a file, goes unnoticed for as long as only the checkout is tested.
 test(
@@ -72,20 +76,29 @@ test(
     mkdirSync(own);
     // The peers are those that are installed here: they are large, and not what is tested.
     symlinkSync(join(root, "node_modules/@pulumi"), join(folder, "node_modules/@pulumi"));
-    writeFileSync(
-      join(own, "package.json"),
-      '{ "name": "ours", "version": "1.0.0", "type": "module", "main": "index.mjs" }',
-    );
-    writeFileSync(join(own, "PulumiPolicy.yaml"), "runtime: nodejs\n");
-    writeFileSync(join(own, "index.mjs"), pack);
+    for (const [file, text] of Object.entries(packOfPage())) writeFileSync(join(own, file), text);
     const host = await startPolicyHost("", own);
     onTestFinished(async () => host.stop());
-    expect((await host.served()).map(({ name }) => name)).toEqual([
+    const served = (await host.served()).map(({ name, level }) => [name, level] as const);
+    expect(served.map(([name]) => name)).toEqual([...rulesOfPacks, "no-buckets"]);
+    expect(Object.fromEntries(served)).toMatchObject({
+      "retry-jitter": "disabled",
+      "retry-attempts-limit": "mandatory",
+      "sqs-encryption": "remediate",
+    });
+    const run = await runExample("examples/policies/sqs-dead-letter-queue/fails.ts");
+    expect((await host.analyzeStack(run)).map(({ rule }) => rule)).toEqual(["sqs-dead-letter-queue"]);
+    const { "index.mjs": index = "" } = packOfPage();
+    const some = index
+      .replace("import { redeliverPolicies }", "import { redeliverPolicies, retryAttemptsLimit, sqsDeadLetterQueue }")
+      .replace("redeliverPolicies(options)", "redeliverPolicies({}, [retryAttemptsLimit, sqsDeadLetterQueue])");
+    writeFileSync(join(own, "index.mjs"), some);
+    const smaller = await startPolicyHost("", own);
+    onTestFinished(async () => smaller.stop());
+    expect((await smaller.served()).map(({ name }) => name)).toEqual([
       "retry-attempts-limit",
       "sqs-dead-letter-queue",
       "no-buckets",
     ]);
-    const run = await runExample("examples/policies/sqs-dead-letter-queue/fails.ts");
-    expect((await host.analyzeStack(run)).map(({ rule }) => rule)).toEqual(["sqs-dead-letter-queue"]);
   },
 );

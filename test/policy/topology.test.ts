@@ -1,6 +1,9 @@
+import * as aws from "@pulumi/aws/sqs/index.js";
+import { Queue as ServicebusQueue } from "@pulumi/azure-native/servicebus/queue.js";
 import { Subscription } from "@pulumi/azure-native/servicebus/subscription.js";
 import { Topic } from "@pulumi/azure-native/servicebus/topic.js";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as rabbitmq from "@pulumi/rabbitmq";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import type { DiagnosticCode } from "../../src/diagnostics/catalogue.ts";
 import { diagnosticCodes } from "../../src/diagnostics/page.ts";
@@ -172,6 +175,54 @@ describe("resources of a form that is not known", () => {
         urn: expect.stringMatching(/::orders$/),
       },
     ]);
+  });
+});
+
+describe("one resource of a form that is not known beside a fault that it has nothing to do with", () => {
+  const azure = { resourceGroupName: "shop", namespaceName: "shop" };
+  const strange: Readonly<Record<string, readonly [fault: string, make: () => unknown, form: object]>> = {
+    rabbitmq: [
+      "rabbitmq-dead-letter-exchange",
+      () => new rabbitmq.Queue("strange", { name: "strange", vhost: "other", settings: {} }),
+      { settings: [{ durable: true }] },
+    ],
+    sqs: [
+      "sqs-dead-letter-queue",
+      () => new aws.Queue("strange", { name: "strange" }),
+      { visibilityTimeoutSeconds: { seconds: 30 } },
+    ],
+    servicebus: [
+      "servicebus-expired-messages-kept",
+      () => new ServicebusQueue("strange", { ...azure, queueName: "strange" }),
+      { maxDeliveryCount: "10" },
+    ],
+  };
+
+  test.each(Object.entries(strange))("%s: both are found", async (_, [rule, make, form]) => {
+    const run = await runProgram(async () => {
+      vi.resetModules();
+      await import(`../../examples/policies/${rule}/fails.ts`);
+      make();
+    });
+    expect(run.error).toBeUndefined();
+    const outputs = new Map(run.resourceOutputs);
+    for (const { urn, name } of run.resources)
+      if (name === "strange") outputs.set(urn, { ...outputs.get(urn), ...form });
+    const other = { ...run, resourceOutputs: outputs };
+    const found = await host.analyzeStack(other);
+    const about = found.map((each) => [each.rule, each.urn.split("::").at(-1)].join(" "));
+    expect(about.filter((each) => !each.startsWith("queue-protection")).toSorted()).toEqual(
+      [
+        ...(await host.analyzeStack(await runExample(`examples/policies/${rule}/fails.ts`))).map(
+          (each) => `${rule} ${each.urn.split("::").at(-1)}`,
+        ),
+        "topology-readable strange",
+      ].toSorted(),
+    );
+    // To exclude it takes away what is said of it, and nothing else.
+    await host.configure({ "topology-readable": { enforcementLevel: "advisory", exclude: ["strange"] } });
+    expect(new Set((await host.analyzeStack(other)).map((each) => each.rule))).toEqual(new Set([rule]));
+    await host.configure({});
   });
 });
 

@@ -3,24 +3,13 @@ import { certainOf } from "../../certain.ts";
 import type { PulumiResource } from "../../pulumi-resource.ts";
 import { hasUnknown } from "../../pulumi-resource.ts";
 import type { NamedResource } from "./entity-properties.ts";
-import { destinationIn } from "./entity-properties.ts";
+import { destinationIn, propertyTypes } from "./entity-properties.ts";
 import { namedResource, ownNameOf } from "./pulumi-resources.ts";
 
 const leading = ["forwardTo", "forwardDeadLetteredMessagesTo"] as const;
 
-/** What is read of an entity or a rule besides its names and where it forwards to; whatever else Azure answers decides nothing. */
-const own = [
-  "lockDuration",
-  "defaultMessageTimeToLive",
-  "autoDeleteOnIdle",
-  "duplicateDetectionHistoryTimeWindow",
-  "maxDeliveryCount",
-  "deadLetteringOnMessageExpiration",
-  "requiresSession",
-  "requiresDuplicateDetection",
-  "filterType",
-  "sqlFilter",
-] as const;
+/** Besides its names and where it forwards to; whatever else Azure answers decides nothing. */
+const own = Object.keys(propertyTypes).filter((key) => !leading.some((each) => each === key) && key !== "sku");
 
 /** By the properties in which programs refer to others by their names: what kinds those are of. */
 const references: Readonly<Record<string, readonly NamedResource["kind"][]>> = {

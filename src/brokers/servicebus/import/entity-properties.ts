@@ -16,6 +16,31 @@ export interface NamedResource {
   readonly properties: Entry;
 }
 
+/** What is read of a resource besides its names, and of which type it is. */
+export const propertyTypes = {
+  lockDuration: "string",
+  defaultMessageTimeToLive: "string",
+  autoDeleteOnIdle: "string",
+  duplicateDetectionHistoryTimeWindow: "string",
+  maxDeliveryCount: "number",
+  deadLetteringOnMessageExpiration: "boolean",
+  requiresSession: "boolean",
+  requiresDuplicateDetection: "boolean",
+  forwardTo: "string",
+  forwardDeadLetteredMessagesTo: "string",
+  filterType: "string",
+  sqlFilter: "object",
+  sku: "object",
+} as const;
+
+/** Whether what is read has the form that it has in @pulumi/azure-native 3; a secret, or what is not known yet, may have it. */
+export function isWellFormed(properties: Entry): boolean {
+  return Object.entries(propertyTypes).every(([key, type]) => {
+    const value = properties[key] ?? null;
+    return value === null || isUnreadable(value) || (typeof value === type && !Array.isArray(value));
+  });
+}
+
 /** Puts resources together, namespace by namespace. Of something that is there twice the last counts. */
 export function namespacesOf(resources: readonly NamedResource[], isWhole: boolean): readonly AuditedNamespace[] {
   const rules = Map.groupBy(

@@ -7,7 +7,7 @@ import { isUnreadable, nameIn } from "../../pulumi-resource.ts";
 import type { Deployment } from "../deployment.ts";
 import { subscriptionPath } from "../topology.ts";
 import type { NamedResource } from "./entity-properties.ts";
-import { namespacesOf } from "./entity-properties.ts";
+import { isWellFormed, namespacesOf } from "./entity-properties.ts";
 
 /** The resources of @pulumi/azure-native that make a topology, by the properties that name them below the namespace. */
 const types: Readonly<Record<string, { readonly kind: NamedResource["kind"]; readonly names: readonly string[] }>> = {
@@ -61,12 +61,16 @@ export function placesOf(resources: readonly PulumiResource[]): ReadonlyMap<stri
 }
 
 /**
- * What resources of @pulumi/azure-native make in namespaces. One whose names are secret or not known yet is left out with a warning.
+ * What resources of @pulumi/azure-native make in namespaces. One whose names are secret or not known yet is left out with a
+ * warning, and one of another form.
  *
  * @param resources others than those of Service Bus are passed over
  */
 export function deploymentOfResources(resources: readonly PulumiResource[]): Checked<Deployment> {
-  const own = resources.filter(isReadResource).map(({ urn, ...resource }) => ({ urn, named: namedResource(resource) }));
+  const own = resources.filter(isReadResource).map((resource) => ({
+    urn: resource.urn,
+    named: isWellFormed(resource.properties) ? namedResource(resource) : null,
+  }));
   const leftOut = own.flatMap(({ urn, named }) => (named === null ? [nameIn(urn)] : []));
   const named = own.flatMap((each) => each.named ?? []);
   const value: Deployment = { namespaces: namespacesOf(named, false) };
