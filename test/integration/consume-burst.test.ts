@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
 
+import { billingUnder } from "../support/consume/billing-under.ts";
 import type { ConsumedSystem } from "../support/consume/consumed.ts";
 import { consumeFrom } from "../support/consume/consumed.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
@@ -11,16 +12,9 @@ import { brokers } from "../support/live.ts";
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const messages = Array.from({ length: 200 }, (_, index) => `m${index}`);
 
-const declaration = {
-  name: "shop",
-  sources: { orders: { kind: "topic" } },
-  consumers: {
-    billing: {
-      from: { orders: "all" },
-      retry: { attempts: 2, backoff: { kind: "constant", delay: "8s", jitter: "100%" } },
-    },
-  },
-};
+const declaration = billingUnder("waits", {
+  retry: { attempts: 2, backoff: { kind: "constant", delay: "8s", jitter: "100%" } },
+});
 
 describe.concurrent.each(brokers())("a burst under waits on $fullVersion", (broker) => {
   const held: { system?: DeployedSystem; billing?: ConsumedSystem } = {};

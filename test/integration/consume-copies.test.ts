@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { permanent } from "redeliver/consume";
 
+import { billingUnder } from "../support/consume/billing-under.ts";
 import type { ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
 import { liveStage } from "../support/consume/live-stage.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
@@ -10,20 +11,6 @@ import { brokers } from "../support/live.ts";
 type Strategy = "native" | "deferred" | "staged" | "waits";
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
 
-function declaration(strategy: Strategy): unknown {
-  return {
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: {
-      billing: {
-        from: { orders: "all" },
-        protocol: strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1",
-        retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } },
-      },
-    },
-  };
-}
-
 describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.version })))("on $name", ({ broker }) => {
   const { deployed, consumed } = liveStage(broker);
   const started = async (
@@ -31,9 +18,9 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
     concurrency: number,
     handler: Parameters<typeof consumeFrom>[2],
   ): Promise<{ system: DeployedSystem; billing: ConsumedSystem }> => {
-    const system = await deployed(declaration(strategy), strategy);
+    const system = await deployed(billingUnder(strategy), strategy);
     const options = { concurrency, breaker: false as const };
-    const input = { broker, declaration: declaration(strategy), consumer: "billing", strategy, options };
+    const input = { broker, declaration: billingUnder(strategy), consumer: "billing", strategy, options };
     const billing = await consumed(system, input, handler);
     return { system, billing };
   };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { TestContext } from "vitest";
 
+import { billingUnder } from "../support/consume/billing-under.ts";
 import type { AmqpProxy } from "../support/consume/amqp-proxy.ts";
 import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
 import type { ConsumedSystem } from "../support/consume/consumed.ts";
@@ -20,17 +21,7 @@ const cases = brokers().flatMap((broker) =>
 );
 
 describe.concurrent.each(cases)("a URL for each node: $name", ({ broker, strategy }) => {
-  const declaration = {
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: {
-      billing: {
-        from: { orders: "all" },
-        protocol: strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1",
-        retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } },
-      },
-    },
-  };
+  const declaration = billingUnder(strategy);
   const input = { broker, declaration, consumer: "billing", strategy } as const;
 
   /** Each way to the broker is a node of its own to the consumer. */

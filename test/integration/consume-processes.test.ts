@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 
+import { billingUnder } from "../support/consume/billing-under.ts";
 import { consumeFrom } from "../support/consume/consumed.ts";
 import type { ProcessInput } from "../support/consume/consumer-process.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
@@ -12,7 +13,6 @@ import { checked } from "../support/examples.ts";
 import { brokers } from "../support/live.ts";
 
 const strategies = ["native", "deferred", "staged", "waits"] as const;
-type Strategy = (typeof strategies)[number];
 const cases = brokers().flatMap((broker) =>
   strategies
     .filter((strategy) => broker.version === "4.3" || strategy === "staged" || strategy === "waits")
@@ -20,20 +20,6 @@ const cases = brokers().flatMap((broker) =>
 );
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const script = resolve(import.meta.dirname, "../support/consume/consumer-process.ts");
-
-function declaration(strategy: Strategy): unknown {
-  return {
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: {
-      billing: {
-        from: { orders: "all" },
-        protocol: strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1",
-        retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } },
-      },
-    },
-  };
-}
 
 interface Started {
   readonly child: ChildProcess;
@@ -48,13 +34,13 @@ describe.concurrent.each(cases)("the consumer's process: $name", ({ broker, stra
     await Promise.all(systems.map((system) => system.dispose()));
   });
   const deployed = async (): Promise<DeployedSystem> => {
-    const system = await deploy(broker, declaration(strategy), strategy);
+    const system = await deploy(broker, billingUnder(strategy), strategy);
     systems.push(system);
     return system;
   };
   const start = async (system: DeployedSystem, handlingMs: number, concurrency: number): Promise<Started> => {
     const input: ProcessInput = {
-      system: checked(declaration(strategy)),
+      system: checked(billingUnder(strategy)),
       version: broker.version,
       strategy,
       url: system.url,
@@ -104,7 +90,7 @@ describe.concurrent.each(cases)("the consumer's process: $name", ({ broker, stra
     // Whoever is next gets all the others, each as its first attempt.
     const next = await consumeFrom(
       system,
-      { broker, declaration: declaration(strategy), consumer: "billing", strategy },
+      { broker, declaration: billingUnder(strategy), consumer: "billing", strategy },
       () => undefined,
     );
     await until(60_000, () => next.runs.length >= ids.length - ended.length);

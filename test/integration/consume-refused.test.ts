@@ -4,6 +4,7 @@ import amqplib from "amqplib";
 import type { ChannelModel } from "amqplib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { billingUnder } from "../support/consume/billing-under.ts";
 import type { Start } from "../support/consume/start.ts";
 import { start } from "../support/consume/start.ts";
 import { startTlsBroker } from "../support/consume/tls-broker.ts";
@@ -16,18 +17,10 @@ import { createManagement } from "../support/management.ts";
 const strategies = ["waits", "deferred"] as const;
 type Strategy = (typeof strategies)[number];
 
-const declaration = (strategy: Strategy): unknown => ({
-  name: "shop",
-  sources: { orders: { kind: "topic" } },
-  consumers: {
-    billing: {
-      from: { orders: "all" },
-      protocol: strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1",
-      retry: { attempts: 3, backoff: { kind: "constant", delay: "50ms" } },
-    },
-    cache: { from: { orders: "all" }, delivery: "every-instance" },
-  },
-});
+function declaration(strategy: Strategy): unknown {
+  const shop = billingUnder(strategy, { retry: { attempts: 3, backoff: { kind: "constant", delay: "50ms" } } });
+  return { ...shop, consumers: { ...shop.consumers, cache: { from: { orders: "all" }, delivery: "every-instance" } } };
+}
 
 const cases = brokers().flatMap((broker) =>
   strategies

@@ -4,6 +4,7 @@ import { consume } from "redeliver/consume";
 import type { ConsumeOptions } from "redeliver/consume";
 
 import { RefusedError } from "../../src/index.ts";
+import { billingUnder } from "../support/consume/billing-under.ts";
 import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
 import { consumeFrom } from "../support/consume/consumed.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
@@ -17,17 +18,7 @@ const strategies = ["staged", "deferred"] as const;
 type Strategy = (typeof strategies)[number];
 
 function declaration(strategy: Strategy, attempts = 3): unknown {
-  return {
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: {
-      billing: {
-        from: { orders: "all" },
-        protocol: strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1",
-        retry: { attempts, backoff: { kind: "constant", delay: "50ms" } },
-      },
-    },
-  };
+  return billingUnder(strategy, { retry: { attempts, backoff: { kind: "constant", delay: "50ms" } } });
 }
 
 const cases = brokers().flatMap((broker) =>

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { TestContext } from "vitest";
 
+import { billingUnder } from "../support/consume/billing-under.ts";
 import type { AmqpProxy } from "../support/consume/amqp-proxy.ts";
 import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
 import type { ConsumedSystem } from "../support/consume/consumed.ts";
@@ -27,17 +28,7 @@ const cases = brokers().flatMap((broker) =>
 );
 
 describe.concurrent.each(cases)("stopped while a connection is being made: $name", ({ broker, strategy }) => {
-  const declaration = {
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: {
-      billing: {
-        from: { orders: "all" },
-        protocol: strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1",
-        retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } },
-      },
-    },
-  };
+  const declaration = billingUnder(strategy);
 
   const deployed = async ({ onTestFinished }: TestContext): Promise<{ system: DeployedSystem; proxy: AmqpProxy }> => {
     const system = await deploy(broker, declaration, strategy);

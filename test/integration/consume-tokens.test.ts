@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RabbitmqCredentials } from "redeliver/consume";
 import { permanent } from "redeliver/consume";
 
+import { billingUnder } from "../support/consume/billing-under.ts";
 import type { BrokerVersion } from "../support/broker-images.ts";
 import { brokerVersions } from "../support/broker-images.ts";
 import type { ConsumedSystem } from "../support/consume/consumed.ts";
@@ -17,18 +18,8 @@ const source = { exchange: "shop.orders", routingKey: "order.placed" };
 type Strategy = "staged" | "deferred";
 
 function declaration(strategy: Strategy): unknown {
-  return {
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: {
-      billing: {
-        from: { orders: "all" },
-        protocol: strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1",
-        retry: { attempts: 3, backoff: { kind: "constant", delay: "50ms" } },
-        handlerTimeout: "2m",
-      },
-    },
-  };
+  const retry = { attempts: 3, backoff: { kind: "constant", delay: "50ms" } };
+  return billingUnder(strategy, { retry, handlerTimeout: "2m" });
 }
 
 /** Long enough for a start on a machine that is slow. */
