@@ -88,7 +88,7 @@ export function missing(what: "queue" | "exchange", name: string): Diagnostic {
     path: name,
     message: `there is no ${what} ${name} in this virtual host`,
     notes: ["what is declared was not deployed here, or was deployed under another name"],
-    help: "deploy the system before its consumers, or correct the virtual host in the URL",
+    help: "deploy the system before its consumers start: pulumi up, or redeliver compile --format definitions and rabbitmqctl import_definitions; or correct the virtual host in the URL",
   });
 }
 /** Where every instance has a queue of its own, the broker names it. */
