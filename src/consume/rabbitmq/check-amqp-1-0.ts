@@ -7,13 +7,14 @@ import { askLogin } from "./credentials.ts";
 import { judgeFound } from "./judge-found.ts";
 import { greetedVersion } from "./greeted-version.ts";
 import { connectToOne, NoNodeError } from "./nodes.ts";
+import { lookByAmqp10 } from "./look-amqp-1-0.ts";
 import { noConnections } from "./refusals.ts";
 
 const greetsWithinMs = 10_000;
 
 /**
- * Looks at what is deployed. AMQP 1.0 has no passive declarations: that the work queue is there shows when it is attached to, and the rest
- * only with the management API.
+ * Looks at what is deployed. AMQP 1.0 has no passive declarations; the management node of the broker shows queues, and the rest only the management
+ * API.
  *
  * @throws RefusedError
  */
@@ -24,18 +25,17 @@ export async function checkByAmqp10(comparison: Comparison<"rabbitmq">): Promise
       await judgeOlder(comparison, cause);
       throw refused(noConnections(comparison.connection, cause));
     });
-  const { deadQueue } = comparison.contract;
   try {
-    await judgeFound(comparison, {
+    const { presences, made } = await lookByAmqp10(connection, comparison.compiled.topology);
+    const found = {
       version: versionOf(connection),
-      queues: new Map(
-        deadQueue === null ? [] : [[deadQueue, { notShown: "AMQP 1.0 shows no queue but the one that is read" }]],
-      ),
+      queues: presences,
       exchanges: new Map(),
       // All that this protocol's contracts do is settle: the broker moves the messages.
       refusals: [],
       unasked: [],
-    });
+    };
+    await judgeFound(comparison, found, async () => made);
   } finally {
     await endConnection(connection, 2_000);
   }
@@ -51,7 +51,8 @@ async function judgeOlder(comparison: Comparison<"rabbitmq">, cause: unknown): P
   if (older === undefined) return;
   const version = await greetedVersion({ url: older.url, tls: comparison.connection.tls, withinMs: greetsWithinMs });
   if (version === null) return;
-  await judgeFound(comparison, { version, queues: new Map(), exchanges: new Map(), refusals: [], unasked: [] });
+  const nothing = { queues: new Map(), exchanges: new Map(), refusals: [], unasked: [] };
+  await judgeFound(comparison, { version, ...nothing }, async () => ({ differing: [], uncompared: [] }));
 }
 
 /** RabbitMQ says its version in the properties of the open performative. */
