@@ -106,6 +106,10 @@ async function perform(
       return answered(onePerTurn(() => receiver.completeMessage(message)));
     case "abandon":
       return answered(onePerTurn(() => receiver.abandonMessage(message)));
+    case "release":
+      return answered(onePerTurn(() => release(receiver, message)));
+    case "closeSession":
+      return receiver.close();
     case "deadLetter":
       return answered(onePerTurn(() => receiver.deadLetterMessage(message, lastWords(operation, values))));
     case "schedule": {
@@ -120,6 +124,16 @@ async function perform(
     default:
       return operation satisfies never;
   }
+}
+
+/**
+ * The SDK has no word for it, so its abandon is said with AMQP's other outcome. Where a later SDK has no delivery to say it with, it stays an abandon.
+ * Source: 7.9.5, `MessageReceiver.settleMessage`.
+ */
+function release(receiver: HeldMessage["receiver"], message: ServiceBusReceivedMessage): Promise<void> {
+  const { delivery } = message as { readonly delivery?: { readonly release: () => void; modified: () => void } };
+  if (delivery !== undefined) delivery.modified = () => delivery.release();
+  return receiver.abandonMessage(message);
 }
 
 /** Messages of sessions wait a minute for it, whatever the client was told. Source: 7.9.5, `MessageSession.settleMessage`. */
