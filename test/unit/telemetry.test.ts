@@ -1,7 +1,7 @@
 import { ProxyTracerProvider, propagation, ROOT_CONTEXT, type SpanContext, trace } from "@opentelemetry/api";
 import { AlwaysOffSampler, BasicTracerProvider } from "@opentelemetry/sdk-trace-base";
 import { beforeAll, describe, expect, test } from "vitest";
-import { permanent } from "redeliver/consume";
+import { permanent, retryAfter } from "redeliver/consume";
 import { openTelemetry } from "redeliver/opentelemetry";
 
 import type { Adapter, Delivery, SettleValues } from "../../src/consume/adapter.ts";
@@ -24,13 +24,18 @@ interface Told {
   readonly span: SpanContext | undefined;
 }
 
-/** Lets a consumer handle one message with these headers, which is dead. */
+const declared = oneConsumer({
+  retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" }, retryAfter: { max: "1m" } },
+});
+
+/** Lets a consumer handle one message with these headers, which fails. */
 async function toldOf(
   telemetry: ConsumeOptions["telemetry"],
   carrier: Delivery["carrier"],
+  error = permanent("NEVER"),
 ): Promise<Told & { readonly attempt: SpanContext | undefined }> {
-  const prepared = prepare(checked(oneConsumer()), "billing", {
-    target: { broker: "rabbitmq", version: "4.3" },
+  const prepared = prepare(checked(declared), "billing", {
+    target: { broker: "rabbitmq", version: "4.3", strategy: "waits" },
     connection: { url: "amqp://localhost" },
     telemetry,
   });
@@ -57,7 +62,7 @@ async function toldOf(
     settings: prepared.value.settings,
     handler: () => {
       attempt = trace.getActiveSpan()?.spanContext();
-      throw permanent("NEVER");
+      throw error;
     },
   });
   broker.deliver("a", 1, carrier);
@@ -79,6 +84,16 @@ describe("what an attempt leaves on its message", () => {
     expect(values.carried).toEqual({ "redeliver-attempt-traceparent": textOf(attempt) });
     await monitoring.shutdown();
   });
+
+  test.for([new Error("again"), retryAfter("5s"), retryAfter("1h")])(
+    "whatever the next attempt waits for: %s",
+    async (error) => {
+      const monitoring = startMonitoring();
+      const { values, attempt } = await toldOf(openTelemetry(monitoring.options), { traceparent }, error);
+      expect(values.carried).toEqual({ "redeliver-attempt-traceparent": textOf(attempt) });
+      await monitoring.shutdown();
+    },
+  );
 
   test("is its own under both names where the message came with none", async () => {
     const monitoring = startMonitoring();
