@@ -38,14 +38,16 @@ describe.concurrent.each(cases)("the consumer's process: $name", ({ broker, stra
     systems.push(system);
     return system;
   };
-  const start = async (system: DeployedSystem, handlingMs: number, concurrency: number): Promise<Started> => {
+  const start = async (
+    system: DeployedSystem,
+    course: Pick<ProcessInput, "handlingMs" | "concurrency" | "stopWithin">,
+  ): Promise<Started> => {
     const input: ProcessInput = {
       system: checked(billingUnder(strategy)),
       version: broker.version,
       strategy,
       url: system.url,
-      concurrency,
-      handlingMs,
+      ...course,
     };
     const child = spawn(process.execPath, [script, JSON.stringify(input)], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -62,7 +64,7 @@ describe.concurrent.each(cases)("the consumer's process: $name", ({ broker, stra
     const system = await deployed();
     await system.publish(["a"], source);
     for (let crash = 1; crash <= 3; crash++) {
-      const started = await start(system, 600_000, 1);
+      const started = await start(system, { handlingMs: 600_000, concurrency: 1 });
       await until(60_000, () => beganIn(started).length === 1);
       started.child.kill("SIGKILL");
       await once(started.child, "exit");
@@ -79,7 +81,7 @@ describe.concurrent.each(cases)("the consumer's process: $name", ({ broker, stra
     const system = await deployed();
     const ids = Array.from({ length: 20 }, (_, index) => `m${index}`);
     await system.publish(ids, source);
-    const started = await start(system, 1_500, 4);
+    const started = await start(system, { handlingMs: 1_500, concurrency: 4 });
     await until(60_000, () => beganIn(started).length === 4);
     started.child.kill("SIGTERM");
     const [exitCode] = (await once(started.child, "exit")) as [number | null];
@@ -97,6 +99,30 @@ describe.concurrent.each(cases)("the consumer's process: $name", ({ broker, stra
     await next.running.stop();
     expect(next.runs.map((run) => run.id).toSorted()).toEqual(ids.filter((id) => !ended.includes(id)).toSorted());
     expect(new Set(next.runs.map((run) => run.attempt))).toEqual(new Set([1]));
+    expect(await system.drain("shop.billing.dead")).toEqual([]);
+  });
+  test("told to end, and a handler never does: when its time is over the message goes back without costing an attempt, and the process ends", async () => {
+    const system = await deployed();
+    await system.publish(["a", "b"], source);
+    const started = await start(system, { handlingMs: null, concurrency: 1, stopWithin: "2s" });
+    await until(60_000, () => beganIn(started).length === 1);
+    const toldAtMs = performance.now();
+    started.child.kill("SIGTERM");
+    // With the handler's promise still open.
+    expect(await once(started.child, "close")).toEqual([0, null]);
+    expect(performance.now() - toldAtMs).toBeGreaterThanOrEqual(2_000);
+    expect(started.lines.toSorted()).toEqual(["began a 1", "ready", "stopping"]);
+    const next = await consumeFrom(
+      system,
+      { broker, declaration: billingUnder(strategy), consumer: "billing", strategy },
+      () => undefined,
+    );
+    await until(60_000, () => next.runs.length >= 2);
+    await next.running.stop();
+    expect(next.runs.map(({ id, attempt }) => [id, attempt]).toSorted()).toEqual([
+      ["a", 1],
+      ["b", 1],
+    ]);
     expect(await system.drain("shop.billing.dead")).toEqual([]);
   });
 });

@@ -24,8 +24,12 @@ const declaration = {
 const strategy = "deferred";
 /** What the broker is made to say, so four sessions, one of them for a token; RabbitMQ says 63. */
 const channelMax = 3;
-/** So many that each of the long ones is the first of a session, and in the end more than a session takes. */
-const quickAfterEach = [1_030, 1_030, 1_030, 2_100];
+/**
+ * So many that each long one keeps a session that is full, and in the end more than two sessions take. How the broker shares them out is its own
+ * choice. But of four handlers in two pairs, three long ones leave one free beside another, whichever they are: through that connection go all the
+ * last ones, while its long one keeps a session.
+ */
+const quickAfterEach = [1_030, 1_030, 4_200];
 
 for (const broker of brokers())
   describe.runIf(broker.version === "4.3")(`sessions of AMQP 1.0 on ${broker.version}`, () => {
@@ -54,7 +58,7 @@ for (const broker of brokers())
         );
         held.billing = billing;
         // Two handlers to a connection, one fewer than it has sessions for deliveries.
-        await until(30_000, () => proxy.connections() === 3);
+        await until(30_000, () => proxy.connections() === 2);
         for (const [index, count] of quickAfterEach.entries()) {
           const quick = Array.from({ length: count }, (_, number) => `${number} after ${index}`);
           await system.publish([`long ${index}`, ...quick], source);
@@ -69,7 +73,7 @@ for (const broker of brokers())
         expect(billing.runs).toHaveLength(quick + long.length);
         expect(billing.events.map(({ kind }) => kind)).not.toContain("lost");
         const channels = proxy.frames.flatMap((frame) => (frame.kind === "begun" ? [frame.channel] : []));
-        // Sessions ended, and others began, and none was one too many.
+        // Sessions ended, and others began; the most that there may be were there, and none was one too many.
         expect(channels.length).toBeGreaterThan(2 * channelMax);
         expect(Math.max(...channels)).toBe(channelMax - 1);
         expect(await system.drain("shop.billing")).toEqual([]);

@@ -38,6 +38,27 @@ describe.concurrent("consume on Service Bus, when something breaks", patient, ()
     expect(describeDeadLetter(letter, system.contract("billing"))["dlq-failure-reason"]).toBe("CRASH_LIMIT");
   });
 
+  test("under immediate a process that is killed has lost an attempt, and with the last one its message is dead", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const immediate = { retry: { attempts: 2, backoff: { kind: "immediate" } } };
+    const system = await deployConsumed(onTestFinished, immediate, { strategy: "immediate" });
+    await system.publish(messageOf("poison"));
+    for (const attempt of [1, 2]) {
+      const child = startProcess(system, onTestFinished);
+      await waitUntil(() => child.lines.includes(`began poison ${attempt}`));
+      expect(await system.letters("billing"), `attempt ${attempt}`).toEqual([]);
+      child.kill("SIGKILL");
+      await child.ended;
+    }
+    await waitUntil(async () => (await system.letters("billing")).length === 1);
+    const [letter] = await system.letters("billing");
+    expect(letter?.deadLetterReason).toBe("MaxDeliveryCountExceeded");
+    expect(describeDeadLetter(letter, system.contract("billing"))["dlq-failure-reason"]).toBe("ATTEMPTS_EXHAUSTED");
+    expect(await system.lab.peek("shop.billing")).toEqual([]);
+  });
+
   test("a process that is told to stop hands back what it has not ended, at once, and ends", async ({
     expect,
     onTestFinished,
@@ -50,7 +71,7 @@ describe.concurrent("consume on Service Bus, when something breaks", patient, ()
     await child.ended;
     expect(child.lines.at(-1)).toBe("stopped");
     const [message] = await system.lab.receive(system.lab.receiver("shop.billing"));
-    expect(message).toMatchObject({ messageId: "long", deliveryCount: 1 });
+    expect(message).toMatchObject({ messageId: "long", deliveryCount: 0 });
     expect(message?.applicationProperties?.["redeliver-attempt"]).toBeUndefined();
   });
 

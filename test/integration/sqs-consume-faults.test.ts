@@ -1,6 +1,3 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { resolve } from "node:path";
 import { DeleteQueueCommand, SetQueueAttributesCommand } from "@aws-sdk/client-sqs";
 import { describe, test } from "vitest";
 
@@ -20,8 +17,6 @@ const visibility = {
   retry: { attempts: 3, backoff: { kind: "linear", first: "1s" } },
   handlerTimeout: "5s",
 };
-/** Its handlers end when they are told to, and not by themselves. */
-const patient = { ...visibility, handlerTimeout: "60s" };
 const order = attributes({ "routing-key": "order.placed", tenant: "a" });
 
 /** What a message is called says how it ends. */
@@ -292,51 +287,5 @@ for (const emulator of sqsEmulators()) {
       );
       await Promise.all(outcomes);
     });
-
-    processTests(emulator.endpoint, within);
   });
-}
-
-function processTests(
-  endpoint: string,
-  within: (run: (faulty: Faulty) => Promise<void>, declared?: object) => Promise<void>,
-): void {
-  const start = async ({ declared, target }: DeployedSystem): Promise<{ child: ChildProcess; said: string[] }> => {
-    const script = resolve(import.meta.dirname, "../support/sqs/consuming-child.ts");
-    const child = spawn(process.execPath, [script, JSON.stringify({ declared, target, endpoint })], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const said: string[] = [];
-    child.stdout?.on("data", (chunk: Buffer) => said.push(...chunk.toString().trimEnd().split("\n")));
-    await until(60_000, () => said.includes("running"));
-    return { child, said };
-  };
-
-  test("a process that is killed has lost an attempt, and the message comes to another one", async ({ expect }) =>
-    within(async ({ system }) => {
-      const { child, said } = await start(system);
-      await system.lab.send(system.work("billing"), "order 1");
-      await until(60_000, () => said.includes("began order 1 1"));
-      const exited = once(child, "exit");
-      child.kill("SIGKILL");
-      await exited;
-      const consumer = await consuming(system, "billing", () => {});
-      await untilCount(system, "work", "billing", 0);
-      await consumer.stop();
-      expect(consumer.attemptsOf("order 1")).toEqual([2]);
-      expect(await system.lab.count(system.dead("billing"))).toBe(0);
-    }));
-
-  test("a process that is told to end hands back what it is handling, and ends by itself", async ({ expect }) =>
-    within(async ({ system }) => {
-      const { child, said } = await start(system);
-      await system.lab.send(system.work("billing"), "order 1");
-      await until(60_000, () => said.includes("began order 1 1"));
-      const exited = once(child, "exit");
-      child.kill("SIGTERM");
-      expect(await exited).toEqual([0, null]);
-      expect(said.at(-1)).toBe("stopped");
-      const message = await system.lab.receiveWithin(system.work("billing"), 30_000);
-      expect(message?.Body, "long before the 70s of a crash").toBe("order 1");
-    }, patient));
 }

@@ -1,5 +1,5 @@
 import { consume } from "../../../src/consume/index.ts";
-import type { System } from "../../../src/index.ts";
+import type { Duration, System } from "../../../src/index.ts";
 
 /** What a test starts a consumer's process with, as JSON in its first argument. */
 export interface ProcessInput {
@@ -8,8 +8,9 @@ export interface ProcessInput {
   readonly strategy: "native" | "deferred" | "staged" | "waits";
   readonly url: string;
   readonly concurrency: number;
-  /** How long a handler takes. */
-  readonly handlingMs: number;
+  /** How long a handler takes; null for one that never ends, and does not look at its signal. */
+  readonly handlingMs: number | null;
+  readonly stopWithin?: Duration;
 }
 
 // Says what its handler does, a line each: `began ID ATTEMPT`, `ended ID`. On SIGTERM it stops.
@@ -21,10 +22,12 @@ const running = await consume(
     target: { broker: "rabbitmq", version: input.version, strategy: input.strategy },
     connection: { url: input.url },
     concurrency: input.concurrency,
+    ...(input.stopWithin === undefined ? {} : { stopWithin: input.stopWithin }),
   },
   async (message, attempt) => {
     process.stdout.write(`began ${message.id} ${attempt.number}\n`);
-    await new Promise((resolve) => setTimeout(resolve, input.handlingMs));
+    // Without a timer such a handler does not keep the process from ending by itself.
+    await new Promise((resolve) => void (input.handlingMs !== null && setTimeout(resolve, input.handlingMs)));
     process.stdout.write(`ended ${message.id}\n`);
   },
 );

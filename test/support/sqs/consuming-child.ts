@@ -16,6 +16,8 @@ const running = await consume<"sqs", string>(
     target,
     connection: { endpoint, region, credentials: { accessKeyId: "test", secretAccessKey: "test" } },
     body: "text",
+    // No receive is under way while it handles: that of a process that is killed would go on, and take a message for nobody.
+    concurrency: 1,
     stopWithin: "8s",
   },
   async ({ body }, { number, signal }) => {
