@@ -113,12 +113,14 @@ async function perform(
     case "deadLetter":
       return answered(onePerTurn(() => receiver.deadLetterMessage(message, lastWords(operation, values))));
     case "schedule": {
-      const copy = copyMessage(message, originalId, operation, contract);
+      const copy = copyMessage(message, originalId, operation, values.carried, contract);
       await senderTo(operation.queue).scheduleMessages(copy, dueAt(operation, values));
       return undefined;
     }
     case "send":
-      return senderTo(operation.queue).sendMessages(copyMessage(message, originalId, operation, contract));
+      return senderTo(operation.queue).sendMessages(
+        copyMessage(message, originalId, operation, values.carried, contract),
+      );
     default:
       return operation satisfies never;
   }
@@ -147,11 +149,12 @@ function dueAt({ delayMs = { from: 0, to: 0 } }: SendOperation, { askedDelayMs }
 /** Application properties of the dead letter, beside the two that Service Bus has names for. */
 function lastWords(
   { reason }: DeadLetterOperation,
-  { deadLetter }: SettleValues,
+  { deadLetter, carried }: SettleValues,
 ): DeadLetterOptions & Record<string, string> {
   const told = { "dlq-failure-reason": reason, ...deadLetter };
   return {
     ...told,
+    ...carried,
     deadLetterReason: told["dlq-failure-reason"],
     deadLetterErrorDescription: messageIn(deadLetter?.["dlq-exception-stack-trace-summary"] ?? ""),
   };
