@@ -1,5 +1,6 @@
 /** The code of the error at the bottom, in plain words. Its message is not passed on. */
 export function connectionProblem(cause: unknown): string {
+  if (isBlocked(cause)) return "the port is one of those that web clients never connect to (Fetch Standard, bad ports)";
   const code = codeOf(cause);
   switch (code) {
     case "ECONNREFUSED":
@@ -33,6 +34,11 @@ export function connectionProblem(cause: unknown): string {
     default:
       return /^HPE_|^HTTPParserError$/.test(code) ? "what answers does not speak HTTP" : `the request failed (${code})`;
   }
+}
+
+/** fetch has no code for it. Source: undici, `lib/web/fetch/index.js`, `mainFetch`. */
+function isBlocked(cause: unknown): boolean {
+  return cause instanceof Error && cause.cause instanceof Error && cause.cause.message === "bad port";
 }
 
 /** The first code on the way down; where there is none, the name of the error at the bottom. */

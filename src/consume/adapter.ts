@@ -20,6 +20,8 @@ export interface Delivery {
   /** As the producer gave it, whatever the retries made of it; null where the broker has none. */
   readonly routingKey: string | null;
   readonly headers: Readonly<Record<string, unknown>>;
+  /** Where producers, and attempts before, have written for whoever watches: the headers, and what attempts put beside them. */
+  readonly carrier: Readonly<Record<string, unknown>>;
   /** When it was published, where that is known. */
   readonly publishedAt: Date | null;
   /** What its producer calls the business's own key of it; null for none. */
@@ -34,6 +36,8 @@ export interface SettleValues {
   readonly askedDelayMs: number | null;
   /** What a dead letter says about its end, beside what the contract lets it say. */
   readonly deadLetter: Readonly<Record<string, string>> | null;
+  /** What whoever watches wants on a copy, or on a message that is given back or dead-lettered, where the broker takes it. */
+  readonly carried: Readonly<Record<string, string>>;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { BrokerName } from "../brokers/index.ts";
 import type { Adapter } from "./adapter.ts";
 import type { AnyContract } from "./contract.ts";
-import { rabbitmqConnection } from "./rabbitmq/connection.ts";
+import { connectionByAmqp091, connectionByAmqp10 } from "./rabbitmq/connection.ts";
 import type { RabbitmqConnection } from "./rabbitmq/connection.ts";
 import { servicebusConnection } from "./servicebus/connection.ts";
 import type { ServicebusConnection } from "./servicebus/connection.ts";
@@ -32,12 +32,12 @@ export interface AdapterEntry {
 /** The adapter of each protocol that a contract can be for. None is loaded, nor its client library, before it is needed. */
 export const adapters: Readonly<Partial<Record<AnyContract["protocol"], AdapterEntry>>> = {
   "amqp-0-9-1": {
-    connection: rabbitmqConnection,
+    connection: connectionByAmqp091,
     library: "amqplib",
     load: async () => (await import("./rabbitmq/amqplib.ts")).amqplibAdapter as unknown as Adapter,
   },
   "amqp-1.0": {
-    connection: rabbitmqConnection,
+    connection: connectionByAmqp10,
     library: "rhea",
     load: async () => (await import("./rabbitmq/rhea.ts")).rheaAdapter as unknown as Adapter,
   },

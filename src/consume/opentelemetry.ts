@@ -1,14 +1,14 @@
 import {
   type Attributes,
   context,
+  isSpanContextValid,
+  type Link,
   type Meter,
   metrics,
-  propagation,
-  ROOT_CONTEXT,
   type Span,
+  type SpanContext,
   SpanKind,
   SpanStatusCode,
-  type TextMapGetter,
   trace,
   type Tracer,
 } from "@opentelemetry/api";
@@ -18,6 +18,7 @@ import type { AnyContract } from "./contract.ts";
 import type { ConsumeEvent } from "./event.ts";
 import type { Verdict } from "./run-attempt.ts";
 import type { Telemetry } from "./telemetry.ts";
+import { attemptBefore, contextFields, contextOfMessage } from "./trace-context.ts";
 
 export interface OpenTelemetryOptions {
   /** The global provider's unless said otherwise. */
@@ -31,17 +32,25 @@ const library = "redeliver";
 /**
  * Spans and metrics of a consumer, by the OpenTelemetry API; whoever registers no SDK pays for nothing.
  *
- * A span for each attempt, whose parent is the context that the message came with, by the global propagator: since a retry keeps the headers of
- * the message on every broker, all its attempts are in the producer's trace, and a dead letter leads there too. Nothing comes from the body, nor
- * from the message of an error, which may quote it: of an error there is the name.
+ * A span for each attempt. Its parent is the context that the message came with, by the global propagator, and it is linked to that as well: a
+ * retry keeps the headers of the message on every broker, so all its attempts are in the producer's trace, and a dead letter leads there too. Where the
+ * consumer makes a copy of the message, or annotates it, the attempt's own context is on that, and the next attempt is linked to it. Nothing comes
+ * from the body, nor from the message of an error, which may quote it: of an error there is the name.
+ * Source: OpenTelemetry, "Semantic conventions for messaging spans", "Consumer spans":
+ * https://opentelemetry.io/docs/specs/semconv/messaging/messaging-spans/
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   const tracer = options.tracer ?? trace.getTracer(library);
   const instruments = createInstruments(options.meter ?? metrics.getMeter(library));
+  const attempts = new WeakMap<Delivery, SpanContext>();
   return {
     attempt: (contract, delivery, run) => {
       recordLag(instruments, contract, delivery);
-      return traced(tracer, contract, delivery, run);
+      return traced(tracer, contract, delivery, attempts, run);
+    },
+    carried: (delivery) => {
+      const attempt = attempts.get(delivery);
+      return attempt === undefined ? {} : contextFields(delivery.carrier, attempt);
     },
     event: (contract, event) => count(instruments, contract, event),
   };
@@ -51,14 +60,23 @@ async function traced(
   tracer: Tracer,
   contract: AnyContract,
   delivery: Delivery,
+  attempts: WeakMap<Delivery, SpanContext>,
   run: () => Promise<Verdict>,
 ): Promise<Verdict> {
-  const parent = propagation.extract(ROOT_CONTEXT, delivery.headers, headerTexts);
+  const parent = contextOfMessage(delivery.carrier);
+  const creation = trace.getSpanContext(parent);
   const span = tracer.startSpan(
     `process ${contract.workQueue ?? contract.consumer}`,
-    { kind: SpanKind.CONSUMER, attributes: attributesOf(contract, delivery) },
+    {
+      kind: SpanKind.CONSUMER,
+      attributes: attributesOf(contract, delivery),
+      links: linksOf(creation, attemptBefore(delivery.carrier)),
+    },
     parent,
   );
+  const own = span.spanContext();
+  // Without an SDK there is no span, and what stands for it has the context of its parent.
+  if (isSpanContextValid(own) && own.spanId !== creation?.spanId) attempts.set(delivery, own);
   try {
     const verdict = await context.with(trace.setSpan(parent, span), run);
     conclude(span, verdict);
@@ -68,14 +86,18 @@ async function traced(
   }
 }
 
-/** Header values that are texts; brokers also have numbers and bytes. */
-const headerTexts: TextMapGetter<Delivery["headers"]> = {
-  keys: (headers) => Object.keys(headers),
-  get: (headers, name) => {
-    const value = headers[name];
-    return typeof value === "string" ? value : undefined;
-  },
-};
+/** One link where the message got its context by its first attempt, and that is the attempt before. */
+function linksOf(creation: SpanContext | undefined, before: SpanContext | null): Link[] {
+  const isSame = creation !== undefined && creation.spanId === before?.spanId;
+  return [
+    ...(creation === undefined || isSame ? [] : [linkTo(creation, "message")]),
+    ...(before === null ? [] : [linkTo(before, "attempt-before")]),
+  ];
+}
+
+function linkTo(context: SpanContext, what: "message" | "attempt-before"): Link {
+  return { context, attributes: { "redeliver.link": what } };
+}
 
 /** By the semantic conventions for messaging where they have a name for it. */
 function attributesOf(contract: AnyContract, { id, attempt }: Delivery): Attributes {

@@ -15,7 +15,7 @@ export interface Settlement {
   readonly values: SettleValues;
 }
 
-export const noValues: SettleValues = Object.freeze({ askedDelayMs: null, deadLetter: null });
+export const noValues: SettleValues = Object.freeze({ askedDelayMs: null, deadLetter: null, carried: {} });
 
 /** Looks up in the contract what a verdict asks for. What the handler asks for and cannot have is reported. */
 export function settlementOf(
@@ -29,27 +29,36 @@ export function settlementOf(
   switch (verdict.outcome) {
     case "success":
       return { operations, values: noValues };
-    case "permanent":
-      return {
-        operations,
-        values: { askedDelayMs: null, deadLetter: lastWords(contract, settings, delivery, verdict) },
-      };
+    case "permanent": {
+      const deadLetter = lastWords(contract, settings, delivery, verdict);
+      return { operations, values: { askedDelayMs: null, deadLetter, carried: carriedBy(settings, delivery) } };
+    }
     case "transient": {
       const isLast = attempt >= contract.attempts.length;
       const deadLetter = isLast ? lastWords(contract, settings, delivery, verdict) : null;
+      const carried = carriedBy(settings, delivery);
       const { askedMs } = verdict;
-      if (askedMs === null) return { operations, values: { askedDelayMs: null, deadLetter } };
+      if (askedMs === null) return { operations, values: { askedDelayMs: null, deadLetter, carried } };
       const asked = askedDelay(contract, attempt, askedMs);
       if (!isLast && asked?.delayMs !== askedMs) {
         settings.log(notKept(messageId, askedMs, asked?.delayMs ?? null));
       }
       return {
         operations: asked?.operations ?? operations,
-        values: { askedDelayMs: asked?.delayMs ?? null, deadLetter },
+        values: { askedDelayMs: asked?.delayMs ?? null, deadLetter, carried },
       };
     }
     default:
       return verdict satisfies never;
+  }
+}
+
+/** Who watches has no say in what becomes of a message: where it throws, nothing is carried. */
+function carriedBy({ telemetry }: Settings, delivery: Delivery): SettleValues["carried"] {
+  try {
+    return telemetry?.carried?.(delivery) ?? noValues.carried;
+  } catch {
+    return noValues.carried;
   }
 }
 

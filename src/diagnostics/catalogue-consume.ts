@@ -30,12 +30,12 @@ export const consumeCatalogue = {
   ),
   RD807: error(
     "No permission",
-    "The broker does not let this user in, or not into this virtual host, or not read from the work queue, or not write to an exchange that the contract publishes copies to, or not make the queue that each instance has. Without the permission to write the first message that needs a copy would be tried for ever, and so would all that come after it. Whether a user may publish is asked with a message in a transaction that is never committed, so nothing is published; whether SQS lets one delete, hide or send is asked with a receipt that no queue has given, or with a batch of no messages, and whether it lets one receive by the first receive, which waits for nothing, and whose messages are handled. From 4.3 on a passive declaration takes the permission to configure; without that the consumer runs, and logs that it could not compare.",
+    "The broker does not let this user in, or not into this virtual host, or not read from the work queue, or not write to an exchange that the contract publishes copies to, or not make the queue that each instance has. Without the permission to write the first message that needs a copy would be tried for ever, and so would all that come after it. Whether a user may publish is asked with a message in a transaction that is never committed, so nothing is published; whether SQS lets one delete, hide or send is asked with a receipt that no queue has given, or with a batch of no messages, and whether it lets one receive by the first receive, which waits for nothing, and whose messages are handled. From 4.3 on a passive declaration takes some permission for what it names, and to compare arguments without a managementUrl takes the permission to configure; without these the consumer runs, and logs what it could not compare.",
     "access-control",
   ),
   RD808: error(
     "What is deployed differs from what was compiled",
-    "A queue, an exchange or the policy in force has other values than the declaration compiles to. With another delivery limit the attempts are others, with another dead-letter exchange messages end elsewhere, or nowhere. The notes show both values of all that differs; deploy again, or run the consumer from the declaration that is deployed.",
+    "A queue, an exchange or the policy in force has other values than the declaration compiles to. With another delivery limit the attempts are others, with another dead-letter exchange messages end elsewhere, or nowhere. The notes show both values of all that differs, and where the broker compares by itself, because no managementUrl is given, of the first thing that differs; deploy again, or run the consumer from the declaration that is deployed.",
     "policies",
   ),
   RD809: error(

@@ -55,8 +55,8 @@ export const servicebusCatalogue = {
     "The SDKs renew a lock by a timer for as long as the handler may run, and a timer runs for 24 days at most. A handler that runs longer would have its message handled again beside it. Let the handler start the long work elsewhere and end.",
   ),
   RD713: warning(
-    "A returned message costs a delivery",
-    "On Service Bus a delivery that ends without a result counts, whatever the reason: the consumer abandons the message, its lock runs out, its process is stopped. Under immediate it counts as an attempt, under the other strategies against the crash budget of the attempt. A consumer that is restarted often while it holds many messages can so make messages die that were never tried. Receive no more messages than are handled at once.",
+    "A returned message may cost a delivery",
+    "On Service Bus a delivery that ends without a result counts, under immediate as an attempt, under the other strategies against the crash budget of the attempt. A consumer that hands a message back releases it; by what the maintainers of Service Bus say that counts nothing, but no documentation says it, one user has seen the opposite, and most of Microsoft's SDKs have no method for it. So the worse is assumed: a consumer that is restarted often while it holds many messages can make messages die that were never tried. Receive no more messages than are handled at once; with sessions the consumer closes the session, and nothing is counted.",
   ),
   RD714: warning(
     "No handler timeout is declared",

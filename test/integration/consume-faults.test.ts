@@ -192,10 +192,10 @@ describe.each(brokers().map((broker) => ({ broker, name: broker.version })))("fa
       },
     );
     let seen = 0;
-    // One in 200 frames, of whatever kind it is.
+    // One in 400 frames, of whatever kind it is.
     proxy.onFrame = () => {
       seen += 1;
-      return seen % 200 === 0 ? "cut" : "pass";
+      return seen % 400 === 0 ? "cut" : "pass";
     };
     await system.publish(ids, source);
     const dead = new Set<string>();

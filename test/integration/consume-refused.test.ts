@@ -102,7 +102,14 @@ describe.each(cases)("what a broker refuses a consumer that starts: $name", ({ b
       const channel = await other.createChannel();
       await channel.assertQueue("shop.billing", { durable: true, arguments: { "x-queue-type": "classic" } });
       await channel.consume("shop.billing", () => undefined, { exclusive: true });
-      expect((await begin()).codes).toEqual(["RD821"]);
+      // Whoever can see what the queue was made with is told that: it is no quorum queue.
+      expect((await begin()).codes).toEqual(["RD808"]);
+      if (strategy === "deferred") return;
+      const permissions = `permissions/${encodeURIComponent(system.vhost)}/${user}`;
+      await management.put(permissions, { configure: "^$", write: ".*", read: ".*" });
+      const least = await begin(withUser);
+      await management.put(permissions, { configure: ".*", write: ".*", read: ".*" });
+      expect(least.codes).toEqual(["RD821"]);
     });
   });
 
@@ -147,7 +154,7 @@ describe.each(cases)("what a broker refuses a consumer that starts: $name", ({ b
     await limit("max-channels", -1);
     const byUrl = await begin(`${withUser}?channelMax=1`);
     // AMQP 1.0 has sessions in place of channels, and its contracts publish nothing.
-    expect([byUser.codes, byUrl.codes]).toEqual(strategy === "deferred" ? [[], []] : [["RD822"], ["RD822"]]);
+    expect([byUser.codes, byUrl.codes]).toEqual(strategy === "deferred" ? [[], ["RD802"]] : [["RD822"], ["RD822"]]);
     if (strategy === "deferred") return;
     expect(byUser.text).toContain(`the user ${user} may have 1 channels in all`);
     expect((await begin(`${withUser}?channelMax=2`)).codes).toEqual([]);

@@ -4,7 +4,7 @@ import { retryAfter } from "redeliver/consume";
 import type { AmqpProxy } from "../support/consume/amqp-proxy.ts";
 import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
 import { consumeFrom } from "../support/consume/consumed.ts";
-import type { Handled } from "../support/consume/judge-wire-1-0.ts";
+import type { Handled } from "../support/consume/handled.ts";
 import { breachesOf10 } from "../support/consume/judge-wire-1-0.ts";
 import { endings, handleAll10, handWritten10 } from "../support/consume/wrong-consumers-1-0.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
@@ -69,7 +69,7 @@ for (const broker of brokers())
             await sleep(5);
             const decision = decisionOf(id, attempt);
             const framesBefore = proxy.frames.length;
-            handled.push({ messageId: id, attempt, decision, endedAtMs: Date.now(), framesBefore });
+            handled.push({ message: id, attempt, decision, endedAtMs: Date.now(), framesBefore });
             if (typeof decision === "object" && "askMs" in decision) throw retryAfter(`${BigInt(decision.askMs)}ms`);
             if (decision === "transient") throw new Error("again");
             if (decision === "permanent") throw new RangeError("it is wrong");
@@ -109,7 +109,7 @@ for (const broker of brokers())
         const endedAtMs = Date.now();
         await billing.running.stop("50ms");
         const handled = billing.runs.map(({ id, attempt }): Handled => ({
-          messageId: id,
+          message: id,
           attempt,
           decision: "return",
           endedAtMs,
@@ -142,7 +142,7 @@ for (const broker of brokers())
             delayMs: contract.attempts[1]?.delayMs ?? 0,
             ended: (messageId: string, decision: Decision) =>
               handled.push({
-                messageId,
+                message: messageId,
                 attempt: 1,
                 decision,
                 endedAtMs: Date.now(),

@@ -1,11 +1,18 @@
-import { trace } from "@opentelemetry/api";
 import { describeDeadLetter, permanent } from "redeliver/consume";
-import { openTelemetry } from "redeliver/opentelemetry";
 import { beforeAll, describe, test } from "vitest";
 
-import { deployConsumed } from "../support/servicebus/consuming.ts";
+import {
+  attemptsOfCourse,
+  expectMetrics,
+  handlerTimeoutOfCourse,
+  routingKeyOfCourse,
+  watchCourse,
+} from "../support/consume/watched-course.ts";
+import { expectNothingOfBodies, expectRedacted, expectSameMessage } from "../support/consume/watched-secrets.ts";
+import { expectTraces } from "../support/consume/watched-traces.ts";
+import { deployConsumed, type Handle } from "../support/servicebus/consuming.ts";
 import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
-import { registerGlobals, startMonitoring } from "../support/telemetry.ts";
+import { registerGlobals } from "../support/telemetry.ts";
 
 /** They run beside each other, and beside whatever else the machine does. */
 const patient = { timeout: 240_000 };
@@ -15,68 +22,45 @@ const constant = { kind: "constant", delay: "200ms" } as const;
 /** The copy carries the time of its tier, and has to be received before it is over once more. */
 const slow = { kind: "constant", delay: "10s" } as const;
 const backoffs = { scheduled: constant, immediate: { kind: "immediate" }, "ttl-tier": slow } as const;
-const traceId = "0af7651916cd43dd8448eb211c80319c";
-const spanId = "b7ad6b7169203331";
-const traceparent = `00-${traceId}-${spanId}-01`;
-const messageOf = (body: string) => ({
-  body: Buffer.from(body),
-  messageId: body,
-  subject: "order.placed",
-  applicationProperties: { traceparent },
-});
+const messageOf = (body: string) => ({ body: Buffer.from(body), messageId: body, subject: routingKeyOfCourse });
 
 beforeAll(registerGlobals);
 
 describe.concurrent("a watched consumer on Service Bus", patient, () => {
   for (const strategy of ["scheduled", "immediate", "ttl-tier"] as const)
-    test(`${strategy}: all attempts are in the producer's trace, the dead letters too, and the metrics count them`, async ({
+    test(`${strategy}: attempts and dead letters hang together, every metric counts, and nobody reads a body`, async ({
       expect,
       onTestFinished,
     }) => {
-      const backoff = backoffs[strategy];
-      const system = await deployConsumed(onTestFinished, { retry: { attempts: 2, backoff } }, { strategy });
-      const monitoring = startMonitoring();
-      onTestFinished(monitoring.shutdown);
-      const active: (string | undefined)[] = [];
-      const consumer = await system.consuming(
-        ({ body }) => {
-          active.push(trace.getActiveSpan()?.spanContext().traceId);
-          if (body === "fails") throw new TypeError("secret");
-          if (body === "dies") throw permanent("UNKNOWN_CUSTOMER");
-        },
-        { telemetry: openTelemetry(monitoring.options) },
-      );
-      await system.publish(...["fails", "dies", "works"].map(messageOf));
-      await waitUntil(async () => (await system.letters("billing")).length === 2);
-      await waitUntil(() => consumer.events.filter(({ kind }) => kind === "settled").length === 4);
-      expect(consumer.attemptsOf("fails")).toEqual([1, 2]);
-      const [first, second] = consumer.runsOf("fails");
-      const waitedMs = (second?.beganAtMs ?? 0) - (first?.endedAtMs ?? Infinity);
-      expect(waitedMs).toBeGreaterThanOrEqual(strategy === "immediate" ? 0 : strategy === "scheduled" ? 200 : 10_000);
-      await waitUntil(() => monitoring.spans().length === 4);
-      expect(active).toEqual(Array.from({ length: 4 }, () => traceId));
-      for (const span of monitoring.spans()) {
-        expect([span.spanContext().traceId, span.parentSpanContext?.spanId]).toEqual([traceId, spanId]);
-        expect(JSON.stringify([span.attributes, span.events, span.status])).not.toContain("secret");
-      }
-      const letters = await system.letters("billing");
-      expect(letters.map(({ applicationProperties: said }) => said?.["traceparent"])).toEqual([
-        traceparent,
-        traceparent,
-      ]);
-      const reasons = letters.map((letter) => describeDeadLetter(letter, system.contract("billing")));
-      expect(reasons.map((each) => each["dlq-failure-reason"]).toSorted()).toEqual([
-        "ATTEMPTS_EXHAUSTED",
-        "UNKNOWN_CUSTOMER",
-      ]);
-      expect(await monitoring.metrics()).toMatchObject({
-        "redeliver.processed{success}": 1,
-        "redeliver.processed{transient}": 2,
-        "redeliver.processed{permanent}": 1,
-        "redeliver.retried": 1,
-        "redeliver.dead_lettered": 2,
-        "redeliver.attempts{transient}": { count: 1, sum: 2 },
+      const retry = { attempts: attemptsOfCourse, backoff: backoffs[strategy] };
+      const declared = { retry, handlerTimeout: handlerTimeoutOfCourse };
+      const system = await deployConsumed(onTestFinished, declared, { strategy });
+      const watched = await watchCourse({
+        contract: system.contract("billing"),
+        publish: async (messages) =>
+          system.publish(
+            ...messages.map(({ name, body, headers }) => ({
+              body: Buffer.from(body),
+              messageId: name,
+              subject: routingKeyOfCourse,
+              applicationProperties: headers,
+            })),
+          ),
+        consume: async (handler, options) => system.consuming(handler as unknown as Handle, options as object),
+        letters: async () =>
+          (await system.letters("billing")).map(({ messageId, applicationProperties: texts = {} }) => ({
+            name: String(texts["redeliver-original-id"] ?? messageId),
+            texts,
+          })),
       });
+      expectMetrics(expect, watched);
+      expectTraces(expect, watched);
+      expectNothingOfBodies(expect, watched);
+      expectRedacted(expect, watched);
+      expectSameMessage(expect, watched);
+      const [first, second] = watched.runs.filter(({ name }) => name === "fails");
+      const waitedMs = (second?.beganAtMs ?? 0) - (first?.beganAtMs ?? Infinity);
+      expect(waitedMs).toBeGreaterThanOrEqual(strategy === "immediate" ? 0 : strategy === "scheduled" ? 200 : 10_000);
     });
 });
 

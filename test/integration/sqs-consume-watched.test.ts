@@ -1,126 +1,74 @@
 import { inspect } from "node:util";
 
-import { trace } from "@opentelemetry/api";
 import { beforeAll, describe, test } from "vitest";
 import { z } from "zod";
 
 import { type Charge, runBilling } from "../../examples/consume-orders.ts";
-import { permanent } from "../../src/consume/failure.ts";
 import { createMemoryStore } from "../../src/consume/idempotency/memory-store.ts";
 import { once } from "../../src/consume/idempotency/once.ts";
-import { openTelemetry } from "../../src/consume/opentelemetry.ts";
+import {
+  attemptsOfCourse,
+  type CourseLetter,
+  expectMetrics,
+  handlerTimeoutOfCourse,
+  nameIn,
+  routingKeyOfCourse,
+  watchCourse,
+} from "../support/consume/watched-course.ts";
+import { expectNothingOfBodies, expectRedacted, expectSameMessage } from "../support/consume/watched-secrets.ts";
+import { expectTraces } from "../support/consume/watched-traces.ts";
 import { until } from "../support/deployed-system.ts";
 import { region } from "../support/sqs/clients.ts";
-import { consuming, untilCount } from "../support/sqs/consuming.ts";
+import { consuming, type Handle, untilCount } from "../support/sqs/consuming.ts";
 import { attributes, deploy, textsOf } from "../support/sqs/deployed-system.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 import { startRecordingProxy } from "../support/sqs/recording-proxy.ts";
-import { registerGlobals, startMonitoring } from "../support/telemetry.ts";
+import { registerGlobals } from "../support/telemetry.ts";
 
 const billing = {
   from: { orders: "all" },
   retry: { attempts: 2, backoff: { kind: "constant", delay: "1s", jitter: "50%" } },
   handlerTimeout: "5s",
 };
-const traceId = "0af7651916cd43dd8448eb211c80319c";
-const spanId = "b7ad6b7169203331";
-const traceparent = `00-${traceId}-${spanId}-01`;
-
 beforeAll(registerGlobals);
 
 for (const emulator of sqsEmulators()) {
   describe.concurrent(`a watched consumer on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
-    test("all attempts are in the producer's trace, the dead letter too, and the metrics count them", async ({
-      expect,
-    }) => {
-      const system = await deploy(emulator, { billing });
-      const monitoring = startMonitoring();
-      const active: (string | undefined)[] = [];
-      const consumer = await consuming(
-        system,
-        "billing",
-        ({ body }) => {
-          active.push(trace.getActiveSpan()?.spanContext().traceId);
-          if (body === "fails") throw new TypeError("secret");
-          if (body === "dies") throw permanent("UNKNOWN_CUSTOMER");
-        },
-        { telemetry: openTelemetry(monitoring.options) },
-      );
-      try {
-        for (const body of ["fails", "dies", "works"])
-          await system.lab.send(system.work("billing"), body, { MessageAttributes: attributes({ traceparent }) });
-        await untilCount(system, "work", "billing", 0);
-        await until(30_000, () => monitoring.spans().length === 4);
-        const spans = monitoring.spans();
-        expect(active).toEqual(Array.from({ length: 4 }, () => traceId));
-        for (const span of spans) {
-          expect([span.spanContext().traceId, span.parentSpanContext?.spanId]).toEqual([traceId, spanId]);
-          expect(JSON.stringify([span.attributes, span.events, span.status])).not.toContain("secret");
+    for (const strategy of ["visibility", "redrive"] as const)
+      test(`attempts and dead letters hang together, every metric counts, and nobody reads a body: ${strategy}`, async ({
+        expect,
+      }) => {
+        const retry = { attempts: attemptsOfCourse, backoff: { kind: "constant", delay: "2s" } };
+        const declared = { ...billing, retry, handlerTimeout: handlerTimeoutOfCourse };
+        const system = await deploy(emulator, { billing: declared }, strategy);
+        const letters = new Map<string, CourseLetter>();
+        try {
+          const watched = await watchCourse({
+            contract: system.contract("billing"),
+            publish: async (messages) => {
+              for (const { body, headers } of messages)
+                await system.lab.send(system.work("billing"), body, {
+                  MessageAttributes: attributes({ "routing-key": routingKeyOfCourse, ...headers }),
+                });
+            },
+            consume: async (handler, options) =>
+              consuming(system, "billing", handler as unknown as Handle, options as object),
+            letters: async () => {
+              const received = await system.lab.receive(system.dead("billing"), { max: 10 });
+              for (const { Body = "", MessageAttributes } of received)
+                letters.set(nameIn(Body), { name: nameIn(Body), texts: textsOf(MessageAttributes) });
+              return [...letters.values()];
+            },
+          });
+          expectMetrics(expect, watched);
+          expectTraces(expect, watched);
+          expectNothingOfBodies(expect, watched);
+          expectRedacted(expect, watched);
+          expectSameMessage(expect, watched);
+        } finally {
+          await system.dispose();
         }
-        const outcomes = spans.map(({ attributes: each }) => [
-          each["redeliver.attempt"],
-          each["redeliver.outcome"],
-          each["redeliver.reason"],
-          each["error.type"],
-        ]);
-        expect(outcomes.toSorted((one, other) => String(one).localeCompare(String(other)))).toEqual([
-          [1, "permanent", "UNKNOWN_CUSTOMER", "PermanentError"],
-          [1, "success", undefined, undefined],
-          [1, "transient", undefined, "TypeError"],
-          [2, "transient", undefined, "TypeError"],
-        ]);
-        const letters = new Map<string, string | undefined>();
-        await until(30_000, async () => {
-          for (const { Body = "", MessageAttributes } of await system.lab.receive(system.dead("billing"), { max: 10 }))
-            letters.set(Body, textsOf(MessageAttributes)["traceparent"]);
-          return letters.size === 2;
-        });
-        expect(Object.fromEntries(letters)).toEqual({ dies: traceparent, fails: traceparent });
-        // SQS has deleted a message a moment before the consumer hears of it.
-        await until(30_000, () => consumer.events.filter(({ kind }) => kind === "settled").length === 4);
-        expect(await monitoring.metrics()).toMatchObject({
-          "redeliver.processed{success}": 1,
-          "redeliver.processed{transient}": 2,
-          "redeliver.processed{permanent}": 1,
-          "redeliver.failed{transient}": 2,
-          "redeliver.failed{permanent}": 1,
-          "redeliver.retried": 1,
-          "redeliver.dead_lettered": 2,
-          "redeliver.attempts{success}": { count: 1, sum: 1 },
-          "redeliver.attempts{transient}": { count: 1, sum: 2 },
-          "redeliver.attempts{permanent}": { count: 1, sum: 1 },
-          "redeliver.handling{transient}": { count: 2 },
-          "redeliver.lag": { count: 3 },
-        });
-      } finally {
-        await consumer.stop();
-        await monitoring.shutdown();
-        await system.dispose();
-      }
-    });
-
-    test("redaction reaches the dead letter", async ({ expect }) => {
-      const system = await deploy(emulator, { billing });
-      const consumer = await consuming(
-        system,
-        "billing",
-        ({ body }) => {
-          throw permanent("UNKNOWN_CUSTOMER", new Error(`cannot find ${body}`));
-        },
-        { redact: (_, value) => value.replaceAll("eve@example.com", "(customer)") },
-      );
-      try {
-        await system.lab.send(system.work("billing"), "eve@example.com");
-        await untilCount(system, "work", "billing", 0);
-        const letter = await system.lab.receiveWithin(system.dead("billing"), 30_000);
-        const summary = textsOf(letter?.MessageAttributes)["dlq-exception-stack-trace-summary"];
-        expect(summary).toContain("cannot find (customer)");
-        expect(summary).not.toContain("eve@example.com");
-      } finally {
-        await consumer.stop();
-        await system.dispose();
-      }
-    });
+      });
 
     test("nothing of a body is in the log, whatever fails, and however an error hides it", async ({ expect }) => {
       const secret = "eve@example.com";

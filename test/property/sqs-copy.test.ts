@@ -20,6 +20,8 @@ const ownAttributes = fc.dictionary(
   ),
   { maxKeys: 10 },
 );
+const names = ["traceparent", "redeliver-attempt-traceparent"] as const;
+const watched = fc.dictionary(fc.constantFrom(...names), fc.string({ minLength: 1, maxLength: 512 }));
 const told = fc.dictionary(fc.constantFrom(...deadLetterFields), fc.string({ minLength: 1, maxLength: 2_048 }));
 
 const sizeOf = (body: string, attributes: Readonly<Record<string, Attribute>>): number =>
@@ -31,29 +33,32 @@ const sizeOf = (body: string, attributes: Readonly<Record<string, Attribute>>): 
 
 test("a copy keeps what the message has, and never has more than SQS takes", () => {
   fc.assert(
-    fc.property(ownAttributes, told, fc.nat({ max: 6_000 }), (own, deadLetter, room) => {
+    fc.property(ownAttributes, told, watched, fc.nat({ max: 6_000 }), (own, deadLetter, carried, room) => {
       const kept = Object.entries(own).filter(([name]) => !(deadLetterFields as readonly string[]).includes(name));
       // What SQS took once it takes again: the message is as large as it may be, less some room.
       const body = "x".repeat(mebibyte - sizeOf("", Object.fromEntries(kept)) - room);
-      const copy = copyAttributes({ Body: body, MessageAttributes: own }, operation, deadLetter);
+      const copy = copyAttributes({ Body: body, MessageAttributes: own }, operation, { deadLetter, carried });
       for (const [name, value] of kept) expect(copy[name]).toEqual(value);
       expect(Object.keys(copy).length).toBeLessThanOrEqual(10);
       expect(sizeOf(body, copy as Record<string, Attribute>)).toBeLessThanOrEqual(mebibyte);
       for (const [name, value] of Object.entries(copy)) {
         if (kept.some(([own]) => own === name)) continue;
-        const words: Readonly<Record<string, string>> = { ...operation.attributes, ...deadLetter };
+        const words: Readonly<Record<string, string>> = { ...operation.attributes, ...deadLetter, ...carried };
         expect(value.StringValue, "never what an earlier life left").toBe(words[name]);
       }
     }),
   );
 });
 
-test("where there is room for some fields only, they are the most needed ones", () => {
+test("where there is room for some fields only, they are the most needed ones, and what is watched comes last", () => {
   const all = Object.fromEntries(deadLetterFields.map((field) => [field, field]));
   for (let own = 0; own <= 10; own++) {
-    const names = Array.from({ length: own }, (_, index) => `own-${index}`);
-    const MessageAttributes = Object.fromEntries(names.map((name) => [name, { DataType: "String", StringValue: "a" }]));
-    const copy = copyAttributes({ Body: "{}", MessageAttributes }, operation, all);
-    expect(Object.keys(copy)).toEqual([...names, ...deadLetterFields.slice(0, 10 - own)]);
+    const ownNames = Array.from({ length: own }, (_, index) => `own-${index}`);
+    const MessageAttributes = Object.fromEntries(
+      ownNames.map((name) => [name, { DataType: "String", StringValue: "a" }]),
+    );
+    const carried = Object.fromEntries(names.map((name) => [name, name]));
+    const copy = copyAttributes({ Body: "{}", MessageAttributes }, operation, { deadLetter: all, carried });
+    expect(Object.keys(copy)).toEqual([...ownNames, ...[...deadLetterFields, ...names].slice(0, 10 - own)]);
   }
 });

@@ -149,9 +149,18 @@ export function operationsOf(outcome: Outcome, attempt: number): readonly Operat
   return operations;
 }
 
-function attemptOf(contract: Contract, message: ConsumeMessage): number {
+/** Which attempt a delivery is, from where the contract says. */
+export function attemptOf(
+  contract: Contract,
+  message: {
+    readonly fields: { readonly routingKey: string; readonly redelivered: boolean };
+    readonly properties: { readonly headers?: Readonly<Record<string, unknown>> | undefined };
+  },
+): number {
   const where = contract.attemptNumber;
   if (where === null) return 1;
+  // On 4.3 a first delivery shows the header as it was published.
+  if (where.from === "header" && !message.fields.redelivered) return 1;
   if (where.from === "header") return Number(message.properties.headers?.[where.header] ?? 0) + 1;
   const key = message.fields.routingKey;
   return key.startsWith(where.prefix) ? Number(key.slice(where.prefix.length)) : 1;

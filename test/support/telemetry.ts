@@ -16,12 +16,14 @@ import {
 
 import type { OpenTelemetryOptions } from "../../src/consume/opentelemetry.ts";
 
+export type Metrics = Readonly<Record<string, number | { readonly count: number; readonly sum: number }>>;
+
 /** The real SDK, with what it would send kept in memory. */
 export interface Monitoring {
   readonly options: Required<OpenTelemetryOptions>;
   readonly spans: () => readonly ReadableSpan[];
   /** By `name` or `name{label}`: the sum of a counter, or how many values a histogram has and their sum. */
-  readonly metrics: () => Promise<Readonly<Record<string, number | { readonly count: number; readonly sum: number }>>>;
+  readonly metrics: () => Promise<Metrics>;
   readonly shutdown: () => Promise<void>;
 }
 

@@ -203,6 +203,12 @@ describe("a running broker", () => {
     );
   });
 
+  test("has a port that fetch never asks", async () => {
+    expect(await refusedBy(`http://auditor:${encoded}@127.0.0.1:6000`)).toContain(
+      "the port is one of those that web clients never connect to",
+    );
+  });
+
   test("has a name that is not known", async () => {
     expect(await refusedBy(`http://auditor:${encoded}@broker.invalid:15672`)).toContain("RD407");
   });

@@ -12,6 +12,7 @@ import { afterMs } from "../../src/consume/long-timer.ts";
 import { readBody, UnreadableError } from "../../src/consume/read-body.ts";
 import { readDelivery } from "../../src/consume/rabbitmq/read-delivery.ts";
 import { compile } from "../../src/index.ts";
+import { billingUnder } from "../support/consume/billing-under.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
 
 class ValidationError extends Error {}
@@ -286,5 +287,30 @@ describe("options", () => {
     expect(problems[0]).toBe("RD802");
     expect(problems.join("\n")).toContain(said);
     expect(problems.join("\n")).not.toContain("secret");
+  });
+
+  test.each([
+    { url: "amqp://user:secret@localhost?heartbeat=20", strategy: "staged", isTaken: true },
+    {
+      url: "amqp://localhost/shop?heartbeat=0&channelMax=8&frameMax=8192&locale=en_US",
+      strategy: "staged",
+      isTaken: true,
+    },
+    { url: "amqp://user:secret@localhost?hearbeat=20", strategy: "staged", isTaken: false },
+    { url: "amqp://user:secret@localhost?heartbeat=soon", strategy: "staged", isTaken: false },
+    { url: "amqp://user:secret@localhost?heartbeat=20&heartbeat=30", strategy: "staged", isTaken: false },
+    { url: "amqp://user:secret@localhost?heartbeat=20", strategy: "deferred", isTaken: true },
+    { url: "amqp://user:secret@localhost?channelMax=8", strategy: "deferred", isTaken: false },
+    { url: ["amqp://one", "amqp://user:secret@two?verify=none"], strategy: "deferred", isTaken: false },
+  ] as const)("parameters of a URL that the client does not take are refused: $url, $strategy", (given) => {
+    const { url, strategy, isTaken } = given;
+    const target = { broker: "rabbitmq", version: "4.3", strategy } as const;
+    const result = prepare(checked(billingUnder(strategy)), "billing", { target, connection: { url } });
+    const problems = result.ok ? [] : result.diagnostics.flatMap(({ code, notes }) => [code, ...notes]);
+    expect(problems).toEqual(
+      isTaken
+        ? []
+        : ["RD802", expect.stringContaining("has a parameter that the client of this strategy does not take")],
+    );
   });
 });

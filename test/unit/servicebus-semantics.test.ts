@@ -131,6 +131,11 @@ const sql = (expression: string): RuleFilter => ({ kind: "sql", expression });
 /** One test for each claim; a claim without one does not compile. */
 const tests: Readonly<Record<ClaimName, () => void>> = {
   "count-on-abandon": () => expect(ends(work, ["failed delivery"])).toEqual(["active in work, 1"]),
+  "release-is-not-counted": () => {
+    expect(ends(work, ["deliver", "release"])).toEqual(["active in work, 0", "active in work, 1"]);
+    expect(ends(work, ["failed delivery", "deliver", "release"])).toEqual(["active in work, 1", exceeded]);
+    expect(ends(sessionWork, ["deliver", "release"], { content: inSession })[0]).toBe("active in work, 0");
+  },
   "count-on-lock-expiry": () => {
     expect(ends(work, ["deliver", "lock-expires"])).toEqual(["active in work, 1"]);
     expect(ends(sessionWork, ["deliver", "lock-expires"], { content: inSession })).toEqual(["active in work, 1"]);
@@ -145,7 +150,7 @@ const tests: Readonly<Record<ClaimName, () => void>> = {
     expect(ends(work, ["deliver", "session-closes"])).toEqual([]);
   },
   "late-settlement-is-refused": () => {
-    for (const kind of ["complete", "abandon", "dead-letter", "defer", "renew-lock"] as const) {
+    for (const kind of ["complete", "abandon", "release", "dead-letter", "defer", "renew-lock"] as const) {
       expect(ends(work, ["deliver", "lock-expires", kind])).toEqual([]);
       expect(ends(work, ["deliver", "renew-lock", kind])).not.toEqual([]);
     }

@@ -4,8 +4,23 @@ import type { BrokerContract, Outcome as BrokerOutcome } from "../contract.ts";
 export type Operation =
   | { readonly operation: "complete" }
   | { readonly operation: "abandon" }
+  | ReturnOperation
   | DeadLetterOperation
   | SendOperation;
+
+/**
+ * Gives a message back that was not tried.
+ *
+ * - `release` is AMQP's outcome `released`. By what the maintainers of Service Bus say it counts nothing, and their SDKs rely on it when they close a
+ *   receiver; one of them has no method for it. Where a client cannot say it, `abandon` takes its place, and spends a delivery.
+ * - `closeSession` gives the session back, with all of its messages that are not settled. It counts nothing. Whoever has more than one message of the
+ *   session in hand gives back all of them.
+ *
+ * Sources: Azure/amqpnetlite issue 342; azure-sdk-for-python pull request 47999; Service Bus documentation, "Message sessions".
+ */
+interface ReturnOperation {
+  readonly operation: "release" | "closeSession";
+}
 
 /** Moves the message to the dead-letter queue of its entity, which takes no copy. */
 export interface DeadLetterOperation {
@@ -118,6 +133,16 @@ export const sdkCalls: Contract["calls"] = Object.freeze({
     javascript: "receiver.abandonMessage(message)",
     dotnet: "args.AbandonMessageAsync(message)",
     java: "receiver.abandon(message)",
+  },
+  release: {
+    javascript: "message.delivery.release(), of rhea below the SDK",
+    dotnet: "none: args.AbandonMessageAsync(message), which counts a delivery",
+    java: "none: receiver.abandon(message), which counts a delivery",
+  },
+  closeSession: {
+    javascript: "receiver.close()",
+    dotnet: "args.ReleaseSession()",
+    java: "receiver.close()",
   },
   deadLetter: {
     javascript: "receiver.deadLetterMessage(message, { deadLetterReason, deadLetterErrorDescription })",

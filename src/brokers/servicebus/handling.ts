@@ -2,7 +2,7 @@ import type { Operation, SendOperation } from "./contract.ts";
 import { originalId } from "./entrance.ts";
 import type { HeldMessage } from "./held-message.ts";
 import { held } from "./held-message.ts";
-import type { Circumstances, MessageState, Semantics } from "./semantics.ts";
+import type { Circumstances, MessageState, Semantics, ServicebusEvent } from "./semantics.ts";
 
 /** The ways in which a move can end, each with all copies that there are then. */
 type Outcomes = readonly (readonly HeldMessage[])[];
@@ -46,10 +46,20 @@ function after(
         : { copies: [...copies, ...sent], original, stopped },
     );
   }
-  const kind = operation.operation === "deadLetter" ? "dead-letter" : operation.operation;
-  const outcomes = semantics.step(original, { kind });
+  const outcomes = semantics.step(original, { kind: eventOf(operation.operation) });
   if (outcomes.length === 0) return [{ copies, original, stopped: true }];
   return outcomes.flatMap(([next]) => (next === undefined ? [] : [{ copies, original: next, stopped }]));
+}
+
+function eventOf(operation: Exclude<Operation, SendOperation>["operation"]): ServicebusEvent["kind"] {
+  switch (operation) {
+    case "deadLetter":
+      return "dead-letter";
+    case "closeSession":
+      return "session-closes";
+    default:
+      return operation;
+  }
 }
 
 function sendCopy(

@@ -61,7 +61,8 @@ function modelOf(index: TopologyIndex, contract: Contract): Model<HeldMessage> {
       attempts: contract.attempts,
       crashDeliveries: contract.crashDeliveries ?? contract.maxDeliveries,
       maxDeliveries: contract.maxDeliveries,
-      returnsCost: true,
+      // A session that is closed counts nothing; what a release counts is an assumption.
+      returnsCost: !contract.receive.sessions,
       waitGrainMs: 1,
     },
   };
@@ -274,18 +275,5 @@ function mistakesOf(
       expired.flatMap((each) => perform(semantics, each, operationsAfter(contract.outcomes[name], attempt), attempt)),
     ),
   );
-  const closed = semantics.step(message, { kind: "session-closes" });
-  return [
-    ...late,
-    moveOf("nack-requeue", "mistake: abandoned", does([{ operation: "abandon" }])),
-    ...(closed.length === 0
-      ? []
-      : [
-          moveOf(
-            "nack-requeue",
-            "mistake: its session is closed",
-            closed.map((states) => states.map(held)),
-          ),
-        ]),
-  ];
+  return [...late, moveOf("nack-requeue", "mistake: abandoned", does([{ operation: "abandon" }]))];
 }

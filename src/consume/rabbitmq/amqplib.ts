@@ -137,11 +137,12 @@ function sessionOf(state: State, listener: Opening["listener"], end: () => void)
       };
       const { queue, virtualHost } = state;
       const late = (): Error => refused([noAnswer(queue)]);
-      const { consumerTag } = await inTime(queueAnswersWithinMs, channel.consume(queue, take), late, null).catch(
-        (cause: unknown) => {
-          throw queueRefused(queue, virtualHost, cause);
-        },
-      );
+      // The priority that consumers have anyway. A stream, which would give its messages to everybody and keep them, knows none and refuses it, also
+      // where the user may not compare what the queue was made with.
+      const consuming = channel.consume(queue, take, { priority: 0 });
+      const { consumerTag } = await inTime(queueAnswersWithinMs, consuming, late, null).catch((cause: unknown) => {
+        throw queueRefused(queue, virtualHost, cause);
+      });
       state.consumerTag = consumerTag;
     },
     pause: async () => {

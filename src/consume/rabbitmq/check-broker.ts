@@ -5,6 +5,7 @@ import { RefusedError } from "../../diagnostics/diagnostic.ts";
 import { refused } from "../../diagnostics/render.ts";
 import type { Comparison } from "../adapter.ts";
 import { atMost } from "../long-timer.ts";
+import { compareByDeclaring } from "./compare-by-declaring.ts";
 import type { Found, Presence } from "./compare.ts";
 import { virtualHostIn } from "./connection.ts";
 import { connectByAmqp091, endLook } from "./connect-amqp-0-9-1.ts";
@@ -21,7 +22,7 @@ import { noConnection, noConnections } from "./refusals.ts";
 const answersWithinMs = 5_000;
 
 /**
- * Looks at what is deployed without changing anything, with passive declarations, and with publishes that are taken back.
+ * Looks at what is deployed without changing anything, with declarations of what is there, and with publishes that are taken back.
  *
  * @throws RefusedError
  */
@@ -46,12 +47,13 @@ export async function checkBroker(comparison: Comparison<"rabbitmq">): Promise<v
       channel.checkExchange(name),
     );
     const { seen, ...publishing } = await publishingOf(model, contract, virtualHostIn(url));
-    await judgeFound(comparison, {
+    const found = {
       version: model.connection.serverProperties.version,
       queues,
       exchanges: new Map([...exchanges, ...seen]),
       ...publishing,
-    });
+    };
+    await judgeFound(comparison, found, () => compareByDeclaring(model, topology, found));
   } catch (cause) {
     throw cut === null || cause instanceof RefusedError ? cause : refused([noConnection(url, cut)]);
   } finally {
@@ -93,10 +95,9 @@ function presenceIn(cause: unknown): Presence {
   switch (codeOf(cause)) {
     case 404:
       return "missing";
-    // From 4.3 on a passive declaration takes the permission to configure, which a consumer need not have.
-    // Source: rabbitmq-server#16085.
+    // From 4.3 on a passive declaration takes some permission for what it names, whichever. Source: rabbitmq-server#16085.
     case 403:
-      return { notShown: "no permission to configure" };
+      return { notShown: "no permission for it" };
     default:
       throw cause;
   }

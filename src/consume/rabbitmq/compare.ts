@@ -6,6 +6,7 @@ import { diagnostic } from "../../diagnostics/diagnostic.ts";
 import type { ConsumeEvent } from "../event.ts";
 import type { Binding } from "./compare-bindings.ts";
 import { compareBindings } from "./compare-bindings.ts";
+import { differences } from "./differences.ts";
 import { missing } from "./queue-refusals.ts";
 
 /** What could be seen of a queue or an exchange; why, where it could not. */
@@ -22,6 +23,16 @@ export interface Found {
   /** Where the contract publishes to, and it could not be found out whether the user may. */
   readonly unasked: readonly string[];
   readonly settings: FoundSettings | { readonly unreadable: string };
+  /** What AMQP itself tells, for where the settings cannot be read. */
+  readonly made: Made;
+}
+
+/** What queues and exchanges were made with, as far as the protocol of the consumer tells. */
+export interface Made {
+  /** What differs from what was compiled. */
+  readonly differing: readonly Diagnostic[];
+  /** What could not be compared. */
+  readonly uncompared: readonly string[];
 }
 
 /** What the management API says of what was compiled; a name without an entry is not there. */
@@ -54,7 +65,7 @@ export function compareFound(
   const version = compareVersion(pair, found.version);
   // What a broker of another version has, and lacks, follows from that.
   if (version.problems.length > 0) return { problems: version.problems, events: [] };
-  const { settings, refusals, unasked } = found;
+  const { settings, made, refusals, unasked } = found;
   const isRead = !("unreadable" in settings);
   const queues = isRead ? withListed(found.queues, settings.queues, topology.queues) : found.queues;
   const exchanges = isRead ? withListed(found.exchanges, settings.exchanges, topology.exchanges) : found.exchanges;
@@ -63,14 +74,18 @@ export function compareFound(
       ...missingIn("queue", queues),
       ...missingIn("exchange", exchanges),
       ...refusals,
-      ...(isRead ? [...compareSettings(pair.compiled, settings), ...compareBindings(topology, settings)] : []),
+      ...(isRead
+        ? [...compareSettings(pair.compiled, settings), ...compareBindings(topology, settings)]
+        : made.differing),
     ],
     events: [
       ...version.events,
       ...notShownIn(queues),
       ...notShownIn(exchanges),
       ...unasked.map((name) => notCompared(`the permission to write to ${name}`, "the broker takes nothing for now")),
-      ...(isRead ? [] : [notCompared("arguments, policies and bindings", settings.unreadable)]),
+      ...(isRead
+        ? []
+        : [notCompared(`${[...made.uncompared, "policies"].join(", ")} and bindings`, settings.unreadable)]),
     ],
   };
 }
@@ -168,39 +183,4 @@ function compareSettings({ topology }: Compiled, settings: FoundSettings): reado
       : differences(name, "exchange", { type: kind, ...wanted }, { type: found.kind, ...found.arguments });
   });
   return [...queues, ...exchanges];
-}
-
-type Values = Readonly<Record<string, unknown>>;
-
-/** What is compared, and what can be done about it. Arguments cannot be changed. */
-const places = {
-  queue: {
-    what: "what it was made with",
-    help: "deploy again; arguments cannot be changed, so the queue has to be emptied and made anew (docs/changing.md)",
-  },
-  exchange: {
-    what: "what it was made with",
-    help: "deploy again; an exchange cannot be changed, so it has to be made anew, and what was bound to it bound again (docs/changing.md)",
-  },
-  policy: {
-    what: "the policy in force",
-    help: "deploy again, and see whether a policy of a higher priority takes its place",
-  },
-} as const;
-
-/** One diagnostic for each place, with all that differs there, and both values of it. */
-function differences(name: string, place: keyof typeof places, wanted: Values, found: Values): readonly Diagnostic[] {
-  const keys = [...new Set([...Object.keys(wanted), ...Object.keys(found)])].toSorted();
-  const notes = keys
-    .filter((key) => !isDeepStrictEqual(wanted[key], found[key]))
-    .map((key) => `${key}: compiled is ${valueText(wanted[key])}, deployed is ${valueText(found[key])}`);
-  if (notes.length === 0) return [];
-  const { what, help } = places[place];
-  return [
-    diagnostic("RD808", { path: name, message: `${what} differs from what was compiled, for ${name}`, notes, help }),
-  ];
-}
-
-function valueText(value: unknown): string {
-  return value === undefined ? "nothing" : JSON.stringify(value);
 }

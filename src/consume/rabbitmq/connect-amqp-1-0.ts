@@ -8,8 +8,8 @@ import { virtualHostIn } from "./connection.ts";
 import type { Login } from "./credentials.ts";
 import type { RabbitmqNode } from "./nodes.ts";
 
-/** A peer that says nothing for this long is gone. */
-const idleTimeoutMs = 30_000;
+/** A peer that says nothing for this long is gone, unless the URL says otherwise. */
+const heartbeatSeconds = 30;
 
 const silently = "the broker cut the connection without a word";
 
@@ -46,7 +46,7 @@ export function connectByAmqp10(
       hostname: `vhost:${virtualHostIn(text)}`,
       username: login?.username ?? (decodeURIComponent(url.username) || "guest"),
       password: login?.password ?? (decodeURIComponent(url.password) || "guest"),
-      idle_time_out: idleTimeoutMs,
+      idle_time_out: Number(url.searchParams.get("heartbeat") ?? heartbeatSeconds) * 1_000,
       tcp_no_delay: true,
       // A consumer connects again by itself: deliveries of the old connection cannot be settled on a new one.
       reconnect: false,

@@ -3,8 +3,8 @@ import { z } from "zod";
 /** How a consumer reaches RabbitMQ. */
 export interface RabbitmqConnection {
   /**
-   * `amqps://user:password@host/virtual-host`, also `amqp:`. Parameters of the client, such as `?heartbeat=20`, may follow. Or one for each node of a
-   * cluster: every connection is made with one of them that lets the client in.
+   * `amqps://user:password@host/virtual-host`, also `amqp:`. Parameters of the client may follow: `?heartbeat=20`, in seconds, and
+   * with amqplib also `channelMax`, `frameMax`, `maxFrameSize` and `locale`. Or one for each node of a cluster: every connection is made with one of them that lets the client in.
    */
   readonly url: string | readonly string[];
   /**
@@ -30,41 +30,78 @@ export interface RabbitmqCredentials {
   readonly expiration?: Date | undefined;
 }
 
-const brokerUrl = z
-  .url({
-    protocol: /^amqps?$/,
-    abort: true,
-    error: "is no URL such as amqp://user:password@host:5672/vhost, or amqps://host for TLS",
-  })
-  .refine(
-    (url) => /^(%[0-9a-f]{2}|[^%])*$/i.test(new URL(url).pathname),
-    "has a % in its path that begins no character",
-  );
+type Parameters = Readonly<Record<string, (value: string) => boolean>>;
 
-const clusterUrls = z
-  .array(brokerUrl)
-  .min(1)
-  .refine(
-    (urls) => !urls.every((url) => brokerUrl.safeParse(url).success) || new Set(urls.map(virtualHostIn)).size <= 1,
-    "names more than one virtual host",
-  );
+const upTo =
+  (most: number) =>
+  (value: string): boolean =>
+    /^\d+$/.test(value) && Number(value) <= most;
+const short = upTo(2 ** 16 - 1);
+const long = upTo(2 ** 32 - 1);
+
+/** With what AMQP 0-9-1 has room for. Source: amqplib, `lib/connect.js`. */
+const parametersOfAmqplib: Parameters = {
+  heartbeat: short,
+  channelMax: short,
+  frameMax: long,
+  maxFrameSize: long,
+  locale: (value) => value !== "",
+};
+
+/** One that a client does not know it would pass over in silence, and whoever wrote it relies on it. */
+function brokerUrl(parameters: Parameters): z.ZodType<string> {
+  const names = Object.keys(parameters).join(", ");
+  return z
+    .url({
+      protocol: /^amqps?$/,
+      abort: true,
+      error: "is no URL such as amqp://user:password@host:5672/vhost, or amqps://host for TLS",
+    })
+    .refine(
+      (url) => /^(%[0-9a-f]{2}|[^%])*$/i.test(new URL(url).pathname),
+      "has a % in its path that begins no character",
+    )
+    .refine((url) => {
+      const given = [...new URL(url).searchParams];
+      const isKnown = given.every(([name, value]) => parameters[name]?.(value) === true);
+      return isKnown && new Set(given.map(([name]) => name)).size === given.length;
+    }, `has a parameter that the client of this strategy does not take: it takes ${names}, once, and of what is counted a whole number`);
+}
 
 /** What is wrong with a text, or with a list, is told as if nothing else could stand there. */
-const oneOrMore = z.unknown().superRefine((value, context) => {
-  const { error } = (Array.isArray(value) ? clusterUrls : brokerUrl).safeParse(value);
-  for (const { message, path } of error?.issues ?? []) context.addIssue({ code: "custom", message, path });
-});
+function oneOrMore(single: z.ZodType<string>): z.ZodType {
+  const cluster = z
+    .array(single)
+    .min(1)
+    .refine(
+      (urls) => !urls.every((url) => single.safeParse(url).success) || new Set(urls.map(virtualHostIn)).size <= 1,
+      "names more than one virtual host",
+    );
+  return z.unknown().superRefine((value, context) => {
+    const { error } = (Array.isArray(value) ? cluster : single).safeParse(value);
+    for (const { message, path } of error?.issues ?? []) context.addIssue({ code: "custom", message, path });
+  });
+}
 
-export const rabbitmqConnection: z.ZodType<RabbitmqConnection> = z.strictObject({
-  url: oneOrMore,
-  credentials: z
-    .custom<RabbitmqConnection["credentials"]>((value) => typeof value === "function", "is no function")
-    .optional(),
-  managementUrl: z.url({ protocol: /^https?$/, error: "is no URL such as http://user:password@host:15672" }).optional(),
-  tls: z
-    .strictObject({ ca: z.string().optional(), cert: z.string().optional(), key: z.string().optional() })
-    .optional() as z.ZodType<RabbitmqConnection["tls"]>,
-}) as z.ZodType<RabbitmqConnection>;
+function connectionWith(parameters: Parameters): z.ZodType<RabbitmqConnection> {
+  return z.strictObject({
+    url: oneOrMore(brokerUrl(parameters)),
+    credentials: z
+      .custom<RabbitmqConnection["credentials"]>((value) => typeof value === "function", "is no function")
+      .optional(),
+    managementUrl: z
+      .url({ protocol: /^https?$/, error: "is no URL such as http://user:password@host:15672" })
+      .optional(),
+    tls: z
+      .strictObject({ ca: z.string().optional(), cert: z.string().optional(), key: z.string().optional() })
+      .optional() as z.ZodType<RabbitmqConnection["tls"]>,
+  }) as z.ZodType<RabbitmqConnection>;
+}
+
+/** For amqplib. */
+export const connectionByAmqp091 = connectionWith(parametersOfAmqplib);
+/** For rhea, which has no URLs of its own. */
+export const connectionByAmqp10 = connectionWith({ heartbeat: short });
 
 /** All URLs of a connection. */
 export function urlsOf({ url }: RabbitmqConnection): readonly string[] {

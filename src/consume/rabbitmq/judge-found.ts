@@ -1,7 +1,7 @@
 import type { CompiledSystem } from "../../brokers/index.ts";
 import { refused } from "../../diagnostics/render.ts";
 import type { Comparison } from "../adapter.ts";
-import type { Found } from "./compare.ts";
+import type { Found, Made } from "./compare.ts";
 import { compareFound } from "./compare.ts";
 import type { RabbitmqConnection } from "./connection.ts";
 import { anyUrlOf, virtualHostIn } from "./connection.ts";
@@ -12,9 +12,14 @@ import { readSettings } from "./read-settings.ts";
 /**
  * Compares what was found with what was compiled; with the management API where its URL is given.
  *
+ * @param look asks the broker by AMQP what queues and exchanges were made with, where the management API does not tell
  * @throws RefusedError where something of it differs
  */
-export async function judgeFound(comparison: Comparison<"rabbitmq">, found: Omit<Found, "settings">): Promise<void> {
+export async function judgeFound(
+  comparison: Comparison<"rabbitmq">,
+  found: Omit<Found, "settings" | "made">,
+  look: () => Promise<Made>,
+): Promise<void> {
   const { compiled, connection, report } = comparison;
   const { managementUrl } = connection;
   const version = numberIn(found.version);
@@ -27,7 +32,8 @@ export async function judgeFound(comparison: Comparison<"rabbitmq">, found: Omit
           compiled.topology,
         );
   const pair = { compiled, there: compiledFor(comparison, version) };
-  const { problems, events } = compareFound(pair, { ...found, version, settings });
+  const made = "unreadable" in settings ? await look() : { differing: [], uncompared: [] };
+  const { problems, events } = compareFound(pair, { ...found, version, settings, made });
   if (problems.length > 0) throw refused(problems);
   for (const event of events) report(event);
 }

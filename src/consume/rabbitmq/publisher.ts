@@ -221,7 +221,11 @@ function copyOptions(
     messageId,
     mandatory: operation.mandatory,
     // Only what the contract puts on a dead letter has headers of its own.
-    headers: operation.headers === undefined ? headers : { ...headers, ...operation.headers, ...values.deadLetter },
+    headers: {
+      ...headers,
+      ...(operation.headers === undefined ? {} : { ...operation.headers, ...values.deadLetter }),
+      ...values.carried,
+    },
     ...(expirationMs === null ? {} : { expiration: String(chosenMs(expirationMs, values.askedDelayMs)) }),
   };
 }

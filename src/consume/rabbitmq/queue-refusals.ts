@@ -1,6 +1,7 @@
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { diagnostic, RefusedError } from "../../diagnostics/diagnostic.ts";
 import { refused } from "../../diagnostics/render.ts";
+import { difference, differing } from "./differences.ts";
 
 /** How long a queue may take to let a consumer take from it. */
 export const queueAnswersWithinMs = 30_000;
@@ -15,6 +16,9 @@ export function queueRefused(queue: string, virtualHost: string, cause: unknown)
   }
   if (code === 403 || condition === "amqp:unauthorized-access") {
     return refused([notPermitted("read", queue, virtualHost, cause)]);
+  }
+  if (code === 406 && /'x-priority'.*rabbit_stream_queue/s.test(String(message))) {
+    return refused([differing(queue, "queue", [difference("x-queue-type", "'quorum'", "'stream'")])]);
   }
   if (code === 404 || condition === "amqp:not-found") return refused([missing("queue", queue)]);
   return cause;
@@ -88,7 +92,7 @@ export function missing(what: "queue" | "exchange", name: string): Diagnostic {
     path: name,
     message: `there is no ${what} ${name} in this virtual host`,
     notes: ["what is declared was not deployed here, or was deployed under another name"],
-    help: "deploy the system before its consumers, or correct the virtual host in the URL",
+    help: "deploy the system before its consumers start: pulumi up, or redeliver compile --format definitions and rabbitmqctl import_definitions; or correct the virtual host in the URL",
   });
 }
 /** Where every instance has a queue of its own, the broker names it. */

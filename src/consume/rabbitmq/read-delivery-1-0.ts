@@ -1,21 +1,37 @@
 import type { Delivery as RheaDelivery, Message } from "rhea";
 
 import type { Delivery } from "../adapter.ts";
+import { headerIn } from "./annotation-name.ts";
 
 /** Reads a message of rhea. It never throws, whatever somebody has put into it. */
 export function readDelivery10(message: Message, delivery: RheaDelivery): Delivery {
   const { message_id: id, delivery_count: failed, creation_time: time, correlation_id: correlation } = message;
   const routingKey: unknown = message.message_annotations?.["x-routing-key"];
+  const headers = (message.application_properties ?? {}) as Readonly<Record<string, unknown>>;
   return {
     body: bodyOf(message.body),
     id: id === undefined || id === null || id === "" ? null : String(id),
     attempt: Number.isSafeInteger(failed) && (failed as number) >= 0 ? (failed as number) + 1 : 1,
     routingKey: typeof routingKey === "string" ? routingKey : null,
-    headers: (message.application_properties ?? {}) as Readonly<Record<string, unknown>>,
+    headers,
+    get carrier() {
+      return { ...annotatedBy(message), ...headers };
+    },
     publishedAt: time === undefined || time === null ? null : new Date(time),
     correlationId: correlation === undefined || correlation === null || correlation === "" ? null : String(correlation),
     raw: { message, delivery },
   };
+}
+
+/** What attempts before have annotated: an outcome can change no headers. */
+function annotatedBy({ message_annotations: annotations }: Message): Readonly<Record<string, unknown>> {
+  const named = Object.entries((annotations ?? {}) as Readonly<Record<string, unknown>>);
+  return Object.fromEntries(
+    named.flatMap(([name, value]) => {
+      const own = headerIn(name);
+      return own === null ? [] : [[own, value]];
+    }),
+  );
 }
 
 /** Data sections are bytes; a value is text, or what its JSON is. */

@@ -18,6 +18,7 @@ export function readDelivery(contract: Contract, message: ConsumeMessage): Deliv
     attempt: attemptOf(contract, message, headers),
     routingKey: originalRoutingKey(contract, message, headers),
     headers,
+    carrier: headers,
     publishedAt: typeof seconds === "number" && seconds > 0 ? new Date(seconds * 1_000) : null,
     correlationId: typeof correlationId === "string" && correlationId !== "" ? correlationId : null,
     raw: message,

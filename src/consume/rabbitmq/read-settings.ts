@@ -96,15 +96,21 @@ function valuesIn(value: unknown): Values {
 /** @returns null for what is not there, or not shown */
 async function ask({ origin, username, password }: ManagementLogin, path: string): Promise<unknown> {
   const credentials = `${username}:${password}`;
-  const response = await fetch(`${origin}/api/${path}`, {
-    headers: { authorization: `Basic ${Buffer.from(credentials).toString("base64")}` },
-    // The password is for this host alone.
-    redirect: "manual",
-    signal: AbortSignal.timeout(patienceMs),
-  }).catch(() => {
-    // What fetch says may repeat the URL.
-    throw new Error("the management API does not answer");
-  });
+  const signal = AbortSignal.timeout(patienceMs);
+  const request = (): Promise<Response> =>
+    fetch(`${origin}/api/${path}`, {
+      headers: { authorization: `Basic ${Buffer.from(credentials).toString("base64")}` },
+      // The password is for this host alone.
+      redirect: "manual",
+      signal,
+    });
+  // The broker may end a connection at the moment at which it is used again. A GET may be said twice.
+  const response = await request()
+    .catch(request)
+    .catch(() => {
+      // What fetch says may repeat the URL.
+      throw new Error("the management API does not answer");
+    });
   if (response.status === 404) return null;
   if (!response.ok) {
     const tags = "it takes the tag management, and up to 4.2 policymaker";

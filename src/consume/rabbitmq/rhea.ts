@@ -4,6 +4,7 @@ import type { Connection, Delivery as RheaDelivery } from "rhea";
 import { refused } from "../../diagnostics/render.ts";
 import type { Adapter, Delivery, Opening, Session, SettleValues } from "../adapter.ts";
 import { inTime } from "../long-timer.ts";
+import { annotationNamed } from "./annotation-name.ts";
 import { checkByAmqp10 } from "./check-amqp-1-0.ts";
 import { connectByAmqp10, endConnection } from "./connect-amqp-1-0.ts";
 import { virtualHostIn } from "./connection.ts";
@@ -151,10 +152,9 @@ function settle(intake: Intake, delivery: Delivery, operation: Operation, values
 
 function modify(raw: RheaDelivery, operation: ModifiedOperation, values: SettleValues): void {
   const annotations: Record<string, unknown> = { ...operation.messageAnnotations };
-  if (operation.messageAnnotations !== undefined) {
-    // A queue takes annotations for its own use alone, by the beginning of their names. Source: docs, "Modified Outcome".
-    for (const [name, value] of Object.entries(values.deadLetter ?? {})) annotations[`x-opt-${name}`] = value;
-  }
+  const told = operation.messageAnnotations === undefined ? {} : values.deadLetter;
+  for (const [name, value] of Object.entries({ ...told, ...values.carried }))
+    annotations[annotationNamed(name)] = value;
   if (operation.deliveryTimeMs !== undefined) {
     const delayMs = chosenMs(operation.deliveryTimeMs, values.askedDelayMs);
     annotations["x-opt-delivery-time"] = rhea.types.wrap_long(Date.now() + delayMs);

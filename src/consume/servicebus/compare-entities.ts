@@ -103,6 +103,6 @@ export function missing(kind: WantedEntity["kind"], path: string): Diagnostic {
   return diagnostic("RD805", {
     path,
     message: `there is no ${kind} ${path}`,
-    help: "deploy the system before its consumers, into the namespace that they connect to",
+    help: "deploy the system into the namespace that its consumers connect to, with pulumi up, before they start",
   });
 }

@@ -1,5 +1,6 @@
 import type { ServiceBusReceivedMessage } from "@azure/service-bus";
 
+import type { SettleValues } from "../adapter.ts";
 import type { Contract, SendOperation } from "./contract.ts";
 import { copyIdOf } from "./copy-id.ts";
 
@@ -17,6 +18,7 @@ export function copyMessage(
   message: ServiceBusReceivedMessage,
   originalId: string,
   operation: SendOperation,
+  carried: SettleValues["carried"],
   { longestMessageId }: Pick<Contract, "longestMessageId">,
 ): AmqpMessage {
   // oxlint-disable-next-line no-underscore-dangle -- a public property of the SDK, whatever its name says
@@ -36,6 +38,7 @@ export function copyMessage(
     properties: { ...kept, messageId: copyIdOf(originalId, operation.messageIdSuffix, longestMessageId) },
     applicationProperties: {
       ...applicationProperties,
+      ...carried,
       ...operation.applicationProperties,
       "redeliver-original-id": originalId,
     },

@@ -15,6 +15,7 @@ export function readDelivery(contract: Contract, message: ServiceBusReceivedMess
     attempt: attemptOf(contract, message),
     routingKey: subject ?? null,
     headers,
+    carrier: headers,
     // That of a copy is when the copy was due.
     publishedAt: isCopy(contract, headers) ? null : (enqueuedTimeUtc ?? null),
     correlationId: textOf(correlationId),

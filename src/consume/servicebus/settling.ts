@@ -106,18 +106,34 @@ async function perform(
       return answered(onePerTurn(() => receiver.completeMessage(message)));
     case "abandon":
       return answered(onePerTurn(() => receiver.abandonMessage(message)));
+    case "release":
+      return answered(onePerTurn(() => release(receiver, message)));
+    case "closeSession":
+      return receiver.close();
     case "deadLetter":
       return answered(onePerTurn(() => receiver.deadLetterMessage(message, lastWords(operation, values))));
     case "schedule": {
-      const copy = copyMessage(message, originalId, operation, contract);
+      const copy = copyMessage(message, originalId, operation, values.carried, contract);
       await senderTo(operation.queue).scheduleMessages(copy, dueAt(operation, values));
       return undefined;
     }
     case "send":
-      return senderTo(operation.queue).sendMessages(copyMessage(message, originalId, operation, contract));
+      return senderTo(operation.queue).sendMessages(
+        copyMessage(message, originalId, operation, values.carried, contract),
+      );
     default:
       return operation satisfies never;
   }
+}
+
+/**
+ * The SDK has no word for it, so its abandon is said with AMQP's other outcome. Where a later SDK has no delivery to say it with, it stays an abandon.
+ * Source: 7.9.5, `MessageReceiver.settleMessage`.
+ */
+function release(receiver: HeldMessage["receiver"], message: ServiceBusReceivedMessage): Promise<void> {
+  const { delivery } = message as { readonly delivery?: { readonly release: () => void; modified: () => void } };
+  if (delivery !== undefined) delivery.modified = () => delivery.release();
+  return receiver.abandonMessage(message);
 }
 
 /** Messages of sessions wait a minute for it, whatever the client was told. Source: 7.9.5, `MessageSession.settleMessage`. */
@@ -133,11 +149,12 @@ function dueAt({ delayMs = { from: 0, to: 0 } }: SendOperation, { askedDelayMs }
 /** Application properties of the dead letter, beside the two that Service Bus has names for. */
 function lastWords(
   { reason }: DeadLetterOperation,
-  { deadLetter }: SettleValues,
+  { deadLetter, carried }: SettleValues,
 ): DeadLetterOptions & Record<string, string> {
   const told = { "dlq-failure-reason": reason, ...deadLetter };
   return {
     ...told,
+    ...carried,
     deadLetterReason: told["dlq-failure-reason"],
     deadLetterErrorDescription: messageIn(deadLetter?.["dlq-exception-stack-trace-summary"] ?? ""),
   };

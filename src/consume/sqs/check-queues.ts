@@ -95,7 +95,7 @@ function whyNot(error: unknown, { name }: SqsQueue, place: Place): Diagnostic {
       path: name,
       message: `there is no queue ${name} at ${where}`,
       notes: ["SQS says the same of a queue that these credentials may not see", said],
-      help: "deploy the system before its consumers, or correct the region or the account",
+      help: "deploy the system before its consumers start: pulumi up, or redeliver compile --format aws-json and aws cloudformation deploy; or correct the region or the account",
     });
   }
   if (isRefusal(error)) return notKnown(error, place);

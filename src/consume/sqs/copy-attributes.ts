@@ -1,5 +1,6 @@
 import type { Message, MessageAttributeValue } from "@aws-sdk/client-sqs";
 
+import type { SettleValues } from "../adapter.ts";
 import { byteLength } from "../dead-letter/cut.ts";
 import { deadLetterFields } from "../dead-letter/fields.ts";
 import type { SendOperation } from "./contract.ts";
@@ -12,24 +13,24 @@ const mostBytes = 1_048_576;
 type Attributes = Readonly<Record<string, MessageAttributeValue>>;
 
 /**
- * The attributes of a copy for the dead queue: the message's own, and what is said of its end, as much of it as there is room for. A message that
- * is so full that there is none goes there without, rather than not at all. What an earlier life left on it goes.
+ * The attributes of a copy for the dead queue: the message's own, then what is said of its end and what whoever watches wants on it, as much of it as
+ * there is room for. A message that is so full that there is none goes there without, rather than not at all. What an earlier life left on it goes.
  */
 export function copyAttributes(
   { Body = "", MessageAttributes = {} }: Message,
   operation: SendOperation,
-  deadLetter: Readonly<Record<string, string>> | null,
+  { deadLetter, carried }: Pick<SettleValues, "deadLetter" | "carried">,
 ): Attributes {
   const fields: ReadonlySet<string> = new Set(deadLetterFields);
   const copy: Record<string, MessageAttributeValue> = {};
   let bytes = byteLength(Body);
   for (const [name, value] of Object.entries(MessageAttributes)) {
-    if (fields.has(name)) continue;
+    if (fields.has(name) || carried[name] !== undefined) continue;
     copy[name] = withoutEmptyLists(value);
     bytes += sizeOf(name, value);
   }
-  const told: Readonly<Record<string, string>> = { ...operation.attributes, ...deadLetter };
-  for (const name of deadLetterFields) {
+  const told: Readonly<Record<string, string>> = { ...operation.attributes, ...deadLetter, ...carried };
+  for (const name of [...deadLetterFields, ...Object.keys(carried)]) {
     const text = told[name];
     if (text === undefined || text === "") continue;
     const value = { DataType: "String", StringValue: text };

@@ -8,13 +8,15 @@ export function readDelivery({ sources }: Contract, message: Message): Delivery 
   const { Body: body = "", MessageId: id = null, Attributes, MessageAttributes = {} } = message;
   const routingKey = sources[0]?.routingKeyAttribute ?? "routing-key";
   const sentAtMs = Number(Attributes?.SentTimestamp);
+  const headers = Object.fromEntries(Object.entries(MessageAttributes).map(([name, value]) => [name, valueOf(value)]));
   return {
     body,
     id,
     // An emulator or a proxy that leaves it out must not make every attempt the last.
     attempt: Number(Attributes?.ApproximateReceiveCount ?? 1),
     routingKey: MessageAttributes[routingKey]?.StringValue ?? null,
-    headers: Object.fromEntries(Object.entries(MessageAttributes).map(([name, value]) => [name, valueOf(value)])),
+    headers,
+    carrier: headers,
     publishedAt: Number.isNaN(sentAtMs) ? null : new Date(sentAtMs),
     correlationId: null,
     raw: message,

@@ -94,7 +94,7 @@ function copyOf(message: Message, operation: SendOperation, url: string, values:
   return new SendMessageCommand({
     QueueUrl: url,
     MessageBody: message.Body ?? "",
-    MessageAttributes: copyAttributes(message, operation, values.deadLetter),
+    MessageAttributes: copyAttributes(message, operation, values),
     ...(operation.fifo === undefined
       ? {}
       : { MessageGroupId: message.Attributes?.MessageGroupId, MessageDeduplicationId: message.MessageId }),

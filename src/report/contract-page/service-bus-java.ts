@@ -56,9 +56,9 @@ ${javaErrors(contract)}
         ended.await();
     }
 
-${contract.receive.sessions ? `${acceptSession}\n\n` : ""}    private void settle(ServiceBusReceiverClient receiver, ServiceBusReceivedMessage message) {
+${contract.receive.sessions ? `${acceptSession}\n\n` : ""}${contract.receive.sessions ? "    /** Whether the session is kept; one that is closed gives back what is not settled. */\n" : ""}    private ${contract.receive.sessions ? "boolean" : "void"} settle(ServiceBusReceiverClient receiver, ServiceBusReceivedMessage message) {
         int attempt = attemptOf(message);
-${javaSettling<Operation>(contract, "message.getBody().toBytes()", statementOf)}
+${javaSettling<Operation>(contract, "message.getBody().toBytes()", statementOf)}${contract.receive.sessions ? "\n        return true;" : ""}
     }
 
     static int attemptOf(ServiceBusReceivedMessage message) {
@@ -93,10 +93,7 @@ function runInSessions(contract: ServicebusContract): string {
                         boolean hasMore = receiver != null;
                         while (hasMore && !stopping) {
                             hasMore = false;
-                            for (ServiceBusReceivedMessage message : receiver.receiveMessages(1, Duration.ofSeconds(1))) {
-                                settle(receiver, message);
-                                hasMore = true;
-                            }
+                            for (ServiceBusReceivedMessage message : receiver.receiveMessages(1, Duration.ofSeconds(1))) hasMore = settle(receiver, message);
                         }
                     }
                 }
@@ -154,6 +151,10 @@ function statementOf(operation: Operation): string {
       return "receiver.complete(message);";
     case "abandon":
       return "receiver.abandon(message);";
+    case "release":
+      return "receiver.abandon(message); // This client cannot release, and so a delivery is counted.";
+    case "closeSession":
+      return "return false;";
     case "deadLetter":
       return `receiver.deadLetter(message, dead(${JSON.stringify(operation.reason)}, error));`;
     case "schedule":

@@ -88,7 +88,16 @@ async function send(client, message, operation, askedMs) {
   await sender.close();
 }
 
-/** Runs the handler once, and does the operations of its outcome: each when Service Bus has answered the one before. */
+/** The client's abandon, said with AMQP's outcome \`released\`, for which it has no method. */
+async function release(receiver, message) {
+  message.delivery.modified = () => message.delivery.release();
+  await receiver.abandonMessage(message);
+}
+
+/**
+ * Runs the handler once, and does the operations of its outcome: each when Service Bus has answered the one before. Says whether a session is kept; one
+ * that is closed gives back what is not settled.
+ */
 async function settle(client, receiver, message, handle) {
   const attempt = attemptOf(message);
   let error;
@@ -101,11 +110,14 @@ async function settle(client, receiver, message, handle) {
   for (const operation of outcome.byAttempt?.[attempt - 1] ?? outcome) {
     if (operation.operation === "complete") await receiver.completeMessage(message);
     else if (operation.operation === "abandon") await receiver.abandonMessage(message);
+    else if (operation.operation === "release") await release(receiver, message);
+    else if (operation.operation === "closeSession") return false;
     else if (operation.operation === "deadLetter") {
       const deadLetterErrorDescription = String(error).slice(0, 4096);
       await receiver.deadLetterMessage(message, { deadLetterReason: operation.reason, deadLetterErrorDescription });
     } else await send(client, message, operation, error.delayMs);
   }
+  return true;
 }`;
 
 /** Microsoft's client for JavaScript, one message after the other. */
@@ -189,8 +201,7 @@ export async function run(connectionString, handle, signal) {
       if (receiver === null) continue;
       while (!signal?.aborted) {
         const [message] = await receiver.receiveMessages(1, { maxWaitTimeInMs: 1_000 });
-        if (message === undefined) break;
-        await settle(client, receiver, message, handle);
+        if (message === undefined || !(await settle(client, receiver, message, handle))) break;
       }
       await receiver.close();
     }

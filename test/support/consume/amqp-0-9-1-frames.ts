@@ -1,74 +1,137 @@
-/** A frame of AMQP 0-9-1 that settles or publishes something, as it went by. */
-export type WireFrame091 =
-  | { readonly kind: "deliver"; readonly tag: number; readonly redelivered: boolean }
-  | { readonly kind: "ack"; readonly tag: number; readonly multiple: boolean }
-  | { readonly kind: "nack"; readonly tag: number; readonly multiple: boolean; readonly requeue: boolean }
-  | { readonly kind: "reject"; readonly tag: number; readonly requeue: boolean }
-  | { readonly kind: "publish"; readonly exchange: string; readonly routingKey: string; readonly mandatory: boolean }
-  | {
-      readonly kind: "properties";
-      readonly expiration: string | null;
-      readonly messageId: string | null;
-      readonly atMs: number;
-    }
-  | { readonly kind: "confirmed" | "refused" | "returned" };
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 
-const basicClass = 60;
+/** Which channel of which connection a frame belongs to. Connections are numbered as they come. */
+export interface Channel091 {
+  readonly connection: number;
+  readonly channel: number;
+}
 
-export function readFrame091(bytes: Buffer, side: "client" | "broker"): WireFrame091 | null {
-  const payload = bytes.subarray(7, -1);
-  if (bytes[0] === 2 && side === "client") return { kind: "properties", ...propertiesIn(payload), atMs: Date.now() };
-  if (bytes[0] !== 1 || payload.readUInt16BE(0) !== basicClass) return null;
-  const tag = (): number => Number(payload.readBigUInt64BE(4));
-  const bits = (): number => payload[12] ?? 0;
-  switch (payload.readUInt16BE(2)) {
-    case 40: {
-      const [exchange, next] = shortText(payload, 6);
-      const [routingKey, end] = shortText(payload, next);
-      return { kind: "publish", exchange, routingKey, mandatory: ((payload[end] ?? 0) & 1) === 1 };
+/** A frame of AMQP 0-9-1 that opens a channel, carries, settles or publishes something, as it went by. */
+export type WireFrame091 = Channel091 &
+  /** A channel is opened, confirms from now on, or takes back what was published in its transaction. */
+  (
+    | { readonly kind: "channel" | "select" | "rollback" }
+    | { readonly kind: "deliver"; readonly tag: number; readonly redelivered: boolean; readonly routingKey: string }
+    | { readonly kind: "ack"; readonly tag: number; readonly multiple: boolean }
+    | { readonly kind: "nack"; readonly tag: number; readonly multiple: boolean; readonly requeue: boolean }
+    | { readonly kind: "reject"; readonly tag: number; readonly requeue: boolean }
+    | { readonly kind: "publish"; readonly exchange: string; readonly routingKey: string; readonly mandatory: boolean }
+    /** What the client publishes has these. */
+    | {
+        readonly kind: "properties";
+        readonly expiration: string | null;
+        readonly messageId: string | null;
+        readonly properties: Properties091;
+        /** Bytes of the body that follows. */
+        readonly size: number;
+        readonly atMs: number;
+      }
+    /** What the broker delivers, or returns, has these. */
+    | { readonly kind: "delivered-properties"; readonly properties: Properties091; readonly size: number }
+    /** A part of what is delivered, returned or published. */
+    | { readonly kind: "body"; readonly side: "client" | "broker"; readonly bytes: Buffer }
+    | { readonly kind: "confirmed" | "refused"; readonly tag: number; readonly multiple: boolean }
+    | { readonly kind: "returned" }
+  );
+
+/** Those that a message has, by amqplib's names; its headers are one of them. */
+export type Properties091 = Readonly<Record<string, unknown>>;
+
+/** What amqplib decodes a frame with, and its exports leave out. */
+interface Codec {
+  readonly decode: (id: number, fields: Buffer) => Readonly<Record<string, unknown>>;
+}
+
+const require = createRequire(import.meta.url);
+const codec = require(join(dirname(require.resolve("amqplib")), "lib", "defs.js")) as Codec;
+
+/** Class and method in one number, as amqplib has them. Source: AMQP 0-9-1, the tables of classes and methods. */
+const idOf = (classId: number, methodId: number): number => classId * 65_536 + methodId;
+const basic = 60;
+const frameTypes = { method: 1, header: 2, body: 3 } as const;
+
+/** Reads the frames of one connection. */
+export function createFrameReader091(
+  connection: number,
+): (bytes: Buffer, side: "client" | "broker") => WireFrame091 | null {
+  return (bytes, side) => {
+    const place = { connection, channel: bytes.readUInt16BE(1) };
+    const payload = bytes.subarray(7, -1);
+    switch (bytes[0]) {
+      case frameTypes.method:
+        return methodOf(place, payload, side);
+      case frameTypes.header:
+        return propertiesOf(place, payload, side);
+      case frameTypes.body:
+        return { ...place, kind: "body", side, bytes: Buffer.from(payload) };
+      default:
+        return null;
     }
-    case 50:
-      return { kind: "returned" };
-    case 60: {
-      const [, next] = shortText(payload, 4);
-      return { kind: "deliver", tag: Number(payload.readBigUInt64BE(next)), redelivered: payload[next + 8] === 1 };
+  };
+}
+
+function methodOf(place: Channel091, payload: Buffer, side: "client" | "broker"): WireFrame091 | null {
+  const id = payload.readUInt32BE(0);
+  const fields = (): Fields => codec.decode(id, payload.subarray(4)) as unknown as Fields;
+  switch (id) {
+    case idOf(20, 10):
+      return { ...place, kind: "channel" };
+    case idOf(85, 10):
+      return { ...place, kind: "select" };
+    case idOf(90, 30):
+      return { ...place, kind: "rollback" };
+    case idOf(basic, 40): {
+      const { exchange, routingKey, mandatory } = fields();
+      return { ...place, kind: "publish", exchange, routingKey, mandatory };
     }
-    case 80:
-      return side === "broker" ? { kind: "confirmed" } : { kind: "ack", tag: tag(), multiple: (bits() & 1) === 1 };
-    case 90:
-      return { kind: "reject", tag: tag(), requeue: (bits() & 1) === 1 };
-    case 120:
-      if (side === "broker") return { kind: "refused" };
-      return { kind: "nack", tag: tag(), multiple: (bits() & 1) === 1, requeue: (bits() & 2) === 2 };
+    case idOf(basic, 50):
+      return { ...place, kind: "returned" };
+    case idOf(basic, 60): {
+      const { deliveryTag: tag, redelivered, routingKey } = fields();
+      return { ...place, kind: "deliver", tag, redelivered, routingKey };
+    }
+    case idOf(basic, 80): {
+      const { deliveryTag: tag, multiple } = fields();
+      return { ...place, kind: side === "broker" ? "confirmed" : "ack", tag, multiple };
+    }
+    case idOf(basic, 90): {
+      const { deliveryTag: tag, requeue } = fields();
+      return { ...place, kind: "reject", tag, requeue };
+    }
+    case idOf(basic, 120): {
+      const { deliveryTag: tag, multiple, requeue } = fields();
+      return side === "broker"
+        ? { ...place, kind: "refused", tag, multiple }
+        : { ...place, kind: "nack", tag, multiple, requeue };
+    }
     default:
       return null;
   }
 }
 
-function shortText(payload: Buffer, at: number): readonly [string, number] {
-  const length = payload[at] ?? 0;
-  return [payload.toString("utf8", at + 1, at + 1 + length), at + 1 + length];
+interface Fields {
+  readonly exchange: string;
+  readonly routingKey: string;
+  readonly mandatory: boolean;
+  readonly deliveryTag: number;
+  readonly redelivered: boolean;
+  readonly multiple: boolean;
+  readonly requeue: boolean;
 }
 
-/** The properties of a content header come in the order of their flags. Source: AMQP 0-9-1, 4.2.6.1 and `basic`. */
-function propertiesIn(payload: Buffer): { readonly expiration: string | null; readonly messageId: string | null } {
-  const flags = payload.readUInt16BE(12);
-  let at = 14;
-  const text = (bit: number): string | null => {
-    if ((flags & (1 << bit)) === 0) return null;
-    const [value, end] = shortText(payload, at);
-    at = end;
-    return value;
+/** Source: AMQP 0-9-1, 2.3.5.2: class, weight, size of the body, and the properties with their flags. */
+function propertiesOf(place: Channel091, payload: Buffer, side: "client" | "broker"): WireFrame091 {
+  const size = Number(payload.readBigUInt64BE(4));
+  const properties = defined(codec.decode(basic, payload.subarray(12)));
+  if (side === "broker") return { ...place, kind: "delivered-properties", properties, size };
+  const { expiration = null, messageId = null } = properties as {
+    readonly expiration?: string;
+    readonly messageId?: string;
   };
-  const skip = (bit: number, length: () => number): void => {
-    if ((flags & (1 << bit)) !== 0) at += length();
-  };
-  text(15);
-  text(14);
-  skip(13, () => 4 + payload.readUInt32BE(at));
-  skip(12, () => 1);
-  skip(11, () => 1);
-  text(10);
-  text(9);
-  return { expiration: text(8), messageId: text(7) };
+  return { ...place, kind: "properties", expiration, messageId, properties, size, atMs: Date.now() };
+}
+
+function defined(fields: Properties091): Properties091 {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -3,7 +3,7 @@ import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 
 import { sleep } from "../deployed-system.ts";
-import { readFrame091 } from "./amqp-0-9-1-frames.ts";
+import { createFrameReader091 } from "./amqp-0-9-1-frames.ts";
 import type { WireFrame091 } from "./amqp-0-9-1-frames.ts";
 import { createFrameReader10 } from "./amqp-1-0-frames.ts";
 import type { WireFrame10 } from "./amqp-1-0-frames.ts";
@@ -37,6 +37,7 @@ export interface AmqpProxy {
 
 export async function startAmqpProxy(brokerUrl: string): Promise<AmqpProxy> {
   const sockets = new Set<Socket>();
+  let connected = 0;
   const server = createServer((client) => {
     if (proxy.refuses) {
       client.destroy();
@@ -54,7 +55,12 @@ export async function startAmqpProxy(brokerUrl: string): Promise<AmqpProxy> {
         broker.destroy();
       });
     }
-    const language: Language = { isAmqp10: false, read10: createFrameReader10() };
+    connected += 1;
+    const language: Language = {
+      isAmqp10: false,
+      read091: createFrameReader091(connected),
+      read10: createFrameReader10(),
+    };
     relay(proxy, { from: client, to: broker, side: "client", language });
     relay(proxy, { from: broker, to: client, side: "broker", language });
   });
@@ -88,6 +94,7 @@ export async function startAmqpProxy(brokerUrl: string): Promise<AmqpProxy> {
 /** What is spoken on a connection: its client begins with it. */
 interface Language {
   isAmqp10: boolean;
+  readonly read091: ReturnType<typeof createFrameReader091>;
   readonly read10: ReturnType<typeof createFrameReader10>;
 }
 
@@ -132,8 +139,8 @@ function relay(proxy: AmqpProxy, { from, to, side, language }: Way): void {
   };
 }
 
-function readFrame(bytes: Buffer, side: Way["side"], { isAmqp10, read10 }: Language): WireFrame | null {
-  return isAmqp10 ? read10(bytes, side) : readFrame091(bytes, side);
+function readFrame(bytes: Buffer, side: Way["side"], { isAmqp10, read091, read10 }: Language): WireFrame | null {
+  return isAmqp10 ? read10(bytes, side) : read091(bytes, side);
 }
 
 /** No frame is so long, or of a type, that it would begin like this. */

@@ -1,20 +1,11 @@
 import type { Contract, ModifiedOperation, Operation } from "../../../src/index.ts";
 import { operationsFor } from "../drive.ts";
-import type { Decision } from "../drive.ts";
 import type { WireFrame } from "./amqp-proxy.ts";
 import type { WireFrame10, WireOutcome } from "./amqp-1-0-frames.ts";
+import type { Handled } from "./handled.ts";
 
 type Transfer = Extract<WireFrame10, { readonly kind: "transfer" }>;
 type Disposition = Extract<WireFrame10, { readonly kind: "disposition" }>;
-
-/** One run of a handler: how it ended, when, and how many frames had gone by until then. */
-export interface Handled {
-  readonly messageId: string;
-  readonly attempt: number;
-  readonly decision: Decision;
-  readonly endedAtMs: number;
-  readonly framesBefore: number;
-}
 
 /**
  * Compares what went over the wire with a contract, for each delivery of these handlers: that it is settled once, after its handler has
@@ -28,11 +19,11 @@ export function breachesOf10(
   handled: readonly Handled[],
 ): readonly string[] {
   return handled.flatMap((run) => {
-    const { messageId, attempt } = run;
-    const name = `${messageId}, attempt ${attempt}`;
+    const { message, attempt } = run;
+    const name = `${message}, attempt ${attempt}`;
     const transfers = frames.filter(
       (frame): frame is Transfer =>
-        frame.kind === "transfer" && frame.messageId === messageId && frame.failed === attempt - 1,
+        frame.kind === "transfer" && frame.messageId === message && frame.failed === attempt - 1,
     );
     const [transfer] = transfers;
     if (transfer === undefined || transfers.length > 1) return [`${name}: delivered ${transfers.length} times`];

@@ -95,6 +95,7 @@ function foundAs(
     exchanges: new Map(topology.exchanges.map(({ name }) => [name, "there"])),
     refusals: [],
     unasked: [],
+    made: { differing: [], uncompared: [] },
     settings: {
       queues: new Map(
         topology.queues.map((queue) => [queue.name, { arguments: queue.arguments, policy: policyOf(queue.name) }]),

@@ -162,6 +162,7 @@ function deliveryOf(id: string, attempt: number): Delivery {
     body: "{}",
     routingKey: null,
     headers: {},
+    carrier: {},
     publishedAt: null,
     correlationId: null,
     raw: null,

@@ -71,10 +71,10 @@ export function drive(options: DriveOptions): DrivenConsumer {
       return false;
     }
     const [message] = await receiver.receiveMessages(1, { maxWaitTimeInMs: waitMs });
-    const crashed = message !== undefined && (await handle(options, seen, { client, receiver }, message));
+    const isGone = message !== undefined && (await handle(options, seen, { client, receiver }, message));
     // The session of which nothing comes is given back, and another one asked for.
     const isDone = message === undefined && options.contract.receive.sessions;
-    if (crashed || isDone) {
+    if (isGone || isDone) {
       connected = null;
       await client.close();
     }
@@ -111,7 +111,7 @@ async function connect({ connect: open, contract }: DriveOptions): Promise<Conne
   }
 }
 
-/** @returns whether the consumer crashed */
+/** @returns whether the consumer crashed, or has given its session back */
 async function handle(
   options: DriveOptions,
   seen: Seen[],
@@ -124,12 +124,14 @@ async function handle(
   const { attempt, originalId } = attemptOf(contract, message);
   const decision = decide({ body, attempt });
   seen.push({ body, attempt, originalId, receivedAtMs, settledAtMs: Date.now(), message });
-  for (const operation of operationsFor(contract, decision, attempt)) {
+  const operations = operationsFor(contract, decision, attempt);
+  for (const operation of operations) {
     // Two outcomes in one turn of the event loop become one below the SDK: see docs/broker-facts.md.
     await nextTurn();
     await perform(options, connected, { message, originalId }, operation);
   }
-  return decision === "crash" || (typeof decision === "object" && "crashAfter" in decision);
+  const isCrash = decision === "crash" || (typeof decision === "object" && "crashAfter" in decision);
+  return isCrash || operations.some(({ operation }) => operation === "closeSession");
 }
 
 function attemptOf(
@@ -185,6 +187,12 @@ async function perform(
     case "abandon":
       await receiver.abandonMessage(message);
       return;
+    case "release":
+      await release(receiver, message);
+      return;
+    case "closeSession":
+      await receiver.close();
+      return;
     case "deadLetter":
       await receiver.deadLetterMessage(message, {
         deadLetterReason: operation.reason,
@@ -203,6 +211,13 @@ async function perform(
     default:
       operation satisfies never;
   }
+}
+
+/** The SDK has no method for it: its abandon, with the other outcome. */
+async function release(receiver: ServiceBusReceiver, message: ServiceBusReceivedMessage): Promise<void> {
+  const { delivery } = message as unknown as { readonly delivery: { modified: () => void; release: () => void } };
+  delivery.modified = () => delivery.release();
+  await receiver.abandonMessage(message);
 }
 
 function delayOf({ delayMs }: SendOperation, draw: () => number): number {

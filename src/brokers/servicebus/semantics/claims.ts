@@ -23,6 +23,12 @@ export const claims = {
     says: "an abandoned message is there again at once, and its delivery count is one higher",
     source: settlement,
   },
+  "release-is-not-counted": {
+    says: "a message that is released is there again at once, and its delivery count is as before, or one higher",
+    source:
+      "Azure/amqpnetlite issue 342, in which a user sees it counted and a maintainer of Service Bus says that it is not; azure-sdk-for-python pull request 47999, which relies on the maintainer; that it may be counted is assumed",
+    assumed: true,
+  },
   "count-on-lock-expiry": {
     says: "a message whose lock runs out, or that of its session, is there again, and its delivery count is one higher",
     source: `${settlement}; ${sessions}`,

@@ -83,6 +83,8 @@ export type ServicebusEvent =
   | { readonly kind: "receive-and-delete" }
   | { readonly kind: "complete" }
   | { readonly kind: "abandon" }
+  /** AMQP's outcome `released`: it was not tried. */
+  | { readonly kind: "release" }
   | { readonly kind: "dead-letter" }
   | { readonly kind: "defer" }
   | { readonly kind: "renew-lock" }

@@ -60,6 +60,7 @@ export function step(
       return place.status === "deferred" ? askedFor(context, state, place, entity, circumstances) : impossible;
     case "complete":
     case "abandon":
+    case "release":
     case "dead-letter":
     case "defer":
     case "renew-lock":
@@ -112,13 +113,13 @@ function isDeliverable(
   return status === "active" && !isForwarded && !isHeld;
 }
 
-/** Claims: count-on-abandon, defer-counts, defer-at-the-limit, dead-letters-stay. */
+/** Claims: count-on-abandon, release-is-not-counted, defer-counts, defer-at-the-limit, dead-letters-stay. */
 function settle(
   context: Context,
   state: MessageState,
   place: EntityPlace,
   entity: Entity,
-  kind: "complete" | "abandon" | "dead-letter" | "defer" | "renew-lock",
+  kind: "complete" | "abandon" | "release" | "dead-letter" | "defer" | "renew-lock",
   circumstances: Circumstances,
 ): readonly Outcome[] {
   switch (kind) {
@@ -126,6 +127,11 @@ function settle(
       return [[at(state, { kind: "completed", entity: place.entity })]];
     case "abandon":
       return given(context, state, place, entity, circumstances);
+    case "release":
+      return [
+        ...released(context, state, place, entity, circumstances),
+        ...given(context, state, place, entity, circumstances),
+      ];
     case "dead-letter":
       // Refused in a dead-letter queue: the message is there already, and stays locked.
       return place.deadLetter === null ? deadLetter(context, state, "by-consumer", circumstances) : [[state]];
@@ -166,6 +172,21 @@ function given(
   return counted.deliveryCount >= entity.maxDeliveryCount
     ? deadLetter(context, counted, "MaxDeliveryCountExceeded", circumstances)
     : [[counted]];
+}
+
+/** It was not tried, and nothing is counted. Claim: expiry-waits-for-the-lock. */
+function released(
+  context: Context,
+  state: MessageState,
+  place: EntityPlace,
+  entity: Entity,
+  circumstances: Circumstances,
+): readonly Outcome[] {
+  // A dead-letter queue counts nothing, whatever is said.
+  if (place.deadLetter !== null) return [];
+  return circumstances.isExpired === true && mayExpire(state, entity)
+    ? expire(context, state, place.entity, entity, circumstances)
+    : [[inStatus(state, place, "active")]];
 }
 
 function askedFor(

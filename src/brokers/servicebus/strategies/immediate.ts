@@ -1,7 +1,7 @@
 import { formatDurationMs } from "../../../declare/duration.ts";
 import type { Objection } from "../../broker.ts";
 import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
-import { abandon, commonPromises, complete, count, deadLetter, promise } from "./strategy.ts";
+import { abandon, closeSession, commonPromises, complete, count, deadLetter, promise, release } from "./strategy.ts";
 
 /**
  * The max delivery count is the number of attempts: what is abandoned is there again at once, and Service Bus dead-letters it after the
@@ -50,14 +50,15 @@ function build(input: StrategyInput): StrategyOutput {
       success: [complete],
       transient: [abandon],
       permanent: [deadLetter("PERMANENT_FAILURE")],
-      return: [abandon],
+      return: [input.sessions ? closeSession : release],
     },
     why: {
       success: "the message is done",
       transient: `the message is there again at once; the abandon of delivery ${attempts} dead-letters it`,
       permanent: "it goes to the dead-letter queue at once, with the reason on it; an abandon would try it again",
-      return:
-        "it comes back at once, but the delivery counts like a failed attempt. Closing a receiver or a session without it leaves the message locked, and a session that is closed counts nothing: a consumer that always does that is never stopped",
+      return: input.sessions
+        ? "it comes back at once and in its place, with every other message of the session that is not settled, and nothing is counted. Not after a failure: a consumer that always does that is never stopped"
+        : "it comes back at once and costs nothing, by what the maintainers of Service Bus say; an abandon would count like a failed attempt. Closing the receiver without it leaves the message locked",
     },
     promises: [
       ...commonPromises(input),
@@ -71,12 +72,19 @@ function build(input: StrategyInput): StrategyOutput {
       promise(input, "no-loop", "broker", "the delivery count ends every series of deliveries"),
       promise(input, "isolation", "broker", "a retry never leaves the consumer's own queue or subscription"),
       promise(input, "timing", "broker", "no delay is declared, and an abandoned message is there again at once"),
-      promise(
-        input,
-        "return",
-        "nobody",
-        `a returned message costs an attempt: after ${deliveries} without a success it is dead, tried or not`,
-      ),
+      input.sessions
+        ? promise(
+            input,
+            "return",
+            "consumer",
+            "a returned message costs nothing: its session is closed, which counts none",
+          )
+        : promise(
+            input,
+            "return",
+            "nobody",
+            `a returned message is released, of which the maintainers of Service Bus say that it counts nothing; counted after all, or abandoned, it costs an attempt: after ${deliveries} without a success it is dead, tried or not`,
+          ),
     ],
   };
 }

@@ -3,7 +3,6 @@ import type { KeptPromise, Objection } from "../../broker.ts";
 import type { Contract, Operation, Outcome } from "../contract.ts";
 import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
 import {
-  abandon,
   attemptProperty,
   commonPromises,
   complete,
@@ -12,6 +11,7 @@ import {
   deadLetter,
   orderObjection,
   promise,
+  release,
 } from "./strategy.ts";
 
 /**
@@ -80,7 +80,7 @@ export function copyingOutput({
 }
 
 export function copyingOutcomes(transient: Outcome): StrategyOutput["outcomes"] {
-  return { success: [complete], transient, permanent: [deadLetter("PERMANENT_FAILURE")], return: [abandon] };
+  return { success: [complete], transient, permanent: [deadLetter("PERMANENT_FAILURE")], return: [release] };
 }
 
 export function copyingWhy({ retry }: StrategyInput, transient: string): StrategyOutput["why"] {
@@ -88,7 +88,7 @@ export function copyingWhy({ retry }: StrategyInput, transient: string): Strateg
     success: "the message is done",
     transient,
     permanent: "it goes to the dead-letter queue at once, with the reason on it; an abandon would try it again",
-    return: `it comes back at once and costs no attempt, but one of ${count(retry.crashDeliveries, "delivery", "deliveries")} of the crash budget`,
+    return: `it comes back at once and costs no attempt, nor any crash budget by what the maintainers of Service Bus say; an abandon spends one of ${count(retry.crashDeliveries, "delivery", "deliveries")}`,
   };
 }
 
@@ -120,7 +120,7 @@ export function copyingPromises(input: StrategyInput): KeptPromise[] {
       input,
       "return",
       "nobody",
-      `a returned message spends crash budget: ${count(retry.crashDeliveries, "delivery", "deliveries")} of one attempt without a result and it is dead`,
+      `a returned message is released, of which the maintainers of Service Bus say that it counts nothing; counted after all, or abandoned, it spends crash budget: ${count(retry.crashDeliveries, "delivery", "deliveries")} of one attempt without a result and it is dead`,
     ),
   ];
 }

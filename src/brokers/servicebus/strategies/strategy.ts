@@ -52,6 +52,8 @@ export interface Strategy {
 
 export const complete: Operation = Object.freeze({ operation: "complete" });
 export const abandon: Operation = Object.freeze({ operation: "abandon" });
+export const release: Operation = Object.freeze({ operation: "release" });
+export const closeSession: Operation = Object.freeze({ operation: "closeSession" });
 
 export function deadLetter(reason: DeadLetterOperation["reason"]): Operation {
   return { operation: "deadLetter", reason, description: "error-message" };

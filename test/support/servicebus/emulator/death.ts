@@ -25,6 +25,7 @@ export function recordOf(reason: DeadLetterReason | null): Record {
 export function propertiesOf(settlement: Settlement): Record {
   switch (settlement.kind) {
     case "complete":
+    case "release":
       return {};
     case "abandon":
     case "defer":
@@ -44,6 +45,7 @@ export function propertiesOf(settlement: Settlement): Record {
 export function isDeath(event: ServicebusEvent, { place }: MessageState): boolean {
   switch (event.kind) {
     case "abandon":
+    case "release":
     case "lock-expires":
     case "dead-letter":
     case "defer":
@@ -64,6 +66,7 @@ export function deathOf(event: ServicebusEvent, isExpired: boolean, next: Messag
     case "expire":
       return recordOf("TTLExpiredException");
     case "abandon":
+    case "release":
     case "lock-expires":
     case "defer":
     case "receive-deferred":

@@ -91,7 +91,7 @@ function receive(
   sender.on("accepted", ({ delivery }: Settled) => answer({ kind: "complete" }, delivery, accepted()));
   sender.on("rejected", ({ delivery }: Settled) => answer(deadLetterOf(delivery), delivery, rejected()));
   sender.on("modified", ({ delivery }: Settled) => answer(modificationOf(delivery), delivery, modified()));
-  sender.on("released", ({ delivery }: Settled) => answer({ kind: "abandon", properties: {} }, delivery, released()));
+  sender.on("released", ({ delivery }: Settled) => answer({ kind: "release" }, delivery, released()));
   whenLinkEnds(sender, () => mailbox.detach(taker));
   mailbox.attach(taker);
 }

@@ -1,6 +1,6 @@
 /** What a consumer says about a message that it holds. */
 export type Settlement =
-  | { readonly kind: "complete" }
+  | { readonly kind: "complete" | "release" }
   | { readonly kind: "abandon" | "defer"; readonly properties: Properties }
   | {
       readonly kind: "dead-letter";

@@ -1,0 +1,62 @@
+import { describe, expect, test } from "vitest";
+import type { ConsumeOptions } from "redeliver/consume";
+
+import { billingUnder } from "../support/consume/billing-under.ts";
+import { start } from "../support/consume/start.ts";
+import { startTlsBroker } from "../support/consume/tls-broker.ts";
+import { deploy } from "../support/deployed-system.ts";
+import { brokers, createVhost } from "../support/live.ts";
+
+const strategies = ["native", "deferred"] as const;
+type Strategy = (typeof strategies)[number];
+
+/** What no broker before 4.3 can do. */
+const asked = (strategy: Strategy): Pick<ConsumeOptions<"rabbitmq">, "target"> => ({
+  target: { broker: "rabbitmq", version: "4.3", strategy },
+});
+
+const cases = brokers().flatMap((broker) =>
+  strategies.map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
+);
+
+// By AMQP alone: the version is among what a broker says of itself, before any management API is asked.
+describe.each(cases)("a consumer compiled for 4.3: $name", { concurrent: true }, ({ broker, strategy }) => {
+  const given = { broker, declaration: billingUnder(strategy), consumer: "billing", strategy };
+
+  test.runIf(broker.version === "4.3")("it begins", async () => {
+    const system = await deploy(broker, billingUnder(strategy), strategy);
+    const { codes } = await start(system, {
+      ...given,
+      options: { ...asked(strategy), connection: { url: system.url } },
+    });
+    expect(codes).toEqual([]);
+    await system.dispose();
+  });
+
+  test.runIf(broker.version !== "4.3")(
+    "refused for the version alone, with both of them, and the message that waits is untouched",
+    async () => {
+      // What was deployed for this broker has queues and exchanges of the same names.
+      const system = await deploy(broker, billingUnder("staged"), "staged");
+      await system.publish(["a"], { exchange: "shop.orders", routingKey: "order.placed" });
+      const options = { ...asked(strategy), connection: { url: system.url } };
+      const { diagnostics } = await start(system, { ...given, options });
+      expect(diagnostics.map(({ code }) => code)).toEqual(["RD806"]);
+      expect(diagnostics[0]?.message).toMatch(/^compiled is for rabbitmq@4\.3, strategy (native|deferred); /);
+      expect(diagnostics[0]?.message).toContain(`the broker is RabbitMQ ${broker.fullVersion}, `);
+      const message = await system.channel.get("shop.billing", { noAck: true });
+      expect(message).toMatchObject({ fields: { redelivered: false }, properties: { messageId: "a" } });
+      await system.dispose();
+    },
+  );
+
+  test.runIf(broker.version !== "4.3")("the same through TLS, and where nothing was deployed", async () => {
+    const empty = await createVhost(broker);
+    const tls = await startTlsBroker(empty.amqpUrl, false);
+    const connection = { url: tls.url, tls: { ca: tls.ca } };
+    const { codes } = await start({ url: tls.url }, { ...given, options: { ...asked(strategy), connection } });
+    expect(codes).toEqual(["RD806"]);
+    await tls.close();
+    await empty.dispose();
+  });
+});

@@ -1,0 +1,145 @@
+import { describe, test } from "vitest";
+
+import { startProcess } from "../support/servicebus/consumer-process.ts";
+import { type ConsumedSystem, type Consuming, deployConsumed, type Handle } from "../support/servicebus/consuming.ts";
+import type { Heard } from "../support/servicebus/emulator/watcher.ts";
+import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
+
+/** They run beside each other, and beside whatever else the machine does. */
+const patient = { timeout: 240_000 };
+const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
+
+/** A single delivery that counts is the last one. */
+const once = { retry: { attempts: 1, backoff: { kind: "immediate" } } };
+const onceInOrder = { ...once, order: "per-key" };
+/** What is not given back is nobody's for longer than any test waits. */
+const longLock = { lock: "5m" } as const;
+const succeed: Handle = () => undefined;
+const untilStopped: Handle = (_, { signal }) =>
+  new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+
+/** The first letter says the session, where there are any. */
+const messagesOf = (...bodies: readonly string[]) =>
+  bodies.map((body) => ({ body: Buffer.from(body), messageId: body, sessionId: body.slice(0, 1) }));
+const runsIn = ({ runs }: Pick<Consuming, "runs">): readonly string[] =>
+  runs.map(({ body, attempt }) => `${body} ${attempt}`);
+
+/** What receivers say about messages, in the order in which they say it. */
+function settlementsIn(system: ConsumedSystem): readonly string[] {
+  const kinds: string[] = [];
+  const heard = (each: Heard): void => void (each.kind === "settled" && kinds.push(each.settlement.kind));
+  system.lab.emulator.watch({ heard });
+  return kinds;
+}
+
+/** Lets one consumer after the other begin with the message that is first, and stops each before its handler has ended. */
+async function stopInHand(system: ConsumedSystem, times: number): Promise<readonly string[]> {
+  const runs: string[] = [];
+  for (let time = 0; time < times; time += 1) {
+    const consumer = await system.consuming(untilStopped, { concurrency: 1 });
+    await waitUntil(() => consumer.runs.length === 1);
+    await consumer.stop("0ms");
+    runs.push(...runsIn(consumer));
+  }
+  return runs;
+}
+
+describe.concurrent("what a stop hands back on Service Bus", patient, () => {
+  test("in a session: stops cost no attempt, settle nothing, and leave the order as it was", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, onceInOrder, longLock);
+    const settlements = settlementsIn(system);
+    await system.publish(...messagesOf("a1", "a2", "a3"));
+    expect(await stopInHand(system, 4)).toEqual(["a1 1", "a1 1", "a1 1", "a1 1"]);
+    expect(settlements, "the session is closed, and nothing is said about its message").toEqual([]);
+    const last = await system.consuming(succeed, { concurrency: 2 });
+    await waitUntil(() => last.runs.length === 3);
+    expect(runsIn(last)).toEqual(["a1 1", "a2 1", "a3 1"]);
+    await last.stop();
+    expect(settlements).toEqual(["complete", "complete", "complete"]);
+    expect(await system.letters("billing")).toEqual([]);
+  });
+
+  test("in sessions beside each other: each goes on at its first message that is not done", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, onceInOrder, longLock);
+    await system.publish(...messagesOf("a1", "b1", "c1", "a2", "b2", "c2"));
+    const first = await system.consuming(
+      (message, attempt) => (message.body === "b1" ? undefined : untilStopped(message, attempt)),
+      { concurrency: 3 },
+    );
+    await waitUntil(() => first.runs.length === 4);
+    await first.stop("0ms");
+    const second = await system.consuming(succeed, { concurrency: 3 });
+    await waitUntil(() => second.runs.length === 5);
+    for (const [session, left] of [
+      ["a", ["a1 1", "a2 1"]],
+      ["b", ["b2 1"]],
+      ["c", ["c1 1", "c2 1"]],
+    ] as const)
+      expect(runsIn(second).filter((run) => run.startsWith(session))).toEqual(left);
+    expect(await system.letters("billing")).toEqual([]);
+  });
+
+  test("processes that are told to end, with sessions, one after the other: no attempt is spent", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, onceInOrder, longLock);
+    await system.publish(...messagesOf("a1", "a2"));
+    for (let time = 0; time < 2; time += 1) {
+      const child = startProcess(system, onTestFinished);
+      await waitUntil(() => child.lines.includes("began a1 1"));
+      child.kill("SIGTERM");
+      await child.ended;
+      expect(child.lines.filter((line) => line.startsWith("began"))).toEqual(["began a1 1"]);
+      expect(child.lines.slice(-2)).toEqual(["event stopped", "stopped"]);
+    }
+    const last = await system.consuming(succeed);
+    await waitUntil(() => last.runs.length === 2);
+    expect(runsIn(last)).toEqual(["a1 1", "a2 1"]);
+    expect(await system.letters("billing")).toEqual([]);
+  });
+
+  test("of a queue under immediate: each message is released, and stops cost no attempt", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, once, longLock);
+    const settlements = settlementsIn(system);
+    await system.publish(...messagesOf("1"));
+    expect(await stopInHand(system, 3)).toEqual(["1 1", "1 1", "1 1"]);
+    expect(settlements).toEqual(["release", "release", "release"]);
+    const last = await system.consuming(succeed);
+    await waitUntil(() => last.runs.length === 1);
+    expect(runsIn(last)).toEqual(["1 1"]);
+    expect(await system.letters("billing")).toEqual([]);
+  });
+
+  test("of a queue under scheduled: stops in a later attempt cost neither it nor the crash budget", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const retry = { attempts: 2, backoff: { kind: "constant", delay: "500ms" } };
+    const system = await deployConsumed(onTestFinished, { retry, crash: { deliveries: 1 } }, longLock);
+    await system.publish(...messagesOf("1"));
+    const failing = await system.consuming(
+      (message, attempt) => {
+        if (attempt.number === 1) throw new Error("not yet");
+        return untilStopped(message, attempt);
+      },
+      { concurrency: 1 },
+    );
+    await waitUntil(() => failing.runs.length === 2);
+    await failing.stop("0ms");
+    expect(await stopInHand(system, 2)).toEqual(["1 2", "1 2"]);
+    const last = await system.consuming(succeed);
+    await waitUntil(() => last.runs.length === 1);
+    expect(runsIn(last)).toEqual(["1 2"]);
+    expect(await system.letters("billing")).toEqual([]);
+  });
+});

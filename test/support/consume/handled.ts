@@ -1,0 +1,39 @@
+import type { Decision } from "../drive.ts";
+
+/** One run of a handler: how it ended, when, and how many frames had gone by until then. */
+export interface Handled {
+  /** The message's name. */
+  readonly message: string;
+  readonly attempt: number;
+  readonly decision: Decision;
+  /** What a dead letter says why it died, where that is not what the contract has. */
+  readonly reason?: string;
+  readonly endedAtMs: number;
+  readonly framesBefore: number;
+}
+
+/** Tells which run a delivery was, when it is asked for each delivery in their order. */
+export function runsInOrder(handled: readonly Handled[]): (message: string) => Handled {
+  const runs = Map.groupBy(handled, ({ message }) => message);
+  const asked = new Map<string, number>();
+  return (message) => {
+    const position = asked.get(message) ?? 0;
+    asked.set(message, position + 1);
+    const run = runs.get(message)?.[position];
+    if (run === undefined) throw new Error(`no handler ended for delivery ${position + 1} of ${message}`);
+    return run;
+  };
+}
+
+/** Says of each delivery, asked in their order, whether it is the first of those that ended alike. */
+export function firstOfEach(handled: readonly Handled[]): (message: string) => boolean {
+  const runOf = runsInOrder(handled);
+  const seen = new Set<string>();
+  return (message) => {
+    const { decision, attempt, reason } = runOf(message);
+    const alike = JSON.stringify([decision, attempt, reason]);
+    const isFirst = !seen.has(alike);
+    seen.add(alike);
+    return isFirst;
+  };
+}

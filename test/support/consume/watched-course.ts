@@ -1,0 +1,205 @@
+import { type SpanContext, trace } from "@opentelemetry/api";
+import type { ConsumeEvent, Handler, Redact, Telemetry } from "redeliver/consume";
+import { permanent } from "redeliver/consume";
+import { openTelemetry } from "redeliver/opentelemetry";
+import { type ExpectStatic } from "vitest";
+import { z } from "zod";
+
+import type { AnyContract } from "../../../src/consume/contract.ts";
+import { until } from "../deployed-system.ts";
+import { type Metrics, type Monitoring, startMonitoring } from "../telemetry.ts";
+
+/** How many attempts the consumer that is watched has to be declared with: the first, the one before, and the one that follows are three. */
+export const attemptsOfCourse = 3;
+/** What it has to be declared with, too. */
+export const handlerTimeoutOfCourse = "5s";
+/** In every body, and nowhere where it could be read by others. */
+export const secret = "eve@example.com";
+export const routingKeyOfCourse = "order.placed";
+
+export const producer: SpanContext = {
+  traceId: "0af7651916cd43dd8448eb211c80319c",
+  spanId: "b7ad6b7169203331",
+  traceFlags: 1,
+};
+
+/** A message of the course. */
+export interface CourseMessage {
+  readonly name: string;
+  readonly body: string;
+  /** The producer's context, where it sends one. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A consumer and its queues on some broker. */
+export interface WatchedStage {
+  readonly contract: AnyContract;
+  readonly publish: (messages: readonly CourseMessage[]) => Promise<void>;
+  readonly consume: (
+    handler: Handler<{ readonly id: string }>,
+    options: {
+      readonly body: "json";
+      readonly schema: never;
+      readonly breaker: false;
+      readonly telemetry: Telemetry;
+      readonly redact: Redact;
+    },
+  ) => Promise<{ readonly events: readonly ConsumeEvent[]; readonly stop: (within: "0ms") => Promise<void> }>;
+  /** The dead letters so far: what stands beside their bodies, by the names that a consumer gave it. */
+  readonly letters: () => Promise<readonly CourseLetter[]>;
+}
+
+export interface CourseLetter {
+  readonly name: string;
+  readonly texts: Readonly<Record<string, unknown>>;
+}
+
+/** One run of the handler. */
+export interface CourseRun {
+  readonly name: string;
+  readonly attempt: number;
+  readonly beganAtMs: number;
+  readonly span: SpanContext;
+  readonly id: string | null;
+  readonly routingKey: string | null;
+}
+
+/** All that is seen of the course of some messages. */
+export interface Watched {
+  readonly contract: AnyContract;
+  readonly runs: readonly CourseRun[];
+  readonly letters: readonly CourseLetter[];
+  readonly events: readonly ConsumeEvent[];
+  readonly spans: ReturnType<Monitoring["spans"]>;
+  readonly metrics: Metrics;
+  /** What redaction was asked about, as it was. */
+  readonly redacted: readonly string[];
+  /** Errors of the handler, some of which say what no error should. */
+  readonly thrown: ReadonlySet<unknown>;
+}
+
+/** Each way that a message can end: by its name. The names ending in `alone` come without a context. */
+const messages: readonly CourseMessage[] = [
+  ...["fails", "dies", "works"].map((name) => messageOf(name, true)),
+  ...["fails-alone", "dies-alone", "hangs-alone"].map((name) => messageOf(name, false)),
+  { ...messageOf("unreadable", true), body: `{ "id": "unreadable", ${secret}` },
+  { ...messageOf("unfit", false), body: JSON.stringify({ id: "unfit", customer: [secret] }) },
+];
+const deadOnes = ["dies", "dies-alone", "fails", "fails-alone", "unfit", "unreadable"];
+/** Two fail each time, and one the first time; the other five have one attempt. */
+const attemptsSettled = 2 * attemptsOfCourse + 2 + 5;
+
+function messageOf(name: string, isTraced: boolean): CourseMessage {
+  const { traceId, spanId } = producer;
+  return {
+    name,
+    body: JSON.stringify({ id: name, customer: secret }),
+    headers: isTraced ? { traceparent: `00-${traceId}-${spanId}-01` } : {},
+  };
+}
+
+/** The name of a message, by its body: those of SQS have no id of their own. */
+export function nameIn(body: string): string {
+  return /"id": ?"([a-z-]+)"/.exec(body)?.[1] ?? body;
+}
+
+/** What its handler does, and what is noted of it. */
+interface Course {
+  readonly runs: CourseRun[];
+  readonly thrown: Set<unknown>;
+  readonly handler: Handler<{ readonly id: string }>;
+  /** Called in the middle of the message that stays. */
+  stop: () => void;
+}
+
+function createCourse(): Course {
+  const thrown = new Set<unknown>();
+  const fail = (error: Error): never => {
+    thrown.add(error);
+    throw error;
+  };
+  const runs: CourseRun[] = [];
+  const course: Course = {
+    runs,
+    thrown,
+    stop: () => undefined,
+    handler: async ({ body, id, routingKey }, { number: attempt, signal }) => {
+      const span = trace.getActiveSpan()?.spanContext();
+      if (span === undefined) throw new Error("the handler runs in no span");
+      runs.push({ name: body.id, attempt, beganAtMs: Date.now(), span, id, routingKey });
+      const [end] = body.id.split("-");
+      if (end === "fails") fail(new TypeError(`${secret} is unknown`));
+      if (end === "dies") fail(permanent("UNKNOWN_CUSTOMER", new Error(`cannot find ${secret}`)));
+      if (end === "works" || (end === "hangs" && attempt > 1)) return;
+      if (end === "stays") course.stop();
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    },
+  };
+  return course;
+}
+
+/** Lets messages go each way that there is, until all are settled, and then stops the consumer in the middle of one. */
+export async function watchCourse(stage: WatchedStage): Promise<Watched> {
+  const monitoring = startMonitoring();
+  const redacted: string[] = [];
+  const course = createCourse();
+  const consumer = await stage.consume(course.handler, {
+    body: "json",
+    schema: z.object({ id: z.string(), customer: z.string() }) as never,
+    breaker: false,
+    telemetry: openTelemetry(monitoring.options),
+    redact: (_, value) => {
+      redacted.push(value);
+      return value.replaceAll(secret, "(customer)");
+    },
+  });
+  const { events } = consumer;
+  const settled = (): number => events.filter(({ kind }) => kind === "settled").length;
+  try {
+    await stage.publish(messages);
+    await until(180_000, () => settled() === attemptsSettled);
+    let letters: readonly CourseLetter[] = [];
+    await until(60_000, async () => (letters = await stage.letters()).length >= deadOnes.length);
+    course.stop = () => void consumer.stop("0ms");
+    await stage.publish([messageOf("stays-alone", false)]);
+    await until(60_000, () => events.some(({ kind }) => kind === "returned"));
+    // That of the one that stays ends when its handler does.
+    await until(60_000, () => monitoring.spans().length === attemptsSettled + 1);
+    return {
+      contract: stage.contract,
+      runs: course.runs,
+      thrown: course.thrown,
+      spans: [...monitoring.spans()],
+      metrics: await monitoring.metrics(),
+      letters,
+      events,
+      redacted,
+    };
+  } finally {
+    await consumer.stop("0ms");
+    await monitoring.shutdown();
+  }
+}
+
+/** Every metric counts what has happened, under its own label. */
+export function expectMetrics(expect: ExpectStatic, { metrics }: Watched): void {
+  const some = (count: number): object => ({ count, sum: expect.any(Number) as number });
+  expect(metrics).toEqual({
+    "redeliver.processed{success}": 2,
+    "redeliver.processed{transient}": 2 * attemptsOfCourse + 1,
+    "redeliver.processed{permanent}": 4,
+    "redeliver.failed{transient}": 2 * attemptsOfCourse + 1,
+    "redeliver.failed{permanent}": 4,
+    "redeliver.retried": 2 * (attemptsOfCourse - 1) + 1,
+    "redeliver.dead_lettered": deadOnes.length,
+    "redeliver.returned": 1,
+    "redeliver.attempts{success}": { count: 2, sum: 1 + 2 },
+    "redeliver.attempts{transient}": { count: 2, sum: 2 * attemptsOfCourse },
+    "redeliver.attempts{permanent}": { count: 4, sum: 4 },
+    "redeliver.handling{success}": some(2),
+    "redeliver.handling{transient}": some(2 * attemptsOfCourse + 1),
+    "redeliver.handling{permanent}": some(4),
+    // Of each message once, those that no handler sees and the one that is handed back among them.
+    "redeliver.lag": some(messages.length + 1),
+  });
+}

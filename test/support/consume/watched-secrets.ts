@@ -1,0 +1,41 @@
+import { inspect } from "node:util";
+
+import { type ExpectStatic } from "vitest";
+
+import { routingKeyOfCourse, secret, type Watched } from "./watched-course.ts";
+import { isWritten } from "./watched-traces.ts";
+
+/** Also what JSON leaves out. */
+const shown = (value: unknown): string => inspect(value, { depth: null, showHidden: true, getters: true });
+
+/**
+ * Nothing of a body is in the log, a span or a metric, but for what an error of the handler itself says in the log, and nothing of it is beside
+ * the body of a dead letter, once it is redacted.
+ */
+export function expectNothingOfBodies(expect: ExpectStatic, watched: Watched): void {
+  const { events, spans, letters, redacted, thrown } = watched;
+  expect(shown([...thrown]), "what an error hides would be seen").toContain(secret);
+  const log = events.map((event) => ("error" in event && thrown.has(event.error) ? { ...event, error: null } : event));
+  expect(shown(log)).not.toContain(secret);
+  for (const { name, attributes, events: ofSpan, status, links } of spans)
+    expect(shown([name, attributes, ofSpan, status, links])).not.toContain(secret);
+  for (const { texts } of letters) expect(shown(texts)).not.toContain(secret);
+  for (const value of redacted)
+    if (value.includes(secret)) expect(value).toMatch(/eve@example.com is unknown|cannot find eve@example.com/);
+}
+
+/** Where the consumer may say why a message is dead, redaction has had its say. */
+export function expectRedacted(expect: ExpectStatic, { contract, letters }: Watched): void {
+  const said = JSON.stringify(letters.find(({ name }) => name === "dies")?.texts);
+  if (isWritten(contract, "permanent", 1)) expect(said).toContain("cannot find (customer)");
+  else expect(said).not.toContain("cannot find");
+}
+
+/** Whatever the retries made of a message, its handler sees it as it was published. */
+export function expectSameMessage(expect: ExpectStatic, { runs }: Watched): void {
+  for (const run of runs) {
+    const first = runs.find(({ name }) => name === run.name);
+    expect([run.name, run.routingKey, run.id]).toEqual([run.name, routingKeyOfCourse, first?.id]);
+    expect(run.id).toEqual(expect.stringMatching(/./));
+  }
+}

@@ -1,0 +1,95 @@
+import { propagation, ROOT_CONTEXT, type SpanContext, trace } from "@opentelemetry/api";
+import { type ExpectStatic } from "vitest";
+
+import type { OutcomeName } from "../../../src/brokers/contract.ts";
+import type { AnyContract } from "../../../src/consume/contract.ts";
+import { operationsAfter } from "../../../src/consume/contract.ts";
+import { type CourseLetter, type CourseRun, producer, type Watched } from "./watched-course.ts";
+
+/** Operations by which a consumer can write on what becomes of a message. */
+const writing = new Set(["basic.publish", "modified", "SendMessage", "schedule", "send", "deadLetter"]);
+
+/** Whether the contract lets the consumer write on the message after an attempt. */
+export function isWritten({ outcomes }: AnyContract, outcome: OutcomeName, attempt: number): boolean {
+  return operationsAfter(outcomes[outcome], attempt).some(({ operation }) => writing.has(operation));
+}
+
+/** How an attempt of a message ends, by the message's name. */
+function outcomeOf({ name, attempt }: CourseRun): OutcomeName {
+  const [end] = name.split("-");
+  if (end === "dies") return "permanent";
+  return end === "fails" || (end === "hangs" && attempt === 1) ? "transient" : "success";
+}
+
+type Texts = CourseLetter["texts"];
+
+/** What a message carries: the context that its attempts are in, and that of the last attempt that could write on it. */
+interface Carried {
+  readonly origin: SpanContext | null;
+  readonly before: SpanContext | null;
+}
+
+/**
+ * Each attempt is in the producer's trace, or else in that of the first attempt that could write on the message, and linked to the attempt before;
+ * the dead letter carries both. Who can write is the contract's word: by every other operation the message stays as it is.
+ */
+export function expectTraces(expect: ExpectStatic, watched: Watched): void {
+  for (const name of new Set(watched.runs.map((run) => run.name))) {
+    const runs = watched.runs.filter((run) => run.name === name);
+    let carried: Carried = { origin: name.endsWith("-alone") ? null : producer, before: null };
+    for (const run of runs) {
+      expectSpan(expect, watched, run, carried);
+      carried = carriedOn(watched, run, carried);
+    }
+    const letters = watched.letters.filter((each) => each.name === name).map(({ texts }) => texts);
+    const isDead = runs.every((run) => outcomeOf(run) !== "success");
+    expect([name, letters.map(contextsOn)]).toEqual([
+      name,
+      isDead ? [[idsOf(carried.origin), idsOf(carried.before)]] : [],
+    ]);
+  }
+}
+
+function carriedOn({ contract }: Watched, run: CourseRun, { origin, before }: Carried): Carried {
+  return isWritten(contract, outcomeOf(run), run.attempt)
+    ? { origin: origin ?? run.span, before: run.span }
+    : { origin, before };
+}
+
+function expectSpan(expect: ExpectStatic, { spans }: Watched, run: CourseRun, { origin, before }: Carried): void {
+  const span = spans.find((each) => each.spanContext().spanId === run.span.spanId);
+  const isSame = origin !== null && origin.spanId === before?.spanId;
+  expect({
+    name: run.name,
+    attempt: span?.attributes["redeliver.attempt"],
+    trace: span?.spanContext().traceId,
+    parent: span?.parentSpanContext?.spanId,
+    links: span?.links.map(({ context, attributes }) => [attributes?.["redeliver.link"], context.spanId]),
+  }).toEqual({
+    name: run.name,
+    attempt: run.attempt,
+    trace: origin?.traceId ?? run.span.traceId,
+    parent: origin?.spanId,
+    links: [
+      ...(origin === null || isSame ? [] : [["message", origin.spanId]]),
+      ...(before === null ? [] : [["attempt-before", before.spanId]]),
+    ],
+  });
+}
+
+function contextsOn(texts: Texts): readonly ReturnType<typeof idsOf>[] {
+  return [contextIn(texts, ""), contextIn(texts, "redeliver-attempt-")];
+}
+
+/** As anybody reads it, who has the API of OpenTelemetry and knows what stands before the names. */
+function contextIn(texts: Texts, before: string): ReturnType<typeof idsOf> {
+  const found = propagation.extract<Texts>(ROOT_CONTEXT, texts, {
+    keys: (carrier) => Object.keys(carrier),
+    get: (carrier, name) => carrier[`${before}${name}`] as string | undefined,
+  });
+  return idsOf(trace.getSpanContext(found) ?? null);
+}
+
+function idsOf(context: SpanContext | null): readonly string[] | null {
+  return context === null ? null : [context.traceId, context.spanId];
+}
