@@ -51,7 +51,10 @@ async function judge(consumer: Consuming, before: { readonly ended: ReadonlySet<
     const said = describeDeadLetter(letter, system.contract("billing"));
     return { id: idOf(letter), reason: said["dlq-failure-reason"], queue: said["dlq-original-queue"] };
   });
-  const { wrong, disturbed } = accountFor({ fates, attempts, ids }, { runs: billing.runs, well, letters: described });
+  const { wrong, disturbed } = accountFor(
+    { fates, attempts, ids },
+    { runs: billing.runs, well, unanswered: [], letters: described },
+  );
   const again = billing.runs.slice(before.runs).filter(({ id }) => before.ended.has(id));
   const lost = billing.events.filter(({ kind }) => kind === "lost").length;
   return {

@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 
+import type { ConsumeEvent } from "../../src/consume/event.ts";
 import { draw } from "../../src/simulate/draw.ts";
 
 type Outcome = "success" | "transient" | "permanent";
@@ -39,7 +40,26 @@ export interface Seen {
   readonly runs: readonly { readonly id: string; readonly attempt: number }[];
   /** Whose success the broker was told, as often as it was. */
   readonly well: readonly string[];
+  /** Whose success the broker was told without an answer: it is the end of those that never come again. */
+  readonly unanswered: readonly string[];
   readonly letters: readonly { readonly id: string; readonly reason: string | undefined }[];
+}
+
+/** What a consumer's events tell of successes. @param idOf which message the broker's own id stands for */
+export function successesIn(
+  events: readonly ConsumeEvent[],
+  fates: Fates,
+  idOf: (messageId: string | null) => string,
+): Pick<Seen, "well" | "unanswered"> {
+  const well: string[] = [];
+  const unanswered: string[] = [];
+  for (const event of events) {
+    if (event.kind === "settled" && event.outcome === "success") well.push(idOf(event.messageId));
+    if (event.kind !== "settle-dropped") continue;
+    const id = idOf(event.messageId);
+    if (fates(id, event.attempt) === "success") unanswered.push(id);
+  }
+  return { well, unanswered };
 }
 
 /**
@@ -51,7 +71,7 @@ export interface Seen {
  */
 export function accountFor(
   { fates, attempts, ids }: { readonly fates: Fates; readonly attempts: number; readonly ids: readonly string[] },
-  { runs, well, letters }: Seen,
+  { runs, well, unanswered, letters }: Seen,
 ): { readonly wrong: readonly string[]; readonly disturbed: readonly string[] } {
   const attemptsOf = groupBy(runs, ({ attempt }) => attempt);
   const reasonsOf = groupBy(letters, ({ reason }) => reason ?? "no reason");
@@ -59,14 +79,17 @@ export function accountFor(
     well.map((id) => ({ id })),
     () => "success",
   );
+  const perhapsEnded = new Set(unanswered);
   const wrong: string[] = [];
   const disturbed: string[] = [];
   for (const id of ids) {
     const had = attemptsOf.get(id) ?? [];
     const ends = [...(successesOf.get(id) ?? []), ...(reasonsOf.get(id) ?? [])];
+    const isUnanswered = ends.length === 0 && perhapsEnded.has(id);
+    if (isUnanswered) ends.push("success");
     const course = courseOf(fates, id, attempts);
     const isAsDrawn = had.join() === course.map((_, index) => index + 1).join();
-    if (!isAsDrawn || ends.length !== 1 || !endsOf(course).includes(ends[0] ?? "")) disturbed.push(id);
+    if (!isAsDrawn || ends.length !== 1 || isUnanswered || !endsOf(course).includes(ends[0] ?? "")) disturbed.push(id);
     const possible = new Set(had.flatMap((attempt) => endsOf([fates(id, attempt)])));
     const story = `${id} had attempts ${had.join(", ")} of ${course.join(", ")}`;
     if (ends.length === 0) wrong.push(`${story} and is lost`);

@@ -19,7 +19,7 @@ const whole = { fates, attempts, ids };
 
 describe("what the tests of faults account for", () => {
   test("messages that nothing got in the way of", () => {
-    expect(accountFor(whole, { runs, well, letters })).toEqual({ wrong: [], disturbed: [] });
+    expect(accountFor(whole, { runs, well, unanswered: [], letters })).toEqual({ wrong: [], disturbed: [] });
   });
 
   test.for([
@@ -45,14 +45,23 @@ describe("what the tests of faults account for", () => {
       "m9 is dead, and nobody sent it",
     ],
   ] as const)("%s is wrong, whatever the fault was", ([, seen, wrong]) => {
-    expect(accountFor(whole, seen).wrong).toEqual([wrong]);
+    expect(accountFor(whole, { unanswered: [], ...seen }).wrong).toEqual([wrong]);
   });
 
   test("a doubled end, a doubled attempt, and a death of the fault are disturbed, and no more than that", () => {
     const doubled = [...letters, { id: "m3", reason: permanentReason }, { id: "m1", reason: "CRASH_LIMIT" }];
-    expect(accountFor(whole, { runs: [...runs, { id: "m0", attempt: 2 }], well, letters: doubled })).toEqual({
+    const runsAgain = [...runs, { id: "m0", attempt: 2 }];
+    expect(accountFor(whole, { runs: runsAgain, well, unanswered: [], letters: doubled })).toEqual({
       wrong: [],
       disturbed: ["m0", "m1", "m3"],
+    });
+  });
+
+  test("a success without an answer is the end of a message that has no other, and of no message that had none", () => {
+    const unanswered = ["m0", "m1", "m3"];
+    expect(accountFor(whole, { runs, well: ["m0"], unanswered, letters: letters.slice(0, 1) })).toEqual({
+      wrong: ["m3 had attempts 1 of permanent: success"],
+      disturbed: ["m1", "m3"],
     });
   });
 
