@@ -30,6 +30,8 @@ const billing = {
   retry: { attempts: 2, backoff: { kind: "constant", delay: "1s", jitter: "50%" } },
   handlerTimeout: "5s",
 };
+const lettered = (name: string, texts: CourseLetter["texts"]): CourseLetter => ({ name, texts, headers: texts });
+
 beforeAll(registerGlobals);
 
 for (const emulator of sqsEmulators()) {
@@ -48,7 +50,10 @@ for (const emulator of sqsEmulators()) {
             publish: async (messages) => {
               for (const { body, headers } of messages)
                 await system.lab.send(system.work("billing"), body, {
-                  MessageAttributes: attributes({ "routing-key": routingKeyOfCourse, ...headers }),
+                  MessageAttributes: attributes({
+                    "routing-key": routingKeyOfCourse,
+                    ...(headers as Record<string, string>),
+                  }),
                 });
             },
             consume: async (handler, options) =>
@@ -56,7 +61,7 @@ for (const emulator of sqsEmulators()) {
             letters: async () => {
               const received = await system.lab.receive(system.dead("billing"), { max: 10 });
               for (const { Body = "", MessageAttributes } of received)
-                letters.set(nameIn(Body), { name: nameIn(Body), texts: textsOf(MessageAttributes) });
+                letters.set(nameIn(Body), lettered(nameIn(Body), textsOf(MessageAttributes)));
               return [...letters.values()];
             },
           });

@@ -5,6 +5,7 @@ import { formatRangeMs } from "../sentences.ts";
 import { visible } from "../visible.ts";
 import { boto3, lambda } from "./boto3.ts";
 import type { Client } from "./client.ts";
+import { rabbitmqDotnet } from "./dotnet.ts";
 import { rabbitmqFrameworks, sqsFrameworks } from "./frameworks.ts";
 import { pika } from "./pika.ts";
 import { servicebusClients } from "./servicebus.ts";
@@ -126,7 +127,9 @@ function hasSpread({ outcomes }: Contract): boolean {
 function clientsOf(contract: Contract): readonly Client[] {
   switch (contract.protocol) {
     case "amqp-0-9-1":
-      return contract.workQueue === null ? [] : [pika(contract), springAmqp(contract), ...rabbitmqFrameworks];
+      return contract.workQueue === null
+        ? []
+        : [pika(contract), springAmqp(contract), rabbitmqDotnet(contract), ...rabbitmqFrameworks];
     case "amqp-1.0":
       return [
         {
