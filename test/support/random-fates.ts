@@ -93,7 +93,7 @@ export function accountFor(
     const possible = new Set(had.flatMap((attempt) => endsOf([fates(id, attempt)])));
     const story = `${id} had attempts ${had.join(", ")} of ${course.join(", ")}`;
     if (ends.length === 0) wrong.push(`${story} and is lost`);
-    for (const end of ends) if (!possible.has(end) && !byTheFault.includes(end)) wrong.push(`${story}: ${end}`);
+    for (const end of ends) if (!possible.has(end) && !byTheFault.has(end)) wrong.push(`${story}: ${end}`);
   }
   const known = new Set(ids);
   for (const { id } of letters) if (!known.has(id)) wrong.push(`${id} is dead, and nobody sent it`);
@@ -101,7 +101,7 @@ export function accountFor(
 }
 
 /** What a message is dead for whose last attempts the fault has cost it. */
-const byTheFault = ["ATTEMPTS_EXHAUSTED", "CRASH_LIMIT"];
+const byTheFault: ReadonlySet<string> = new Set(["ATTEMPTS_EXHAUSTED", "CRASH_LIMIT"]);
 
 /** How a message may have ended after these attempts. Where the broker itself dead-letters what is rejected, a permanent failure has no reason of its own. */
 function endsOf(course: readonly Outcome[]): readonly string[] {
