@@ -62,6 +62,7 @@ export interface CourseRun {
   readonly attempt: number;
   readonly beganAtMs: number;
   readonly span: SpanContext;
+  readonly headers: Readonly<Record<string, unknown>>;
   readonly id: string | null;
   readonly routingKey: string | null;
 }
@@ -127,10 +128,10 @@ function createCourse(): Course {
     runs,
     thrown,
     stop: () => undefined,
-    handler: async ({ body, id, routingKey }, { number: attempt, signal }) => {
+    handler: async ({ body, id, routingKey, headers }, { number: attempt, signal }) => {
       const span = trace.getActiveSpan()?.spanContext();
       if (span === undefined) throw new Error("the handler runs in no span");
-      runs.push({ name: body.id, attempt, beganAtMs: Date.now(), span, id, routingKey });
+      runs.push({ name: body.id, attempt, beganAtMs: Date.now(), span, headers, id, routingKey });
       const [end] = body.id.split("-");
       if (end === "fails") fail(new TypeError(`${secret} is unknown`));
       if (end === "dies") fail(permanent("UNKNOWN_CUSTOMER", new Error(`cannot find ${secret}`)));

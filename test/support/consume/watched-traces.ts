@@ -7,7 +7,7 @@ import { operationsAfter } from "../../../src/consume/contract.ts";
 import { type CourseLetter, type CourseRun, producer, sentAgain, type Watched } from "./watched-course.ts";
 
 /** Operations by which a consumer can write on what becomes of a message. */
-const writing = new Set(["basic.publish", "modified", "SendMessage", "schedule", "send", "deadLetter"]);
+const writing = new Set(["basic.publish", "modified", "SendMessage", "schedule", "send", "abandon", "deadLetter"]);
 
 /** Whether the contract lets the consumer write on the message after an attempt. */
 export function isWritten({ outcomes }: AnyContract, outcome: OutcomeName, attempt: number): boolean {
