@@ -6,7 +6,10 @@ import { BootstrapError, canInstallDebianPackages, installDebianPackages, isOnPa
 
 export const elasticMqVersion = "1.7.1";
 export const motoVersion = "5.2.5";
-/** moto, what its CloudFormation loads besides, and what the snippets for Python are run with: a client of RabbitMQ, Celery; boto3 comes with moto. */
+/**
+ * moto, what its CloudFormation loads besides, and what the snippets for Python are run with: a client of RabbitMQ, Celery; boto3 comes with moto. The
+ * last two parse the snippets in C#.
+ */
 const motoRequirements = [
   `moto==${motoVersion}`,
   "flask==3.1.3",
@@ -14,12 +17,14 @@ const motoRequirements = [
   "openapi-spec-validator==0.9.0",
   "pika==1.4.4",
   "celery==5.7.0",
+  "tree-sitter==0.26.1",
+  "tree-sitter-c-sharp==0.23.5",
 ];
 
 /** A folder with ElasticMQ's jars and everything they need. */
 export const elasticMqFolder = join(cacheFolder, `elasticmq-${elasticMqVersion}`);
 /** Counted up when the requirements change, since a folder that is there is taken for complete. */
-const motoFolder = join(cacheFolder, `moto-${motoVersion}-3`);
+const motoFolder = join(cacheFolder, `moto-${motoVersion}-4`);
 /** The Python that has moto. The scripts beside it name the folder they were built in, so only this is to be run. */
 export const motoPython = join(motoFolder, "bin", "python");
 

@@ -1,3 +1,5 @@
+import type { AsyncResource } from "node:async_hooks";
+
 import type { Adapter, Delivery, Opening, Session } from "./adapter.ts";
 import type { Breaker } from "./breaker.ts";
 import type { ConsumeEvent } from "./event.ts";
@@ -24,6 +26,8 @@ export interface Held {
   readonly link: Link;
   readonly signal: LazySignal;
   startedAtMs: number;
+  /** The context that its attempt was watched in; null where nobody watches. */
+  watchedIn: AsyncResource | null;
   /** What its attempt came to is on its way to the broker. */
   isSettling: boolean;
   /** It was handed back while its handler ran, so what the handler does now is not looked at. */

@@ -1,3 +1,5 @@
+import { AsyncResource } from "node:async_hooks";
+
 import { operationsAfter } from "./contract.ts";
 import { growingPauses } from "./breaker.ts";
 import type { Engine, Held, Link } from "./engine.ts";
@@ -15,7 +17,7 @@ export function take(engine: Engine, link: Link, delivery: Delivery): void {
   // Nobody can settle it any more, and its broker gives it again.
   if (link.isLost) return;
   const signal = createLazySignal();
-  const held: Held = { delivery, link, signal, startedAtMs: 0, isSettling: false, isAbandoned: false };
+  const held: Held = { delivery, link, signal, startedAtMs: 0, watchedIn: null, isSettling: false, isAbandoned: false };
   if (canBegin(engine)) begin(engine, held);
   else if (engine.phase === "paused" && engine.adapter.unstarted === "return") void handBack(engine, held, false);
   else engine.waiting.push(held);
@@ -44,19 +46,32 @@ async function handle(engine: Engine, held: Held): Promise<void> {
   heed(engine, held, verdict);
   const settlement = settlementOf(engine.attempts.contract, engine.settings, held.delivery, verdict);
   held.isSettling = true;
-  const settling = settle(engine, held, settlement, verdict);
+  const settling = inItsContext(held, () => settle(engine, held, settlement, verdict));
   if (settling !== undefined) await settling;
   release(engine, held);
 }
 
 /** The attempt, and whoever watches it: where the watching fails, the handler has run once all the same. */
-function watched({ attempts, settings }: Engine, { delivery, signal }: Held): Promise<Verdict> {
+function watched({ attempts, settings }: Engine, held: Held): Promise<Verdict> {
+  const { delivery, signal } = held;
   let attempt: Promise<Verdict> | null = null;
-  const run = (): Promise<Verdict> => (attempt ??= runAttempt(attempts, delivery, signal));
+  const run = (): Promise<Verdict> => {
+    if (attempt !== null) return attempt;
+    if (settings.telemetry !== null) held.watchedIn = new AsyncResource("RedeliverAttempt");
+    return (attempt = runAttempt(attempts, delivery, signal));
+  };
   const { telemetry } = settings;
   if (telemetry === null) return run();
   const watching = async (): Promise<Verdict> => telemetry.attempt(attempts.contract, delivery, run);
   return watching().catch(run);
+}
+
+/**
+ * What the broker is told belongs to the attempt, too. An instrumentation of the client library writes the context that it finds on each copy, in
+ * place of the message's own: it has to find one of the same trace.
+ */
+function inItsContext<Result>({ watchedIn }: Held, settling: () => Result): Result {
+  return watchedIn === null ? settling() : watchedIn.runInAsyncScope(settling);
 }
 
 function release(engine: Engine, held: Held): void {

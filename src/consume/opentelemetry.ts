@@ -99,9 +99,19 @@ function linkTo(context: SpanContext, what: "message" | "attempt-before"): Link 
   return { context, attributes: { "redeliver.link": what } };
 }
 
+/** Source: OpenTelemetry, the well-known values of `messaging.system`. */
+const systems: Readonly<Record<AnyContract["protocol"], string>> = {
+  "amqp-0-9-1": "rabbitmq",
+  "amqp-1.0": "rabbitmq",
+  servicebus: "servicebus",
+  sqs: "aws_sqs",
+};
+
 /** By the semantic conventions for messaging where they have a name for it. */
 function attributesOf(contract: AnyContract, { id, attempt }: Delivery): Attributes {
   return {
+    "messaging.system": systems[contract.protocol],
+    "messaging.operation.name": "process",
     "messaging.operation.type": "process",
     ...(contract.workQueue === null ? {} : { "messaging.destination.name": contract.workQueue }),
     ...(id === null ? {} : { "messaging.message.id": id }),

@@ -8,6 +8,7 @@ import { deadLetterMetadata } from "./dead-letter/metadata.ts";
 import type { ConsumeEvent } from "./event.ts";
 import type { Settings } from "./options.ts";
 import type { Verdict } from "./run-attempt.ts";
+import { unheard } from "./unheard.ts";
 
 /** What is to be done with the broker for the end of an attempt. */
 export interface Settlement {
@@ -53,13 +54,16 @@ export function settlementOf(
   }
 }
 
-/** Who watches has no say in what becomes of a message: where it throws, nothing is carried. */
+/** Who watches has no say in what becomes of a message: of what no client library could write, nothing is carried. */
 function carriedBy({ telemetry }: Settings, delivery: Delivery): SettleValues["carried"] {
-  try {
-    return telemetry?.carried?.(delivery) ?? noValues.carried;
-  } catch {
-    return noValues.carried;
-  }
+  let carried = noValues.carried;
+  unheard(() => {
+    const answer: unknown = telemetry?.carried?.(delivery);
+    const texts = Object.entries(answer ?? {}).filter(([, value]) => typeof value === "string");
+    carried = Object.fromEntries(texts) as SettleValues["carried"];
+    return answer;
+  });
+  return carried;
 }
 
 function notKept(messageId: string | null, askedMs: number, longestMs: number | null): ConsumeEvent {

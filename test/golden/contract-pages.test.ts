@@ -48,6 +48,11 @@ const cases: readonly (readonly [string, Record<string, unknown>, TargetInput])[
     { broker: "servicebus", sku: "standard", strategy: "scheduled" },
   ],
   [
+    "servicebus-in-order",
+    { ...common, order: "per-key", retry: { attempts: 3, backoff: { kind: "immediate" } } },
+    { broker: "servicebus", sku: "standard" },
+  ],
+  [
     "sqs-lambda",
     { ...common, retry: { attempts: 3, backoff: steps } },
     { ...sqs, lambda: { billing: { function: "billing", timeout: "30s" } } },

@@ -1,4 +1,4 @@
-import { test } from "vitest";
+import { describe, test } from "vitest";
 import { permanent } from "redeliver/consume";
 
 import { startBroker } from "../support/broker-containers.ts";
@@ -19,12 +19,18 @@ const source = { exchange: "shop.orders", routingKey: "order.placed" };
 
 const newest = brokers().find(({ version }) => version === "4.3");
 
-test.runIf(newest !== undefined)(
-  "a confirmation that never comes: the copy is sent again on another channel, and counts from then on",
-  { timeout: 240_000, concurrent: true },
-  async ({ expect, onTestFinished }) => {
-    const broker = newest ?? expect.unreachable();
-    const system = await deploy(broker, declaration, "waits");
+/** Those under which a consumer publishes: under the others it says to the broker what is to become of the message, and that is all. */
+const publishing = ["staged", "waits"] as const;
+const cases = brokers().flatMap((broker) =>
+  publishing.map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
+);
+
+describe.concurrent.each(cases)("$name", { timeout: 240_000 }, ({ broker, strategy }) => {
+  test("a confirmation that never comes: the copy is sent again on another channel, and counts from then on", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deploy(broker, declaration, strategy);
     onTestFinished(() => system.dispose());
     const proxy = await startAmqpProxy(system.url);
     onTestFinished(() => proxy.close());
@@ -35,7 +41,7 @@ test.runIf(newest !== undefined)(
       return Buffer.alloc(0);
     };
     const options = { concurrency: 1, breaker: false } as const;
-    const input = { broker, declaration, consumer: "billing", strategy: "waits", options } as const;
+    const input = { broker, declaration, consumer: "billing", strategy, options } as const;
     const billing = await consumeFrom({ ...system, url: proxy.url }, input, () => {
       throw permanent("NEVER");
     });
@@ -48,8 +54,8 @@ test.runIf(newest !== undefined)(
     const letters = await system.drain("shop.billing.dead");
     expect(letters.map(({ properties }) => String(properties.messageId))).toEqual(["a", "a", "b"]);
     expect(await system.drain("shop.billing")).toEqual([]);
-  },
-);
+  });
+});
 
 // An alarm of a broker that serves other tests would stop them too, and without containers there is none of our own.
 test.runIf(newest?.containerId !== undefined)(

@@ -50,10 +50,11 @@ async function publish({ channel }: DeployedSystem, messages: readonly CourseMes
   await channel.waitForConfirms();
 }
 
-/** Headers by the names that a consumer gave them: an AMQP 1.0 consumer writes annotations. */
-function headersIn(headers: unknown): CourseLetter["texts"] {
-  const named = Object.entries((headers ?? {}) as CourseLetter["texts"]);
-  return Object.fromEntries(named.map(([name, value]) => [name.replace(/^x-opt-/, ""), value]));
+/** Headers by the names that a consumer gave them, too: an AMQP 1.0 consumer writes annotations. */
+function headersIn(headers: unknown): Pick<CourseLetter, "texts" | "headers"> {
+  const shown = (headers ?? {}) as CourseLetter["headers"];
+  const named = Object.entries(shown).map(([name, value]) => [name.replace(/^x-opt-/, ""), value] as const);
+  return { headers: shown, texts: Object.fromEntries(named) };
 }
 
 beforeAll(registerGlobals);
@@ -77,7 +78,7 @@ describe.concurrent.each(cases)("a watched consumer: $name", ({ broker, strategy
         },
         letters: async () => {
           for (const { content, properties } of await system.drain(contract.deadQueue ?? ""))
-            letters.push({ name: nameIn(content.toString()), texts: headersIn(properties.headers) });
+            letters.push({ name: nameIn(content.toString()), ...headersIn(properties.headers) });
           return letters;
         },
       });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { retryAfter } from "redeliver/consume";
+import { openTelemetry } from "redeliver/opentelemetry";
 
 import type { AmqpProxy } from "../support/consume/amqp-proxy.ts";
 import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
@@ -12,6 +13,7 @@ import { deploy, sleep, until } from "../support/deployed-system.ts";
 import { endingOf } from "../support/drive.ts";
 import type { Decision } from "../support/drive.ts";
 import { brokers } from "../support/live.ts";
+import { registerGlobals, startMonitoring } from "../support/telemetry.ts";
 
 /** Every attempt has a delay of its own, so that the outcome of another attempt is seen to be another. */
 const declaration = (first: string): unknown => ({
@@ -34,6 +36,8 @@ const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const strategy = "deferred";
 const attempts = [1, 2, 3, 4] as const;
 
+beforeAll(registerGlobals);
+
 for (const broker of brokers())
   describe.runIf(broker.version === "4.3")(
     `the wire between consumer and broker by AMQP 1.0: ${broker.version}`,
@@ -52,7 +56,10 @@ for (const broker of brokers())
         await Promise.all(systems.map((system) => system.dispose()));
       });
 
-      test("is exactly what the contract says, for each outcome after each attempt", async () => {
+      test.for([
+        { name: "nobody watches", watched: [] },
+        { name: "it is watched", watched: ["x-opt-redeliver-attempt-traceparent"] },
+      ])("is exactly what the contract says, for each outcome after each attempt, where $name", async ({ watched }) => {
         const { system, proxy } = await started("50ms");
         const handled: Handled[] = [];
         const decisionOf = (id: string, attempt: number): Decision => {
@@ -61,7 +68,9 @@ for (const broker of brokers())
           return attempt < Number(last) ? "transient" : (kind as Decision);
         };
         const input = { broker, declaration: declaration("50ms"), consumer: "billing", strategy } as const;
-        const options = { breaker: false, concurrency: 5 } as const;
+        const monitoring = startMonitoring();
+        const telemetry = watched.length === 0 ? undefined : openTelemetry(monitoring.options);
+        const options = { breaker: false, concurrency: 5, telemetry } as const;
         const billing = await consumeFrom(
           { ...system, url: proxy.url },
           { ...input, options },
@@ -78,7 +87,13 @@ for (const broker of brokers())
         const kinds = ["success", "permanent", "transient"].flatMap((kind) =>
           attempts.map((last) => `${kind} ${last}`),
         );
-        await system.publish([...kinds, "asks"], source);
+        for (const messageId of [...kinds, "asks"])
+          system.channel.publish(source.exchange, source.routingKey, Buffer.from("1"), {
+            messageId,
+            persistent: true,
+            headers: { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" },
+          });
+        await system.channel.waitForConfirms();
         // Those that end with a failure come until the last attempt; the others as often as is said.
         const expected = 2 * (1 + 2 + 3 + 4) + 4 * 4 + 4;
         // Acceptances of neighbours may share a frame.
@@ -89,9 +104,10 @@ for (const broker of brokers())
           );
         await until(60_000, () => settled() >= expected);
         await billing.running.stop();
+        await monitoring.shutdown();
         expect(handled).toHaveLength(expected);
         expect(new Set(handled.map(({ decision, attempt }) => `${endingOf(decision)} ${attempt}`)).size).toBe(3 * 4);
-        expect(breachesOf10(system.contract("billing"), proxy.frames, handled)).toEqual([]);
+        expect(breachesOf10(system.contract("billing"), proxy.frames, handled, watched)).toEqual([]);
         expect(await system.drain("shop.billing")).toEqual([]);
       });
 

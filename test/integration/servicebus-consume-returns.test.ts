@@ -105,20 +105,24 @@ describe.concurrent("what a stop hands back on Service Bus", patient, () => {
     expect(await system.letters("billing")).toEqual([]);
   });
 
-  test("of a queue under immediate: each message is released, and stops cost no attempt", async ({
-    expect,
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, once, longLock);
-    const settlements = settlementsIn(system);
-    await system.publish(...messagesOf("1"));
-    expect(await stopInHand(system, 3)).toEqual(["1 1", "1 1", "1 1"]);
-    expect(settlements).toEqual(["release", "release", "release"]);
-    const last = await system.consuming(succeed);
-    await waitUntil(() => last.runs.length === 1);
-    expect(runsIn(last)).toEqual(["1 1"]);
-    expect(await system.letters("billing")).toEqual([]);
-  });
+  const tiered = { retry: { attempts: 2, backoff: { kind: "constant", delay: "1s" } }, crash: { deliveries: 1 } };
+  test.for([
+    ["immediate", once],
+    ["ttl-tier", tiered],
+  ] as const)(
+    "of a queue under %s: each message is released, and stops cost no attempt",
+    async ([strategy, billing], { expect, onTestFinished }) => {
+      const system = await deployConsumed(onTestFinished, billing, { ...longLock, strategy });
+      const settlements = settlementsIn(system);
+      await system.publish(...messagesOf("1"));
+      expect(await stopInHand(system, 3)).toEqual(["1 1", "1 1", "1 1"]);
+      expect(settlements).toEqual(["release", "release", "release"]);
+      const last = await system.consuming(succeed);
+      await waitUntil(() => last.runs.length === 1);
+      expect(runsIn(last)).toEqual(["1 1"]);
+      expect(await system.letters("billing")).toEqual([]);
+    },
+  );
 
   test("of a queue under scheduled: stops in a later attempt cost neither it nor the crash budget", async ({
     expect,

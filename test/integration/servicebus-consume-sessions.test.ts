@@ -129,6 +129,27 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
     expect(child.lines.filter((line) => line.startsWith("began"))).toEqual(["began a1 1"]);
   });
 
+  test("processes that are killed, with sessions: each crash costs an attempt, nothing overtakes, and the last one ends the message", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const retry = { attempts: 2, backoff: { kind: "immediate" } };
+    const system = await deployConsumed(onTestFinished, { retry, order: "per-key" }, { lock: "5s" });
+    await system.publish(...inSession("a1", "a2"));
+    for (const attempt of [1, 2]) {
+      const child = startProcess(system, onTestFinished);
+      await waitUntil(() => child.lines.includes(`began a1 ${attempt}`));
+      expect(await system.letters("billing")).toEqual([]);
+      child.kill("SIGKILL");
+      await child.ended;
+      expect(child.lines.filter((line) => line.startsWith("began"))).toEqual([`began a1 ${attempt}`]);
+    }
+    const last = await system.consuming(succeed);
+    await waitUntil(() => last.runs.length === 1);
+    expect(runsIn(last)).toEqual(["a2 1"]);
+    expect(await system.letters("billing")).toMatchObject([{ deadLetterReason: "MaxDeliveryCountExceeded" }]);
+  });
+
   test("a session whose lock is lost while a handler runs goes on elsewhere, in order, and the process takes others", async ({
     expect,
     onTestFinished,

@@ -43,7 +43,7 @@ describe.concurrent("a watched consumer on Service Bus", patient, () => {
               body: Buffer.from(body),
               messageId: name,
               subject: routingKeyOfCourse,
-              applicationProperties: headers,
+              applicationProperties: { ...(headers as Record<string, string>) },
             })),
           ),
         consume: async (handler, options) => system.consuming(handler as unknown as Handle, options as object),
@@ -51,6 +51,7 @@ describe.concurrent("a watched consumer on Service Bus", patient, () => {
           (await system.letters("billing")).map(({ messageId, applicationProperties: texts = {} }) => ({
             name: String(texts["redeliver-original-id"] ?? messageId),
             texts,
+            headers: texts,
           })),
       });
       expectMetrics(expect, watched);

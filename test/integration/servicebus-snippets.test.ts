@@ -135,9 +135,9 @@ describe.each(languages)("the snippet for $language, as it stands on the page", 
     expect(originals).toEqual(expect.arrayContaining([`${long}1`, `${long}2`]));
   });
 
-  test.concurrent("sessions: messages of one come in order, a failure in its place, and the next ones after a while", async () => {
+  test.concurrent("sessions: messages of one come in order, a failure and what is handed back in their places, and the next ones after a while", async () => {
     const system = systemOf("sessions");
-    const kinds = ["success", "once", "permanent", "transient", "success again"];
+    const kinds = ["success", "once", "back", "permanent", "transient", "success again"];
     const sessions = ["a", "b"];
     await system.publish(
       ...sessions.flatMap((session) =>
@@ -151,6 +151,8 @@ describe.each(languages)("the snippet for $language, as it stands on the page", 
       expect(own.map(({ body, attempt }) => `${body} ${attempt}`)).toEqual([
         `success ${session} 1`,
         ...[1, 2].map((attempt) => `once ${session} ${attempt}`),
+        // Its session was closed, and comes back as it was.
+        ...[1, 1].map((attempt) => `back ${session} ${attempt}`),
         `permanent ${session} 1`,
         ...[1, 2, 3].map((attempt) => `transient ${session} ${attempt}`),
         `success again ${session} 1`,

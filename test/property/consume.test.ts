@@ -123,6 +123,7 @@ function telemetryOf({ listeners }: Course): Telemetry | undefined {
       if (listeners === "reject") await run();
       return fail();
     },
+    carried: fail as () => never,
     event:
       listeners === "reject"
         ? (fail as () => never)

@@ -1,10 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { hostname } from "node:os";
 import { connect } from "amqplib";
 import { GenericContainer, type StartedTestContainer, Wait } from "testcontainers";
 import { type BrokerVersion, docker, ensureImage } from "./broker-images.ts";
+import { pickFreePort } from "./free-port.ts";
 import type { Broker } from "./live.ts";
 import { createManagement, type Management, type QueueInfo } from "./management.ts";
 
@@ -190,35 +189,6 @@ async function findObstacle(management: Management, amqpUrl: string): Promise<st
 /** A quorum queue of 3.10 tells its state only with its first statistics, ten seconds after a restart; until then, where it runs says enough. */
 function isAvailable({ state, online = [] }: QueueInfo): boolean {
   return state === undefined ? online.length > 0 : state === "running";
-}
-
-// --- ports ----------------------------------------------------------------------------------------------------------
-
-const pickedPorts = new Set<number>();
-
-/**
- * A free port below the range from which systems number outgoing connections: while a broker restarts, its port must not be
- * taken by some client's connection.
- */
-async function pickFreePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    if (pickedPorts.has(port)) continue;
-    pickedPorts.add(port);
-    if (await isFree(port)) return port;
-  }
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, "127.0.0.1");
-  try {
-    await once(server, "listening");
-  } catch {
-    return false;
-  }
-  server.close();
-  await once(server, "close");
-  return true;
 }
 
 // --- removal --------------------------------------------------------------------------------------------------------

@@ -149,6 +149,10 @@ const tests: Readonly<Record<ClaimName, () => void>> = {
     expect(ends(sessionWork, ["deliver", "session-closes"], { content: inSession })).toEqual(["active in work, 0"]);
     expect(ends(work, ["deliver", "session-closes"])).toEqual([]);
   },
+  "session-outlives-its-connection": () =>
+    expect(ends(sessionWork, ["deliver", "lock-expires", "deliver", "session-closes"], { content: inSession })).toEqual(
+      ["active in work, 1"],
+    ),
   "late-settlement-is-refused": () => {
     for (const kind of ["complete", "abandon", "release", "dead-letter", "defer", "renew-lock"] as const) {
       expect(ends(work, ["deliver", "lock-expires", kind])).toEqual([]);

@@ -50,6 +50,7 @@ export interface ModifiedOperation {
   readonly undeliverableHere: boolean;
   /** Sets `x-opt-delivery-time` to now plus a random delay between the two, or plus the delay that the handler asked for. */
   readonly deliveryTimeMs?: { readonly from: number; readonly to: number } | "asked";
+  /** The consumer may add annotations of its own, after any failure: the broker acts on none but those it knows. */
   readonly messageAnnotations?: Readonly<Record<string, string>>;
 }
 

@@ -105,7 +105,7 @@ async function perform(
     case "complete":
       return answered(onePerTurn(() => receiver.completeMessage(message)));
     case "abandon":
-      return answered(onePerTurn(() => receiver.abandonMessage(message)));
+      return answered(onePerTurn(() => receiver.abandonMessage(message, changesOf(values))));
     case "release":
       return answered(onePerTurn(() => release(receiver, message)));
     case "closeSession":
@@ -134,6 +134,11 @@ function release(receiver: HeldMessage["receiver"], message: ServiceBusReceivedM
   const { delivery } = message as { readonly delivery?: { readonly release: () => void; modified: () => void } };
   if (delivery !== undefined) delivery.modified = () => delivery.release();
   return receiver.abandonMessage(message);
+}
+
+/** Application properties that an abandon sets on the message, which comes again with them. None where nobody has anything to say. */
+function changesOf({ carried }: SettleValues): Parameters<ServiceBusReceiver["abandonMessage"]>[1] {
+  return Object.keys(carried).length === 0 ? undefined : carried;
 }
 
 /** Messages of sessions wait a minute for it, whatever the client was told. Source: 7.9.5, `MessageSession.settleMessage`. */

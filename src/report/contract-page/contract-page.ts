@@ -3,8 +3,10 @@ import type { Contract, OutcomeCase, OutcomeRow } from "../operations.ts";
 import { outcomeRows } from "../operations.ts";
 import { formatRangeMs } from "../sentences.ts";
 import { visible } from "../visible.ts";
+import { amqpClientJava, anyAmqp10 } from "./amqp-client-java.ts";
 import { boto3, lambda } from "./boto3.ts";
 import type { Client } from "./client.ts";
+import { rabbitmqDotnet } from "./dotnet.ts";
 import { rabbitmqFrameworks, sqsFrameworks } from "./frameworks.ts";
 import { pika } from "./pika.ts";
 import { servicebusClients } from "./servicebus.ts";
@@ -126,17 +128,11 @@ function hasSpread({ outcomes }: Contract): boolean {
 function clientsOf(contract: Contract): readonly Client[] {
   switch (contract.protocol) {
     case "amqp-0-9-1":
-      return contract.workQueue === null ? [] : [pika(contract), springAmqp(contract), ...rabbitmqFrameworks];
+      return contract.workQueue === null
+        ? []
+        : [pika(contract), springAmqp(contract), rabbitmqDotnet(contract), ...rabbitmqFrameworks];
     case "amqp-1.0":
-      return [
-        {
-          title: "Any client of AMQP 1.0",
-          evidence: "Nothing was run.",
-          text: [
-            "Send the outcome of the table with each disposition; `x-opt-delivery-time` is a message annotation of the outcome `modified`. Clients of AMQP 0-9-1 cannot say it: for them choose another strategy.",
-          ],
-        },
-      ];
+      return [amqpClientJava(contract), anyAmqp10];
     case "sqs":
       // What Lambda polls nobody else should.
       return contract.lambda === undefined

@@ -1,9 +1,8 @@
 import type { Client } from "./client.ts";
+import { massTransitOnRabbitmq, massTransitOnServicebus, massTransitOnSqs } from "./masstransit.ts";
 
-// What is said of MassTransit was read in its sources of February 2026, of Celery in those of August 2026; each claim names
-// the file below `src/` or in the package that it rests on.
+// What is said of Celery was read in its sources of August 2026; each claim names the file in the package that it rests on.
 
-const massTransit = "Read in MassTransit's own sources; nothing was run.";
 const celery =
   "What is said of Celery's own retry was read in the sources of Celery and kombu, and in part seen on RabbitMQ; the code is run by Redeliver's tests with Celery 5.7.";
 
@@ -32,24 +31,9 @@ if __name__ == "__main__":
   return [{ language: "python", text }];
 }
 
-/** `MassTransit/Middleware/RetryFilter.cs`: `Task.Delay` between attempts, before the receive is over. */
-const retriesInMemory = "`UseMessageRetry` waits and retries in memory while it holds the message";
-
-/** `MassTransit/Middleware/ErrorTransportFilter.cs`; `RabbitMqErrorTransport.cs` and `SqsErrorTransport.cs` move there. */
-const errorQueue = "a message that failed for good it sends to its own `_error` queue and then settles as done";
-
 /** Frameworks with retries and topologies of their own, which cannot keep a contract on RabbitMQ. */
 export const rabbitmqFrameworks: readonly Client[] = [
-  {
-    title: ".NET, MassTransit",
-    evidence: massTransit,
-    text: [
-      // The exchange: `RabbitMqEndpointAddress.cs`, `DelayedMessageExchangeType`. The topology: `ConfigureRabbitMqTopologyFilter.cs`.
-      `It cannot keep this contract. ${retriesInMemory}, and \`UseDelayedRedelivery\` goes through an exchange of the plugin \`x-delayed-message\`; ${errorQueue}. So the broker counts nothing, and the dead queue stays empty. It also declares queues and exchanges of its own.`,
-      // `ReceivePipeConfigurationExtensions.cs`; `RabbitMqReceiveLockContext.cs`, `Faulted`: `BasicNack(…, requeue: true)`.
-      "`RethrowFaultedMessages` gives a failed message back with `basic.nack` and requeue, which is the operation for *return*: it comes back at once, and from RabbitMQ 4.3 on without end. Read this queue with `RabbitMQ.Client` in a hosted service, as the plain client above does, and call the consumer's code from there.",
-    ],
-  },
+  massTransitOnRabbitmq,
   {
     title: "Python, Celery",
     evidence: celery,
@@ -67,14 +51,7 @@ export const rabbitmqFrameworks: readonly Client[] = [
 
 /** The same on Amazon SQS. */
 export const sqsFrameworks: readonly Client[] = [
-  {
-    title: ".NET, MassTransit",
-    evidence: massTransit,
-    text: [
-      // `AmazonSqsReceiveLockContext.cs`, `RenewMessageVisibility`.
-      `It cannot keep this contract: MassTransit makes queues and topics of its own, ${retriesInMemory} and renews its visibility timeout, and ${errorQueue}. Read this queue with \`AWSSDK.SQS\`.`,
-    ],
-  },
+  massTransitOnSqs,
   {
     title: "Python, Celery",
     evidence: celery,
@@ -88,14 +65,4 @@ export const sqsFrameworks: readonly Client[] = [
 ];
 
 /** The same on Azure Service Bus. */
-export const servicebusFrameworks: readonly Client[] = [
-  {
-    title: ".NET, MassTransit",
-    evidence: massTransit,
-    text: [
-      // `ServiceBusSendTransportContext.cs`: `ScheduledEnqueueTimeUtc`. `ServiceBusQueueErrorTransport.cs`, and
-      // `ServiceBusReceivePipeConfiguratorExtensions.cs` for `ConfigureDeadLetterQueueErrorTransport`.
-      `It cannot keep this contract: ${retriesInMemory}, it schedules copies of its own, and ${errorQueue}, unless \`ConfigureDeadLetterQueueErrorTransport\` is set. Read this queue with \`Azure.Messaging.ServiceBus\`.`,
-    ],
-  },
-];
+export const servicebusFrameworks: readonly Client[] = [massTransitOnServicebus];

@@ -1,42 +1,48 @@
 import amqplib from "amqplib";
-import type { Channel } from "amqplib";
+import type { Channel, GetMessage } from "amqplib";
 import { permanent } from "redeliver/consume";
 
 import type { DeployedSystem } from "../deployed-system.ts";
 import { deploy, sleep, until } from "../deployed-system.ts";
 import type { Broker } from "../live.ts";
+import type { Fates } from "../random-fates.ts";
+import { courseOf, permanentReason } from "../random-fates.ts";
 import type { ConsumedSystem } from "./consumed.ts";
 import { consumeFrom } from "./consumed.ts";
 
 export type Strategy = NonNullable<Parameters<typeof deploy>[2]>;
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
-/** One consumer, whose messages take five attempts at most. */
+/** How many attempts a message has at most. */
+export const attempts = 5;
+
+/** One consumer. */
 export const declarationFor = (strategy: Strategy): unknown => ({
   name: "shop",
   sources: { orders: { kind: "topic" } },
   consumers: {
     billing: {
       from: { orders: "all" },
-      retry: { attempts: 5, backoff: { kind: "constant", delay: "200ms" } },
+      retry: { attempts, backoff: { kind: "constant", delay: "200ms" } },
       ...(strategy === "deferred" ? { protocol: "amqp-1.0" } : {}),
     },
   },
 });
 
-/** How a message ends its attempt, always the same: a fifth never succeeds, a fifth is dead at once, a fifth needs several attempts. */
-function fateOf(id: string, attempt: number): "success" | "transient" | "permanent" {
+/** Always the same: a fifth never succeeds, a fifth is dead at once, a fifth needs several attempts. */
+const everyFifth: Fates = (id, attempt) => {
   const number = Number(id.slice(1)) % 5;
   if (number === 1) return "transient";
   if (number === 2) return "permanent";
   return number === 3 && attempt < 3 ? "transient" : "success";
-}
+};
 
 /** A system with messages in it that nobody has taken yet. */
 export interface Filled {
   readonly strategy: Strategy;
   readonly system: DeployedSystem;
   readonly ids: readonly string[];
+  readonly fates: Fates;
   readonly shouldBeDead: readonly string[];
 }
 
@@ -44,13 +50,14 @@ export interface Consuming extends Filled {
   readonly billing: ConsumedSystem;
 }
 
-export async function fill(broker: Broker, strategy: Strategy, count: number): Promise<Filled> {
+export async function fill(broker: Broker, strategy: Strategy, count: number, fates = everyFifth): Promise<Filled> {
   const system = await deploy(broker, declarationFor(strategy), strategy);
   const ids = Array.from({ length: count }, (_, index) => `m${index}`);
   await system.publish(ids, source);
   // The test's own connection would not survive what follows.
   await system.disconnect();
-  return { strategy, system, ids, shouldBeDead: ids.filter((id) => fateOf(id, 5) !== "success") };
+  const shouldBeDead = ids.filter((id) => courseOf(fates, id, attempts).at(-1) !== "success");
+  return { strategy, system, ids, fates, shouldBeDead };
 }
 
 /**
@@ -68,7 +75,7 @@ export async function consumeFated(
     readonly happened: Promise<void>;
   },
 ): Promise<Consuming> {
-  const { strategy, system, ids } = filled;
+  const { strategy, system, ids, fates } = filled;
   const { concurrency, longestMs, happened, url = system.url } = course;
   const { managementUrl } = broker;
   const options = { concurrency, breaker: false, connection: { url, managementUrl } } as const;
@@ -78,9 +85,9 @@ export async function consumeFated(
     begun += 1;
     if (begun > ids.length / 2) await happened;
     await sleep((0.25 + 0.75 * Math.random()) * longestMs);
-    const fate = fateOf(id, attempt);
+    const fate = fates(id, attempt);
     if (fate === "transient") throw new Error("again");
-    if (fate === "permanent") throw permanent("NEVER");
+    if (fate === "permanent") throw permanent(permanentReason);
   });
   return { ...filled, billing };
 }
@@ -91,18 +98,26 @@ export function succeeded({ events }: ConsumedSystem): readonly string[] {
   );
 }
 
-/** Waits for each message to end, and for every queue to be empty; gives the ids of all that ended well, and of the dead letters. */
+/** Waits for each message to end, and for every queue to be empty; gives the ids of all that ended well, and the dead letters. */
 export async function endsOf(
   { system, ids, billing }: Consuming,
   withinMs: number,
-): Promise<{ readonly well: readonly string[]; readonly dead: readonly string[] }> {
+): Promise<{
+  readonly well: readonly string[];
+  readonly dead: readonly string[];
+  readonly letters: readonly GetMessage[];
+}> {
   const connection = await amqplib.connect(system.url);
   // It is told again by whatever waits for an answer then.
   connection.on("error", () => undefined);
   const channel = await connection.createChannel();
-  const dead: string[] = [];
+  const letters: GetMessage[] = [];
+  const dead = new Set<string>();
   await until(withinMs, async () => {
-    dead.push(...(await drained(channel, "shop.billing.dead")));
+    for (const letter of await drained(channel, "shop.billing.dead")) {
+      letters.push(letter);
+      dead.add(idOf(letter));
+    }
     if (new Set([...dead, ...succeeded(billing)]).size < ids.length) return false;
     for (const { name } of system.compiled.topology.queues) {
       if ((await channel.checkQueue(name)).messageCount > 0) return false;
@@ -110,15 +125,19 @@ export async function endsOf(
     return billing.running.health().handling === 0;
   });
   await connection.close();
-  return { well: succeeded(billing), dead };
+  return { well: succeeded(billing), dead: letters.map(idOf), letters };
 }
 
-async function drained(channel: Channel, queue: string): Promise<readonly string[]> {
-  const ids: string[] = [];
+export function idOf({ properties }: GetMessage): string {
+  return String(properties.messageId);
+}
+
+async function drained(channel: Channel, queue: string): Promise<readonly GetMessage[]> {
+  const letters: GetMessage[] = [];
   for (;;) {
     const letter = await channel.get(queue, { noAck: true });
-    if (letter === false) return ids;
-    ids.push(String(letter.properties.messageId));
+    if (letter === false) return letters;
+    letters.push(letter);
   }
 }
 

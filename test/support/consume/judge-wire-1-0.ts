@@ -11,12 +11,14 @@ type Disposition = Extract<WireFrame10, { readonly kind: "disposition" }>;
  * Compares what went over the wire with a contract, for each delivery of these handlers: that it is settled once, after its handler has
  * ended, with the contract's outcome and nothing else in it. It knows nothing of how the consumer is made.
  *
+ * @param watched names of annotations that whoever watches wants on each failure, beside those of the contract
  * @returns what differs, in words; empty for a consumer that keeps its contract
  */
 export function breachesOf10(
   contract: Contract,
   frames: readonly WireFrame[],
   handled: readonly Handled[],
+  watched: readonly string[] = [],
 ): readonly string[] {
   return handled.flatMap((run) => {
     const { message, attempt } = run;
@@ -28,7 +30,7 @@ export function breachesOf10(
     const [transfer] = transfers;
     if (transfer === undefined || transfers.length > 1) return [`${name}: delivered ${transfers.length} times`];
     const found = frames.flatMap((frame, index) => (settles(frame, transfer) ? [{ frame, index }] : []));
-    return deliveryBreaches(contract, run, found).map((breach) => `${name}: ${breach}`);
+    return deliveryBreaches(contract, run, found, watched).map((breach) => `${name}: ${breach}`);
   });
 }
 
@@ -40,17 +42,23 @@ function deliveryBreaches(
   contract: Contract,
   run: Handled,
   found: readonly { readonly frame: Disposition; readonly index: number }[],
+  watched: readonly string[],
 ): readonly string[] {
   const wanted = operationsFor(contract, run.decision, run.attempt);
   if (found.length !== wanted.length) return [`${found.length} dispositions instead of ${wanted.length}`];
   return found.flatMap(({ frame, index }, position) => {
     if (index < run.framesBefore) return ["a disposition before its handler has ended"];
     if (!frame.settled) return ["a disposition that does not settle"];
-    return outcomeBreaches(wanted[position] as Operation, frame, run);
+    return outcomeBreaches(wanted[position] as Operation, frame, run, watched);
   });
 }
 
-function outcomeBreaches(wanted: Operation, frame: Disposition, run: Handled): readonly string[] {
+function outcomeBreaches(
+  wanted: Operation,
+  frame: Disposition,
+  run: Handled,
+  watched: readonly string[],
+): readonly string[] {
   const { outcome } = frame;
   if (outcome.name !== wanted.operation) return [`${outcome.name ?? "no outcome"} instead of ${wanted.operation}`];
   if (wanted.operation !== "modified") return [];
@@ -60,7 +68,7 @@ function outcomeBreaches(wanted: Operation, frame: Disposition, run: Handled): r
       ? []
       : [`undeliverable-here is ${outcome.undeliverableHere}`]),
     ...timeBreaches(wanted, frame, run),
-    ...annotationBreaches(wanted, outcome),
+    ...annotationBreaches(wanted, outcome, watched),
   ];
 }
 
@@ -85,14 +93,18 @@ function timeBreaches(
   return [];
 }
 
-/** A dead letter says what the contract says, and more of the kind; nothing else is annotated. */
+/** A dead letter says what the contract says, and more of the kind; beside what is watched nothing else is annotated. */
 function annotationBreaches(
   { messageAnnotations }: ModifiedOperation,
   { annotations }: WireOutcome,
+  watched: readonly string[],
 ): readonly string[] {
   const wanted = Object.entries(messageAnnotations ?? {});
   const others = [...annotations.keys()].filter(
-    (name) => name !== deliveryTime && !(messageAnnotations !== undefined && name.startsWith("x-opt-dlq-")),
+    (name) =>
+      name !== deliveryTime &&
+      !watched.includes(name) &&
+      !(messageAnnotations !== undefined && name.startsWith("x-opt-dlq-")),
   );
   return [
     ...wanted.flatMap(([name, value]) => {
@@ -100,5 +112,6 @@ function annotationBreaches(
       return found === value ? [] : [`${name} is ${String(found)} instead of ${value}`];
     }),
     ...others.map((name) => `${name} on it`),
+    ...watched.flatMap((name) => (annotations.has(name) ? [] : [`no ${name}`])),
   ];
 }

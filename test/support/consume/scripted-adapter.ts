@@ -38,7 +38,7 @@ interface Connection {
 export interface ScriptedBroker {
   readonly adapter: Adapter;
   /** Gives a message to whoever takes some. @returns null where nobody does */
-  readonly deliver: (id: string, attempt: number) => Delivery | null;
+  readonly deliver: (id: string, attempt: number, carrier?: Delivery["carrier"]) => Delivery | null;
   readonly cut: () => void;
   readonly connections: readonly Connection[];
   /** What a real broker would close the channel for, or would do twice. */
@@ -138,10 +138,10 @@ export function createScriptedBroker(script: Script): ScriptedBroker {
         return sessionOf(connection);
       },
     },
-    deliver: (id, attempt) => {
+    deliver: (id, attempt, carrier = {}) => {
       const connection = connections.findLast((each) => each.isTaking && !each.isOver);
       if (connection === undefined) return null;
-      const delivery = deliveryOf(id, attempt);
+      const delivery = deliveryOf(id, attempt, carrier);
       connection.fates.set(delivery, "held");
       connection.listener.delivered(delivery);
       return delivery;
@@ -155,14 +155,14 @@ export function createScriptedBroker(script: Script): ScriptedBroker {
   };
 }
 
-function deliveryOf(id: string, attempt: number): Delivery {
+function deliveryOf(id: string, attempt: number, carrier: Delivery["carrier"]): Delivery {
   return {
     id,
     attempt,
     body: "{}",
     routingKey: null,
     headers: {},
-    carrier: {},
+    carrier,
     publishedAt: null,
     correlationId: null,
     raw: null,

@@ -28,7 +28,7 @@ export interface CourseMessage {
   readonly name: string;
   readonly body: string;
   /** The producer's context, where it sends one. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, unknown>>;
 }
 
 /** A consumer and its queues on some broker. */
@@ -52,6 +52,8 @@ export interface WatchedStage {
 export interface CourseLetter {
   readonly name: string;
   readonly texts: Readonly<Record<string, unknown>>;
+  /** What whoever sends it again puts on it: all that the broker shows, as it shows it. */
+  readonly headers: Readonly<Record<string, unknown>>;
 }
 
 /** One run of the handler. */
@@ -60,6 +62,7 @@ export interface CourseRun {
   readonly attempt: number;
   readonly beganAtMs: number;
   readonly span: SpanContext;
+  readonly headers: Readonly<Record<string, unknown>>;
   readonly id: string | null;
   readonly routingKey: string | null;
 }
@@ -86,6 +89,8 @@ const messages: readonly CourseMessage[] = [
   { ...messageOf("unfit", false), body: JSON.stringify({ id: "unfit", customer: [secret] }) },
 ];
 const deadOnes = ["dies", "dies-alone", "fails", "fails-alone", "unfit", "unreadable"];
+/** A handler that works by now gets the letter of `dies-alone` once more. */
+export const sentAgain = "works-again";
 /** Two fail each time, and one the first time; the other five have one attempt. */
 const attemptsSettled = 2 * attemptsOfCourse + 2 + 5;
 
@@ -123,10 +128,10 @@ function createCourse(): Course {
     runs,
     thrown,
     stop: () => undefined,
-    handler: async ({ body, id, routingKey }, { number: attempt, signal }) => {
+    handler: async ({ body, id, routingKey, headers }, { number: attempt, signal }) => {
       const span = trace.getActiveSpan()?.spanContext();
       if (span === undefined) throw new Error("the handler runs in no span");
-      runs.push({ name: body.id, attempt, beganAtMs: Date.now(), span, id, routingKey });
+      runs.push({ name: body.id, attempt, beganAtMs: Date.now(), span, headers, id, routingKey });
       const [end] = body.id.split("-");
       if (end === "fails") fail(new TypeError(`${secret} is unknown`));
       if (end === "dies") fail(permanent("UNKNOWN_CUSTOMER", new Error(`cannot find ${secret}`)));
@@ -160,11 +165,14 @@ export async function watchCourse(stage: WatchedStage): Promise<Watched> {
     await until(180_000, () => settled() === attemptsSettled);
     let letters: readonly CourseLetter[] = [];
     await until(60_000, async () => (letters = await stage.letters()).length >= deadOnes.length);
+    const dead = letters.find(({ name }) => name === "dies-alone");
+    await stage.publish([{ ...messageOf(sentAgain, false), headers: dead?.headers ?? {} }]);
+    await until(60_000, () => settled() === attemptsSettled + 1);
     course.stop = () => void consumer.stop("0ms");
     await stage.publish([messageOf("stays-alone", false)]);
     await until(60_000, () => events.some(({ kind }) => kind === "returned"));
     // That of the one that stays ends when its handler does.
-    await until(60_000, () => monitoring.spans().length === attemptsSettled + 1);
+    await until(60_000, () => monitoring.spans().length === attemptsSettled + 2);
     return {
       contract: stage.contract,
       runs: course.runs,
@@ -185,7 +193,7 @@ export async function watchCourse(stage: WatchedStage): Promise<Watched> {
 export function expectMetrics(expect: ExpectStatic, { metrics }: Watched): void {
   const some = (count: number): object => ({ count, sum: expect.any(Number) as number });
   expect(metrics).toEqual({
-    "redeliver.processed{success}": 2,
+    "redeliver.processed{success}": 3,
     "redeliver.processed{transient}": 2 * attemptsOfCourse + 1,
     "redeliver.processed{permanent}": 4,
     "redeliver.failed{transient}": 2 * attemptsOfCourse + 1,
@@ -193,13 +201,13 @@ export function expectMetrics(expect: ExpectStatic, { metrics }: Watched): void 
     "redeliver.retried": 2 * (attemptsOfCourse - 1) + 1,
     "redeliver.dead_lettered": deadOnes.length,
     "redeliver.returned": 1,
-    "redeliver.attempts{success}": { count: 2, sum: 1 + 2 },
+    "redeliver.attempts{success}": { count: 3, sum: 1 + 1 + 2 },
     "redeliver.attempts{transient}": { count: 2, sum: 2 * attemptsOfCourse },
     "redeliver.attempts{permanent}": { count: 4, sum: 4 },
-    "redeliver.handling{success}": some(2),
+    "redeliver.handling{success}": some(3),
     "redeliver.handling{transient}": some(2 * attemptsOfCourse + 1),
     "redeliver.handling{permanent}": some(4),
     // Of each message once, those that no handler sees and the one that is handed back among them.
-    "redeliver.lag": some(messages.length + 1),
+    "redeliver.lag": some(messages.length + 2),
   });
 }

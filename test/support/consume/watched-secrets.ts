@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 
 import { type ExpectStatic } from "vitest";
 
-import { routingKeyOfCourse, secret, type Watched } from "./watched-course.ts";
+import { type CourseRun, routingKeyOfCourse, secret, type Watched } from "./watched-course.ts";
 import { isWritten } from "./watched-traces.ts";
 
 /** Also what JSON leaves out. */
@@ -31,11 +31,19 @@ export function expectRedacted(expect: ExpectStatic, { contract, letters }: Watc
   else expect(said).not.toContain("cannot find");
 }
 
+/** The headers that are the producer's: not those that the broker writes, or the contract, or an attempt of ours. */
+function published({ name, headers }: CourseRun): Readonly<Record<string, unknown>> {
+  const isOurs = (header: string): boolean =>
+    /^(x-|redeliver-|DeadLetter)/.test(header) || (header === "traceparent" && name.endsWith("-alone"));
+  return Object.fromEntries(Object.entries(headers).filter(([header]) => !isOurs(header)));
+}
+
 /** Whatever the retries made of a message, its handler sees it as it was published. */
 export function expectSameMessage(expect: ExpectStatic, { runs }: Watched): void {
   for (const run of runs) {
     const first = runs.find(({ name }) => name === run.name);
     expect([run.name, run.routingKey, run.id]).toEqual([run.name, routingKeyOfCourse, first?.id]);
+    expect([run.name, published(run)]).toEqual([run.name, first === undefined ? {} : published(first)]);
     expect(run.id).toEqual(expect.stringMatching(/./));
   }
 }

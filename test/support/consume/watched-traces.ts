@@ -4,10 +4,10 @@ import { type ExpectStatic } from "vitest";
 import type { OutcomeName } from "../../../src/brokers/contract.ts";
 import type { AnyContract } from "../../../src/consume/contract.ts";
 import { operationsAfter } from "../../../src/consume/contract.ts";
-import { type CourseLetter, type CourseRun, producer, type Watched } from "./watched-course.ts";
+import { type CourseLetter, type CourseRun, producer, sentAgain, type Watched } from "./watched-course.ts";
 
 /** Operations by which a consumer can write on what becomes of a message. */
-const writing = new Set(["basic.publish", "modified", "SendMessage", "schedule", "send", "deadLetter"]);
+const writing = new Set(["basic.publish", "modified", "SendMessage", "schedule", "send", "abandon", "deadLetter"]);
 
 /** Whether the contract lets the consumer write on the message after an attempt. */
 export function isWritten({ outcomes }: AnyContract, outcome: OutcomeName, attempt: number): boolean {
@@ -36,10 +36,12 @@ interface Carried {
 export function expectTraces(expect: ExpectStatic, watched: Watched): void {
   for (const name of new Set(watched.runs.map((run) => run.name))) {
     const runs = watched.runs.filter((run) => run.name === name);
-    let carried: Carried = { origin: name.endsWith("-alone") ? null : producer, before: null };
-    for (const run of runs) {
-      expectSpan(expect, watched, run, carried);
-      carried = carriedOn(watched, run, carried);
+    const carried = carriedAtEnd(watched, name);
+    for (const [index, run] of runs.entries()) {
+      const before = runs
+        .slice(0, index)
+        .reduce((sofar, each) => carriedOn(watched, each, sofar), carriedAtFirst(watched, name));
+      expectSpan(expect, watched, run, before);
     }
     const letters = watched.letters.filter((each) => each.name === name).map(({ texts }) => texts);
     const isDead = runs.every((run) => outcomeOf(run) !== "success");
@@ -48,6 +50,16 @@ export function expectTraces(expect: ExpectStatic, watched: Watched): void {
       isDead ? [[idsOf(carried.origin), idsOf(carried.before)]] : [],
     ]);
   }
+}
+
+function carriedAtFirst(watched: Watched, name: string): Carried {
+  if (name === sentAgain) return carriedAtEnd(watched, "dies-alone");
+  return { origin: name.endsWith("-alone") ? null : producer, before: null };
+}
+
+function carriedAtEnd(watched: Watched, name: string): Carried {
+  const runs = watched.runs.filter((run) => run.name === name);
+  return runs.reduce((carried, run) => carriedOn(watched, run, carried), carriedAtFirst(watched, name));
 }
 
 function carriedOn({ contract }: Watched, run: CourseRun, { origin, before }: Carried): Carried {

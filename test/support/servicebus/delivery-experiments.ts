@@ -1,4 +1,5 @@
 import type { ClaimName } from "../../../src/brokers/servicebus/semantics.ts";
+import { createClient } from "./clients.ts";
 import { answerTo, bodiesIn, type Experiment, reasonsIn, receiveOne, send } from "./experiment.ts";
 import { waitUntil } from "./wait.ts";
 
@@ -57,6 +58,21 @@ export const deliveryExperiments = {
       return counts;
     },
     shows: [0, 0, 0],
+  },
+  "session-outlives-its-connection": {
+    run: async (lab) => {
+      await lab.queue("orders", { lockDuration: "PT5S", requiresSession: true });
+      await lab.client.createSender("orders").sendMessages({ body: "1", sessionId: "a" });
+      const lost = await lab.client.acceptNextSession("orders", { maxAutoLockRenewalDurationInMs: 0 });
+      const counts = [(await receiveOne(lab, lost)).deliveryCount ?? null];
+      lab.emulator.dropConnections();
+      const client = createClient(lab.emulator);
+      const next = await client.acceptNextSession("orders", { maxAutoLockRenewalDurationInMs: 0 });
+      counts.push((await receiveOne(lab, next)).deliveryCount ?? null);
+      await client.close();
+      return counts;
+    },
+    shows: [0, 1],
   },
   "late-settlement-is-refused": {
     run: async (lab) => {

@@ -80,7 +80,7 @@ function keepLogOf(child: ChildProcess): Log {
   return { text: () => text, tail: () => text.trimEnd().split("\n").slice(-40).join("\n"), end: () => end };
 }
 
-/** Both emulators keep everything in memory, so there is nothing that an orderly end would save. */
+/** Emulators keep what they have in memory, so there is nothing that an orderly end would save; the one that does not is to be killed. */
 async function stop(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");

@@ -35,17 +35,28 @@ export async function startEmulators(): Promise<readonly StartedEmulator[]> {
   throw new Error([...new Set(failures.map(({ message }) => message))].join("\n"));
 }
 
-/** ElasticMQ with AWS's limits. Its queue URLs repeat the host of each request, so it needs no port of its own beforehand. */
-export async function startElasticMq(): Promise<StartedEmulator> {
+/** Where an ElasticMQ keeps what it has, so that it can be killed and started again: at this port, and in this folder. */
+interface KeptPlace {
+  readonly port: number;
+  readonly folder: string;
+}
+
+/**
+ * ElasticMQ with AWS's limits. Its queue URLs repeat the host of each request, so it needs no port of its own beforehand.
+ *
+ * @param kept what is there is there again, with its receives; without a place of its own it keeps everything in memory
+ */
+export async function startElasticMq(kept?: KeptPlace): Promise<StartedEmulator> {
   requireInstalled(elasticMqFolder);
   const settings = {
     "node-address.host": "*",
-    "rest-sqs.bind-port": "0",
+    "rest-sqs.bind-port": String(kept?.port ?? 0),
     "rest-sqs.bind-hostname": "127.0.0.1",
     "rest-sqs.sqs-limits": "strict",
     "rest-stats.enabled": "false",
     "aws.region": region,
     "aws.accountId": accountId,
+    ...(kept === undefined ? {} : storageIn(kept)),
   };
   const server = await startServer({
     name: `ElasticMQ ${elasticMqVersion}`,
@@ -59,6 +70,12 @@ export async function startElasticMq(): Promise<StartedEmulator> {
     readyPath: "/health",
   });
   return describe("elasticmq", elasticMqVersion, server);
+}
+
+/** A database in a file. H2 writes half a second later what was committed, unless it is told to do so at once. */
+function storageIn({ folder }: KeptPlace): Readonly<Record<string, string>> {
+  const uri = `jdbc:h2:${join(folder, "messages")};WRITE_DELAY=0`;
+  return { "messages-storage.enabled": "true", "messages-storage.uri": uri };
 }
 
 /** moto as a server of its own: SQS, SNS and most else of AWS behind one port. */

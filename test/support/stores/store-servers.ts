@@ -35,7 +35,7 @@ export async function startPostgresql(): Promise<StoreServer & { readonly connec
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
   const settings = ["-D", data, "-k", folder, "-c", "listen_addresses=", "-c", "fsync=off"];
   const child = spawn(join(bin, "postgres"), settings, { ...user, cwd: folder, stdio: "ignore" });
-  const connect = (): Pool => new Pool({ host: folder, user: "test", database: "postgres", max: 20 });
+  const connect = (): Pool => connectPostgresql(folder);
   return started(child, folder, { connect }, async () => {
     const pool = connect();
     try {
@@ -44,6 +44,11 @@ export async function startPostgresql(): Promise<StoreServer & { readonly connec
       await pool.end();
     }
   });
+}
+
+/** @param folder that of the server; also from another process */
+export function connectPostgresql(folder: string): Pool {
+  return new Pool({ host: folder, user: "test", database: "postgres", max: 20 });
 }
 
 const redisClient = (path: string) => {
@@ -56,15 +61,24 @@ const redisClient = (path: string) => {
 export async function startRedis(): Promise<StoreServer & { readonly connect: () => ReturnType<typeof redisClient> }> {
   const command = found("redis-server") ?? installed("Redis");
   const folder = mkdtempSync(join(tmpdir(), "redeliver-redis-"));
-  const path = join(folder, "socket");
+  const path = redisSocket(folder);
   const child = spawn(command, ["--port", "0", "--unixsocket", path, "--save", "", "--dir", folder], {
     stdio: "ignore",
   });
-  const connect = () => redisClient(path);
+  const connect = () => connectRedis(folder);
   return started(child, folder, { connect }, async () => {
     const client = await connect().connect();
     client.destroy();
   });
+}
+
+/** @param folder that of the server; also from another process */
+export function connectRedis(folder: string): ReturnType<typeof redisClient> {
+  return redisClient(redisSocket(folder));
+}
+
+function redisSocket(folder: string): string {
+  return join(folder, "socket");
 }
 
 /** A command on the path. */

@@ -41,6 +41,10 @@ export const claims = {
     says: "a session that is given back leaves its unsettled messages there, and counts nothing",
     source: sessions,
   },
+  "session-outlives-its-connection": {
+    says: "a session that its receiver could not give back, since its connection or its process is gone, is nobody's until its lock runs out, and that counts",
+    source: `${sessions}; azure-docs issue 41048`,
+  },
   "late-settlement-is-refused": {
     says: "who settles or renews after the lock ran out is told so, and changes nothing",
     source: settlement,

@@ -3,6 +3,7 @@ import { Alarm } from "./alarm.ts";
 import { Sessions, type Taker } from "./sessions.ts";
 import { lockLost, type Refusal, sessionLockLost, type Settlement } from "./settlement.ts";
 import { newLock, statusOf, type StoredMessage } from "./stored-message.ts";
+import type { LinkEnd } from "./when-link-ends.ts";
 
 export interface MailboxRules {
   readonly lockDurationMs: number;
@@ -49,12 +50,14 @@ export class Mailbox {
     if (taker.session !== null) this.sessions.hold(taker.session, taker);
   }
 
-  /** What it holds stays locked until its time is over. Its session is free at once. */
-  detach(taker: Taker): void {
+  /** What it holds stays locked until its time is over, and so does a session that it could not give back. One that it closes is free at once. */
+  detach(taker: Taker, how: LinkEnd): void {
     const index = this.#takers.indexOf(taker);
     if (index === -1) return;
     this.#takers.splice(index, 1);
-    if (taker.session !== null) this.releaseSession(taker.session);
+    if (taker.session === null) return;
+    if (how === "closed") this.releaseSession(taker.session);
+    else this.sessions.orphan(taker.session);
   }
 
   releaseSession(session: string): void {

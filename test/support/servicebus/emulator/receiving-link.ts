@@ -92,7 +92,7 @@ function receive(
   sender.on("rejected", ({ delivery }: Settled) => answer(deadLetterOf(delivery), delivery, rejected()));
   sender.on("modified", ({ delivery }: Settled) => answer(modificationOf(delivery), delivery, modified()));
   sender.on("released", ({ delivery }: Settled) => answer({ kind: "release" }, delivery, released()));
-  whenLinkEnds(sender, () => mailbox.detach(taker));
+  whenLinkEnds(sender, (how) => mailbox.detach(taker, how));
   mailbox.attach(taker);
 }
 

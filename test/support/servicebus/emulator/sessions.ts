@@ -51,6 +51,12 @@ export class Sessions {
     if (lock !== undefined) lock.holder = holder;
   }
 
+  /** Its holder is gone, and could not say so: nobody else has it until its time is over. */
+  orphan(session: string): void {
+    const lock = this.#locks.get(session);
+    if (lock !== undefined) lock.holder = null;
+  }
+
   /** @returns until when; null where nobody holds the session any more */
   renew(session: string): number | null {
     const lock = this.#locks.get(session);

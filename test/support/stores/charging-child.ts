@@ -1,0 +1,64 @@
+// A consumer in a process of its own that charges for orders behind the guard. It says on its output what the guard answers, a line each.
+import { registerHooks } from "node:module";
+
+import type { ConsumeOptions } from "../../../src/consume/options.ts";
+import type { Running } from "../../../src/consume/run-consumer.ts";
+import type { System } from "../../../src/index.ts";
+import { type Books, type BooksPlace, openBooks } from "./books.ts";
+
+/** What a test starts the process with, as JSON in its first argument. */
+export interface ChargingInput {
+  readonly declared: System;
+  /** How `billing` is consumed; the documented example where there is only an endpoint of SQS. */
+  readonly options: Pick<ConsumeOptions, "target" | "connection"> | { readonly endpoint: string };
+  readonly books: BooksPlace;
+  /** Whether it dies when the guard has remembered its first run, and before the broker hears of it. */
+  readonly dies: boolean;
+}
+
+// The examples name the package as those do who have installed it.
+registerHooks({
+  resolve: (specifier, context, next) => {
+    const file = { "redeliver/consume": "index", "redeliver/opentelemetry": "opentelemetry" }[specifier];
+    return next(
+      file === undefined ? specifier : new URL(`../../../src/consume/${file}.ts`, import.meta.url).href,
+      context,
+    );
+  },
+});
+
+const { declared, options, books: place, dies } = JSON.parse(process.argv[2] ?? "") as ChargingInput;
+const books = await openBooks(place);
+const store: Books["store"] = {
+  begin: async (...claimed) => {
+    const answer = await books.store.begin(...claimed);
+    console.log(answer);
+    return answer;
+  },
+  finish: async (...finished) => {
+    await books.store.finish(...finished);
+    if (dies) process.kill(process.pid, "SIGKILL");
+  },
+  release: books.store.release,
+};
+
+async function run(): Promise<Running> {
+  if ("endpoint" in options) {
+    // What its log says is looked at elsewhere.
+    console.error = () => undefined;
+    const { runBilling } = await import("../../../examples/consume-orders.ts");
+    return runBilling(declared, options, store, async ({ id }) => {
+      await books.charge(id);
+      return "charged";
+    });
+  }
+  const { consume, once } = await import("../../../src/consume/index.ts");
+  const chargeOnce = once<unknown>({ store, consumer: "billing", expires: "2m", keep: "1h" }, async ({ id }) =>
+    books.charge(id ?? "nobody's"),
+  );
+  return consume(declared, "billing", { ...options, body: "bytes" }, chargeOnce);
+}
+
+const running = await run();
+process.once("SIGTERM", () => void running.stop().then(books.close));
+console.log("ready");
