@@ -2,3 +2,4 @@
 export const springClientsFolder: string;
 export const springCloudAwsFolder: string;
 export const serviceBusClientFolder: string;
+export const amqpClientFolder: string;

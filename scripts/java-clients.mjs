@@ -8,12 +8,14 @@ import { BootstrapError, canInstallDebianPackages, installDebianPackages, isOnPa
 const springBootVersion = "4.1.1";
 const springCloudAwsVersion = "4.1.0";
 const serviceBusVersion = "7.17.20";
+const amqpClientVersion = "1.5.0";
 const compiler = ["org.eclipse.jdt", "ecj", "3.42.0"];
 
 /** Folders with the jars and everything they need. Their names change with what is in them: a folder that is there is taken for complete. */
 export const springClientsFolder = join(cacheFolder, `java-clients-spring-boot-${springBootVersion}`);
 export const springCloudAwsFolder = join(cacheFolder, `java-client-spring-cloud-aws-${springCloudAwsVersion}`);
 export const serviceBusClientFolder = join(cacheFolder, `java-client-servicebus-${serviceBusVersion}`);
+export const amqpClientFolder = join(cacheFolder, `java-client-amqp-${amqpClientVersion}`);
 
 const clients = [
   {
@@ -36,6 +38,15 @@ const clients = [
     folder: serviceBusClientFolder,
     artifacts: [
       ["com.azure", "azure-messaging-servicebus", serviceBusVersion],
+      ["org.slf4j", "slf4j-simple", "2.0.17"],
+      compiler,
+    ],
+  },
+  {
+    name: `RabbitMQ's amqp-client ${amqpClientVersion}`,
+    folder: amqpClientFolder,
+    artifacts: [
+      ["com.rabbitmq.client", "amqp-client", amqpClientVersion],
       ["org.slf4j", "slf4j-simple", "2.0.17"],
       compiler,
     ],

@@ -38,6 +38,11 @@ export interface Running {
 
 /** What is left of the stop's time for the connection to end in an orderly way, at least. */
 const closeWithinMs = 2_000;
+/**
+ * How long, beyond the stop's time, messages are kept that are to be handed back, until nothing more is taken: what is handed back before comes to
+ * the receive of ours that still waits, and has spent another attempt. No receive waits longer.
+ */
+const pauseWithinMs = 6_000;
 
 /** Connects and begins to take messages. */
 export async function runConsumer(input: {
@@ -100,9 +105,11 @@ async function stop(engine: Engine, withinMs: number): Promise<void> {
   engine.stopping.abort();
   wakeWatchers(engine);
   const { link } = engine;
-  if (!link.isLost && link.session !== null) await atMost(restMs(), link.session.pause());
+  const paused = link.isLost || link.session === null ? Promise.resolve() : link.session.pause();
+  await atMost(restMs(), paused);
   returnWaiting(engine);
   await atMost(restMs(), whenever(engine, isDone));
+  if (!isDone()) await atMost(pauseWithinMs, paused);
   link.over.abort();
   for (const held of engine.running) abandon(engine, held);
   returnWaiting(engine);

@@ -9,6 +9,7 @@ import { billingUnder } from "../support/consume/billing-under.ts";
 import { everyWay } from "../support/consume/every-way.ts";
 import { askingDeclared, everyEndingDeclared } from "../support/consume/every-ending.ts";
 import { firstOfEach } from "../support/consume/handled.ts";
+import type { Handled } from "../support/consume/handled.ts";
 import { breachesOf091, nameOf } from "../support/consume/judge-wire-0-9-1.ts";
 import { liveStage } from "../support/consume/live-stage.ts";
 import { recordEndings } from "../support/consume/record-endings.ts";
@@ -60,7 +61,15 @@ const carried: readonly Options.Publish[] = [
 const slow = { retry: { attempts, backoff: { kind: "constant", delay: "10m" } } };
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
 
+interface Recording {
+  readonly strategy: string;
+  readonly contract: Contract;
+  readonly frames: readonly WireFrame[];
+  readonly handled: readonly Handled[];
+}
+
 for (const broker of brokers()) {
+  const recordings: Recording[] = [];
   describe.concurrent(`the wire between consumer and broker: ${broker.version}`, () => {
     const stage = liveStage(broker);
     const strategies = (["native", "staged", "waits"] as const).filter(
@@ -68,32 +77,17 @@ for (const broker of brokers()) {
     );
 
     test.for(strategies)(
-      "%s: is exactly what the contract says, for each outcome after each attempt, and whatever was otherwise would be told",
+      "%s: is exactly what the contract says, for each outcome after each attempt",
       async (strategy, { expect }) => {
         const declared = { ...delays[strategy], ...everyEndingDeclared };
         const options = (number: number): Options.Publish => carried[number % carried.length] ?? {};
         const recorded = await recordEndings({ stage, broker, strategy, declared, attempts, options });
         const { frames, handled } = recorded;
         const contract = asSeen(recorded.system.contract("billing"), frames, handled);
-        const judge = (of: Contract, wire: readonly WireFrame[]): readonly string[] => breachesOf091(of, wire, handled);
-        expect(judge(contract, frames)).toEqual([]);
+        recordings.push({ strategy, contract, frames, handled });
+        expect(breachesOf091(contract, frames, handled)).toEqual([]);
         const ended = new Set(handled.map(({ decision, attempt }) => `${endingOf(decision)} ${attempt}`));
         expect(ended.size, "success, transient, permanent and return").toBe(4 * attempts);
-
-        const ways = everyWay(contract, frames, handled);
-        expect(ways.flatMap((each) => judge(contract, each))).toEqual([]);
-        const { outcomes, retryAfter, attemptNumber } = contract;
-        const skip = ["from", "originalRoutingKey"];
-        const contracts = onePlaceChangesOf({ outcomes, retryAfter, attemptNumber }, { skip });
-        const isTold = (changed: object): boolean =>
-          ways.some((each) => judge({ ...contract, ...changed } as Contract, each).length > 0);
-        expect(contracts.filter(({ value }) => !isTold(value)).map(({ what }) => what)).toEqual([]);
-
-        const single = oneByOne(frames);
-        expect(judge(contract, single)).toEqual([]);
-        const isFirst = firstOfEach(handled);
-        const wires = wireChangesOf(single, (delivery) => isFirst(nameOf(delivery)));
-        expect(wires.filter(({ value }) => judge(contract, value).length === 0).map(({ what }) => what)).toEqual([]);
       },
     );
 
@@ -138,5 +132,36 @@ for (const broker of brokers()) {
         expect(made).toBeGreaterThanOrEqual(19);
       },
     );
+  });
+  // After the others: the comparisons take the processor for themselves.
+  describe(`whatever were otherwise on the wire: ${broker.version}`, () => {
+    test("is told, be it in the contract", ({ expect }) => {
+      expect(recordings.length).toBeGreaterThanOrEqual(2);
+      const untold = recordings.flatMap(({ strategy, contract, frames, handled }) => {
+        const ways = everyWay(contract, frames, handled);
+        expect(ways.flatMap((each) => breachesOf091(contract, each, handled))).toEqual([]);
+        const { outcomes, retryAfter, attemptNumber } = contract;
+        const skip = ["from", "originalRoutingKey"];
+        return onePlaceChangesOf({ outcomes, retryAfter, attemptNumber }, { skip })
+          .filter(({ value }) => {
+            const changed = { ...contract, ...value } as Contract;
+            return ways.every((each) => breachesOf091(changed, each, handled).length === 0);
+          })
+          .map(({ what }) => `${strategy}${what}`);
+      });
+      expect(untold).toEqual([]);
+    });
+
+    test("or in what was done", ({ expect }) => {
+      const untold = recordings.flatMap(({ strategy, contract, frames, handled }) => {
+        const single = oneByOne(frames);
+        expect(breachesOf091(contract, single, handled)).toEqual([]);
+        const isFirst = firstOfEach(handled);
+        return wireChangesOf(single, (delivery) => isFirst(nameOf(delivery)))
+          .filter(({ value }) => breachesOf091(contract, value, handled).length === 0)
+          .map(({ what }) => `${strategy}: ${what}`);
+      });
+      expect(untold).toEqual([]);
+    });
   });
 }

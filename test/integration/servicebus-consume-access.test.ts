@@ -11,7 +11,8 @@ const patient = { timeout: 240_000 };
 const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
 
 const declared = { retry: { attempts: 3, backoff: { kind: "constant", delay: "200ms" } }, crash: { deliveries: 10 } };
-const messageOf = (body: string): { body: Buffer; messageId: string } => ({ body: Buffer.from(body), messageId: body });
+/** All in one session, where there are any. */
+const messageOf = (body: string) => ({ body: Buffer.from(body), messageId: body, sessionId: "a" });
 
 const refusalOf = async (start: Promise<unknown>): Promise<readonly string[]> => {
   const error = await start.then(
@@ -45,6 +46,21 @@ describe.concurrent("a consumer of Service Bus with a shared access key", patien
     ];
     for (const each of wrong) expect(await refusalOf(start(each))).toEqual([expect.stringMatching(lacks("Listen"))]);
     expect(await system.lab.peek("shop.billing")).toMatchObject([{ messageId: "kept", deliveryCount: 0 }]);
+  });
+
+  test("needs no Send where its contract makes no copies", async ({ expect, onTestFinished }) => {
+    const retry = { attempts: 2, backoff: { kind: "immediate" } };
+    const system = await deployConsumed(onTestFinished, { retry });
+    const connectionString = system.lab.emulator.addKey("listens", ["Listen"]);
+    const consumer = await system.consuming(
+      () => {
+        throw new Error("no");
+      },
+      { connection: { connectionString } },
+    );
+    await system.publish(messageOf("fails"));
+    await waitUntil(async () => (await system.letters("billing")).length === 1);
+    expect(consumer.attemptsOf("fails")).toEqual([1, 2]);
   });
 
   test("needs no Manage: it runs, and says what it could not compare", async ({ expect, onTestFinished }) => {
@@ -92,6 +108,14 @@ describe.concurrent("a consumer of Service Bus with a credential of Microsoft En
     return { connection, fetched };
   };
   const anHour = { lifeMs: 3_600_000, renewMs: 3_600_000 };
+  const places = [
+    { from: "a queue", billing: declared, path: "shop.billing" },
+    {
+      from: "sessions",
+      billing: { retry: { attempts: 3, backoff: { kind: "immediate" } }, order: "per-key" },
+      path: "shop.orders/Subscriptions/billing",
+    },
+  ] as const;
 
   test("is compared with what is deployed, and runs; one without the roles is refused", async ({
     expect,
@@ -109,50 +133,50 @@ describe.concurrent("a consumer of Service Bus with a credential of Microsoft En
     expect(refusal).toEqual([expect.stringContaining("RD807")]);
   });
 
-  test("goes on across many tokens, each of which expires, and never loses its connection", async ({
-    expect,
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, declared);
-    const { connection, fetched } = await identity(system, ["Listen", "Send"], { lifeMs: 15_000, renewMs: 1_000 });
-    const beganAtMs = Date.now();
-    const consumer = await system.consuming(
-      (_, { number }) => {
-        if (number === 1) throw new Error("not yet");
-      },
-      { connection },
-    );
-    for (let index = 0; Date.now() - beganAtMs < 20_000; index++) {
-      await system.publish(messageOf(`m${index}`));
-      await waitUntil(() => consumer.attemptsOf(`m${index}`).length === 2);
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
-    }
-    expect(fetched.count).toBeGreaterThan(10);
-    const kinds = new Set(consumer.events.map(({ kind }) => kind));
-    // Without a new token every link ends after 15 s.
-    for (const kind of ["lost", "settle-failed", "settle-dropped"] as const) expect(kinds).not.toContain(kind);
-    expect(await system.letters("billing")).toEqual([]);
-  });
+  test.for(places)(
+    "goes on across many tokens, each of which expires, and never loses its connection: from $from",
+    async ({ billing }, { expect, onTestFinished }) => {
+      const system = await deployConsumed(onTestFinished, billing);
+      const { connection, fetched } = await identity(system, ["Listen", "Send"], { lifeMs: 15_000, renewMs: 1_000 });
+      const beganAtMs = Date.now();
+      const consumer = await system.consuming(
+        (_, { number }) => {
+          if (number === 1) throw new Error("not yet");
+        },
+        { connection },
+      );
+      for (let index = 0; Date.now() - beganAtMs < 20_000; index++) {
+        await system.publish(messageOf(`m${index}`));
+        await waitUntil(() => consumer.attemptsOf(`m${index}`).length === 2);
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
+      }
+      expect(fetched.count).toBeGreaterThan(10);
+      const kinds = new Set(consumer.events.map(({ kind }) => kind));
+      // Without a new token every link ends after 15 s.
+      for (const kind of ["lost", "settle-failed", "settle-dropped"] as const) expect(kinds).not.toContain(kind);
+      expect(await system.letters("billing")).toEqual([]);
+    },
+  );
 
-  test("whose renewal fails loses its links when the token expires, says so, and comes back with the next one", async ({
-    expect,
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, declared);
-    const { connection, fetched } = await identity(system, ["Listen", "Send"], { lifeMs: 8_000, renewMs: 3_000 });
-    const consumer = await system.consuming(() => undefined, { connection });
-    const kinds = (): readonly string[] => consumer.events.map(({ kind }) => kind);
-    await system.publish(messageOf("before"));
-    await waitUntil(() => consumer.runs.length === 1);
-    fetched.isDown = true;
-    await waitUntil(() => kinds().includes("reconnect-failed"));
-    expect(kinds()).toContain("lost");
-    expect(consumer.health()).toMatchObject({ state: "reconnecting", isTaking: false });
-    fetched.isDown = false;
-    await waitUntil(() => kinds().includes("reconnected"));
-    await system.publish(messageOf("after"));
-    await waitUntil(() => consumer.attemptsOf("after").length === 1);
-    await waitUntil(async () => (await system.lab.peek("shop.billing")).length === 0);
-    expect(await system.letters("billing")).toEqual([]);
-  });
+  test.for(places)(
+    "whose renewal fails loses its links when the token expires, says so, and comes back with the next one: from $from",
+    async ({ billing, path }, { expect, onTestFinished }) => {
+      const system = await deployConsumed(onTestFinished, billing);
+      const { connection, fetched } = await identity(system, ["Listen", "Send"], { lifeMs: 8_000, renewMs: 3_000 });
+      const consumer = await system.consuming(() => undefined, { connection });
+      const kinds = (): readonly string[] => consumer.events.map(({ kind }) => kind);
+      await system.publish(messageOf("before"));
+      await waitUntil(() => consumer.runs.length === 1);
+      fetched.isDown = true;
+      await waitUntil(() => kinds().includes("reconnect-failed"));
+      expect(kinds()).toContain("lost");
+      expect(consumer.health()).toMatchObject({ state: "reconnecting", isTaking: false });
+      fetched.isDown = false;
+      await waitUntil(() => kinds().includes("reconnected"));
+      await system.publish(messageOf("after"));
+      await waitUntil(() => consumer.attemptsOf("after").length === 1);
+      await waitUntil(async () => (await system.lab.peek(path)).length === 0);
+      expect(await system.letters("billing")).toEqual([]);
+    },
+  );
 });

@@ -101,6 +101,22 @@ for (const emulator of sqsEmulators()) {
         ]);
       }));
 
+    test("a key of KMS that may not be used: told by the first receive, with the statement for the key", async ({
+      expect,
+    }) =>
+      within(async (asked) => {
+        const key = `arn:aws:kms:${region}:${accountId}:key/8f3c1f9e-0d5b-4b7e-9a43-2b6f1f1d7c11`;
+        const message = `User: x is not authorized to perform: kms:Decrypt on resource: ${key} because no policy allows it`;
+        const fate = { error: "KmsAccessDenied", status: 400, message };
+        asked.proxy.decide(({ operation }) => (operation === "ReceiveMessage" ? fate : "pass"));
+        const [diagnostic, ...more] = await refusalOf(asked);
+        expect(more).toEqual([]);
+        expect(diagnostic?.code).toBe("RD807");
+        const help = diagnostic?.help ?? "";
+        const Action = ["kms:Decrypt", "kms:GenerateDataKey"];
+        expect(JSON.parse(help.slice(help.indexOf("{")))).toEqual({ Effect: "Allow", Action, Resource: key });
+      }));
+
     test("an answer that says nothing about rights keeps nobody from beginning, whatever it is", async ({ expect }) => {
       const answers: Readonly<Record<string, Fate>> = {
         "no answer": "cut-call",

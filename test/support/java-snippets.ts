@@ -11,14 +11,35 @@ export interface JavaCase {
 }
 
 /**
- * An application around the snippet of one page. What stands in the place of the user's code does with each message what its body says,
- * run after run: `id|transient,permanent,600`, where a number is a delay in milliseconds that it asks for. `permanent` throws something
- * whose cause is the declared error, so that the chain has to be looked through.
+ * What stands in the place of the user's code: does with each message what its body says, run after run: `id|transient,permanent,600`, where a number
+ * is a delay in milliseconds that it asks for. `permanent` throws something whose cause is the declared error, so that the chain has to be looked
+ * through. It needs a map `runs`, a method `textOf` and a class `ValidationError` around it.
+ *
+ * @param consumer the class of the snippet
  */
-function applicationOf({ name, page }: JavaCase): string {
+export function handlerInJava(name: string, page: string, consumer: string): string {
   const asked = page.includes("static class RetryAfter")
-    ? "default -> throw new Consumer.RetryAfter(Long.parseLong(ending));"
+    ? `default -> throw new ${consumer}.RetryAfter(Long.parseLong(ending));`
     : "";
+  return `(body, attempt) -> {
+            String[] told = textOf(body).split("\\\\|", -1);
+            String[] plan = told[1].split(",");
+            int number = runs.merge(told[0], 1, Integer::sum);
+            ${tellInJava(name, "told[0]", "attempt")}
+            String ending = number <= plan.length ? plan[number - 1] : "";
+            switch (ending) {
+                case "" -> {}
+                case "slow" -> Thread.sleep(1500);
+                case "transient" -> { ${throwRingInJava} }
+                case "permanent" -> throw new IllegalStateException("wrapped", new ValidationError());
+                case "return" -> throw new ${consumer}.HandBack();
+                ${asked}
+            }
+        }`;
+}
+
+/** An application around the snippet of one page. */
+function applicationOf({ name, page }: JavaCase): string {
   return `package ${name};
 
 import java.util.Map;
@@ -41,21 +62,7 @@ public class Application {
     @Bean
     Consumer.Handler handler() {
         Map<String, Integer> runs = new ConcurrentHashMap<>();
-        return (body, attempt) -> {
-            String[] told = textOf(body).split("\\\\|", -1);
-            String[] plan = told[1].split(",");
-            int number = runs.merge(told[0], 1, Integer::sum);
-            ${tellInJava(name, "told[0]", "attempt")}
-            String ending = number <= plan.length ? plan[number - 1] : "";
-            switch (ending) {
-                case "" -> {}
-                case "slow" -> Thread.sleep(1500);
-                case "transient" -> { ${throwRingInJava} }
-                case "permanent" -> throw new IllegalStateException("wrapped", new ValidationError());
-                case "return" -> throw new Consumer.HandBack();
-                ${asked}
-            }
-        };
+        return ${handlerInJava(name, page, "Consumer")};
     }
 }
 `;

@@ -5,15 +5,16 @@ import { type DeployedSystem, deploy, until } from "./deployed-system.ts";
 import { operationsOf } from "./drive.ts";
 import { type Broker, brokers } from "./live.ts";
 
-type Strategy = "native" | "staged" | "waits";
+type Strategy = "native" | "staged" | "waits" | "deferred";
 
-/** A broker of this run and a strategy of AMQP 0-9-1 that it has. */
+/** A broker of this run and a strategy that it has. */
 export interface SnippetCase {
   readonly broker: Broker;
   readonly strategy: Strategy;
   readonly name: string;
 }
 
+/** Every strategy of AMQP 0-9-1. */
 export function snippetCases(): readonly SnippetCase[] {
   return brokers().flatMap((broker) =>
     (broker.version === "4.3" ? (["native", "staged", "waits"] as const) : (["staged", "waits"] as const)).map(
@@ -57,11 +58,13 @@ export async function deployForSnippet({ broker, strategy }: SnippetCase): Promi
     native: { kind: "constant", delay: "200ms" },
     staged: { kind: "steps", delays: ["200ms", "400ms", "700ms"] },
     waits: { kind: "exponential", first: "200ms", factor: 2, max: "700ms", jitter: "50%" },
+    deferred: { kind: "exponential", first: "200ms", factor: 2, max: "700ms", jitter: "50%" },
   };
   const backoff = backoffs[strategy];
-  const retryAfter = strategy === "waits" ? { retryAfter: { max: "1s" } } : {};
+  const retryAfter = strategy === "waits" || strategy === "deferred" ? { retryAfter: { max: "1s" } } : {};
   const billing = {
     from: { orders: ["order.*"] },
+    protocol: strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1",
     retry: { attempts: 4, backoff, ...retryAfter },
     errors: { permanent: ["ValidationError"] },
   };
@@ -114,10 +117,7 @@ export async function expectContractKept({ system, bodyOf, runs, log }: Driven):
   expect(attempts).toEqual(Object.fromEntries(ids.map((id) => [id, wanted[id]?.attempts])));
   expectDelaysKept(contract, runsOf);
 
-  // Where the broker moves a permanent failure by itself there is no copy, and no reason on it.
-  const isCopied = publishesPermanent(contract);
-  expect(isCopied).toBe(contract.strategy !== "native");
-  const reason = isCopied ? { "dlq-original-queue": "shop.billing", "dlq-failure-reason": "PERMANENT_FAILURE" } : {};
+  const reason = reasonsOn(contract);
   expect([...dead.keys()].toSorted()).toEqual(dying);
   for (const id of dying) {
     const { content, properties } = dead.get(id) ?? {};
@@ -127,6 +127,15 @@ export async function expectContractKept({ system, bodyOf, runs, log }: Driven):
     expect(properties?.headers).toMatchObject(id === "always transient" ? own : { ...own, ...reason });
     if (id !== "always transient") expect(properties?.expiration).toBeUndefined();
   }
+}
+
+/** What is on the letter of a permanent failure: on a copy headers, where the outcome carries them annotations, and otherwise nothing. */
+function reasonsOn(contract: Contract): Readonly<Record<string, string>> {
+  const isCopied = publishesPermanent(contract);
+  expect(isCopied).toBe(contract.strategy === "staged" || contract.strategy === "waits");
+  if (contract.strategy === "native") return {};
+  const prefix = isCopied ? "dlq-" : "x-opt-dlq-";
+  return { [`${prefix}original-queue`]: "shop.billing", [`${prefix}failure-reason`]: "PERMANENT_FAILURE" };
 }
 
 const waiting = ["waits behind it", "waits behind that"];

@@ -1,6 +1,6 @@
 import { context, propagation } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from "@opentelemetry/core";
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
@@ -27,10 +27,11 @@ export interface Monitoring {
   readonly shutdown: () => Promise<void>;
 }
 
-/** Context and propagation belong to the process, so a test file sets them once. */
+/** Context and propagation belong to the process, so a test file sets them once, as the SDK for Node sets them by itself. */
 export function registerGlobals(): void {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  const propagators = [new W3CTraceContextPropagator(), new W3CBaggagePropagator()];
+  propagation.setGlobalPropagator(new CompositePropagator({ propagators }));
 }
 
 export function startMonitoring(): Monitoring {

@@ -95,6 +95,17 @@ describe("what an attempt leaves on its message", () => {
     },
   );
 
+  test("has the vendor's part of the trace, and none of the baggage, which the message keeps", async () => {
+    const monitoring = startMonitoring();
+    const carrier = { traceparent, tracestate: "vendor=1", baggage: "customer=eve" };
+    const { values, attempt } = await toldOf(openTelemetry(monitoring.options), carrier);
+    expect(values.carried).toEqual({
+      "redeliver-attempt-traceparent": textOf(attempt),
+      "redeliver-attempt-tracestate": "vendor=1",
+    });
+    await monitoring.shutdown();
+  });
+
   test("is its own under both names where the message came with none", async () => {
     const monitoring = startMonitoring();
     const { values, attempt } = await toldOf(openTelemetry(monitoring.options), {});

@@ -34,7 +34,7 @@ export function notAllowed(missing: readonly MissingRight[], place: Place, contr
     help:
       key === undefined
         ? `add to the policy of the role that the consumer runs as: ${statements(missing, place)}`
-        : `allow that role kms:Decrypt on the key that encrypts ${key.queue}, and kms:GenerateDataKey to send there`,
+        : `allow the role that the consumer runs as to use the key that encrypts ${key.queue}, in its own policy and in that of the key: ${keyStatement(key)}`,
   });
 }
 
@@ -55,6 +55,12 @@ function statements(missing: readonly MissingRight[], { region }: Place): string
       return JSON.stringify({ Effect: "Allow", Action: actionsOf(rights), Resource });
     })
     .join(", ");
+}
+
+/** To receive takes the one, to send both. Source: SQS Developer Guide, "Configuring KMS permissions for Amazon SQS". */
+function keyStatement({ error }: MissingRight): string {
+  const Resource = /arn:[\w-]+:kms:[\w-]*:\d*:key\/[\w-]+/.exec(saidBy(error))?.[0] ?? "*";
+  return JSON.stringify({ Effect: "Allow", Action: ["kms:Decrypt", "kms:GenerateDataKey"], Resource });
 }
 
 /** Source: SQS Developer Guide, "Amazon SQS queue and message identifiers": `https://sqs.<region>.amazonaws.com/<account>/<queue>`. */

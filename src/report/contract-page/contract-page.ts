@@ -3,6 +3,7 @@ import type { Contract, OutcomeCase, OutcomeRow } from "../operations.ts";
 import { outcomeRows } from "../operations.ts";
 import { formatRangeMs } from "../sentences.ts";
 import { visible } from "../visible.ts";
+import { amqpClientJava, anyAmqp10 } from "./amqp-client-java.ts";
 import { boto3, lambda } from "./boto3.ts";
 import type { Client } from "./client.ts";
 import { rabbitmqDotnet } from "./dotnet.ts";
@@ -131,15 +132,7 @@ function clientsOf(contract: Contract): readonly Client[] {
         ? []
         : [pika(contract), springAmqp(contract), rabbitmqDotnet(contract), ...rabbitmqFrameworks];
     case "amqp-1.0":
-      return [
-        {
-          title: "Any client of AMQP 1.0",
-          evidence: "Nothing was run.",
-          text: [
-            "Send the outcome of the table with each disposition; `x-opt-delivery-time` is a message annotation of the outcome `modified`. Clients of AMQP 0-9-1 cannot say it: for them choose another strategy.",
-          ],
-        },
-      ];
+      return [amqpClientJava(contract), anyAmqp10];
     case "sqs":
       // What Lambda polls nobody else should.
       return contract.lambda === undefined

@@ -2,6 +2,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 
 import { permanent, retryAfter } from "redeliver/consume";
 
+import { operationsAfter } from "../../../src/brokers/contract.ts";
+import type { BrokerContract } from "../../../src/brokers/contract.ts";
 import type { Decision } from "../drive.ts";
 
 /** What becomes of one attempt on a message. */
@@ -82,6 +84,38 @@ export function fateOf(name: string, attempt: number, hasDelays: boolean): Fate 
     default:
       return kind satisfies never;
   }
+}
+
+/** How an attempt ends, for whoever compares it with a contract. */
+export type Ends =
+  | "success"
+  | "transient"
+  | "permanent"
+  | "return"
+  | { readonly askMs: number }
+  | { readonly permanent: string };
+
+/** The same, by the body of the message: a JSON string, but for the one that cannot be read. */
+export function endsOf(body: string, attempt: number, hasDelays: boolean): Ends {
+  if (body === unreadable.body) return { permanent: unreadable.reason };
+  const { decision, reason } = fateOf(JSON.parse(body) as string, attempt, hasDelays);
+  return reason === undefined ? (decision as Ends) : { permanent: reason };
+}
+
+/** The operations that a contract has for it. Who asks for more than there is gets the most; where there are no delays to ask for, it has failed. */
+export function operationsOfEnds<Operation>(
+  contract: Pick<BrokerContract<Operation>, "outcomes" | "retryAfter">,
+  ends: Ends,
+  attempt: number,
+): { readonly operations: readonly Operation[]; readonly askedMs: number | null } {
+  if (typeof ends === "string" || "permanent" in ends) {
+    const outcome = typeof ends === "string" ? ends : "permanent";
+    return { operations: operationsAfter(contract.outcomes[outcome], attempt), askedMs: null };
+  }
+  const steps = contract.retryAfter ?? [];
+  const step = steps.find(({ upToMs }) => upToMs >= ends.askMs) ?? steps.at(-1);
+  if (step === undefined) return operationsOfEnds(contract, "transient", attempt);
+  return { operations: operationsAfter(step, attempt), askedMs: Math.min(ends.askMs, step.upToMs) };
 }
 
 /** How often messages of these names are attempted in all. */

@@ -1,0 +1,23 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { test } from "vitest";
+
+const root = resolve(import.meta.dirname, "../..");
+
+test.for(["docs/sqs.md", "docs/servicebus.md"])(
+  "the target of %s compiles the portable example",
+  (page, { expect, onTestFinished }) => {
+    const text = readFileSync(resolve(root, page), "utf8");
+    const [, target = ""] = /^```yaml\n(# target\.yaml\n[\s\S]*?)^```$/m.exec(text) ?? [];
+    expect(target).not.toBe("");
+    const folder = mkdtempSync(join(tmpdir(), "redeliver-target-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, "target.yaml");
+    writeFileSync(file, target);
+    const words = ["compile", "examples/portable.yaml", "--target", file];
+    const child = spawnSync(process.execPath, ["src/cli/main.ts", ...words], { cwd: root, encoding: "utf8" });
+    expect(child.status, child.stderr).toBe(0);
+  },
+);

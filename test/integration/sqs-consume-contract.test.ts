@@ -1,0 +1,249 @@
+import type { MessageAttributeValue } from "@aws-sdk/client-sqs";
+import { describe, test } from "vitest";
+
+import {
+  attemptsInAll,
+  endsOf,
+  everyEnding,
+  everyEndingDeclared,
+  everyReturn,
+  fateOf,
+  meet,
+  unreadable,
+} from "../support/consume/every-ending.ts";
+import { onePlaceChangesOf } from "../support/consume/one-place-changes.ts";
+import { until } from "../support/deployed-system.ts";
+import { callChangesOf } from "../support/sqs/call-changes.ts";
+import { createSqsClient } from "../support/sqs/clients.ts";
+import { consuming } from "../support/sqs/consuming.ts";
+import { attributes, deploy, type DeployedSystem } from "../support/sqs/deployed-system.ts";
+import type { SqsContract } from "../support/sqs/drive.ts";
+import { breachesOf, type Ended } from "../support/sqs/keeps-contract.ts";
+import { sleep } from "../support/sqs/lab.ts";
+import { sqsEmulators } from "../support/sqs/live-emulators.ts";
+import { type Call, type Fate, type RecordingProxy, startRecordingProxy } from "../support/sqs/recording-proxy.ts";
+import {
+  type EndsPlainly,
+  handleOnce,
+  handWritten,
+  withoutMistake,
+  wrongReceives,
+} from "../support/sqs/wrong-consumers.ts";
+
+const attempts = 3;
+const from = { orders: "all" };
+/** What the consumer has to say about a message it says long before its visibility timeout is over, however busy the machine is. */
+const constant = { attempts, backoff: { kind: "constant", delay: "4s" } };
+/** After each attempt another range, so that the outcome of another attempt is seen to be another. */
+const growing = {
+  attempts,
+  backoff: { kind: "exponential", first: "1s", factor: 3, jitter: "100%" },
+  retryAfter: { max: "5s" },
+};
+const strategies = {
+  redrive: { from, ...everyEndingDeclared, retry: constant, handlerTimeout: "4s" },
+  "redrive on FIFO": { from, ...everyEndingDeclared, retry: constant, handlerTimeout: "4s", order: "per-key" },
+  visibility: { from, ...everyEndingDeclared, retry: growing, handlerTimeout: "4s" },
+} as const;
+
+/** A stop waits for the receive that is under way, and no handler is late in that time. Under redrive every attempt takes all of it. */
+const longTimeouts = { redrive: "5s", visibility: "20s" } as const;
+
+/** A copy carries whatever its message has. */
+const carried: Record<string, MessageAttributeValue> = {
+  ...attributes({ "routing-key": "order.placed", tenant: "a" }),
+  count: { DataType: "Number", StringValue: "1.50" },
+  blob: { DataType: "Binary", BinaryValue: Buffer.from([0, 255, 7]) },
+};
+
+/** Ids have no spaces. */
+const keyOf = (name: string): string => name.replaceAll(" ", "-");
+
+/** What went over the wire, and who compares it with a contract. */
+interface Recorded {
+  readonly contract: SqsContract;
+  readonly calls: readonly Call[];
+  readonly judge: (contract: SqsContract, calls: readonly Call[]) => readonly string[];
+}
+
+interface Spied {
+  readonly system: DeployedSystem;
+  readonly proxy: RecordingProxy;
+}
+
+/** By the emulator and what was done on it. */
+const recordedOn = new Map<string, Map<string, Recorded>>();
+
+for (const emulator of sqsEmulators()) {
+  const recorded = new Map<string, Recorded>();
+  recordedOn.set(emulator.name, recorded);
+  describe.concurrent(`the contract on the wire of ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
+    const within = async <Result>(declared: object, run: (spied: Spied) => Promise<Result>): Promise<Result> => {
+      const system = await deploy(emulator, { billing: declared });
+      const proxy = await startRecordingProxy(emulator.endpoint);
+      try {
+        return await run({ system, proxy });
+      } finally {
+        await proxy.close();
+        await system.dispose();
+      }
+    };
+    const send = async ({ lab, work }: DeployedSystem, names: readonly string[]): Promise<void> => {
+      const queue = work("billing");
+      await Promise.all(
+        names.map(async (name) =>
+          lab.send(queue, name === unreadable.name ? unreadable.body : JSON.stringify(name), {
+            MessageAttributes: carried,
+            ...(queue.name.endsWith(".fifo")
+              ? { MessageGroupId: keyOf(name), MessageDeduplicationId: keyOf(name) }
+              : {}),
+          }),
+        ),
+      );
+    };
+    test.for(Object.entries(strategies))(
+      "%s: consume does its operations after each attempt, with their values, and nothing else",
+      async ([strategy, declared], { expect }) =>
+        within(declared, async ({ system, proxy }) => {
+          const contract = system.contract("billing");
+          const hasDelays = contract.retryAfter !== undefined;
+          const names = everyEnding(attempts);
+          await send(system, [...names, unreadable.name]);
+          const endedAt = new Map<string, number>();
+          const consumer = await consuming(
+            system,
+            "billing",
+            ({ body }, { number, signal }) =>
+              meet(fateOf(body, number, hasDelays), signal, () =>
+                endedAt.set(`${JSON.stringify(body)} ${number}`, performance.now()),
+              ),
+            { endpoint: proxy.endpoint, body: "json", breaker: false, concurrency: names.length + 1 },
+          );
+          const isOver = (name: string): boolean => consumer.attemptsOf(name).length >= attemptsInAll([name], attempts);
+          await until(180_000, () => names.every(isOver) && consumer.health().handling === 0);
+          await consumer.stop();
+          const ended: Ended = (body, attempt) => endsOf(body, attempt, hasDelays);
+          const judge = (of: SqsContract, calls: readonly Call[]): readonly string[] =>
+            breachesOf(of, calls, ended, (body, attempt) => endedAt.get(`${body} ${attempt}`) ?? null);
+          recorded.set(strategy, { contract, calls: proxy.calls, judge });
+          expect(judge(contract, proxy.calls)).toEqual([]);
+        }),
+    );
+
+    test.for(
+      (["redrive", "visibility"] as const).flatMap((strategy) =>
+        everyReturn(attempts).map(
+          (name) => [strategy, name, { ...strategies[strategy], handlerTimeout: longTimeouts[strategy] }] as const,
+        ),
+      ),
+    )("%s: and when the consumer stops in an attempt: %s", async ([strategy, name, declared], { expect }) =>
+      within(declared, async ({ system, proxy }) => {
+        await send(system, [name]);
+        const consumer = await consuming(
+          system,
+          "billing",
+          ({ body }, { number, signal }) => meet(fateOf(body, number, false), signal, () => undefined),
+          { endpoint: proxy.endpoint, body: "json" },
+        );
+        await until(120_000, () => `return ${consumer.runs.length}` === name);
+        await consumer.stop("0ms");
+        const contract = system.contract("billing");
+        const ended: Ended = (body, attempt) => endsOf(body, attempt, false);
+        expect(breachesOf(contract, proxy.calls, ended)).toEqual([]);
+        expect(consumer.events.filter(({ kind }) => kind === "returned")).toHaveLength(1);
+        recorded.set(`${strategy}, stopped in ${name}`, {
+          contract,
+          calls: proxy.calls,
+          judge: (of, calls) => breachesOf(of, calls, ended),
+        });
+      }),
+    );
+
+    test("a consumer with one mistake is caught, and it is said which; one without is not", async ({ expect }) =>
+      within({ from, retry: { attempts, backoff: { kind: "linear", first: "10m" } } }, async ({ system, proxy }) => {
+        const kinds = ["success", "transient", "permanent", "return"] as const;
+        const nameOf = (body: string): string => JSON.parse(body) as string;
+        const ended: EndsPlainly = (body) => kinds.find((kind) => nameOf(body).startsWith(kind)) ?? "success";
+        const writtenOf = (body: string): (typeof handWritten)[string] =>
+          handWritten[nameOf(body).replace(/^\w+ of /, "")] ?? withoutMistake;
+        const mistakes = Object.keys(handWritten);
+        await send(
+          system,
+          mistakes.flatMap((mistake) => kinds.map((kind) => `${kind} of ${mistake}`)),
+        );
+        // Long enough for whoever does not wait to be seen at it.
+        proxy.decide(async ({ operation }): Promise<Fate> => {
+          if (operation === "SendMessage") await sleep(100);
+          return "pass";
+        });
+        const sqs = createSqsClient(proxy.endpoint);
+        const [work, dead] = [system.work("billing"), system.dead("billing")];
+        const place = { sqs, work: work.url, workName: work.name, dead: dead.url, delays: [600, 1_200, 0] };
+        // What is handed back comes again before others come at all.
+        const received = (): number => {
+          const messages = proxy.calls.flatMap(
+            ({ output }) => (output["Messages"] ?? []) as { readonly Body: string }[],
+          );
+          return new Set(messages.map(({ Body }) => Body)).size;
+        };
+        await until(120_000, async () => {
+          await handleOnce(place, withoutMistake, writtenOf, ended);
+          return received() >= kinds.length * mistakes.length;
+        });
+        const contract = system.contract("billing");
+        const breaches = breachesOf(contract, proxy.calls, ended);
+        const uncaught = Object.entries(handWritten).flatMap(([mistake, { caught }]) => {
+          const own = breaches.filter((breach) => breach.includes(` of ${mistake}"`));
+          const isRight = caught === null ? own.length === 0 : own.some((breach) => caught.test(breach));
+          return isRight ? [] : [[mistake, own]];
+        });
+        expect(uncaught).toEqual([]);
+        for (const [mistake, written] of Object.entries(wrongReceives)) {
+          const before = proxy.calls.length;
+          await handleOnce(place, written, writtenOf, ended);
+          const own = breachesOf(contract, proxy.calls.slice(before), ended);
+          expect(own, mistake).toContainEqual(expect.stringMatching(written.caught as RegExp));
+        }
+        sqs.destroy();
+      }));
+  });
+}
+
+for (const [name, recorded] of recordedOn) {
+  // After the others: the comparisons take the processor for themselves.
+  describe(`whatever were otherwise on the wire of ${name}`, () => {
+    test.for(Object.keys(strategies))("%s: is told", (strategy, { expect }) => {
+      const { contract, calls, judge } = recorded.get(strategy) as Recorded;
+      const { outcomes, retryAfter } = contract;
+      const contracts = onePlaceChangesOf({ outcomes, retryAfter }, { skip: ["return"] });
+      const untold = contracts.filter(
+        ({ value }) => judge({ ...contract, ...value } as SqsContract, calls).length === 0,
+      );
+      expect(untold.map(({ what }) => what)).toEqual([]);
+      const received = calls.slice(calls.findIndex(({ operation }) => operation === "ReceiveMessage"));
+      const seen = new Set<string>();
+      const isFirst = ({ operation, input }: Call): boolean => {
+        const alike = [operation, Object.keys(input), input["VisibilityTimeout"]].join();
+        const isNew = !seen.has(alike);
+        seen.add(alike);
+        return isNew;
+      };
+      const changed = callChangesOf(received, isFirst);
+      expect(changed.filter(({ value }) => judge(contract, value).length === 0).map(({ what }) => what)).toEqual([]);
+    });
+
+    test("and when the consumer stops", ({ expect }) => {
+      const stopped = [...recorded].filter(([name]) => name.includes("stopped"));
+      expect(stopped).toHaveLength(2 * attempts);
+      const untold = stopped.flatMap(([name, { contract, calls, judge }]) =>
+        onePlaceChangesOf(contract.outcomes.return)
+          .filter(
+            ({ value }) =>
+              judge({ ...contract, outcomes: { ...contract.outcomes, return: value } }, calls).length === 0,
+          )
+          .map(({ what }) => `${name}: ${what}`),
+      );
+      expect(untold).toEqual([]);
+    });
+  });
+}
