@@ -39,6 +39,11 @@ const equivalent: readonly Equivalent[] = [
     because: "neither the queue nor, by the contract, any publisher says a time to live, so nothing expires there",
   },
   {
+    name: /^a return is abandoned$/,
+    in: [titles.immediate, titles.scheduled, titles.shared],
+    because: "that a message which is released counts is assumed as well, and then it is as if it were abandoned",
+  },
+  {
     name: /^(a delivery (more|less)|dead letters to (another consumer|itself)|no dead-lettering on expiry) of the dead queue$/,
     in: [titles.shared],
     because: "nobody receives there, and nothing dies or expires there",

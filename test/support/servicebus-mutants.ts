@@ -142,6 +142,8 @@ function contractMutants(compiled: Servicebus): readonly ServicebusMutant[] {
     changed("a success does nothing", outcome("success", [])),
     changed("a success is abandoned", outcome("success", [{ operation: "abandon" }])),
     changed("a return is completed", outcome("return", [{ operation: "complete" }])),
+    changed("a return is abandoned", outcome("return", [{ operation: "abandon" }])),
+    changed("a transient failure is handed back", outcome("transient", outcomes.return as Operations)),
     changed("an attempt more is promised", { attempts: [...attempts, { attempt: attempts.length + 1, delayMs: 0 }] }),
     changed("an attempt less is promised", { attempts: attempts.slice(0, -1) }),
     changed("a delivery less is promised", { maxDeliveries: contract.maxDeliveries - 1 }),

@@ -113,6 +113,14 @@ describe("what an audit prints", () => {
     const { out } = await audit(["--definitions", good]);
     expect(out).toContain("looked at  1 queue in 1 virtual host, by the rules of rabbitmq@4.0.5");
     expect(out).toContain("compared with live brokers");
+    const queue = { type: "rabbitmq:index/queue:Queue", urn: "urn:a::b::c::q", outputs: { name: "q", settings: {} } };
+    const component = {
+      type: "redeliver:index:RetryTopology",
+      urn: "urn:a::b::c::s",
+      outputs: { target: "rabbitmq@4.0" },
+    };
+    const own = file("own.json", { version: 3, deployment: { resources: [queue, component] } });
+    expect((await audit(["--stack", own])).out).toContain("by the rules of rabbitmq@4.0");
     const other = await audit(["--stack", state, "--target", "rabbitmq@4.1", "--as-version", "4.2"]);
     expect(other.out).toContain("by the rules of rabbitmq@4.1, and of an upgrade to rabbitmq@4.2");
     expect(other.out).toContain("follows the server's source only");

@@ -152,3 +152,35 @@ describe("the state of a stack", () => {
     }
   });
 });
+
+describe("the version of the broker", () => {
+  const queue = {
+    type: "rabbitmq:index/queue:Queue",
+    urn: "q",
+    provider: null,
+    properties: { name: "orders", settings: {} },
+  };
+  const component = (target: unknown) => ({
+    type: "redeliver:index:RetryTopology",
+    urn: "c",
+    provider: null,
+    properties: { target },
+  });
+  const versionOf = (...components: readonly ReturnType<typeof component>[]): string | null | undefined => {
+    const read = deploymentOfResources([queue, ...components]);
+    return read.ok ? read.value.brokerVersion : undefined;
+  };
+
+  test("is that of the components in the stack, where they are for one", () => {
+    expect(versionOf(component("rabbitmq@4.3"), component("rabbitmq@4.3"))).toBe("4.3");
+  });
+
+  test("is open where there is no component, none that says it, or two that say different things", () => {
+    expect([versionOf(), versionOf(component(undefined)), versionOf(component({ version: "4.3" }))]).toEqual([
+      null,
+      null,
+      null,
+    ]);
+    expect(versionOf(component("rabbitmq@4.3"), component("rabbitmq@4.0"))).toBeNull();
+  });
+});

@@ -225,6 +225,17 @@ describe("a contract", () => {
   });
 });
 
+test.each([
+  { target: { broker: "rabbitmq", version: "4.3" }, connection: { url: "amqp://localhost" } },
+  { target: { broker: "sqs", region: "eu-west-1" }, connection: {} },
+  { target: { broker: "servicebus", sku: "standard" }, connection: { connectionString: "Endpoint=sb://localhost" } },
+] as const)("a consumer that is not declared is refused before anything is connected: $target.broker", (options) => {
+  const result = prepare(checked(oneConsumer()), "biling", options);
+  expect(result.ok || result.diagnostics).toMatchObject([
+    { code: "RD801", message: 'shop declares no consumer "biling"', notes: ["it declares billing"] },
+  ]);
+});
+
 describe("options", () => {
   const shop = checked(oneConsumer());
   const options = {

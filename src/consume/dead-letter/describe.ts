@@ -11,7 +11,8 @@ export type DeadLetterDescription = Readonly<Partial<Record<DeadLetterField, str
 
 /**
  * What a dead letter says of its end: what its consumer wrote, and where the broker ended it by itself, what follows from what the broker
- * recorded. A field that is not certain is left out, so is a time that nobody recorded. It never throws.
+ * recorded. A field that is not certain is left out, so is a time that nobody recorded. Of a letter of RabbitMQ's `native` the reason is that of the
+ * contract, `PERMANENT_FAILURE`: what the handler gave to `permanent` is on no letter that the broker moved for an AMQP 0-9-1 consumer. It never throws.
  *
  * @param letter a message of the dead queue, as amqplib, rhea, the AWS SDK or that of Service Bus gives it
  * @param contract of the consumer that the dead queue belongs to: a spent crash budget and a failed last attempt are told apart only with it

@@ -12,6 +12,7 @@ import { draftOf, nameSome } from "./draft.ts";
 import { argumentsOf } from "./arguments.ts";
 import {
   bindingType,
+  componentType,
   exchangeType,
   operatorPolicyType,
   policyType,
@@ -37,7 +38,7 @@ export function isRabbitmqResource({ type }: Pick<PulumiResource, "type">): bool
 }
 
 /**
- * What resources of @pulumi/rabbitmq make on the broker. A state does not say which version that is.
+ * What resources of @pulumi/rabbitmq make on the broker. Which version that is only a component of Redeliver's tells.
  *
  * A resource with a secret or unknown value in what decides where messages go is left out, with a warning that names it: the value
  * could only be guessed, and a secret never appears anywhere.
@@ -54,7 +55,7 @@ export function deploymentOfResources(resources: readonly PulumiResource[]): Che
     const isAdded = name !== null && adders[resource.type]?.(resource.properties, draftOf(drafts, name)) === true;
     if (!isAdded) leftOut.push(nameIn(resource.urn));
   }
-  const { deployment, warnings } = assembleDeployment(null, drafts);
+  const { deployment, warnings } = assembleDeployment(versionIn(resources), drafts);
   if (leftOut.length === 0) return { ok: true, value: deployment, warnings };
   const warning = diagnostic("RD409", {
     path: "",
@@ -63,6 +64,14 @@ export function deploymentOfResources(resources: readonly PulumiResource[]): Che
     help: "take the value out of the secret that it comes from, and run pulumi up",
   });
   return { ok: true, value: deployment, warnings: [warning, ...warnings] };
+}
+
+/** What the components of a stack were compiled for, by their outputs; null where there is none, or they are for several versions. */
+function versionIn(resources: readonly PulumiResource[]): string | null {
+  const components = resources.filter(({ type }) => type === componentType);
+  const [target, ...others] = new Set(components.map(({ properties }) => properties["target"]));
+  const version = typeof target === "string" ? /^rabbitmq@(.+)$/.exec(target)?.[1] : undefined;
+  return version === undefined || others.length > 0 ? null : version;
 }
 
 /** Where findings speak of what a resource makes; a binding has no place of its own. */

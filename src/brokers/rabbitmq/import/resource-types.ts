@@ -5,3 +5,6 @@ export const virtualHostType = "rabbitmq:index/vHost:VHost";
 export const bindingType = "rabbitmq:index/binding:Binding";
 export const policyType = "rabbitmq:index/policy:Policy";
 export const operatorPolicyType = "rabbitmq:index/operatorPolicy:OperatorPolicy";
+
+/** Redeliver's own component. Source: `src/deploy/retry-topology.ts`. */
+export const componentType = "redeliver:index:RetryTopology";
