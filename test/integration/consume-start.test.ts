@@ -212,19 +212,22 @@ test.each(cases)("a silent broker does not hold up a stop: $name", async ({ brok
   await system.dispose();
 });
 
-test.each(cases)("a heartbeat in the URL counts: a broker that falls silent is noticed: $name", async (given) => {
-  const { broker, strategy } = given;
-  const system = await deploy(broker, declaration(strategy), strategy);
-  const proxy = await startAmqpProxy(system.url);
-  const billing = await consumeFrom(
-    { ...system, url: `${proxy.url}?heartbeat=1` },
-    { broker, declaration: declaration(strategy), consumer: "billing", strategy },
-    () => undefined,
-  );
-  proxy.isSilent = true;
-  // With the broker's own heartbeat, or that of the consumer, it would take a minute.
-  await until(45_000, () => billing.events.some(({ kind }) => kind === "lost"));
-  await billing.running.stop("500ms");
-  await proxy.close();
-  await system.dispose();
-});
+test.concurrent.each(cases)(
+  "a heartbeat in the URL counts: a broker that falls silent is noticed: $name",
+  async (given) => {
+    const { broker, strategy } = given;
+    const system = await deploy(broker, declaration(strategy), strategy);
+    const proxy = await startAmqpProxy(system.url);
+    const billing = await consumeFrom(
+      { ...system, url: `${proxy.url}?heartbeat=3` },
+      { broker, declaration: declaration(strategy), consumer: "billing", strategy },
+      () => undefined,
+    );
+    proxy.isSilent = true;
+    // With the broker's own heartbeat, or that of the consumer, it would take a minute.
+    await until(45_000, () => billing.events.some(({ kind }) => kind === "lost"));
+    await billing.running.stop("500ms");
+    await proxy.close();
+    await system.dispose();
+  },
+);

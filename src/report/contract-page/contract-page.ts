@@ -8,6 +8,7 @@ import { boto3, lambda } from "./boto3.ts";
 import type { Client } from "./client.ts";
 import { rabbitmqDotnet } from "./dotnet.ts";
 import { rabbitmqFrameworks, sqsFrameworks } from "./frameworks.ts";
+import { everyOperation } from "./java.ts";
 import { pika } from "./pika.ts";
 import { servicebusClients } from "./servicebus.ts";
 import { springAmqp } from "./spring-amqp.ts";
@@ -106,8 +107,7 @@ function rulesOf(contract: Contract): readonly string[] {
       "A copy is sent, and answered, before the message is completed.",
     ];
   }
-  return [
-    ...common,
+  const copying = [
     "A copy keeps the body, the properties and the headers of the message, but for the headers that the operation names, the publisher's `expiration` and its `user-id`: the broker would delete a dead letter by the one and refuse it by the other. CC and BCC would send it elsewhere as well.",
     ...(hasSpread(contract)
       ? [
@@ -115,6 +115,10 @@ function rulesOf(contract: Contract): readonly string[] {
         ]
       : []),
     "A copy is published with `mandatory` on a channel with publisher confirms. Only when it is confirmed, and was not returned, is the message acknowledged. Otherwise close the connection: the message comes back.",
+  ];
+  return [
+    ...common,
+    ...(everyOperation(contract).some(({ operation }) => operation === "basic.publish") ? copying : []),
     "Hand back what was not tried before closing the connection: on some versions a message that is cut off counts as a crash.",
   ];
 }
