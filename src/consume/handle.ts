@@ -162,7 +162,7 @@ async function settleAgain(
   for (let error = firstError; ;) {
     if (link.isLost || error instanceof NotOursError) return dropped(engine, held);
     report(engine, { kind: "settle-failed", messageId, attempt, error });
-    await pauseMs(pauses.next(), link.over.signal);
+    await pauseMs(spread(pauses.next()), link.over.signal);
     if (link.isLost) return dropped(engine, held);
     if (link.over.signal.aborted) return handBack(engine, held, true);
     try {
@@ -172,6 +172,14 @@ async function settleAgain(
       error = cause;
     }
   }
+}
+
+/**
+ * What failed together is not tried again together: a copy for an exchange that is gone costs the channel, and with it whatever else was on its way there,
+ * each time.
+ */
+function spread(pause: number): number {
+  return pause * (0.5 + 0.5 * Math.random());
 }
 
 function settled(engine: Engine, { delivery, startedAtMs }: Held, verdict: Verdict): undefined {

@@ -32,6 +32,9 @@ const intents: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   "a delay that the handler asks for": { billing: { ...billing, retry: { ...retry, retryAfter: { max: "2m" } } } },
   "a crash budget of its own": { billing: { ...billing, crash: { deliveries: 2 } } },
   "messages of one key in order": { billing: { ...billing, order: "per-key" } },
+  "messages of one key in order and retried at once": {
+    billing: { ...billing, retry: { attempts: 3, backoff: { kind: "immediate" } }, order: "per-key" },
+  },
   "every instance gets every message": { cache: { from: { orders: "all" }, delivery: "every-instance" } },
   "a pattern for the rest of the key": { billing: { ...billing, from: { orders: ["order.#"] } } },
   "a pattern for one word": { billing: { ...billing, from: { orders: ["order.*"] } } },

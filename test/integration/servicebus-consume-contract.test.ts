@@ -1,8 +1,21 @@
-import { permanent } from "redeliver/consume";
 import { describe, test } from "vitest";
 
+import {
+  askingDeclared,
+  attemptsInAll,
+  endsOf,
+  everyEnding,
+  everyEndingDeclared,
+  fateOf,
+  lateDeclared,
+  meet,
+  unreadable,
+} from "../support/consume/every-ending.ts";
+import { onePlaceChangesOf } from "../support/consume/one-place-changes.ts";
 import { deployConsumed } from "../support/servicebus/consuming.ts";
+import type { ServicebusContract } from "../support/servicebus/drive.ts";
 import type { Heard } from "../support/servicebus/emulator/watcher.ts";
+import { type HeardAt, heardChangesOf } from "../support/servicebus/heard-changes.ts";
 import { breachesOf, type Ended } from "../support/servicebus/keeps-contract.ts";
 import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
 import { handleAll, handWritten } from "../support/servicebus/wrong-consumers.ts";
@@ -14,7 +27,7 @@ const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> =
 const delayMs = 600_000;
 
 /** What a message is called says how it ends. */
-const ended: Ended = (body, attempt) => {
+const ended = (body: string, attempt: number): "success" | "transient" | "permanent" => {
   if (body.startsWith("permanent")) return "permanent";
   return body.startsWith("transient") || (body.startsWith("once") && attempt === 1) ? "transient" : "success";
 };
@@ -47,33 +60,65 @@ function listen(): {
   };
 }
 
+const attempts = 3;
+const strategies = {
+  scheduled: {
+    attempts,
+    backoff: { kind: "exponential", first: "100ms", factor: 3, jitter: "20%" },
+    ...askingDeclared,
+  },
+  immediate: { attempts, backoff: { kind: "immediate" } },
+  "ttl-tier": { attempts, backoff: { kind: "exponential", first: "3s", factor: 2 } },
+} as const;
+
+/** What an earlier death has left on it among them. A copy carries the others. */
+const carriedMessage = (name: string) => ({
+  ...messageOf(name),
+  body: Buffer.from(name === unreadable.name ? unreadable.body : JSON.stringify(name)),
+  contentType: "application/json",
+  correlationId: "order-4711",
+  replyTo: "answers",
+  applicationProperties: { tenant: "a", count: 3, DeadLetterReason: "old", DeadLetterErrorDescription: "old" },
+});
+
+interface Recorded extends HeardAt {
+  readonly contract: ServicebusContract;
+  readonly judge: (contract: ServicebusContract, at: HeardAt) => readonly string[];
+}
+
+const recorded = new Map<string, Recorded>();
+
 describe.concurrent("the contract on the wire of Service Bus", patient, () => {
-  for (const strategy of ["scheduled", "immediate"] as const) {
-    test(`${strategy}: consume does its operations, in their order, and nothing else`, async ({
-      expect,
-      onTestFinished,
-    }) => {
-      const backoff = strategy === "immediate" ? { kind: "immediate" } : { kind: "linear", first: "200ms" };
-      const system = await deployConsumed(onTestFinished, { retry: { attempts: 3, backoff } }, { strategy });
+  test.for(Object.entries(strategies))(
+    "%s: consume does its operations after each attempt, with their values, and nothing else",
+    async ([strategy, retry], { expect, onTestFinished }) => {
+      const target = { strategy: strategy as keyof typeof strategies, lock: "60s" } as const;
+      const system = await deployConsumed(onTestFinished, { ...everyEndingDeclared, ...lateDeclared, retry }, target);
+      const contract = system.contract("billing");
+      const hasDelays = contract.retryAfter !== undefined;
       const { heard, atMs, watcher } = listen();
-      system.lab.emulator.watch(watcher);
+      system.lab.emulator.watch({ ...watcher, mayAnswer: () => new Promise((resolve) => setTimeout(resolve, 20)) });
+      const endedAt = new Map<string, number>();
+      const names = everyEnding(attempts);
       const consumer = await system.consuming(
-        ({ body }, { number }) => {
-          const outcome = ended(body, number);
-          if (outcome === "permanent") throw permanent("UNKNOWN_CUSTOMER");
-          if (outcome === "transient") throw new Error("not yet");
-        },
-        { breaker: false },
+        ({ body }, { number, signal }) =>
+          meet(fateOf(body, number, hasDelays), signal, () =>
+            endedAt.set(`${JSON.stringify(body)} ${number}`, Date.now()),
+          ),
+        { breaker: false, concurrency: 40, body: "json" },
       );
-      const bodies = ["success", "once", "transient", "permanent"].flatMap((kind) => [`${kind} 1`, `${kind} 2`]);
-      await system.publish(...bodies.map(messageOf));
-      await waitUntil(async () => (await system.letters("billing")).length === 4);
+      await system.publish(...[...names, unreadable.name].map(carriedMessage));
+      const isOver = (name: string): boolean => consumer.attemptsOf(name).length >= attemptsInAll([name], attempts);
+      await waitUntil(() => names.every(isOver) && consumer.health().handling === 0);
       await waitUntil(async () => (await system.lab.peek("shop.billing")).length === 0);
       await consumer.stop();
-      expect(heard.filter(({ kind }) => kind === "delivered")).toHaveLength(2 + 4 + 6 + 2);
-      expect(breachesOf(system.contract("billing"), heard, atMs, ended)).toEqual([]);
-    });
-  }
+      const ended: Ended = (body, attempt) => endsOf(body, attempt, hasDelays);
+      const judge = (of: ServicebusContract, at: HeardAt): readonly string[] =>
+        breachesOf(of, at.heard, at.atMs, ended, (body, attempt) => endedAt.get(`${body} ${attempt}`) ?? null);
+      recorded.set(strategy, { contract, heard, atMs, judge });
+      expect(judge(contract, { heard, atMs })).toEqual([]);
+    },
+  );
 
   test("a consumer with one mistake is caught, whichever it is; one without is not", async ({
     expect,
@@ -98,6 +143,26 @@ describe.concurrent("the contract on the wire of Service Bus", patient, () => {
       caught.set(mistake, breaches.length > 0);
     }
     expect([...caught].filter(([, isCaught]) => !isCaught).map(([mistake]) => mistake)).toEqual(["none at all"]);
+  });
+});
+
+// After the others: the comparisons take the processor for themselves.
+describe("whatever were otherwise on the wire of Service Bus", () => {
+  test.for(Object.keys(strategies))("%s: is told", (strategy, { expect }) => {
+    const { contract, judge, ...at } = recorded.get(strategy) as Recorded;
+    const { outcomes, retryAfter } = contract;
+    const contracts = onePlaceChangesOf({ outcomes, retryAfter }, { skip: ["description", "return"], shift: 60_000 });
+    const untold = contracts.filter(({ value }) => {
+      const changed = { ...contract, ...value } as ServicebusContract;
+      return judge(changed, at).length === 0;
+    });
+    // A copy has lost what an earlier death has left and has its original id, so in a later attempt there is nothing to take off and nothing to add.
+    const isSeen = ({ what }: { readonly what: string }): boolean =>
+      !/byAttempt\[1\]\[0\]\.(removeApplicationProperties|applicationProperties\.redeliver-original-id)/.test(what) &&
+      !what.endsWith(".delayMs: another text");
+    expect(untold.filter(isSeen).map(({ what }) => what)).toEqual([]);
+    const changed = heardChangesOf(at, contract.workQueue);
+    expect(changed.filter(({ value }) => judge(contract, value).length === 0).map(({ what }) => what)).toEqual([]);
   });
 });
 

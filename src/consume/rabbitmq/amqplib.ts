@@ -93,7 +93,13 @@ async function open(opening: Opening<"rabbitmq">): Promise<Session> {
       consumerTag: null,
       queue: await queueOf(channel, contract, virtualHost),
     };
-    return sessionOf(state, listener, end);
+    const cancelled = (): void => {
+      cause = new Error(
+        `the broker has ended the consumer of ${state.queue}: the queue is gone, or a message was held for too long`,
+      );
+      end();
+    };
+    return sessionOf(state, listener, cancelled);
   } catch (error) {
     isOver = true;
     renewal.stop();
@@ -121,15 +127,14 @@ async function queueOf(channel: Channel, { workQueue, instanceQueue }: Contract,
   }
 }
 
-function sessionOf(state: State, listener: Opening["listener"], end: () => void): Session {
+function sessionOf(state: State, listener: Opening["listener"], cancelled: () => void): Session {
   const { channel, connection, acknowledgements, contract } = state;
   return {
     resume: async () => {
       const take = (message: ConsumeMessage | null): void => {
-        // The broker has cancelled the consumer: the queue was deleted, say.
         if (message === null) {
           state.consumerTag = null;
-          end();
+          cancelled();
           return;
         }
         acknowledgements.delivered(message);

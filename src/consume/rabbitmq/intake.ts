@@ -122,9 +122,27 @@ function addLane(state: IntakeState): Lane {
       giveCredit(state);
     });
   });
+  whenTakenBack(lane, () =>
+    lose(state, lane, new Error("the broker has taken back a message that was held for too long")),
+  );
   state.sessions += 1;
   state.lanes.push(lane);
   return lane;
+}
+
+/**
+ * RabbitMQ takes a message back that is held for longer than its consumer timeout: it says so by an outcome of its own, and gives nothing more to this
+ * consumer before it has settled that message. rhea keeps that to itself. Source: rhea, `lib/session.js`, `Incoming.on_disposition`; RabbitMQ,
+ * "Consumers", "Delivery Acknowledgement Timeout".
+ */
+function whenTakenBack({ session, unsettled }: Lane, takenBack: () => void): void {
+  const { incoming } = session as unknown as { readonly incoming: { on_disposition: (fields: unknown) => void } };
+  const heed = incoming.on_disposition.bind(incoming);
+  incoming.on_disposition = (fields) => {
+    heed(fields);
+    if ([...unsettled].some((delivery) => (delivery as { readonly remote_state?: unknown }).remote_state !== undefined))
+      takenBack();
+  };
 }
 
 function lose(state: IntakeState, lane: Lane, cause: unknown): void {

@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
+
+import { type Ends, operationsOfEnds } from "../consume/every-ending.ts";
 import type { Heard } from "./emulator/watcher.ts";
 import { copyIdFor, type ServicebusContract } from "./drive.ts";
 
-type Outcome = keyof ServicebusContract["outcomes"];
 type Operation = NonNullable<ServicebusContract["retryAfter"]>[number]["byAttempt"][number][number];
 type SendOperation = Extract<Operation, { readonly queue: string }>;
 type Content = Heard extends infer Each ? (Each extends { readonly content: infer C } ? C : never) : never;
@@ -9,13 +11,14 @@ type Delivery = Extract<Heard, { readonly kind: "delivered" }>;
 type Made = Extract<Heard, { readonly kind: "settled" | "deleted" | "sent" }>;
 
 /** How a handler ends an attempt. */
-export type Ended = (body: string, attempt: number) => Outcome;
+export type Ended = (body: string, attempt: number) => Ends;
 
 /**
  * Compares what clients did with a contract: for each delivery from the work queue, which operations came, in which order, and that each waited
  * for the answer to the one before. It knows nothing of how the consumer is made. Every message needs a body of its own.
  *
  * @param heardAtMs when each was heard
+ * @param endedAtMs when the handler of an attempt had ended, by the same clock; null where nobody knows
  * @returns what differs, in words; empty for a consumer that keeps its contract
  */
 export function breachesOf(
@@ -23,18 +26,32 @@ export function breachesOf(
   heard: readonly Heard[],
   heardAtMs: readonly number[],
   ended: Ended,
+  endedAtMs: (body: string, attempt: number) => number | null = () => null,
 ): readonly string[] {
+  const known = new Set(heard.flatMap((each) => (each.kind === "delivered" ? [bodyOf(each.content)] : [])));
+  const atMs = (each: Heard): number => heardAtMs[heard.indexOf(each)] ?? 0;
   return heard.flatMap((each, index) => {
     if (each.kind === "deleted") return [`${bodyOf(each.content)}: received and deleted in one`];
+    // What publishers send is delivered later; what nobody delivers is no copy of anything.
+    if (each.kind === "sent" && each.path === contract.workQueue && !known.has(bodyOf(each.content)))
+      return [`a copy of nothing: ${bodyOf(each.content)}`];
     if (each.kind !== "delivered" || each.path !== contract.workQueue) return [];
     const body = bodyOf(each.content);
-    const own = ownOf(heard.slice(index + 1), each);
     const attempt = attemptOf(contract, each.content, each.deliveryCount);
-    const breaches = deliveryBreaches(contract, own, { body, attempt, content: each.content, ended });
-    return [
-      ...breaches,
-      ...timeBreaches(contract, own, (other) => heardAtMs[heard.indexOf(other)] ?? 0, each, { body, attempt, ended }),
-    ].map((breach) => `${body}, attempt ${attempt}: ${breach}`);
+    const ends = ended(body, attempt);
+    const { operations, askedMs } = operationsOfEnds<Operation>(contract, ends, attempt);
+    const delivered: Delivered = {
+      body,
+      content: each.content,
+      ends,
+      operations,
+      askedMs,
+      endedAtMs: endedAtMs(body, attempt) ?? atMs(each),
+    };
+    const own = ownOf(heard.slice(index + 1), each);
+    return [...deliveryBreaches(contract, own, delivered, atMs), ...timeBreaches(own, delivered, atMs)].map(
+      (breach) => `${body}, attempt ${attempt}: ${breach}`,
+    );
   });
 }
 
@@ -53,11 +70,6 @@ function ownOf(rest: readonly Heard[], { sequenceNumber, content }: Delivery): r
   );
 }
 
-function operationsFor(contract: ServicebusContract, outcome: Outcome, attempt: number): readonly Operation[] {
-  const operations = contract.outcomes[outcome];
-  return "byAttempt" in operations ? (operations.byAttempt[attempt - 1] ?? []) : operations;
-}
-
 function attemptOf({ attemptNumber }: ServicebusContract, content: Content, deliveryCount: number): number {
   if (attemptNumber.from === "delivery-count") return deliveryCount + 1;
   return Number(content.application_properties?.[attemptNumber.attempt] ?? 1);
@@ -65,8 +77,13 @@ function attemptOf({ attemptNumber }: ServicebusContract, content: Content, deli
 
 interface Delivered {
   readonly body: string;
-  readonly attempt: number;
-  readonly ended: Ended;
+  readonly content: Content;
+  readonly ends: Ends;
+  /** What the contract has for it. */
+  readonly operations: readonly Operation[];
+  readonly askedMs: number | null;
+  /** When its handler had ended; where nobody knows that, when it was delivered. */
+  readonly endedAtMs: number;
 }
 
 function madeOf(own: readonly Heard[], body: string): readonly Made[] {
@@ -79,9 +96,9 @@ function madeOf(own: readonly Heard[], body: string): readonly Made[] {
 function deliveryBreaches(
   contract: ServicebusContract,
   own: readonly Heard[],
-  { body, attempt, content, ended }: Delivered & { readonly content: Content },
+  { body, content, ends, operations: wanted, endedAtMs }: Delivered,
+  atMs: (each: Heard) => number,
 ): readonly string[] {
-  const wanted = operationsFor(contract, ended(body, attempt), attempt);
   const made = madeOf(own, body);
   const [madeWords, wantedWords] = [made.map(wordOf), wanted.map(({ operation }) => operation)];
   if (madeWords.join() !== wantedWords.join())
@@ -91,9 +108,10 @@ function deliveryBreaches(
     const next = made[index + 1];
     const isEarly = each.kind === "sent" && next !== undefined && !isAnswered(own, each, next);
     return [
+      ...(atMs(each) < endedAtMs ? [`${wordOf(each)} before its handler has ended`] : []),
       ...(isEarly ? [`${wordOf(next)} before Service Bus has answered`] : []),
       ...("queue" in operation && each.kind === "sent" ? copyBreaches(contract, operation, content, each) : []),
-      ...(operation.operation === "deadLetter" ? letterBreaches(each) : []),
+      ...(operation.operation === "deadLetter" ? letterBreaches(each, operation.reason, ends) : []),
     ];
   });
 }
@@ -109,6 +127,9 @@ function isAnswered(own: readonly Heard[], sent: Extract<Heard, { kind: "sent" }
   return before.some((each) => each.kind === "answered" && each.messageIds.includes(String(sent.content.message_id)));
 }
 
+/** A copy has them as its message has. */
+const keptProperties = ["subject", "content_type", "content_encoding", "correlation_id", "reply_to", "to"] as const;
+
 function copyBreaches(
   contract: ServicebusContract,
   operation: SendOperation,
@@ -120,7 +141,9 @@ function copyBreaches(
   const wanted: Record<string, unknown> = {
     ...before,
     "redeliver-attempt": operation.applicationProperties["redeliver-attempt"],
-    "redeliver-original-id": originalId,
+    ...(operation.applicationProperties["redeliver-original-id"] === "original-id"
+      ? { "redeliver-original-id": originalId }
+      : {}),
   };
   for (const name of operation.removeApplicationProperties) delete wanted[name];
   const there = content.application_properties ?? {};
@@ -129,37 +152,37 @@ function copyBreaches(
     ...(path === operation.queue ? [] : [`the copy goes to ${path}`]),
     ...(content.message_id === copyIdFor(contract, originalId, operation) ? [] : [`its id is ${content.message_id}`]),
     ...[...names].filter((name) => wanted[name] !== there[name]).map((name) => `its ${name} is ${String(there[name])}`),
-    ...(content.subject === original.subject ? [] : ["it has another subject"]),
-    ...((content.ttl ?? null) === null ? [] : [`it lives for ${content.ttl} ms`]),
+    ...(bodyOf(content) === bodyOf(original) ? [] : [`its body is ${bodyOf(content)}`]),
+    ...keptProperties
+      .filter((name) => !isDeepStrictEqual(content[name] ?? null, original[name] ?? null))
+      .map((name) => `its ${name} is ${String(content[name])} instead of ${String(original[name])}`),
+    ...((content.ttl ?? null) === operation.timeToLive ? [] : [`it lives for ${content.ttl} ms`]),
   ];
 }
 
-/** A copy is due no earlier than its delay after the delivery, and no later than its delay after it was sent. */
+/** A copy is due no earlier than its delay after the handler's end, and no later than its delay after it was sent. */
 function timeBreaches(
-  contract: ServicebusContract,
   own: readonly Heard[],
+  { body, operations, askedMs, endedAtMs }: Delivered,
   atMs: (each: Heard) => number,
-  delivery: Delivery,
-  { body, attempt, ended }: Delivered,
 ): readonly string[] {
-  const deliveredAtMs = atMs(delivery);
-  return operationsFor(contract, ended(body, attempt), attempt).flatMap((operation) => {
+  return operations.flatMap((operation) => {
     const sent = own.find((each) => each.kind === "sent" && bodyOf(each.content) === body);
     if (operation.operation !== "schedule" || sent?.kind !== "sent" || sent.dueAtMs === null) return [];
-    const { delayMs } = operation;
-    if (delayMs === undefined || delayMs === "asked") return [];
-    if (sent.dueAtMs < deliveredAtMs + delayMs.from)
-      return [`due ${sent.dueAtMs - deliveredAtMs} ms after the delivery`];
+    const asked = { from: askedMs ?? 0, to: askedMs ?? 0 };
+    const { from, to } = operation.delayMs === "asked" ? asked : (operation.delayMs ?? { from: 0, to: 0 });
+    if (sent.dueAtMs < endedAtMs + from) return [`due ${sent.dueAtMs - endedAtMs} ms after the failure`];
     const afterSendMs = sent.dueAtMs - atMs(sent);
-    return afterSendMs > delayMs.to ? [`due ${afterSendMs} ms after it was sent`] : [];
+    return afterSendMs > to ? [`due ${afterSendMs} ms after it was sent`] : [];
   });
 }
 
-function letterBreaches(made: Made): readonly string[] {
+function letterBreaches(made: Made, contracted: string, ends: Ends): readonly string[] {
   if (made.kind !== "settled" || made.settlement.kind !== "dead-letter") return [];
   const { reason, description } = made.settlement;
+  const wanted = typeof ends === "object" && "permanent" in ends ? ends.permanent : contracted;
   return [
-    ...((reason ?? "") === "" ? ["the dead letter has no reason"] : []),
+    ...(reason === wanted ? [] : [`the reason of the dead letter is ${String(reason)} instead of ${wanted}`]),
     ...((description ?? "") === "" ? ["the dead letter has no description"] : []),
   ];
 }

@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 
 import type { ServiceBusClient, ServiceBusMessage, ServiceBusReceivedMessage } from "@azure/service-bus";
 
-import type { Ended } from "./keeps-contract.ts";
+/** How a handler ends its attempt. */
+type EndsPlainly = (body: string, attempt: number) => "success" | "transient" | "permanent" | "return";
 
 /** What a consumer does that somebody wrote by hand, once right and then with one mistake each. */
 interface Ways {
@@ -73,7 +74,7 @@ export interface Place {
 }
 
 /** Receives so many first attempts, and handles them. */
-export async function handleAll(place: Place, ways: Ways, ended: Ended, count: number): Promise<void> {
+export async function handleAll(place: Place, ways: Ways, ended: EndsPlainly, count: number): Promise<void> {
   const receiver = place.client.createReceiver(place.queue, { receiveMode: ways.receive, skipParsingBodyAsJson: true });
   for (let handled = 0; handled < count; handled += 1) {
     const [message] = await receiver.receiveMessages(1, { maxWaitTimeInMs: 60_000 });
@@ -102,7 +103,7 @@ function stepsOf(
     readonly deadLetter: (words: object) => Promise<unknown>;
   },
   ways: Ways,
-  outcome: ReturnType<Ended>,
+  outcome: ReturnType<EndsPlainly>,
 ): readonly Step[] {
   const { complete, abandon, copy, deadLetter } = settle;
   const [reason, description] = [{ deadLetterReason: "PERMANENT_FAILURE" }, { deadLetterErrorDescription: "no" }];

@@ -32,9 +32,15 @@ export function openSendingLink(receiver: Receiver, namespace: Namespace, turns:
   claims.guard(receiver, path, "Send");
   receiver.on("message", (context: EventContext) => {
     const delivery = context.delivery as Delivery;
-    const refusal = sendAll(namespace, path, contentsOf(context.message as Message, delivery.format));
-    const outcome = refusal === null ? accepted() : rejected(refusal);
-    turns.add(() => delivery.update(true, outcome));
+    const contents = contentsOf(context.message as Message, delivery.format);
+    const refusal = sendAll(namespace, path, contents);
+    turns.add(() => {
+      if (refusal === null) {
+        const messageIds = contents.map(({ message_id: id }) => String(id));
+        namespace.watcher.heard?.({ kind: "answered", messageIds });
+      }
+      delivery.update(true, refusal === null ? accepted() : rejected(refusal));
+    });
   });
 }
 

@@ -15,7 +15,7 @@ export type Heard =
   /** Received and deleted in one. */
   | (AboutMessage & { readonly kind: "deleted" })
   | { readonly kind: "sent"; readonly path: string; readonly content: Message; readonly dueAtMs: number | null }
-  /** Whoever scheduled messages has been told that they are there. */
+  /** Whoever sent or scheduled messages is told that they are there. */
   | { readonly kind: "answered"; readonly messageIds: readonly string[] };
 
 /** What a test sees of a namespace, and where it gets in the way. */

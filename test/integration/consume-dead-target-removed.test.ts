@@ -1,0 +1,106 @@
+import type { Channel } from "amqplib";
+import { permanent } from "redeliver/consume";
+import { describe, test } from "vitest";
+
+import { startBroker } from "../support/broker-containers.ts";
+import type { BrokerVersion } from "../support/broker-images.ts";
+import { billingUnder } from "../support/consume/billing-under.ts";
+import { consumeFrom } from "../support/consume/consumed.ts";
+import type { Strategy } from "../support/consume/fates.ts";
+import { deploy, type DeployedSystem, sleep, until } from "../support/deployed-system.ts";
+import { brokers } from "../support/live.ts";
+
+const dead = "shop.billing.dead";
+const source = { exchange: "shop.orders", routingKey: "order.placed" };
+const longestMs = 240_000;
+
+/** What somebody takes away while a consumer runs: one that begins later is refused. */
+const removals: Readonly<Record<string, (channel: Channel) => Promise<unknown>>> = {
+  "the dead queue": (channel) => channel.deleteQueue(dead),
+  "its binding": (channel) => channel.unbindQueue(dead, dead, ""),
+  "the exchange before it": (channel) => channel.deleteExchange(dead),
+};
+const runs: readonly { readonly version: BrokerVersion; readonly strategies: readonly Strategy[] }[] = [
+  { version: "4.3", strategies: ["native", "deferred", "staged", "waits"] },
+  { version: "4.0", strategies: ["staged", "waits"] },
+  { version: "3.10", strategies: ["staged", "waits"] },
+];
+/** Under these it is the consumer that sends what is dead at once, and it hears that nothing took it. */
+const sendItself: ReadonlySet<Strategy> = new Set(["staged", "waits"]);
+
+/** Puts back what is missing of a topology. */
+async function putBack({ channel, compiled }: DeployedSystem): Promise<void> {
+  const { exchanges, queues, bindings } = compiled.topology;
+  for (const { name, kind, durable, autoDelete, arguments: given } of exchanges)
+    await channel.assertExchange(name, kind, { durable, autoDelete, arguments: given });
+  for (const { name, durable, autoDelete, arguments: given } of queues)
+    await channel.assertQueue(name, { durable, autoDelete, arguments: given });
+  for (const { source: from, destination, destinationKind, routingKey, arguments: given } of bindings)
+    await (destinationKind === "queue"
+      ? channel.bindQueue(destination, from, routingKey, given)
+      : channel.bindExchange(destination, from, routingKey, given));
+}
+
+/** Without containers there is no broker of our own, and that of others tries again after three minutes. */
+const hasContainers = brokers().some(({ containerId }) => containerId !== undefined);
+
+describe.runIf(hasContainers).concurrent.each(runs)("on $version", ({ version, strategies }) => {
+  test(
+    `the dead queue, its binding or its exchange removed while messages die: nothing is lost, others are handled, and what is dead is there once all is back (${strategies.join(", ")})`,
+    { timeout: longestMs + 60_000 },
+    async ({ expect, onTestFinished }) => {
+      const { broker, stop } = await startBroker(version, undefined, { deadLetterAgainMs: 10_000 });
+      onTestFinished(stop);
+      const removeUnder = async (strategy: Strategy, removal: string): Promise<void> => {
+        const what = `${strategy} without ${removal}`;
+        const declaration = billingUnder(strategy);
+        const system = await deploy(broker, declaration, strategy);
+        const options = { concurrency: 4, breaker: false } as const;
+        const input = { broker, declaration, consumer: "billing", strategy, options } as const;
+        const billing = await consumeFrom(system, input, ({ id }) => {
+          if (id === "dies") throw permanent("NEVER");
+          if (id === "fails") throw new Error("always");
+        });
+        onTestFinished(() => billing.running.stop("1s"));
+        const outcomesOf = (id: string): readonly string[] =>
+          billing.events.flatMap((event) =>
+            event.kind === "settled" && event.messageId === id ? [event.outcome] : [],
+          );
+        const heard = (): readonly string[] => billing.events.map(({ kind }) => kind);
+        await removals[removal]?.(system.channel);
+        await system.publish(["dies", "fails", "fine"], source);
+        await until(longestMs, () => outcomesOf("fine").length === 1 && outcomesOf("fails").length >= 3);
+        if (sendItself.has(strategy)) {
+          await until(longestMs, () => heard().includes("settle-failed"));
+          expect(outcomesOf("dies"), what).toEqual([]);
+          expect(billing.running.health(), what).toMatchObject({ state: "running", isTaking: true });
+        } else {
+          // The broker does not say that it got rid of nothing.
+          await until(longestMs, () => outcomesOf("dies").length === 1);
+          await sleep(1_000);
+          expect(heard(), what).not.toContain("settle-failed");
+        }
+        await putBack(system);
+        const letters = new Set<string>();
+        await until(longestMs, async () => {
+          for (const letter of await system.drain(dead)) letters.add(String(letter.properties.messageId));
+          return letters.size === 2 && outcomesOf("dies").length === 1;
+        });
+        expect([...letters].toSorted(), what).toEqual(["dies", "fails"]);
+        expect(billing.runsOf("dies"), what).toHaveLength(1);
+        expect(heard(), what).not.toContain("lost");
+        await billing.running.stop();
+        // What the broker passed on at least once may be doubled, and nothing else is left.
+        const left = (await system.drain("shop.billing")).map(({ properties }) => String(properties.messageId));
+        expect(
+          left.filter((id) => !letters.has(id)),
+          what,
+        ).toEqual([]);
+        await system.dispose();
+      };
+      await Promise.all(
+        strategies.flatMap((strategy) => Object.keys(removals).map((removal) => removeUnder(strategy, removal))),
+      );
+    },
+  );
+});

@@ -1,0 +1,67 @@
+import { describe, test } from "vitest";
+
+import { startBroker } from "../support/broker-containers.ts";
+import type { BrokerVersion } from "../support/broker-images.ts";
+import { billingUnder } from "../support/consume/billing-under.ts";
+import { consumeFrom } from "../support/consume/consumed.ts";
+import type { Strategy } from "../support/consume/fates.ts";
+import { deploy, until } from "../support/deployed-system.ts";
+import { brokers } from "../support/live.ts";
+
+const runs: readonly { readonly version: BrokerVersion; readonly strategies: readonly Strategy[] }[] = [
+  { version: "4.3", strategies: ["native", "deferred", "staged", "waits"] },
+  { version: "4.0", strategies: ["staged", "waits"] },
+  { version: "3.10", strategies: ["staged", "waits"] },
+];
+const source = { exchange: "shop.orders", routingKey: "order.placed" };
+const longestMs = 240_000;
+/** Half an hour, looked at once a minute, unless a broker is told otherwise. */
+const settings = {
+  configuration: "consumer_timeout = 2000\n",
+  files: { "/etc/rabbitmq/advanced.config": "[{rabbit, [{channel_tick_interval, 1000}]}].\n" },
+};
+
+/** Without containers there is no broker of our own to set this on. */
+const hasContainers = brokers().some(({ containerId }) => containerId !== undefined);
+
+describe.runIf(hasContainers).concurrent.each(runs)("on $version", ({ version, strategies }) => {
+  test(
+    `a handler that holds its message for longer than the broker waits: the broker takes it back, the consumer goes on, and nothing is lost (${strategies.join(", ")})`,
+    { timeout: longestMs },
+    async ({ expect, onTestFinished }) => {
+      const { broker, stop } = await startBroker(version, undefined, settings);
+      onTestFinished(stop);
+      await Promise.all(
+        strategies.map(async (strategy) => {
+          const declaration = billingUnder(strategy);
+          const system = await deploy(broker, declaration, strategy);
+          const again = Promise.withResolvers<void>();
+          const options = { concurrency: 2 };
+          const input = { broker, declaration, consumer: "billing", strategy, options } as const;
+          const billing = await consumeFrom(system, input, async ({ id }) => {
+            if (id !== "held") return;
+            if (billing.runsOf(id).length === 1) await again.promise;
+            else again.resolve();
+          });
+          onTestFinished(() => billing.running.stop("1s"));
+          const kinds = (): readonly string[] => billing.events.map(({ kind }) => kind);
+          await system.publish(["held", "before"], source);
+          await until(longestMs / 2, () => billing.runsOf("held").length >= 2);
+          await system.publish(["after"], source);
+          await until(longestMs / 2, () => kinds().filter((kind) => kind === "settled").length === 3);
+          await until(longestMs / 2, () => kinds().includes("settle-dropped"));
+          await billing.running.stop();
+          // The time costs no attempt.
+          expect(
+            billing.runs.map(({ id, attempt }) => `${id} ${attempt}`),
+            strategy,
+          ).toEqual(["held 1", "before 1", "held 1", "after 1"]);
+          expect(kinds(), strategy).toContain("reconnected");
+          for (const queue of ["shop.billing", "shop.billing.dead"])
+            expect(await system.drain(queue), strategy).toEqual([]);
+          await system.dispose();
+        }),
+      );
+    },
+  );
+});

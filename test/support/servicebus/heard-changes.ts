@@ -1,0 +1,99 @@
+import type { Change } from "../consume/one-place-changes.ts";
+import type { Heard } from "./emulator/watcher.ts";
+
+type Sent = Extract<Heard, { readonly kind: "sent" }>;
+type Settled = Extract<Heard, { readonly kind: "settled" }>;
+
+/** What was heard, and when. */
+export interface HeardAt {
+  readonly heard: readonly Heard[];
+  readonly atMs: readonly number[];
+}
+
+/** What clients did with one thing wrong, for each thing that they did about deliveries from a queue. */
+export function heardChangesOf({ heard, atMs }: HeardAt, workQueue: string): readonly Change<HeardAt>[] {
+  return heard.flatMap((each, index) => {
+    const instead = (what: string, ...others: readonly Heard[]): Change<HeardAt> => ({
+      what: `${each.kind} ${what} (${index})`,
+      value: {
+        heard: [...heard.slice(0, index), ...others, ...heard.slice(index + 1)],
+        atMs: [...atMs.slice(0, index), ...others.map(() => atMs[index] ?? 0), ...atMs.slice(index + 1)],
+      },
+    });
+    if (each.kind === "settled" && each.path === workQueue)
+      return [
+        instead("left out"),
+        instead("twice", each, { ...each }),
+        ...otherSettlements(each).map(([what, other]) => instead(what, other)),
+      ];
+    if (each.kind !== "sent" || !isCopy(each)) return [];
+    const answer = heard.findIndex(
+      (other, at) =>
+        at > index && other.kind === "answered" && other.messageIds.includes(String(each.content.message_id)),
+    );
+    const unanswered = heard.flatMap((_, at) => (at === answer ? [] : [at]));
+    return [
+      instead("left out"),
+      instead("twice", each, { ...each }),
+      ...otherCopies(each).map(([what, other]) => instead(what, other)),
+      {
+        what: `sent and not answered (${index})`,
+        value: { heard: unanswered.map((at) => heard[at] as Heard), atMs: unanswered.map((at) => atMs[at] ?? 0) },
+      },
+    ];
+  });
+}
+
+/** What a publisher sends has an id without an attempt in it. */
+function isCopy({ content }: Sent): boolean {
+  return /:r\d+$/.test(String(content.message_id));
+}
+
+function otherSettlements(settled: Settled): readonly (readonly [string, Settled])[] {
+  const { settlement } = settled;
+  const others: readonly Settled["settlement"][] = [
+    { kind: "complete" },
+    { kind: "release" },
+    { kind: "abandon", properties: {} },
+    { kind: "defer", properties: {} },
+    { kind: "dead-letter", reason: "EXPIRED", description: "no", properties: {} },
+  ];
+  return [
+    ...others
+      .filter((other) => other.kind !== settlement.kind || other.kind === "dead-letter")
+      .map((other) => [`as ${other.kind}`, { ...settled, settlement: other }] as const),
+    ...(settlement.kind === "dead-letter"
+      ? [["without a description", { ...settled, settlement: { ...settlement, description: null } }] as const]
+      : []),
+  ];
+}
+
+function otherCopies(sent: Sent): readonly (readonly [string, Sent])[] {
+  const { content, dueAtMs } = sent;
+  const { application_properties: properties = {} } = content;
+  const withContent = (what: string, more: object): readonly [string, Sent] => [
+    what,
+    { ...sent, content: { ...content, ...more } },
+  ];
+  return [
+    ["to another queue", { ...sent, path: `${sent.path}s` }],
+    ...(dueAtMs === null
+      ? [["scheduled", { ...sent, dueAtMs: 1 }] as const]
+      : ([
+          ["at once", { ...sent, dueAtMs: null }],
+          ["sooner", { ...sent, dueAtMs: dueAtMs - 60_000 }],
+          ["later", { ...sent, dueAtMs: dueAtMs + 60_000 }],
+        ] as const)),
+    withContent("with another id", { message_id: `${String(content.message_id)}-` }),
+    withContent("with another subject", { subject: "order.cancelled" }),
+    withContent("with another content type", { content_type: "text/html" }),
+    withContent("with another correlation id", { correlation_id: "another" }),
+    withContent("with another body", { body: Buffer.from('"another"') }),
+    withContent("with a time to live", { ttl: 60_000 }),
+    ...Object.keys(properties).map((name) => {
+      const { [name]: _, ...rest } = properties as Record<string, unknown>;
+      return withContent(`without ${name}`, { application_properties: rest });
+    }),
+    withContent("with more properties", { application_properties: { ...properties, more: 1 } }),
+  ];
+}
