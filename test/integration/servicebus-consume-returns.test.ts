@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 import { describe, test } from "vitest";
 
 import { startProcess } from "../support/servicebus/consumer-process.ts";
 import { type ConsumedSystem, type Consuming, deployConsumed, type Handle } from "../support/servicebus/consuming.ts";
-import type { Heard } from "../support/servicebus/emulator/watcher.ts";
+import type { Heard, Watcher } from "../support/servicebus/emulator/watcher.ts";
 import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
 
 /** They run beside each other, and beside whatever else the machine does. */
@@ -25,10 +27,10 @@ const runsIn = ({ runs }: Pick<Consuming, "runs">): readonly string[] =>
   runs.map(({ body, attempt }) => `${body} ${attempt}`);
 
 /** What receivers say about messages, in the order in which they say it. */
-function settlementsIn(system: ConsumedSystem): readonly string[] {
+function settlementsIn(system: ConsumedSystem, more: Watcher = {}): readonly string[] {
   const kinds: string[] = [];
   const heard = (each: Heard): void => void (each.kind === "settled" && kinds.push(each.settlement.kind));
-  system.lab.emulator.watch({ heard });
+  system.lab.emulator.watch({ heard, ...more });
   return kinds;
 }
 
@@ -123,6 +125,24 @@ describe.concurrent("what a stop hands back on Service Bus", patient, () => {
       expect(await system.letters("billing")).toEqual([]);
     },
   );
+
+  test("of a queue that is slow to say that nothing more comes: the message is released all the same", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const system = await deployConsumed(onTestFinished, once, longLock);
+    // The SDK waits for 200 ms.
+    const settlements = settlementsIn(system, { mayDrain: () => sleep(1_000) });
+    await system.publish(...messagesOf("1"));
+    const first = await system.consuming(untilStopped, { concurrency: 3 });
+    await waitUntil(() => first.runs.length === 1);
+    await first.stop("0ms");
+    const last = await system.consuming(succeed);
+    await waitUntil(() => last.runs.length === 1);
+    expect([runsIn(first), runsIn(last)]).toEqual([["1 1"], ["1 1"]]);
+    expect(settlements[0]).toBe("release");
+    expect(await system.letters("billing")).toEqual([]);
+  });
 
   test("of a queue under scheduled: stops in a later attempt cost neither it nor the crash budget", async ({
     expect,

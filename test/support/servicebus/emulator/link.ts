@@ -8,6 +8,8 @@ interface Internals {
   readonly state: { local_open: boolean; open_requests: number };
   readonly delivery_count: number;
   readonly credit: number;
+  /** Writes what is due. After what has come in it does that by itself, but for what is done in a later turn. */
+  readonly connection: { readonly _register: () => void };
 }
 
 export function internalsOf(link: Sender | Receiver): Internals {

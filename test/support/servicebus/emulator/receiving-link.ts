@@ -72,11 +72,15 @@ function receive(
     evict: (refusal) => refuse(sender, refusal),
   };
   sender.on("sender_flow", () => mailbox.dispatch());
-  sender.on("sender_draining", () => {
+  const drain = async (): Promise<void> => {
+    await namespace.watcher.mayDrain?.();
+    if (!sender.is_open()) return;
     mailbox.dispatch();
     used = given();
     sender.set_drained(true);
-  });
+    internalsOf(sender).connection["_register"]();
+  };
+  sender.on("sender_draining", () => void drain());
   const forgotten = new WeakSet<Delivery>();
   // What is done is answered with the outcome that was asked for: the client for Java takes any other one for a failure.
   const answer = (settlement: Settlement, delivery: Delivery, outcome: unknown): void => {

@@ -25,6 +25,8 @@ export interface Watcher {
   readonly refuse?: (path: string, sent: Message) => Refusal | null;
   /** Resolves when whoever schedules messages may be told that they are there. */
   readonly mayAnswer?: () => Promise<void>;
+  /** Resolves when a receiver that wants nothing more may be told that nothing more comes. */
+  readonly mayDrain?: () => Promise<void>;
   /**
    * What becomes of what a receiver says about a message, while its connection lives: it is done and answered; done, and the answer is lost; or it is
    * lost itself.
