@@ -80,10 +80,17 @@ const redriveProblems: Partial<Record<LossCause, Pick<Finding, "code" | "predica
   },
 };
 
-/** A dead-letter queue may let nobody in, as long as its redrive-allow policy is not told. */
+/**
+ * A dead-letter queue may let nobody in, as long as its redrive-allow policy is not told; and one in between may keep a message until it deletes it, as
+ * long as it is not told how many receives move it, how long each takes, and how long it keeps one.
+ */
 function isSureToReach(keeper: AuditedQueue, queue: AuditedQueue, surroundings: Surroundings): boolean {
   const way = wayOf(queue, surroundings);
-  return way.slice(1, way.indexOf(keeper) + 1).every(({ redriveAllow }) => redriveAllow !== "untold");
+  const last = way.indexOf(keeper);
+  return (
+    way.slice(1, last + 1).every(({ redriveAllow }) => redriveAllow !== "untold") &&
+    way.slice(1, last).every((each) => windowSecondsOf(each) !== null && each.retentionSeconds !== null)
+  );
 }
 
 /** What the receives further along a chain of dead-letter queues take too long for is found from those. */
