@@ -68,7 +68,7 @@ const strategies = {
     ...askingDeclared,
   },
   immediate: { attempts, backoff: { kind: "immediate" } },
-  "ttl-tier": { attempts, backoff: { kind: "exponential", first: "3s", factor: 2 } },
+  "ttl-tier": { attempts, backoff: { kind: "exponential", first: "6s", factor: 2 } },
 } as const;
 
 /** What an earlier death has left on it among them. A copy carries the others. */

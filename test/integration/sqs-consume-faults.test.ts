@@ -62,6 +62,25 @@ for (const emulator of sqsEmulators()) {
       });
       return bodies.toSorted();
     };
+    test("the dead queue removed: what is dead at once stays until it is back, and others are handled", async ({
+      expect,
+    }) =>
+      within(async (faulty) => {
+        const { system } = faulty;
+        const { name, url } = system.dead("billing");
+        await consumed(faulty, async ({ runs, events }) => {
+          await system.lab.sqs.send(new DeleteQueueCommand({ QueueUrl: url }));
+          await sendAll(system, ["permanent"]);
+          await until(60_000, () => events.some(({ kind }) => kind === "settle-failed"));
+          await sendAll(system, ["success"]);
+          await until(60_000, () => events.some(({ kind }) => kind === "settled"));
+          expect(runs.filter(({ body }) => body === "success")).toHaveLength(1);
+          await system.lab.createQueue({}, name);
+          await untilCount(system, "work", "billing", 0);
+        });
+        expect(await lettersOf(system, 1)).toEqual(["permanent"]);
+      }));
+
     test("cut off between the copy and the deletion: one dead letter all the same, and no second copy", async ({
       expect,
     }) =>

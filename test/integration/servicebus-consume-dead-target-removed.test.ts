@@ -1,0 +1,43 @@
+import { permanent } from "redeliver/consume";
+import { describe, test } from "vitest";
+
+import { deployConsumed } from "../support/servicebus/consuming.ts";
+import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
+
+const patient = { timeout: 240_000 };
+const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
+const deadQueue = "shop.dead";
+const backoffs = { immediate: { kind: "immediate" }, scheduled: { kind: "constant", delay: "200ms" } } as const;
+const messageOf = (body: string) => ({ body: Buffer.from(body), messageId: body });
+
+describe.concurrent("the queue of all dead letters removed while a consumer of Service Bus runs", patient, () => {
+  for (const strategy of ["immediate", "scheduled"] as const)
+    test(`${strategy}: what dies stays in its own dead-letter queue and goes on once the other is back; others are handled`, async ({
+      expect,
+      onTestFinished,
+    }) => {
+      const declared = { retry: { attempts: 2, backoff: backoffs[strategy] } };
+      const system = await deployConsumed(onTestFinished, declared, { strategy, deadQueue: "shared" });
+      expect(system.contract("billing").deadQueue).toBe(deadQueue);
+      const consumer = await system.consuming(({ body }) => {
+        if (body === "dies") throw permanent("UNKNOWN_CUSTOMER");
+        if (body === "fails") throw new Error("not yet");
+      });
+      const { lab } = system;
+      const deadIn = async (bodies: Promise<readonly { readonly body: unknown }[]>): Promise<readonly string[]> =>
+        (await bodies).map(({ body }) => String(body)).toSorted();
+      await lab.administration.deleteQueue(deadQueue);
+      await system.publish(messageOf("dies"), messageOf("fails"), messageOf("succeeds"));
+      await waitUntil(async () => (await lab.deadLetters("shop.billing")).length === 2);
+      await waitUntil(async () => (await lab.peek("shop.billing")).length === 0);
+      expect(await deadIn(lab.deadLetters("shop.billing"))).toEqual(["dies", "fails"]);
+      expect(consumer.attemptsOf("succeeds")).toEqual([1]);
+      expect(consumer.attemptsOf("fails")).toEqual([1, 2]);
+      expect(consumer.events.map(({ kind }) => kind)).not.toContain("lost");
+      await lab.queue(deadQueue);
+      await waitUntil(async () => (await lab.peek(deadQueue)).length === 2);
+      expect(await deadIn(lab.peek(deadQueue))).toEqual(["dies", "fails"]);
+      expect(await lab.deadLetters("shop.billing")).toEqual([]);
+      await consumer.stop();
+    });
+});
