@@ -26,7 +26,7 @@ export function springAmqp(contract: RabbitmqContract): Client {
     evidence:
       "Run by Redeliver's tests with Spring AMQP 4.1 (Spring Boot 4.1) against live RabbitMQ, with every strategy that speaks AMQP 0-9-1.",
     text: [
-      "Give it a bean of its interface `Handler`, which is your code, and put these settings into `application.yaml`. A copy that the broker returns or refuses closes the channel: nothing is acknowledged before its copy is safe, the message comes back, and the container opens another channel after its `recoveryInterval`, 5 s. It ends no handler that takes too long: give what the handler calls a timeout of its own.",
+      "Give it a bean of its interface `Handler`, which is your code, and put these settings into `application.yaml`. A copy that the broker returns or refuses closes the channel after 5 s: nothing is acknowledged before its copy is safe, and the message comes back when the container opens another channel, which it does at once. To the broker that is a crash, and counts as one. It ends no handler that takes too long: give what the handler calls a timeout of its own.",
       "Leave `spring.rabbitmq.listener.simple.retry` off: it repeats in memory, and the broker counts nothing. Without manual acknowledgements the container gives every failed message back to the queue (`defaultRequeueRejected`), which is the operation for *return*. Spring adds headers of its own to a copy: `spring_returned_message_correlation`, `spring_listener_return_correlation`, and `retry-count`, which is not the number of the attempt.",
     ],
     code: [
@@ -63,7 +63,8 @@ ${javaErrors(contract)}
         try {
             settle(message, channel);
         } catch (Exception failed) {
-            // Without its channel the message comes back.
+            // Without its channel the message comes back at once, and that counts as a crash: without a pause there would soon be one too many.
+            Thread.sleep(5_000);
             channel.abort();
             throw failed;
         }
