@@ -122,8 +122,9 @@ function addStaged(parent: pulumi.Resource, work: string): Made {
   const key = (attempt: number): string => `redeliver:${work}:attempt:${attempt}`;
   const dead = addDead(parent, work);
   const again = addExchange(parent, `${work}.again`, "fanout");
-  const first = addExchange(parent, `${work}.retry.first`, "fanout");
-  const retry = addExchange(parent, `${work}.retry`, "direct", first, `${work}.retry.first`);
+  const first = addExchange(parent, `${work}.attempts.first`, "fanout");
+  const past = addExchange(parent, `${work}.attempts.past`, "topic", first, `${work}.attempts.first`);
+  const retry = addExchange(parent, `${work}.attempts`, "direct", past, `${work}.attempts.past`);
   const failed = addExchange(parent, `${work}.failed`, "headers", dead.exchange, `${work}.dead`);
   const tiers = delays.map((delay, index) =>
     addQueue(
@@ -147,23 +148,27 @@ function addStaged(parent: pulumi.Resource, work: string): Made {
   );
   const bindings = [
     dead.binding,
-    bind(parent, `${work}.retry.first/queue/${work}.attempt.2`, {
+    bind(parent, `${work}.attempts.first/queue/${work}.attempt.2`, {
       source: first,
       destination: tiers[0] as rabbitmq.Queue,
     }),
+    bind(parent, `${work}.attempts.past/queue/${work}.dead`, {
+      source: past,
+      destination: dead.queue,
+      routingKey: `redeliver:${work.split(".")[0]}.#`,
+    }),
   ];
-  for (let attempt = 2; attempt <= 5; attempt++) {
-    const next = attempt === 5 ? `${work}.dead` : `${work}.attempt.${attempt + 1}`;
+  for (let attempt = 2; attempt < 5; attempt++) {
     bindings.push(
-      bind(parent, `${work}.retry/queue/${next}/${key(attempt)}`, {
+      bind(parent, `${work}.attempts/queue/${work}.attempt.${attempt + 1}/${key(attempt)}`, {
         source: retry,
-        destination: tiers[attempt - 1] ?? dead.queue,
+        destination: tiers[attempt - 1] as rabbitmq.Queue,
         routingKey: key(attempt),
       }),
     );
   }
   bindings.push(
-    bind(parent, `${work}.failed/exchange/${work}.retry/x-match=all-with-x/x-last-death-reason=rejected`, {
+    bind(parent, `${work}.failed/exchange/${work}.attempts/x-match=all-with-x/x-last-death-reason=rejected`, {
       source: failed,
       destination: retry,
       destinationType: "exchange",

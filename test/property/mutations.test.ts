@@ -22,11 +22,11 @@ const equivalent: readonly Equivalent[] = [
     because: "nothing is routed there as long as every consumer of the declaration is deployed",
   },
   {
-    name: /^shop\.(billing\.(dead|again|retry\.first)|wait\.\d+ms) as a headers exchange$/,
+    name: /^shop\.(billing\.(dead|again|attempts\.first)|wait\.\d+ms) as a headers exchange$/,
     because: "a headers exchange whose binding asks for nothing takes every message, as a fanout exchange does",
   },
   {
-    name: /^shop\.(billing\.retry|wait\.again) as a topic exchange$/,
+    name: /^shop\.(billing\.attempts|wait\.again) as a topic exchange$/,
     because: "a topic exchange takes a key without wildcards for itself, as a direct exchange does",
   },
   {

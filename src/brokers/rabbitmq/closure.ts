@@ -2,6 +2,7 @@ import { waysOf } from "../contract.ts";
 import type { Contract, PublishOperation } from "./contract.ts";
 import { examplesOf } from "./names.ts";
 import { indexPolicies, policiesNaming } from "./semantics.ts";
+import { topicIndex } from "./topic-index.ts";
 import type { BindingResource, ExchangeResource, PolicyResource, QueueResource, Topology } from "./topology.ts";
 
 /** The part of a topology that messages of one consumer can get to, in the order in which it was found. */
@@ -139,7 +140,10 @@ function isLookedAt(index: TopologyIndex, contract: Contract, found: Found, key:
       case "direct":
         return index.keyed(name, key).length > 0;
       case "topic":
-        return true;
+        return (
+          topicIndex((index.bySource.get(name) ?? []).map((item) => ({ pattern: item.routingKey, item }))).match(key)
+            .length > 0
+        );
       default:
         return false;
     }

@@ -10,6 +10,7 @@ export interface ConsumerNames {
   readonly dead: string;
   readonly failedExchange: string;
   readonly retryExchange: string;
+  readonly pastExchange: string;
   readonly firstExchange: string;
   readonly againExchange: string;
   /** The queue in which a message waits for an attempt. */
@@ -30,8 +31,9 @@ export function consumerNames(system: string, consumer: string): ConsumerNames {
     workQueue: base,
     dead: `${base}.dead`,
     failedExchange: `${base}.failed`,
-    retryExchange: `${base}.retry`,
-    firstExchange: `${base}.retry.first`,
+    retryExchange: `${base}.attempts`,
+    pastExchange: `${base}.attempts.past`,
+    firstExchange: `${base}.attempts.first`,
     againExchange: `${base}.again`,
     tier: (attempt) => `${base}.attempt.${attempt}`,
     attemptKey: (attempt) => `${attemptKeyPrefix(system, consumer)}${attempt}`,
@@ -41,6 +43,15 @@ export function consumerNames(system: string, consumer: string): ConsumerNames {
 /** What precedes the attempt number in the routing key of a retried message. */
 export function attemptKeyPrefix(system: string, consumer: string): string {
   return `${reservedKeyPrefix}${system}.${consumer}:attempt:`;
+}
+
+/**
+ * The pattern that all attempt keys of a consumer match on a topic exchange, and no publisher's key. Words end at dots, so the reserved
+ * start is the beginning of the first word.
+ */
+export function anyAttemptKey(system: string, consumer: string): string {
+  const [firstWord = ""] = attemptKeyPrefix(system, consumer).split(".");
+  return `${firstWord}.#`;
 }
 
 export function sourceExchange(system: string, source: string): string {

@@ -13,7 +13,16 @@ export interface QueueResource {
   readonly arguments: Readonly<Record<string, string | number>>;
 }
 
-export type ExchangeRole = "source" | "failed" | "retry" | "first" | "again" | "dead" | "wait" | "undeliverable";
+export type ExchangeRole =
+  | "source"
+  | "failed"
+  | "retry"
+  | "past"
+  | "first"
+  | "again"
+  | "dead"
+  | "wait"
+  | "undeliverable";
 
 export interface ExchangeResource {
   readonly name: string;

@@ -47,6 +47,7 @@ function isInner({ role, consumer }: Topology["exchanges"][number]): boolean {
   switch (role) {
     case "failed":
     case "retry":
+    case "past":
     case "first":
     case "wait":
       return true;

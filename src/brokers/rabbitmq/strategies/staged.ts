@@ -1,7 +1,7 @@
 import type { KeptPromise, Objection } from "../../broker.ts";
 import { hasSince, rabbitmqLimits } from "../capabilities.ts";
 import type { Operation } from "../contract.ts";
-import { attemptKeyPrefix } from "../names.ts";
+import { anyAttemptKey, attemptKeyPrefix } from "../names.ts";
 import { addBinding, addExchange, addQueue } from "../resources.ts";
 import type { TopologyDraft } from "../topology.ts";
 import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
@@ -25,7 +25,7 @@ import {
  *
  * ```
  * work ──dies──▶ failed (by reason) ──rejected──▶ retry (by attempt) ──▶ tier k ──due──▶ again ──▶ work
- *                   └── anything else ──▶ dead        └── after the last attempt ──▶ dead
+ *                   └── anything else ──▶ dead        └── any other attempt ──▶ dead
  * ```
  * No cycle without a rejection in it exists, so the broker's cycle rule never cuts one.
  *
@@ -143,22 +143,38 @@ function addTiers(draft: TopologyDraft, input: StrategyInput): void {
   }
 }
 
-function addRoutes(draft: TopologyDraft, { names, retry, plan }: StrategyInput): void {
+/**
+ * Where a rejected message goes, by its routing key: an attempt number that has a next attempt leads to its tier. Any other attempt number
+ * leads to the dead queue: the last one, and one that there was before the attempts were made fewer. The rest are publishers' own keys, so
+ * that was the first attempt.
+ */
+function addRoutes(draft: TopologyDraft, { names, retry, plan, system }: StrategyInput): void {
   const consumer = plan.consumer;
   addExchange(draft, { name: names.firstExchange, role: "first", kind: "fanout", consumer });
+  addBinding(draft, { source: names.firstExchange, destination: names.tier(2) });
+  addExchange(draft, {
+    name: names.pastExchange,
+    role: "past",
+    kind: "topic",
+    consumer,
+    alternateExchange: names.firstExchange,
+  });
+  addBinding(draft, {
+    source: names.pastExchange,
+    destination: names.dead,
+    routingKey: anyAttemptKey(system, plan.consumer),
+  });
   addExchange(draft, {
     name: names.retryExchange,
     role: "retry",
     kind: "direct",
     consumer,
-    alternateExchange: names.firstExchange,
+    alternateExchange: names.pastExchange,
   });
-  addBinding(draft, { source: names.firstExchange, destination: names.tier(2) });
-  for (const { attempt } of retry.attempts.slice(1)) {
-    const isLast = attempt === retry.attempts.length;
+  for (const { attempt } of retry.attempts.slice(1, -1)) {
     addBinding(draft, {
       source: names.retryExchange,
-      destination: isLast ? names.dead : names.tier(attempt + 1),
+      destination: names.tier(attempt + 1),
       routingKey: names.attemptKey(attempt),
     });
   }
