@@ -23,10 +23,20 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/brokers": ["src/diagnostics", "src/explore", "src/declare", "src/plan"],
   "src/verify": ["src/diagnostics", "src/explore", "src/declare", "src/plan", "src/brokers"],
   "src/simulate": ["src/diagnostics", "src/explore", "src/declare", "src/plan", "src/brokers"],
+  "src/migrate": ["src/diagnostics", "src/declare", "src/plan", "src/brokers"],
   ...Object.fromEntries(
     ["src/report", "src/consume", "src/deploy", "src/policy"].map((folder) => [
       folder,
-      ["src/diagnostics", "src/explore", "src/declare", "src/plan", "src/brokers", "src/verify", "src/simulate"],
+      [
+        "src/diagnostics",
+        "src/explore",
+        "src/declare",
+        "src/plan",
+        "src/brokers",
+        "src/verify",
+        "src/simulate",
+        "src/migrate",
+      ],
     ]),
   ),
   "src/cli": [
@@ -37,6 +47,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "src/brokers",
     "src/verify",
     "src/simulate",
+    "src/migrate",
     "src/report",
     "src/policy",
   ],
@@ -106,6 +117,7 @@ test("every broker folder has the same files", () => {
     "graph.ts",
     "index.ts",
     "model.ts",
+    "parts.ts",
     "semantics.ts",
     "target.ts",
     "topology.ts",

@@ -207,6 +207,22 @@ export interface Auditor<Target, Deployment, Live = LiveReader<Deployment> | nul
   readonly audit: (deployment: Deployment, target: Target, upgradeTo: Target | null) => readonly Diagnostic[];
 }
 
+/** Something that is deployed under a name that others know. */
+export interface DeployedPart {
+  /** What the broker calls it: `queue`, `exchange`, `topic`, `subscription`. */
+  readonly kind: string;
+  /** Its name among those of its kind. */
+  readonly name: string;
+  /** The consumer it belongs to; null for what consumers share. */
+  readonly consumer: string | null;
+  /** The messages that lie in it; null where they only pass through. */
+  readonly holds: "work" | "waiting" | "dead" | null;
+  /** How long a message waits in it at most; null where that has no end. */
+  readonly longestWaitMs: number | null;
+  /** What cannot be changed as long as it is there. */
+  readonly fixed: Readonly<Record<string, string | number | boolean>>;
+}
+
 /** What every broker folder offers to the rest of Redeliver. */
 export interface Broker<Target, TargetInput, System extends Compiled<unknown, unknown>, State, Deployment> {
   readonly title: string;
@@ -220,6 +236,8 @@ export interface Broker<Target, TargetInput, System extends Compiled<unknown, un
   readonly targetFor?: (target: Target, consumer: string) => Target;
   readonly compile: (plan: Plan, target: Target) => Checked<System>;
   readonly graphOf: (compiled: System) => Graph;
+  /** What a system is made of on the broker, to compare it with what is deployed. */
+  readonly deployedPartsOf: (compiled: System) => readonly DeployedPart[];
   /** Each consumer as the explorer wants it; a consumer with nothing to prove is left out. */
   readonly subjectsOf: (compiled: System, target: Target) => readonly Subject<State>[];
   readonly evidenceOf: (target: Target) => Evidence;

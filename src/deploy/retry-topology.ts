@@ -5,6 +5,8 @@ import type { CompiledSystem } from "../brokers/index.ts";
 import { deployRabbitmq } from "../brokers/rabbitmq/deploy.ts";
 import type { Asked } from "./accept.ts";
 import { acceptOrRefuse, inputsOf, showWarnings, summarise } from "./accept.ts";
+import type { LeftBehind } from "./guard-change.ts";
+import { guardChange, leftOf } from "./guard-change.ts";
 
 /**
  * What decides the topology is plain: it has to be known before anything is created, in a preview too. Only wiring
@@ -30,13 +32,17 @@ export class RetryTopology extends pulumi.ComponentResource {
   /** The name of each consumer's work queue, known as soon as the queue is there. */
   readonly workQueues: Readonly<Record<string, pulumi.Output<string>>>;
 
+  /** What the last update left on the broker, since messages may be in it: queues that nothing declares any more. */
+  readonly left: pulumi.Output<readonly LeftBehind[]>;
+
   constructor(name: string, args: RetryTopologyArgs, opts?: pulumi.ComponentResourceOptions) {
     const { system, target, compiled, warnings } = acceptOrRefuse("rabbitmq", name, args);
+    const guard = guardChange({ type: "RetryTopology", name, system, target, compiled }, opts);
     super(
       "redeliver:index:RetryTopology",
       name,
       inputsOf(system, { broker: args.target.broker, version: args.target.version, strategy: target.strategy }, args),
-      opts,
+      guard.options,
     );
     showWarnings(warnings, this);
     const deployed = deployRabbitmq(compiled.topology, {
@@ -46,6 +52,7 @@ export class RetryTopology extends pulumi.ComponentResource {
     });
     this.contracts = compiled.contracts;
     this.workQueues = deployed.workQueues;
-    this.registerOutputs(summarise(system, compiled));
+    this.left = leftOf(this, guard);
+    this.registerOutputs({ ...summarise(system, compiled), left: this.left });
   }
 }

@@ -4,6 +4,8 @@ import type { CompiledSystem } from "../brokers/index.ts";
 import { deployServicebus } from "../brokers/servicebus/deploy.ts";
 import type { Asked } from "./accept.ts";
 import { acceptOrRefuse, inputsOf, showWarnings, summarise } from "./accept.ts";
+import type { LeftBehind } from "./guard-change.ts";
+import { guardChange, leftOf } from "./guard-change.ts";
 
 /**
  * What decides the topology is plain: it has to be known before anything is created, in a preview too. Only wiring
@@ -35,9 +37,13 @@ export class ServicebusRetryTopology extends pulumi.ComponentResource {
   /** The name of the topic of each source, for its publishers. */
   readonly topics: Readonly<Record<string, pulumi.Output<string>>>;
 
+  /** What the last update left on the broker, since messages may be in it: queues that nothing declares any more. */
+  readonly left: pulumi.Output<readonly LeftBehind[]>;
+
   constructor(name: string, args: ServicebusRetryTopologyArgs, opts?: pulumi.ComponentResourceOptions) {
     const { system, target, compiled, warnings } = acceptOrRefuse("servicebus", name, args);
-    super("redeliver:servicebus:RetryTopology", name, inputsOf(system, { ...target }, args), opts);
+    const guard = guardChange({ type: "ServicebusRetryTopology", name, system, target, compiled }, opts);
+    super("redeliver:servicebus:RetryTopology", name, inputsOf(system, { ...target }, args), guard.options);
     showWarnings(warnings, this);
     const deployed = deployServicebus(compiled.topology, {
       name,
@@ -48,6 +54,7 @@ export class ServicebusRetryTopology extends pulumi.ComponentResource {
     this.contracts = compiled.contracts;
     this.workQueues = deployed.workQueues;
     this.topics = deployed.topics;
-    this.registerOutputs(summarise(system, compiled));
+    this.left = leftOf(this, guard);
+    this.registerOutputs({ ...summarise(system, compiled), left: this.left });
   }
 }

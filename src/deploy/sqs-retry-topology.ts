@@ -6,6 +6,8 @@ import { deploySqs, diagnoseAutomaticNames } from "../brokers/sqs/deploy.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Asked } from "./accept.ts";
 import { acceptOrRefuse, inputsOf, refusal, showWarnings, summarise } from "./accept.ts";
+import type { LeftBehind } from "./guard-change.ts";
+import { guardChange, leftOf } from "./guard-change.ts";
 
 /**
  * What decides the topology is plain: it has to be known before anything is created, in a preview too. Only wiring
@@ -42,13 +44,17 @@ export class SqsRetryTopology extends pulumi.ComponentResource {
   /** The ARN of the topic of each source, for its publishers. */
   readonly topics: Readonly<Record<string, pulumi.Output<string>>>;
 
+  /** What the last update left on the broker, since messages may be in it: queues that nothing declares any more. */
+  readonly left: pulumi.Output<readonly LeftBehind[]>;
+
   constructor(name: string, args: SqsRetryTopologyArgs, opts?: pulumi.ComponentResourceOptions) {
     const { system, target, compiled, warnings } = acceptOrRefuse("sqs", name, args);
     const { region } = target;
     const { naming = "explicit", alarmActions = [] } = args;
     const problems = naming === "automatic" ? diagnoseAutomaticNames(compiled.topology, name) : [];
     if (problems.length > 0) throw refusal(name, problems);
-    super("redeliver:sqs:RetryTopology", name, inputsOf(system, { ...target }, args), opts);
+    const guard = guardChange({ type: "SqsRetryTopology", name, system, target, compiled }, opts);
+    super("redeliver:sqs:RetryTopology", name, inputsOf(system, { ...target }, args), guard.options);
     showWarnings(warnings, this);
     warnOfOtherRegion(this, region);
     const deployed = deploySqs(compiled.topology, { name, naming, parent: this, region, alarmActions });
@@ -56,7 +62,8 @@ export class SqsRetryTopology extends pulumi.ComponentResource {
     this.workQueues = deployed.workQueues;
     this.deadQueues = deployed.deadQueues;
     this.topics = deployed.topics;
-    this.registerOutputs(summarise(system, compiled));
+    this.left = leftOf(this, guard);
+    this.registerOutputs({ ...summarise(system, compiled), left: this.left });
   }
 }
 

@@ -13,7 +13,7 @@ export type { CatalogueEntry } from "./catalogue-entry.ts";
 
 /**
  * Every code there is. Codes are stable: one is never used again for something else.
- * RD0xx reading files, RD1xx the declaration, RD2xx RabbitMQ, RD3xx the configuration of a stack, RD4xx topologies that others made,
+ * RD0xx reading files, RD1xx the declaration, RD2xx RabbitMQ, RD3xx deploying, RD4xx topologies that others made,
  * RD5xx scenarios of a simulation, RD6xx Amazon SQS, RD7xx Azure Service Bus, RD8xx running a consumer, RD9xx policy packs.
  */
 export const catalogue = {
@@ -140,6 +140,14 @@ export const catalogue = {
   RD301: error(
     "The stack's configuration is refused",
     "The configuration of a Pulumi stack is checked like a declaration, all of it at once and before any resource is touched. Missing, unknown and malformed keys are reported, as is a password in clear: whoever can read the repository could read it. Values that may be secret never appear in a message.",
+  ),
+  RD302: error(
+    "It cannot be changed in place",
+    "A queue, an exchange or a topic keeps its name and would have to become something else, which the broker refuses. Usually the strategy has changed: by hand, because `auto` chose another one, or because the target has another version. The update ends before it touches anything, also with --skip-preview. Name the strategy or the version that is deployed in the target, or deploy the new form under another name beside the old one.",
+  ),
+  RD303: error(
+    "A source goes while a consumer takes from it",
+    "Publishers go on for a while with the source that is left out, and a renamed source is a new one to the broker. Its bindings would be gone, so their messages would reach nobody, and a publisher without `mandatory` is not even told. The update ends before it touches anything. Declare the new source beside the old one, move the publishers, take the old source from the consumers, deploy, and then leave it out.",
   ),
   RD401: error(
     "Not what the option is for",

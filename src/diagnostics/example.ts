@@ -107,6 +107,13 @@ export interface ArmExample extends Reporting {
   readonly text: string;
 }
 
+/** A declaration that is deployed, and the one that is to be deployed over it. */
+export interface ChangeExample extends Reporting {
+  readonly kind: "change";
+  readonly before: DeclarationExample;
+  readonly after: DeclarationExample;
+}
+
 /** Something that a person may write, as plain data. */
 export type Example =
   | DeclarationExample
@@ -122,7 +129,8 @@ export type Example =
   | ScenarioExample
   | StartExample
   | PolicyExample
-  | PreviewExample;
+  | PreviewExample
+  | ChangeExample;
 
 /** What reports a code, and the same without the mistake. */
 export interface ExamplePair {

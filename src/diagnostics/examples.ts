@@ -1,6 +1,7 @@
 import type { DiagnosticCode } from "./catalogue.ts";
 import type { ExamplePair } from "./example.ts";
 import { auditExamples } from "./examples-audit.ts";
+import { changeExamples } from "./examples-change.ts";
 import { consumeExamples } from "./examples-consume.ts";
 import { consumeRabbitmqExamples } from "./examples-consume-rabbitmq.ts";
 import { declarationExamples, readingExamples } from "./examples-declaration.ts";
@@ -43,6 +44,7 @@ export const examples: Readonly<Record<DiagnosticCode, ExamplePair>> = {
   ...sqsOptionsExamples,
   ...servicebusExamples,
   ...servicebusAuditExamples,
+  ...changeExamples,
   RD301: {
     fires: { kind: "stack", text: stackText("correct-horse-battery-staple") },
     quiet: { kind: "stack", text: stackText("{ secure: v1:bm9uY2U=:Y2lwaGVydGV4dA== }") },

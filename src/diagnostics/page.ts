@@ -1,6 +1,6 @@
 import type { CatalogueEntry, DiagnosticCode } from "./catalogue.ts";
 import { catalogue } from "./catalogue.ts";
-import type { BrokerExample, DefinitionsExample, Example } from "./example.ts";
+import type { BrokerExample, DeclarationExample, DefinitionsExample, Example } from "./example.ts";
 import { examples } from "./examples.ts";
 
 /** Every code, in order. */
@@ -10,7 +10,7 @@ const ranges: readonly { readonly prefix: string; readonly title: string }[] = [
   { prefix: "RD0", title: "Reading files" },
   { prefix: "RD1", title: "The declaration, on any broker" },
   { prefix: "RD2", title: "RabbitMQ" },
-  { prefix: "RD3", title: "The configuration of a stack" },
+  { prefix: "RD3", title: "Deploying" },
   { prefix: "RD4", title: "Topologies that others made" },
   { prefix: "RD5", title: "Scenarios of a simulation" },
   { prefix: "RD6", title: "Amazon SQS" },
@@ -50,6 +50,7 @@ function severitySentence(code: DiagnosticCode, severity: CatalogueEntry["severi
   if (/^RD(4|7[4-9])/.test(code)) {
     return severity === "error" ? "**Error:** the audit fails." : "**Warning:** the audit does not fail for it.";
   }
+  if (code === "RD302" || code === "RD303") return "**Error:** nothing is deployed.";
   if (code.startsWith("RD8")) return "**Error:** the consumer does not begin, and has taken no message.";
   if (code.startsWith("RD5")) return "**Error:** nothing is simulated.";
   if (code.startsWith("RD9")) return "**Error:** the policy pack does not load.";
@@ -96,6 +97,7 @@ function circumstances(example: Example): string {
   if (example.kind === "stack") parts.push("in the file of a stack");
   if (example.kind === "policy") parts.push("as the options of a policy pack");
   if (example.kind === "preview") parts.push("as a preview, with `--preview`");
+  if (example.kind === "change") parts.push("where the first is deployed and the second is to be");
   if (example.kind === "scenario") parts.push("with `examples/shop.yaml`, whose one consumer is billing");
   if (example.kind === "start") parts.push("when a consumer of `examples/shop.yaml` starts like this on rabbitmq@4.3");
   if (example.kind === "declaration" && example.target !== undefined) {
@@ -122,6 +124,10 @@ const brokerAnswers: Readonly<Record<BrokerExample["answers"], string>> = {
   "empty broker": "where a broker answers",
 };
 
+function commandLineOf({ target = "", strategy }: DeclarationExample): string {
+  return `--target ${target}${strategy === undefined ? "" : ` --strategy ${strategy}`}`;
+}
+
 function auditOptions({ target, upgradeTo }: DefinitionsExample): string {
   const own = target === undefined ? [] : [`--target ${target}`];
   return [...own, ...(upgradeTo === undefined ? [] : [`--as-version ${upgradeTo}`])].join(" ");
@@ -135,6 +141,10 @@ function fence(example: Example): string {
       return fenced(example.name.split(".").at(-1) ?? "", example.text);
     case "target-file":
       return [fenced("yaml", example.declaration), fenced("yaml", `# target.yaml\n${example.text}`)].join("\n\n");
+    case "change":
+      return [example.before, example.after]
+        .map((each) => fenced("yaml", `# ${commandLineOf(each)}\n${each.text}`))
+        .join("\n\n");
     case "stack":
     case "scenario":
     case "start":

@@ -30,17 +30,21 @@ test.each(versions)("on RabbitMQ %s each resource depends on what it refers to",
     const alternate = table["alternate-exchange"];
     expect(at("Exchange", name).dependencies).toEqual(alternate === undefined ? [] : [at("Exchange", alternate).urn]);
   }
-  for (const { name, arguments: table } of queues) {
-    const deadLetterExchange = table["x-dead-letter-exchange"];
-    expect(at("Queue", name).dependencies).toEqual([
-      at("Policy", name).urn,
-      ...(deadLetterExchange === undefined ? [] : [at("Exchange", deadLetterExchange).urn]),
-    ]);
+  // Nothing leads into a queue yet, so it comes first; where it is refused, everything that belongs to it is left alone.
+  for (const { name } of queues) {
+    expect(at("Queue", name).dependencies).toEqual([]);
+    expect(at("Policy", name).dependencies).toEqual([at("Queue", name).urn]);
   }
-  for (const { inputs, propertyDependencies } of resourcesOf(run, "Binding")) {
-    expect(propertyDependencies["source"]).toEqual([at("Exchange", inputs["source"]).urn]);
-    const kind = inputs["destinationType"] === "queue" ? "Queue" : "Exchange";
-    expect(propertyDependencies["destination"]).toEqual([at(kind, inputs["destination"]).urn]);
+  const deadLetterExchanges = new Map(queues.map((queue) => [queue.name, queue.arguments["x-dead-letter-exchange"]]));
+  for (const { inputs, dependencies, propertyDependencies } of resourcesOf(run, "Binding")) {
+    // As texts: outputs would make Pulumi replace a binding with its queue, and then delete the one that it has just made.
+    expect(propertyDependencies["source"] ?? []).toEqual([]);
+    expect(propertyDependencies["destination"] ?? []).toEqual([]);
+    expect(dependencies).toContain(at("Exchange", inputs["source"]).urn);
+    const isQueue = inputs["destinationType"] === "queue";
+    expect(dependencies).toContain(at(isQueue ? "Policy" : "Exchange", inputs["destination"]).urn);
+    const deadLetterExchange = isQueue ? deadLetterExchanges.get(String(inputs["destination"])) : undefined;
+    if (deadLetterExchange !== undefined) expect(dependencies).toContain(at("Exchange", deadLetterExchange).urn);
   }
 });
 
@@ -81,28 +85,62 @@ test.each(versions)(
   },
 );
 
-test.each(versions)("on RabbitMQ %s no deployment throws away a waiting message", async (version) => {
+test.each(versions)("on RabbitMQ %s nothing that a message may need is ever deleted", async (version) => {
   const run = await register(shop, version);
   const component = run.resources.find(({ type }) => type === "redeliver:index:RetryTopology")?.urn;
-  const roles = new Map(topologyOf(shop, version).queues.map(({ name, role }) => [name, role]));
-  for (const { name, inputs, parent, protect, retainOnDelete } of [
-    ...resourcesOf(run, "Queue"),
-    ...resourcesOf(run, "Policy"),
-  ]) {
-    const role = roles.get(String(inputs["name"]));
-    const isQueue = "settings" in inputs;
-    expect({ name, parent, protect, retainOnDelete }).toEqual({
-      name,
-      parent: component,
-      protect: isQueue && (role === "work" || role === "dead"),
-      retainOnDelete: true,
-    });
-  }
-  for (const { parent, protect, retainOnDelete } of [...resourcesOf(run, "Exchange"), ...resourcesOf(run, "Binding")]) {
-    expect({ parent, protect, retainOnDelete }).toEqual({
-      parent: component,
-      protect: false,
-      retainOnDelete: false,
-    });
+  const { exchanges, queues } = topologyOf(shop, version);
+  const comesAndGoes = new Set(
+    [...exchanges, ...queues].flatMap(({ name, role }) => (role === "tier" || role === "wait" ? [name] : [])),
+  );
+  for (const kind of ["Queue", "Policy", "Exchange"]) {
+    for (const { name, inputs, ...options } of resourcesOf(run, kind)) {
+      expect({ name, ...optionsIn(options) }).toEqual({
+        name,
+        parent: component,
+        protect: !comesAndGoes.has(String(inputs["name"])),
+        retainOnDelete: true,
+        deletedWith: "",
+        deleteBeforeReplace: false,
+      });
+    }
   }
 });
+
+test.each(versions)("on RabbitMQ %s a binding goes by itself only where its consumer wants it so", async (version) => {
+  const run = await register(shop, version);
+  const { exchanges, queues } = topologyOf(shop, version);
+  const roles = new Map(exchanges.map(({ name, role, consumer }) => [name, { role, consumer }]));
+  const consumers = new Map(queues.map(({ name, consumer }) => [name, consumer]));
+  const workQueues = new Map(
+    resourcesOf(run, "Queue").map(({ urn, inputs }) => [String(inputs["name"]), urn] as const),
+  );
+  const counts = { goes: 0, stays: 0 };
+  for (const { name, inputs, ...options } of resourcesOf(run, "Binding")) {
+    const { role, consumer } = roles.get(String(inputs["source"])) ?? {};
+    const { protect, retainOnDelete, deletedWith, deleteBeforeReplace } = optionsIn(options);
+    expect({ name, deleteBeforeReplace }).toEqual({ name, deleteBeforeReplace: false });
+    if (role === "source" || role === "retry") {
+      counts.goes += 1;
+      const owner = consumer ?? consumers.get(String(inputs["destination"]));
+      expect({ name, deletedWith }).toEqual({ name, deletedWith: workQueues.get(`shop.${owner}`) });
+      expect({ name, protect, retainOnDelete }).toEqual({ name, protect: false, retainOnDelete: false });
+    } else {
+      counts.stays += 1;
+      expect({ name, deletedWith, retainOnDelete }).toEqual({ name, deletedWith: "", retainOnDelete: true });
+      // Waits and the attempts of what is shared come and go.
+      expect({ name, protect }).toEqual({ name, protect: consumer !== null || role === "undeliverable" });
+    }
+  }
+  expect(counts.goes).toBeGreaterThanOrEqual(5);
+  expect(counts.stays).toBeGreaterThanOrEqual(5);
+});
+
+function optionsIn({
+  parent,
+  protect,
+  retainOnDelete,
+  deletedWith,
+  deleteBeforeReplace,
+}: Pick<RegisteredResource, "parent" | "protect" | "retainOnDelete" | "deletedWith" | "deleteBeforeReplace">) {
+  return { parent, protect, retainOnDelete, deletedWith, deleteBeforeReplace };
+}

@@ -112,14 +112,21 @@ describe.each(systems)("%s", (_, system, target) => {
       Queue: { protect: true, retainOnDelete: true },
       QueuePolicy: { protect: false, retainOnDelete: true },
       RedriveAllowPolicy: { protect: false, retainOnDelete: true },
-      Topic: { protect: false, retainOnDelete: false },
+      Topic: { protect: true, retainOnDelete: true },
       TopicSubscription: { protect: false, retainOnDelete: false },
       EventSourceMapping: { protect: false, retainOnDelete: false },
       MetricAlarm: { protect: false, retainOnDelete: false },
     };
+    const queues = new Set(resourcesOf(run, "Queue").map(({ urn }) => urn));
     for (const [kind, wanted] of Object.entries(flags)) {
-      for (const { parent, protect, retainOnDelete } of resourcesOf(run, kind)) {
-        expect({ parent, protect, retainOnDelete }, kind).toEqual({ parent: component, ...wanted });
+      for (const { parent, protect, retainOnDelete, deletedWith, deleteBeforeReplace } of resourcesOf(run, kind)) {
+        expect({ parent, protect, retainOnDelete, deleteBeforeReplace }, kind).toEqual({
+          parent: component,
+          ...wanted,
+          deleteBeforeReplace: false,
+        });
+        // What is not retained stays where its queue leaves the program with it.
+        expect(queues.has(deletedWith ?? ""), kind).toBe(!("retainOnDelete" in wanted && wanted.retainOnDelete));
       }
     }
   });

@@ -23,6 +23,9 @@ import { examples } from "../../src/diagnostics/examples.ts";
 import { diagnosticCodes, renderPage } from "../../src/diagnostics/page.ts";
 import type { SystemInput } from "../../src/index.ts";
 import { checkSystem, compile, parseTarget } from "../../src/index.ts";
+import type { Deployed as DeployedSystem } from "../../src/migrate/deployed.ts";
+import { readDeployed } from "../../src/migrate/deployed.ts";
+import { refuseChange } from "../../src/migrate/refuse-change.ts";
 import { selectRules } from "../../src/policy/options.ts";
 import { readPreview } from "../../src/policy/preview/read-preview.ts";
 import { checkScenario } from "../../src/simulate/check-scenario.ts";
@@ -97,6 +100,8 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       return reportedByAudit(readState(example.text), example);
     case "broker":
       return reportedByBroker(example);
+    case "change":
+      return refuseChange(deployedFrom(example.before), deployedFrom(example.after));
     case "start":
       return reportedByStart(example.text);
     default:
@@ -122,6 +127,14 @@ function reportedByDeclaration({
   if (!compiled.ok) return compiled.diagnostics;
   const exported = brokerOf(parsedTarget.value).diagnoseExport?.(compiled.value, exportAs) ?? [];
   return [...system.warnings, ...compiled.warnings, ...exported];
+}
+
+function deployedFrom({ text, target = "", strategy }: DeclarationExample): DeployedSystem {
+  const system = checkSystem(parse(text) as SystemInput);
+  const checked = parseTarget(target, strategy);
+  const deployed = system.ok && checked.ok ? readDeployed(system.value, checked.value) : null;
+  if (deployed === null) throw new Error("one side of the change does not compile");
+  return deployed;
 }
 
 function reportedByTargetFile({ text, declaration }: TargetFileExample): readonly Diagnostic[] {
@@ -218,7 +231,9 @@ describe.each(diagnosticCodes)("%s", (code) => {
     ]);
     for (const example of [fires, quiet]) {
       if (example.kind === "broker") expect(page).toContain(`--url ${example.url}\n`);
-      else if (example.kind !== "target") expect(page).toContain(`\n${example.text.trimEnd()}\n`);
+      else if (example.kind === "change") {
+        for (const each of [example.before, example.after]) expect(page).toContain(`\n${each.text.trimEnd()}\n`);
+      } else if (example.kind !== "target") expect(page).toContain(`\n${example.text.trimEnd()}\n`);
       if ("target" in example) {
         const strategy =
           !("strategy" in example) || example.strategy === undefined ? "" : ` --strategy ${example.strategy}`;
@@ -245,7 +260,9 @@ describe.each(diagnosticCodes)("%s", (code) => {
 });
 
 test("every code in the source is in the catalogue, and every code of the catalogue is reported somewhere", () => {
-  const reporting = globSync("src/{brokers,cli,consume,declare,deploy,plan,policy,simulate}/**/*.ts", { cwd: root });
+  const reporting = globSync("src/{brokers,cli,consume,declare,deploy,migrate,plan,policy,simulate}/**/*.ts", {
+    cwd: root,
+  });
   const named = new Set(reporting.flatMap((file) => readFileSync(join(root, file), "utf8").match(/"RD\d+"/g) ?? []));
   expect([...named].map((each) => each.slice(1, -1)).toSorted()).toEqual(diagnosticCodes);
 });

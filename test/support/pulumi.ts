@@ -25,6 +25,10 @@ export interface RegisteredResource {
   readonly provider: string;
   readonly protect: boolean;
   readonly retainOnDelete: boolean;
+  /** The URN of what it is deleted together with; empty where there is none. */
+  readonly deletedWith?: string;
+  /** What the program says; undefined where it leaves the choice to the provider. */
+  readonly deleteBeforeReplace?: boolean | undefined;
   /** The URNs of everything it has to wait for, from `dependsOn` and from outputs among its inputs. */
   readonly dependencies: readonly string[];
   /** The same per input, only from outputs among the inputs. */
@@ -88,6 +92,9 @@ interface RegisterRequest {
   getProvider(): string;
   getProtect(): boolean;
   getRetainondelete(): boolean;
+  getDeletedwith(): string;
+  getDeletebeforereplace(): boolean;
+  getDeletebeforereplacedefined(): boolean;
   getDependenciesList(): string[];
   getAliasesList(): { getSpec(): { getName(): string } | undefined }[];
   getAliasurnsList(): string[];
@@ -192,6 +199,8 @@ function describe(request: RegisterRequest, urn: string): RegisteredResource {
     provider: request.getProvider(),
     protect: request.getProtect(),
     retainOnDelete: request.getRetainondelete(),
+    deletedWith: request.getDeletedwith(),
+    deleteBeforeReplace: request.getDeletebeforereplacedefined() ? request.getDeletebeforereplace() : undefined,
     dependencies: request.getDependenciesList(),
     propertyDependencies,
     formerNames: [

@@ -15,6 +15,7 @@ import { deploymentOfResources, isRabbitmqResource, placesOf } from "./import/pu
 import { queueType } from "./import/resource-types.ts";
 import { live } from "./live.ts";
 import { subjectsOf } from "./model.ts";
+import { deployedPartsOf } from "./parts.ts";
 import { readDefinitions } from "./read-definitions.ts";
 import type { MessageState } from "./semantics.ts";
 import type { RabbitmqTargetInput } from "./target.ts";
@@ -43,6 +44,7 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
   formatTarget,
   compile: compileRabbitmq,
   graphOf,
+  deployedPartsOf,
   subjectsOf,
   evidenceOf,
   exportFormats: Object.freeze({

@@ -54,8 +54,13 @@ interface Made {
  * A queue that others forward to comes before them, since it is named by its output: Azure refuses a destination that is not there. The
  * subscriptions come last, so no message comes in before the whole way out is there; on the way down they are the first to be taken away.
  *
- * What holds messages stays in the namespace when it leaves the program, and cannot leave it until somebody takes the protection off. A
- * logical name contains the name in the namespace, so that a renamed resource is a new one beside the old one, never a replacement.
+ * **Deletion.** Queues, topics and subscriptions stay in the namespace when they leave the program, and cannot leave it until somebody takes
+ * the protection off. A rule goes when its consumer no longer wants its messages, but it stays where the subscription leaves the program
+ * with it. So do the alerts of a queue or a topic.
+ *
+ * **Replacement.** A new one is made before the old one is deleted. So Azure itself refuses a second entity of the same name with other
+ * sessions, before anything is gone. A logical name contains the name in the namespace, so that a renamed resource is a new one beside
+ * the old one.
  *
  * @throws Error where the topology refers to something that it does not have, which is a bug in Redeliver
  */
@@ -134,7 +139,7 @@ function addQueue(made: Made, { name, parent }: ServicebusPlacement, queue: Serv
       enableExpress: false,
       enablePartitioning: false,
     },
-    { parent, protect: true, retainOnDelete: true },
+    kept(parent),
   );
   made.queues.set(queue.name, resource);
 }
@@ -156,7 +161,7 @@ function addTopic(made: Made, { name, parent }: ServicebusPlacement, topic: Serv
       supportOrdering: true,
       status: "Active",
     },
-    { parent, protect: true, retainOnDelete: true },
+    kept(parent),
   );
   made.topics.set(topic.name, resource);
 }
@@ -181,9 +186,10 @@ function addSubscription(
       deadLetteringOnFilterEvaluationExceptions: subscription.deadLetterOnFilterError,
       isClientAffine: false,
     },
-    { parent, protect: true, retainOnDelete: true, dependsOn: waysOut.map((queue) => find(made.queues, queue.name)) },
+    { ...kept(parent), dependsOn: waysOut.map((queue) => find(made.queues, queue.name)) },
   );
   made.subscriptions.set(`${subscription.topic}/${subscription.name}`, resource);
+  const options = goesUnlessWith(parent, resource);
   for (const rule of subscription.rules) {
     const args = {
       resourceGroupName: made.resourceGroupName,
@@ -194,8 +200,8 @@ function addSubscription(
     };
     const ruleLogicalName = `${logicalName}/${rule.name}`;
     // Azure makes `$Default` with the subscription; only this kind of resource takes it over as it is.
-    if (rule.name === defaultRuleName) void new DefaultRule(ruleLogicalName, args, { parent });
-    else void new Rule(ruleLogicalName, { ...args, ruleName: rule.name }, { parent });
+    if (rule.name === defaultRuleName) void new DefaultRule(ruleLogicalName, args, options);
+    else void new Rule(ruleLogicalName, { ...args, ruleName: rule.name }, options);
   }
 }
 
@@ -227,7 +233,7 @@ function addAlert(
   alert: DeadLetterAlert,
 ): void {
   const { entity, metric, threshold, windowMinutes } = alert;
-  const watched = made.queues.get(entity)?.name ?? find(made.topics, entity).name;
+  const watched = made.queues.get(entity) ?? find(made.topics, entity);
   void new MetricAlert(
     `${name}-${alert.name}`,
     {
@@ -249,7 +255,7 @@ function addAlert(
             name: metric,
             metricNamespace: "Microsoft.ServiceBus/namespaces",
             metricName: metric,
-            dimensions: [{ name: "EntityName", operator: "Include", values: [watched] }],
+            dimensions: [{ name: "EntityName", operator: "Include", values: [watched.name] }],
             operator: "GreaterThan",
             threshold,
             timeAggregation: "Maximum",
@@ -258,8 +264,18 @@ function addAlert(
       },
       actions: actionGroupIds.map((actionGroupId) => ({ actionGroupId })),
     },
-    { parent },
+    goesUnlessWith(parent, watched),
   );
+}
+
+/** The options of what others know and use: it is protected, and it stays in the namespace when it leaves the program. */
+function kept(parent: pulumi.Resource): pulumi.CustomResourceOptions {
+  return { parent, protect: true, retainOnDelete: true, deleteBeforeReplace: false };
+}
+
+/** The options of what goes when it leaves the program, unless the entity leaves it in the same update: that stays in the namespace. */
+function goesUnlessWith(parent: pulumi.Resource, entity: pulumi.Resource): pulumi.CustomResourceOptions {
+  return { parent, deleteBeforeReplace: false, deletedWith: entity };
 }
 
 function workQueuesOf(made: Made, { queues, subscriptions }: ServicebusTopology): ServicebusDeployed["workQueues"] {

@@ -21,6 +21,7 @@ import {
   plainTypeOf,
 } from "./import/pulumi-resources.ts";
 import { subjectsOf } from "./model.ts";
+import { deployedPartsOf } from "./parts.ts";
 import { readArm } from "./read-arm.ts";
 import type { ServicebusTargetInput } from "./target.ts";
 import { checkServicebusTarget, parseServicebusTarget } from "./target.ts";
@@ -47,6 +48,7 @@ export const servicebus: ServicebusBroker = Object.freeze({
   formatTarget,
   compile: compileServicebus,
   graphOf,
+  deployedPartsOf,
   subjectsOf,
   evidenceOf,
   exportFormats: Object.freeze({

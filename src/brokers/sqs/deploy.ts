@@ -63,9 +63,12 @@ interface Made {
  * subscriptions, last. A subscription waits for every queue and every policy of its consumer. So no message comes in before the whole way
  * out is there, and on the way down the subscriptions are the first to be taken away.
  *
- * Queues stay at AWS when they leave the program, with their policies, since without them anybody could use a queue without TLS; and
- * none can leave it until somebody takes the protection off, because all of them hold messages. A logical name contains the name in
- * the topology, so that a renamed resource is a new one beside the old one, never a replacement.
+ * **Deletion.** Queues and topics stay at AWS when they leave the program, with their policies: without them anybody could use a queue
+ * without TLS. None can leave it until somebody takes the protection off. A subscription goes when its consumer no longer takes from
+ * the topic, but it stays where the work queue leaves the program with it. So do the alarms of a queue, and what Lambda reads.
+ *
+ * **Replacement.** A new one is made before the old one is deleted. A logical name contains the name in the topology, so that a renamed
+ * resource is a new one beside the old one.
  *
  * @throws Error where the topology refers to something that it does not have, which is a bug in Redeliver
  */
@@ -131,7 +134,7 @@ function addQueue(made: Made, placement: SqsPlacement, topology: SqsTopology, qu
           }),
       tags: tagsOf(topology, { consumer: queue.consumer, role: queue.role }),
     },
-    { parent, protect: true, retainOnDelete: true },
+    kept(parent),
   );
   made.queues.set(queue.name, resource);
 }
@@ -146,7 +149,7 @@ function addTopic(made: Made, placement: SqsPlacement, topology: SqsTopology, to
       ...(topic.fifo ? { fifoTopic: true, contentBasedDeduplication: false, fifoThroughputScope: "MessageGroup" } : {}),
       tags: tagsOf(topology, { source: topic.source }),
     },
-    { parent },
+    kept(parent),
   );
   made.topics.set(topic.name, resource);
 }
@@ -167,7 +170,7 @@ function addPolicies(made: Made, placement: SqsPlacement, queue: SqsQueue): void
       ? { redrivePermission: redriveAllow.permission }
       : { redrivePermission: redriveAllow.permission, sourceQueueArns: redriveAllow.sourceQueues.map(arnOf) },
   );
-  const options = { parent, retainOnDelete: true };
+  const options = { parent, retainOnDelete: true, deleteBeforeReplace: false };
   const own = logicalNameIn(placement, queue.name);
   made.policies.set(queue.name, [
     new QueuePolicy(own, { queueUrl, region, policy }, options),
@@ -196,7 +199,7 @@ function addAlarm(made: Made, placement: SqsPlacement, topology: SqsTopology, al
       ...(alarmActions.length === 0 ? {} : { alarmActions: [...alarmActions] }),
       tags: tagsOf(topology),
     },
-    { parent },
+    goesUnlessWith(parent, resource),
   );
 }
 
@@ -220,7 +223,7 @@ function addMapping(made: Made, placement: SqsPlacement, topology: SqsTopology, 
       ...(maximumConcurrency === null ? {} : { scalingConfig: { maximumConcurrency } }),
       tags: tagsOf(topology, { consumer }),
     },
-    { parent, dependsOn: policiesOf(made, topology, consumer) },
+    { ...goesUnlessWith(parent, find(made.queues, queue)), dependsOn: policiesOf(made, topology, consumer) },
   );
 }
 
@@ -252,8 +255,18 @@ function addSubscription(
       // SNS knows no count here: how often it tries is the same for all queues.
       redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: find(made.queues, deadQueue).arn }),
     },
-    { parent, dependsOn: policiesOf(made, topology, consumer) },
+    { ...goesUnlessWith(parent, find(made.queues, queue)), dependsOn: policiesOf(made, topology, consumer) },
   );
+}
+
+/** The options of what others know and use: it is protected, and it stays at AWS when it leaves the program. */
+function kept(parent: pulumi.Resource): pulumi.CustomResourceOptions {
+  return { parent, protect: true, retainOnDelete: true, deleteBeforeReplace: false };
+}
+
+/** The options of what goes when it leaves the program, unless the queue leaves it in the same update: the queue stays at AWS. */
+function goesUnlessWith(parent: pulumi.Resource, queue: Queue): pulumi.CustomResourceOptions {
+  return { parent, deleteBeforeReplace: false, deletedWith: queue };
 }
 
 function logicalNameIn({ name, naming }: SqsPlacement, own: string): string {

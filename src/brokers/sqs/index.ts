@@ -15,6 +15,7 @@ import { deploymentOfResources, isReadResource, isSqsResource, placesOf } from "
 import { assigned, queueType } from "./import/resource-types.ts";
 import { live } from "./live.ts";
 import { subjectsOf } from "./model.ts";
+import { deployedPartsOf } from "./parts.ts";
 import { readListing } from "./read-listing.ts";
 import type { MessageState } from "./semantics.ts";
 import type { SqsTargetInput } from "./target.ts";
@@ -37,6 +38,7 @@ export const sqs: SqsBroker = Object.freeze({
   targetFor: targetForConsumer,
   compile: compileSqs,
   graphOf,
+  deployedPartsOf,
   subjectsOf,
   evidenceOf,
   exportFormats: Object.freeze({

@@ -1,0 +1,70 @@
+import * as pulumi from "@pulumi/pulumi";
+
+import type { CompiledSystem, Target } from "../brokers/index.ts";
+import type { System } from "../declare/system.ts";
+import { renderDiagnostics } from "../diagnostics/render.ts";
+import { deployedOf, readDeployed } from "../migrate/deployed.ts";
+import type { LeftBehind } from "../migrate/left-behind.ts";
+import { leftBehind } from "../migrate/left-behind.ts";
+import { refuseChange } from "../migrate/refuse-change.ts";
+
+export type { LeftBehind } from "../migrate/left-behind.ts";
+
+/** A component that is about to be registered. */
+interface Changing {
+  readonly type: string;
+  readonly name: string;
+  readonly system: System;
+  readonly target: Target;
+  readonly compiled: CompiledSystem;
+}
+
+/** What is known of a change before it begins. */
+export interface Guard {
+  /** The component's options, with the hook among them. */
+  readonly options: pulumi.ComponentResourceOptions;
+  /** What this update leaves on the broker; known once the component is registered. */
+  readonly left: () => readonly LeftBehind[];
+}
+
+/**
+ * Compares what the state says is deployed with what is going to be, before any resource of the component is touched. Pulumi calls the hook
+ * in a preview and in an update without one, and registers no child before it has returned.
+ *
+ * Source: `UpdateStep.Apply` in Pulumi's `pkg/resource/deploy/step.go`; resource hooks are there since CLI 3.182.
+ */
+export function guardChange(changing: Changing, options: pulumi.ComponentResourceOptions = {}): Guard {
+  const { type, name, system, target, compiled } = changing;
+  let left: readonly LeftBehind[] = [];
+  const compare = ({ oldInputs }: pulumi.ResourceHookArgs): void => {
+    const from = readDeployed(oldInputs?.["declaration"], oldInputs?.["target"]);
+    // What this version cannot read is left to the options of each resource: they keep what is there as well.
+    if (from === null) return;
+    const to = deployedOf(system, target, compiled);
+    const problems = refuseChange(from, to);
+    if (problems.length > 0)
+      throw new Error(`${type} ${JSON.stringify(name)} cannot be changed like this\n${renderDiagnostics(problems)}`);
+    left = leftBehind(from, to);
+  };
+  // Pulumi's mocks know no hooks, and wait for ever for one that was never registered.
+  if (!pulumi.runtime.hasEngine()) return { options, left: () => left };
+  const hook = new pulumi.ResourceHook(`${type} ${name}: what cannot be changed`, compare, { onDryRun: true });
+  const hooks = { ...options.hooks, beforeUpdate: [...(options.hooks?.beforeUpdate ?? []), hook] };
+  return { options: { ...options, hooks }, left: () => left };
+}
+
+/** What an update leaves on the broker, once that is known; it is said on the component, too. */
+export function leftOf(component: pulumi.Resource, { left }: Guard): pulumi.Output<readonly LeftBehind[]> {
+  return component.urn.apply(() => {
+    showLeft(component, left());
+    return left();
+  });
+}
+
+/** Says on the component what stays on the broker, and how it is removed. */
+function showLeft(component: pulumi.Resource, left: readonly LeftBehind[]): void {
+  if (left.length === 0) return;
+  const lines = left.map(({ kind, name, why, until }) => `  ${kind} ${name}: ${why}. It is needed until ${until}.`);
+  const text = `these stay on the broker, with all that leads into them and out of them:\n${lines.join("\n")}\nredeliver leftovers shows what is in them, and removes what is no longer needed`;
+  void pulumi.log.info(text, component);
+}

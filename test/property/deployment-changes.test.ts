@@ -1,0 +1,239 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import type { SemanticsVersion } from "../../src/brokers/rabbitmq/semantics.ts";
+import type { Topology } from "../../src/index.ts";
+import { readDeployed } from "../../src/migrate/deployed.ts";
+import { refuseChange } from "../../src/migrate/refuse-change.ts";
+import { anyDeployment, edited, editNames, topologyOf } from "../support/change/deployments.ts";
+import type { StateEntry } from "../support/change/engine-model.ts";
+import { runUpdate } from "../support/change/engine-model.ts";
+import { memoryBroker } from "../support/change/memory-broker.ts";
+import type { MemoryBroker } from "../support/change/memory-broker.ts";
+import { provider } from "../support/change/providers.ts";
+import type { Deployment } from "../support/change/registered.ts";
+import { registeredFor } from "../support/change/registered.ts";
+import type { Promised } from "../support/change/stranded.ts";
+import { strandedOn } from "../support/change/stranded.ts";
+
+// One person changes what they like, once or several times, by a program, by `destroy`, with a preview and without, protected and
+// not, and the engine takes any order and fails anywhere. Before each step a message may lie in every queue and be published to every source.
+
+const anyStep = fc.record({
+  /** What a person changes; null for `destroy`. */
+  edit: fc.option(fc.constantFrom(...editNames), { nil: null, freq: 8 }),
+  other: anyDeployment,
+  skipPreview: fc.boolean(),
+  unprotect: fc.boolean(),
+  /** The step before which the update is cut off; mostly there is none. */
+  failsAt: fc.option(fc.nat({ max: 60 }), { nil: null }),
+  order: fc.infiniteStream(fc.nat({ max: 1_000 })),
+});
+
+const foreign = "foreign";
+
+test("whatever is deployed over whatever, nothing is stranded", async () => {
+  const counts = { updates: 0, refused: 0, failed: 0, deletions: 0 };
+  await fc.assert(
+    fc.asyncProperty(anyDeployment, fc.array(anyStep, { minLength: 1, maxLength: 3 }), async (first, steps) => {
+      const world = await deployed(first, newestOf([first, ...steps.map(({ other }) => other)]));
+      for (const step of steps) {
+        const result = await change(world, step);
+        counts.updates += 1;
+        if (result.error !== null) counts.failed += 1;
+        if (result.refused) counts.refused += 1;
+        counts.deletions += result.deletions;
+      }
+    }),
+    { numRuns: 200 },
+  );
+  // A run in which nothing was ever refused, cut off or deleted would say nothing.
+  expect(counts.updates).toBeGreaterThan(200);
+  for (const count of [counts.refused, counts.failed, counts.deletions]) expect(count).toBeGreaterThan(10);
+});
+
+interface World {
+  readonly broker: MemoryBroker;
+  readonly version: SemanticsVersion;
+  /** By virtual host, what was ever deployed there or was to be. */
+  readonly topologies: Map<string, Topology[]>;
+  /** Those by which consumers ever ran. */
+  readonly settled: Map<string, Topology[]>;
+  readonly promised: Map<string, Promised[]>;
+  readonly holding: Map<string, Set<string>>;
+  state: readonly StateEntry[];
+  last: Deployment | null;
+}
+
+/** The broker is as new as the newest target: a topology for an older version may be on it, and none for a newer one. */
+function newestOf(deployments: readonly Deployment[]): SemanticsVersion {
+  const versions = new Set(deployments.map(({ version }) => version));
+  return versions.has("4.3") ? "4.3.1" : versions.has("4.0") ? "4.0" : "3.10";
+}
+
+/** A first deployment, in which nothing goes wrong, and a binding of somebody else's on each of its sources. */
+async function deployed(first: Deployment, version: SemanticsVersion): Promise<World> {
+  const broker = memoryBroker();
+  const world: World = {
+    broker,
+    version,
+    topologies: new Map(),
+    settled: new Map(),
+    promised: new Map(),
+    holding: new Map(),
+    state: [],
+    last: null,
+  };
+  const program = await registeredFor(first);
+  note(world, first);
+  const result = await runUpdate([], program, {
+    provider,
+    backend: broker,
+    skipPreview: true,
+    refusal: null,
+    pick: () => 0,
+  });
+  expect(result.error).toBeNull();
+  world.state = result.state;
+  world.last = first;
+  settle(world, first, null);
+  for (const { name, role } of topologyOf(first)?.exchanges ?? []) {
+    if (role !== "source") continue;
+    broker.create(foreignQueue(first.vhost));
+    broker.bind(first.vhost, foreignBinding(name));
+  }
+  return world;
+}
+
+const foreignQueue = (vhost: string): StateEntry =>
+  ({
+    type: "rabbitmq:index/queue:Queue",
+    inputs: { vhost, name: foreign, settings: { argumentsJson: "{}" } },
+  }) as unknown as StateEntry;
+
+const foreignBinding = (source: string) => ({
+  source,
+  destination: foreign,
+  destinationKind: "queue" as const,
+  routingKey: "order.placed",
+  arguments: {},
+});
+
+function note({ topologies, holding }: World, { vhost, ...deployment }: Deployment): void {
+  const topology = topologyOf({ vhost, ...deployment });
+  if (topology !== null) topologies.set(vhost, [...(topologies.get(vhost) ?? []), topology]);
+  if (!holding.has(vhost)) holding.set(vhost, new Set());
+}
+
+/** What publishers may count on once an update is through: all that was promised, but for what a consumer that stays no longer asks for. */
+function settle(world: World, now: Deployment, before: Deployment | null): void {
+  const kept = (world.promised.get(now.vhost) ?? []).filter((each) => before === null || !isWithdrawn(each, now));
+  const own = promisedBy(now);
+  const topology = topologyOf(now);
+  if (topology !== null) world.settled.set(now.vhost, [...(world.settled.get(now.vhost) ?? []), topology]);
+  for (const { name } of topology?.queues ?? []) world.holding.get(now.vhost)?.add(name);
+  const all = [...kept, ...own].map((each) => JSON.stringify(each));
+  world.promised.set(
+    now.vhost,
+    [...new Set(all)].map((text) => JSON.parse(text) as Promised),
+  );
+}
+
+function promisedBy(deployment: Deployment): Promised[] {
+  const { exchanges = [], bindings = [] } = topologyOf(deployment) ?? {};
+  const sources = new Map(exchanges.map(({ name, role, kind }) => [name, role === "source" ? kind : null]));
+  return bindings.flatMap(({ source, destination, routingKey }) => {
+    const kind = sources.get(source) ?? null;
+    if (kind === null) return [];
+    const key = kind === "direct" ? routingKey : routingKey.replace("*", "placed").replace("#", "order.placed");
+    return [{ exchange: source, routingKey: key, workQueue: destination }];
+  });
+}
+
+/** Whether the consumer is still declared, and its source, but it no longer asks for this message. */
+function isWithdrawn(promised: Promised, now: Deployment): boolean {
+  const topology = topologyOf(now);
+  if (topology === null) return false;
+  const stays =
+    topology.queues.some(({ name }) => name === promised.workQueue) &&
+    topology.exchanges.some(({ name }) => name === promised.exchange);
+  return stays && !promisedBy(now).some((each) => JSON.stringify(each) === JSON.stringify(promised));
+}
+
+async function change(
+  world: World,
+  step: typeof anyStep extends fc.Arbitrary<infer Step> ? Step : never,
+): Promise<{ error: string | null; refused: boolean; deletions: number }> {
+  const { broker, last } = world;
+  const to = step.edit === null || last === null ? null : edited(last, step.edit, step.other);
+  if (to === null && step.edit !== null) return { error: null, refused: false, deletions: 0 };
+  if (step.unprotect) world.state = world.state.map((entry) => ({ ...entry, protect: false }));
+  const program = to === null ? [] : await registeredFor(to);
+  if (to !== null) note(world, to);
+  const isSameComponent = to !== null && last !== null && to.component === last.component;
+  const refusal = isSameComponent ? refusalOf(last, to) : null;
+  const [order] = [step.order[Symbol.iterator]()];
+  let done = 0;
+  let found: readonly string[] = [];
+  const look = (): void => {
+    const stranded = [...world.holding].flatMap(([vhost, queues]) =>
+      strandedOn(
+        broker.topologyOf(vhost),
+        {
+          topologies: world.topologies.get(vhost) ?? [],
+          settled: world.settled.get(vhost) ?? [],
+          holding: queues,
+          promised: (world.promised.get(vhost) ?? []).filter(
+            (each) => to === null || to.vhost !== vhost || !isWithdrawn(each, to),
+          ),
+        },
+        world.version,
+      ),
+    );
+    if (found.length === 0) found = stranded;
+  };
+  const result = await runUpdate(world.state, program, {
+    provider,
+    backend: broker,
+    skipPreview: step.skipPreview,
+    refusal,
+    pick: (count) => (count <= 1 ? 0 : Number(order.next().value) % count),
+    beforeStep: () => {
+      look();
+      if (step.failsAt === done) throw new Error("the connection is cut");
+      done += 1;
+    },
+  });
+  look();
+  const context = `${JSON.stringify({ last, to, ...step, other: 0, order: 0 })}\n${result.steps.join("\n")}\n${result.error ?? "through"}`;
+  expect(found, context).toEqual([]);
+  for (const vhost of broker.vhosts()) {
+    const { bindings } = broker.topologyOf(vhost);
+    const before = (world.topologies.get(vhost)?.[0]?.exchanges ?? []).filter(({ role }) => role === "source");
+    if (vhost !== firstVhost(world)) continue;
+    for (const { name } of before) expect(bindings, context).toContainEqual(foreignBinding(name));
+  }
+  world.state = result.state;
+  if (result.error === null && to !== null) {
+    settle(world, to, last);
+    world.last = to;
+  }
+  if (result.error === null && to === null) world.last = null;
+  const deletions = result.steps.filter((each) => each.startsWith("delete ")).length;
+  return { error: result.error, refused: refusal !== null, deletions };
+}
+
+function firstVhost({ topologies }: World): string {
+  return [...topologies.keys()][0] ?? "/";
+}
+
+function refusalOf(from: Deployment, to: Deployment): string | null {
+  const sides = [from, to].map(({ system, version, strategy }) =>
+    readDeployed(system, { broker: "rabbitmq", version, strategy }),
+  );
+  const [old, now] = sides;
+  if (old === null || now === null || old === undefined || now === undefined)
+    throw new Error("one side does not compile");
+  const problems = refuseChange(old, now);
+  return problems.length === 0 ? null : problems.map(({ message }) => message).join("\n");
+}

@@ -1,0 +1,41 @@
+import * as pulumi from "@pulumi/pulumi";
+
+import { RetryTopology } from "../../../src/deploy/index.ts";
+import type { System } from "../../../src/index.ts";
+import type { RegisteredResource } from "../pulumi.ts";
+import { runProgram } from "../pulumi.ts";
+
+/** One deployment of a system to RabbitMQ, as a person's program says it. */
+export interface Deployment {
+  readonly component: string;
+  readonly vhost: string;
+  readonly system: System;
+  readonly version: string;
+  readonly strategy: "auto" | "native" | "staged" | "waits";
+}
+
+const registered = new Map<string, Promise<readonly RegisteredResource[]>>();
+let last: Promise<unknown> = Promise.resolve();
+
+/** What the program registers, in an order that Pulumi's SDK chose. Only one program runs at a time: the mocks belong to the process. */
+export async function registeredFor(deployment: Deployment): Promise<readonly RegisteredResource[]> {
+  const key = JSON.stringify(deployment);
+  let resources = registered.get(key);
+  if (resources === undefined) {
+    resources = last.then(async () => register(deployment));
+    last = resources.catch(() => undefined);
+    registered.set(key, resources);
+  }
+  return resources;
+}
+
+async function register(deployment: Deployment): Promise<readonly RegisteredResource[]> {
+  const { component, vhost, system, version, strategy } = deployment;
+  const run = await runProgram(() => {
+    const target = { broker: "rabbitmq" as const, version, strategy };
+    void new RetryTopology(component, { system, target, vhost: pulumi.output(vhost) });
+    return {};
+  });
+  if (run.error !== undefined) throw run.error;
+  return run.resources;
+}
