@@ -52,7 +52,10 @@ export function waysOf<Operation extends object>(operation: Operation & Spread<O
   return [...spread.map((each) => ({ ...own, ...each }) as Operation), own as Operation];
 }
 
-/** The operations of an outcome after a given attempt; none where the contract has nothing for it. */
+/**
+ * The operations of an outcome after a given attempt. A number beyond the last attempt is taken for the last: fewer attempts may have been
+ * declared while the message waited. There are none for what is no attempt.
+ */
 export function operationsAfter<Operation>(outcome: Outcome<Operation>, attempt: number): readonly Operation[] {
-  return "byAttempt" in outcome ? (outcome.byAttempt[attempt - 1] ?? []) : outcome;
+  return "byAttempt" in outcome ? (outcome.byAttempt[Math.min(attempt, outcome.byAttempt.length) - 1] ?? []) : outcome;
 }

@@ -6,12 +6,9 @@ import type { AnyOperation } from "./adapter.ts";
 /** A contract of any broker. */
 export type AnyContract = CompiledSystem<BrokerName>["contracts"][number];
 
-/**
- * The operations of an outcome after an attempt. A number beyond the last attempt is taken for the last: what was declared may have become
- * less while the message waited.
- */
+/** The operations of an outcome after an attempt, of whatever broker the contract is. */
 export function operationsAfter(outcome: Outcome<AnyOperation>, attempt: number): readonly AnyOperation[] {
-  return operationsOf(outcome, "byAttempt" in outcome ? Math.min(attempt, outcome.byAttempt.length) : attempt);
+  return operationsOf(outcome, attempt);
 }
 
 /** What a delay that a handler asks for comes to. */

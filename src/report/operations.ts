@@ -66,8 +66,8 @@ function casesOf(outcome: Outcome<NamedOperation>): readonly OutcomeCase[] {
     if (run?.text === text) run.last = index + 1;
     else runs.push({ first: index + 1, last: index + 1, text, operations: linesOf(each) });
   });
-  return runs.map(({ first, last, operations }) => ({
-    attempts: first === last ? `attempt ${first}` : `attempts ${first}–${last}`,
+  return runs.map(({ first, last, operations }, index) => ({
+    attempts: `${first === last ? `attempt ${first}` : `attempts ${first}–${last}`}${index === runs.length - 1 ? " and beyond" : ""}`,
     operations,
   }));
 }

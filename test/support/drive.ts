@@ -141,10 +141,10 @@ function withAsked(operation: Operation, askMs: number): Operation {
   return operation;
 }
 
-/** The operations of an outcome after a given attempt. */
+/** The operations of an outcome after a given attempt; a number beyond the last is taken for the last. */
 export function operationsOf(outcome: Outcome, attempt: number): readonly Operation[] {
   if (!("byAttempt" in outcome)) return outcome;
-  const operations = outcome.byAttempt[attempt - 1];
+  const operations = outcome.byAttempt[Math.min(attempt, outcome.byAttempt.length) - 1];
   if (operations === undefined) throw new Error(`the contract has nothing for attempt ${attempt}`);
   return operations;
 }

@@ -48,7 +48,11 @@ def names_of(error):
 
 
 def operations_of(outcome, attempt):
-    return outcome["byAttempt"][attempt - 1] if isinstance(outcome, dict) else outcome
+    """A number beyond the last attempt is taken for the last: fewer may have been declared while the message waited."""
+    if not isinstance(outcome, dict):
+        return outcome
+    by_attempt = outcome["byAttempt"]
+    return by_attempt[min(attempt, len(by_attempt)) - 1]
 
 
 def run(call, attempt):

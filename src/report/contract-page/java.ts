@@ -88,7 +88,8 @@ function javaOf<Operation>(
   const spaces = " ".repeat(indent);
   if (!("byAttempt" in outcome)) return outcome.map((each) => spaces + statementOf(each)).join("\n");
   const cases = outcome.byAttempt.flatMap((operations, index) => [
-    `${spaces}    case ${index + 1} -> {`,
+    // Fewer attempts may have been declared while the message waited, so a number beyond the last is taken for the last.
+    `${spaces}    ${index + 1 === outcome.byAttempt.length ? "default" : `case ${index + 1}`} -> {`,
     ...operations.map((each) => `${spaces}        ${statementOf(each)}`),
     `${spaces}    }`,
   ]);

@@ -107,7 +107,7 @@ async function settle(client, receiver, message, handle) {
     error = thrown ?? new Error("nothing was thrown");
   }
   const outcome = outcomeOf(error);
-  for (const operation of outcome.byAttempt?.[attempt - 1] ?? outcome) {
+  for (const operation of outcome.byAttempt?.[Math.min(attempt, outcome.byAttempt.length) - 1] ?? outcome) {
     if (operation.operation === "complete") await receiver.completeMessage(message);
     else if (operation.operation === "abandon") await receiver.abandonMessage(message);
     else if (operation.operation === "release") await release(receiver, message);
