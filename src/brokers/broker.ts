@@ -154,6 +154,21 @@ export interface LosingType {
   readonly loss: string;
   /** Whether it is made to go by itself, so that nobody counts on what is in it; also where that is not known. */
   readonly isTemporary: (properties: Entry) => boolean;
+  /** The properties that are its identity on the broker: without a change to them a second one cannot be made beside it. */
+  readonly identity: readonly string[];
+  /**
+   * What its deletion does to messages in queues that stay there all the same, as a sentence without its end; null where that is nothing.
+   * Left out where its deletion strands no message.
+   *
+   * @param left what leaves the program in the same update and stays on the broker
+   */
+  readonly strands?: (gone: Entry, left: readonly LeftResource[]) => string | null;
+}
+
+/** A resource that leaves a program and stays on the broker. */
+export interface LeftResource {
+  readonly type: string;
+  readonly properties: Entry;
 }
 
 /** What resources of a Pulumi program make on the broker: those of a stack's state, or those that a policy pack is shown. */
@@ -189,7 +204,7 @@ export interface ResourceReader<Deployment> {
 }
 
 /** What is needed to judge topologies that Redeliver did not make. */
-export interface Auditor<Target, Deployment, Live = LiveReader<Deployment> | null> {
+export interface Auditor<Target, Deployment, System = never, Live = LiveReader<Deployment> | null> {
   readonly file: FileReader<Deployment>;
   readonly resources: ResourceReader<Deployment>;
   /** Null where running brokers are not read yet. */
@@ -205,6 +220,8 @@ export interface Auditor<Target, Deployment, Live = LiveReader<Deployment> | nul
   readonly partsOf: (deployment: Deployment) => readonly DeploymentPart<Deployment>[];
   /** @param upgradeTo what is asked then is what would be different there */
   readonly audit: (deployment: Deployment, target: Target, upgradeTo: Target | null) => readonly Diagnostic[];
+  /** What a system has left there, in an order in which it can be removed. */
+  readonly leftoversIn: (deployment: Deployment, compiled: System) => readonly Leftover[];
 }
 
 /** Something that is deployed under a name that others know. */
@@ -221,6 +238,14 @@ export interface DeployedPart {
   readonly longestWaitMs: number | null;
   /** What cannot be changed as long as it is there. */
   readonly fixed: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** Something on a broker that bears the system's name and that nothing declares any more. */
+export interface Leftover extends Pick<DeployedPart, "kind" | "name" | "holds" | "longestWaitMs"> {
+  /** The virtual host, the region or the namespace that it is in. */
+  readonly place: string;
+  /** Requests or commands that remove it with all that leads into it, in this order. */
+  readonly removal: readonly string[];
 }
 
 /** What every broker folder offers to the rest of Redeliver. */
@@ -246,7 +271,7 @@ export interface Broker<Target, TargetInput, System extends Compiled<unknown, un
   /** What of a system a format cannot say, or says otherwise; left out where every format says everything. */
   readonly diagnoseExport?: (compiled: System, format: string) => readonly Diagnostic[];
   /** Left out where the topologies of others cannot be judged yet. */
-  readonly auditor?: Auditor<Target, Deployment>;
+  readonly auditor?: Auditor<Target, Deployment, System>;
   /** Where resources live on the broker unless said otherwise: RabbitMQ's virtual host. Null where there is nothing like it. */
   readonly defaultNamespace: string | null;
 }

@@ -7,6 +7,7 @@ import { auditedBrokers } from "./audit-source.ts";
 import { explainCommand } from "./explain.ts";
 import { checkCommand } from "./check.ts";
 import { compileCommand, contractCommand, graphCommand, planCommand, reportCommand } from "./commands.ts";
+import { leftoversCommand } from "./leftovers.ts";
 import { maskCredentials } from "./mask-credentials.ts";
 
 /** What the shell sees: fine; the declaration is refused; wrong usage; a mistake in Redeliver. */
@@ -71,6 +72,7 @@ function commandLine(finish: Finish): Command {
   addCompilerCommands(program, finish);
   addReaderCommands(program, finish);
   addAuditCommand(program, finish);
+  addLeftoversCommand(program, finish);
   addPolicyCommand(program, finish);
   for (const command of program.commands) command.exitOverride();
   return program;
@@ -207,6 +209,23 @@ function addAuditCommand(program: Command, finish: Finish): void {
     .addOption(output())
     .addOption(json())
     .action(async (options) => finish(await auditCommand(options)));
+}
+
+function addLeftoversCommand(program: Command, finish: Finish): void {
+  const command = program
+    .command("leftovers")
+    .description(
+      "show what a system has left on a broker: what bears its name and is not declared any more; only reads",
+    )
+    .argument("<file>", "the declaration")
+    .addOption(target())
+    .addOption(strategy())
+    .option("--url <url>", "a running broker, as for audit; for RabbitMQ with the virtual host behind the host")
+    .addOption(
+      new Option("--endpoint <url>", "what answers in the place of AWS, such as an emulator").env("SQS_ENDPOINT"),
+    );
+  for (const { auditor } of auditedBrokers) command.option(`--${auditor.file.option} <file>`, auditor.file.what);
+  command.addOption(json()).action(async (file, options) => finish(await leftoversCommand(file, options)));
 }
 
 /** What judges a pull request. */

@@ -23,13 +23,15 @@ export function leftBehind(from: Deployed, to: Deployed): readonly LeftBehind[] 
     .map((part) => ({ kind: part.kind, name: part.name, ...reasonOf(part) }));
 }
 
-/** Why a queue is there that nothing declares, and what has to happen before it may be deleted. */
-export function reasonOf({ holds, longestWaitMs }: Pick<DeployedPart, "holds" | "longestWaitMs">): {
+/** Why something is there that nothing declares, and what has to happen before it may be deleted. */
+export function reasonOf({ kind, holds, longestWaitMs }: Pick<DeployedPart, "kind" | "holds" | "longestWaitMs">): {
   readonly why: string;
   readonly until: string;
 } {
   switch (holds) {
     case "work":
+      if (kind === "binding")
+        return { why: "the queue behind it is no longer declared", until: "nobody wants messages to gather there" };
       return {
         why: "its consumer is no longer declared, and its sources still publish into it",
         until: "its consumer, or another one, has handled what is in it",
@@ -39,8 +41,14 @@ export function reasonOf({ holds, longestWaitMs }: Pick<DeployedPart, "holds" | 
         why: "its consumer is no longer declared",
         until: "somebody has looked after the dead letters in it",
       };
-    case "waiting":
     case null:
+      return kind === "binding"
+        ? {
+            why: "an attempt that is no longer declared comes back by it",
+            until: "every queue that waits has been empty",
+          }
+        : { why: "nothing that is declared uses it", until: "no queue drains into it and nobody publishes to it" };
+    case "waiting":
       return {
         why: "no attempt waits in it any more",
         until:

@@ -10,7 +10,10 @@ export interface ResourceChange {
   readonly name: string;
   /** What is known of the resource as it is now. */
   readonly properties: Entry;
-  /** Whether Pulumi leaves the resource at the broker. What was deployed counts: the program's new options come too late. */
+  /**
+   * Whether Pulumi leaves the resource at the broker: it is retained, or deleted with something that leaves the program as well. What was
+   * deployed counts: the program's new options come too late.
+   */
   readonly isRetained: boolean;
   /** The properties that force a replacement. */
   readonly reasons: readonly string[];

@@ -9,9 +9,9 @@ import type { Selection } from "./settings.ts";
 export function judgeChange(
   rule: ChangeRule,
   { settings }: SelectedRule,
-  change: ResourceChange,
+  { change, left }: { readonly change: ResourceChange; readonly left: readonly ResourceChange[] },
   today: string,
 ): readonly string[] {
   const selection = settingsSchemaOf(rule).parse(settings) as unknown as Selection;
-  return reportedOf(rule.judge(change), change.name, selection, today);
+  return reportedOf(rule.judge(change, left), change.name, selection, today);
 }

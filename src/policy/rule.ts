@@ -79,7 +79,8 @@ export interface ChangeRule extends RuleText {
   readonly kind: "change";
   /** Of changes to resources of other types it has nothing to say. */
   readonly types: readonly string[];
-  readonly judge: (change: ResourceChange) => readonly Violation[];
+  /** @param left what leaves the program in the same update and stays on the broker */
+  readonly judge: (change: ResourceChange, left: readonly ResourceChange[]) => readonly Violation[];
 }
 
 export type Rule = DeclarationRule | TopologyRule | ResourceRule | ChangeRule;

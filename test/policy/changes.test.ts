@@ -1,7 +1,13 @@
+import { Rule as AzureRule } from "@pulumi/azure-native/servicebus/rule.js";
+import { Subscription as AzureSubscription } from "@pulumi/azure-native/servicebus/subscription.js";
+import { TopicSubscription } from "@pulumi/aws/sns/topicSubscription.js";
+import { Queue as SqsQueue } from "@pulumi/aws/sqs/queue.js";
+import { Binding } from "@pulumi/rabbitmq/binding.js";
 import { Exchange } from "@pulumi/rabbitmq/exchange.js";
+import { Policy } from "@pulumi/rabbitmq/policy.js";
 import { Queue } from "@pulumi/rabbitmq/queue.js";
 import { VHost } from "@pulumi/rabbitmq/vhost.js";
-import type { CustomResourceOptions } from "@pulumi/pulumi";
+import type { CustomResourceOptions, Resource } from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
 
 import type { PolicyOptions, RuleOptions } from "../../src/policy/index.ts";
@@ -62,6 +68,8 @@ describe("a queue that is replaced or deleted", () => {
   const replaced = "it is replaced because of settings: RabbitMQ deletes every message in it";
   const deleted =
     "it is deleted, since the program has nothing of this name any more: RabbitMQ deletes every message in it";
+  const halfDone =
+    "it is replaced because of settings, and stays: the broker refuses a second one of its name, so the update ends half done";
   const retained = { retainOnDelete: true };
 
   test.each<readonly [string, Made, Made | null, readonly string[]]>([
@@ -73,7 +81,8 @@ describe("a queue that is replaced or deleted", () => {
       [replaced],
     ],
     ["another argument, and retained from now on", [settings], [other, retained], [replaced]],
-    ["another argument, and retained up to now", [settings, retained], [other], []],
+    ["another argument, and retained up to now", [settings, retained], [other], [halfDone]],
+    ["another argument, and retained as ever", [settings, retained], [other, retained], [halfDone]],
     ["gone", [settings], null, [deleted]],
     ["gone, and retained", [settings, retained], null, []],
     ["the same", [settings], [settings], []],
@@ -113,6 +122,76 @@ describe("what leads to queues, and what they are in", () => {
     const [topic, direct, none] = [await exchange("topic"), await exchange("direct"), await exchange(null)];
     expect(ofDeletions(await judged(topic, direct))).toEqual([expect.stringContaining("its bindings go with it")]);
     expect(ofDeletions(await judged(topic, none))).toEqual([]);
+  });
+
+  test.each<readonly [string, (queue: Resource) => void, string | null]>([
+    [
+      "an exchange that it dead-letters to",
+      () => void new Exchange("again", { name: "again", settings: { type: "fanout", durable: true } }),
+      "orders stays on the broker, and what dies in it has nowhere to go from then on",
+    ],
+    [
+      "an exchange of others",
+      () => void new Exchange("other", { name: "other", settings: { type: "fanout", durable: true } }),
+      null,
+    ],
+    [
+      "its way in",
+      () => void new Binding("in", { vhost: "/", source: "shop", destination: "orders", destinationType: "queue" }),
+      "orders stays on the broker, and what is published to shop no longer comes to it",
+    ],
+    [
+      "its way in, where that stays with it",
+      (deletedWith) =>
+        void new Binding(
+          "in",
+          { vhost: "/", source: "shop", destination: "orders", destinationType: "queue" },
+          { deletedWith },
+        ),
+      null,
+    ],
+    [
+      "its way out",
+      () => void new Binding("out", { vhost: "/", source: "again", destination: "work", destinationType: "queue" }),
+      "orders stays on the broker, and what dies in it no longer comes to work",
+    ],
+    [
+      "its policy",
+      () =>
+        void new Policy("tier", {
+          name: "tier",
+          vhost: "/",
+          policy: { pattern: "^orders$", applyTo: "queues", priority: 0, definition: { "message-ttl": "1000" } },
+        }),
+      "orders stays on the broker without its settings, so what waits in it may wait for ever",
+    ],
+  ])("a queue that is retained needs %s", async (_, make, loss) => {
+    const argumentsJson = JSON.stringify({ "x-queue-type": "quorum", "x-dead-letter-exchange": "again" });
+    const program = (): void => {
+      const settings = { durable: true, argumentsJson };
+      make(new Queue("orders", { name: "orders", vhost: "/", settings }, { retainOnDelete: true }));
+    };
+    const found = ofDeletions(await judged(await runProgram(program), await runProgram(() => undefined)));
+    const told = "it is deleted, since the program has nothing of this name any more";
+    expect(found).toEqual(loss === null ? [] : [`${told}: ${loss}`]);
+  });
+
+  test("a queue that stays at AWS needs its subscription, and a subscription that stays in its namespace its rules", async () => {
+    const none = await runProgram(() => undefined);
+    const atAws = await runProgram(() => {
+      const queue = new SqsQueue("orders", { name: "orders" }, { retainOnDelete: true });
+      void new TopicSubscription("in", { topic: "arn:aws:sns:eu-west-1:1:shop", protocol: "sqs", endpoint: queue.arn });
+    });
+    expect(ofDeletions(await judged(atAws, none))).toEqual([expect.stringContaining("orders stays at AWS")]);
+    const place = { resourceGroupName: "group", namespaceName: "shop", topicName: "orders" };
+    const atAzure = await runProgram(() => {
+      const own = { ...place, subscriptionName: "billing" };
+      void new AzureSubscription("billing", own, { retainOnDelete: true });
+      void new AzureRule("placed", { ...own, ruleName: "placed" });
+    });
+    expect(ofDeletions(await judged(atAzure, none))).toEqual([
+      expect.stringContaining("billing stays in the namespace"),
+    ]);
   });
 
   test("a virtual host that is gone takes its queues with it", async () => {

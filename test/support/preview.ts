@@ -120,7 +120,7 @@ function stepOf(op: string, urn: string, rest: Partial<Step>, detailedDiff: Valu
 
 /** A resource in the form of a stack's state. Source: `apitype.ResourceV3` of Pulumi, whose empty fields are left out. */
 function stateOf(run: ProgramRun | null, resource: RegisteredResource, hasOutputs: boolean): Values {
-  const { urn, type, custom, inputs, parent, provider, protect, retainOnDelete, dependencies } = resource;
+  const { urn, type, custom, inputs, parent, provider, protect, retainOnDelete, deletedWith, dependencies } = resource;
   const outputs = (custom ? run?.resourceOutputs : run?.registeredOutputs)?.get(urn) ?? {};
   return withoutEmpty({
     urn,
@@ -136,6 +136,7 @@ function stateOf(run: ProgramRun | null, resource: RegisteredResource, hasOutput
     provider,
     propertyDependencies: resource.propertyDependencies,
     retainOnDelete,
+    ...(deletedWith === undefined || deletedWith === "" ? {} : { deletedWith }),
     sourcePosition: resource.sourcePosition,
   });
 }

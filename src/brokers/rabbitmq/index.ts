@@ -13,6 +13,7 @@ import { certainResources } from "./import/certain-resources.ts";
 import { losingTypes } from "./import/losing-types.ts";
 import { deploymentOfResources, isRabbitmqResource, placesOf } from "./import/pulumi-resources.ts";
 import { queueType } from "./import/resource-types.ts";
+import { leftoversIn } from "./leftovers.ts";
 import { live } from "./live.ts";
 import { subjectsOf } from "./model.ts";
 import { deployedPartsOf } from "./parts.ts";
@@ -31,7 +32,7 @@ export interface RabbitmqBroker extends Broker<
   MessageState,
   Deployment
 > {
-  readonly auditor: Auditor<RabbitmqTarget, Deployment, HttpReader<Deployment>>;
+  readonly auditor: Auditor<RabbitmqTarget, Deployment, RabbitmqCompiled, HttpReader<Deployment>>;
   readonly defaultNamespace: string;
 }
 
@@ -75,6 +76,7 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
     newestTarget: "rabbitmq@4.3",
     targetOf,
     partsOf,
+    leftoversIn,
     audit: auditDeployment,
   }),
   defaultNamespace,

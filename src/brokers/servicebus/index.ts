@@ -12,6 +12,7 @@ import { graphOf } from "./graph.ts";
 import type { HeldMessage } from "./held-message.ts";
 import { certainResources } from "./import/certain-resources.ts";
 import { losingTypes } from "./import/losing-types.ts";
+import { leftoversIn } from "./leftovers.ts";
 import {
   assigned,
   deploymentOfResources,
@@ -36,7 +37,7 @@ export interface ServicebusBroker extends Broker<
   HeldMessage,
   Deployment
 > {
-  readonly auditor: Auditor<ServicebusTarget, Deployment, null>;
+  readonly auditor: Auditor<ServicebusTarget, Deployment, ServicebusCompiled, null>;
 }
 
 /** Azure Service Bus, as the rest of Redeliver sees it. */
@@ -79,6 +80,7 @@ export const servicebus: ServicebusBroker = Object.freeze({
     newestTarget: "servicebus@standard",
     targetOf,
     partsOf,
+    leftoversIn,
     audit: auditDeployment,
   }),
   // A namespace is told by its name and the credentials, and there is nothing below it.

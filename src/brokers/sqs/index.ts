@@ -13,6 +13,7 @@ import { certainResources } from "./import/certain-resources.ts";
 import { losingTypes } from "./import/losing-types.ts";
 import { deploymentOfResources, isReadResource, isSqsResource, placesOf } from "./import/pulumi-resources.ts";
 import { assigned, queueType } from "./import/resource-types.ts";
+import { leftoversIn } from "./leftovers.ts";
 import { live } from "./live.ts";
 import { subjectsOf } from "./model.ts";
 import { deployedPartsOf } from "./parts.ts";
@@ -25,7 +26,7 @@ const title = "Amazon SQS";
 
 /** What SQS has that a broker need not have. */
 export interface SqsBroker extends Broker<SqsTarget, SqsTargetInput, SqsCompiled, MessageState, Deployment> {
-  readonly auditor: Auditor<SqsTarget, Deployment, AnswerReader<Deployment>>;
+  readonly auditor: Auditor<SqsTarget, Deployment, SqsCompiled, AnswerReader<Deployment>>;
 }
 
 /** Amazon SQS, with SNS in front of it, as the rest of Redeliver sees it. */
@@ -67,6 +68,7 @@ export const sqs: SqsBroker = Object.freeze({
     newestTarget: "sqs@us-east-1",
     targetOf,
     partsOf,
+    leftoversIn,
     audit: auditDeployment,
   }),
   // An account and a region are told by the credentials and the target, and there is nothing below them.

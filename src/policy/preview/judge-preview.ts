@@ -70,12 +70,13 @@ export async function judgePreview(
 function judgeChanges({ changes }: Preview, options: PolicyOptions): readonly PreviewViolation[] {
   const selected = selectRules(options);
   if (!selected.ok) throw refused(selected.diagnostics);
+  const left = changes.filter(({ isRetained }) => isRetained);
   const today = new Date().toISOString().slice(0, 10);
   return selected.value.flatMap((each) => {
     const { rule, level } = each;
     if (rule.kind !== "change" || level === "disabled") return [];
     return changes.flatMap((change) =>
-      judgeChange(rule, each, change, today).map((message): PreviewViolation => ({
+      judgeChange(rule, each, { change, left }, today).map((message): PreviewViolation => ({
         rule: rule.name,
         level: level === "mandatory" ? "mandatory" : "advisory",
         severity: rule.severity,

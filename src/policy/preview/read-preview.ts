@@ -126,20 +126,21 @@ function resourceOf(step: PreviewStep, state: Entry): PreviewedResource {
 
 function changesIn(steps: readonly PreviewStep[]): readonly PreviewedChange[] {
   const changes = new Map<string, PreviewedChange>();
+  const leaving = new Set(steps.flatMap(({ op, urn }) => (deletions[op] === undefined ? [] : [urn])));
   for (const step of steps) {
     const { op, urn, oldState, newState, replaceReasons } = step;
     const kind = deletions[op];
     if (kind === undefined || oldState === null || oldState["external"] === true) continue;
     const key = `${kind} ${urn}`;
     const known = changes.get(key);
-    const { type, retainOnDelete, sourcePosition } = oldState;
+    const { type, retainOnDelete, deletedWith, sourcePosition } = oldState;
     changes.set(key, {
       kind,
       urn,
       type: type as string,
       name: nameIn(urn),
       properties: { ...propertiesOf(oldState["inputs"]), ...propertiesOf(oldState["outputs"]) },
-      isRetained: retainOnDelete === true,
+      isRetained: retainOnDelete === true || (typeof deletedWith === "string" && leaving.has(deletedWith)),
       reasons: [...new Set([...(known?.reasons ?? []), ...replaceReasons])],
       source: parseSourcePosition(newState?.["sourcePosition"]) ?? known?.source ?? parseSourcePosition(sourcePosition),
     });

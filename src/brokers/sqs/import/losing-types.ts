@@ -1,7 +1,24 @@
 import type { LosingType } from "../../broker.ts";
-import { queueType } from "./resource-types.ts";
+import { queueType, subscriptionType } from "./resource-types.ts";
 
-/** Source: `DeleteQueue` in the API reference of SQS ("regardless of the queue's contents"). */
+/** Source: `DeleteQueue` in the API reference of SQS ("regardless of the queue's contents"); `Unsubscribe` in that of SNS. */
 export const losingTypes: Readonly<Record<string, LosingType>> = Object.freeze({
-  [queueType]: { holds: true, loss: "SQS deletes every message in it", isTemporary: () => false },
+  [queueType]: {
+    holds: true,
+    loss: "SQS deletes every message in it",
+    isTemporary: () => false,
+    identity: ["name", "region"],
+  },
+  [subscriptionType]: {
+    holds: false,
+    loss: "what is published to its topic does not come to its queue until it is there again",
+    isTemporary: () => false,
+    identity: ["topic", "endpoint", "region"],
+    strands: ({ endpoint }, left) => {
+      const queue = left.find(({ type, properties }) => type === queueType && properties["arn"] === endpoint);
+      return queue === undefined
+        ? null
+        : `${String(queue.properties["name"])} stays at AWS, and what is published for it no longer comes to it`;
+    },
+  },
 });

@@ -1,0 +1,69 @@
+import { brokerOf } from "../brokers/index.ts";
+import type { Leftover } from "../brokers/broker.ts";
+import { renderDiagnostics } from "../diagnostics/render.ts";
+import { reasonOf } from "../migrate/left-behind.ts";
+import { visible } from "../report/visible.ts";
+import { auditedBrokers, readSource, sourcesIn } from "./audit-source.ts";
+import type { ForTarget } from "./commands.ts";
+import { compileFile, exitCodeOf, print } from "./commands.ts";
+import { exitCodes } from "./run.ts";
+
+/** The options of the command line; those that name a file of a broker have names that the broker gives. */
+export type LeftoversOptions = ForTarget & Readonly<Record<string, unknown>>;
+
+/**
+ * Shows what a system has left on a broker: what bears its name there and is not declared any more. It only reads.
+ *
+ * @returns the exit code: fine where there is nothing, refused where there is something, usage where nothing could be read
+ */
+export async function leftoversCommand(file: string, options: LeftoversOptions): Promise<number> {
+  const [source, ...more] = sourcesIn(options);
+  if (source === undefined || more.length > 0 || source.kind === "stack") {
+    const files = auditedBrokers.map(({ auditor }) => `--${auditor.file.option} FILE`);
+    return usage(`leftovers are looked for in one of --url URL and ${files.join(", ")}`, options);
+  }
+  const compiled = await compileFile(file, options);
+  if (!compiled.ok) return compiled.exitCode;
+  const { auditor, title, formatTarget } = brokerOf(compiled.target);
+  if (auditor === undefined || source.audited.name !== compiled.target.broker)
+    return usage(`the target is one of ${title}, and what is to be read is not`, options);
+  const found = await readSource(source);
+  if (!found.ok) {
+    if (options.json === true) await print({ ok: false, diagnostics: found.diagnostics });
+    else process.stderr.write(`${renderDiagnostics(found.diagnostics)}\n`);
+    return exitCodeOf(found.diagnostics);
+  }
+  const leftovers = found.value
+    .flatMap(({ deployment }) => auditor.leftoversIn(deployment, compiled.value))
+    .map((each) => ({ ...each, ...reasonOf(each) }));
+  const shown =
+    options.json === true
+      ? { leftovers: leftovers.map(({ holds: _, longestWaitMs: __, ...each }) => each) }
+      : textOf(leftovers, `${compiled.value.topology.system} on ${formatTarget(compiled.target)}`);
+  const printed = await print(shown);
+  if (printed !== exitCodes.fine) return printed;
+  return leftovers.length === 0 ? exitCodes.fine : exitCodes.refused;
+}
+
+function textOf(leftovers: readonly (Leftover & ReturnType<typeof reasonOf>)[], system: string): string {
+  if (leftovers.length === 0) return `${visible(system)}: everything that bears its name is declared`;
+  const blocks = leftovers.map(({ place, kind, name, why, until, removal }) =>
+    [
+      `${kind} ${visible(name)} in ${visible(place)}`,
+      `  why     ${why}`,
+      `  needed  until ${until}`,
+      ...removal.map((line, index) => `  ${index === 0 ? "remove" : "      "}  ${visible(line)}`),
+    ].join("\n"),
+  );
+  return [
+    `${visible(system)}: ${leftovers.length} that nothing declares any more`,
+    ...blocks,
+    "Look whether a queue is empty before it is removed: no broker removes one only if it is. Remove in this order.",
+  ].join("\n\n");
+}
+
+function usage(message: string, { json }: LeftoversOptions): number {
+  if (json === true) void print({ ok: false, usage: message });
+  else process.stderr.write(`error: ${message}\n`);
+  return exitCodes.usage;
+}

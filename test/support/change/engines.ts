@@ -1,0 +1,141 @@
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+
+import amqplib from "amqplib";
+
+import { readDeployed } from "../../../src/migrate/deployed.ts";
+import { refuseChange } from "../../../src/migrate/refuse-change.ts";
+import { applyResources } from "../apply-resources.ts";
+import type { Broker } from "../live.ts";
+import { createManagement, credentialsOf } from "../management.ts";
+import type { RegisteredResource } from "../pulumi.ts";
+import type { Backend, StateEntry } from "./engine-model.ts";
+import { runUpdate } from "./engine-model.ts";
+import { provider } from "./providers.ts";
+import type { Deployment } from "./registered.ts";
+import { registeredFor } from "./registered.ts";
+
+/** What deploys: Pulumi itself, or the model of it. */
+export interface Engine {
+  /** @returns what was said where the update failed; null where it came to its end */
+  readonly up: (deployment: Deployment, options?: { readonly skipPreview?: boolean }) => Promise<string | null>;
+  readonly destroy: (options?: { readonly skipPreview?: boolean }) => Promise<string | null>;
+  readonly unprotect: () => Promise<void>;
+  readonly dispose: () => Promise<void>;
+}
+
+const run = promisify(execFile);
+
+/** The engine that is on PATH, with a backend that is a folder. */
+export async function pulumiEngine(broker: Broker): Promise<Engine> {
+  const folder = await mkdtemp(join(tmpdir(), "redeliver-change-"));
+  const stack = `change-${randomUUID()}`;
+  const file = join(folder, "deployment.json");
+  const env = {
+    ...process.env,
+    PULUMI_BACKEND_URL: pathToFileURL(folder).href,
+    PULUMI_CONFIG_PASSPHRASE: "test",
+    PULUMI_SKIP_UPDATE_CHECK: "true",
+    REDELIVER_CHANGE: file,
+  };
+  const cwd = fileURLToPath(new URL("program", import.meta.url));
+  const pulumi = async (...words: readonly string[]): Promise<string | null> => {
+    try {
+      await run("pulumi", [...words, "--stack", stack, "--non-interactive"], { cwd, env, maxBuffer: 2 ** 26 });
+      return null;
+    } catch (error) {
+      const { stdout = "", stderr = "" } = error as { readonly stdout?: string; readonly stderr?: string };
+      return `${stdout}\n${stderr}`;
+    }
+  };
+  const failure = await pulumi("stack", "init");
+  if (failure !== null) throw new Error(failure);
+  const skipping = (skipPreview = false): string[] => (skipPreview ? ["--skip-preview"] : []);
+  return {
+    up: async (deployment, { skipPreview } = {}) => {
+      const { user, password } = credentialsOf(broker.managementUrl);
+      const { origin: endpoint } = new URL(broker.managementUrl);
+      await writeFile(file, JSON.stringify({ ...deployment, endpoint, user, password }));
+      return pulumi("up", "--yes", ...skipping(skipPreview));
+    },
+    destroy: async ({ skipPreview } = {}) => pulumi("destroy", "--yes", ...skipping(skipPreview)),
+    unprotect: async () => void (await pulumi("state", "unprotect", "--all", "--yes")),
+    dispose: async () => {
+      await rm(folder, { recursive: true, force: true });
+      await rm(join(cwd, `Pulumi.${stack}.yaml`), { force: true });
+    },
+  };
+}
+
+/** The model of the engine, with the management API as its provider. Of several steps that may be next it takes one at random. */
+export async function modelledEngine(broker: Broker): Promise<Engine> {
+  const backend = liveBackend(broker);
+  let state: readonly StateEntry[] = [];
+  let last: Deployment | null = null;
+  const update = async (to: Deployment | null, skipPreview: boolean): Promise<string | null> => {
+    const result = await runUpdate(state, to === null ? [] : await registeredFor(to), {
+      provider,
+      backend,
+      skipPreview,
+      refusal: to === null || last === null || to.component !== last.component ? null : refusalOf(last, to),
+      pick: (count) => Math.floor(Math.random() * count),
+    });
+    state = result.state;
+    if (result.error === null) last = to;
+    return result.error;
+  };
+  return {
+    up: async (deployment, { skipPreview = false } = {}) => update(deployment, skipPreview),
+    destroy: async ({ skipPreview = false } = {}) => update(null, skipPreview),
+    unprotect: async () => {
+      state = state.map((entry) => ({ ...entry, protect: false }));
+    },
+    dispose: async () => {},
+  };
+}
+
+function refusalOf(from: Deployment, to: Deployment): string | null {
+  const [old, now] = [from, to].map(({ system, version, strategy }) =>
+    readDeployed(system, { broker: "rabbitmq", version, strategy }),
+  );
+  if (old === undefined || old === null || now === undefined || now === null)
+    throw new Error("one side does not compile");
+  const problems = refuseChange(old, now);
+  return problems.length === 0 ? null : problems.map(({ message }) => message).join("\n");
+}
+
+/** What the provider does to a broker. */
+function liveBackend(broker: Broker): Backend {
+  const management = createManagement(broker.managementUrl);
+  const put = async (resource: RegisteredResource): Promise<void> =>
+    applyResources(management, [{ ...resource, dependencies: [] }]);
+  return {
+    create: put,
+    update: async (_, now) => put(now),
+    remove: async ({ type, inputs }) => {
+      const vhost = String(inputs["vhost"]);
+      if (type.endsWith(":Policy"))
+        return management.delete(`policies/${encodeURIComponent(vhost)}/${encodeURIComponent(String(inputs["name"]))}`);
+      const url = `${broker.amqpUrl.replace(/\/[^/@]*$/, "")}/${encodeURIComponent(vhost)}`;
+      const connection = await amqplib.connect(url);
+      try {
+        const channel = await connection.createChannel();
+        const text = (name: string): string => String(inputs[name]);
+        if (type.endsWith(":Exchange")) await channel.deleteExchange(text("name"));
+        else if (type.endsWith(":Queue")) await channel.deleteQueue(text("name"));
+        else {
+          const given = JSON.parse(String(inputs["argumentsJson"] ?? "{}")) as object;
+          const unbind = inputs["destinationType"] === "queue" ? channel.unbindQueue : channel.unbindExchange;
+          await unbind.call(channel, text("destination"), text("source"), text("routingKey"), given);
+        }
+      } finally {
+        await connection.close();
+      }
+    },
+  };
+}

@@ -1,0 +1,151 @@
+import { randomUUID } from "node:crypto";
+
+import amqplib from "amqplib";
+
+import { compile } from "../../../src/index.ts";
+import type { CompiledSystem } from "../../../src/index.ts";
+import { drive } from "../drive.ts";
+import type { Broker } from "../live.ts";
+import { createManagement } from "../management.ts";
+import type { Deployment } from "./registered.ts";
+
+type Compiled = CompiledSystem<"rabbitmq">;
+
+/** A virtual host in which messages wait while a deployment is changed. */
+export interface Waiting {
+  /** How many messages lie in a queue of each consumer, or were published to its sources. */
+  readonly owed: ReadonlyMap<string, number>;
+  /** Publishes to every source; each consumer that the first deployment had is owed what is published from then on. */
+  readonly publish: () => Promise<void>;
+  /**
+   * Lets consumers fail each attempt until nothing moves any more, and says what did not end in its consumer's dead queue.
+   *
+   * @param now the system by which consumers run in the end
+   * @param asked every system that was deployed, or was to be: a work queue that only it has holds what was published since
+   */
+  readonly unsettled: (now: Deployment, asked: readonly Deployment[]) => Promise<readonly string[]>;
+  readonly dispose: () => Promise<void>;
+}
+
+const foreign = "foreign";
+
+export function compiledOf({ system, version, strategy }: Deployment): Compiled {
+  const compiled = compile(system, { broker: "rabbitmq", version, strategy });
+  if (!compiled.ok) throw new Error(compiled.diagnostics.map(({ message }) => message).join("\n"));
+  return compiled.value;
+}
+
+/** Puts messages into every queue of a deployment that is there, and binds a queue of somebody else's to its sources. */
+export async function fill(broker: Broker, deployment: Deployment, perQueue: number): Promise<Waiting> {
+  const { vhost } = deployment;
+  const url = `${broker.amqpUrl.replace(/\/[^/@]*$/, "")}/${encodeURIComponent(vhost)}`;
+  const management = createManagement(broker.managementUrl);
+  const compiled = compiledOf(deployment);
+  const { topology, contracts } = compiled;
+  const connection = await amqplib.connect(url);
+  const channel = await connection.createConfirmChannel();
+  const returned: string[] = [];
+  channel.on("return", (message: { readonly fields: { readonly exchange: string } }) => {
+    returned.push(message.fields.exchange);
+  });
+  const owed = new Map<string, number>();
+  const owe = (consumer: string, count: number): void => void owed.set(consumer, (owed.get(consumer) ?? 0) + count);
+  const send = (exchange: string, key: string, mandatory: boolean): void =>
+    void channel.publish(exchange, key, Buffer.from("an order"), {
+      messageId: randomUUID(),
+      persistent: true,
+      mandatory,
+    });
+  await channel.assertQueue(foreign, { durable: true, arguments: { "x-queue-type": "quorum" } });
+  let foreignOwed = 0;
+  const sources = topology.exchanges.filter(({ role }) => role === "source");
+  for (const { name } of sources) await channel.bindQueue(foreign, name, "order.placed");
+  for (const { name, role, consumer } of topology.queues) {
+    if (role === "undeliverable") continue;
+    if (consumer !== null) owe(consumer, perQueue);
+    for (let index = 0; index < perQueue; index++) {
+      if (role !== "wait") {
+        send("", name, true);
+        continue;
+      }
+      // In a shared queue the key says whose it is.
+      const keys = topology.bindings.filter(({ source }) => source === `${topology.system}.wait.again`);
+      const each = keys[index % keys.length];
+      const owner = topology.queues.find((queue) => queue.name === each?.destination)?.consumer;
+      if (each === undefined || owner === undefined || owner === null) throw new Error(`nobody waits in ${name}`);
+      send(name, each.routingKey, true);
+      owe(owner, 1);
+    }
+  }
+  await channel.waitForConfirms();
+
+  const publish = async (): Promise<void> => {
+    for (const { name } of sources) {
+      for (let index = 0; index < perQueue; index++) send(name, "order.placed", index % 2 === 0);
+      foreignOwed += perQueue;
+      for (const { consumer, sources: own } of contracts) {
+        if (own.some(({ exchange }) => exchange === name)) owe(consumer, perQueue);
+      }
+    }
+    await channel.waitForConfirms();
+  };
+
+  const unsettled = async (now: Deployment, asked: readonly Deployment[]): Promise<readonly string[]> => {
+    const later = new Map(compiledOf(now).contracts.map((contract) => [contract.workQueue, contract]));
+    const newWorkQueues = new Set(
+      asked.flatMap((each) => compiledOf(each).contracts.map(({ workQueue }) => workQueue)),
+    );
+    const run = contracts.map((contract) => later.get(contract.workQueue) ?? contract);
+    const consumers = await Promise.all(
+      run.map(async (contract) => drive({ url, contract, decide: () => "transient", instances: 20 })),
+    );
+    const wanted = new Map(contracts.map((contract) => [String(contract.deadQueue), owed.get(contract.consumer) ?? 0]));
+    let found = await problems();
+    const deadline = Date.now() + 90_000;
+    while (found.length > 0 && Date.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      found = await problems();
+    }
+    await Promise.all(consumers.map(async (consumer) => consumer.stop()));
+    const most = Math.max(
+      ...run.map(({ attempts }) => attempts.length),
+      ...contracts.map(({ attempts }) => attempts.length),
+    );
+    const tooOften = consumers
+      .flatMap(({ seen }) => [...Map.groupBy(seen, ({ id }) => id).values()])
+      .filter((each) => each.length > most);
+    return [...found, ...(tooOften.length === 0 ? [] : [`${tooOften.length} messages had more than ${most} attempts`])];
+
+    async function problems(): Promise<readonly string[]> {
+      const queues = await management.get<readonly QueueCounts[]>(`queues/${encodeURIComponent(vhost)}`);
+      const counts = new Map(queues.map((each) => [each.name, each]));
+      return [
+        ...[...wanted].flatMap(([name, count]) => {
+          const there = counts.get(name)?.messages ?? 0;
+          return there === count ? [] : [`${name} has ${there} of ${count} dead letters`];
+        }),
+        ...queues.flatMap(({ name, messages = 0, messages_dlx: kept = 0 }) => [
+          ...(kept > 0 ? [`${name} keeps ${kept} dead letters back`] : []),
+          ...(messages > 0 && !wanted.has(name) && name !== foreign && !isNewConsumers(name)
+            ? [`${name} holds ${messages}`]
+            : []),
+        ]),
+        ...((counts.get(foreign)?.messages ?? 0) === foreignOwed
+          ? []
+          : [`${foreign} has ${counts.get(foreign)?.messages} of ${foreignOwed}`]),
+        ...(returned.length === 0 ? [] : [`${returned.length} came back to their publisher`]),
+      ];
+    }
+
+    function isNewConsumers(name: string): boolean {
+      return newWorkQueues.has(name) && !contracts.some(({ workQueue }) => workQueue === name);
+    }
+  };
+  return { owed, publish, unsettled, dispose: async () => connection.close() };
+}
+
+interface QueueCounts {
+  readonly name: string;
+  readonly messages?: number;
+  readonly messages_dlx?: number;
+}

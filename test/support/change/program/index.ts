@@ -1,0 +1,20 @@
+import { readFileSync } from "node:fs";
+
+import * as rabbitmq from "@pulumi/rabbitmq";
+
+import { RetryTopology } from "../../../../src/deploy/index.ts";
+import type { Deployment } from "../registered.ts";
+
+interface Change extends Deployment {
+  readonly endpoint: string;
+  readonly user: string;
+  readonly password: string;
+}
+
+const change = JSON.parse(readFileSync(process.env["REDELIVER_CHANGE"] ?? "", "utf8")) as Change;
+const { component, vhost, system, version, strategy, endpoint, user: username, password } = change;
+const provider = new rabbitmq.Provider("broker", { endpoint, username, password });
+const target = { broker: "rabbitmq", version, strategy } as const;
+
+/** What this update leaves on the broker. */
+export const { left } = new RetryTopology(component, { system, target, vhost }, { provider });
