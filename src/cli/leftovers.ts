@@ -38,7 +38,16 @@ export async function leftoversCommand(file: string, options: LeftoversOptions):
     .map((each) => ({ ...each, ...reasonOf(each) }));
   const shown =
     options.json === true
-      ? { leftovers: leftovers.map(({ holds: _, longestWaitMs: __, ...each }) => each) }
+      ? {
+          leftovers: leftovers.map(({ place, kind, name, why, until, removal }) => ({
+            place,
+            kind,
+            name,
+            why,
+            until,
+            removal,
+          })),
+        }
       : textOf(leftovers, `${compiled.value.topology.system} on ${formatTarget(compiled.target)}`);
   const printed = await print(shown);
   if (printed !== exitCodes.fine) return printed;

@@ -35,7 +35,7 @@ export const consumeCatalogue = {
   ),
   RD808: error(
     "What is deployed differs from what was compiled",
-    "A queue, an exchange or the policy in force has other values than the declaration compiles to. With another delivery limit the attempts are others, with another dead-letter exchange messages end elsewhere, or nowhere. The notes show both values of all that differs, and where the broker compares by itself, because no managementUrl is given, of the first thing that differs; deploy again, or run the consumer from the declaration that is deployed.",
+    "A queue, an exchange or the policy in force has other values than the declaration compiles to. With another delivery limit the attempts are others, with another dead-letter exchange messages end elsewhere, or nowhere. The notes show both values of all that differs, and where the broker compares by itself, because no managementUrl is given, of the first thing that differs; deploy again, or run the consumer from the declaration that is deployed. Arguments of a queue cannot be changed, so where those differ, the strategy or the version that is deployed has to be named in the target.",
     "policies",
   ),
   RD809: error(

@@ -1,4 +1,5 @@
 import type { DeployedPart } from "../brokers/broker.ts";
+import { isEntry } from "../brokers/entries.ts";
 import type { CompiledSystem, Target, TargetInput } from "../brokers/index.ts";
 import { brokerOf, checkTarget } from "../brokers/index.ts";
 import { checkSystem } from "../declare/check.ts";
@@ -24,8 +25,9 @@ export function deployedOf(system: System, target: Target, compiled: CompiledSys
  * @returns null where this version of Redeliver no longer takes the declaration or the target
  */
 export function readDeployed(declaration: unknown, target: unknown): Deployed | null {
+  if (!isEntry(target)) return null;
   const system = checkSystem(declaration as SystemInput);
-  const checked = checkTarget(target as TargetInput);
+  const checked = checkTarget(target as unknown as TargetInput);
   if (!system.ok || !checked.ok) return null;
   const compiled = brokerOf(checked.value).compile(plan(system.value), checked.value);
   return compiled.ok ? deployedOf(system.value, checked.value, compiled.value) : null;

@@ -54,11 +54,18 @@ async function deployWithCli(broker: Broker, vhost: string, management: Manageme
     await stack.up({ expectNoChanges: true });
     await stack.refresh({ expectNoChanges: true });
     await expectRetry(management, broker, vhost);
-    await expect(stack.destroy(), "the work and dead queues are protected").rejects.toThrow(/protected/);
+    await expect(stack.destroy(), "what messages need is protected").rejects.toThrow(/protected/);
+    await expectOnBroker(management, vhost, topologyOf(shop, broker.fullVersion));
     await pulumi("state", "unprotect", "--all", "--yes", "--stack", stack.name);
     await stack.destroy();
-    const queues = await management.queues(vhost);
-    expect(namesOf(queues), "queues stay on the broker").toEqual(namesOf(topologyOf(shop, broker.fullVersion).queues));
+    // Everything stays on the broker: queues, and the exchanges, bindings and policies that their messages need.
+    await expectOnBroker(management, vhost, topologyOf(shop, broker.fullVersion));
+    const kept = (await management.queues(vhost)).filter(
+      (queue) => Number(queue["messages_dlx" as keyof typeof queue] ?? 0) > 0,
+    );
+    expect(namesOf(kept), "no dead letter is kept back").toEqual([]);
+    await stack.up();
+    await stack.up({ expectNoChanges: true });
   } finally {
     await remove();
   }

@@ -9,11 +9,11 @@ type Values = Readonly<Record<string, unknown>>;
 const places = {
   queue: {
     what: "what it was made with",
-    help: "deploy again; arguments cannot be changed, so the queue has to be emptied and made anew (docs/changing.md)",
+    help: "name in the target what is deployed, the strategy or the version: arguments cannot be changed (docs/changing.md)",
   },
   exchange: {
     what: "what it was made with",
-    help: "deploy again; an exchange cannot be changed, so it has to be made anew, and what was bound to it bound again (docs/changing.md)",
+    help: "declare the source as it is deployed: an exchange cannot be changed (docs/changing.md)",
   },
   policy: {
     what: "the policy in force",

@@ -10,9 +10,9 @@ export const queueProtection = resourceRule({
   severity: "high",
   tags: ["rabbitmq", "sqs", "servicebus", "data loss", "changes"],
   framework: testedChanges,
-  why: "A queue's type cannot be changed, nor most of its arguments, nor its logical name: Pulumi deletes it and makes another, and the messages are gone. With protect the same update ends with an error before it has touched anything. A policy is not told of retainOnDelete, so that does not count.",
+  why: "A queue's type cannot be changed, nor most of its arguments, nor its logical name: Pulumi deletes it and makes another, and the messages are gone. With protect a preview ends with an error before anything is touched. Without one, as in the Automation API, Pulumi refuses a replacement in time, but refuses a deletion only after it has deleted what depended on the queue. A policy is not told of retainOnDelete, so that does not count.",
   remediationSteps:
-    "Pass { protect: true } among the options of the resource, or of the component that it is in. To delete it on purpose, empty it and take the protection off in an update of its own. Temporary queues need none, and neither does what a component of Redeliver makes, which protects or retains it.",
+    "Pass { protect: true } among the options of the resource, or of the component that it is in. To delete it on purpose, empty it and take the protection off in an update of its own. Retain what the queue needs as well, its bindings and exchanges, with retainOnDelete. Temporary queues need none, and neither does what a component of Redeliver makes, which retains all of it.",
   types: holdingTypes,
   judge({ type, urn, properties, isProtected }) {
     const lost = lossOf(type, properties);

@@ -19,7 +19,7 @@ export interface ChangeStep {
   readonly refused: RegExp | null;
 }
 
-const protection = /protected/;
+const protection = /protected|marked for protection/;
 const inPlace = /cannot be changed in place/;
 const inUse = /takes? from the source/;
 

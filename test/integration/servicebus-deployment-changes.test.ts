@@ -1,0 +1,39 @@
+import { expect, onTestFinished, test } from "vitest";
+
+import { before, cloudCases, removedBy } from "../support/change/cloud-cases.ts";
+import { inTurn } from "../support/in-turn.ts";
+import { applyToEmulator } from "../support/servicebus/apply.ts";
+import { createClient } from "../support/servicebus/clients.ts";
+import { drive } from "../support/servicebus/drive.ts";
+import { startLab } from "../support/servicebus/lab.ts";
+import { compileServicebus, registerServicebus } from "../support/servicebus/register.ts";
+
+// The same as for SQS: what was waiting and what is published afterwards has to come to the old consumer, and to its dead-letter queue.
+
+const target = { broker: "servicebus", sku: "standard" } as const;
+const messages = 10;
+
+test.each(cloudCases)("$name", async ({ to, unprotect }) => {
+  const old = await inTurn(async () => registerServicebus(before, target));
+  const now = to === null ? [] : (await inTurn(async () => registerServicebus(to, target))).resources;
+  const { removed, error } = await removedBy(old.resources, now, unprotect);
+  if (unprotect) expect(error).toBeNull();
+  else expect(error).toMatch(/protected/);
+  const gone = new Set(removed.map(({ urn }) => urn));
+  const lab = await startLab(onTestFinished);
+  await applyToEmulator(
+    lab.administration,
+    old.resources.filter(({ urn }) => !gone.has(urn)),
+  );
+  const contract = compileServicebus(before, target).contracts.find((each) => each.consumer === "billing");
+  if (contract === undefined) throw new Error("billing is gone");
+  const [direct, topic] = [lab.client.createSender(contract.workQueue), lab.client.createSender("change.orders")];
+  for (let index = 0; index < messages; index++) {
+    await direct.sendMessages({ body: `waiting ${index}`, messageId: `waiting ${index}` });
+    await topic.sendMessages({ body: `published ${index}`, messageId: `published ${index}`, subject: "order.placed" });
+  }
+  const consumer = drive({ connect: () => createClient(lab.emulator), contract, decide: () => "transient" });
+  const dead = async (): Promise<number> => (await lab.deadLetters(contract.workQueue)).length;
+  await consumer.pollUntil(async () => (await dead()) === 2 * messages);
+  expect(consumer.seen.filter(({ attempt }) => attempt > 2)).toEqual([]);
+});

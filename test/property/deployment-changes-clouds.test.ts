@@ -1,0 +1,120 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { readDeployed } from "../../src/migrate/deployed.ts";
+import { refuseChange } from "../../src/migrate/refuse-change.ts";
+import { checkSystem, compile } from "../../src/index.ts";
+import type { System, SystemInput, TargetInput } from "../../src/index.ts";
+import { cloudInventory, keyOf } from "../support/change/cloud-inventory.ts";
+import { runUpdate } from "../support/change/engine-model.ts";
+import { provider } from "../support/change/providers.ts";
+import { anyServicebusDeclaration } from "../support/servicebus-declarations.ts";
+import { registerServicebus } from "../support/servicebus/register.ts";
+import { anySqsDeclaration } from "../support/sqs-declarations.ts";
+import { registerSqs } from "../support/sqs/register.ts";
+
+// Any system is deployed over any other, protected and not, in any order, cut off anywhere. Whatever holds messages or leads to them stays;
+// only what its own consumer no longer wants may go, and only while that consumer's queue is still in the program.
+
+const brokers = {
+  sqs: {
+    declaration: anySqsDeclaration,
+    target: { broker: "sqs", region: "eu-west-1" } as const,
+    register: async (system: System) => registerSqs(system, { broker: "sqs", region: "eu-west-1" }),
+    mayGo: /TopicSubscription|MetricAlarm|EventSourceMapping/,
+  },
+  servicebus: {
+    declaration: anyServicebusDeclaration,
+    target: { broker: "servicebus", sku: "standard" } as const,
+    register: async (system: System) => registerServicebus(system, { broker: "servicebus", sku: "standard" }),
+    mayGo: /:Rule|MetricAlert/,
+  },
+} as const;
+
+const anyWay = fc.record({
+  skipPreview: fc.boolean(),
+  unprotect: fc.boolean(),
+  destroy: fc.nat({ max: 4 }).map((number) => number === 0),
+  failsAt: fc.option(fc.nat({ max: 30 }), { nil: null }),
+  order: fc.infiniteStream(fc.nat({ max: 1_000 })),
+});
+
+test.each(Object.keys(brokers) as (keyof typeof brokers)[])("%s: what messages need stays", async (name) => {
+  const { declaration, target, register, mayGo } = brokers[name];
+  const acceptable = declaration.filter((each) => systemOf(each, target) !== null);
+  const counts = { through: 0, refused: 0, removed: 0 };
+  await fc.assert(
+    fc.asyncProperty(acceptable, acceptable, anyWay, fc.boolean(), async (first, second, way, isLike) => {
+      // Often the same, but for a source that its consumers no longer take from.
+      const before = systemOf(isLike ? withOneMore(first) : first, target);
+      const after = systemOf(isLike ? withSource(first) : second, target);
+      if (before === null || after === null) return;
+      const inventory = cloudInventory();
+      const deployed = await register(before);
+      const pick = { first: () => 0, any: orderOf(way.order) };
+      const usual = { provider, backend: inventory, refusal: null, skipPreview: true, pick: pick.first };
+      const made = await runUpdate([], deployed.resources, usual);
+      expect(made.error).toBeNull();
+      const kept = [...inventory.things.keys()];
+      const program = way.destroy ? [] : (await register(after)).resources;
+      const state = way.unprotect ? made.state.map((entry) => ({ ...entry, protect: false })) : made.state;
+      let steps = 0;
+      const result = await runUpdate(state, program, {
+        ...usual,
+        refusal: way.destroy ? null : refusalOf(before, after, target),
+        skipPreview: way.skipPreview,
+        pick: pick.any,
+        beforeStep: () => {
+          if (way.failsAt === steps) throw new Error("the connection is cut");
+          steps += 1;
+        },
+      });
+      const inProgram = new Set(program.map(({ urn }) => urn));
+      const wrong = inventory.removed.filter(
+        ({ type, deletedWith }) => !mayGo.test(type) || !inProgram.has(deletedWith ?? ""),
+      );
+      expect(wrong.map(({ name: own, type }) => `${type} ${own}`)).toEqual([]);
+      const gone = new Set(inventory.removed.map(keyOf));
+      expect(kept.filter((key) => !inventory.things.has(key) && !gone.has(key))).toEqual([]);
+      counts.removed += inventory.removed.length;
+      counts[result.error === null ? "through" : "refused"] += 1;
+    }),
+    { numRuns: 60 },
+  );
+  for (const count of Object.values(counts)) expect(count, JSON.stringify(counts)).toBeGreaterThan(3);
+});
+
+function orderOf(order: Iterable<number>): (count: number) => number {
+  const numbers = order[Symbol.iterator]();
+  return (count) => (count <= 1 ? 0 : Number(numbers.next().value) % count);
+}
+
+/** Null where it is refused. */
+function systemOf(input: unknown, target: TargetInput): System | null {
+  const system = checkSystem(input as SystemInput);
+  return system.ok && compile(system.value, target).ok ? system.value : null;
+}
+
+function withSource(input: unknown): unknown {
+  const { sources, ...rest } = input as Readonly<Record<string, object>>;
+  return { ...rest, sources: { ...sources, extra: { kind: "topic" } } };
+}
+
+function withOneMore(input: unknown): unknown {
+  const { sources, consumers, ...rest } = input as Readonly<Record<string, Record<string, { readonly from: object }>>>;
+  const taking = Object.entries(consumers ?? {}).map(([name, own]) => [
+    name,
+    { ...own, from: { ...own.from, extra: ["a"] } },
+  ]);
+  return {
+    ...rest,
+    sources: { ...sources, extra: { kind: "topic" } },
+    consumers: Object.fromEntries(taking) as object,
+  };
+}
+
+function refusalOf(before: System, after: System, target: TargetInput): string | null {
+  const [from, to] = [readDeployed(before, target), readDeployed(after, target)];
+  if (from === null || to === null) throw new Error("one side does not compile");
+  return refuseChange(from, to)[0]?.message ?? null;
+}

@@ -1,0 +1,61 @@
+import type { System, SystemInput } from "../../../src/index.ts";
+import { checkSystem } from "../../../src/index.ts";
+import type { RegisteredResource } from "../pulumi.ts";
+import { cloudInventory } from "./cloud-inventory.ts";
+import { runUpdate } from "./engine-model.ts";
+import { provider } from "./providers.ts";
+
+/** A change that somebody makes to a system of two consumers, and whether protection is in its way. */
+export interface CloudCase {
+  readonly name: string;
+  readonly to: System | null;
+  readonly unprotect: boolean;
+}
+
+const consumer = {
+  from: { orders: ["order.placed"] },
+  retry: { attempts: 2, backoff: { kind: "constant", delay: "1s" } },
+  handlerTimeout: "1s",
+} as const;
+
+const systemOf = (name: string, consumers: object): System => {
+  const system = checkSystem({ name, sources: { orders: { kind: "topic" } }, consumers } as unknown as SystemInput);
+  if (!system.ok) throw new Error("it is refused");
+  return system.value;
+};
+
+/** What is deployed first. */
+export const before: System = systemOf("change", { billing: consumer, mail: consumer });
+
+/** All changes that leave the queue of billing without a program. */
+export const cloudCases: readonly CloudCase[] = [
+  { name: "a consumer removed", to: systemOf("change", { mail: consumer }) },
+  { name: "a consumer renamed", to: systemOf("change", { invoices: consumer, mail: consumer }) },
+  { name: "the system renamed", to: systemOf("changed", { billing: consumer, mail: consumer }) },
+  { name: "destroy", to: null },
+].flatMap(({ name, to }) => [
+  { name: `${name}, unprotected`, to, unprotect: true },
+  { name: `${name}, without a preview`, to, unprotect: false },
+]);
+
+/**
+ * Lets the model of Pulumi's engine deploy one program over the other.
+ *
+ * @returns what it deleted; all else is there
+ */
+export async function removedBy(
+  old: readonly RegisteredResource[],
+  now: readonly RegisteredResource[],
+  unprotect: boolean,
+): Promise<{ readonly removed: readonly RegisteredResource[]; readonly error: string | null }> {
+  const backend = cloudInventory();
+  const pick = (count: number): number => Math.floor(Math.random() * count);
+  const usual = { provider, backend, refusal: null, skipPreview: true, pick };
+  const { state } = await runUpdate([], old, usual);
+  const { error } = await runUpdate(
+    unprotect ? state.map((entry) => ({ ...entry, protect: false })) : state,
+    now,
+    usual,
+  );
+  return { removed: backend.removed, error };
+}

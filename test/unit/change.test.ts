@@ -1,0 +1,107 @@
+import { expect, test } from "vitest";
+
+import { readDeployed } from "../../src/migrate/deployed.ts";
+import type { Deployed } from "../../src/migrate/deployed.ts";
+import { leftBehind } from "../../src/migrate/left-behind.ts";
+import { refuseChange } from "../../src/migrate/refuse-change.ts";
+import type { SystemInput, TargetInput } from "../../src/index.ts";
+
+const consumer = {
+  from: { orders: ["order.placed"] },
+  retry: { attempts: 5, backoff: { kind: "constant", delay: "10s" } },
+};
+const shop = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing: consumer } };
+const rabbitmq = (version = "4.3", strategy = "staged"): TargetInput =>
+  ({ broker: "rabbitmq", version, strategy }) as TargetInput;
+
+function deployed(system: object, target: TargetInput): Deployed {
+  const found = readDeployed(system as SystemInput, target);
+  if (found === null) throw new Error("it does not compile");
+  return found;
+}
+
+const perKey = {
+  ...shop,
+  consumers: { billing: { ...consumer, retry: { attempts: 3, backoff: { kind: "immediate" } } } },
+};
+const inOrder = { ...perKey, consumers: { billing: { ...perKey.consumers.billing, order: "per-key" } } };
+const immediate = { broker: "servicebus", sku: "standard" } as const;
+
+test.each<readonly [string, Deployed, Deployed, readonly string[]]>([
+  ["nothing", deployed(shop, rabbitmq()), deployed(shop, rabbitmq()), []],
+  [
+    "the strategy",
+    deployed(shop, rabbitmq()),
+    deployed(shop, rabbitmq("4.3", "native")),
+    [
+      'RD302 consumers.billing: the queue shop.billing cannot be changed in place: x-dead-letter-exchange is "shop.billing.failed" and would be "shop.billing.dead"',
+    ],
+  ],
+  [
+    "the version",
+    deployed(shop, rabbitmq("3.10", "staged")),
+    deployed(shop, rabbitmq("4.0", "staged")),
+    [
+      expect.stringContaining(
+        "RD302 consumers.billing: the queue shop.billing.dead cannot be changed in place",
+      ) as string,
+    ],
+  ],
+  [
+    "the kind of a source",
+    deployed(shop, rabbitmq()),
+    deployed({ ...shop, sources: { orders: { kind: "direct" } } }, rabbitmq()),
+    [
+      'RD302 sources.orders.kind: the exchange shop.orders cannot be changed in place: kind is "topic" and would be "direct"',
+    ],
+  ],
+  [
+    "the name of a source",
+    deployed(shop, rabbitmq()),
+    deployed(JSON.parse(JSON.stringify(shop).replaceAll('"orders"', '"sales"')) as object, rabbitmq()),
+    ["RD303 sources.orders: billing takes from the source orders, which is left out"],
+  ],
+  ["the name of the system", deployed(shop, rabbitmq()), deployed({ ...shop, name: "store" }, rabbitmq()), []],
+  [
+    "duplicate detection",
+    deployed(shop, immediate),
+    deployed(shop, { ...immediate, duplicates: "5m" } as TargetInput),
+    [expect.stringContaining("duplicateDetection is false and would be true") as string],
+  ],
+  // In order a consumer receives from its subscription itself, which then needs sessions.
+  [
+    "order",
+    deployed(perKey, immediate),
+    deployed(inOrder, immediate),
+    [expect.stringContaining("requiresSession is false and would be true") as string],
+  ],
+])("a change of %s", (_, from, to, wanted) => {
+  expect(refuseChange(from, to).map(({ code, path, message }) => `${code} ${path}: ${message}`)).toEqual(wanted);
+});
+
+test("what stays on the broker is told with its reason and its end", () => {
+  const fewer = { ...shop, consumers: { billing: { ...consumer, retry: { ...consumer.retry, attempts: 4 } } } };
+  expect(leftBehind(deployed(shop, rabbitmq()), deployed(fewer, rabbitmq()))).toEqual([
+    {
+      kind: "queue",
+      name: "shop.billing.attempt.5",
+      why: "no attempt waits in it any more",
+      until: "what waits in it is due, 10s after the last message came in",
+    },
+  ]);
+  const renamed = { ...shop, consumers: { invoices: consumer } };
+  expect(leftBehind(deployed(shop, rabbitmq()), deployed(renamed, rabbitmq())).map(({ name }) => name)).toEqual([
+    "shop.billing.dead",
+    "shop.billing.attempt.2",
+    "shop.billing.attempt.3",
+    "shop.billing.attempt.4",
+    "shop.billing.attempt.5",
+    "shop.billing",
+  ]);
+});
+
+test("a declaration that this version does not take is not compared", () => {
+  expect(readDeployed({ ...shop, sources: undefined }, rabbitmq())).toBeNull();
+  expect(readDeployed(shop, { broker: "rabbitmq", version: "9.9" } as unknown as TargetInput)).toBeNull();
+  expect(readDeployed(undefined, undefined)).toBeNull();
+});
