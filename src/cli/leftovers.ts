@@ -67,7 +67,7 @@ function textOf(leftovers: readonly (Leftover & ReturnType<typeof reasonOf>)[], 
   return [
     `${visible(system)}: ${leftovers.length} that nothing declares any more`,
     ...blocks,
-    "Look whether a queue is empty before it is removed: no broker removes one only if it is. Remove in this order.",
+    "Look whether a queue is empty and has no consumer before you remove it: no broker removes one only if it is so. Remove in this order.",
   ].join("\n\n");
 }
 

@@ -1,9 +1,15 @@
+import fc from "fast-check";
 import { describe, expect, inject, test } from "vitest";
+
+import { checkSystem } from "../../src/index.ts";
+import type { System } from "../../src/index.ts";
 
 import { changeCases } from "../support/change/cases.ts";
 import type { ChangeCase } from "../support/change/cases.ts";
+import { anyDeployment, edited, topologyOf } from "../support/change/deployments.ts";
 import { modelledEngine, pulumiEngine } from "../support/change/engines.ts";
 import { fill } from "../support/change/live-change.ts";
+import type { Deployment } from "../support/change/registered.ts";
 import type { Broker } from "../support/live.ts";
 import { createVhost } from "../support/live.ts";
 import { hasPulumiCli } from "../support/pulumi-cli.ts";
@@ -15,6 +21,17 @@ const how = hasPulumiCli ? "pulumi up" : "the model of Pulumi's engine (there is
 console.log(`[deployment-changes] what runs: ${how}`);
 // Messages have to wait for longer than an update takes.
 const delay = hasPulumiCli ? "12s" : "1s";
+const edits = [
+  "strategy",
+  "attempts",
+  "retry",
+  "a consumer more",
+  "a consumer less",
+  "name of a consumer",
+  "name of the system",
+  "component",
+  "kind of a source",
+];
 const perQueue = hasPulumiCli ? 500 : 100;
 
 describe.each(inject("brokers"))("on RabbitMQ $fullVersion", (broker) => {
@@ -29,6 +46,56 @@ describe.each(inject("brokers"))("on RabbitMQ $fullVersion", (broker) => {
     }
   });
 });
+
+// Random systems as well, each with one thing changed, through the model. What is refused has to leave everything as it was.
+const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+const drawn = fc.sample(fc.record({ first: anyDeployment, other: anyDeployment, edit: fc.constantFrom(...edits) }), {
+  seed,
+  numRuns: 200,
+});
+
+describe.each(inject("brokers"))(`random systems on RabbitMQ $fullVersion, seed ${seed}`, (broker) => {
+  const pairs = drawn.flatMap(({ first, other, edit }) => {
+    const before = onBroker(first, broker, "");
+    const after = before === null ? null : edited(before, edit, other);
+    return before === null || after === null || onBroker(after, broker, "") === null ? [] : [{ edit, before, after }];
+  });
+  test.concurrent.each(pairs.slice(0, 4))("$edit", { timeout: 300_000 }, async ({ before, after }) => {
+    const { vhost, dispose } = await createVhost(broker);
+    const engine = await modelledEngine(broker);
+    try {
+      const [old, now] = [onBroker(before, broker, vhost), onBroker(after, broker, vhost)] as [Deployment, Deployment];
+      expect(await engine.up(old, { skipPreview: true })).toBeNull();
+      const waiting = await fill(broker, old, 50);
+      await engine.unprotect();
+      const error = await engine.up(now, { skipPreview: true });
+      await waiting.publish();
+      expect(await waiting.unsettled(error === null ? now : old, [old, now])).toEqual([]);
+      await waiting.dispose();
+    } finally {
+      await engine.dispose();
+      await dispose();
+    }
+  });
+});
+
+/** The same for this broker and virtual host, with consumers that all want the message that is published; null where it does not compile. */
+function onBroker(deployment: Deployment, broker: Broker, vhost: string): Deployment | null {
+  const { system } = deployment;
+  const consumers = Object.entries(system.consumers).map(([name, own]) => [
+    name,
+    { ...own, from: { orders: ["order.placed"] } },
+  ]);
+  const wanted = {
+    ...system,
+    sources: { orders: { kind: "topic" } },
+    consumers: Object.fromEntries(consumers) as object,
+  };
+  const checkedSystem = checkSystem(JSON.parse(JSON.stringify(wanted)) as System);
+  if (!checkedSystem.ok) return null;
+  const changed = { ...deployment, vhost, version: broker.version, system: checkedSystem.value };
+  return topologyOf(changed) === null ? null : changed;
+}
 
 async function play(broker: Broker, { before, steps }: ChangeCase): Promise<void> {
   const engine = await (hasPulumiCli ? pulumiEngine(broker) : modelledEngine(broker));

@@ -53,7 +53,7 @@ function leftoversOf(virtualHost: string, found: BrokerTopology, { topology }: R
         holds: holdsOf(queue.name),
         longestWaitMs: waitIn(found, queue.name),
         removal: [
-          `DELETE ${path("queues", virtualHost, queue.name)}?if-unused=true`,
+          `DELETE ${path("queues", virtualHost, queue.name)}`,
           `DELETE ${path("policies", virtualHost, queue.name)}`,
         ],
       };

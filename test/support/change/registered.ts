@@ -11,7 +11,7 @@ export interface Deployment {
   readonly vhost: string;
   readonly system: System;
   readonly version: string;
-  readonly strategy: "auto" | "native" | "staged" | "waits";
+  readonly strategy: "auto" | "native" | "deferred" | "staged" | "waits";
 }
 
 const registered = new Map<string, Promise<readonly RegisteredResource[]>>();
