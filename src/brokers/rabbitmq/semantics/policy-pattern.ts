@@ -1,6 +1,11 @@
+import { RE2JS } from "re2js";
+
 /**
- * Patterns of policies are PCRE, whose syntax is not that of JavaScript: what is written alike may mean something else, so each pattern is
- * translated piece by piece, and one that has no counterpart is said to be unreadable, and never guessed at.
+ * Patterns of policies are PCRE. What is written alike may mean something else elsewhere, so each pattern is translated piece by piece, and
+ * one that has no counterpart is said to be unreadable, and never guessed at.
+ *
+ * They come from brokers that may be anybody's, so they run on RE2, whose time grows with the length of a name and no faster. On JavaScript's
+ * own engine `^(\w+_?)+\.dlq$` and one long name would take minutes.
  *
  * Source: `rabbit_policy:matches/3`, which calls `re:run/3`; https://www.pcre.org/original/doc/html/pcrepattern.html
  */
@@ -25,15 +30,70 @@ export function isPatternReadable(pattern: string): boolean {
   return patternTestOf(pattern) !== null;
 }
 
+const flagsOf: Readonly<Record<string, number>> = {
+  i: RE2JS.CASE_INSENSITIVE,
+  m: RE2JS.MULTILINE,
+  s: RE2JS.DOTALL,
+};
+
 function compile(pattern: string): PatternTest {
-  const [options = "", flags = ""] = /^\(\?([ims]+)\)/.exec(pattern) ?? [];
-  const source = translate(pattern.slice(options.length));
+  const [options = "", letters = ""] = /^\(\?([ims]+)\)/.exec(pattern) ?? [];
+  const flags = [...letters].reduce((sum, letter) => sum | (flagsOf[letter] ?? 0), 0);
+  return compileWith(pattern.slice(options.length), flags);
+}
+
+/**
+ * RE2 cannot look ahead. At the very beginning, where people write `^(?!amq\.).*`, that is a second pattern about the same name; anywhere
+ * else the pattern is unreadable.
+ */
+function compileWith(pattern: string, flags: number): PatternTest {
+  const look = /^\^\(\?([!=])/.exec(pattern);
+  if (look !== null) {
+    const end = closingOf(pattern, 1);
+    const [inner, rest] = [pattern.slice(look[0].length, end), pattern.slice(end + 1)];
+    // Without brackets around it, another alternative would not begin at the beginning.
+    if (end === -1 || hasAlternatives(rest)) return null;
+    const [ahead, then] = [compileWith(`^(?:${inner})`, flags), compileWith(`^${rest}`, flags)];
+    if (ahead === null || then === null) return null;
+    const isWanted = look[1] === "=";
+    return (name) => ahead(name) === isWanted && then(name);
+  }
+  const source = translate(pattern);
   if (source === null) return null;
   try {
-    const expression = new RegExp(source, `u${[...new Set(flags)].join("")}`);
-    return (name) => expression.test(name);
+    const expression = RE2JS.compile(source, flags);
+    return (name) => expression.matcher(name).find();
   } catch {
     return null;
+  }
+}
+
+/** Where the bracket closes that opens at an index; -1 where it does not. */
+function closingOf(pattern: string, open: number): number {
+  let depth = 0;
+  for (const [index, character] of unescaped(pattern)) {
+    if (index < open) continue;
+    if (character === "(") depth += 1;
+    if (character === ")") depth -= 1;
+    if (depth === 0) return index;
+  }
+  return -1;
+}
+
+function hasAlternatives(pattern: string): boolean {
+  let depth = 0;
+  for (const [, character] of unescaped(pattern)) {
+    if (character === "(") depth += 1;
+    if (character === ")") depth -= 1;
+    if (character === "|" && depth === 0) return true;
+  }
+  return false;
+}
+
+/** The characters that may have a meaning: neither escaped nor in a set. */
+function* unescaped(pattern: string): Iterable<readonly [index: number, character: string]> {
+  for (const match of pattern.matchAll(/\\Q[^]*?(?:\\E|$)|\\[^]|\[\^?\]?(?:\\[^]|[^\]\\])*\]|([^])/g)) {
+    if (match[1] !== undefined) yield [match.index, match[1]];
   }
 }
 
@@ -41,9 +101,9 @@ function compile(pattern: string): PatternTest {
 const pieces: readonly { readonly at: RegExp; readonly give: (match: RegExpExecArray) => string | null }[] = [
   { at: /\\Q(.*?)(?:\\E|$)/suy, give: ([, text = ""]) => text.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, String.raw`\$&`) },
   { at: /\\E/uy, give: () => "" },
-  { at: /\\A/uy, give: () => "(?<![^])" },
-  { at: /\\z/uy, give: () => "(?![^])" },
-  { at: /\\Z/uy, give: () => String.raw`(?=\n?(?![^]))` },
+  { at: /\\A/uy, give: () => String.raw`\A` },
+  { at: /\\z/uy, give: () => String.raw`\z` },
+  { at: /\\Z/uy, give: () => String.raw`\n?\z` },
   { at: /\\[pPx1-9bB][^]*/uy, give: () => null },
   { at: /\\([^])/uy, give: ([, letter = ""]) => escaped(letter) },
   { at: /\[\^?\]?(?:\[:\^?\w+:\]|\\[^]|[^\]\\])*\]/uy, give: ([set]) => translateSet(set) },
@@ -65,7 +125,7 @@ function translate(pattern: string): string | null {
 }
 
 function pieceAt(pattern: string, index: number): { readonly text: string; readonly length: number } | null {
-  // The two that JavaScript has in the same way.
+  // Those that RE2 has in the same way.
   const same = /\\(?:x[\da-fA-F]{2}|[bB])/uy;
   same.lastIndex = index;
   const kept = same.exec(pattern)?.[0];
@@ -81,7 +141,7 @@ function pieceAt(pattern: string, index: number): { readonly text: string; reado
   return { text: character, length: character.length };
 }
 
-/** A backslash before anything but a letter or a digit takes its meaning away, also where JavaScript does not want one. */
+/** A backslash before anything but a letter or a digit takes its meaning away. */
 function escaped(letter: string): string | null {
   if (/[dDwWsSnrtf]/.test(letter)) return `\\${letter}`;
   if (letter === "h") return String.raw`[ \t]`;
