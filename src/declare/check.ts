@@ -1,5 +1,5 @@
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
-import { formatPath, hasErrors } from "../diagnostics/diagnostic.ts";
+import { diagnostic, formatPath, hasErrors } from "../diagnostics/diagnostic.ts";
 import { consumerRules } from "./consumer-rules.ts";
 import { deepFreeze } from "./freeze.ts";
 import { describeIssues } from "./schema-issues.ts";
@@ -15,6 +15,8 @@ import type { System } from "./system.ts";
  * @returns the declaration with defaults filled in, frozen; or the reasons why it is refused
  */
 export function checkSystem(input: unknown): Checked<System> {
+  const unusable = unusableNames(input);
+  if (unusable.length > 0) return { ok: false, diagnostics: unusable };
   const parsed = systemSchema.safeParse(input);
   if (parsed.success) {
     const diagnostics = Object.entries(parsed.data.consumers).flatMap(([name, consumer]) =>
@@ -25,6 +27,23 @@ export function checkSystem(input: unknown): Checked<System> {
   }
   const fromSchema = describeIssues(parsed.error.issues, input);
   return { ok: false, diagnostics: [...fromSchema, ...rulesOfSoundFields(input, fromSchema)] };
+}
+
+/** JavaScript gives `__proto__` a meaning of its own, so what has this name would vanish on its way. */
+function unusableNames(input: unknown): Diagnostic[] {
+  if (!isRecord(input)) return [];
+  return ["sources", "consumers"].flatMap((kind) => {
+    const named = input[kind];
+    if (!isRecord(named) || !Object.hasOwn(named, "__proto__")) return [];
+    return [
+      diagnostic("RD111", {
+        path: [kind, "__proto__"],
+        message: "__proto__ cannot be a name",
+        value: "__proto__",
+        help: "choose another name",
+      }),
+    ];
+  });
 }
 
 /**

@@ -21,7 +21,8 @@ export function parseText(text: string, format: "json" | "yaml"): Checked<unknow
   }
   // JSON is YAML, and the YAML reader knows about duplicate keys and about lines.
   const document = parseDocument(text, { uniqueKeys: true, prettyErrors: true, version: "1.2" });
-  const [problem] = document.errors;
+  // A tag that nobody knows is only a warning to the reader, which then drops it.
+  const [problem] = [...document.errors, ...document.warnings];
   if (problem !== undefined) {
     const place = problem.linePos?.[0];
     const where = place === undefined ? "" : ` at line ${place.line}, column ${place.col}`;
