@@ -36,7 +36,7 @@ const perQueue = hasPulumiCli ? 500 : 100;
 
 describe.each(inject("brokers"))("on RabbitMQ $fullVersion", (broker) => {
   const names = changeCases(broker.version, "", "other", delay).map(({ name }) => name);
-  test.concurrent.each(names)("%s", { timeout: 400_000 }, async (name) => {
+  test.concurrent.each(names)("%s", { timeout: 600_000 }, async (name) => {
     const [own, other] = [await createVhost(broker), await createVhost(broker)];
     try {
       const cases = changeCases(broker.version, own.vhost, other.vhost, delay);
@@ -60,7 +60,7 @@ describe.each(inject("brokers"))(`random systems on RabbitMQ $fullVersion, seed 
     const after = before === null ? null : edited(before, edit, other);
     return before === null || after === null || onBroker(after, broker, "") === null ? [] : [{ edit, before, after }];
   });
-  test.concurrent.each(pairs.slice(0, 4))("$edit", { timeout: 300_000 }, async ({ before, after }) => {
+  test.concurrent.each(pairs.slice(0, 4))("$edit", { timeout: 600_000 }, async ({ before, after }) => {
     const { vhost, dispose } = await createVhost(broker);
     const engine = await modelledEngine(broker);
     try {

@@ -41,7 +41,7 @@ const cases = inject("brokers").flatMap((broker) =>
   })),
 );
 
-test.each(cases)("$name", async ({ broker, strategy }) => {
+test.each(cases)("$name", { timeout: 400_000 }, async ({ broker, strategy }) => {
   const { vhost, amqpUrl: url, dispose } = await createVhost(broker);
   const management = createManagement(broker.managementUrl);
   const engine = await modelledEngine(broker);
@@ -68,7 +68,7 @@ test.each(cases)("$name", async ({ broker, strategy }) => {
     }
     const before = await drive({ url, contract: contractOf(five), decide: () => "transient", instances: 3 });
     consumers.push(before);
-    await expect.poll(() => before.seen.some(({ attempt }) => attempt === 4), { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => before.seen.some(({ attempt }) => attempt === 4), { timeout: 120_000 }).toBe(true);
     await before.stop();
     expect(await engine.up(two)).toBeNull();
     const after = await drive({ url, contract: contractOf(two), decide: () => "transient", instances: 10 });
@@ -87,7 +87,7 @@ test.each(cases)("$name", async ({ broker, strategy }) => {
       const { dead, elsewhere } = await counts();
       return dead >= messages && elsewhere === 0;
     };
-    await expect.poll(isOver, { timeout: 60_000, interval: 500 }).toBe(true);
+    await expect.poll(isOver, { timeout: 180_000, interval: 500 }).toBe(true);
     await after.stop();
     expect((await counts()).dead).toBeLessThanOrEqual(most);
     const runs = Map.groupBy(before.seen, ({ id }) => id);

@@ -13,7 +13,7 @@ import { compileServicebus, registerServicebus } from "../support/servicebus/reg
 const target = { broker: "servicebus", sku: "standard" } as const;
 const messages = 10;
 
-test.each(cloudCases)("$name", async ({ to, unprotect }) => {
+test.each(cloudCases)("$name", { timeout: 180_000 }, async ({ to, unprotect }) => {
   const old = await inTurn(async () => registerServicebus(before, target));
   const now = to === null ? [] : (await inTurn(async () => registerServicebus(to, target))).resources;
   const { removed, error } = await removedBy(old.resources, now, unprotect);
@@ -34,6 +34,6 @@ test.each(cloudCases)("$name", async ({ to, unprotect }) => {
   }
   const consumer = drive({ connect: () => createClient(lab.emulator), contract, decide: () => "transient" });
   const dead = async (): Promise<number> => (await lab.deadLetters(contract.workQueue)).length;
-  await consumer.pollUntil(async () => (await dead()) === 2 * messages);
+  await consumer.pollUntil(async () => (await dead()) === 2 * messages, 150_000);
   expect(consumer.seen.filter(({ attempt }) => attempt > 2)).toEqual([]);
 });

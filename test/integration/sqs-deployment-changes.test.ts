@@ -16,7 +16,7 @@ const target = { broker: "sqs", region } as const;
 const messages = 20;
 
 describe.each(sqsEmulators())("on $name $version", (emulator) => {
-  test.each(cloudCases)("$name", async ({ to, unprotect }) => {
+  test.each(cloudCases)("$name", { timeout: 180_000 }, async ({ to, unprotect }) => {
     const old = await inTurn(async () => registerSqs(before, target));
     const now = to === null ? [] : (await inTurn(async () => registerSqs(to, target))).resources;
     const { removed, error } = await removedBy(old.resources, now, unprotect);
@@ -46,7 +46,7 @@ describe.each(sqsEmulators())("on $name $version", (emulator) => {
       else await lab.publish(topic ?? "", `published ${index}`, attribute);
     }
     const consumer = drive({ sqs: lab.sqs, queues: applied.queues, contract, decide: () => "transient" });
-    await consumer.pollUntil(async () => (await lab.count(dead)) === 2 * messages);
+    await consumer.pollUntil(async () => (await lab.count(dead)) === 2 * messages, 150_000);
     expect(await lab.count(work)).toBe(0);
     expect(consumer.seen.filter(({ attempt }) => attempt > 2)).toEqual([]);
   });

@@ -101,7 +101,7 @@ export async function fill(broker: Broker, deployment: Deployment, perQueue: num
     );
     const wanted = new Map(contracts.map((contract) => [String(contract.deadQueue), owed.get(contract.consumer) ?? 0]));
     let found = await problems();
-    const deadline = Date.now() + 90_000;
+    const deadline = Date.now() + 240_000;
     while (found.length > 0 && Date.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, 1_000));
       found = await problems();
