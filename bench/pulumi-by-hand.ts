@@ -155,7 +155,7 @@ function addStaged(parent: pulumi.Resource, work: string): Made {
     bind(parent, `${work}.attempts.past/queue/${work}.dead`, {
       source: past,
       destination: dead.queue,
-      routingKey: `redeliver:${work.split(".")[0]}.#`,
+      routingKey: `redeliver:${work.slice(0, work.lastIndexOf("."))}.*`,
     }),
   ];
   for (let attempt = 2; attempt < 5; attempt++) {

@@ -160,15 +160,17 @@ export interface LosingType {
    * What its deletion does to messages in queues that stay there all the same, as a sentence without its end; null where that is nothing.
    * Left out where its deletion strands no message.
    *
-   * @param left what leaves the program in the same update and stays on the broker
+   * @param staying what is on the broker after the update
    */
-  readonly strands?: (gone: Entry, left: readonly LeftResource[]) => string | null;
+  readonly strands?: (gone: Entry, staying: readonly StayingResource[]) => string | null;
 }
 
-/** A resource that leaves a program and stays on the broker. */
-export interface LeftResource {
+/** A resource that is on the broker after an update. */
+export interface StayingResource {
   readonly type: string;
   readonly properties: Entry;
+  /** Whether the program gives it up in the update, so that nobody looks after it any more. */
+  readonly isLeft: boolean;
 }
 
 /** What resources of a Pulumi program make on the broker: those of a stack's state, or those that a policy pack is shown. */

@@ -4,7 +4,7 @@ import { renderDiagnostics } from "../diagnostics/render.ts";
 import { reasonOf } from "../migrate/left-behind.ts";
 import { visible } from "../report/visible.ts";
 import { auditedBrokers, readSource, sourcesIn } from "./audit-source.ts";
-import type { ForTarget } from "./commands.ts";
+import type { CompiledFor, ForTarget } from "./commands.ts";
 import { compileFile, exitCodeOf, print } from "./commands.ts";
 import { exitCodes } from "./run.ts";
 
@@ -33,8 +33,13 @@ export async function leftoversCommand(file: string, options: LeftoversOptions):
     else process.stderr.write(`${renderDiagnostics(found.diagnostics)}\n`);
     return exitCodeOf(found.diagnostics);
   }
+  const others = await Promise.all(otherFiles(options).map(async (other) => compileFile(other, options)));
+  const refused = others.find((other) => !other.ok);
+  if (refused !== undefined && !refused.ok) return refused.exitCode;
+  const theirs = new Set(others.flatMap((other) => (other.ok ? namesIn(other) : [])));
   const leftovers = found.value
     .flatMap(({ deployment }) => auditor.leftoversIn(deployment, compiled.value))
+    .filter(({ kind, name }) => !theirs.has(`${kind} ${name}`))
     .map((each) => ({ ...each, ...reasonOf(each) }));
   const shown =
     options.json === true
@@ -54,6 +59,17 @@ export async function leftoversCommand(file: string, options: LeftoversOptions):
   return leftovers.length === 0 ? exitCodes.fine : exitCodes.refused;
 }
 
+function otherFiles({ also }: LeftoversOptions): readonly string[] {
+  return Array.isArray(also) ? (also as string[]) : [];
+}
+
+/** What another system has declared: its name may begin with this one's. */
+function namesIn({ target: own, value }: CompiledFor): readonly string[] {
+  return brokerOf(own)
+    .deployedPartsOf(value)
+    .map(({ kind, name }) => `${kind} ${name}`);
+}
+
 function textOf(leftovers: readonly (Leftover & ReturnType<typeof reasonOf>)[], system: string): string {
   if (leftovers.length === 0) return `${visible(system)}: everything that bears its name is declared`;
   const blocks = leftovers.map(({ place, kind, name, why, until, removal }) =>
@@ -67,6 +83,7 @@ function textOf(leftovers: readonly (Leftover & ReturnType<typeof reasonOf>)[], 
   return [
     `${visible(system)}: ${leftovers.length} that nothing declares any more`,
     ...blocks,
+    "A system whose name begins with this one's has to be named with --also, or what it has is in this list.",
     "Look whether a queue is empty and has no consumer before you remove it: no broker removes one only if it is so. Remove in this order.",
   ].join("\n\n");
 }

@@ -220,6 +220,7 @@ function addLeftoversCommand(program: Command, finish: Finish): void {
     .argument("<file>", "the declaration")
     .addOption(target())
     .addOption(strategy())
+    .option("--also <file...>", "declarations of other systems there, whose names may begin with this one's")
     .option("--url <url>", "a running broker, as for audit; for RabbitMQ with the virtual host behind the host")
     .addOption(
       new Option("--endpoint <url>", "what answers in the place of AWS, such as an emulator").env("SQS_ENDPOINT"),

@@ -7,6 +7,8 @@ import { deployedOf, readDeployed } from "../migrate/deployed.ts";
 import type { LeftBehind } from "../migrate/left-behind.ts";
 import { leftBehind } from "../migrate/left-behind.ts";
 import { refuseChange } from "../migrate/refuse-change.ts";
+import type { TakenSources } from "../migrate/taken-sources.ts";
+import { readTaken, takenAfter } from "../migrate/taken-sources.ts";
 
 export type { LeftBehind } from "../migrate/left-behind.ts";
 
@@ -25,6 +27,8 @@ export interface Guard {
   readonly options: pulumi.ComponentResourceOptions;
   /** What this update leaves on the broker; known once the component is registered. */
   readonly left: () => readonly LeftBehind[];
+  /** What consumers took from sources up to now, for the next update to compare with; known then as well. */
+  readonly taken: () => TakenSources;
 }
 
 /**
@@ -36,21 +40,24 @@ export interface Guard {
 export function guardChange(changing: Changing, options: pulumi.ComponentResourceOptions = {}): Guard {
   const { type, name, system, target, compiled } = changing;
   let left: readonly LeftBehind[] = [];
-  const compare = ({ oldInputs }: pulumi.ResourceHookArgs): void => {
+  let taken = takenAfter({}, system);
+  const compare = ({ oldInputs, oldOutputs }: pulumi.ResourceHookArgs): void => {
     const from = readDeployed(oldInputs?.["declaration"], oldInputs?.["target"]);
-    // What this version cannot read is left to the options of each resource: they keep what is there as well.
+    // What this version cannot read is left to the options of each resource, which keep all but the bindings of a source.
     if (from === null) return;
     const to = deployedOf(system, target, compiled);
-    const problems = refuseChange(from, to);
+    const before = takenAfter(readTaken(oldOutputs?.["taken"]), from.system);
+    const problems = refuseChange(from, to, before);
     if (problems.length > 0)
       throw new Error(`${type} ${JSON.stringify(name)} cannot be changed like this\n${renderDiagnostics(problems)}`);
     left = leftBehind(from, to);
+    taken = takenAfter(before, system);
   };
   // Pulumi's mocks know no hooks, and wait for ever for one that was never registered.
-  if (!pulumi.runtime.hasEngine()) return { options, left: () => left };
+  if (!pulumi.runtime.hasEngine()) return { options, left: () => left, taken: () => taken };
   const hook = new pulumi.ResourceHook(`${type} ${name}: what cannot be changed`, compare, { onDryRun: true });
   const hooks = { ...options.hooks, beforeUpdate: [...(options.hooks?.beforeUpdate ?? []), hook] };
-  return { options: { ...options, hooks }, left: () => left };
+  return { options: { ...options, hooks }, left: () => left, taken: () => taken };
 }
 
 /** What an update leaves on the broker, once that is known; it is said on the component, too. */
@@ -61,10 +68,15 @@ export function leftOf(component: pulumi.Resource, { left }: Guard): pulumi.Outp
   });
 }
 
+/** What the next update compares with. It is an output, which the state has as soon as the component is registered. */
+export function takenOf(component: pulumi.Resource, { taken }: Guard): pulumi.Output<TakenSources> {
+  return component.urn.apply(taken);
+}
+
 /** Says on the component what stays on the broker, and how it is removed. */
 function showLeft(component: pulumi.Resource, left: readonly LeftBehind[]): void {
   if (left.length === 0) return;
   const lines = left.map(({ kind, name, why, until }) => `  ${kind} ${name}: ${why}. It is needed until ${until}.`);
-  const text = `these stay on the broker, with all that leads into them and out of them:\n${lines.join("\n")}\nredeliver leftovers shows what is in them, and removes what is no longer needed`;
+  const text = `these stay on the broker, with all that leads into them and out of them:\n${lines.join("\n")}\nredeliver leftovers lists them later, with the requests that remove them`;
   void pulumi.log.info(text, component);
 }

@@ -6,7 +6,7 @@ import { deployRabbitmq } from "../brokers/rabbitmq/deploy.ts";
 import type { Asked } from "./accept.ts";
 import { acceptOrRefuse, inputsOf, showWarnings, summarise } from "./accept.ts";
 import type { LeftBehind } from "./guard-change.ts";
-import { guardChange, leftOf } from "./guard-change.ts";
+import { guardChange, leftOf, takenOf } from "./guard-change.ts";
 
 /**
  * What decides the topology is plain: it has to be known before anything is created, in a preview too. Only wiring
@@ -53,6 +53,6 @@ export class RetryTopology extends pulumi.ComponentResource {
     this.contracts = compiled.contracts;
     this.workQueues = deployed.workQueues;
     this.left = leftOf(this, guard);
-    this.registerOutputs({ ...summarise(system, compiled), left: this.left });
+    this.registerOutputs({ ...summarise(system, compiled), left: this.left, taken: takenOf(this, guard) });
   }
 }

@@ -5,7 +5,7 @@ import { deployServicebus } from "../brokers/servicebus/deploy.ts";
 import type { Asked } from "./accept.ts";
 import { acceptOrRefuse, inputsOf, showWarnings, summarise } from "./accept.ts";
 import type { LeftBehind } from "./guard-change.ts";
-import { guardChange, leftOf } from "./guard-change.ts";
+import { guardChange, leftOf, takenOf } from "./guard-change.ts";
 
 /**
  * What decides the topology is plain: it has to be known before anything is created, in a preview too. Only wiring
@@ -55,6 +55,6 @@ export class ServicebusRetryTopology extends pulumi.ComponentResource {
     this.workQueues = deployed.workQueues;
     this.topics = deployed.topics;
     this.left = leftOf(this, guard);
-    this.registerOutputs({ ...summarise(system, compiled), left: this.left });
+    this.registerOutputs({ ...summarise(system, compiled), left: this.left, taken: takenOf(this, guard) });
   }
 }

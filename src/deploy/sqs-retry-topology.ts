@@ -7,7 +7,7 @@ import { diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Asked } from "./accept.ts";
 import { acceptOrRefuse, inputsOf, refusal, showWarnings, summarise } from "./accept.ts";
 import type { LeftBehind } from "./guard-change.ts";
-import { guardChange, leftOf } from "./guard-change.ts";
+import { guardChange, leftOf, takenOf } from "./guard-change.ts";
 
 /**
  * What decides the topology is plain: it has to be known before anything is created, in a preview too. Only wiring
@@ -63,7 +63,7 @@ export class SqsRetryTopology extends pulumi.ComponentResource {
     this.deadQueues = deployed.deadQueues;
     this.topics = deployed.topics;
     this.left = leftOf(this, guard);
-    this.registerOutputs({ ...summarise(system, compiled), left: this.left });
+    this.registerOutputs({ ...summarise(system, compiled), left: this.left, taken: takenOf(this, guard) });
   }
 }
 

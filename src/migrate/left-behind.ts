@@ -44,8 +44,8 @@ export function reasonOf({ kind, holds, longestWaitMs }: Pick<DeployedPart, "kin
     case null:
       return kind === "binding"
         ? {
-            why: "an attempt that is no longer declared comes back by it",
-            until: "every queue that waits has been empty",
+            why: "nothing declares it: a routing key or an attempt that there was before",
+            until: "no message is on its way by it, in a queue that waits",
           }
         : { why: "nothing that is declared uses it", until: "no queue drains into it and nobody publishes to it" };
     case "waiting":

@@ -3,6 +3,8 @@ import { brokerOf } from "../brokers/index.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Deployed } from "./deployed.ts";
+import type { TakenSources } from "./taken-sources.ts";
+import { takenAfter } from "./taken-sources.ts";
 
 /**
  * Why a change cannot be made by deploying the new system over the old one; empty where it can.
@@ -11,11 +13,19 @@ import type { Deployed } from "./deployed.ts";
  * source cannot go while a consumer that stays still takes from it, since its publishers are not there to be asked.
  *
  * Everything else is safe, because nothing that is left out is deleted on the broker.
+ *
+ * @param from what was declared last, also where its update was cut off
+ * @param taken what consumers took from sources in all declarations before
  */
-export function refuseChange(from: Deployed, to: Deployed): readonly Diagnostic[] {
-  // Elsewhere everything is new, and what is here stays as it is.
-  if (from.target.broker !== to.target.broker || from.system.name !== to.system.name) return [];
-  return [...partsThatDiffer(from, to), ...sourcesInUse(from, to)];
+export function refuseChange(
+  from: Deployed,
+  to: Deployed,
+  taken: TakenSources = takenAfter({}, from.system),
+): readonly Diagnostic[] {
+  if (from.target.broker !== to.target.broker) return [];
+  // Under another name everything is new, and what is here stays as it is.
+  const isSame = from.system.name === to.system.name;
+  return [...(isSame ? partsThatDiffer(from, to) : []), ...sourcesInUse(to, taken)];
 }
 
 const keyOf = ({ kind, name }: DeployedPart): string => `${kind} ${name}`;
@@ -87,24 +97,19 @@ function helpOf(from: Deployed, to: Deployed, consumer: string | null): string {
     : "keep it as it was, or declare the consumer under another name beside this one";
 }
 
-function sourcesInUse(from: Deployed, to: Deployed): Diagnostic[] {
-  return Object.keys(from.system.sources)
-    .filter((source) => to.system.sources[source] === undefined)
-    .flatMap((source) => {
-      const stays = Object.keys(from.system.consumers).filter(
-        (consumer) =>
-          from.system.consumers[consumer]?.from[source] !== undefined && to.system.consumers[consumer] !== undefined,
-      );
-      if (stays.length === 0) return [];
-      return [
-        diagnostic("RD303", {
-          path: ["sources", source],
-          message: `${stays.join(", ")} ${stays.length === 1 ? "takes" : "take"} from the source ${source}, which is left out`,
-          notes: [
-            `${brokerOf(from.target).title} would drop what is published to it from then on, and most publishers would not be told`,
-          ],
-          help: `keep ${source} beside the new source until its publishers have moved, then take it from the consumers' from, deploy, and leave it out`,
-        }),
-      ];
+function sourcesInUse(to: Deployed, taken: TakenSources): Diagnostic[] {
+  const { name, sources, consumers } = to.system;
+  const own = Object.entries(taken[name] ?? {}).filter(([consumer]) => consumers[consumer] !== undefined);
+  const gone = new Set(own.flatMap(([, each]) => each.filter((source) => sources[source] === undefined)));
+  return [...gone].map((source) => {
+    const stays = own.filter(([, each]) => each.includes(source)).map(([consumer]) => consumer);
+    return diagnostic("RD303", {
+      path: ["sources", source],
+      message: `${stays.join(", ")} ${stays.length === 1 ? "takes" : "take"} from the source ${source}, which is left out`,
+      notes: [
+        `${brokerOf(to.target).title} would drop what is published to it from then on, and most publishers would not be told`,
+      ],
+      help: `keep ${source} beside the new source until its publishers have moved, then take it from the consumers' from, deploy, and leave it out`,
     });
+  });
 }

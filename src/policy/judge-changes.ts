@@ -1,3 +1,4 @@
+import type { StayingResource } from "../brokers/broker.ts";
 import type { ResourceChange } from "./change.ts";
 import type { SelectedRule } from "./options.ts";
 import { settingsSchemaOf } from "./options.ts";
@@ -9,9 +10,9 @@ import type { Selection } from "./settings.ts";
 export function judgeChange(
   rule: ChangeRule,
   { settings }: SelectedRule,
-  { change, left }: { readonly change: ResourceChange; readonly left: readonly ResourceChange[] },
+  { change, staying }: { readonly change: ResourceChange; readonly staying: readonly StayingResource[] },
   today: string,
 ): readonly string[] {
   const selection = settingsSchemaOf(rule).parse(settings) as unknown as Selection;
-  return reportedOf(rule.judge(change, left), change.name, selection, today);
+  return reportedOf(rule.judge(change, staying), change.name, selection, today);
 }

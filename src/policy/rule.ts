@@ -1,6 +1,7 @@
 import type { z } from "zod";
 
 import type { Entry } from "../brokers/entries.ts";
+import type { StayingResource } from "../brokers/broker.ts";
 import type { BrokerName } from "../brokers/index.ts";
 import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
 import type { ResourceChange } from "./change.ts";
@@ -79,8 +80,8 @@ export interface ChangeRule extends RuleText {
   readonly kind: "change";
   /** Of changes to resources of other types it has nothing to say. */
   readonly types: readonly string[];
-  /** @param left what leaves the program in the same update and stays on the broker */
-  readonly judge: (change: ResourceChange, left: readonly ResourceChange[]) => readonly Violation[];
+  /** @param staying what is on the broker after the update */
+  readonly judge: (change: ResourceChange, staying: readonly StayingResource[]) => readonly Violation[];
 }
 
 export type Rule = DeclarationRule | TopologyRule | ResourceRule | ChangeRule;

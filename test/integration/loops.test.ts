@@ -82,7 +82,7 @@ describe.each(brokers())("on $fullVersion", (broker) => {
   test("a crashing consumer before a wait queue loses the message; ours is in the dead queue", async () => {
     const { connection, channel } = await handWritten(broker, { "x-delivery-limit": 2 });
     let deliveries = 0;
-    while (deliveries < 10 && (await crashOnce(connection, 6_000))) deliveries++;
+    while (deliveries < 10 && (await crashOnce(connection, 20_000))) deliveries++;
     expect(deliveries).toBe(3);
     await depthOfBoth(channel, 0);
 
@@ -160,7 +160,7 @@ describe.each(brokers())("on $fullVersion", (broker) => {
     await until(2_000, () => rejected);
     await worker.close();
     let deliveries = 0;
-    while (deliveries < 12 && (await crashOnce(connection, 6_000))) deliveries++;
+    while (deliveries < 12 && (await crashOnce(connection, 20_000))) deliveries++;
     expect(deliveries).toBe(broker.version === "3.10" ? 12 : 2);
     await depthOfBoth(channel, broker.version === "3.10" ? 1 : 0);
 

@@ -25,6 +25,8 @@ test.each(cloudCases)("$name", { timeout: 180_000 }, async ({ to, unprotect }) =
     lab.administration,
     old.resources.filter(({ urn }) => !gone.has(urn)),
   );
+  // Then comes what the change makes and updates.
+  if (error === null) await applyToEmulator(lab.administration, now);
   const contract = compileServicebus(before, target).contracts.find((each) => each.consumer === "billing");
   if (contract === undefined) throw new Error("billing is gone");
   const [direct, topic] = [lab.client.createSender(contract.workQueue), lab.client.createSender("change.orders")];

@@ -22,14 +22,16 @@ describe.each(sqsEmulators())("on $name $version", (emulator) => {
     const { removed, error } = await removedBy(old.resources, now, unprotect);
     if (unprotect) expect(error).toBeNull();
     else expect(error).toMatch(/protected/);
-    // What is not deleted is there, with what the change made beside it.
+    // What is not deleted is there; then comes what the change makes and updates.
     const gone = new Set(removed.map(({ urn }) => urn));
     const lab = createLab(emulator);
     const applied = await applyToEmulator(
       emulator,
       old.resources.filter(({ urn }) => !gone.has(urn)),
     );
+    const added = await applyToEmulator(emulator, error === null ? now : []);
     onTestFinished(async () => {
+      await added.dispose();
       await applied.dispose();
       await lab.dispose();
     });

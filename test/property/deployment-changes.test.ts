@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 
 import type { SemanticsVersion } from "../../src/brokers/rabbitmq/semantics.ts";
 import type { Topology } from "../../src/index.ts";
-import { readDeployed } from "../../src/migrate/deployed.ts";
-import { refuseChange } from "../../src/migrate/refuse-change.ts";
+import type { Taken } from "../support/change/component-refusal.ts";
+import { noteTaken, refusalOf } from "../support/change/component-refusal.ts";
 import { anyDeployment, edited, editNames, topologyOf } from "../support/change/deployments.ts";
 import type { StateEntry } from "../support/change/engine-model.ts";
 import { runUpdate } from "../support/change/engine-model.ts";
@@ -61,6 +61,7 @@ interface World {
   readonly settled: Map<string, Topology[]>;
   readonly promised: Map<string, Promised[]>;
   readonly holding: Map<string, Set<string>>;
+  readonly taken: Taken;
   state: readonly StateEntry[];
   last: Deployment | null;
 }
@@ -81,6 +82,7 @@ async function deployed(first: Deployment, version: SemanticsVersion): Promise<W
     settled: new Map(),
     promised: new Map(),
     holding: new Map(),
+    taken: new Map(),
     state: [],
     last: null,
   };
@@ -95,7 +97,9 @@ async function deployed(first: Deployment, version: SemanticsVersion): Promise<W
   });
   expect(result.error).toBeNull();
   world.state = result.state;
+  noteTaken(world.state, world.taken);
   world.last = first;
+  noteTaken(world.state, world.taken);
   settle(world, first, null);
   for (const { name, role } of topologyOf(first)?.exchanges ?? []) {
     if (role !== "source") continue;
@@ -170,8 +174,7 @@ async function change(
   if (step.unprotect) world.state = world.state.map((entry) => ({ ...entry, protect: false }));
   const program = to === null ? [] : await registeredFor(to);
   if (to !== null) note(world, to);
-  const isSameComponent = to !== null && last !== null && to.component === last.component;
-  const refusal = isSameComponent ? refusalOf(last, to) : null;
+  const refusal = refusalOf(world.state, program, world.taken);
   const [order] = [step.order[Symbol.iterator]()];
   let done = 0;
   let found: readonly string[] = [];
@@ -214,6 +217,7 @@ async function change(
     for (const { name } of before) expect(bindings, context).toContainEqual(foreignBinding(name));
   }
   world.state = result.state;
+  noteTaken(world.state, world.taken);
   if (result.error === null && to !== null) {
     settle(world, to, last);
     world.last = to;
@@ -225,15 +229,4 @@ async function change(
 
 function firstVhost({ topologies }: World): string {
   return [...topologies.keys()][0] ?? "/";
-}
-
-function refusalOf(from: Deployment, to: Deployment): string | null {
-  const sides = [from, to].map(({ system, version, strategy }) =>
-    readDeployed(system, { broker: "rabbitmq", version, strategy }),
-  );
-  const [old, now] = sides;
-  if (old === null || now === null || old === undefined || now === undefined)
-    throw new Error("one side does not compile");
-  const problems = refuseChange(old, now);
-  return problems.length === 0 ? null : problems.map(({ message }) => message).join("\n");
 }

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { readDeployed } from "../../src/migrate/deployed.ts";
 import type { Deployed } from "../../src/migrate/deployed.ts";
 import { leftBehind } from "../../src/migrate/left-behind.ts";
+import { takenAfter } from "../../src/migrate/taken-sources.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
 import type { SystemInput, TargetInput } from "../../src/index.ts";
 
@@ -34,7 +35,7 @@ test.each<readonly [string, Deployed, Deployed, readonly string[]]>([
     deployed(shop, rabbitmq()),
     deployed(shop, rabbitmq("4.3", "native")),
     [
-      'RD302 consumers.billing: the queue shop.billing cannot be changed in place: x-dead-letter-exchange is "shop.billing.failed" and would be "shop.billing.dead"',
+      'RD302 consumers.billing: the queue shop.billing cannot be changed in place: x-dead-letter-exchange is "shop.billing.failed" and would be "shop.billing.dead", attempts counted in is "the routing key" and would be "x-delivery-count"',
     ],
   ],
   [
@@ -77,6 +78,20 @@ test.each<readonly [string, Deployed, Deployed, readonly string[]]>([
   ],
 ])("a change of %s", (_, from, to, wanted) => {
   expect(refuseChange(from, to).map(({ code, path, message }) => `${code} ${path}: ${message}`)).toEqual(wanted);
+});
+
+test("a source that was left out with its consumer is remembered when the consumer comes back", () => {
+  const both = { ...shop, sources: { orders: { kind: "topic" }, sales: { kind: "topic" } } };
+  const billing = (source: string): object => ({ ...consumer, from: { [source]: ["order.placed"] } });
+  const without = deployed({ ...shop, sources: { sales: { kind: "topic" } }, consumers: {} }, rabbitmq());
+  const again = { ...shop, sources: { sales: { kind: "topic" } }, consumers: { billing: billing("sales") } };
+  const taken = takenAfter(takenAfter({}, deployed(shop, rabbitmq()).system), without.system);
+  expect(refuseChange(without, deployed(again, rabbitmq()), taken).map(({ code }) => code)).toEqual(["RD303"]);
+  // Who takes the source from the consumer first, while it is still declared, has said that its messages are not wanted.
+  const withdrawn = deployed({ ...both, consumers: { billing: billing("sales") } }, rabbitmq());
+  const later = takenAfter(taken, withdrawn.system);
+  expect(later).toEqual({ shop: { billing: ["sales"] } });
+  expect(refuseChange(withdrawn, deployed(again, rabbitmq()), later)).toEqual([]);
 });
 
 test("what stays on the broker is told with its reason and its end", () => {

@@ -46,12 +46,13 @@ export function attemptKeyPrefix(system: string, consumer: string): string {
 }
 
 /**
- * The pattern that all attempt keys of a consumer match on a topic exchange, and no publisher's key. Words end at dots, so the reserved
- * start is the beginning of the first word.
+ * The pattern that all attempt keys of a consumer match on a topic exchange, and no publisher's key. Words end at dots, and the attempt is
+ * at the end of the last word, so that word is left open. Attempt keys of consumers with the same words before it match as well; they come
+ * here only where somebody sends another consumer's dead letters with their keys.
  */
 export function anyAttemptKey(system: string, consumer: string): string {
-  const [firstWord = ""] = attemptKeyPrefix(system, consumer).split(".");
-  return `${firstWord}.#`;
+  const prefix = attemptKeyPrefix(system, consumer);
+  return `${prefix.slice(0, prefix.lastIndexOf("."))}.*`;
 }
 
 export function sourceExchange(system: string, source: string): string {

@@ -17,7 +17,7 @@ const placeholder = "\uE000";
  * - The order of the queues' names (the cycle rule of 3.13.0 sorts by it) is part of the text.
  * - Topic patterns are the exception, where parts of a key are compared. They are left out of the text only where a publisher's key
  *   is compared by its source alone, and each declared pattern is bound there as it stands; else they are in it, unreplaced. The pattern
- *   of all attempt keys names no consumer: it ends at the first dot of the system's name, and `#` takes any number of words.
+ *   of all attempt keys leaves out the last word, in which the consumer's name ends, so it is the same wherever the text is the same.
  */
 export function shapeOf(closure: Closure, contract: Contract, version: SemanticsVersion): string {
   const { workQueue } = contract;

@@ -30,8 +30,9 @@ function attemptOf({ attemptNumber }: Contract, { fields }: ConsumeMessage, head
   if (attemptNumber.from === "routing-key") return attemptInKey(fields.routingKey, attemptNumber.prefix) ?? 1;
   // On 4.3 a first delivery shows the header as it was published, say with a dead letter that was sent again.
   if (!fields.redelivered) return 1;
-  const failed = Number(headers[attemptNumber.header]);
-  return Number.isSafeInteger(failed) && failed >= 0 ? failed + 1 : 1;
+  // A publisher may write a table there, of which no number can be made.
+  const failed = headers[attemptNumber.header];
+  return typeof failed === "number" && Number.isSafeInteger(failed) && failed >= 0 ? failed + 1 : 1;
 }
 
 function attemptInKey(routingKey: string, prefix: string): number | null {

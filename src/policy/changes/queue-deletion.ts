@@ -13,7 +13,7 @@ export const queueDeletion = changeRule({
   remediationSteps:
     "Where only the name in the program is new, add the old one to aliases. Where the resource has to be replaced, make the new one beside it under another name, move consumers and then publishers, and delete the old one when it is empty; retainOnDelete has to be deployed before the update that deletes, since Pulumi asks the old state. Where it may go with all that is in it, waive the rule for this resource until a day soon.",
   types: typesWithLoss,
-  judge({ kind, type, properties, isRetained, reasons }, left) {
+  judge({ kind, type, properties, isRetained, reasons }, staying) {
     const lost = lossOf(type, properties);
     if (lost === null) return [];
     const because = reasons.length === 0 ? "" : ` because of ${reasons.join(", ")}`;
@@ -26,7 +26,7 @@ export const queueDeletion = changeRule({
     }
     if (isRetained) return [];
     // An exchange that nobody wants any more may go; what is published to it is refused, and its publisher hears of it.
-    const loss = lost.holds ? lost.loss : (lost.strands?.(properties, left) ?? null);
+    const loss = lost.holds ? lost.loss : (lost.strands?.(properties, staying) ?? null);
     if (loss === null) return [];
     const message = `it is deleted, since the program has nothing of this name any more: ${loss}`;
     return [{ part: null, message, help: lost.holds ? keep : stay }];

@@ -1,3 +1,4 @@
+import type { StayingResource } from "../../brokers/broker.ts";
 import type { BrokerName } from "../../brokers/index.ts";
 import { brokers } from "../../brokers/index.ts";
 import { hasUnknown, nameIn } from "../../brokers/pulumi-resource.ts";
@@ -67,16 +68,19 @@ export async function judgePreview(
 }
 
 /** What no policy pack can judge, since it is not told what changes. */
-function judgeChanges({ changes }: Preview, options: PolicyOptions): readonly PreviewViolation[] {
+function judgeChanges({ changes, resources }: Preview, options: PolicyOptions): readonly PreviewViolation[] {
   const selected = selectRules(options);
   if (!selected.ok) throw refused(selected.diagnostics);
-  const left = changes.filter(({ isRetained }) => isRetained);
+  const staying: readonly StayingResource[] = [
+    ...changes.flatMap(({ isRetained, type, properties }) => (isRetained ? [{ type, properties, isLeft: true }] : [])),
+    ...resources.map(({ type, inputs }) => ({ type, properties: inputs, isLeft: false })),
+  ];
   const today = new Date().toISOString().slice(0, 10);
   return selected.value.flatMap((each) => {
     const { rule, level } = each;
     if (rule.kind !== "change" || level === "disabled") return [];
     return changes.flatMap((change) =>
-      judgeChange(rule, each, { change, left }, today).map((message): PreviewViolation => ({
+      judgeChange(rule, each, { change, staying }, today).map((message): PreviewViolation => ({
         rule: rule.name,
         level: level === "mandatory" ? "mandatory" : "advisory",
         severity: rule.severity,

@@ -88,6 +88,18 @@ export function changeCases(version: string, vhost: string, otherVhost: string, 
             ]
           : [{ to: waits, unprotect: true, refused: inPlace }, { to: waits, ...allowed, refused: inPlace }, back],
     },
+    ...(version === "4.3"
+      ? [
+          {
+            name: "another way of counting attempts",
+            before: { ...staged, strategy: "native" as const },
+            steps: [
+              { to: waits, ...allowed, refused: inPlace },
+              { to: { ...staged, strategy: "native" as const }, refused: null },
+            ],
+          },
+        ]
+      : []),
     ...(version === "3.10"
       ? []
       : [

@@ -48,7 +48,7 @@ export function cloudInventory(): Inventory {
   };
 }
 
-export function keyOf({ type, inputs }: RegisteredResource): string {
+function keyOf({ type, inputs }: RegisteredResource): string {
   const identity = identities[type];
   if (identity === undefined) throw new Error(`nobody has said what names a ${type}`);
   return JSON.stringify([type, ...identity.map((name) => inputs[name])]);

@@ -8,12 +8,12 @@ import { promisify } from "node:util";
 
 import amqplib from "amqplib";
 
-import { readDeployed } from "../../../src/migrate/deployed.ts";
-import { refuseChange } from "../../../src/migrate/refuse-change.ts";
 import { applyResources } from "../apply-resources.ts";
 import type { Broker } from "../live.ts";
 import { createManagement, credentialsOf } from "../management.ts";
 import type { RegisteredResource } from "../pulumi.ts";
+import type { Taken } from "./component-refusal.ts";
+import { noteTaken, refusalOf } from "./component-refusal.ts";
 import type { Backend, StateEntry } from "./engine-model.ts";
 import { runUpdate } from "./engine-model.ts";
 import { provider } from "./providers.ts";
@@ -76,17 +76,18 @@ export async function pulumiEngine(broker: Broker): Promise<Engine> {
 export async function modelledEngine(broker: Broker): Promise<Engine> {
   const backend = liveBackend(broker);
   let state: readonly StateEntry[] = [];
-  let last: Deployment | null = null;
+  const taken: Taken = new Map();
   const update = async (to: Deployment | null, skipPreview: boolean): Promise<string | null> => {
-    const result = await runUpdate(state, to === null ? [] : await registeredFor(to), {
+    const program = to === null ? [] : await registeredFor(to);
+    const result = await runUpdate(state, program, {
       provider,
       backend,
       skipPreview,
-      refusal: to === null || last === null || to.component !== last.component ? null : refusalOf(last, to),
+      refusal: refusalOf(state, program, taken),
       pick: (count) => Math.floor(Math.random() * count),
     });
     state = result.state;
-    if (result.error === null) last = to;
+    noteTaken(state, taken);
     return result.error;
   };
   return {
@@ -97,16 +98,6 @@ export async function modelledEngine(broker: Broker): Promise<Engine> {
     },
     dispose: async () => {},
   };
-}
-
-function refusalOf(from: Deployment, to: Deployment): string | null {
-  const [old, now] = [from, to].map(({ system, version, strategy }) =>
-    readDeployed(system, { broker: "rabbitmq", version, strategy }),
-  );
-  if (old === undefined || old === null || now === undefined || now === null)
-    throw new Error("one side does not compile");
-  const problems = refuseChange(old, now);
-  return problems.length === 0 ? null : problems.map(({ message }) => message).join("\n");
 }
 
 /** What the provider does to a broker. */

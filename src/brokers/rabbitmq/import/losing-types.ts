@@ -1,4 +1,4 @@
-import type { LeftResource, LosingType } from "../../broker.ts";
+import type { StayingResource, LosingType } from "../../broker.ts";
 import type { Entry } from "../../entries.ts";
 import { isEntry } from "../../entries.ts";
 import { parseJson } from "../../parse-json.ts";
@@ -25,8 +25,8 @@ export const losingTypes: Readonly<Record<string, LosingType>> = Object.freeze({
     loss: "its bindings go with it, and until they are there again RabbitMQ drops what is dead-lettered to it and refuses what is published",
     isTemporary: () => false,
     identity: ["name", "vhost"],
-    strands: ({ name, vhost }, left) => {
-      const queue = left.find(
+    strands: ({ name, vhost }, staying) => {
+      const queue = staying.find(
         (each) => isQueueIn(each, vhost) && argumentOf(each.properties, "x-dead-letter-exchange") === name,
       );
       return queue === undefined
@@ -39,11 +39,16 @@ export const losingTypes: Readonly<Record<string, LosingType>> = Object.freeze({
     loss: "what comes by it is dropped until it is there again",
     isTemporary: () => false,
     identity: ["source", "destination", "destinationType", "routingKey", "arguments", "argumentsJson", "vhost"],
-    strands: ({ source, destination, vhost }, left) => {
-      const filled = left.find((each) => isQueueIn(each, vhost) && each.properties["name"] === destination);
+    strands: ({ source, destination, vhost }, staying) => {
+      // Of a queue that is still in the program somebody has taken a routing key away.
+      const filled = staying.find(
+        (each) => each.isLeft && isQueueIn(each, vhost) && each.properties["name"] === destination,
+      );
       if (filled !== undefined)
         return `${nameOf(filled)} stays on the broker, and what is published to ${String(source)} no longer comes to it`;
-      const drained = left.find(
+      const hasOther = staying.some(({ type, properties }) => type === bindingType && properties["source"] === source);
+      if (hasOther) return null;
+      const drained = staying.find(
         (each) => isQueueIn(each, vhost) && argumentOf(each.properties, "x-dead-letter-exchange") === source,
       );
       return drained === undefined
@@ -56,9 +61,11 @@ export const losingTypes: Readonly<Record<string, LosingType>> = Object.freeze({
     loss: "its settings are not in force until it is there again",
     isTemporary: () => false,
     identity: ["name", "vhost"],
-    strands: ({ policy, vhost }, left) => {
+    strands: ({ policy, vhost }, staying) => {
       const pattern = isEntry(policy) ? policy["pattern"] : undefined;
-      const queue = left.find((each) => isQueueIn(each, vhost) && exactPattern(nameOf(each)) === pattern);
+      const queue = staying.find((each) => isQueueIn(each, vhost) && exactPattern(nameOf(each)) === pattern);
+      const hasOther = staying.some(({ type, isLeft }) => type === policyType && !isLeft);
+      if (queue?.isLeft === false && hasOther) return null;
       return queue === undefined
         ? null
         : `${nameOf(queue)} stays on the broker without its settings, so what waits in it may wait for ever`;
@@ -73,11 +80,11 @@ function isTransientQueue({ settings }: Entry): boolean {
   return durable !== true || autoDelete === true || isUnreadable(autoDelete);
 }
 
-function isQueueIn({ type, properties }: LeftResource, virtualHost: unknown): boolean {
+function isQueueIn({ type, properties }: StayingResource, virtualHost: unknown): boolean {
   return type === queueType && (properties["vhost"] ?? "/") === (virtualHost ?? "/");
 }
 
-function nameOf({ properties }: LeftResource): string {
+function nameOf({ properties }: StayingResource): string {
   return String(properties["name"]);
 }
 

@@ -32,9 +32,10 @@ export const losingTypes: Readonly<Record<string, LosingType>> = Object.freeze({
     loss: "what it lets in is dropped until it is there again",
     isTemporary: () => false,
     identity: ["ruleName", "subscriptionName", "topicName", "namespaceName"],
-    strands: ({ subscriptionName, topicName }, left) => {
-      const entity = left.find(
-        ({ type, properties }) =>
+    strands: ({ subscriptionName, topicName }, staying) => {
+      const entity = staying.find(
+        ({ type, properties, isLeft }) =>
+          isLeft &&
           type === "azure-native:servicebus:Subscription" &&
           properties["subscriptionName"] === subscriptionName &&
           properties["topicName"] === topicName,

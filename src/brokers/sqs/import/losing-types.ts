@@ -14,8 +14,10 @@ export const losingTypes: Readonly<Record<string, LosingType>> = Object.freeze({
     loss: "what is published to its topic does not come to its queue until it is there again",
     isTemporary: () => false,
     identity: ["topic", "endpoint", "region"],
-    strands: ({ endpoint }, left) => {
-      const queue = left.find(({ type, properties }) => type === queueType && properties["arn"] === endpoint);
+    strands: ({ endpoint }, staying) => {
+      const queue = staying.find(
+        ({ type, properties, isLeft }) => isLeft && type === queueType && properties["arn"] === endpoint,
+      );
       return queue === undefined
         ? null
         : `${String(queue.properties["name"])} stays at AWS, and what is published for it no longer comes to it`;
