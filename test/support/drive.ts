@@ -111,6 +111,8 @@ async function startInstance(
   await open();
   return {
     idle: async () => {
+      // A handler that crashes closes its channel and opens another one: that has to be over, or the same channel is closed twice.
+      await busy;
       await current?.close();
       await busy;
     },
