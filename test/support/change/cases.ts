@@ -132,6 +132,23 @@ export function changeCases(version: string, vhost: string, otherVhost: string, 
       steps: [{ to: changed({ attempts: 2 }), refused: null }, back, { to: changed({ attempts: 3 }), refused: null }],
     },
     {
+      name: "other delays and keys",
+      before: changed({ keys: ["order.placed"] }),
+      steps: [
+        { to: changed({ keys: ["order.placed", "order.late"], delay: "2s" }), refused: null },
+        { to: changed({ keys: ["order.placed"], delay }), refused: null },
+      ],
+    },
+    {
+      name: "one attempt in place of several",
+      before: staged,
+      // Up to 3.12 only what is left over is protected.
+      steps: [
+        { to: changed({ attempts: 1 }), ...skipped, refused: version === "3.10" ? protection : inPlace },
+        version === "3.10" ? { to: changed({ attempts: 1 }), ...allowed, refused: null } : back,
+      ],
+    },
+    {
       name: "fewer attempts, other delays and keys, under waits",
       before: waits,
       steps: [
