@@ -5,7 +5,7 @@ import { reasonOf } from "../migrate/left-behind.ts";
 import { visible } from "../report/visible.ts";
 import { auditedBrokers, readSource, sourcesIn } from "./audit-source.ts";
 import type { CompiledFor, ForTarget } from "./commands.ts";
-import { compileFile, exitCodeOf, print } from "./commands.ts";
+import { compileFile, print } from "./commands.ts";
 import { exitCodes } from "./run.ts";
 
 /** The options of the command line; those that name a file of a broker have names that the broker gives. */
@@ -31,7 +31,8 @@ export async function leftoversCommand(file: string, options: LeftoversOptions):
   if (!found.ok) {
     if (options.json === true) await print({ ok: false, diagnostics: found.diagnostics });
     else process.stderr.write(`${renderDiagnostics(found.diagnostics)}\n`);
-    return exitCodeOf(found.diagnostics);
+    // One is for leftovers, and a job that watches for them has to tell the two apart.
+    return exitCodes.usage;
   }
   const others = await Promise.all(otherFiles(options).map(async (other) => compileFile(other, options)));
   const refused = others.find((other) => !other.ok);

@@ -5,7 +5,6 @@ import { modelledEngine } from "../support/change/engines.ts";
 import { compiledOf } from "../support/change/live-change.ts";
 import type { Deployment } from "../support/change/registered.ts";
 import { drive } from "../support/drive.ts";
-import type { DrivenConsumer } from "../support/drive.ts";
 import { checked } from "../support/examples.ts";
 import { createVhost } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
@@ -55,7 +54,6 @@ test.each(cases)("$name", { timeout: 400_000 }, async ({ broker, strategy }) => 
     if (contract === undefined) throw new Error("there is no contract");
     return contract;
   };
-  const consumers: DrivenConsumer[] = [];
   try {
     expect(await engine.up(five)).toBeNull();
     for (let index = 0; index < messages; index++) {
@@ -67,12 +65,10 @@ test.each(cases)("$name", { timeout: 400_000 }, async ({ broker, strategy }) => 
       });
     }
     const before = await drive({ url, contract: contractOf(five), decide: () => "transient", instances: 3 });
-    consumers.push(before);
     await expect.poll(() => before.seen.some(({ attempt }) => attempt === 4), { timeout: 120_000 }).toBe(true);
     await before.stop();
     expect(await engine.up(two)).toBeNull();
     const after = await drive({ url, contract: contractOf(two), decide: () => "transient", instances: 10 });
-    consumers.push(after);
     // A consumer that publishes its copies and is stopped between a copy and its acknowledgement doubles that message: one for each instance.
     const publishes = "byAttempt" in contractOf(five).outcomes.transient && strategy !== "deferred";
     const most = messages + (publishes ? 3 : 0);

@@ -204,3 +204,53 @@ test("the command line loads no Pulumi", () => {
   );
   expect([child.status, child.stderr]).toEqual([0, ""]);
 });
+
+describe("leftovers", () => {
+  const written = (attempts: number, name: string): string =>
+    file(
+      name,
+      JSON.stringify({
+        name: "shop",
+        sources: { orders: { kind: "topic" } },
+        consumers: {
+          billing: {
+            from: { orders: ["order.placed"] },
+            retry: { attempts, backoff: { kind: "exponential", first: "1s", factor: 3 } },
+          },
+        },
+      }),
+    );
+  const target = ["--target", "rabbitmq@4.3", "--strategy", "staged"];
+  const [four, two] = [written(4, "four.json"), written(2, "two.json")];
+  const { out: definitions } = redeliver("compile", four, ...target, "--format", "definitions");
+  const exported = file("exported.json", definitions);
+
+  test("are told with the reason, the end and the requests, and end with 1", () => {
+    const { code, out } = redeliver("leftovers", two, ...target, "--definitions", exported);
+    expect(code).toBe(1);
+    expect(out).toContain("queue shop.billing.attempt.4 in /");
+    expect(out).toContain("needed  until what waits in it is due, 9s after the last message came in");
+    expect(out).toContain("DELETE /api/queues/%2F/shop.billing.attempt.4\n");
+    const { leftovers } = JSON.parse(
+      redeliver("leftovers", two, ...target, "--definitions", exported, "--json").out,
+    ) as { readonly leftovers: readonly { readonly kind: string; readonly name: string }[] };
+    const queues = leftovers.filter(({ kind }) => kind === "queue").map(({ name }) => name);
+    expect(queues).toEqual(["shop.billing.attempt.3", "shop.billing.attempt.4"]);
+  });
+
+  test("where there are none, the exit code is 0", () => {
+    expect(redeliver("leftovers", four, ...target, "--definitions", exported)).toMatchObject({
+      code: 0,
+      out: "shop on rabbitmq@4.3: everything that bears its name is declared\n",
+    });
+  });
+
+  test.each([
+    ["nothing to look in", []],
+    ["a broker that is down", ["--url", "http://127.0.0.1:1/%2F"]],
+    ["a file that is cut off", ["--definitions", file("cut-export.json", '{"queues": [')]],
+    ["another broker's file", ["--sqs", exported]],
+  ])("%s ends with 2, and says nothing of leftovers", (_, words) => {
+    expect(redeliver("leftovers", two, ...target, ...words)).toMatchObject({ code: 2, out: "" });
+  });
+});

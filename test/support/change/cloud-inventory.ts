@@ -1,9 +1,8 @@
 import type { RegisteredResource } from "../pulumi.ts";
 import type { Backend } from "./engine-model.ts";
 
-/** What would be at AWS or in a namespace of Azure, by type and identity. */
+/** What would be at AWS or in a namespace of Azure. */
 export interface Inventory extends Backend {
-  readonly things: ReadonlyMap<string, RegisteredResource>;
   /** What was deleted there, in order. */
   readonly removed: readonly RegisteredResource[];
 }
@@ -37,7 +36,6 @@ export function cloudInventory(): Inventory {
     things.set(key, resource);
   };
   return {
-    things,
     removed,
     create: put,
     update: (_, now) => put(now),

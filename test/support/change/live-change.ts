@@ -13,8 +13,6 @@ type Compiled = CompiledSystem<"rabbitmq">;
 
 /** A virtual host in which messages wait while a deployment is changed. */
 export interface Waiting {
-  /** How many messages lie in a queue of each consumer, or were published to its sources. */
-  readonly owed: ReadonlyMap<string, number>;
   /** Publishes to every source; each consumer that the first deployment had is owed what is published from then on. */
   readonly publish: () => Promise<void>;
   /**
@@ -141,7 +139,7 @@ export async function fill(broker: Broker, deployment: Deployment, perQueue: num
       return newWorkQueues.has(name) && !contracts.some(({ workQueue }) => workQueue === name);
     }
   };
-  return { owed, publish, unsettled, dispose: async () => connection.close() };
+  return { publish, unsettled, dispose: async () => connection.close() };
 }
 
 interface QueueCounts {
