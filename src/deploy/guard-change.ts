@@ -3,12 +3,11 @@ import * as pulumi from "@pulumi/pulumi";
 import type { CompiledSystem, Target } from "../brokers/index.ts";
 import type { System } from "../declare/system.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
-import { deployedOf, readDeployed } from "../migrate/deployed.ts";
+import { compareChange } from "../migrate/compare-change.ts";
+import { deployedOf } from "../migrate/deployed.ts";
 import type { LeftBehind } from "../migrate/left-behind.ts";
-import { leftBehind } from "../migrate/left-behind.ts";
-import { refuseChange } from "../migrate/refuse-change.ts";
 import type { TakenSources } from "../migrate/taken-sources.ts";
-import { readTaken, takenAfter } from "../migrate/taken-sources.ts";
+import { takenAfter } from "../migrate/taken-sources.ts";
 
 export type { LeftBehind } from "../migrate/left-behind.ts";
 
@@ -39,19 +38,18 @@ export interface Guard {
  */
 export function guardChange(changing: Changing, options: pulumi.ComponentResourceOptions = {}): Guard {
   const { type, name, system, target, compiled } = changing;
+  const to = deployedOf(system, target, compiled);
   let left: readonly LeftBehind[] = [];
   let taken = takenAfter({}, system);
-  const compare = ({ oldInputs, oldOutputs }: pulumi.ResourceHookArgs): void => {
-    const from = readDeployed(oldInputs?.["declaration"], oldInputs?.["target"]);
+  const compare = ({ oldInputs = {}, oldOutputs = {} }: pulumi.ResourceHookArgs): void => {
+    const compared = compareChange({ inputs: oldInputs, outputs: oldOutputs }, to);
     // What this version cannot read is left to the options of each resource, which keep all but the bindings of a source.
-    if (from === null) return;
-    const to = deployedOf(system, target, compiled);
-    const before = takenAfter(readTaken(oldOutputs?.["taken"]), from.system);
-    const problems = refuseChange(from, to, before);
-    if (problems.length > 0)
-      throw new Error(`${type} ${JSON.stringify(name)} cannot be changed like this\n${renderDiagnostics(problems)}`);
-    left = leftBehind(from, to);
-    taken = takenAfter(before, system);
+    if (compared === null) return;
+    if (compared.problems.length > 0)
+      throw new Error(
+        `${type} ${JSON.stringify(name)} cannot be changed like this\n${renderDiagnostics(compared.problems)}`,
+      );
+    ({ left, taken } = compared);
   };
   // Pulumi's mocks know no hooks, and wait for ever for one that was never registered.
   if (!pulumi.runtime.hasEngine()) return { options, left: () => left, taken: () => taken };

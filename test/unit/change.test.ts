@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { compareChange } from "../../src/migrate/compare-change.ts";
 import { readDeployed } from "../../src/migrate/deployed.ts";
 import type { Deployed } from "../../src/migrate/deployed.ts";
 import { leftBehind } from "../../src/migrate/left-behind.ts";
@@ -113,6 +114,25 @@ test("what stays on the broker is told with its reason and its end", () => {
     "shop.billing.attempt.5",
     "shop.billing",
   ]);
+});
+
+test("a state is compared with what is to be deployed, and remembers what was taken", () => {
+  const kept = (outputs: object) => ({
+    inputs: { declaration: shop, target: rabbitmq() },
+    outputs: outputs as Readonly<Record<string, unknown>>,
+  });
+  const same = deployed(shop, rabbitmq());
+  expect(compareChange(kept({}), same)).toEqual({ problems: [], left: [], taken: { shop: { billing: ["orders"] } } });
+  const native = deployed(shop, rabbitmq("4.3", "native"));
+  const { problems, left } = compareChange(kept({}), native) ?? {};
+  expect(problems?.map(({ code }) => code)).toEqual(["RD302"]);
+  expect(left).toHaveLength(4);
+  // An earlier declaration took from a source that neither this one nor the next one has.
+  const taken = { shop: { billing: ["sales"] } };
+  expect(compareChange(kept({ taken }), same)?.problems.map(({ code, path }) => `${code} ${path}`)).toEqual([
+    "RD303 sources.sales",
+  ]);
+  expect(compareChange({ inputs: {}, outputs: {} }, same)).toBeNull();
 });
 
 test("a declaration that this version does not take is not compared", () => {

@@ -1,5 +1,5 @@
+import { compareChange } from "../../../src/migrate/compare-change.ts";
 import { readDeployed } from "../../../src/migrate/deployed.ts";
-import { refuseChange } from "../../../src/migrate/refuse-change.ts";
 import type { TakenSources } from "../../../src/migrate/taken-sources.ts";
 import { takenAfter } from "../../../src/migrate/taken-sources.ts";
 import type { RegisteredResource } from "../pulumi.ts";
@@ -11,7 +11,7 @@ const isComponent = ({ type }: RegisteredResource): boolean => type.startsWith("
 export type Taken = Map<string, TakenSources>;
 
 /**
- * What the hook of a component says, by what the state has of it: the declaration of the last update, also of one that was cut off.
+ * What the hook of a component would say of a program. The state has the declaration of the last update, also where it was cut off.
  *
  * @returns null where it has nothing against the update
  */
@@ -23,11 +23,11 @@ export function refusalOf(
   const now = program.find(isComponent);
   const old = state.find(({ urn, isReplaced }) => urn === now?.urn && !isReplaced);
   if (now === undefined || old === undefined) return null;
-  const [from, to] = [old, now].map(({ inputs }) => readDeployed(inputs["declaration"], inputs["target"]));
-  if (from === null || to === null || from === undefined || to === undefined)
-    throw new Error("a side does not compile");
-  const problems = refuseChange(from, to, takenAfter(taken.get(now.urn) ?? {}, from.system));
-  return problems.length === 0 ? null : problems.map(({ message }) => message).join("\n");
+  const to = readDeployed(now.inputs["declaration"], now.inputs["target"]);
+  if (to === null) throw new Error("the program does not compile");
+  const compared = compareChange({ inputs: old.inputs, outputs: { taken: taken.get(now.urn) } }, to);
+  if (compared === null) throw new Error("the state cannot be read");
+  return compared.problems.length === 0 ? null : compared.problems.map(({ message }) => message).join("\n");
 }
 
 /** Keeps what the components write into their outputs. */
