@@ -3,6 +3,16 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 
 const sourceFile = (path: string): string => fileURLToPath(new URL(`src/${path}`, import.meta.url));
 
+/** `npm test` leaves these out: they take longest, and a change that breaks only them is rare. They need no broker. */
+const thoroughTests = [
+  // A browser, and an installation of the packed package.
+  "test/docs/{package,page}.test.ts",
+  // Policy packs in processes of their own.
+  "test/policy/{command,engine,host,read-once}.test.ts",
+  // Properties of thousands of cases, and every mutant.
+  "test/property/{bad-inputs,series,state-key}.test.ts",
+  "test/property/*{audit-exact,deployment-changes,mutations}*.test.ts",
+];
 const liveTests = ["test/integration/**/*.test.ts", "test/differential/**/*.test.ts"];
 /** These need the emulators of SQS, and no Docker. */
 const sqsTests = ["test/integration/sqs-*.test.ts"];
@@ -10,6 +20,25 @@ const sqsTests = ["test/integration/sqs-*.test.ts"];
 const storeTests = ["test/integration/stores-*.test.ts"];
 /** These start an emulator of Service Bus in their own process, and need nothing; some of them run on Microsoft's as well, where it can run. */
 const servicebusTests = ["test/integration/servicebus-*.test.ts"];
+/** A workspace with tests of its own. They need nothing else. */
+const emulatorTests = ["test/emulators/servicebus/test/*.test.ts"];
+
+const withoutBroker = {
+  // Properties look at hundreds of systems, also on a machine that does something else beside.
+  testTimeout: 30_000,
+  // A policy pack is started as a process of its own.
+  hookTimeout: 120_000,
+  maxWorkers: 2,
+};
+
+const withServicebusEmulator = {
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  maxWorkers: 2,
+  // They wait more than they work.
+  maxConcurrency: 12,
+  sequence: { groupOrder: 3 },
+};
 
 const config: ViteUserConfig = defineConfig({
   resolve: {
@@ -17,9 +46,9 @@ const config: ViteUserConfig = defineConfig({
       { find: /^redeliver$/, replacement: sourceFile("index.ts") },
       { find: /^redeliver\/consume$/, replacement: sourceFile("consume/index.ts") },
       { find: /^redeliver\/opentelemetry$/, replacement: sourceFile("consume/opentelemetry.ts") },
-      { find: /^redeliver\/pulumi$/, replacement: sourceFile("deploy/index.ts") },
-      { find: /^redeliver\/pulumi\/sqs$/, replacement: sourceFile("deploy/sqs.ts") },
-      { find: /^redeliver\/pulumi\/servicebus$/, replacement: sourceFile("deploy/servicebus.ts") },
+      { find: /^redeliver\/pulumi$/, replacement: sourceFile("brokers/rabbitmq/make/index.ts") },
+      { find: /^redeliver\/pulumi\/sqs$/, replacement: sourceFile("brokers/sqs/make/index.ts") },
+      { find: /^redeliver\/pulumi\/servicebus$/, replacement: sourceFile("brokers/servicebus/make/index.ts") },
       { find: /^redeliver\/policy$/, replacement: sourceFile("policy/index.ts") },
     ],
   },
@@ -28,15 +57,15 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         test: {
+          ...withoutBroker,
           name: "fast",
           include: ["test/**/*.test.ts"],
-          exclude: liveTests,
-          // Properties look at hundreds of systems, also on a machine that does something else beside.
-          testTimeout: 30_000,
-          // A policy pack is started as a process of its own.
-          hookTimeout: 120_000,
-          maxWorkers: 2,
+          exclude: [...liveTests, ...emulatorTests, ...thoroughTests],
         },
+      },
+      {
+        extends: true,
+        test: { ...withoutBroker, name: "thorough", include: thoroughTests },
       },
       {
         extends: true,
@@ -69,16 +98,15 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         test: {
+          ...withServicebusEmulator,
           name: "live-servicebus",
           include: servicebusTests,
           globalSetup: "test/support/servicebus/emulator-setup.ts",
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          maxWorkers: 2,
-          // They wait more than they work.
-          maxConcurrency: 12,
-          sequence: { groupOrder: 3 },
         },
+      },
+      {
+        extends: true,
+        test: { ...withServicebusEmulator, name: "servicebus-emulator", include: emulatorTests },
       },
       {
         extends: true,

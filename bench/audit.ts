@@ -1,8 +1,8 @@
-import { auditDeployment } from "../src/brokers/rabbitmq/audit.ts";
-import { readDefinitions } from "../src/brokers/rabbitmq/read-definitions.ts";
+import { auditDeployment } from "../src/brokers/rabbitmq/foreign/audit.ts";
+import { readDefinitions } from "../src/brokers/rabbitmq/foreign/read-definitions.ts";
 import { parseTarget } from "../src/index.ts";
 
-// Audits a definitions file of one size; prints JSON. Started by main.ts in a process of its own.
+// Audits a definitions file of one size and prints JSON. main.ts starts it in its own process.
 const queues = Number(process.argv[2]);
 
 const queue = (name: string, given: object): object => ({
@@ -30,7 +30,7 @@ const binding = (source: string, destination: string, key: string): object => ({
   arguments: {},
 });
 
-// Each service has a work queue with a wait queue, and a queue with its dead queue behind a topic exchange that all share.
+// Each service has a work queue with a wait queue, and a queue with its dead queue. All share one topic exchange.
 const services = Array.from({ length: Math.ceil(queues / 4) }, (_, index) => `service-${index}`);
 const text = JSON.stringify({
   rabbitmq_version: "4.0.5",

@@ -1,7 +1,7 @@
 import { brokerOf, checkSystem, parseTarget, plan } from "../src/index.ts";
 import { verifyAll } from "../src/verify/verify.ts";
 
-// Measures one size on one target; prints JSON. Started by main.ts in a process of its own.
+// Measures one size on one target and prints JSON. main.ts starts it in its own process.
 const [size = "1", text = "rabbitmq@4.3"] = process.argv.slice(2);
 const consumers = Number(size);
 const input = {
@@ -13,7 +13,8 @@ const input = {
       {
         from: { orders: [`order.kind-${index}`] },
         retry: { attempts: 5, backoff: { kind: "exponential", first: "1s", factor: 2, max: "10s" } },
-        // On SQS a crash counts like any other receive, so it has no budget of its own; and the visibility timeout wants a handler's time.
+        // On SQS a crash counts like any other receive, so crashes have no budget. The visibility timeout needs the
+        // handler's time.
         ...(text.startsWith("sqs") ? { handlerTimeout: "30s" } : { crash: { deliveries: 3 } }),
       },
     ]),
@@ -28,7 +29,7 @@ const startedAt = performance.now();
 const compiled = broker.compile(plan(checked.value), target.value);
 const durationMs = performance.now() - startedAt;
 if (!compiled.ok) throw new Error("the benchmark does not compile");
-// What `compile` does besides: one proof for all that differ in names alone.
+// `compile` also proves its output: once for all consumers that differ in names alone.
 const verdicts = verifyAll(broker.subjectsOf(compiled.value, target.value));
 if (verdicts.some(({ violations }) => violations.length > 0)) throw new Error("the benchmark is refuted");
 const provedMs = performance.now() - startedAt;

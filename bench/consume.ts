@@ -8,7 +8,8 @@ import { startBroker } from "../test/support/broker-containers.ts";
 import { createManagement } from "../test/support/management.ts";
 import type { JsonObject } from "../test/support/management.ts";
 
-// Consumers beside hand-written ones that do the same, on one RabbitMQ 4.3; prints JSON. Started by main.ts in a process of its own.
+// Compares consumers with hand-written ones that do the same, on one RabbitMQ 4.3, and prints JSON. main.ts starts it
+// in its own process.
 const messages = 10_000;
 const retriedMessages = 2_000;
 const attempts = 4;
@@ -19,7 +20,7 @@ const vhost = "bench-consume";
 const strategies = ["native", "deferred", "staged", "waits"] as const;
 type Strategy = (typeof strategies)[number];
 
-/** The shortest delay that goes the strategy's own way: a figure is to tell what a retry costs, and not how long it waits. */
+/** The shortest delay that the strategy really waits out: the figure shows the cost of a retry, and not its delay. */
 function systemFor(strategy: Strategy): System {
   const retry = { attempts, backoff: strategy === "native" || strategy === "deferred" ? immediate() : constant("1ms") };
   const protocol = strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1";
@@ -36,11 +37,11 @@ function targetFor(strategy: Strategy): TargetInput<"rabbitmq"> {
 
 interface Figure {
   readonly perSecond: number;
-  /** Of this process, for one message. */
+  /** Processor time of this process for one message. */
   readonly cpuMicroseconds: number;
 }
 
-/** Fills the strategy's queue, then measures until everything is handled. */
+/** Fills the strategy's queue, then measures until every message is handled. */
 async function measure(
   url: string,
   strategy: Strategy,
@@ -61,7 +62,7 @@ async function measure(
     if (left === 0) finish();
   });
   await finished;
-  // The last messages are still to be acknowledged.
+  // The last acknowledgements are still on their way.
   await new Promise((resolve) => setTimeout(resolve, 50));
   await stop();
   const durationMs = performance.now() - startedAt - 50;
@@ -79,10 +80,10 @@ async function fill(url: string, strategy: Strategy, count: number): Promise<voi
   await connection.close();
 }
 
-/** The hand-written consumers have a queue that is compiled, too; nothing of it but the queue is used. */
+/** The hand-written consumers use only the queue of this compiled system. */
 const queue = "native.billing";
 
-/** What a person writes who only acknowledges. */
+/** A consumer as people write it by hand, which only acknowledges. */
 async function handWritten(url: string, handled: () => void): Promise<() => Promise<void>> {
   const connection = await amqplib.connect(url, { noDelay: true });
   const channel = await connection.createChannel();
@@ -101,7 +102,7 @@ async function handWritten(url: string, handled: () => void): Promise<() => Prom
   };
 }
 
-/** What a person writes who retries by publishing a copy with a count in it, and acknowledges when that is confirmed. */
+/** A consumer as people write it by hand. It publishes a copy with a count, and acknowledges after the confirm. */
 async function handWrittenRetries(url: string, handled: () => void): Promise<() => Promise<void>> {
   const connection = await amqplib.connect(url, { noDelay: true });
   const channel = await connection.createChannel();

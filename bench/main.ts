@@ -3,20 +3,21 @@ import { resolve } from "node:path";
 
 import { benchPulumi, describePulumiBench } from "./pulumi.ts";
 
-// Every figure is a ratio, or a pair measured in one go, since machines differ. Nothing here is a test: nothing fails.
-// `node bench/main.ts [compile] [verify] [audit] [simulate] [start] [consume] [policy] [pulumi]` runs the named parts, or all of them.
+// Machines differ, so every figure is a ratio or a pair measured in one run. Nothing here is a test: nothing fails.
+// `node bench/main.ts [compile] [verify] [audit] [simulate] [start] [consume] [policy] [pulumi]` runs the named parts,
+// or all of them. `faults` takes half an hour and runs only by name.
 
 const root = resolve(import.meta.dirname, "..");
 
 interface CompileFigure {
   readonly consumers: number;
   readonly durationMs: number;
-  /** With the proof that `compile` makes of what it gives out. */
+  /** Includes the proof that `compile` makes. */
   readonly provedMs?: number;
   readonly peakMb: number;
 }
 
-/** Runs one size in a process of its own, so that one size's memory does not weigh on the next. */
+/** Runs one size in its own process, so that its memory does not burden the next. */
 function measure(script: "compile", consumers: number, target: string): CompileFigure {
   const child = spawnSync(
     process.execPath,
@@ -51,6 +52,12 @@ function run<Result>(script: string, ...words: readonly string[]): Result {
   return JSON.parse(child.stdout) as Result;
 }
 
+interface AttemptsFigure {
+  readonly attempts: number;
+  readonly states: number;
+  readonly durationMs: number;
+}
+
 function benchVerify(): void {
   console.log("proof, 5 attempts each, strategy staged on 4.3");
   for (const [what, consumers] of [
@@ -72,6 +79,15 @@ function benchVerify(): void {
     const { durationMs, peakMb } = run<CompileFigure>("verify", "each", "1000", target);
     console.log(
       `     1000 consumers on ${target}, strategy ${strategy}, each by itself: ${durationMs.toFixed(1)} ms, ${peakMb.toFixed(0)} MB at the peak`,
+    );
+  }
+  for (const target of ["rabbitmq@4.3", "rabbitmq@3.10", "servicebus@standard"]) {
+    const [few, many] = run<AttemptsFigure[]>("verify", "attempts", "1", target);
+    if (few === undefined || many === undefined) throw new Error("two sizes were asked for");
+    const ratio = (of: (figure: AttemptsFigure) => number): string =>
+      (of(many) / of(few) / (many.attempts / few.attempts)).toFixed(2);
+    console.log(
+      `  ${many.attempts} attempts without a crash budget on ${target}: ${many.durationMs.toFixed(0)} ms, ${many.states} states; for each attempt ${ratio(({ durationMs }) => durationMs)} times the time and ${ratio(({ states }) => states)} times the states of ${few.attempts}`,
     );
   }
   const states = Object.entries(run<Record<string, number>>("verify", "states"));
@@ -100,22 +116,23 @@ function benchSimulate(): void {
   }
 }
 
-function timeOf(...words: readonly string[]): number {
-  const startedAt = performance.now();
-  const child = spawnSync(process.execPath, words, { cwd: root });
-  if (child.status !== 0) throw new Error(String(child.stderr));
-  return performance.now() - startedAt;
+interface StartFigure {
+  readonly wallMs: number;
+  readonly processorMs: number;
 }
 
 function benchStart(): void {
-  const compile = ["src/cli/main.ts", "compile", "examples/shop.yaml", "--target", "rabbitmq@4.3"];
-  timeOf(...compile);
-  const pairs = Array.from({ length: 11 }, () => ({ nothing: timeOf("-e", "0"), compile: timeOf(...compile) }));
-  const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-  const over = median(pairs.map((pair) => pair.compile - pair.nothing));
+  const { rounds, nothing, over } = run<{
+    readonly rounds: number;
+    readonly nothing: StartFigure;
+    readonly over: readonly (StartFigure & { readonly name: string })[];
+  }>("start");
+  const describe = ({ wallMs, processorMs }: StartFigure): string =>
+    `${wallMs.toFixed(0)} ms, ${processorMs.toFixed(0)} ms of the processor`;
   console.log(
-    `redeliver compile of a small file: ${over.toFixed(0)} ms over node -e 0 (${median(pairs.map((pair) => pair.nothing)).toFixed(0)} ms), median of ${pairs.length} pairs`,
+    `redeliver compile of a small file, installed package, over node -e 0 (${describe(nothing)}), ${rounds} rounds:`,
   );
+  for (const figure of over) console.log(`  ${figure.name}: ${describe(figure)}`);
 }
 
 interface ConsumePair {
@@ -143,7 +160,7 @@ function benchPolicy(): void {
   );
 }
 
-/** On a broker of its own in Docker, or the one that RABBITMQ_URL and RABBITMQ_MANAGEMENT_URL name. */
+/** Starts a broker in Docker, or uses that of RABBITMQ_URL and RABBITMQ_MANAGEMENT_URL. */
 function benchConsume(): void {
   const { messages, acks, retries } = run<{
     readonly messages: number;
@@ -178,4 +195,7 @@ if (isWanted("simulate")) benchSimulate();
 if (isWanted("start")) benchStart();
 if (isWanted("consume")) benchConsume();
 if (isWanted("policy")) benchPolicy();
+if (wanted.includes("faults"))
+  for (const version of ["4.3", "4.0"])
+    spawnSync(process.execPath, [resolve(root, "bench/faults.ts"), version], { stdio: "inherit" });
 if (isWanted("pulumi")) console.log(describePulumiBench(await benchPulumi(1_000, 3)));

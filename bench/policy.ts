@@ -4,8 +4,8 @@ import { rules } from "../src/policy/rules.ts";
 import { startPolicyHost } from "../test/support/policy-host.ts";
 import type { ProgramRun, RegisteredResource } from "../test/support/pulumi.ts";
 
-// Judges a stack of so many resources in the policy pack as Pulumi starts it, over its own protocol, and prints one line of JSON: the time,
-// what the processor did for the pack's own process, and both once more for the protocol alone.
+// Judges a stack of this many resources in the policy pack, over Pulumi's own protocol, and prints one line of JSON. It
+// holds the time and the pack's processor time, and both for the protocol alone.
 
 const size = Number(process.argv[2] ?? "5000");
 const outputs = new Map<string, Readonly<Record<string, unknown>>>();
@@ -20,7 +20,7 @@ function add(type: string, name: string, properties: Readonly<Record<string, unk
 
 const arnOf = (name: string): string => `arn:aws:sqs:eu-west-1:123456789012:${name}`;
 
-/** Five resources: two queues of SQS, two of RabbitMQ, and one that no rule is about. */
+/** Five resources: two queues of SQS, two of RabbitMQ, and one that no rule judges. */
 function addConsumer(number: number): void {
   const name = `consumer-${number}`;
   const dead = `${name}-dead`;
@@ -29,7 +29,7 @@ function addConsumer(number: number): void {
   const sqs = "aws:sqs/queue:Queue";
   add(sqs, dead, { name: dead, arn: arnOf(dead), messageRetentionSeconds: 1_209_600, ...times });
   const own = { name, arn: arnOf(name), messageRetentionSeconds: 345_600, ...times };
-  // Every tenth has no dead-letter queue, so that there is something to find.
+  // Every tenth queue lacks a dead-letter queue, so that the rules find something.
   add(sqs, name, number % 10 === 0 ? own : { ...own, redrivePolicy: redrive });
   const deadTo = { "x-dead-letter-exchange": "", "x-dead-letter-routing-key": dead };
   const quorum = (given: object): object => ({
@@ -52,7 +52,9 @@ const run: ProgramRun = {
   log: [],
 };
 
-/** What the processor has done for a process so far; null where the system does not tell. Source: proc_pid_stat(5), in ticks of 10 ms. */
+/**
+ * The processor time of a process so far. Null on systems without /proc. Source: proc_pid_stat(5), in ticks of 10 ms.
+ */
 function processorMs(processId: number | undefined): number | null {
   const file = `/proc/${processId}/stat`;
   if (!existsSync(file)) return null;
@@ -73,7 +75,7 @@ async function judgedWith(options: string): Promise<Readonly<Record<string, numb
   return { eachMs: stackAt - startedAt, stackMs: endedAt - stackAt, hostMs, violations: found.length };
 }
 
-// With every rule disabled, what is left is Pulumi's protocol between two processes.
+// With all rules disabled, only Pulumi's protocol between the two processes remains.
 const disabled = Object.fromEntries(rules.map(({ name }) => [name, "disabled"]));
 const protocol = await judgedWith(JSON.stringify({ rules: disabled }));
 const judged = await judgedWith("preset: strict\n");

@@ -6,27 +6,28 @@ import * as pulumi from "@pulumi/pulumi";
 
 import { exponential, linear } from "../src/index.ts";
 import type { SystemInput } from "../src/index.ts";
-import { RetryTopology } from "../src/deploy/index.ts";
+import { RetryTopology } from "../src/brokers/rabbitmq/make/index.ts";
+import type { RegisteredResource } from "../test/support/pulumi.ts";
 import { runProgram } from "../test/support/pulumi.ts";
-import { withLoop as byHand } from "./pulumi-by-hand.ts";
+import { withLoop } from "./pulumi-by-hand.ts";
 
-/** How long each program took to register the same resources, under the same mocks, in one process. */
+/** The time that each program took to register the same resources, in one process and under the same mocks. */
 export interface PulumiBench {
   readonly consumers: number;
   readonly resources: number;
   readonly componentMs: readonly number[];
   readonly loopMs: readonly number[];
-  /** Of each pair's component time divided by its loop time, the median. */
+  /** The median of each pair's ratio: component time divided by loop time. */
   readonly medianRatio: number;
   readonly limit: number;
 }
 
-/** The most that the component may cost, as a multiple of the hand-written loop. */
+/** The highest cost of the component, as a multiple of the hand-written loop. */
 const limit = 1.2;
 
 const consumerNames = (count: number): string[] => Array.from({ length: count }, (_, index) => `consumer-${index}`);
 
-/** Three policies in turn, one for each way of using RabbitMQ 4.3: staged, native, waits. */
+/** Three policies in turn, one for each strategy on RabbitMQ 4.3: staged, native, waits. */
 function declare(count: number): SystemInput {
   const policies = [
     { attempts: 5, backoff: exponential({ first: "1s", factor: 2, max: "10s" }) },
@@ -62,13 +63,11 @@ function withComponent(count: number): () => void {
   };
 }
 
-const withLoop = (count: number): (() => void) => byHand(consumerNames(count));
-
-// What one program leaves behind must not be cleared away on the other's time.
+// Garbage of one program must not be collected in the other's time.
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** Runs a program under mocks that do as little as mocks can; the time is that of the program and of Pulumi's SDK. */
+/** Runs a program under minimal mocks. The time is that of the program and of Pulumi's SDK. */
 async function measureMs(program: () => void): Promise<number> {
   await pulumi.runtime.setMocks(
     {
@@ -86,9 +85,10 @@ async function measureMs(program: () => void): Promise<number> {
   return performance.now() - start;
 }
 
-/** Both programs have to register the same resources with the same inputs and options, or the comparison says nothing. */
-async function countSameResources(count: number): Promise<number> {
-  const [component, loop] = [await runProgram(withComponent(count)), await runProgram(withLoop(count))];
+/** Both programs must register the same resources with the same inputs and options, or the comparison says nothing. */
+async function sameResources(count: number): Promise<readonly RegisteredResource[]> {
+  const component = await runProgram(withComponent(count));
+  const loop = await runProgram(withLoop(component.resources));
   if (component.error !== undefined || loop.error !== undefined) throw component.error ?? loop.error;
   const ofBroker = ({ resources }: typeof component): Map<string, object> =>
     new Map(
@@ -98,6 +98,7 @@ async function countSameResources(count: number): Promise<number> {
           each.urn,
           {
             ...each,
+            sourcePosition: null,
             dependencies: each.dependencies.toSorted(),
             inputs: withoutOrder(each.inputs),
           },
@@ -110,7 +111,7 @@ async function countSameResources(count: number): Promise<number> {
       `the two programs differ in ${differs}:\n${JSON.stringify(left.get(differs))}\n${JSON.stringify(right.get(differs))}`,
     );
   }
-  return left.size;
+  return component.resources;
 }
 
 function withoutOrder(inputs: Readonly<Record<string, unknown>>): string {
@@ -124,17 +125,17 @@ function withoutOrder(inputs: Readonly<Record<string, unknown>>): string {
 /**
  * Registers the consumers through RetryTopology and through a hand-written loop, in pairs whose order alternates.
  *
- * @throws Error where the two do not register the same resources
+ * @throws Error if the two do not register the same resources
  */
 export async function benchPulumi(consumers = 1_000, pairs = 5): Promise<PulumiBench> {
   // This also warms up both programs.
-  const resources = await countSameResources(consumers);
+  const resources = await sameResources(consumers);
   const componentMs: number[] = [];
   const loopMs: number[] = [];
   for (let pair = 0; pair < pairs; pair++) {
     const isComponentFirst = pair % 2 === 0;
     if (isComponentFirst) componentMs.push(await measureMs(withComponent(consumers)));
-    loopMs.push(await measureMs(withLoop(consumers)));
+    loopMs.push(await measureMs(withLoop(resources)));
     if (!isComponentFirst) componentMs.push(await measureMs(withComponent(consumers)));
   }
   const ratios = componentMs
@@ -142,7 +143,7 @@ export async function benchPulumi(consumers = 1_000, pairs = 5): Promise<PulumiB
     .toSorted((a, b) => a - b);
   return {
     consumers,
-    resources,
+    resources: resources.length,
     componentMs,
     loopMs,
     medianRatio: ratios[Math.floor(pairs / 2)] ?? Number.NaN,

@@ -2,8 +2,8 @@ import { brokers, checkSystem, compile, parseTarget } from "../src/index.ts";
 import { checkScenario } from "../src/simulate/check-scenario.ts";
 import { simulate } from "../src/simulate/simulate.ts";
 
-// Simulates three consumers, one for each way of using RabbitMQ 4.3; prints JSON for each size. Started by main.ts in a process
-// of its own. The time is that of the whole call: exploring, playing, and the second run that finds the timeline.
+// Simulates three consumers, one for each strategy on RabbitMQ 4.3, and prints JSON for each size. main.ts starts it in
+// its own process. The time covers the whole call: exploring, playing, and the second run that finds the timeline.
 const crash = { deliveries: 3 };
 const from = { orders: "all" };
 const checked = checkSystem({

@@ -1,12 +1,16 @@
 import { brokerOf, checkSystem, compile, parseTarget } from "../src/index.ts";
 import { verify, verifyAll } from "../src/verify/verify.ts";
 
-// Proves consumers that differ in nothing but names, once as a compilation does it and once each by itself, or prints the number of
-// states for each strategy. Prints JSON. Started by main.ts in a process of its own.
+// Proves consumers that differ only in names, once together like a compilation and once one by one. Or it prints the
+// number of states for each strategy. It prints JSON, and main.ts starts it in its own process.
 const [what = "all", size = "1", broker = "rabbitmq@4.3"] = process.argv.slice(2);
 const usual = { sqs: "visibility", servicebus: "scheduled" }[broker.split("@")[0] ?? ""] ?? "staged";
 
-function subjects(consumers: number, strategy: string): ReturnType<ReturnType<typeof brokerOf>["subjectsOf"]> {
+function subjects(
+  consumers: number,
+  strategy: string,
+  attempts = 5,
+): ReturnType<ReturnType<typeof brokerOf>["subjectsOf"]> {
   const checked = checkSystem({
     name: "bench",
     sources: { orders: { kind: "topic" } },
@@ -17,7 +21,7 @@ function subjects(consumers: number, strategy: string): ReturnType<ReturnType<ty
           from: { orders: [`order.kind-${index}`] },
           protocol: strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1",
           retry: {
-            attempts: 5,
+            attempts,
             backoff:
               strategy === "native"
                 ? { kind: "constant", delay: "1s" }
@@ -40,10 +44,22 @@ if (what === "states") {
     return [strategy, subject === undefined ? 0 : verify(subject.model()).states];
   });
   console.log(JSON.stringify(Object.fromEntries(states)));
+} else if (what === "attempts") {
+  const timed = (attempts: number): { attempts: number; states: number; durationMs: number } => {
+    const [subject] = subjects(1, usual === "staged" ? "waits" : usual, attempts);
+    if (subject === undefined) throw new Error("there is one consumer");
+    const model = subject.model();
+    const startedAt = performance.now();
+    const { states } = verify(model);
+    return { attempts, states, durationMs: performance.now() - startedAt };
+  };
+  // A small size first, so that the figure does not include a cold start.
+  timed(50);
+  console.log(JSON.stringify([100, 1_000].map(timed)));
 } else {
   const consumers = Number(size);
   const all = subjects(consumers, usual);
-  // A small one first, so that the figure is not one of a cold start.
+  // A small size first, so that the figure does not include a cold start.
   for (const { model } of subjects(20, usual)) verify(model());
   const startedAt = performance.now();
   const verdicts = what === "each" ? all.map(({ model }) => verify(model())) : verifyAll(all);

@@ -1,9 +1,9 @@
-// A consumer on Azure Service Bus: billed once for each order, and stopped in order.
+// A consumer on Azure Service Bus: it bills each order once, and stops in order.
 import type { System } from "redeliver";
 import type { ConsumeOptions, Running } from "redeliver/consume";
 import { consume, permanent } from "redeliver/consume";
 
-/** Whatever your service does with an order. */
+/** Your service's own work on an order. */
 export type Charge = (order: { readonly id: string }, signal: AbortSignal) => Promise<"charged" | "unknown customer">;
 
 export async function runBilling(

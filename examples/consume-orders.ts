@@ -1,10 +1,10 @@
-// A consumer on Amazon SQS with everything around it: charged once, traced, and stopped in order.
+// A complete consumer on Amazon SQS: it charges once, traces its work, and stops in order.
 import type { System } from "redeliver";
 import type { IdempotencyStore, Running } from "redeliver/consume";
 import { consume, once, permanent, retryAfter } from "redeliver/consume";
 import { openTelemetry } from "redeliver/opentelemetry";
 
-/** Whatever your service does with an order. */
+/** Your service's own work on an order. */
 export type Charge = (order: { readonly id: string }) => Promise<"charged" | "unknown customer" | "too many requests">;
 
 export async function runBilling(

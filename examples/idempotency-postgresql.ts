@@ -3,7 +3,7 @@ import type { Pool } from "pg";
 
 import type { IdempotencyStore } from "redeliver/consume";
 
-/** Run once, with the migrations of your database. */
+/** Run it once, with the migrations of your database. */
 export const createTable = `
   create table if not exists handled_message (
     key text primary key,
@@ -12,7 +12,7 @@ export const createTable = `
     expires_at timestamptz not null
   )`;
 
-/** Rows that say nothing any more; run it now and then. */
+/** Deletes expired rows. Run it now and then. */
 export const removeExpired = `delete from handled_message where expires_at <= clock_timestamp()`;
 
 export function createPostgresqlStore(pool: Pool): IdempotencyStore {
@@ -30,7 +30,7 @@ export function createPostgresqlStore(pool: Pool): IdempotencyStore {
       const { rows } = await pool.query<{ is_done: boolean }>(`select is_done from handled_message where key = $1`, [
         key,
       ]);
-      // Whoever had it may have given it back meanwhile: the next attempt will see.
+      // The other attempt may have released the key in the meantime. The next attempt will see.
       return rows[0]?.is_done === true ? "done" : "running";
     },
     finish: async (key, keepForMs) => {

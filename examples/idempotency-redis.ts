@@ -1,12 +1,13 @@
-// An idempotency store in Redis. Redis forgets what it has not written to disk yet: where a duplicate costs money, use a database.
+// An idempotency store in Redis. Redis forgets entries that are not on disk yet: if a duplicate costs money, use a
+// database.
 import type { RedisClientType } from "redis";
 
 import type { IdempotencyStore } from "redeliver/consume";
 
-/** No token is this word: tokens are UUIDs. */
+/** Tokens are UUIDs, so none equals this word. */
 const done = "done";
 
-/** Compares and deletes in one step, so that a claim which has expired and is another's by now stays. */
+/** Compares and deletes in one step. So a claim that has expired and now belongs to another attempt stays. */
 const deleteOwn = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`;
 
 export function createRedisStore(
@@ -20,7 +21,7 @@ export function createRedisStore(
         expiration: { type: "PX", value: expiresAfterMs },
       });
       if (claimed === "OK") return "begun";
-      // Whoever had it may have given it back meanwhile: the next attempt will see.
+      // The other attempt may have released the key in the meantime. The next attempt will see.
       return (await client.get(prefix + key)) === done ? "done" : "running";
     },
     finish: async (key, keepForMs) => {

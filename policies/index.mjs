@@ -1,2 +1,2 @@
-// Pulumi compiles the entry of a pack itself, and knows nothing of a module of TypeScript that imports others; Node does.
+// Pulumi compiles the entry of a pack itself, and cannot load a TypeScript module that imports others. Node can.
 import "./pack.ts";

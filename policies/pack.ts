@@ -9,10 +9,13 @@ import { redeliverPolicies } from "../src/policy/index.ts";
 import type { PolicyOptions } from "../src/policy/index.ts";
 import { readResourcesOnce } from "./read-once.ts";
 
-/** Read beside the pack, whose folder is the working directory; another file can be named for another environment. */
+/**
+ * The pack reads this file from its own folder, which is the working directory. The variable names another file for
+ * another environment.
+ */
 const file = process.env["REDELIVER_POLICY_OPTIONS"] ?? "redeliver-policy.yaml";
 
-/** Pulumi shows a RunError without its stack, which would be of no use to the person who wrote the options. */
+/** Pulumi shows a RunError without its stack, because a stack does not help the author of the options. */
 function policiesOrRefusal(): ReturnType<typeof redeliverPolicies> {
   try {
     return redeliverPolicies((parse(readFileSync(file, "utf8")) ?? {}) as PolicyOptions);

@@ -1,17 +1,20 @@
 import { createRequire } from "node:module";
 
-/** What reads a resource's properties out of a request. Source: `deserializeProperties` in @pulumi/policy 1.21. */
+/**
+ * Pulumi's function that reads a resource's properties out of a request. Source: `deserializeProperties` in
+ * @pulumi/policy 1.21.
+ */
 interface Reader {
   deserializeProperties: (properties: object, keepsSecrets: boolean) => object;
 }
 
 /**
- * Lets Pulumi's host read each resource of a request once for all rules, and not once for each, which with 5,000 resources was a third of
- * its work (`bench/policy.ts`).
+ * Lets Pulumi's host read each resource of a request once for all rules instead of once for each rule. With 5,000
+ * resources that was a third of its work (`bench/policy.ts`).
  *
- * What is read is the same object for all of them, so this is for a pack whose rules change nothing that they are shown, as ours: a
- * remediation, which does, is given what was read for it alone. The host offers nothing for it. Where a version of it reads in another way,
- * everything stays as the host does it.
+ * All rules share the object that was read. So this suits only a pack whose rules change nothing, like ours. A
+ * remediation does change its resource, so the host reads one for it alone. The host has no option for this. If another
+ * version reads differently, this function changes nothing.
  */
 export function readResourcesOnce(): void {
   const reader = readerOfHost();
@@ -28,7 +31,7 @@ export function readResourcesOnce(): void {
   };
 }
 
-/** Undefined where the host has no such part. */
+/** Undefined if the host has no such part. */
 function readerOfHost(): Reader | undefined {
   try {
     return createRequire(import.meta.url)("@pulumi/policy/deserialize") as Reader;

@@ -1,61 +1,30 @@
-// Makes a bare machine ready for this project's npm scripts: the packages of the lock file, a Docker daemon (--docker), a Chromium (--browser),
-// the emulators of SQS (--sqs), the clients for Java (--java), PostgreSQL and Redis (--stores), and mmdebstrap (--mmdebstrap).
-// It runs before node_modules exists, on any Node since 20, so it is plain JavaScript without dependencies. It is silent when nothing is to do.
+// Prepares a bare machine for this project's npm scripts. It installs the packages of the lock file, or with
+// --command-line only the few that the command line needs. On demand it installs a Docker daemon (--docker) and a
+// Chromium (--browser). Further options are the emulators of SQS (--sqs), the clients for Java (--java), PostgreSQL and
+// Redis (--stores), and mmdebstrap (--mmdebstrap). It runs before node_modules exists, on any Node since 20, so it is
+// plain JavaScript without dependencies. It prints nothing when there is nothing to do.
 import { spawn } from "node:child_process";
 import { existsSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import {
   BootstrapError,
   canInstallDebianPackages,
   installDebianPackages,
   isOnPath,
-  root,
   run,
   say,
   tail,
 } from "./machine.mjs";
 import { provideJavaClients } from "./java-clients.mjs";
+import { installAllPackages, installCommandLine } from "./packages.mjs";
 import { provideSqsEmulators } from "./sqs-emulators.mjs";
-
-// --- packages -------------------------------------------------------------------------------------------------------
-
-/**
- * Whether what npm last installed is what the lock file says. npm writes node_modules/.package-lock.json at the very end of
- * an installation, so it is missing after one that was interrupted. Optional packages of other platforms are never in it.
- */
-function packagesMatchLockFile() {
-  const installedPath = join(root, "node_modules", ".package-lock.json");
-  if (!existsSync(installedPath)) return false;
-  const wanted = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
-  const installed = JSON.parse(readFileSync(installedPath, "utf8")).packages;
-  return Object.entries(wanted).every(([path, entry]) => {
-    if (path === "") return true;
-    const present = installed[path];
-    if (present === undefined) return entry.optional === true || entry.devOptional === true;
-    return present.version === entry.version && present.integrity === entry.integrity;
-  });
-}
-
-function installPackages() {
-  if (packagesMatchLockFile()) return;
-  say("installing the packages of package-lock.json (npm ci)");
-  // npm ci deletes node_modules, so neither npm nor the install scripts may run on the Node that lives in there.
-  const path = (process.env.PATH ?? "")
-    .split(delimiter)
-    .filter((directory) => !directory.startsWith(join(root, "node_modules")));
-  const environment = { ...process.env, PATH: path.join(delimiter) };
-  const npm = process.env.npm_execpath;
-  const result = npm === undefined ? run("npm", ["ci"], environment) : run("node", [npm, "ci"], environment);
-  if (!result.ok) throw new BootstrapError(`npm ci failed:\n${result.output}`);
-  say("packages installed");
-}
 
 // --- Docker ---------------------------------------------------------------------------------------------------------
 
 const dockerAnswers = () => run("docker", ["version", "--format", "{{.Server.Version}}"]).ok;
 
-/** A daemon that was killed leaves its pid file behind, and the next one refuses to start while that process is still to be seen. */
+/** A killed daemon leaves its pid file, and the next daemon refuses to start while a process has that pid. */
 function removeStalePidFile(pidFile) {
   if (!existsSync(pidFile)) return;
   const statusFile = `/proc/${readFileSync(pidFile, "utf8").trim()}/status`;
@@ -64,7 +33,7 @@ function removeStalePidFile(pidFile) {
   if (!isRunning) rmSync(pidFile, { force: true });
 }
 
-/** Starts the daemon; a second and a third time where one that was just killed has not quite gone yet. */
+/** Starts the daemon. It tries up to three times, because a daemon that was just killed may not have ended yet. */
 async function startDocker() {
   for (let attempt = 1; ; attempt++) {
     for (const name of ["docker.pid", "docker/containerd/containerd.pid"]) removeStalePidFile(`/var/run/${name}`);
@@ -108,9 +77,10 @@ async function provideDocker() {
   if (!isOnPath("dockerd")) {
     if (!canInstallDebianPackages())
       throw new BootstrapError(`No Docker daemon answers, and there is no apt-get to install one. ${manual}`);
-    // mmdebstrap comes along: a machine without Docker often has no registry either, and then the broker images are built from Debian packages.
+    // Installs mmdebstrap, too. A machine without Docker often has no registry either, and then the broker images come
+    // from Debian packages.
     installDebianPackages(["docker.io", "iptables", "mmdebstrap"]);
-    // Where a service manager runs, the package has started its daemon already.
+    // If a service manager runs, the package has already started its daemon.
     if (dockerAnswers()) return say("Docker answers");
   }
   await startDocker();
@@ -125,7 +95,10 @@ function provideMmdebstrap() {
   installDebianPackages(["mmdebstrap"]);
 }
 
-/** Debian keeps the programs of the server off the path, in a folder for each version; the client alone has such a folder, too. */
+/**
+ * Debian keeps the server's programs off the path, in a folder for each version. The client alone has such a folder,
+ * too.
+ */
 function debianHasInitdb() {
   const folder = "/usr/lib/postgresql";
   return (
@@ -133,7 +106,9 @@ function debianHasInitdb() {
   );
 }
 
-/** The servers that idempotency is tested on. The tests start them, so nothing of the packages has to run. */
+/**
+ * Installs the servers for the tests of idempotency. The tests start them, so the packages need not start any service.
+ */
 function provideStores() {
   const packages = [];
   if (!isOnPath("initdb") && !debianHasInitdb()) packages.push("postgresql");
@@ -160,11 +135,12 @@ function provideBrowser() {
 }
 
 async function main(flags) {
-  const known = ["--docker", "--browser", "--sqs", "--java", "--stores", "--mmdebstrap"];
+  const known = ["--command-line", "--docker", "--browser", "--sqs", "--java", "--stores", "--mmdebstrap"];
   const unknown = flags.find((flag) => !known.includes(flag));
   if (unknown !== undefined) throw new BootstrapError(`unknown option ${unknown}; known: ${known.join(", ")}`);
-  // Building an image calls this script while the tests run: it must not touch the packages they run on.
-  if (!flags.includes("--mmdebstrap")) installPackages();
+  // Building an image calls this script during tests: it must not touch their packages.
+  if (flags.includes("--command-line")) installCommandLine();
+  else if (!flags.includes("--mmdebstrap")) installAllPackages();
   if (flags.includes("--docker")) await provideDocker();
   if (flags.includes("--mmdebstrap")) provideMmdebstrap();
   if (flags.includes("--browser")) provideBrowser();

@@ -1,4 +1,4 @@
-// What the set-up scripts install beside the packages, kept in the user's cache folder so that all checkouts share it.
+// The set-up scripts install everything but npm packages into the user's cache folder, so that all checkouts share it.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -10,9 +10,11 @@ const dependency = ([groupId, artifactId, version]) =>
   `    <dependency><groupId>${groupId}</groupId><artifactId>${artifactId}</artifactId><version>${version}</version></dependency>`;
 
 /**
- * Puts artifacts of Maven Central, each a triple of group, name and version, and everything they need into a folder.
+ * Puts artifacts of Maven Central, and all their dependencies, into a folder. Each artifact is a triple of group, name
+ * and version.
  *
- * @param repository where Maven keeps what it loads, for several installations after each other; one of its own where it is left out
+ * @param repository Maven's local repository, which several installations in sequence may share. Without it, each gets
+ *   its own
  */
 export function installJars(folder, artifacts, repository) {
   build(
@@ -34,7 +36,7 @@ ${artifacts.map(dependency).join("\n")}
 </project>
 `,
       );
-      // A repository of its own, because two Mavens that write to the same one at once can spoil it.
+      // Each run has its own repository, because two Mavens that write to one at the same time can spoil it.
       const place = `-Dmaven.repo.local=${repository ?? join(workFolder, "repository")}`;
       const goal = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies";
       const options = ["--quiet", "--batch-mode", "--file", pom, place, goal];
@@ -51,8 +53,8 @@ export function required(command, commandArguments) {
 }
 
 /**
- * Lets something be built beside the place where it belongs, and moves it there in one step: a folder of that name is always
- * complete, and of two runs that build at the same time the second finds the work done.
+ * Builds in a folder beside the final place, and moves the result there in one step. So a folder of that name is always
+ * complete. When two runs build at the same time, the second finds the work done.
  */
 export function build(folder, isHere, buildIn) {
   mkdirSync(dirname(folder), { recursive: true });
@@ -60,7 +62,7 @@ export function build(folder, isHere, buildIn) {
   const workFolder = mkdtempSync(`${folder}.building-`);
   try {
     const built = buildIn(workFolder);
-    // What stands there is broken, unless another run has put it there meanwhile.
+    // The old folder is broken, unless another run has completed it in the meantime.
     if (!isHere()) rmSync(folder, { recursive: true, force: true });
     renameSync(built, folder);
   } catch (error) {
@@ -72,7 +74,7 @@ export function build(folder, isHere, buildIn) {
 
 const abandonedAfterMs = 3_600_000;
 
-/** Removes what runs that were killed have left behind. */
+/** Removes the folders of killed runs. */
 function removeAbandoned(folder) {
   for (const name of readdirSync(dirname(folder))) {
     if (!name.startsWith(`${basename(folder)}.building-`)) continue;

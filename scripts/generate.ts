@@ -1,31 +1,40 @@
-// Writes the files that are made from the source: `npm run generate`. With --check it writes nothing and fails where one is stale.
+// Writes the files that come from the source: `npm run generate`. With --check it writes nothing and fails if one is
+// stale.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import { declarationJsonSchema } from "../src/declare/schema.ts";
-import { renderAllPages } from "../src/diagnostics/page.ts";
-import { renderPolicyIndex, renderPolicyPage } from "../src/policy/page.ts";
-import type { Rule } from "../src/policy/rule.ts";
+import { renderAllPages } from "./diagnostics-page.ts";
+import { renderPolicyIndex, renderPolicyPage } from "./policy-page.ts";
 import { pageFileOf } from "../src/policy/rule.ts";
+import type { Rule } from "../src/policy/rules.ts";
 import { rules } from "../src/policy/rules.ts";
+import { renderBreaker } from "./breaker-page.ts";
+import { renderCosts } from "./costs-page.ts";
+import { renderDeclaration } from "./declaration-page.ts";
+import { renderPermissions } from "./permissions-page.ts";
 import { renderServicebusClaims } from "./servicebus-claims.ts";
 import { renderSqsClaims } from "./sqs-claims.ts";
 
 const root = join(import.meta.dirname, "..");
 
-/** A file that nobody edits by hand. */
+/** A file that people do not edit by hand. */
 export interface GeneratedFile {
   /** Its path from the project's folder. */
   readonly file: string;
   readonly text: () => string | Promise<string>;
 }
 
-/** Every generated file there is. */
+/** All generated files. */
 export const generatedFiles: readonly GeneratedFile[] = [
   { file: "docs/diagnostics.md", text: renderAllPages },
   { file: "schema.json", text: schemaText },
+  { file: "docs/declaration.md", text: renderDeclaration },
   { file: "docs/sqs-claims.md", text: renderSqsClaims },
   { file: "docs/servicebus-claims.md", text: renderServicebusClaims },
+  { file: "docs/permissions.md", text: renderPermissions },
+  { file: "docs/breaker.md", text: renderBreaker },
+  { file: "docs/costs.md", text: renderCosts },
   { file: "docs/policies/README.md", text: () => renderPolicyIndex(rules) },
   ...rules.map((rule) => ({ file: pageFileOf(rule), text: () => policyPageText(rule) })),
 ];
@@ -37,19 +46,21 @@ async function policyPageText(rule: Rule): Promise<string> {
   return renderPolicyPage(rule, rule.kind === "change" ? { ...programs, before: await read("before") } : programs);
 }
 
-/** The schema has a name and no address: it is read from the package, `redeliver/schema.json`, and from no server. */
+/**
+ * The schema has a name and no address: tools read it from the package as `redeliver/schema.json`, and from no server.
+ */
 function schemaText(): string {
   const { $schema, ...schema } = declarationJsonSchema();
   return `${JSON.stringify({ $schema, $id: "urn:redeliver:system", ...schema }, null, 2)}\n`;
 }
 
-/** The generated files that are not what they would be if they were generated now. */
+/** The generated files whose text differs from a new generation. */
 export async function staleFiles(): Promise<{ readonly file: string; readonly text: string }[]> {
   const all = await Promise.all(
     generatedFiles.map(async ({ file, text }) => ({
       file,
       text: await text(),
-      // A file that is not there is stale; the write shows any other reason why it cannot be read.
+      // A missing file is stale. Writing reports any other problem with it.
       present: await readFile(join(root, file), "utf8").catch(() => undefined),
     })),
   );

@@ -1,4 +1,4 @@
-// The clients for Java that the snippets of the contract pages are run with, and a compiler for them.
+// The Java clients for running the snippets of the contract pages, and a compiler for them.
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,10 @@ const serviceBusVersion = "7.17.20";
 const amqpClientVersion = "1.5.0";
 const compiler = ["org.eclipse.jdt", "ecj", "3.42.0"];
 
-/** Folders with the jars and everything they need. Their names change with what is in them: a folder that is there is taken for complete. */
+/**
+ * Folders with the jars and all their dependencies. The name changes with the content, because an existing folder
+ * counts as complete.
+ */
 export const springClientsFolder = join(cacheFolder, `java-clients-spring-boot-${springBootVersion}`);
 export const springCloudAwsFolder = join(cacheFolder, `java-client-spring-cloud-aws-${springCloudAwsVersion}`);
 export const serviceBusClientFolder = join(cacheFolder, `java-client-servicebus-${serviceBusVersion}`);
@@ -28,7 +31,7 @@ const clients = [
     folder: springCloudAwsFolder,
     artifacts: [
       ["io.awspring.cloud", "spring-cloud-aws-starter-sqs", springCloudAwsVersion],
-      // Of the Spring Boot that it is made for; its own configuration asks for JSON.
+      // The version that belongs to its Spring Boot. Its own configuration asks for JSON.
       ["org.springframework.boot", "spring-boot-starter-jackson", "4.0.7"],
       compiler,
     ],
@@ -53,7 +56,7 @@ const clients = [
   },
 ];
 
-/** Installs Java and the clients; asks nothing of the network where all is there. */
+/** Installs Java and the clients. It uses no network if all of them are there. */
 export function provideJavaClients() {
   const missing = clients.filter(({ folder }) => !existsSync(folder));
   const packages = [
@@ -68,7 +71,7 @@ export function provideJavaClients() {
     installDebianPackages(packages);
   }
   if (missing.length === 0) return;
-  // For all of them, so that what they have in common is loaded once.
+  // One repository for all, so that shared dependencies load once.
   const repository = mkdtempSync(join(tmpdir(), "redeliver-maven-"));
   try {
     for (const { name, folder, artifacts } of missing) {

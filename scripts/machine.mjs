@@ -1,5 +1,5 @@
-// What the set-up scripts ask of the machine they run on: its commands and, where they may, its Debian packages.
-// They run before node_modules exists, on any Node since 20, so this is plain JavaScript without dependencies.
+// Access to the machine for the set-up scripts: its commands and, with the rights for it, its Debian packages. They run
+// before node_modules exists, on any Node since 20. So this is plain JavaScript without dependencies.
 import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -12,15 +12,15 @@ export function say(text) {
   console.log(`[bootstrap ${elapsedSeconds.padStart(5)} s] ${text}`);
 }
 
-/** The last lines of a log; the beginning is seldom what went wrong. */
+/** The last lines of a log, because the beginning seldom shows the failure. */
 export function tail(text, lineCount = 40) {
   return text.trimEnd().split("\n").slice(-lineCount).join("\n");
 }
 
-/** Runs a command without showing its output; the output is for the message if it fails. */
-export function run(command, commandArguments, environment = process.env) {
+/** Runs a command without showing its output. A failure's message may quote the output. */
+export function run(command, commandArguments, environment = process.env, folder = root) {
   const result = spawnSync(command, commandArguments, {
-    cwd: root,
+    cwd: folder,
     env: environment,
     encoding: "utf8",
     maxBuffer: 64 * 1024 * 1024,
@@ -42,7 +42,7 @@ export function isOnPath(command) {
   });
 }
 
-/** Why a set-up cannot go on; `main` prints it without a stack. */
+/** The reason why a set-up cannot go on. `main` prints it without a stack. */
 export class BootstrapError extends Error {}
 
 export const canInstallDebianPackages = () =>
@@ -56,7 +56,8 @@ export function installDebianPackages(packages) {
   if (!packageListsAreFresh) {
     say("apt-get update");
     const update = run("apt-get", ["update", "-qq", ...waitForLock], environment);
-    // One unreachable source of several fails the update although the lists that are needed may be there: the installation decides.
+    // One unreachable source of several fails the update, although the needed lists may be there. The installation
+    // decides.
     if (!update.ok) say(`apt-get update had errors, going on: ${tail(update.output, 2)}`);
     packageListsAreFresh = true;
   }

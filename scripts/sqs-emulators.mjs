@@ -7,8 +7,8 @@ import { BootstrapError, canInstallDebianPackages, installDebianPackages, isOnPa
 export const elasticMqVersion = "1.7.1";
 export const motoVersion = "5.2.5";
 /**
- * moto, what its CloudFormation loads besides, and what the snippets for Python are run with: a client of RabbitMQ, Celery; boto3 comes with moto. The
- * last two parse the snippets in C#.
+ * moto, packages that its CloudFormation loads, and packages for the Python snippets: a client of RabbitMQ, and Celery.
+ * boto3 comes with moto. The last two parse the snippets in C#.
  */
 const motoRequirements = [
   `moto==${motoVersion}`,
@@ -21,20 +21,20 @@ const motoRequirements = [
   "tree-sitter-c-sharp==0.23.5",
 ];
 
-/** A folder with ElasticMQ's jars and everything they need. */
+/** A folder with ElasticMQ's jars and all their dependencies. */
 export const elasticMqFolder = join(cacheFolder, `elasticmq-${elasticMqVersion}`);
-/** Counted up when the requirements change, since a folder that is there is taken for complete. */
+/** Count the last number up when the requirements change, because an existing folder counts as complete. */
 const motoFolder = join(cacheFolder, `moto-${motoVersion}-4`);
-/** The Python that has moto. The scripts beside it name the folder they were built in, so only this is to be run. */
+/** The Python that has moto. Run only this one: the scripts beside it name the folder that built them. */
 export const motoPython = join(motoFolder, "bin", "python");
 
 const runPython = (python, code) => run(python, ["-c", code]).ok;
 const elasticMqIsHere = () => existsSync(elasticMqFolder);
-// A virtual environment dies with the Python it was made from, which a system update replaces.
+// A virtual environment stops working when a system update replaces its Python.
 const motoIsHere = () =>
   existsSync(motoPython) && runPython(motoPython, "import importlib.util as u, sys; sys.exit(not u.find_spec('moto'))");
 
-/** Installs whatever the emulators need; asks nothing of the network where all is there. */
+/** Installs the emulators. It uses no network if all of them are there. */
 export function provideSqsEmulators() {
   const wantsElasticMq = !elasticMqIsHere();
   const wantsMoto = !motoIsHere();
@@ -47,7 +47,7 @@ function provideLanguages(wantsElasticMq, wantsMoto) {
   const packages = [];
   if (!isOnPath("java")) packages.push("default-jre-headless");
   if (wantsElasticMq && !isOnPath("mvn")) packages.push("maven");
-  // Debian ships Python without ensurepip, and venv works only with it.
+  // Debian ships Python without ensurepip, and venv needs it.
   if (wantsMoto && !runPython("python3", "import ensurepip, venv")) packages.push("python3-venv");
   if (packages.length === 0) return;
   if (!canInstallDebianPackages())

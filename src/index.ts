@@ -24,26 +24,17 @@ export type {
   SystemInput,
   WorkQueueConsumerInput,
 } from "./declare/system.ts";
-export type { Checked, Diagnostic } from "./diagnostics/diagnostic.ts";
-export { RefusedError } from "./diagnostics/diagnostic.ts";
+export { type Checked, type Diagnostic, RefusedError } from "./diagnostics/diagnostic.ts";
 export type { DiagnosticCode } from "./diagnostics/catalogue.ts";
 export { renderDiagnostics } from "./diagnostics/render.ts";
-export { plan } from "./plan/plan.ts";
-export type { ConsumerPlan, Plan, RetryPlan } from "./plan/plan.ts";
+export { type ConsumerPlan, type Plan, type RetryPlan, plan } from "./plan/plan.ts";
 export type { AttemptPlan } from "./plan/schedule.ts";
 export { brokerOf, brokers, parseTarget } from "./brokers/index.ts";
 export type { BrokerName, CompiledSystem, Target, TargetInput } from "./brokers/index.ts";
-export type {
-  Compiled,
-  Graph,
-  GraphEdge,
-  GraphNode,
-  KeptPromise,
-  Keeper,
-  PromiseName,
-  StrategyChoice,
-} from "./brokers/broker.ts";
-export type { BrokerContract, OutcomeName } from "./brokers/contract.ts";
+export type { Compiled, Graph, GraphEdge, GraphNode } from "./brokers/broker.ts";
+export type { KeptPromise, Keeper, PromiseName } from "./contract/promise.ts";
+export type { StrategyChoice } from "./contract/choose-strategy.ts";
+export type { BrokerContract, OutcomeName } from "./contract/contract.ts";
 export type {
   AttemptNumber,
   Contract,
@@ -51,14 +42,14 @@ export type {
   Operation,
   Outcome,
   PublishOperation,
-} from "./brokers/rabbitmq/contract.ts";
+} from "./brokers/rabbitmq/compile/contract.ts";
 export type {
   BindingResource,
   ExchangeResource,
   PolicyResource,
   QueueResource,
   Topology,
-} from "./brokers/rabbitmq/topology.ts";
+} from "./brokers/rabbitmq/compile/topology.ts";
 export type {
   ChangeVisibilityOperation,
   Contract as SqsContract,
@@ -66,8 +57,8 @@ export type {
   LambdaContract,
   Operation as SqsOperation,
   SendOperation,
-} from "./brokers/sqs/contract.ts";
-export type { LambdaInput, SqsOptions } from "./brokers/sqs/options.ts";
+} from "./brokers/sqs/compile/contract.ts";
+export type { LambdaInput, SqsOptions } from "./brokers/sqs/compile/options.ts";
 export type {
   DepthAlarm,
   LambdaMapping,
@@ -77,11 +68,10 @@ export type {
   SqsEncryption,
   SqsQueue,
   SqsTopology,
-} from "./brokers/sqs/topology.ts";
-export { compile, InternalError } from "./verify/compile.ts";
-export type { Verdict, Violation } from "./verify/verify.ts";
+} from "./brokers/sqs/compile/topology.ts";
+export { type Proved, compile, compileAndProve, InternalError } from "./compile/compile.ts";
+export type { Verdict, Violation } from "./verify/verdict.ts";
 export { checkScenario } from "./simulate/check-scenario.ts";
-export type { Simulated } from "./simulate/check-scenario.ts";
 export type {
   ConsumerResult,
   Percentiles,
@@ -91,5 +81,5 @@ export type {
   Timeline,
   TimelineStep,
 } from "./simulate/result.ts";
-export type { ConsumerScenario, Outage, Phase, Scenario, Shares } from "./simulate/scenario.ts";
+export type { ConsumerScenario, Outage, Phase, Scenario, Shares, Simulated } from "./simulate/scenario.ts";
 export { simulate } from "./simulate/simulate.ts";

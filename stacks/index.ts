@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 
-import { readStackConfig } from "../src/deploy/index.ts";
-import type { StackConfig } from "../src/deploy/index.ts";
+import { readStackConfig } from "../src/brokers/rabbitmq/make/index.ts";
+import type { StackConfig } from "../src/brokers/rabbitmq/make/index.ts";
 import { deployToRabbitmq } from "./rabbitmq.ts";
 import { deployToServicebus } from "./servicebus.ts";
 import { deployToSqs } from "./sqs.ts";

@@ -1,17 +1,13 @@
 import * as rabbitmq from "@pulumi/rabbitmq";
 
-import { RetryTopology } from "../src/deploy/index.ts";
-import type { StackConfig } from "../src/deploy/index.ts";
+import { RetryTopology } from "../src/brokers/rabbitmq/make/index.ts";
+import type { StackConfig } from "../src/brokers/rabbitmq/make/index.ts";
 import shop from "./shop.ts";
 
 /** The example system on the stack's own RabbitMQ. */
-export function deployToRabbitmq({
-  target,
-  vhost,
-  endpoint,
-  username,
-  password,
-}: StackConfig<"rabbitmq">): RetryTopology {
-  const broker = new rabbitmq.Provider("broker", { endpoint, username, password });
+export function deployToRabbitmq(config: StackConfig<"rabbitmq">): RetryTopology {
+  const { target, vhost, broker: _, ...access } = config;
+  // Written out, so that RABBITMQ_INSECURE in an environment does not switch off the check of certificates.
+  const broker = new rabbitmq.Provider("broker", { ...access, insecure: false });
   return new RetryTopology("shop", { system: shop, target, vhost, owner: "team-shop" }, { provider: broker });
 }

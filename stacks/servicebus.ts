@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { Provider } from "@pulumi/azure-native/provider.js";
 import { parse } from "yaml";
 
-import { ServicebusRetryTopology } from "../src/deploy/servicebus.ts";
-import type { StackConfig } from "../src/deploy/servicebus.ts";
+import { ServicebusRetryTopology } from "../src/brokers/servicebus/make/index.ts";
+import type { StackConfig } from "../src/brokers/servicebus/make/index.ts";
 import type { SystemInput } from "../src/index.ts";
 
 /** The example that compiles for every broker, in the stack's namespace. */

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { Provider } from "@pulumi/aws/provider.js";
 import { parse } from "yaml";
 
-import { SqsRetryTopology } from "../src/deploy/sqs.ts";
-import type { StackConfig } from "../src/deploy/sqs.ts";
+import { SqsRetryTopology } from "../src/brokers/sqs/make/index.ts";
+import type { StackConfig } from "../src/brokers/sqs/make/index.ts";
 import type { SystemInput } from "../src/index.ts";
 
 /** The example that compiles for both brokers, in the stack's region and the account of its credentials. */

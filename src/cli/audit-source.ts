@@ -1,14 +1,18 @@
 import type { BrokerName } from "../brokers/index.ts";
 import { brokerOf, brokers } from "../brokers/index.ts";
-import { readPulumiState } from "../brokers/pulumi-state.ts";
+import { unreadAsError } from "../foreign/unread.ts";
+import { readPulumiState } from "../foreign/pulumi-state.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { diagnostic, refuseWhole } from "../diagnostics/diagnostic.ts";
+import type { RequestBounds } from "../foreign/request-budget.ts";
+import type { TlsFiles } from "../tls/read-tls-files.ts";
+import type { Fetch } from "../tls/secure-fetch.ts";
 import { readText } from "./read-text.ts";
 
 type AnyBroker = ReturnType<typeof brokerOf>;
 type AnyAuditor = NonNullable<AnyBroker["auditor"]>;
 
-/** A broker whose topologies can be audited. */
+/** A broker with topologies that Redeliver can audit. */
 export interface Audited {
   readonly name: BrokerName;
   readonly broker: AnyBroker;
@@ -22,49 +26,63 @@ interface LiveSource {
   readonly audited: Audited;
   readonly live: AnyLive;
   readonly url: string;
-  /** What answers in the place of AWS. */
+  /** The endpoint that replaces AWS. */
   readonly endpoint: string | undefined;
+  readonly files: TlsFiles;
+  readonly bounds: Partial<RequestBounds>;
 }
 
-/** Something that an audit reads. */
+/** A source that an audit reads. */
 export type AuditSource =
   | { readonly kind: "file"; readonly audited: Audited; readonly file: string }
   | LiveSource
-  | { readonly kind: "stack"; readonly file: string };
+  | { readonly kind: "stack"; readonly file: string; readonly allowUnread: boolean };
 
-/** What was read of one broker. */
+/** The data read from one broker. */
 export interface FoundDeployment {
   readonly audited: Audited;
   readonly deployment: unknown;
   readonly warnings: readonly Diagnostic[];
 }
 
-/** Every broker whose topologies can be audited. */
-export const auditedBrokers: readonly Audited[] = (Object.keys(brokers) as BrokerName[]).flatMap((name) => {
-  const broker = brokerOf({ broker: name });
-  return broker.auditor === undefined ? [] : [{ name, broker, auditor: broker.auditor }];
-});
+/** Every broker with topologies that Redeliver can audit. */
+export function auditedBrokers(): readonly Audited[] {
+  return (Object.keys(brokers) as BrokerName[]).flatMap((name) => {
+    const broker = brokerOf({ broker: name });
+    return broker.auditor === undefined ? [] : [{ name, broker, auditor: broker.auditor }];
+  });
+}
 
-/** Every source that the options name: a file of one of the brokers, a running broker, a stack. */
+/** Every source in the options: a file of one of the brokers, a running broker, a stack. */
 export function sourcesIn(options: Readonly<Record<string, unknown>>): readonly AuditSource[] {
-  const { url, stack, endpoint } = options;
+  const { url, stack } = options;
   return [
-    ...auditedBrokers.flatMap((audited): AuditSource[] => {
+    ...auditedBrokers().flatMap((audited): AuditSource[] => {
       const file = options[audited.auditor.file.option];
       return typeof file === "string" ? [{ kind: "file", audited, file }] : [];
     }),
-    ...(typeof url === "string" ? [liveSource(url, endpoint)] : []),
-    ...(typeof stack === "string" ? [{ kind: "stack", file: stack } as const] : []),
+    ...(typeof url === "string" ? [liveSource(url, options)] : []),
+    ...(typeof stack === "string"
+      ? [{ kind: "stack", file: stack, allowUnread: options["allowUnread"] === true } as const]
+      : []),
   ];
 }
 
-function liveSource(url: string, endpoint: unknown): LiveSource {
-  return { kind: "live", ...brokerAt(url), url, endpoint: typeof endpoint === "string" ? endpoint : undefined };
+function liveSource(url: string, options: Readonly<Record<string, unknown>>): LiveSource {
+  const { endpoint, ca, cert, key } = Object.fromEntries(
+    Object.entries(options).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
+  const { maxBytes, timeout } = options;
+  const bounds = {
+    ...(typeof maxBytes === "number" ? { mostBytes: maxBytes } : {}),
+    ...(typeof timeout === "number" ? { timeoutMs: timeout } : {}),
+  };
+  return { kind: "live", ...brokerAt(url), url, endpoint, files: { ca, cert, key }, bounds };
 }
 
-/** The broker that is read by URLs of this scheme; one that no broker knows is refused by the first. */
+/** The broker that reads URLs of this scheme. The first broker refuses an unknown scheme. */
 function brokerAt(url: string): Pick<LiveSource, "audited" | "live"> {
-  const readLive = auditedBrokers.flatMap((audited) => {
+  const readLive = auditedBrokers().flatMap((audited) => {
     const { live } = audited.auditor;
     return live === null ? [] : [{ audited, live }];
   });
@@ -78,46 +96,76 @@ export async function readSource(source: AuditSource): Promise<Checked<readonly 
     case "live":
       return foundOf(source.audited, await readLive(source));
     case "file": {
-      const text = await readText(source.file);
+      const text = readText(source.file);
       return text.ok ? foundOf(source.audited, source.audited.auditor.file.read(text.value)) : text;
     }
     case "stack": {
-      const text = await readText(source.file);
-      return text.ok ? deploymentsInState(text.value) : text;
+      const text = readText(source.file);
+      const found = text.ok ? deploymentsInState(text.value) : text;
+      if (!found.ok || source.allowUnread) return found;
+      const value = found.value.map((each) => ({ ...each, warnings: each.warnings.map(unreadAsError) }));
+      return { ...found, value };
     }
     default:
       return source satisfies never;
   }
 }
 
-async function readLive({ audited, live, url, endpoint }: LiveSource): Promise<Checked<unknown>> {
+async function readLive({ audited, live, url, endpoint, files, bounds }: LiveSource): Promise<Checked<unknown>> {
+  const request = await requestWith(files, url);
+  if (!request.ok) return request;
   switch (live.kind) {
     case "http": {
       const { readLiveBroker } = await import("./read-live-broker.ts");
-      return readLiveBroker(url, live, process.env);
+      return readLiveBroker(url, live, process.env, bounds, request.value);
     }
-    case "aws": {
+    case "sdk": {
       const target = audited.broker.parseTarget(url.slice(url.indexOf(":") + 1));
       if (!target.ok) return target;
-      const { readLiveAws } = await import("./read-live-aws.ts");
-      return readLiveAws({ region: url.slice(url.indexOf(":") + 1), endpoint }, live);
+      return live.read(url.slice(url.indexOf(":") + 1), endpoint, bounds);
     }
     default:
       return live satisfies never;
   }
 }
 
+/** Makes requests with the user's certificates, or with the machine's own settings. */
+async function requestWith(files: TlsFiles, url: string): Promise<Checked<Fetch>> {
+  if (Object.values(files).every((file) => file === undefined)) return { ok: true, value: fetch, warnings: [] };
+  const refuse = (message: string, help: string): Checked<never> => ({
+    ok: false,
+    diagnostics: [diagnostic("RD407", { path: "url", message, help })],
+  });
+  if (!/^https:/i.test(url))
+    return refuse(
+      "the URL does not begin with https:, and only https: uses certificates",
+      "leave out --ca, --cert and --key",
+    );
+  const { readTlsFiles } = await import("../tls/read-tls-files.ts");
+  const read = readTlsFiles(files, process.env[passphraseVariable]);
+  if ("problem" in read) {
+    const { part, message } = read.problem;
+    return part === "passphrase"
+      ? refuse(`the passphrase ${message}`, `set ${passphraseVariable}`)
+      : refuse(`--${part} ${message}`, `name a file in PEM with --${part}`);
+  }
+  const { fetchWith } = await import("../tls/secure-fetch.ts");
+  return { ok: true, value: fetchWith(read.tls), warnings: [] };
+}
+
+const passphraseVariable = "RABBITMQ_KEY_PASSPHRASE";
+
 function foundOf(audited: Audited, read: Checked<unknown>): Checked<readonly FoundDeployment[]> {
   if (!read.ok) return read;
   return { ok: true, value: [{ audited, deployment: read.value, warnings: read.warnings }], warnings: [] };
 }
 
-/** What the state of a stack holds of each broker. */
+/** Reads each broker's part of a stack's state. */
 export function deploymentsInState(text: string): Checked<readonly FoundDeployment[]> {
   const state = readPulumiState(text);
   if (!state.ok) return state;
   const found: FoundDeployment[] = [];
-  for (const audited of auditedBrokers) {
+  for (const audited of auditedBrokers()) {
     if (!state.value.some(audited.auditor.resources.isOwn)) continue;
     const read = audited.auditor.resources.read(state.value);
     if (!read.ok) return read;
@@ -126,9 +174,9 @@ export function deploymentsInState(text: string): Checked<readonly FoundDeployme
   if (found.length > 0) return { ok: true, value: found, warnings: [] };
   const message = `none of the stack's ${state.value.length} resources is part of a topology of ${titles()}`;
   const help = "name the stack that made the broker's topology";
-  return { ok: false, diagnostics: [diagnostic("RD401", { path: "", message, help })] };
+  return refuseWhole("RD401", message, help);
 }
 
 function titles(): string {
-  return new Intl.ListFormat("en", { type: "disjunction" }).format(auditedBrokers.map(({ broker }) => broker.title));
+  return new Intl.ListFormat("en", { type: "disjunction" }).format(auditedBrokers().map(({ broker }) => broker.title));
 }

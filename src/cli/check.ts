@@ -1,19 +1,20 @@
-import { readFileSync } from "node:fs";
-import { relative, resolve } from "node:path";
-
 import { brokerOf } from "../brokers/index.ts";
-import { prove } from "../verify/compile.ts";
-import type { ForTarget } from "./commands.ts";
-import { compileFile, compileLoaded, exitCodeOf, print } from "./commands.ts";
-import { loadDeclaration } from "./load-declaration.ts";
-import { exitCodes } from "./run.ts";
+import { type FromOptions, checkChange } from "./check-change.ts";
+import { compileFile, exitCodeOf, loadPlan, proveLoaded } from "./commands.ts";
+import { loadTarget } from "./load-target.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { print } from "./output.ts";
+import { ended, refuse, renderedForTools, say } from "./refuse.ts";
 
-interface CheckOptions extends ForTarget {
+interface CheckOptions extends FromOptions {
   readonly format: "text" | "json" | "sarif" | "github";
   readonly output?: string;
 }
 
-/** Compiles, then proves the promises of every consumer: for a person, for a program, or for what shows it beside the code. */
+/**
+ * Compiles, then proves the promises of every consumer, and the change from a deployed declaration if one is named. The
+ * output is for a person, a program, or a tool that shows it beside the code.
+ */
 export async function checkCommand(file: string, options: CheckOptions): Promise<number> {
   const format = options.json === true ? "json" : options.format;
   switch (format) {
@@ -29,40 +30,39 @@ export async function checkCommand(file: string, options: CheckOptions): Promise
 }
 
 async function showProof(file: string, options: CheckOptions): Promise<number> {
-  const compiled = await compileFile(file, options);
-  if (!compiled.ok) return compiled.exitCode;
-  const { value, warnings } = compiled;
-  const verdicts = prove(value, compiled.target);
-  const evidence = brokerOf(compiled.target).evidenceOf(compiled.target);
+  const proved = await compileFile(file, options);
+  if (!proved.ok) return proved.exitCode;
+  const { verdicts } = proved;
+  const { target, promises } = proved.compiled;
+  const change = options.from === undefined ? null : await checkChange(file, proved, options.from, options);
+  if (change?.ok === false) return refuse(change.diagnostics, options, change.about, change.exitCode);
+  const evidence = brokerOf(proved.target).evidenceOf(proved.target);
+  const changeWarnings = change?.warnings ?? [];
   if (options.json === true) {
-    return print({ target: value.target, evidence, verdicts, promises: value.promises, warnings }, options.output);
+    const shown = change === null ? {} : { change: { verdicts: change.verdicts, left: change.left } };
+    const warnings = [...proved.warnings, ...changeWarnings];
+    return print({ target, evidence, verdicts, promises, ...shown, warnings }, options.output);
   }
-  const { renderVerdicts } = await import("../report/verdicts.ts");
-  return print(renderVerdicts(value.target, verdicts, value.promises, evidence), options.output);
+  if (changeWarnings.length > 0) say(changeWarnings, { file, locate: proved.locate });
+  const { renderChange, renderVerdicts } = await import("../report/verdicts.ts");
+  const text = renderVerdicts(target, verdicts, promises, evidence);
+  return print(change === null ? text : `${text}${renderChange(change)}`, options.output);
 }
 
-/** Refusals and warnings alike are the output here, so that it is there and valid whatever was found. */
+/** Refusals and warnings are the output here. So the output exists and is valid with any findings. */
 async function showDiagnostics(file: string, format: "sarif" | "github", options: CheckOptions): Promise<number> {
-  const system = await loadDeclaration(file);
-  const compiled = compileLoaded(system, options);
-  const diagnostics = compiled.ok ? compiled.warnings : compiled.diagnostics;
-  // Code scanning knows files by their paths from the root of the repository, where workflows run.
-  const place = { file: relative("", resolve(file)) || ".", locate: system.locate };
-  let text: string;
-  if (format === "sarif") {
-    const { renderSarif } = await import("../diagnostics/sarif.ts");
-    text = renderSarif(diagnostics, { ...place, version: ownVersion() });
-  } else {
-    const { renderGithub } = await import("../diagnostics/github.ts");
-    text = renderGithub(diagnostics, place);
+  const planned = await loadPlan(file);
+  const { locate } = planned;
+  const proved = proveLoaded(planned, loadTarget(options.target, options.strategy));
+  const change =
+    proved.ok && options.from !== undefined
+      ? await checkChange(file, { ...proved.value, locate }, options.from, options)
+      : null;
+  if (change?.ok === false) {
+    const text = await renderedForTools(change.diagnostics, format, change.about);
+    return ended(await print(text, options.output), change.exitCode);
   }
-  const printed = await print(text, options.output);
-  if (printed !== exitCodes.fine) return printed;
-  return compiled.ok ? exitCodes.fine : exitCodeOf(diagnostics);
-}
-
-/** From the package that this file is in: `package.json` is as far from `dist/cli` as it is from `src/cli`. */
-export function ownVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { readonly version: string }).version;
+  const diagnostics = proved.ok ? [...proved.warnings, ...(change?.warnings ?? [])] : proved.diagnostics;
+  const text = await renderedForTools(diagnostics, format, { file, locate });
+  return ended(await print(text, options.output), proved.ok ? exitCodes.fine : exitCodeOf(diagnostics));
 }

@@ -1,35 +1,45 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-
-import type { CompiledSystem, Target } from "../brokers/index.ts";
+import type { Target } from "../brokers/index.ts";
 import { brokerOf } from "../brokers/index.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { hasErrors } from "../diagnostics/diagnostic.ts";
 import type { Locate } from "../diagnostics/region.ts";
-import { renderDiagnostics } from "../diagnostics/render.ts";
+import type { Plan } from "../plan/plan.ts";
 import { plan } from "../plan/plan.ts";
-import { compile } from "../verify/compile.ts";
-import type { Loaded } from "./load-declaration.ts";
+import type { System } from "../declare/system.ts";
+import type { Proved } from "../compile/compile.ts";
+import { provePlan } from "../compile/compile.ts";
 import { loadDeclaration } from "./load-declaration.ts";
 import { loadTarget } from "./load-target.ts";
-import { exitCodes } from "./run.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { holdsPassword, paintOn, print } from "./output.ts";
+import { readPackaged } from "./read-packaged.ts";
+import type { Answer } from "./refuse.ts";
+import { refuse as refuseAll, say, usage } from "./refuse.ts";
+import { UnwritableError } from "./write-file.ts";
 
-interface Common {
-  readonly json?: boolean;
-}
-export interface ForTarget extends Common {
+export interface ForTarget extends Answer {
   readonly target: string;
   readonly strategy: string;
 }
 
-export async function planCommand(file: string, options: Common): Promise<number> {
-  const system = await loadDeclaration(file);
-  if (!system.ok) return refuse(file, system.diagnostics, options, system.locate);
-  warn(file, system.warnings, options, system.locate);
-  const planned = plan(system.value);
-  if (options.json === true) return print(planned);
-  const { renderPlanText } = await import("../report/text.ts");
-  return print(renderPlanText(planned, { colour: process.stdout.hasColors?.() ?? false }));
+export async function planCommand(
+  file: string,
+  options: Answer & { readonly target?: string; readonly strategy: string },
+): Promise<number> {
+  if (options.target === undefined && options.strategy !== "auto")
+    return usage("--strategy needs a target: add --target, such as rabbitmq@4.3", { json: options.json });
+  const target = options.target === undefined ? null : loadTarget(options.target, options.strategy);
+  if (target?.ok === false) return refuse(file, target.diagnostics, options);
+  const planned = await loadPlan(file);
+  if (!planned.ok) return refuse(file, planned.diagnostics, options, planned.locate);
+  warn(file, planned.warnings, options, planned.locate);
+  const { costsByStrategy } = await import("../report/costs.ts");
+  const costs = target === null ? null : costsByStrategy(planned.value.plan, target.value);
+  if (options.json === true) return print(costs === null ? planned.value.plan : { ...planned.value.plan, costs });
+  const { renderCostsText, renderPlanText } = await import("../report/text.ts");
+  const style = { colour: paintOn(process.stdout) };
+  const table = costs === null ? "" : `\n${renderCostsText(options.target ?? "", costs, style)}`;
+  return print(`${renderPlanText(planned.value.plan, style)}${table}`);
 }
 
 export async function compileCommand(
@@ -38,22 +48,22 @@ export async function compileCommand(
 ): Promise<number> {
   const target = loadTarget(options.target, options.strategy);
   const misuse = target.ok ? misuseOf(target.value, options) : null;
-  if (misuse !== null) return usage(misuse, options);
-  const compiled = await compileFile(file, options);
-  if (!compiled.ok) return compiled.exitCode;
-  const { exportFormats, diagnoseExport, defaultNamespace } = brokerOf(compiled.target);
-  const { value, warnings } = compiled;
+  if (misuse !== null) return usage(misuse, { json: options.json });
+  const proved = await compileFile(file, options, target);
+  if (!proved.ok) return proved.exitCode;
+  const { exportFormats, diagnoseExport, defaultNamespace } = brokerOf(proved.target);
+  const { compiled, warnings } = proved;
   const write = exportFormats[options.format];
-  const diagnostics = diagnoseExport?.(value, options.format) ?? [];
-  if (hasErrors(diagnostics)) return refuse(file, diagnostics, options, undefined);
-  warn(file, diagnostics, options, undefined);
+  const diagnostics = diagnoseExport?.(compiled, options.format) ?? [];
+  if (hasErrors(diagnostics)) return refuse(file, diagnostics, options);
+  warn(file, diagnostics, options);
   return print(
-    write === undefined ? { ...value, warnings } : write(value, options.vhost ?? defaultNamespace),
+    write === undefined ? { ...compiled, warnings } : write(compiled, options.vhost ?? defaultNamespace),
     options.output,
   );
 }
 
-/** An option that another broker has, and the target's does not. */
+/** Reports an option that belongs to another broker than the target's. */
 function misuseOf(
   target: Target,
   { format, vhost }: { readonly format: string; readonly vhost?: string },
@@ -63,6 +73,7 @@ function misuseOf(
   if (!formats.includes(format)) return `${title} has no format ${format}; its formats are ${formats.join(", ")}`;
   if (vhost !== undefined && defaultNamespace === null)
     return `${title} has no virtual hosts, so --vhost means nothing`;
+  if (holdsPassword(vhost)) return "--vhost is the name of a virtual host, and not its URL";
   return null;
 }
 
@@ -71,20 +82,24 @@ export async function contractCommand(
   consumer: string,
   options: ForTarget & { readonly markdown?: boolean; readonly output?: string },
 ): Promise<number> {
-  const compiled = await compileFile(file, options);
-  if (!compiled.ok) return compiled.exitCode;
-  const contract = compiled.value.contracts.find((each) => each.consumer === consumer);
+  const proved = await compileFile(file, options);
+  if (!proved.ok) return proved.exitCode;
+  const { contracts } = proved.compiled;
+  const contract = contracts.find((each) => each.consumer === consumer);
   if (contract === undefined) {
-    const declared = compiled.value.contracts.map((each) => each.consumer).join(", ");
-    return usage(
-      `no consumer named ${JSON.stringify(consumer)} is declared in ${file}; declared are ${declared}`,
-      options,
-    );
+    const declared = contracts.map((each) => each.consumer).join(", ");
+    return usage(`no consumer named ${JSON.stringify(consumer)} is declared in ${file}; declared are ${declared}`, {
+      json: options.json,
+    });
   }
   if (options.json === true) return print(contract, options.output);
   if (options.markdown === true) {
     const { renderContractPage } = await import("../report/contract-page/contract-page.ts");
-    return print(renderContractPage(contract), options.output);
+    const pages = await brokerOf(proved.target).loadContractPages();
+    return print(
+      renderContractPage(contract, pages, (file) => readPackaged(`src/${file}`)),
+      options.output,
+    );
   }
   const { renderContractText } = await import("../report/text.ts");
   return print(renderContractText(contract), options.output);
@@ -94,9 +109,9 @@ export async function graphCommand(
   file: string,
   options: ForTarget & { readonly format: "mermaid" | "dot" | "svg"; readonly output?: string },
 ): Promise<number> {
-  const compiled = await compileFile(file, options);
-  if (!compiled.ok) return compiled.exitCode;
-  const graph = brokerOf(compiled.target).graphOf(compiled.value);
+  const proved = await compileFile(file, options);
+  if (!proved.ok) return proved.exitCode;
+  const graph = brokerOf(proved.target).graphOf(proved.compiled);
   if (options.json === true) return print(graph, options.output);
   switch (options.format) {
     case "mermaid": {
@@ -118,117 +133,113 @@ export async function graphCommand(
 
 export async function reportCommand(
   file: string,
-  options: Common & { readonly target: readonly string[]; readonly strategy: string; readonly output: string },
+  options: {
+    readonly target: readonly string[];
+    readonly strategy: string;
+    readonly output: string;
+    readonly json?: boolean;
+  },
 ): Promise<number> {
-  const system = await loadDeclaration(file);
-  if (!system.ok) return refuse(file, system.diagnostics, options, system.locate);
+  const answer = { json: options.json };
+  const planned = await loadPlan(file);
+  if (!planned.ok) return refuse(file, planned.diagnostics, answer, planned.locate);
   const { writeReport } = await import("./write-report.ts");
   const all = [];
   for (const text of options.target) {
-    const compiled = await compileSystem(file, system, {
-      target: text,
-      strategy: options.strategy,
-      json: options.json ?? false,
-    });
-    if (!compiled.ok) return compiled.exitCode;
-    all.push(compiled);
+    const proved = await compilePlan(file, planned, loadTarget(text, options.strategy), answer);
+    if (!proved.ok) return proved.exitCode;
+    all.push(proved);
   }
-  const written = await writeReport(system.value, all, options.output).catch((cause: NodeJS.ErrnoException) => cause);
-  if (written instanceof Error) return usage(`${options.output} cannot be written: ${written.message}`, options);
+  const written = await writeReport(planned.value.plan, all, options.output).catch((cause: unknown) => cause as Error);
+  if (written instanceof UnwritableError)
+    return usage(`${options.output} cannot be written: ${written.message}`, answer);
+  if (written instanceof Error) throw written;
   return print(options.json === true ? { written: written.written } : written.text);
 }
 
-/** A compiled system with the target it was compiled for. */
-export interface CompiledFor {
-  readonly target: Target;
-  readonly value: CompiledSystem;
+/** A declaration and its plan. */
+interface PlannedSystem {
+  readonly system: System;
+  readonly plan: Plan;
+}
+
+/** A declaration with its plan, or the reasons of its refusal. It has the places in the file, if they are known. */
+export type Planned = Checked<PlannedSystem> & { readonly locate?: Locate };
+
+export async function loadPlan(file: string): Promise<Planned> {
+  const system = await loadDeclaration(file);
+  return system.ok ? { ...system, value: { system: system.value, plan: plan(system.value) } } : system;
+}
+
+/** A compiled and proved system, with the warnings about it. */
+export interface ProvedFile extends Proved, PlannedSystem {
+  /** The places in the file, if they are known. */
+  readonly locate: Locate | undefined;
   readonly warnings: readonly Diagnostic[];
 }
+type ProvedOrRefused = ({ readonly ok: true } & ProvedFile) | { readonly ok: false; readonly exitCode: number };
 
-type CompiledFile = ({ readonly ok: true } & CompiledFor) | { readonly ok: false; readonly exitCode: number };
-
-export async function compileFile(file: string, options: ForTarget): Promise<CompiledFile> {
-  const system = await loadDeclaration(file);
-  const compiled = await compileSystem(file, system, options);
-  if (compiled.ok) warn(file, compiled.warnings, options, system.locate);
-  return compiled;
+export async function compileFile(
+  file: string,
+  options: ForTarget,
+  target = loadTarget(options.target, options.strategy),
+): Promise<ProvedOrRefused> {
+  const planned = await loadPlan(file);
+  const proved = await compilePlan(file, planned, target, options);
+  if (proved.ok) warn(file, proved.warnings, options, planned.locate);
+  return proved;
 }
 
-async function compileSystem(file: string, system: Loaded, options: ForTarget): Promise<CompiledFile> {
-  const compiled = compileLoaded(system, options);
-  if (compiled.ok) return { ok: true, ...compiled.value, warnings: compiled.warnings };
-  const isInFile = compiled.diagnostics.some(({ code }) => !targetCodes.has(code));
+async function compilePlan(
+  file: string,
+  planned: Planned,
+  target: Checked<Target>,
+  answer: Answer,
+): Promise<ProvedOrRefused> {
+  const proved = proveLoaded(planned, target);
+  // Names are looked at with the declaration. A target has tags and the like.
+  if (proved.ok && holdsPassword(proved.value.compiled.topology)) {
+    const message = "the target seems to contain a password, which would appear in clear in every output";
+    return { ok: false, exitCode: await usage(message, { json: answer.json }) };
+  }
+  if (proved.ok) return { ok: true, ...proved.value, locate: planned.locate, warnings: proved.warnings };
+  const isInFile = proved.diagnostics.some(({ code }) => !targetCodes.has(code));
   return {
     ok: false,
-    exitCode: refuse(isInFile ? file : undefined, compiled.diagnostics, options, system.locate),
+    exitCode: await refuse(isInFile ? file : undefined, proved.diagnostics, answer, planned.locate),
   };
 }
 
-/** Compiles for the target of the command line, which is looked at first, and prints nothing. */
-export function compileLoaded(system: Loaded, options: ForTarget): Checked<Omit<CompiledFor, "warnings">> {
-  const target = loadTarget(options.target, options.strategy);
+/** Compiles and proves, and prints nothing. A refused target comes before a refused declaration. */
+export function proveLoaded(planned: Planned, target: Checked<Target>): Checked<Proved & PlannedSystem> {
   if (!target.ok) return target;
-  if (!system.ok) return system;
-  const compiled = compile(system.value, target.value);
-  if (!compiled.ok) return compiled;
-  return {
-    ok: true,
-    value: { target: target.value, value: compiled.value },
-    warnings: [...system.warnings, ...compiled.warnings],
-  };
+  if (!planned.ok) return planned;
+  const proved = provePlan(planned.value.plan, target.value);
+  if (!proved.ok) return proved;
+  const { system } = planned.value;
+  return { ...proved, value: { ...proved.value, system }, warnings: [...planned.warnings, ...proved.warnings] };
 }
 
-/** Reports why a declaration is refused. */
-function refuse(
-  file: string | undefined,
-  diagnostics: readonly Diagnostic[],
-  options: Common,
-  locate: Locate | undefined,
-): number {
-  if (options.json === true) print({ ok: false, diagnostics });
-  else {
-    const colour = process.stderr.hasColors?.() ?? false;
-    const place = file === undefined ? {} : { file, locate };
-    process.stderr.write(`${renderDiagnostics(diagnostics, { colour, ...place })}\n`);
-  }
-  return exitCodeOf(diagnostics);
-}
+/** The codes of diagnostics about the target of the command line, not about the file. */
+const targetCodes: ReadonlySet<string> = new Set("RD201 RD221 RD617 RD618".split(" "));
 
-/** What is said about the target of the command line, and not about the file. */
-const targetCodes: ReadonlySet<string> = new Set("RD201 RD601 RD616 RD617 RD618 RD701 RD702 RD703".split(" "));
-
-/** How a refusal ends: a file that cannot be read and a target that there is not are wrong usage. */
+/** The exit code of a refusal. An unreadable file and an unknown target are wrong usage. */
 export function exitCodeOf(diagnostics: readonly Diagnostic[]): number {
   return diagnostics.every(({ code }) => code === "RD001" || targetCodes.has(code))
     ? exitCodes.usage
     : exitCodes.refused;
 }
 
-/** Warnings go to the standard error, so that the output stays what it is. */
-function warn(file: string, warnings: readonly Diagnostic[], options: Common, locate: Locate | undefined): void {
-  if (warnings.length === 0 || options.json === true) return;
-  const colour = process.stderr.hasColors?.() ?? false;
-  process.stderr.write(`${renderDiagnostics(warnings, { colour, file, locate })}\n`);
+function refuse(
+  file: string | undefined,
+  diagnostics: readonly Diagnostic[],
+  answer: Answer,
+  locate?: Locate,
+): Promise<number> {
+  return refuseAll(diagnostics, { json: answer.json }, { file, locate }, exitCodeOf(diagnostics));
 }
 
-function usage(message: string, options: Common): number {
-  if (options.json === true) print({ ok: false, usage: message });
-  else process.stderr.write(`error: ${message}\n`);
-  return exitCodes.usage;
-}
-
-export async function print(value: unknown, file?: string): Promise<number> {
-  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
-  const line = text === "" || text.endsWith("\n") ? text : `${text}\n`;
-  if (file === undefined) {
-    process.stdout.write(line);
-    return exitCodes.fine;
-  }
-  try {
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, line);
-    return exitCodes.fine;
-  } catch (cause) {
-    return usage(`${join(file)} cannot be written: ${(cause as Error).message}`, {});
-  }
+/** Warnings go to the standard error, because they are no part of the output. */
+function warn(file: string, warnings: readonly Diagnostic[], { json }: Answer, locate?: Locate): void {
+  if (warnings.length > 0 && json !== true) say(warnings, { file, locate });
 }

@@ -1,41 +1,50 @@
-import { readFile, stat } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { statSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { inspect } from "node:util";
+import { isMainThread, parentPort, workerData } from "node:worker_threads";
 
 import { checkSystem } from "../declare/check.ts";
+import { plainData } from "../declare/plain-data.ts";
 import type { System } from "../declare/system.ts";
-import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Checked, Diagnostic, RefusedError } from "../diagnostics/diagnostic.ts";
+import { catalogue } from "../diagnostics/catalogue.ts";
+import { diagnostic, refuseWhole } from "../diagnostics/diagnostic.ts";
+import { maskCredentials } from "../diagnostics/mask-credentials.ts";
 import type { Locate } from "../diagnostics/region.ts";
+import { readText } from "./read-text.ts";
+import type { ThreadMessage } from "./supervise.ts";
+import { isEntry } from "../foreign/entries.ts";
 
-/** A declaration, or why it is refused; with the places of its file where the file has them. */
+/** A declaration, or the reasons to refuse it; with the places in its file, if the file has any. */
 export type Loaded = Checked<System> & { readonly locate?: Locate };
 
 /**
- * Loads a declaration from a `.ts`, `.js`, `.mjs`, `.json`, `.yaml` or `.yml` file and checks it.
+ * Loads and checks a declaration from a JSON or YAML file, or from a module of TypeScript or JavaScript.
  *
- * A module is imported and its default export taken; `import … from "redeliver"` in it means this very copy.
+ * It imports a module and takes its default export. In that module `import … from "redeliver"` means this very copy.
  */
 export async function loadDeclaration(file: string): Promise<Loaded> {
   const extension = extname(file).toLowerCase();
-  const found = await stat(file).catch((cause: NodeJS.ErrnoException) => cause);
-  if (found instanceof Error) {
-    return refuse(
+  const found = statOrCode(file);
+  if (typeof found === "string") {
+    return refuseWhole(
       "RD001",
-      found.code === "ENOENT" ? "there is no such file" : `the file cannot be read: ${found.code}`,
+      found === "ENOENT" ? "there is no such file" : `the file cannot be read: ${found}`,
       "check the path",
     );
   }
-  if (!found.isFile()) return refuse("RD001", "this is not a file", "name the file of the declaration");
+  if (!found.isFile()) return refuseWhole("RD001", "this is not a file", "name the file of the declaration");
   switch (extension) {
     case ".json":
     case ".yaml":
     case ".yml": {
       const { parseText } = await import("../declare/parse.ts");
-      const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => cause);
-      if (text instanceof Error)
-        return refuse("RD001", `the file cannot be read: ${text.code}`, "check its permissions");
+      const read = readText(file);
+      if (!read.ok) return read;
+      const { value: text } = read;
       const format = extension === ".json" ? "json" : "yaml";
       const parsed = parseText(text, format);
       const { locateIn } = await import("../declare/locate.ts");
@@ -43,45 +52,114 @@ export async function loadDeclaration(file: string): Promise<Loaded> {
     }
     case ".ts":
     case ".mts":
+    case ".cts":
     case ".js":
     case ".mjs":
+    case ".cjs":
       return importDeclaration(file);
     default:
-      return refuse(
+      return refuseWhole(
         "RD001",
-        `a declaration is a .ts, .js, .mjs, .json, .yaml or .yml file; this one ends in ${extension === "" ? "nothing" : extension}`,
+        `a declaration is a .ts, .mts, .cts, .js, .mjs, .cjs, .json, .yaml or .yml file; this one ends in ${extension === "" ? "nothing" : extension}`,
         "rename the file",
       );
   }
 }
 
+function statOrCode(file: string): Stats | string {
+  try {
+    return statSync(file);
+  } catch (cause) {
+    return String((cause as NodeJS.ErrnoException).code);
+  }
+}
+
 async function importDeclaration(file: string): Promise<Checked<System>> {
-  const ownEntry = new URL(`../index${extname(import.meta.url)}`, import.meta.url).href;
-  registerHooks({
+  const ownEntry = new URL(import.meta.url.endsWith(".ts") ? "../index.ts" : "./library.mjs", import.meta.url).href;
+  const hooks = registerHooks({
     resolve: (specifier, context, next) =>
       specifier === "redeliver" ? { url: ownEntry, shortCircuit: true } : next(specifier, context),
   });
   let module: { readonly default?: unknown };
+  tell({ kind: "importing", file });
   try {
     module = (await import(pathToFileURL(resolve(file)).href)) as typeof module;
   } catch (cause) {
     const diagnostics = diagnosticsOf(cause);
     if (diagnostics !== undefined) return { ok: false, diagnostics };
-    const reason = cause instanceof Error ? `${cause.name}: ${cause.message.split("\n")[0]}` : String(cause);
-    return refuse("RD003", `the module cannot be imported: ${reason}`, "run it with node to see where");
+    // Node runs a module as it stands, and a compiler would have translated it first.
+    const isOtherKind = cause instanceof SyntaxError && /\.c[jt]s$/i.test(file);
+    const help = isOtherKind
+      ? "write const { … } = require(…) and module.exports = …, or rename the file: .mts has import and export"
+      : "run it with node to see where";
+    return refuseWhole("RD003", `the module cannot be imported: ${reasonOf(cause)}`, help);
+  } finally {
+    hooks.deregister();
+    tell({ kind: "imported" });
   }
-  if (module.default === undefined) {
-    return refuse("RD003", "the module has no default export", "write export default defineSystem({ … })");
+  const exported = exportOf(module);
+  if (exported === undefined) {
+    return refuseWhole("RD003", "the module has no default export", "write export default defineSystem({ … })");
   }
-  return checkSystem(module.default);
+  return checkSystem(exported);
 }
 
-/** A refusal by defineSystem, told by its shape: the module may have brought its own copy of redeliver. */
+/** A compiler writes `export default` into a CommonJS module as a property of its only export. */
+function exportOf(module: { readonly default?: unknown }): unknown {
+  const { default: exported } = module;
+  try {
+    return isEntry(exported) && exported["__esModule"] === true ? exported["default"] : exported;
+  } catch {
+    return exported;
+  }
+}
+
+/** Tells the thread that supervises the command, if there is one. */
+function tell(message: ThreadMessage): void {
+  if (isMainThread || !("words" in Object(workerData))) return;
+  parentPort?.postMessage(message, []);
+}
+
+/** Recognises a refusal by defineSystem by its shape, because the module may have its own copy of redeliver. */
 function diagnosticsOf(cause: unknown): readonly Diagnostic[] | undefined {
-  if (!(cause instanceof Error) || cause.name !== "RefusedError" || !("diagnostics" in cause)) return undefined;
-  return cause.diagnostics as readonly Diagnostic[];
+  const thrown = plainData(partsOf(cause));
+  if (!thrown.ok || !isRefusal(thrown.value)) return undefined;
+  // Builds the diagnostics again from their codes, because a value that looks like one may be anything.
+  const made = thrown.value.diagnostics.flatMap((each) =>
+    isDiagnostic(each) && Object.hasOwn(catalogue, each.code) ? [diagnostic(each.code, each)] : [],
+  );
+  return made.length === 0 ? undefined : made;
 }
 
-function refuse(code: "RD001" | "RD003", message: string, help: string): Checked<never> {
-  return { ok: false, diagnostics: [diagnostic(code, { path: "", message, help })] };
+/** The two properties of a refusal. Reading them may throw, because a module may throw any value. */
+function partsOf(cause: unknown): object | undefined {
+  try {
+    const { name, diagnostics } = Object(cause) as Partial<RefusedError>;
+    return { name, diagnostics };
+  } catch {
+    return undefined;
+  }
+}
+
+function isRefusal(thrown: unknown): thrown is { readonly diagnostics: readonly unknown[] } {
+  return isEntry(thrown) && thrown["name"] === "RefusedError" && Array.isArray(thrown["diagnostics"]);
+}
+
+function isDiagnostic(value: unknown): value is Diagnostic {
+  if (!isEntry(value)) return false;
+  const { code, message, path, notes, help = "" } = value;
+  const areTexts = [code, message, path, help].every((each) => typeof each === "string");
+  return areTexts && Array.isArray(notes) && notes.every((each) => typeof each === "string");
+}
+
+/** A module may throw any value, and reading that value may throw too. */
+function reasonOf(cause: unknown): string {
+  try {
+    if (!(cause instanceof Error))
+      return `it throws ${maskCredentials(inspect(cause, { depth: 0, customInspect: false })).slice(0, 200)}`;
+    // A password may have several lines, and a cut one can no longer be recognised. So the text is masked first.
+    return `${cause.name}: ${maskCredentials(cause.message).split("\n")[0]}`;
+  } catch {
+    return "it throws a value that cannot be read";
+  }
 }

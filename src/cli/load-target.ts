@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 
 import type { Target, TargetInput } from "../brokers/index.ts";
@@ -6,12 +5,13 @@ import { checkTarget, parseTarget } from "../brokers/index.ts";
 import { parseText } from "../declare/parse.ts";
 import type { Checked } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { readOrCode } from "./read-text.ts";
 
 /**
- * Reads a target as the command line has it: `rabbitmq@4.3`, or a `.yaml`, `.yml` or `.json` file with a target as data, which may say more
- * than a word can.
+ * Reads a target from the command line: `rabbitmq@4.3`, or a `.yaml`, `.yml` or `.json` file with a target as data. A
+ * file may have more settings than a word.
  *
- * @param strategy counts where it is not `auto`; otherwise what the file says of it
+ * @param strategy counts unless it is `auto`; then the file's strategy counts
  */
 export function loadTarget(text: string, strategy: string): Checked<Target> {
   const extension = extname(text).toLowerCase();
@@ -23,23 +23,16 @@ export function loadTarget(text: string, strategy: string): Checked<Target> {
   return checkTargetData(parsed.value, strategy);
 }
 
-/** Checks what a file holds. */
+/** Checks the content of a file. */
 export function checkTargetData(data: unknown, strategy = "auto"): Checked<Target> {
+  if (typeof data === "string") return parseTarget(data, strategy);
   const isMapping = typeof data === "object" && data !== null && !Array.isArray(data);
-  if (!isMapping || !("broker" in data) || typeof data.broker !== "string") return parseTarget(text(data));
-  return checkTarget({ ...data, ...(strategy === "auto" ? {} : { strategy }) } as TargetInput);
-}
-
-function text(data: unknown): string {
-  return typeof data === "string" ? data : JSON.stringify(data);
+  return checkTarget((isMapping && strategy !== "auto" ? { ...data, strategy } : data) as TargetInput);
 }
 
 function readTarget(file: string): string | { path: string; message: string; help: string } {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    const message = code === "ENOENT" ? "there is no such file" : `the file cannot be read: ${code}`;
-    return { path: "target", message: `${JSON.stringify(file)}: ${message}`, help: "check the path" };
-  }
+  const read = readOrCode(file);
+  if ("text" in read) return read.text;
+  const message = read.code === "ENOENT" ? "there is no such file" : `the file cannot be read: ${read.code}`;
+  return { path: "target", message: `${JSON.stringify(file)}: ${message}`, help: "check the path" };
 }

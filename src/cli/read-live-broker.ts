@@ -1,9 +1,12 @@
 import type { HttpReader, LiveRequest } from "../brokers/broker.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
-import { connectionProblem } from "./connection-problem.ts";
+import type { Fetch } from "../tls/secure-fetch.ts";
+import { connectionProblem } from "../foreign/connection-problem.ts";
+import type { RequestBounds, RequestBudget } from "../foreign/request-budget.ts";
+import { defaultBounds, requestBudget } from "../foreign/request-budget.ts";
 
-/** A URL that a person wrote, taken apart. What is shown of it is `shown` alone: it has neither user nor password. */
+/** The parts of a URL that a person wrote. Output may use only `shown`, which has neither user nor password. */
 interface BrokerAddress {
   readonly origin: string;
   readonly shown: string;
@@ -11,34 +14,50 @@ interface BrokerAddress {
   readonly authorization: string;
 }
 
-/** How long a broker may take to begin an answer, or to go on with one. */
+/** The time for a broker to begin an answer, or to continue one. */
 const patienceMs = 10_000;
 
-/** The greeting is short: who takes longer for all of it, however steadily, is no broker. */
+/** The greeting is short. A server that takes longer for all of it, however steadily, is no broker. */
 const greetingMs = 30_000;
 
 /**
  * Reads a running broker with GET requests alone.
  *
- * Of what goes wrong only the kind is told, in words of our own: the messages of libraries and the answers of strangers may repeat the
- * URL, and with it the password.
+ * It reports only the kind of an error, in words of our own. The messages of libraries and the answers of strangers may
+ * repeat the URL, and with it the password.
  *
- * @param environment where the user and the password come from that the URL does not have
+ * @param environment has the user and the password if the URL lacks them
  */
 export async function readLiveBroker<Deployment>(
   url: string,
   reader: HttpReader<Deployment>,
   environment: Readonly<Record<string, string | undefined>>,
-  limits: { readonly patienceMs: number; readonly greetingMs?: number } = { patienceMs },
+  limits: Partial<RequestBounds> & { readonly patienceMs?: number; readonly greetingMs?: number } = {},
+  request: Fetch = fetch,
 ): Promise<Checked<Deployment>> {
   const address = addressOf(url, reader, environment);
   if (!address.ok) return address;
-  const { namespace } = address.value;
+  const budget = requestBudget({ ...defaultBounds, ...limits });
+  try {
+    return await readWithin({ ...address.value, request }, reader, budget, limits);
+  } finally {
+    budget.end();
+  }
+}
+
+async function readWithin<Deployment>(
+  address: ReachedBroker,
+  reader: HttpReader<Deployment>,
+  budget: RequestBudget,
+  limits: { readonly patienceMs?: number; readonly greetingMs?: number },
+): Promise<Checked<Deployment>> {
+  const { namespace } = address;
+  const waitMs = limits.patienceMs ?? patienceMs;
   const ask = async ({ name, path }: LiveRequest, wholeMs: number | null): Promise<Answer> =>
-    ({ name, ...(await get(address.value, path, { waitMs: limits.patienceMs, wholeMs }, reader)) }) as Answer;
+    ({ name, ...(await get(address, path, { waitMs, wholeMs, budget }, reader)) }) as Answer;
   const greeting = await ask(reader.greeting, limits.greetingMs ?? greetingMs);
   if ("problem" in greeting) return { ok: false, diagnostics: [greeting.problem] };
-  if (!reader.isGreeting(greeting.text)) return { ok: false, diagnostics: [strangerAt(address.value, reader)] };
+  if (!reader.isGreeting(greeting.text)) return { ok: false, diagnostics: [strangerAt(address, reader)] };
   const answers = [greeting, ...(await Promise.all(reader.requests(namespace).map((request) => ask(request, null))))];
   const problem = answers.find((each) => "problem" in each);
   if (problem !== undefined && "problem" in problem) return { ok: false, diagnostics: [problem.problem] };
@@ -47,7 +66,7 @@ export async function readLiveBroker<Deployment>(
 
 type Answer = { readonly name: string } & ({ readonly text: string } | { readonly problem: Diagnostic });
 
-/** A URL without its user and password, such as an audit may show; null for what is none. */
+/** A URL without its user and password, fit for the output of an audit; null for a text that is no URL. */
 export function withoutCredentials(url: string): string | null {
   if (!URL.canParse(url)) return null;
   const { origin, pathname } = new URL(url);
@@ -67,9 +86,9 @@ function addressOf(
   if (!URL.canParse(text)) return refuse(`the URL is malformed; ${hint}`);
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:") {
-    return refuse("the URL is none of http: or https:, which the management API is served by");
+    return refuse("the URL begins with neither http: nor https:, which the management API uses");
   }
-  // A password with one of these characters would end up in the path, and the path is shown.
+  // A password with one of these characters would end up in the path, which is shown.
   if (url.search !== "" || url.hash !== "" || url.pathname.includes("@")) {
     return refuse(`the URL has more than a host and the name of a virtual host; ${hint}`);
   }
@@ -99,13 +118,24 @@ function decode(text: string): string | null {
   }
 }
 
-/** Says of an abort that the answer as a whole took too long. */
+/** The reason of an abort: the answer as a whole took too long. */
 const tooSlow = Symbol("too slow");
 
+/** A broker with its request function. */
+interface ReachedBroker extends BrokerAddress {
+  readonly request: Fetch;
+}
+
+interface Patience {
+  readonly waitMs: number;
+  readonly wholeMs: number | null;
+  readonly budget: RequestBudget;
+}
+
 async function get<Deployment>(
-  address: BrokerAddress,
+  address: ReachedBroker,
   path: string,
-  { waitMs, wholeMs }: { readonly waitMs: number; readonly wholeMs: number | null },
+  { waitMs, wholeMs, budget }: Patience,
   reader: HttpReader<Deployment>,
 ): Promise<{ readonly text: string } | { readonly problem: Diagnostic }> {
   const controller = new AbortController();
@@ -113,28 +143,31 @@ async function get<Deployment>(
   let timer = setTimeout(giveUp, waitMs);
   const whole = wholeMs === null ? undefined : setTimeout(() => controller.abort(tooSlow), wholeMs);
   try {
-    const response = await fetch(`${address.origin}/${path}`, {
+    const response = await address.request(`${address.origin}/${path}`, {
       headers: { authorization: address.authorization, accept: "application/json" },
       // The password is for this host alone.
       redirect: "manual",
-      signal: controller.signal,
+      signal: AbortSignal.any([controller.signal, budget.signal]),
     });
     const decoder = new TextDecoder();
     const pieces: string[] = [];
     for await (const bytes of response.body ?? []) {
-      // A long list takes its time; what counts is that it goes on.
+      // A long list takes time. It only has to make progress.
       clearTimeout(timer);
       timer = setTimeout(giveUp, waitMs);
+      budget.take((bytes as Uint8Array).length);
       pieces.push(decoder.decode(bytes as Uint8Array, { stream: true }));
     }
     const text = pieces.join("");
     if (response.ok) return { text };
     return { problem: reader.refusal(response.status, text, address.namespace) };
   } catch (cause) {
+    const spent = budget.problem();
     const message = controller.signal.aborted
-      ? `${address.shown} does not answer within ${(controller.signal.reason === tooSlow ? (wholeMs ?? waitMs) : waitMs) / 1_000} s`
-      : `${address.shown} cannot be read: ${connectionProblem(cause)}`;
-    return { problem: diagnostic("RD407", { path: "url", message, help: reader.unreachableHelp }) };
+      ? `does not answer within ${(controller.signal.reason === tooSlow ? (wholeMs ?? waitMs) : waitMs) / 1_000} s`
+      : (spent ?? `cannot be read: ${connectionProblem(cause)}`);
+    const input = { path: "url", message: `${address.shown} ${message}`, help: reader.unreachableHelp };
+    return { problem: diagnostic("RD407", input) };
   } finally {
     clearTimeout(timer);
     clearTimeout(whole);

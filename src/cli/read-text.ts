@@ -1,13 +1,53 @@
-import { readFile } from "node:fs/promises";
+import { closeSync, openSync, readSync } from "node:fs";
 
 import type { Checked } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
 
-/** The text of a file, whatever its name is. */
-export async function readText(file: string): Promise<Checked<string>> {
-  const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => cause);
-  if (typeof text === "string") return { ok: true, value: text, warnings: [] };
-  return { ok: false, diagnostics: [diagnostic("RD001", { path: "", ...reasonOf(text.code ?? text.name) })] };
+/** The longest text in Node. Source: `v8::String::kMaxLength`. A pipe or a device may have no end. */
+const mostBytes = 2 ** 29 - 24;
+const atOnce = 2 ** 20;
+const tooLarge = "ERR_FS_FILE_TOO_LARGE";
+/** The standard input. */
+export const standardInput = 0;
+
+/** The text of a file with any name; or the reason that it is unreadable. */
+export function readText(file: string | typeof standardInput): Checked<string> {
+  const read = readOrCode(file);
+  if ("text" in read) return { ok: true, value: read.text, warnings: [] };
+  return { ok: false, diagnostics: [diagnostic("RD001", { path: "", ...reasonOf(read.code) })] };
+}
+
+/** The text of a file, or the code of the error. */
+export function readOrCode(file: string | typeof standardInput): { readonly text: string } | { readonly code: string } {
+  let opened: number | undefined;
+  try {
+    opened = file === standardInput ? standardInput : openSync(file, "r");
+    const pieces: Buffer[] = [];
+    let size = 0;
+    for (let piece = readPiece(opened); piece.length > 0; piece = readPiece(opened)) {
+      pieces.push(piece);
+      size += piece.length;
+      if (size > mostBytes) return { code: tooLarge };
+    }
+    return { text: Buffer.concat(pieces).toString("utf8") };
+  } catch (cause) {
+    return { code: (cause as NodeJS.ErrnoException).code ?? "unknown" };
+  } finally {
+    if (opened !== undefined && opened !== standardInput) closeSync(opened);
+  }
+}
+
+function readPiece(opened: number): Buffer {
+  const piece = Buffer.allocUnsafe(atOnce);
+  for (;;) {
+    try {
+      return piece.subarray(0, readSync(opened, piece));
+    } catch (cause) {
+      // A non-blocking standard input has no data yet.
+      if ((cause as NodeJS.ErrnoException).code !== "EAGAIN") throw cause;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+    }
+  }
 }
 
 function reasonOf(code: string): { readonly message: string; readonly help: string } {
@@ -16,9 +56,9 @@ function reasonOf(code: string): { readonly message: string; readonly help: stri
       return { message: "there is no such file", help: "check the path" };
     case "EISDIR":
       return { message: "this is not a file", help: "name the file in it" };
-    // The longest text that there can be has 512 MiB.
+    // The longest text in Node has 512 MiB.
     case "ERR_STRING_TOO_LONG":
-    case "ERR_FS_FILE_TOO_LARGE":
+    case tooLarge:
       return { message: "the file is larger than 512 MiB", help: "export one virtual host at a time" };
     default:
       return { message: `the file cannot be read: ${code}`, help: "check its permissions" };

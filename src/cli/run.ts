@@ -1,17 +1,22 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Command, CommanderError, Help, InvalidArgumentError, Option } from "commander";
 
 import { brokers } from "../brokers/index.ts";
-import { InternalError } from "../verify/compile.ts";
+import { allowUnread } from "../foreign/unread.ts";
+import { visible } from "../diagnostics/visible.ts";
+import { InternalError } from "../compile/compile.ts";
 import { auditCommand } from "./audit.ts";
 import { auditedBrokers } from "./audit-source.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { liveOptions } from "./live-options.ts";
+import { addFirstCommands } from "./first-commands.ts";
 import { explainCommand } from "./explain.ts";
 import { checkCommand } from "./check.ts";
+import { addComparingCommands } from "./comparing-commands.ts";
+import { everyStrategy, json, output, strategy, target } from "./declaration-options.ts";
 import { compileCommand, contractCommand, graphCommand, planCommand, reportCommand } from "./commands.ts";
-import { leftoversCommand } from "./leftovers.ts";
-import { maskCredentials } from "./mask-credentials.ts";
-
-/** What the shell sees: fine; the declaration is refused; wrong usage; a mistake in Redeliver. */
-export const exitCodes = Object.freeze({ fine: 0, refused: 1, usage: 2, internal: 3 });
+import { withHelp } from "./help.ts";
+import { ownVersion } from "./read-packaged.ts";
+import { flushed, hidePasswordsIn, writeError, writeOut } from "./output.ts";
 
 /**
  * Runs the command line.
@@ -20,39 +25,40 @@ export const exitCodes = Object.freeze({ fine: 0, refused: 1, usage: 2, internal
  * @returns the exit code
  */
 export async function run(words: readonly string[]): Promise<number> {
+  hidePasswordsIn(words);
+  const exitCode = await runCommand(words);
+  return (await flushed()) ? exitCode : exitCodes.usage;
+}
+
+async function runCommand(words: readonly string[]): Promise<number> {
   let exitCode: number = exitCodes.fine;
-  const program = commandLine((code) => {
+  const program = commandLine(words, (code) => {
     exitCode = code;
   });
   try {
     await program.parseAsync([...words], { from: "user" });
   } catch (cause) {
-    if (cause instanceof InternalError) {
-      process.stderr.write(
-        `internal error: ${cause.message}\nThis is a mistake in Redeliver, not in the declaration.\n`,
-      );
-      return exitCodes.internal;
-    }
-    if (!(cause instanceof CommanderError)) throw cause;
-    // Help and version are fine; whatever else commander ends is wrong usage.
+    if (!(cause instanceof CommanderError)) return fail(cause);
+    // Help and version are fine. Every other end by commander is wrong usage.
     return cause.exitCode === 0 ? exitCodes.fine : exitCodes.usage;
   }
   return exitCode;
 }
 
-const all = Object.values(brokers);
-const strategies = all.map(({ title, strategyNames }) => `on ${title} ${strategyNames.join(", ")}`).join("; ");
-const exports = all.flatMap(({ exportFormats }) => Object.keys(exportFormats));
+/**
+ * Reports an unexpected error. Unless Redeliver itself found it, the stack shows its place.
+ *
+ * @returns the exit code
+ */
+export function fail(cause: unknown): number {
+  const what = cause instanceof Error && !(cause instanceof InternalError) ? cause.stack : undefined;
+  writeError(`internal error: ${what ?? (cause instanceof Error ? cause.message : String(cause))}\n`);
+  if (cause instanceof InternalError) writeError("This is a mistake in Redeliver, not in the declaration.\n");
+  return exitCodes.internal;
+}
 
-const target = (): Option =>
-  new Option(
-    "-t, --target <target>",
-    "broker and version, region or tier, such as rabbitmq@4.3, sqs@eu-west-1 or servicebus@standard; or a .yaml or .json file with a target",
-  ).makeOptionMandatory();
-const strategy = (): Option =>
-  new Option("-s, --strategy <strategy>", `how the broker is used: auto, or ${strategies}`).default("auto");
-const json = (): Option => new Option("--json", "print JSON, refusals included");
-const output = (): Option => new Option("-o, --output <file>", "write to a file instead of the standard output");
+/** The main thread takes this option away and runs the command again and again. Here it is for the help. */
+const watch = (): Option => new Option("--watch", "run again after each change of the files");
 
 function seed(text: string): number {
   const number = Number(text);
@@ -60,29 +66,58 @@ function seed(text: string): number {
   throw new InvalidArgumentError("A seed is a whole number from 0 to 4294967295.");
 }
 
-/** Tells the shell how a command ended. */
+/** Only the help names the strategies, because it takes time to load all brokers. */
+function strategies(): string {
+  const all = Object.values(brokers);
+  return all.map(({ title, strategyNames }) => `on ${title} ${strategyNames.join(", ")}`).join("; ");
+}
+
+/** Accepts a format of any broker. */
+function exportFormat(text: string): string {
+  const all = ["json", ...Object.values(brokers).flatMap(({ exportFormats }) => Object.keys(exportFormats))];
+  if (all.includes(text)) return text;
+  throw new InvalidArgumentError(`Allowed choices are ${all.join(", ")}.`);
+}
+
+/** Sets the exit code of a command. */
 type Finish = (exitCode: number) => void;
 
-function commandLine(finish: Finish): Command {
+function commandLine(words: readonly string[], finish: Finish): Command {
   const program = new Command("redeliver")
     .description("Declares how message consumers retry, and compiles it into the topology that the broker itself runs.")
-    .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(maskCredentials(text)) })
+    .version(ownVersion())
+    .configureOutput({
+      writeOut,
+      writeErr: writeError,
+      // A word of the command line may have several lines. Only the suggestion gets a line of its own.
+      outputError: (text, write) => write(`${visible(text.trimEnd()).replace("\u240A(Did", "\n(Did")}\n`),
+    })
+    .configureHelp({
+      optionDescription: (option) => new Help().optionDescription(option).replace(everyStrategy, strategies),
+    })
     .showHelpAfterError("(redeliver --help shows the commands)");
   addCompilerCommands(program, finish);
   addReaderCommands(program, finish);
-  addAuditCommand(program, finish);
-  addLeftoversCommand(program, finish);
-  addPolicyCommand(program, finish);
-  for (const command of program.commands) command.exitOverride();
-  return program;
+  addFirstCommands(program, finish, () => commandLine([], finish));
+  // The options of the rest name all brokers, so a compiler's command does without them.
+  if (!program.commands.some((command) => command.name() === words[0])) {
+    addAuditCommand(program, finish);
+    addComparingCommands(program, finish);
+    addPolicyCommand(program, finish);
+  }
+  return withHelp(program);
 }
 
 function addCompilerCommands(program: Command, finish: Finish): void {
   program
     .command("plan")
-    .description("show when each attempt is due, how long a message can take to die, how many deliveries it can cause")
+    .description(
+      "show when each attempt is due, how long a message can take to die, how many deliveries it can cause; with a target, the resources under each strategy",
+    )
     .argument("<file>", "the declaration: .ts, .js, .json or .yaml")
+    .addOption(target().makeOptionMandatory(false))
+    .addOption(strategy())
+    .addOption(watch())
     .addOption(json())
     .action(async (file, options) => finish(await planCommand(file, options)));
   program
@@ -94,12 +129,12 @@ function addCompilerCommands(program: Command, finish: Finish): void {
     .addOption(
       new Option(
         "-f, --format <format>",
-        "json: everything; definitions: a file for rabbitmqctl import_definitions; aws-json: a CloudFormation template",
+        "json: everything; definitions: a file for rabbitmqctl import_definitions; aws-json: a CloudFormation template; emulator-config: a file for the emulator of Service Bus",
       )
-        .choices(["json", ...exports])
+        .argParser(exportFormat)
         .default("json"),
     )
-    .addOption(new Option("--vhost <name>", "the virtual host named in a definitions file; / where it is left out"))
+    .addOption(new Option("--vhost <name>", "the virtual host in a definitions file; / by default"))
     .addOption(output())
     .addOption(json())
     .action(async (file, options) => finish(await compileCommand(file, options)));
@@ -114,18 +149,21 @@ function addCompilerCommands(program: Command, finish: Finish): void {
         .choices(["text", "json", "sarif", "github"])
         .default("text"),
     )
+    .addOption(new Option("--from <file>", "the deployed declaration: also prove the change from it"))
+    .addOption(new Option("--from-target <target>", "its target, if that differs"))
     .addOption(output())
+    .addOption(watch())
     .addOption(json())
     .action(async (file, options) => finish(await checkCommand(file, options)));
   program
     .command("contract")
-    .description("show what a consumer's code must do for each outcome")
+    .description("show the operations that a consumer's code performs for each outcome")
     .argument("<file>", "the declaration")
     .argument("<consumer>", "the consumer's name")
     .addOption(target())
     .addOption(strategy())
     .addOption(
-      new Option("--markdown", "a page for other languages and frameworks, with snippets for their clients").conflicts(
+      new Option("--markdown", "a page for other languages and frameworks, with code for their clients").conflicts(
         "json",
       ),
     )
@@ -134,11 +172,11 @@ function addCompilerCommands(program: Command, finish: Finish): void {
     .action(async (file, consumer, options) => finish(await contractCommand(file, consumer, options)));
 }
 
-/** What is for people to read. */
+/** Commands with output for people to read. */
 function addReaderCommands(program: Command, finish: Finish): void {
   program
     .command("graph")
-    .description("draw sources, work queues, tiers and dead queues, and what moves a message between them")
+    .description("draw sources, work queues, tiers and dead queues, with the moves of a message between them")
     .argument("<file>", "the declaration")
     .addOption(target())
     .addOption(strategy())
@@ -156,8 +194,10 @@ function addReaderCommands(program: Command, finish: Finish): void {
     .argument("<file>", "the declaration")
     .addOption(target())
     .addOption(strategy())
-    .option("--scenario <file>", "what happens: .json or .yaml; without it an hour without an outage")
-    .addOption(new Option("--seed <number>", "which random numbers, instead of the scenario's seed").argParser(seed))
+    .option("--scenario <file>", "the scenario, .json or .yaml; by default an hour without an outage")
+    .addOption(
+      new Option("--seed <number>", "the seed of the random numbers, instead of the scenario's").argParser(seed),
+    )
     .addOption(output())
     .addOption(json())
     .action(async (file, options) => {
@@ -166,41 +206,41 @@ function addReaderCommands(program: Command, finish: Finish): void {
     });
   program
     .command("report")
-    .description("write the topology files, the pictures and one page that shows it all into a folder")
+    .description("write the topology files, the pictures and one page with all of it into a folder")
     .argument("<file>", "the declaration")
     .requiredOption("-t, --target <target...>", "one or more targets, such as rabbitmq@4.3")
     .addOption(strategy())
     .requiredOption("-o, --output <folder>", "the folder to write to")
+    .addOption(watch())
     .addOption(json())
     .action(async (file, options) => finish(await reportCommand(file, options)));
   program
     .command("explain")
-    .description("show what a diagnostic means, with an example that fires it and one that does not")
+    .description("explain a diagnostic, with an example that fires it and one that does not")
     .argument("<code>", "the code, such as RD101")
     .addOption(json())
     .action((code, options) => finish(explainCommand(code, options)));
 }
 
-/** What judges the work of others. */
+/** Commands that judge foreign topologies. */
 function addAuditCommand(program: Command, finish: Finish): void {
   const command = program
     .command("audit")
     .description("prove topologies that Redeliver did not make; only reads, and changes nothing");
-  for (const { auditor } of auditedBrokers) command.option(`--${auditor.file.option} <file>`, auditor.file.what);
+  for (const { auditor } of auditedBrokers()) command.option(`--${auditor.file.option} <file>`, auditor.file.what);
   command
     .option(
       "--url <url>",
       "the management API of a running broker, such as http://user@host:15672 or with the virtual host http://user@host:15672/%2F; " +
         "the user needs the tag management and a permission in each virtual host; " +
-        "RABBITMQ_USERNAME and RABBITMQ_PASSWORD count where the URL has none; or a region of AWS, such as sqs:eu-west-1, " +
-        "with the credentials that the AWS CLI would use",
+        "without them in the URL, RABBITMQ_USERNAME and RABBITMQ_PASSWORD apply; or a region of AWS, such as sqs:eu-west-1, " +
+        "with the credentials of the AWS CLI",
     )
-    .addOption(
-      new Option("--endpoint <url>", "what answers in the place of AWS, such as an emulator").env("SQS_ENDPOINT"),
-    )
-    .option("--stack <file>", "what pulumi stack export wrote")
-    .option("-t, --target <target>", "judge by this version, such as rabbitmq@4.3, whatever the source says")
-    .option("--as-version <version>", "tell what an upgrade to this version changes, such as 4.3")
+    .addOption(new Option("--endpoint <url>", "the address of an emulator that replaces AWS").env("SQS_ENDPOINT"))
+    .option("--stack <file>", "the output of pulumi stack export")
+    .option(`--${allowUnread}`, "judge the readable resources of a stack, although others cannot be read")
+    .option("-t, --target <target>", "judge by this version, such as rabbitmq@4.3, instead of the source's")
+    .option("--as-version <version>", "report the changes that an upgrade to this version brings, such as 4.3")
     .addOption(
       new Option("-f, --format <format>", "text: to read; sarif: for code scanning; github: annotations in a workflow")
         .choices(["text", "json", "sarif", "github"])
@@ -209,35 +249,18 @@ function addAuditCommand(program: Command, finish: Finish): void {
     .addOption(output())
     .addOption(json())
     .action(async (options) => finish(await auditCommand(options)));
+  for (const each of liveOptions()) command.addOption(each);
 }
 
-function addLeftoversCommand(program: Command, finish: Finish): void {
-  const command = program
-    .command("leftovers")
-    .description(
-      "show what a system has left on a broker: what bears its name and is not declared any more; only reads",
-    )
-    .argument("<file>", "the declaration")
-    .addOption(target())
-    .addOption(strategy())
-    .option("--also <file...>", "declarations of other systems there, whose names may begin with this one's")
-    .option("--url <url>", "a running broker, as for audit; for RabbitMQ with the virtual host behind the host")
-    .addOption(
-      new Option("--endpoint <url>", "what answers in the place of AWS, such as an emulator").env("SQS_ENDPOINT"),
-    );
-  for (const { auditor } of auditedBrokers) command.option(`--${auditor.file.option} <file>`, auditor.file.what);
-  command.addOption(json()).action(async (file, options) => finish(await leftoversCommand(file, options)));
-}
-
-/** What judges a pull request. */
+/** The command that judges a pull request. */
 function addPolicyCommand(program: Command, finish: Finish): void {
   program
     .command("policy")
-    .description("judge what pulumi preview is going to do by the rules of the policy pack; for pull requests")
-    .requiredOption("--preview <file>", "what pulumi preview --json --show-sames printed; - for the standard input")
-    .option("--config <file>", "the options of the policy pack; without them everything is advisory")
-    .option("--project <folder>", "where Pulumi.yaml is, so that annotations find the files of the program", ".")
-    .option("--stack-tag <name=value...>", "tags of the stack, which a preview does not tell")
+    .description("judge a pulumi preview by the rules of the policy pack; for pull requests")
+    .requiredOption("--preview <file>", "the output of pulumi preview --json --show-sames; - for the standard input")
+    .option("--config <file>", "the options of the policy pack; without them every rule is advisory")
+    .option("--project <folder>", "the folder of Pulumi.yaml, so that annotations find the program's files", ".")
+    .option("--stack-tag <name=value...>", "tags of the stack, which a preview does not contain")
     .addOption(
       new Option("-f, --format <format>", "text: to read; sarif: for code scanning; github: annotations in a workflow")
         .choices(["text", "json", "sarif", "github"])

@@ -1,18 +1,20 @@
-import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
 
 import { brokerOf } from "../brokers/index.ts";
 import { parseText } from "../declare/parse.ts";
 import type { Checked } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
-import { renderDiagnostics } from "../diagnostics/render.ts";
+import { RefusedError, refuseWhole } from "../diagnostics/diagnostic.ts";
 import { checkScenario } from "../simulate/check-scenario.ts";
+import type { SimulationResult } from "../simulate/result.ts";
 import type { Scenario } from "../simulate/scenario.ts";
 import type { Progress } from "../simulate/simulate.ts";
 import { simulate } from "../simulate/simulate.ts";
-import type { CompiledFor, ForTarget } from "./commands.ts";
-import { compileFile, print } from "./commands.ts";
-import { exitCodes } from "./run.ts";
+import type { ProvedFile, ForTarget } from "./commands.ts";
+import { compileFile } from "./commands.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { paintOn, print, showProgress } from "./output.ts";
+import { refuse } from "./refuse.ts";
+import { readOrCode } from "./read-text.ts";
 
 interface SimulateOptions extends ForTarget {
   readonly scenario?: string;
@@ -22,64 +24,67 @@ interface SimulateOptions extends ForTarget {
 
 /** Compiles, then plays a scenario on the proved model of the broker. */
 export async function simulateCommand(file: string, options: SimulateOptions): Promise<number> {
-  const compiled = await compileFile(file, options);
-  if (!compiled.ok) return compiled.exitCode;
-  const scenario = await loadScenario(options, compiled);
-  if (!scenario.ok) {
-    if (options.json === true) await print({ ok: false, diagnostics: scenario.diagnostics });
-    else {
-      const place = options.scenario === undefined ? {} : { file: options.scenario };
-      const colour = process.stderr.hasColors?.() ?? false;
-      process.stderr.write(`${renderDiagnostics(scenario.diagnostics, { colour, ...place })}\n`);
-    }
-    return exitCodes.usage;
-  }
-  const { target, value, warnings } = compiled;
+  const proved = await compileFile(file, options);
+  if (!proved.ok) return proved.exitCode;
+  const scenario = loadScenario(options, proved);
+  if (!scenario.ok)
+    return refuse(scenario.diagnostics, { json: options.json }, { file: options.scenario }, exitCodes.usage);
+  const { target, compiled, warnings } = proved;
   const progress = progressLine(scenario.value);
-  const result = simulate(brokerOf(target).subjectsOf(value, target), scenario.value, progress.report);
+  const result = played(() => simulate(brokerOf(target).subjectsOf(compiled, target), scenario.value, progress.report));
   progress.end();
-  if (options.json === true) return print({ target: value.target, ...result, warnings }, options.output);
+  if (!result.ok) return refuse(result.diagnostics, { json: options.json }, { file }, exitCodes.usage);
+  if (options.json === true) return print({ target: compiled.target, ...result.value, warnings }, options.output);
   const { renderSimulation } = await import("../report/simulation.ts");
   const isTerminal = options.output === undefined && process.stdout.isTTY;
-  const text = renderSimulation(value.target, result, {
-    colour: options.output === undefined && (process.stdout.hasColors?.() ?? false),
+  const text = renderSimulation(compiled.target, result.value, {
+    colour: paintOn(process.stdout, options.output),
     columns: isTerminal ? process.stdout.columns : 80,
   });
   return print(text, options.output);
 }
 
-/** Reads and checks the scenario of the command line; without one the defaults are played. */
-async function loadScenario(options: SimulateOptions, { value }: CompiledFor): Promise<Checked<Scenario>> {
-  const written = options.scenario === undefined ? undefined : await readScenario(options.scenario);
+function played(play: () => SimulationResult): Checked<SimulationResult> {
+  try {
+    return { ok: true, value: play(), warnings: [] };
+  } catch (cause) {
+    if (cause instanceof RefusedError) return { ok: false, diagnostics: cause.diagnostics };
+    throw cause;
+  }
+}
+
+/** Reads and checks the scenario of the command line. Without one, the defaults are played. */
+function loadScenario(options: SimulateOptions, { compiled }: ProvedFile): Checked<Scenario> {
+  const written = options.scenario === undefined ? undefined : readScenario(options.scenario);
   if (written?.ok === false) return written;
-  const simulated = value.contracts
+  const simulated = compiled.contracts
     .filter(({ workQueue }) => workQueue !== null)
     .map(({ consumer, retryAfter }) => ({ consumer, hasRetryAfter: retryAfter !== undefined }));
   return checkScenario(written?.value ?? {}, simulated, options.seed);
 }
 
-async function readScenario(file: string): Promise<Checked<unknown>> {
+function readScenario(file: string): Checked<unknown> {
   const extension = extname(file).toLowerCase();
   if (![".json", ".yaml", ".yml"].includes(extension)) {
-    return refuse(`a scenario is a .json, .yaml or .yml file; this one ends in ${extension || "nothing"}`, "rename it");
+    return refuseWhole(
+      "RD001",
+      `a scenario is a .json, .yaml or .yml file; this one ends in ${extension || "nothing"}`,
+      "rename it",
+    );
   }
-  const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => cause);
-  if (text instanceof Error) {
-    const message = text.code === "ENOENT" ? "there is no such file" : `the file cannot be read: ${text.code}`;
-    return refuse(message, "check the path");
+  const read = readOrCode(file);
+  if ("code" in read) {
+    const message = read.code === "ENOENT" ? "there is no such file" : `the file cannot be read: ${read.code}`;
+    return refuseWhole("RD001", message, "check the path");
   }
-  const parsed = parseText(text, extension === ".json" ? "json" : "yaml");
+  const parsed = parseText(read.text, extension === ".json" ? "json" : "yaml");
   if (parsed.ok) return parsed;
-  const help = "write for example duration: 1h; without --scenario the defaults are played";
+  const help = "write for example duration: 1h; without --scenario the defaults apply";
   const diagnostics = parsed.diagnostics.map((each) => (each.code === "RD004" ? { ...each, help } : each));
   return { ok: false, diagnostics };
 }
 
-function refuse(message: string, help: string): Checked<never> {
-  return { ok: false, diagnostics: [diagnostic("RD001", { path: "", message, help })] };
-}
-
-/** A line that says how far a long run is, for whoever sits before a terminal. It vanishes when the run is over. */
+/** A line with the progress of a long run, for a person at a terminal. It vanishes at the end of the run. */
 function progressLine({ durationMs }: Scenario): { report: (progress: Progress) => void; end: () => void } {
   const startedAtMs = performance.now();
   let shownAtMs = startedAtMs;
@@ -91,10 +96,10 @@ function progressLine({ durationMs }: Scenario): { report: (progress: Progress) 
       shownAtMs = nowMs;
       const percent = Math.min(100, Math.floor((100 * atMs) / durationMs));
       const what = part === "scenario" ? `${percent}% of the arrivals` : "looking for the timeline of one message";
-      process.stderr.write(`\r${what}, ${events.toLocaleString("en")} events\u001B[K`);
+      showProgress(`${what}, ${events.toLocaleString("en")} events`);
     },
     end: () => {
-      if (isShown()) process.stderr.write("\r\u001B[K");
+      if (isShown()) showProgress("");
     },
   };
 }

@@ -1,58 +1,57 @@
-import { mkdir, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 
 import { brokerOf } from "../brokers/index.ts";
-import type { System } from "../declare/system.ts";
 import { hasErrors } from "../diagnostics/diagnostic.ts";
-import { plan } from "../plan/plan.ts";
+import type { Plan } from "../plan/plan.ts";
+import { costsByStrategy } from "../report/costs.ts";
 import { renderDot } from "../report/dot.ts";
 import { renderHtml } from "../report/html.ts";
 import { renderMermaid } from "../report/mermaid.ts";
 import { renderSvg } from "../report/svg.ts";
-import { renderCompiledText, renderPlanText } from "../report/text.ts";
-import { prove } from "../verify/compile.ts";
-import type { CompiledFor } from "./commands.ts";
+import { renderCompiledText, renderCostsText, renderPlanText } from "../report/text.ts";
+import type { ProvedFile } from "./commands.ts";
+import { paintOn, shown } from "./output.ts";
+import { writeWhole } from "./write-file.ts";
 
 /**
- * Writes everything there is to see of a system into a folder: for each target its files and pictures, and one page
- * that shows it all.
+ * Writes the whole report on a system into a folder: for each target its files and pictures, and one page that shows
+ * all.
  *
- * @returns the text for the terminal, and the files that were written
- * @throws where the folder cannot be written
+ * @returns the text for the terminal, and the written files
+ * @throws UnwritableError if the folder cannot be written
  */
 export async function writeReport(
-  system: System,
-  all: readonly CompiledFor[],
+  plan: Plan,
+  all: readonly ProvedFile[],
   folder: string,
 ): Promise<{ readonly text: string; readonly written: readonly string[] }> {
-  const planned = plan(system);
-  const colour = process.stdout.hasColors?.() ?? false;
-  const sections = [renderPlanText(planned, { colour })];
+  const colour = paintOn(process.stdout);
+  const sections = [renderPlanText(plan, { colour })];
   const reports = [];
   const written: string[] = [];
-  const save = async (place: string, text: string): Promise<void> => {
-    await writeFile(place, text.endsWith("\n") ? text : `${text}\n`);
+  const save = async (place: string, value: unknown): Promise<void> => {
+    await writeWhole(place, shown(value));
     written.push(relative(process.cwd(), place));
   };
-  for (const { target, value, warnings } of all) {
+  for (const { target, compiled, verdicts, warnings } of all) {
     const broker = brokerOf(target);
-    const graph = broker.graphOf(value);
-    const place = join(folder, value.target.replace("@", "-"));
-    await mkdir(place, { recursive: true });
+    const graph = broker.graphOf(compiled);
+    const place = join(folder, compiled.target.replace("@", "-"));
     for (const [name, write] of Object.entries(broker.exportFormats)) {
-      // What a format cannot say is a refusal of that format alone: everything else is there to be seen.
-      if (hasErrors(broker.diagnoseExport?.(value, name) ?? [])) continue;
-      await save(join(place, `${name}.json`), JSON.stringify(write(value, broker.defaultNamespace), null, 2));
+      // If a format cannot express the system, only that format is refused. All other files are still written.
+      if (hasErrors(broker.diagnoseExport?.(compiled, name) ?? [])) continue;
+      await save(join(place, `${name}.json`), write(compiled, broker.defaultNamespace));
     }
-    await save(join(place, "compiled.json"), JSON.stringify({ ...value, warnings }, null, 2));
+    await save(join(place, "compiled.json"), { ...compiled, warnings });
     await save(join(place, "graph.mmd"), renderMermaid(graph));
     await save(join(place, "graph.dot"), renderDot(graph));
     await save(join(place, "graph.svg"), await renderSvg(graph));
-    sections.push(renderCompiledText(value, planned, warnings, { colour }));
-    const verdicts = prove(value, target);
-    reports.push({ target: value.target, plan: planned, compiled: value, graph, warnings, verdicts });
+    const costs = costsByStrategy(plan, target);
+    sections.push(renderCompiledText(compiled, plan, warnings, { colour }));
+    sections.push(renderCostsText(compiled.target, costs, { colour }));
+    reports.push({ target: compiled.target, plan, compiled, graph, warnings, verdicts, costs });
   }
-  await save(join(folder, "index.html"), await renderHtml({ title: system.name, reports }));
+  await save(join(folder, "index.html"), await renderHtml({ title: plan.system, reports }));
   const list = written.map((each) => `  ${each}`).join("\n");
   return { text: `${sections.join("\n")}\nWritten:\n${list}\n`, written };
 }

@@ -1,67 +1,76 @@
-import type { CompiledSystem, TargetInput } from "../brokers/index.ts";
+import type { BrokerName, CompiledSystem, ConnectionOf, TargetInput } from "../brokers/index.ts";
+import { type Plan, plan } from "../plan/plan.ts";
 import { brokerOf, checkTarget } from "../brokers/index.ts";
+import { sureSystem } from "../declare/check.ts";
 import type { System } from "../declare/system.ts";
-import type { Checked } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, diagnosed, diagnostic } from "../diagnostics/diagnostic.ts";
+import { nearest } from "../diagnostics/distance.ts";
 import { refused } from "../diagnostics/render.ts";
-import { compile } from "../verify/compile.ts";
-import type { Adapter } from "./adapter.ts";
-import type { ConsumableName } from "./adapters.ts";
-import type { AdapterEntry } from "./adapters.ts";
-import { adapters } from "./adapters.ts";
-import type { AnyContract } from "./contract.ts";
-import type { Running } from "./run-consumer.ts";
-import { runConsumer } from "./run-consumer.ts";
+import { type Proved, provePlan } from "../compile/compile.ts";
+import type { Adapter } from "./port/adapter.ts";
+import type { ClientLibrary } from "./port/consuming.ts";
+import { type Running, runConsumer } from "./run-consumer.ts";
 import type { Handler } from "./message.ts";
-import type { ConsumeOptions, Settings } from "./options.ts";
-import { checkConnection, checkOptions } from "./options.ts";
+import { type ConsumeOptions, type Settings, checkConnection, checkOptions } from "./options.ts";
 
 /**
- * Runs a consumer: takes its messages, calls the handler, and does with each message what the consumer's contract says.
+ * Runs a consumer: takes its messages, calls the handler, and settles each message as the contract says.
  *
- * What is deployed is compared with what the declaration compiles to before the first message is taken.
+ * Before the first message it compares the deployed resources with the compiled declaration.
  *
- * @param consumer its name in the declaration
- * @returns when messages are being taken
- * @throws RefusedError where something is wrong with the options or with what is deployed; then nothing was taken
+ * @param consumer its name in the declaration, which the type of `system` knows
+ * @returns once the consumer takes messages
+ * @throws the reason of the option `signal`, if that was aborted before
+ * @throws RefusedError if the options or the deployed resources are wrong. No message was taken then
  */
-export async function consume<Name extends ConsumableName, Body = unknown>(
-  system: System,
-  consumer: string,
+export async function consume<Name extends BrokerName, Body = unknown, Consumer extends string = string>(
+  system: System<Consumer>,
+  consumer: NoInfer<Consumer>,
   options: ConsumeOptions<Name, Body>,
   handler: Handler<Body>,
 ): Promise<Running> {
-  const { settings, compiled, contract, entry } = accept(prepare(system, consumer, options));
-  const adapter = await loadAdapter(entry);
-  const opening = { compiled, contract, connection: options.connection as never };
-  const compileFor = (target: TargetInput): Checked<CompiledSystem> => compileOne(system, consumer, target);
-  await adapter.check({ ...opening, compileFor, report: settings.log });
+  const { settings, plan: planned, compiled, contract, library } = accept(prepare(system, consumer, options));
+  const adapter = await loadAdapter(library);
+  const opening = { compiled, contract, connection: settings.connection as never };
+  const compileFor = (target: TargetInput): Checked<CompiledSystem> => compileAgain(planned, target);
+  const { signal } = settings;
+  signal.throwIfAborted();
+  await adapter.check({ ...opening, compileFor, report: settings.log, givenUp: signal });
+  signal.throwIfAborted();
   return runConsumer({ adapter, opening, settings, handler: handler as Handler });
 }
 
 interface Prepared {
   readonly settings: Settings;
+  /** The plan of this consumer alone. */
+  readonly plan: Plan;
   readonly compiled: CompiledSystem;
-  readonly contract: AnyContract;
-  readonly entry: AdapterEntry;
+  readonly contract: CompiledSystem["contracts"][number];
+  readonly library: Library;
 }
 
-/** All that is looked at before anything is connected. */
+type Library = ClientLibrary<CompiledSystem, TargetInput, ConnectionOf>;
+
+/** Makes all checks that need no connection. */
 export function prepare(system: System, consumer: string, options: unknown): Checked<Prepared> {
+  const declared = sureSystem(system);
+  if (!declared.ok) return declared;
   const settings = checkOptions(consumer, options);
   if (!settings.ok) return settings;
-  const compiled = compileOne(system, consumer, settings.value.target);
-  if (!compiled.ok) return compiled;
-  const contract = compiled.value.contracts[0] as AnyContract;
-  if ("lambda" in contract) return { ok: false, diagnostics: [runsInFunction(contract)] };
-  const entry = adapters[contract.protocol];
-  if (entry === undefined) return { ok: false, diagnostics: [notConsumable(contract)] };
-  const connection = checkConnection((options as ConsumeOptions).connection, entry.connection);
+  const proved = proveOne(declared.value, consumer, settings.value.target);
+  if (!proved.ok) return proved;
+  const { compiled } = proved.value;
+  const { consuming } = brokerOf(compiled.topology);
+  const contract = compiled.contracts[0] as Prepared["contract"];
+  const refusal = consuming.refusalOf?.(contract) ?? null;
+  if (refusal !== null) return { ok: false, diagnostics: [refusal] };
+  const library = consuming.libraries[contract.protocol];
+  const connection = checkConnection(settings.value.connection, library.connection);
   if (!connection.ok) return connection;
   return {
     ok: true,
-    warnings: compiled.warnings,
-    value: { settings: settings.value, compiled: compiled.value, contract, entry },
+    warnings: proved.warnings,
+    value: { settings: settings.value, plan: proved.value.plan, compiled, contract, library },
   };
 }
 
@@ -70,58 +79,52 @@ function accept<Value>(result: Checked<Value>): Value {
   return result.value;
 }
 
-/** Compiles this consumer alone: what becomes of the others makes no difference to it. */
-function compileOne(system: System, consumer: string, target: TargetInput): Checked<CompiledSystem> {
-  const declared = Object.hasOwn(system.consumers, consumer) ? system.consumers[consumer] : undefined;
+/** Compiles and proves this consumer alone, because the others make no difference to it. */
+function proveOne(system: System, consumer: string, target: TargetInput): Checked<Proved> {
+  const isDeclared = typeof consumer === "string" && Object.hasOwn(system.consumers, consumer);
+  const declared = isDeclared ? system.consumers[consumer] : undefined;
   if (declared === undefined) {
     const names = Object.keys(system.consumers);
     return {
       ok: false,
-      diagnostics: [
-        diagnostic("RD801", {
-          path: "consumers",
-          message: `${system.name} declares no consumer ${JSON.stringify(consumer)}`,
-          notes: [`it declares ${names.join(", ")}`],
-          help: "name one of them, or declare it and deploy before it is run",
-        }),
-      ],
+      diagnostics: diagnosed("RD801", {
+        path: "consumers",
+        message: `${system.name} declares no consumer ${typeof consumer === "string" ? JSON.stringify(consumer) : "whose name is not a text"}`,
+        notes: [`it declares ${names.join(", ")}`],
+        help: nearest(consumer, names) ?? "name one of them, or declare it and deploy before you run it",
+      }),
     };
   }
   const checked = checkTarget(target);
   if (!checked.ok) return checked;
   const own = brokerOf(checked.value).targetFor?.(checked.value, consumer) ?? checked.value;
-  return compile(Object.freeze({ ...system, consumers: { [consumer]: declared } }), own);
+  const sources = Object.fromEntries(
+    Object.entries(system.sources).filter(([name]) => Object.hasOwn(declared.from ?? {}, name)),
+  );
+  return provePlan(plan(Object.freeze({ ...system, sources, consumers: { [consumer]: declared } })), own);
 }
 
-export async function loadAdapter(entry: Omit<AdapterEntry, "connection">): Promise<Adapter> {
+/**
+ * Compiles the same plan for another target, to compare topologies. The consumer does not run by it, so it needs no
+ * proof.
+ */
+function compileAgain(planned: Plan, target: TargetInput): Checked<CompiledSystem> {
+  const checked = checkTarget(target);
+  return checked.ok ? brokerOf(checked.value).compile(planned, checked.value) : checked;
+}
+
+export async function loadAdapter({ name, load }: Pick<Library, "name" | "load">): Promise<Adapter> {
   try {
-    return await entry.load();
+    return (await load()) as Adapter;
   } catch (cause) {
     if ((cause as { code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw cause;
     throw refused([
       diagnostic("RD803", {
         path: "",
-        message: `the client library ${entry.library} is not installed`,
-        notes: ["each broker's client is an optional dependency, so that nobody installs all of them"],
-        help: `npm install ${entry.library}`,
+        message: `the client library ${name} is not installed`,
+        notes: ["each broker's client is an optional dependency, so you install only the one that you use"],
+        help: `npm install ${name}`,
       }),
     ]);
   }
-}
-
-/** Two programs would receive from one queue: each gets a part of the messages, and Lambda's are handled by another code. */
-function runsInFunction({ consumer }: AnyContract): ReturnType<typeof diagnostic> {
-  return diagnostic("RD809", {
-    path: ["target", "lambda", consumer],
-    message: `${consumer} is a function of Lambda, which receives its messages`,
-    help: `take it out of the target's lambda and deploy, or leave the messages to the function: redeliver contract FILE ${consumer} says what its handler answers`,
-  });
-}
-
-function notConsumable({ consumer, protocol }: AnyContract): ReturnType<typeof diagnostic> {
-  return diagnostic("RD803", {
-    path: `consumers.${consumer}`,
-    message: `there is no adapter for ${protocol}`,
-    help: "drive the client yourself: redeliver contract says which operation each outcome takes",
-  });
 }

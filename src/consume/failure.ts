@@ -1,15 +1,14 @@
-import type { Duration } from "../declare/duration.ts";
-import { parseDurationMs } from "../declare/duration.ts";
-import { read } from "./dead-letter/summarise.ts";
+import { type Duration, parseDurationMs } from "../declare/duration.ts";
+import { read } from "./port/read-path.ts";
 
-/** No retry can help. Thrown by a handler, as it is or as the cause of another error. */
+/** A failure that no retry can help. A handler throws it, directly or as the cause of another error. */
 class PermanentError extends Error {
   override readonly name = "PermanentError";
   readonly reason: string;
 
   constructor(reason: string, cause: unknown) {
     super(reason, { cause });
-    // Not everybody has a compiler that looks at it, and a dead letter says it.
+    // A dead letter holds the reason, and programs without a type checker may give any value.
     this.reason = String(reason);
   }
 }
@@ -26,8 +25,8 @@ class RetryAfterError extends Error {
 }
 
 /**
- * `throw permanent("UNKNOWN_CUSTOMER")`: the message goes to the dead queue at once, with this reason where the contract lets the consumer
- * write one.
+ * `throw permanent("UNKNOWN_CUSTOMER")`: the message goes to the dead queue at once. It has this reason if the contract
+ * lets the consumer write one.
  *
  * @param cause the error behind it
  */
@@ -36,25 +35,28 @@ export function permanent(reason: string, cause?: unknown): Error {
 }
 
 /**
- * `throw retryAfter("90s")`: a transient failure whose next attempt begins after this delay and not after the declared one. It needs
- * `retry: { retryAfter: { max } }` in the declaration, and counts as an attempt.
+ * `throw retryAfter("90s")`: a transient failure whose next attempt begins after this delay instead of the declared
+ * one. It needs `retry: { retryAfter: { max } }` in the declaration, and counts as an attempt.
  *
- * @throws TypeError where the delay is no duration
+ * @throws TypeError if the delay is not a duration
  */
 export function retryAfter(delay: Duration, cause?: unknown): Error {
   return new RetryAfterError(parseDurationMs(delay), cause);
 }
 
-/** What an error means for its message. */
+/** The meaning of an error for its message. */
 export type Failure =
   | { readonly kind: "transient"; readonly askedMs: number | null }
-  /** The reason is null where the error is permanent by its name. */
+  /** The reason is null if only the error's name makes it permanent. */
   | { readonly kind: "permanent"; readonly reason: string | null };
 
 /** Longer chains are loops. */
 const maxCauses = 20;
 
-/** Looks at an error and its causes, from the outside in: the first one that says something decides. The default is transient. */
+/**
+ * Looks at an error and its causes, from the outside in. The first one with a known meaning decides. The default is
+ * transient.
+ */
 export function classify(error: unknown, permanentErrors: readonly string[]): Failure {
   let current = error;
   for (let depth = 0; depth < maxCauses && current !== undefined && current !== null; depth++) {
@@ -66,7 +68,7 @@ export function classify(error: unknown, permanentErrors: readonly string[]): Fa
   return { kind: "transient", askedMs: null };
 }
 
-/** Whatever was thrown: of a proxy nothing at all can be asked without an error. */
+/** Accepts any thrown value: every question to a proxy may throw. */
 export function isA<Kind>(thrown: unknown, kind: abstract new (...input: never[]) => Kind): thrown is Kind {
   try {
     return thrown instanceof kind;
@@ -75,7 +77,7 @@ export function isA<Kind>(thrown: unknown, kind: abstract new (...input: never[]
   }
 }
 
-/** An error's own name, and that of its class: many classes do not set the first. */
+/** An error's own name and that of its class, because many classes do not set the first. */
 function namesOf(error: unknown): readonly string[] {
   return [read(error, "name"), read(read(error, "constructor"), "name")].filter((name) => typeof name === "string");
 }

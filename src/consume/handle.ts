@@ -1,25 +1,21 @@
 import { AsyncResource } from "node:async_hooks";
 
-import { operationsAfter } from "./contract.ts";
-import { growingPauses } from "./breaker.ts";
-import type { Engine, Held, Link } from "./engine.ts";
-import { report, wakeWatchers } from "./engine.ts";
-import type { Delivery } from "./adapter.ts";
-import { NotOursError } from "./adapter.ts";
-import { afterMs, pauseMs } from "./long-timer.ts";
-import type { Verdict } from "./run-attempt.ts";
-import { createLazySignal, runAttempt } from "./run-attempt.ts";
-import type { Settlement } from "./settlement.ts";
-import { noValues, settlementOf } from "./settlement.ts";
+import { operationsAfter } from "../contract/interpret.ts";
+import { growingPauses } from "./port/growing-pauses.ts";
+import { type Engine, type Held, type FeedState, pauseFeed, report, takeAsWanted, wakeWatchers } from "./engine.ts";
+import { type Delivery, NotOursError } from "./port/adapter.ts";
+import { afterMs, pauseMs } from "./port/long-timer.ts";
+import { type Verdict, createLazySignal, runAttempt } from "./run-attempt.ts";
+import { type Settlement, noValues, settlementOf } from "./settlement.ts";
 
-/** Takes a message that has been delivered: its handler begins at once, or waits. */
-export function take(engine: Engine, link: Link, delivery: Delivery): void {
-  // Nobody can settle it any more, and its broker gives it again.
-  if (link.isLost) return;
+/** Takes a delivered message: its handler begins at once, or waits. */
+export function take(engine: Engine, feed: FeedState, delivery: Delivery): void {
+  // It cannot be settled any more, and its broker delivers it again.
+  if (feed.isLost) return;
   const signal = createLazySignal();
-  const held: Held = { delivery, link, signal, startedAtMs: 0, watchedIn: null, isSettling: false, isAbandoned: false };
+  const held: Held = { delivery, feed, signal, startedAtMs: 0, watchedIn: null, isSettling: false, isAbandoned: false };
   if (canBegin(engine)) begin(engine, held);
-  else if (engine.phase === "paused" && engine.adapter.unstarted === "return") void handBack(engine, held, false);
+  else if (engine.phase === "paused" && engine.waiting.length >= engine.mayWait) void handBack(engine, held, false);
   else engine.waiting.push(held);
 }
 
@@ -35,9 +31,16 @@ function begin(engine: Engine, held: Held): void {
   void handle(engine, held);
 }
 
-/** Begins with what waits, as far as handlers are free. */
+/** Begins waiting messages, as long as handlers are free. */
 export function beginWaiting(engine: Engine): void {
-  while (engine.waiting.length > 0 && canBegin(engine)) begin(engine, engine.waiting.shift() as Held);
+  while (engine.waiting.length > 0 && canBegin(engine)) begin(engine, nextWaiting(engine));
+}
+
+/** The first message. While probing, the first at the lowest attempt: it says most about an outage. */
+function nextWaiting({ phase, waiting }: Engine): Held {
+  const attempts = phase === "probing" ? waiting.map(({ delivery }) => delivery.attempt) : [];
+  const index = Math.max(0, attempts.indexOf(Math.min(...attempts)));
+  return waiting.splice(index, 1)[0] as Held;
 }
 
 async function handle(engine: Engine, held: Held): Promise<void> {
@@ -46,12 +49,12 @@ async function handle(engine: Engine, held: Held): Promise<void> {
   heed(engine, held, verdict);
   const settlement = settlementOf(engine.attempts.contract, engine.settings, held.delivery, verdict);
   held.isSettling = true;
-  const settling = inItsContext(held, () => settle(engine, held, settlement, verdict));
+  const settling = inItsContext(held, () => settleHeld(engine, held, settlement, verdict));
   if (settling !== undefined) await settling;
   release(engine, held);
 }
 
-/** The attempt, and whoever watches it: where the watching fails, the handler has run once all the same. */
+/** Runs the attempt under telemetry. If the telemetry fails, the handler has still run exactly once. */
 function watched({ attempts, settings }: Engine, held: Held): Promise<Verdict> {
   const { delivery, signal } = held;
   let attempt: Promise<Verdict> | null = null;
@@ -67,8 +70,8 @@ function watched({ attempts, settings }: Engine, held: Held): Promise<Verdict> {
 }
 
 /**
- * What the broker is told belongs to the attempt, too. An instrumentation of the client library writes the context that it finds on each copy, in
- * place of the message's own: it has to find one of the same trace.
+ * The settlement belongs to the attempt, too. An instrumented client library writes the current context on each copy
+ * and replaces the message's own. So the current context must belong to the same trace.
  */
 function inItsContext<Result>({ watchedIn }: Held, settling: () => Result): Result {
   return watchedIn === null ? settling() : watchedIn.runInAsyncScope(settling);
@@ -76,31 +79,46 @@ function inItsContext<Result>({ watchedIn }: Held, settling: () => Result): Resu
 
 function release(engine: Engine, held: Held): void {
   engine.running.delete(held);
-  if (engine.waiting.length > 0) beginWaiting(engine);
+  takeMore(engine);
+}
+
+/** Begins messages in hand first, and then takes more as the phase allows. */
+function takeMore(engine: Engine): void {
+  beginWaiting(engine);
+  const { feed } = engine;
+  takeAsWanted(engine, feed).catch(feed.lose);
   wakeWatchers(engine);
 }
 
-/** Tells the breaker how an attempt ended. A body that nobody can read says nothing about an outage. */
+/** Tells the breaker how an attempt ended. An unreadable body says nothing about an outage. */
 function heed(engine: Engine, held: Held, verdict: Verdict): void {
   const isProbe = engine.probe === held;
   if (isProbe) engine.probe = null;
   else if (engine.phase !== "running") return;
+  const { attempt } = held.delivery;
   if (verdict.outcome === "transient") {
-    const forMs = engine.breaker.failed(isProbe);
+    const forMs = engine.breaker.failed(attempt);
     if (forMs !== null) pauseTaking(engine, forMs);
   } else if (verdict.outcome === "success" || verdict.reason !== "UNREADABLE_MESSAGE") {
-    engine.breaker.succeeded();
+    engine.breaker.succeeded(attempt);
     if (isProbe) takeAgain(engine);
   }
 }
+
+/**
+ * The longest wait in hand for a probe. Meanwhile a crash of this process or the broker's consumer timeout, by default
+ * 30 minutes, can hit the message. Up to RabbitMQ 4.2 returning it costs a delivery of its crash budget, so few
+ * messages wait.
+ */
+const heldMostMs = 600_000;
 
 function pauseTaking(engine: Engine, forMs: number): void {
   if (engine.phase === "stopping" || engine.phase === "stopped") return;
   engine.phase = "paused";
   report(engine, { kind: "paused", failures: engine.breaker.failures(), forMs });
-  const { link } = engine;
-  // A session that cannot even pause is broken.
-  if (!link.isLost) link.session?.pause().catch(link.lose);
+  void pauseFeed(engine.feed);
+  engine.mayWait = engine.adapter.unstarted === "return" ? 0 : Math.floor(heldMostMs / forMs);
+  for (const held of engine.waiting.splice(engine.mayWait)) void handBack(engine, held, false);
   const cancel = afterMs(forMs, () => {
     engine.stopping.signal.removeEventListener("abort", cancel);
     probe(engine);
@@ -108,32 +126,30 @@ function pauseTaking(engine: Engine, forMs: number): void {
   engine.stopping.signal.addEventListener("abort", cancel);
 }
 
-/** The pause is over: one message is tried. */
+/** The pause is over, and the consumer tries messages one at a time. */
 function probe(engine: Engine): void {
   if (engine.phase !== "paused") return;
   engine.phase = "probing";
   report(engine, { kind: "probing" });
-  const { link } = engine;
-  // One that is lost is not used again; the next one begins in this phase.
-  if (!link.isLost) link.session?.resume().catch(link.lose);
-  beginWaiting(engine);
-  wakeWatchers(engine);
+  takeMore(engine);
 }
 
 function takeAgain(engine: Engine): void {
   if (engine.phase !== "probing") return;
   engine.phase = "running";
   report(engine, { kind: "resumed" });
-  beginWaiting(engine);
-  wakeWatchers(engine);
+  takeMore(engine);
 }
 
-/** Without a promise it is done. The promise never rejects: it ends when the message is settled, or not ours any more. */
-function settle(engine: Engine, held: Held, settlement: Settlement, verdict: Verdict): Promise<void> | undefined {
-  const { session, isLost } = held.link;
-  if (session === null || isLost) return dropped(engine, held);
+/**
+ * If it returns no promise, it is done. The promise never rejects: it resolves when the message is settled or no longer
+ * ours.
+ */
+function settleHeld(engine: Engine, held: Held, settlement: Settlement, verdict: Verdict): Promise<void> | undefined {
+  const { opened, isLost } = held.feed;
+  if (opened === null || isLost) return dropped(engine, held);
   try {
-    const settling = session.settle(held.delivery, settlement.operations, settlement.values);
+    const settling = opened.settle(held.delivery, settlement.operations, settlement.values);
     if (settling === undefined) return settled(engine, held, verdict);
     return settling.then(
       () => settled(engine, held, verdict),
@@ -145,9 +161,9 @@ function settle(engine: Engine, held: Held, settlement: Settlement, verdict: Ver
 }
 
 /**
- * The broker did not take it: a copy that has no route, say, because somebody has deleted the dead queue. The attempt is over and does
- * not run again, so its outcome is kept until the broker takes it. Meanwhile the message occupies its handler's place, and a consumer that can get
- * rid of nothing takes nothing.
+ * The broker did not accept the settlement, for example a copy without a route after the dead queue was deleted. The
+ * attempt is over and does not run again, so its outcome is kept until the broker accepts it. Until then the message
+ * occupies its handler's place. So a consumer whose settlements all fail takes nothing more.
  */
 async function settleAgain(
   engine: Engine,
@@ -156,17 +172,17 @@ async function settleAgain(
   verdict: Verdict,
   firstError: unknown,
 ): Promise<void> {
-  const { delivery, link } = held;
+  const { delivery, feed } = held;
   const { id: messageId, attempt } = delivery;
   const pauses = growingPauses(500, 30_000);
   for (let error = firstError; ;) {
-    if (link.isLost || error instanceof NotOursError) return dropped(engine, held);
+    if (feed.isLost || error instanceof NotOursError) return dropped(engine, held);
     report(engine, { kind: "settle-failed", messageId, attempt, error });
-    await pauseMs(spread(pauses.next()), link.over.signal);
-    if (link.isLost) return dropped(engine, held);
-    if (link.over.signal.aborted) return handBack(engine, held, true);
+    await pauseMs(spread(pauses.next()), feed.over.signal);
+    if (feed.isLost) return dropped(engine, held);
+    if (feed.over.signal.aborted) return handBack(engine, held, true);
     try {
-      await link.session?.settle(delivery, settlement.operations, settlement.values);
+      await feed.opened?.settle(delivery, settlement.operations, settlement.values);
       return settled(engine, held, verdict);
     } catch (cause) {
       error = cause;
@@ -175,8 +191,8 @@ async function settleAgain(
 }
 
 /**
- * What failed together is not tried again together: a copy for an exchange that is gone costs the channel, and with it whatever else was on its way there,
- * each time.
+ * Spreads the repeats of settlements that failed together. A copy for a missing exchange costs the channel each time,
+ * with all else on its way there.
  */
 function spread(pause: number): number {
   return pause * (0.5 + 0.5 * Math.random());
@@ -195,22 +211,25 @@ function settled(engine: Engine, { delivery, startedAtMs }: Held, verdict: Verdi
   });
 }
 
-function dropped(engine: Engine, { delivery }: Held): undefined {
+/** It is unknown whether the message is settled. */
+export function dropped(engine: Engine, { delivery }: Held): undefined {
   report(engine, { kind: "settle-dropped", messageId: delivery.id, attempt: delivery.attempt });
 }
 
-/** Hands a message back as the contract says, once; where that fails, the end of the connection hands it back. It never rejects. */
+/**
+ * Returns a message as the contract says, once. If that fails, the end of the connection returns it. It never rejects.
+ */
 export async function handBack(engine: Engine, held: Held, unfinished: boolean): Promise<void> {
-  const { delivery, link } = held;
+  const { delivery, feed } = held;
   const { id: messageId, attempt } = delivery;
-  if (link.session === null || link.isLost) return;
-  engine.returning += 1;
+  if (feed.opened === null || feed.isLost) return;
+  engine.returning.add(held);
   try {
-    await link.session.settle(delivery, operationsAfter(engine.attempts.contract.outcomes.return, attempt), noValues);
+    await feed.opened.settle(delivery, operationsAfter(engine.attempts.contract.outcomes.return, attempt), noValues);
     report(engine, { kind: "returned", messageId, attempt, unfinished });
   } catch (error) {
     report(engine, { kind: "settle-failed", messageId, attempt, error });
   }
-  engine.returning -= 1;
+  engine.returning.delete(held);
   wakeWatchers(engine);
 }

@@ -1,34 +1,37 @@
-/** What a handler gets. */
+/** The input to a handler. */
 export interface Message<Body = unknown> {
-  /** The producer's own id of it, or the broker's; null where there is none. */
+  /** The producer's own id, or else the broker's. Null if there is none. */
   readonly id: string | null;
   readonly body: Body;
-  /** As the producer gave it, whatever the retries made of it; null where the broker has none. */
+  /** The producer's key, even if retries have replaced it. Null if the broker has none. */
   readonly routingKey: string | null;
   readonly headers: Readonly<Record<string, unknown>>;
-  /** The client library's own message. Whoever settles it there breaks the contract. */
+  /** The client library's own message. Settling it there breaks the contract. */
   readonly raw: unknown;
 }
 
-/** Which run of the handler this is. */
+/** The current run of the handler. */
 export interface Attempt {
   /** 1 for the first. */
   readonly number: number;
-  /** How many there are. */
+  /** The number of attempts in all. */
   readonly of: number;
-  /** Given when the handler's time is over, or when the consumer has to stop: the message is then settled without the handler. */
+  /**
+   * Aborted when the handler's time is over or the consumer must stop. The message is then settled without the handler.
+   */
   readonly signal: AbortSignal;
 }
 
 /**
- * Handles one message. To return is success; to throw is a transient failure, unless the error is one of those that are declared as permanent,
- * or made by `permanent` or `retryAfter`. It may run more than once on a message: whatever it does has to bear repeating.
+ * Handles one message. A return is a success. A thrown error is a transient failure, unless it is declared as permanent
+ * or made by `permanent` or `retryAfter`. The handler may run more than once for a message, so its effects must bear
+ * repeating.
  */
 export type Handler<Body = unknown> = (message: Message<Body>, attempt: Attempt) => Promise<void> | void;
 
 /**
- * Whatever validates a value: a schema of zod, Valibot, ArkType, or any other library that keeps to Standard Schema.
- * Source: https://standardschema.dev
+ * A validator: a schema of zod, Valibot, ArkType, or any other library with Standard Schema. Source:
+ * https://standardschema.dev
  */
 export interface BodySchema<Body = unknown> {
   readonly "~standard": {

@@ -13,31 +13,32 @@ import {
   type Tracer,
 } from "@opentelemetry/api";
 
-import type { Delivery } from "./adapter.ts";
-import type { AnyContract } from "./contract.ts";
-import type { ConsumeEvent } from "./event.ts";
+import { brokers } from "../brokers/index.ts";
+import type { Delivery } from "./port/adapter.ts";
+import type { AnyContract } from "../contract/contract.ts";
+import type { ConsumeEvent } from "./port/event.ts";
 import type { Verdict } from "./run-attempt.ts";
 import type { Telemetry } from "./telemetry.ts";
 import { attemptBefore, contextFields, contextOfMessage } from "./trace-context.ts";
 
 export interface OpenTelemetryOptions {
-  /** The global provider's unless said otherwise. */
+  /** The default is the global provider's. */
   readonly tracer?: Tracer;
-  /** The global provider's unless said otherwise. */
+  /** The default is the global provider's. */
   readonly meter?: Meter;
 }
 
 const library = "redeliver";
 
 /**
- * Spans and metrics of a consumer, by the OpenTelemetry API; whoever registers no SDK pays for nothing.
+ * Spans and metrics of a consumer through the OpenTelemetry API. Without a registered SDK it costs nothing.
  *
- * A span for each attempt. Its parent is the context that the message came with, by the global propagator, and it is linked to that as well: a
- * retry keeps the headers of the message on every broker, so all its attempts are in the producer's trace, and a dead letter leads there too. Where the
- * consumer makes a copy of the message, or annotates it, the attempt's own context is on that, and the next attempt is linked to it. Nothing comes
- * from the body, nor from the message of an error, which may quote it: of an error there is the name.
- * Source: OpenTelemetry, "Semantic conventions for messaging spans", "Consumer spans":
- * https://opentelemetry.io/docs/specs/semconv/messaging/messaging-spans/
+ * Each attempt has a span. Its parent, by the global propagator, is the context that the message came with, and the
+ * span is linked to that as well. A retry keeps the message's headers on every broker. So all attempts are in the
+ * producer's trace, and a dead letter leads there too. If the consumer copies or annotates the message, it adds the
+ * attempt's own context, and the next attempt is linked to it. A span holds nothing from the body, and only the name of
+ * an error: its message may quote the body. Source: OpenTelemetry, "Semantic conventions for messaging spans",
+ * "Consumer spans": https://opentelemetry.io/docs/specs/semconv/messaging/messaging-spans/
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   const tracer = options.tracer ?? trace.getTracer(library);
@@ -75,7 +76,7 @@ async function traced(
     parent,
   );
   const own = span.spanContext();
-  // Without an SDK there is no span, and what stands for it has the context of its parent.
+  // Without an SDK there is no span. Its stand-in has the context of the parent.
   if (isSpanContextValid(own) && own.spanId !== creation?.spanId) attempts.set(delivery, own);
   try {
     const verdict = await context.with(trace.setSpan(parent, span), run);
@@ -86,7 +87,7 @@ async function traced(
   }
 }
 
-/** One link where the message got its context by its first attempt, and that is the attempt before. */
+/** If the first attempt gave the message its context and is the attempt before, both are one link. */
 function linksOf(creation: SpanContext | undefined, before: SpanContext | null): Link[] {
   const isSame = creation !== undefined && creation.spanId === before?.spanId;
   return [
@@ -99,15 +100,13 @@ function linkTo(context: SpanContext, what: "message" | "attempt-before"): Link 
   return { context, attributes: { "redeliver.link": what } };
 }
 
-/** Source: OpenTelemetry, the well-known values of `messaging.system`. */
-const systems: Readonly<Record<AnyContract["protocol"], string>> = {
-  "amqp-0-9-1": "rabbitmq",
-  "amqp-1.0": "rabbitmq",
-  servicebus: "servicebus",
-  sqs: "aws_sqs",
-};
+const systems: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.values(brokers).flatMap(({ consuming: { libraries, messagingSystem } }) =>
+    Object.keys(libraries).map((protocol) => [protocol, messagingSystem]),
+  ),
+);
 
-/** By the semantic conventions for messaging where they have a name for it. */
+/** Uses the names of the semantic conventions for messaging where they have one. */
 function attributesOf(contract: AnyContract, { id, attempt }: Delivery): Attributes {
   return {
     "messaging.system": systems[contract.protocol],
@@ -137,27 +136,27 @@ function createInstruments(meter: Meter) {
     failed: meter.createCounter("redeliver.failed", { description: "Attempts that failed, by class" }),
     retried: meter.createCounter("redeliver.retried", { description: "Failures that another attempt follows" }),
     deadLettered: meter.createCounter("redeliver.dead_lettered", {
-      description: "Messages that died by their consumer's word; not those whose consumer crashed",
+      description: "Messages that their consumer let die; without those that died of crashes",
     }),
-    returned: meter.createCounter("redeliver.returned", { description: "Messages that were handed back" }),
+    returned: meter.createCounter("redeliver.returned", { description: "Returned messages" }),
     attempts: meter.createHistogram("redeliver.attempts", {
       description: "Attempts that a message took until it was done or dead",
       advice: { explicitBucketBoundaries: [1, 2, 3, 4, 5, 7, 10, 15, 20, 50] },
     }),
     handling: meter.createHistogram("redeliver.handling", {
       unit: "s",
-      description: "From the handler's begin until the broker has its outcome",
+      description: "From the start of the handler until the broker has its outcome",
     }),
     lag: meter.createHistogram("redeliver.lag", {
       unit: "s",
-      description: "From the publishing of a message until its first attempt, where the broker tells",
+      description: "From the publishing of a message until its first attempt, if the broker reports it",
     }),
   };
 }
 
 function recordLag({ lag }: Instruments, { consumer }: AnyContract, { attempt, publishedAt }: Delivery): void {
   if (attempt !== 1 || publishedAt === null) return;
-  // The two clocks are of two machines.
+  // The clocks of two machines may differ.
   lag.record(Math.max(0, Date.now() - publishedAt.getTime()) / 1_000, { "redeliver.consumer": consumer });
 }
 

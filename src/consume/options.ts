@@ -1,75 +1,86 @@
 import { z } from "zod";
 
-import type { TargetInput } from "../brokers/index.ts";
-import { durationPattern, parseDurationMs } from "../declare/duration.ts";
-import type { Duration } from "../declare/duration.ts";
-import type { Checked } from "../diagnostics/diagnostic.ts";
-import { diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
-import type { ConnectionOf, ConsumableName } from "./adapters.ts";
+import type { BrokerName, ConnectionOf, TargetInput } from "../brokers/index.ts";
+import { type Duration, durationPattern, parseDurationMs } from "../declare/duration.ts";
+import { durationTexts } from "../declare/schema-issues.ts";
+import { plainData } from "../declare/plain-data.ts";
+import { type Checked, diagnosed, formatPath } from "../diagnostics/diagnostic.ts";
+import { type InputForm, type JsonSchema, describeIssues } from "../diagnostics/schema-issues.ts";
 import type { BreakerLimits } from "./breaker.ts";
 import type { ConsumerInfo, Redact } from "./dead-letter/metadata.ts";
-import type { ConsumeEvent } from "./event.ts";
+import type { ConsumeEvent } from "./port/event.ts";
 import type { BodySchema } from "./message.ts";
 import type { BodyFormat } from "./read-body.ts";
 import type { Telemetry } from "./telemetry.ts";
 import { unheard } from "./unheard.ts";
 
-export interface ConsumeOptions<Name extends ConsumableName = ConsumableName, Body = unknown> {
-  /** What the system was deployed for. */
+export interface ConsumeOptions<Name extends BrokerName = BrokerName, Body = unknown> {
+  /** The target that the system was deployed for. */
   readonly target: TargetInput<Name>;
   readonly connection: ConnectionOf<Name>;
-  /** How many handlers run at a time, and how many messages are held at most; 10 unless said otherwise. */
+  /** The number of handlers that run at a time, and the most messages in hand. The default is 10. */
   readonly concurrency?: number | undefined;
-  /** `"json"` unless said otherwise. */
+  /** The default is `"json"`. */
   readonly body?: BodyFormat | undefined;
-  /** A body that does not fit is dead at once, and costs no attempt. */
+  /** A message whose body does not fit is dead at once, and costs no attempt. */
   readonly schema?: BodySchema<Body> | undefined;
   /**
-   * When a series of transient failures is taken for an outage: nothing is taken for a while, then one message is tried, so that the outage does
-   * not push the whole queue into the dead queue. 10 failures, pauses from 1s to 1m, unless said otherwise; `false` for never.
+   * Decides when transient failures are an outage. The consumer then takes nothing for a while and tries single
+   * messages. So the outage does not push the whole queue into the dead queue. `failures` counts failed first attempts.
+   * A failed later attempt counts an eighth of the one before, and a success takes away four times as much. The default
+   * is 10 failures with pauses from 1s to 1m. `false` switches it off.
    */
   readonly breaker?:
     | { readonly failures: number; readonly firstPause: Duration; readonly longestPause: Duration }
     | false
     | undefined;
-  /** How long `stop()` waits for handlers that run; `"30s"` unless said otherwise. */
+  /**
+   * The longest time for `stop()`. The default is `"30s"`. A quarter of it, at most two seconds, is kept for returning
+   * unfinished messages, so handlers have the rest.
+   */
   readonly stopWithin?: Duration | undefined;
-  /** Who this is, for whoever reads a dead letter. */
+  /**
+   * Stops the consumer like `stop()`. A consumer that has not begun does not begin, and `consume` rejects with the
+   * signal's reason.
+   */
+  readonly signal?: AbortSignal | undefined;
+  /** A description of this service, for readers of a dead letter. */
   readonly service?: ConsumerInfo | undefined;
-  /** Decides what a dead letter says of an error. */
+  /** Decides which text of an error a dead letter holds. */
   readonly redact?: Redact | undefined;
   /** Watches every attempt, for a monitoring system: `openTelemetry()` of `redeliver/opentelemetry`. */
   readonly telemetry?: Telemetry | undefined;
-  /** Hears what happens. What it throws is not looked at. */
+  /** Hears the consumer's events. Its errors are ignored. */
   readonly log?: ((event: ConsumeEvent & { readonly consumer: string }) => void) | undefined;
 }
 
-/** Options with everything filled in. Durations are milliseconds. */
+/** Options with all defaults filled in. Durations are milliseconds. */
 export interface Settings {
   readonly target: TargetInput;
+  /** Its form depends on the broker, and it is not checked yet. */
+  readonly connection: unknown;
   readonly concurrency: number;
   readonly format: BodyFormat;
   readonly schema: BodySchema | null;
   readonly breaker: BreakerLimits | null;
   readonly stopWithinMs: number;
+  readonly signal: AbortSignal;
   readonly service: ConsumerInfo | null;
   readonly redact: Redact | null;
   readonly telemetry: Telemetry | null;
   readonly log: (event: ConsumeEvent) => void;
 }
 
-const duration = z.string().regex(durationPattern, 'is no duration, such as "30s"');
+const duration = z.string().regex(durationPattern);
 const optionalFunction = z.custom((value) => typeof value === "function", "is no function").optional();
 
 const schema = z.strictObject({
-  target: z.looseObject({ broker: z.string() }),
+  // The broker judges its target itself, because its words are better than a schema's.
+  target: z.unknown(),
   connection: z.unknown(),
   concurrency: z.number().int().min(1).max(65_535).default(10),
   body: z.enum(["json", "text", "bytes"]).default("json"),
-  schema: z
-    .custom<BodySchema>(isBodySchema, "is no schema of a library that keeps to Standard Schema")
-    .nullable()
-    .default(null),
+  schema: z.custom<BodySchema>(isBodySchema, "is not a schema of a Standard Schema library").nullable().default(null),
   breaker: z
     .union([
       z.literal(false),
@@ -82,6 +93,7 @@ const schema = z.strictObject({
     ])
     .default({ failures: 10, firstPause: "1s", longestPause: "1m" }),
   stopWithin: duration.default("30s"),
+  signal: z.instanceof(AbortSignal, { error: "is not an AbortSignal" }).optional(),
   service: z
     .strictObject({
       service: z.string(),
@@ -95,7 +107,7 @@ const schema = z.strictObject({
   telemetry: z
     .custom<Telemetry>(
       (value) => typeof (value as Partial<Telemetry> | null)?.attempt === "function",
-      "is not what openTelemetry() returns",
+      "is not a value that openTelemetry() returns",
     )
     .optional(),
   log: optionalFunction,
@@ -106,18 +118,21 @@ function isBodySchema(value: unknown): boolean {
   return typeof (standard as { validate?: unknown } | null | undefined)?.validate === "function";
 }
 
-/** Checks every option, and names all that is wrong at once. */
+/** Checks every option, and reports all problems at once. */
 export function checkOptions(consumer: string, options: unknown): Checked<Settings> {
-  const parsed = schema.safeParse(options);
-  if (!parsed.success) return refuseOptions("options", parsed.error.issues, Object.keys(schema.shape));
+  const own = ownOptions(options);
+  if (!own.ok) return own;
+  const parsed = judged(schema, own.value);
+  if (!parsed.success) return refuseOptions("options", parsed.error.issues, own.value, schema);
   const { data } = parsed;
-  const given = options as ConsumeOptions;
+  const given = own.value as unknown as ConsumeOptions;
   const { log = () => undefined, redact = null, service = null, telemetry = null } = given;
   return {
     ok: true,
     warnings: [],
     value: Object.freeze({
       target: given.target,
+      connection: given.connection,
       concurrency: data.concurrency,
       format: data.body,
       schema: data.schema,
@@ -130,40 +145,84 @@ export function checkOptions(consumer: string, options: unknown): Checked<Settin
               longestPauseMs: parseDurationMs(data.breaker.longestPause),
             },
       stopWithinMs: parseDurationMs(data.stopWithin),
+      signal: given.signal ?? new AbortController().signal,
       service,
       redact,
       telemetry,
-      // A log that fails is no reason to fail a message.
+      // A failing log may not fail a message.
       log: (event: ConsumeEvent) => unheard(() => log({ ...event, consumer })),
     }),
   };
 }
 
-/** Checks what is said of the connection. Values are not repeated: there are passwords among them. */
-export function checkConnection(connection: unknown, type: z.ZodType): Checked<unknown> {
-  const parsed = type.safeParse(connection);
-  if (!parsed.success) {
-    const allowed = type instanceof z.ZodObject ? Object.keys(type.shape) : [];
-    return refuseOptions("options.connection", parsed.error.issues, allowed);
+/** Options with functions or live objects, which cannot be copied. */
+const liveOptions = new Set(["connection", "schema", "signal", "redact", "telemetry", "log"]);
+
+/** Reads each option once, and copies those that are data. */
+function ownOptions(options: unknown): Checked<Readonly<Record<string, unknown>>> {
+  try {
+    const entries = typeof options === "object" && options !== null ? Object.entries(options) : [];
+    const live = Object.fromEntries(entries.filter(([key]) => liveOptions.has(key)));
+    const plain = plainData(Object.fromEntries(entries.filter(([key]) => !liveOptions.has(key))), ["options"]);
+    return plain.ok ? { ...plain, value: { ...(plain.value as object), ...live } } : plain;
+  } catch {
+    return refuseOptions("options", [unreadable], options, z.unknown());
   }
+}
+
+const unreadable: z.core.$ZodIssue = {
+  code: "custom",
+  path: [],
+  message: "throws when it is read",
+  input: undefined,
+};
+
+type Judged<Value> =
+  | { readonly success: true; readonly data: Value }
+  | { readonly success: false; readonly error: { readonly issues: readonly z.core.$ZodIssue[] } };
+
+/** Validates values that may throw when they are read. */
+function judged<Value>(type: z.ZodType<Value>, value: unknown): Judged<Value> {
+  try {
+    return type.safeParse(value);
+  } catch {
+    return { success: false, error: { issues: [unreadable] } };
+  }
+}
+
+/** Checks the connection. */
+export function checkConnection(connection: unknown, type: z.ZodType): Checked<unknown> {
+  const parsed = judged(type, connection);
+  if (!parsed.success) return refuseOptions("options.connection", parsed.error.issues, connection, type);
   return { ok: true, warnings: [], value: connection };
 }
 
-function refuseOptions(path: string, issues: readonly z.core.$ZodIssue[], allowed: readonly string[]): Checked<never> {
-  const notes = issues.map((issue) => {
-    const place = issue.path.length === 0 ? "" : `${formatPath(issue.path as (string | number)[])}: `;
-    return `${place}${issue.message}`;
-  });
+/** Values of options and connections stay out of the sentences: there are passwords among them. */
+function refuseOptions(
+  path: string,
+  issues: readonly z.core.$ZodIssue[],
+  input: unknown,
+  type: z.ZodType,
+): Checked<never> {
+  const allowed = type instanceof z.ZodObject ? Object.keys(type.shape) : [];
+  const form: InputForm = {
+    schema: () => z.toJSONSchema(type, { io: "input", unrepresentable: "any" }) as JsonSchema,
+    whole: `${path} is not a mapping`,
+    begin: "",
+    placeName: (segments) => [path, formatPath(segments)].filter((each) => each !== "").join("."),
+    texts: durationTexts,
+    hidesValues: () => true,
+    codeOf: () => "RD802",
+  };
+  const notes = describeIssues(issues, input, form).map(({ message }) => message);
   const names = allowed.length === 0 ? "" : `; the options there are ${allowed.join(", ")}`;
   return {
     ok: false,
-    diagnostics: [
-      diagnostic("RD802", {
-        path,
-        message: `${notes.length === 1 ? "one thing is" : `${notes.length} things are`} wrong with what the consumer was given`,
-        notes,
-        help: `correct what the notes name${names}`,
-      }),
-    ],
+    diagnostics: diagnosed("RD802", {
+      path,
+      message: `${notes.length === 1 ? "one thing is" : `${notes.length} things are`} wrong with the consumer's options`,
+      notes,
+      help: `correct the values in the notes${names}`,
+    }),
   };
 }

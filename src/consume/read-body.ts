@@ -1,18 +1,19 @@
 import type { BodySchema, SchemaResult } from "./message.ts";
 
-/** How a body is read before the handler gets it. */
+/** The form in which the handler gets a body. */
 export type BodyFormat = "json" | "text" | "bytes";
 
-/** The body is none that the handler could be given. No retry makes it one. */
+/** The body cannot be given to the handler. No retry changes that. */
 export class UnreadableError extends Error {
   override readonly name = "UnreadableError";
 }
 
 /**
- * Reads a body, and lets the schema have its say.
+ * Reads a body and validates it by the schema.
  *
- * @returns the value; as a promise where the schema gives one
- * @throws UnreadableError, also for whatever the schema throws: it is no fault of the handler's, and would be the same next time
+ * @returns the value, or a promise if the schema returns one
+ * @throws UnreadableError, also for any error of the schema: the handler is not at fault, and the next attempt would
+ *   fail alike
  */
 export function readBody(body: Uint8Array | string, format: BodyFormat, schema: BodySchema | null): unknown {
   const value = decode(body, format);
@@ -41,21 +42,21 @@ function decode(body: Uint8Array | string, format: BodyFormat): unknown {
   try {
     text = typeof body === "string" ? body : strictUtf8.decode(body);
   } catch {
-    throw new UnreadableError(`the body, ${body.length} bytes, is no UTF-8`);
+    throw new UnreadableError(`the body, ${body.length} bytes, is not UTF-8`);
   }
   if (format === "text") return text;
   try {
     return JSON.parse(text);
   } catch {
-    // The message of JSON.parse quotes the body.
+    // The message of JSON.parse quotes the body, so it is not passed on.
     throw new UnreadableError(
-      `the body, ${body.length} ${typeof body === "string" ? "characters" : "bytes"}, is no JSON`,
+      `the body, ${body.length} ${typeof body === "string" ? "characters" : "bytes"}, is not JSON`,
     );
   }
 }
 
 function accepted(result: SchemaResult<unknown>): unknown {
   if (result.issues === undefined) return result.value;
-  // What a schema says about a value may quote it, so only the number is passed on.
+  // A schema's messages may quote the value, so only their number is passed on.
   throw new UnreadableError(`the body does not fit the schema: ${result.issues.length} issues`);
 }

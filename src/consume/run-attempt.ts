@@ -1,13 +1,12 @@
-import type { Delivery } from "./adapter.ts";
-import type { AnyContract } from "./contract.ts";
-import type { ReasonCode } from "./dead-letter/fields.ts";
+import type { Delivery } from "./port/adapter.ts";
+import type { AnyContract } from "../contract/contract.ts";
+import type { ReasonCode } from "./port/dead-letter-fields.ts";
 import { classify, isA } from "./failure.ts";
-import { afterMs } from "./long-timer.ts";
+import { afterMs } from "./port/long-timer.ts";
 import type { Attempt, BodySchema, Handler } from "./message.ts";
-import type { BodyFormat } from "./read-body.ts";
-import { readBody, UnreadableError } from "./read-body.ts";
+import { type BodyFormat, readBody, UnreadableError } from "./read-body.ts";
 
-/** How an attempt ended. */
+/** The end of an attempt. */
 export type Verdict =
   | { readonly outcome: "success" }
   | {
@@ -18,12 +17,12 @@ export type Verdict =
     }
   | {
       readonly outcome: "permanent";
-      /** Null where the contract's own reason says it. */
+      /** Null if the contract's own reason applies. */
       readonly reason: ReasonCode | (string & {}) | null;
       readonly error: unknown;
     };
 
-/** What the attempts of a consumer are run with. */
+/** The input that all attempts of a consumer share. */
 export interface AttemptInput {
   readonly contract: AnyContract;
   readonly handler: Handler;
@@ -31,7 +30,7 @@ export interface AttemptInput {
   readonly schema: BodySchema | null;
 }
 
-/** The handler took longer than is declared. */
+/** The handler took longer than declared. */
 class HandlerTimeoutError extends Error {
   override readonly name = "HandlerTimeoutError";
 }
@@ -41,7 +40,7 @@ const success: Verdict = Object.freeze({ outcome: "success" });
 /**
  * Runs the handler once. It never rejects.
  *
- * @param lazySignal makes the signal when the handler asks for it: most never do
+ * @param lazySignal makes the signal when the handler asks for it, because most never do
  */
 export async function runAttempt(input: AttemptInput, delivery: Delivery, lazySignal: LazySignal): Promise<Verdict> {
   const { handlerTimeoutMs } = input.contract;
@@ -68,7 +67,7 @@ async function handle(input: AttemptInput, delivery: Delivery, lazySignal: LazyS
   await input.handler({ id, body, routingKey, headers, raw }, attempt);
 }
 
-/** A handler that goes on after its time does so for nobody: what it returns or throws later is not looked at. */
+/** Ignores a handler that goes on after its time: its result or error comes too late. */
 async function within(limitMs: number, run: Promise<void>, lazySignal: LazySignal): Promise<void> {
   let cancel = (): void => undefined;
   const limit = new Promise<never>((_, reject) => {
@@ -93,7 +92,7 @@ function verdictOf(error: unknown, { permanentErrors }: AnyContract): Verdict {
   return { outcome: "transient", reason: null, error, askedMs: failure.askedMs };
 }
 
-/** An abort signal that is made when it is first asked for. */
+/** An abort signal that is made when the handler first asks for it. */
 export interface LazySignal {
   readonly signal: () => AbortSignal;
   readonly abort: (reason: Error) => void;

@@ -1,16 +1,16 @@
 import { hostname } from "node:os";
 
-import type { AnyOperation, Delivery, SettleValues } from "./adapter.ts";
-import type { AnyContract } from "./contract.ts";
-import { askedDelay, operationsAfter } from "./contract.ts";
-import type { ConsumerInfo } from "./dead-letter/metadata.ts";
-import { deadLetterMetadata } from "./dead-letter/metadata.ts";
-import type { ConsumeEvent } from "./event.ts";
+import type { Delivery, SettleValues } from "./port/adapter.ts";
+import type { AnyContract, AnyOperation } from "../contract/contract.ts";
+import { operationsAfter } from "../contract/interpret.ts";
+import { askedDelay } from "../contract/interpret.ts";
+import { type ConsumerInfo, deadLetterMetadata } from "./dead-letter/metadata.ts";
+import type { ConsumeEvent } from "./port/event.ts";
 import type { Settings } from "./options.ts";
 import type { Verdict } from "./run-attempt.ts";
 import { unheard } from "./unheard.ts";
 
-/** What is to be done with the broker for the end of an attempt. */
+/** The operations at the broker for the end of an attempt. */
 export interface Settlement {
   readonly operations: readonly AnyOperation[];
   readonly values: SettleValues;
@@ -18,7 +18,9 @@ export interface Settlement {
 
 export const noValues: SettleValues = Object.freeze({ askedDelayMs: null, deadLetter: null, carried: {} });
 
-/** Looks up in the contract what a verdict asks for. What the handler asks for and cannot have is reported. */
+/**
+ * Finds the operations for a verdict in the contract. It reports a delay that the handler asked for and cannot have.
+ */
 export function settlementOf(
   contract: AnyContract,
   settings: Settings,
@@ -36,7 +38,8 @@ export function settlementOf(
     }
     case "transient": {
       const isLast = attempt >= contract.attempts.length;
-      const deadLetter = isLast ? lastWords(contract, settings, delivery, verdict) : null;
+      const mayDie = isLast || operations.some((operation) => "ifTooLarge" in operation);
+      const deadLetter = mayDie ? lastWords(contract, settings, delivery, verdict) : null;
       const carried = carriedBy(settings, delivery);
       const { askedMs } = verdict;
       if (askedMs === null) return { operations, values: { askedDelayMs: null, deadLetter, carried } };
@@ -54,7 +57,7 @@ export function settlementOf(
   }
 }
 
-/** Who watches has no say in what becomes of a message: of what no client library could write, nothing is carried. */
+/** Telemetry may not change the fate of a message, so values that no client library can write are left out. */
 function carriedBy({ telemetry }: Settings, delivery: Delivery): SettleValues["carried"] {
   let carried = noValues.carried;
   unheard(() => {
@@ -70,7 +73,7 @@ function notKept(messageId: string | null, askedMs: number, longestMs: number | 
   return { kind: "delay-not-kept", messageId, askedMs, longestMs };
 }
 
-/** What a dead letter says. Where the error has no reason of its own, the contract's stays. */
+/** The fields of a dead letter. If the error has no reason of its own, the contract's reason stays. */
 function lastWords(
   contract: AnyContract,
   settings: Settings,

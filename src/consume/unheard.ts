@@ -1,12 +1,12 @@
 /**
- * Calls somebody who is told of something and has no say in it: what they throw changes nothing. Nor does a promise of theirs that is rejected,
- * which would otherwise end the process, since nobody waits for it.
+ * Calls a listener that may not change anything: errors that it throws are ignored. So are rejections of its promise,
+ * which would end the process otherwise.
  */
 export function unheard(call: () => unknown): void {
   try {
     const answer = call();
     if (answer instanceof Promise) answer.catch(() => undefined);
   } catch {
-    // As said above.
+    // Ignored, as the docstring says.
   }
 }

@@ -1,12 +1,12 @@
-import type { Diagnostic, PathSegment } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Diagnostic, type PathSegment, diagnosed, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Backoff, delayFunction } from "./backoff.ts";
 import { formatDurationMs, parseDurationMs } from "./duration.ts";
-import { limits } from "./schema.ts";
 import type { ConsumerOutput } from "./schema.ts";
+import { limits } from "./schema-parts.ts";
 
 type Retry = NonNullable<ConsumerOutput["retry"]>;
 
-/** The rules of a backoff: its delays in range, its cap not below its start, its steps as many as the waits. */
+/** The rules of a backoff: delays in range, a cap not below the start, and as many steps as waits. */
 export function backoffRules(path: readonly PathSegment[], retry: Retry): Diagnostic[] {
   const backoff = retry.backoff;
   const place = [...path, "backoff"];
@@ -37,15 +37,13 @@ export function backoffRules(path: readonly PathSegment[], retry: Retry): Diagno
 function delayRange(path: readonly PathSegment[], value: string): Diagnostic[] {
   const delayMs = parseDurationMs(value);
   if (delayMs >= 1 && delayMs <= limits.delayMs) return [];
-  return [
-    diagnostic("RD105", {
-      path,
-      message: `a delay of ${value} is out of range: from 1ms to 3650d`,
-      value,
-      notes: ["RabbitMQ takes no time to live above ten years (rabbit_misc:check_expiry/1)"],
-      help: delayMs < 1 ? "use immediate() for no delay, or choose at least 1ms" : "choose at most 3650d",
-    }),
-  ];
+  return diagnosed("RD105", {
+    path,
+    message: `a delay of ${value} is out of range: from 1ms to 3650d`,
+    value,
+    notes: ["RabbitMQ takes no time to live above ten years (rabbit_misc:check_expiry/1)"],
+    help: delayMs < 1 ? "use immediate() for no delay, or choose at least 1ms" : "choose at most 3650d",
+  });
 }
 
 function stepsRules(path: readonly PathSegment[], delays: readonly string[], attempts: number): Diagnostic[] {
@@ -75,18 +73,37 @@ function maxNotBelowFirst(
   const firstMs = parseDurationMs(backoff.first);
   const maxMs = parseDurationMs(backoff.max);
   if (maxMs >= firstMs) return [];
-  return [
-    diagnostic("RD106", {
-      path: [...path, "max"],
-      message: `max (${formatDurationMs(maxMs)}) is below first (${formatDurationMs(firstMs)})`,
-      value: backoff.max,
-      notes: ["every delay would be cut to max, and first would never be used"],
-      help: `set max to ${backoff.first} or more, or use constant("${backoff.max}")`,
-    }),
-  ];
+  return diagnosed("RD106", {
+    path: [...path, "max"],
+    message: `max (${formatDurationMs(maxMs)}) is below first (${formatDurationMs(firstMs)})`,
+    value: backoff.max,
+    notes: ["every delay would be cut to max, and first would never be used"],
+    help: `set max to ${backoff.first} or more, or use constant("${backoff.max}")`,
+  });
 }
 
-/** Without a cap the delays may outgrow what any broker can hold. */
+/** The longest schedule without a warning. No message stays longer on Amazon SQS, and few faults. */
+const longestMs = 14 * 86_400_000;
+
+/** Warns of a schedule that takes longer than most people expect, unless the declaration limits its time. */
+export function warnOfWeeks(path: readonly PathSegment[], { attempts, backoff, giveUpAfter }: Retry): Diagnostic[] {
+  if (giveUpAfter !== undefined || backoff.kind === "immediate") return [];
+  const delayOf = delayFunction(backoff as Backoff);
+  let lastMs = 0;
+  for (let failures = 0; failures < attempts - 1; failures++) lastMs += delayOf(failures);
+  if (lastMs <= longestMs) return [];
+  const days = Math.ceil(lastMs / 86_400_000);
+  const isCapped = backoff.kind === "constant" || backoff.kind === "steps" || backoff.max !== undefined;
+  return diagnosed("RD119", {
+    path: [...path, "backoff"],
+    message: `the last of ${attempts} attempts starts ${days} days after the first`,
+    value: backoff,
+    notes: ["until then, a message that nobody can handle is not in the dead queue"],
+    help: `${isCapped ? "use fewer attempts" : 'add max, such as max: "1h"'}, or giveUpAfter: "${days}d" if you mean it`,
+  });
+}
+
+/** Without a cap the delays may grow beyond the limit of every broker. */
 function growthInRange(
   path: readonly PathSegment[],
   backoff: Extract<Retry["backoff"], { kind: "linear" | "exponential" }>,
@@ -99,13 +116,11 @@ function growthInRange(
       ? firstMs + (attempts - 2) * parseDurationMs(backoff.step ?? backoff.first)
       : firstMs * backoff.factor ** (attempts - 2);
   if (lastMs <= limits.delayMs) return [];
-  return [
-    diagnostic("RD105", {
-      path,
-      message: `without max the delay before attempt ${attempts} grows beyond 3650d`,
-      value: backoff,
-      notes: ["RabbitMQ takes no time to live above ten years (rabbit_misc:check_expiry/1)"],
-      help: 'add max, for example max: "1h", or use fewer attempts',
-    }),
-  ];
+  return diagnosed("RD105", {
+    path,
+    message: `without max the delay before attempt ${attempts} grows beyond 3650d`,
+    value: backoff,
+    notes: ["RabbitMQ takes no time to live above ten years (rabbit_misc:check_expiry/1)"],
+    help: 'add max, for example max: "1h", or use fewer attempts',
+  });
 }

@@ -1,36 +1,54 @@
-import type { Duration } from "./duration.ts";
+import { type Duration, parseDurationMs } from "./duration.ts";
 
-/** A share of the delay that is added to it at random, such as `"20%"`. */
+/** A random share of the delay to add, such as `"20%"`. */
 export type Jitter = `${bigint}%`;
 
 export interface ImmediateBackoff {
+  /** No delay: the next attempt is due at once. */
   readonly kind: "immediate";
 }
-export interface ConstantBackoff {
+export interface ConstantBackoff extends Jittered {
+  /** The same delay before each attempt. */
   readonly kind: "constant";
+  /** The delay before each attempt after the first. */
   readonly delay: Duration;
-  readonly jitter?: Jitter | undefined;
 }
-export interface LinearBackoff {
+export interface LinearBackoff extends Capped {
+  /** A delay that grows by the same step each time. */
   readonly kind: "linear";
+  /** The delay before the second attempt. */
   readonly first: Duration;
+  /** The growth of the delay. The default is the value of `first`. */
   readonly step?: Duration | undefined;
-  readonly max?: Duration | undefined;
-  readonly jitter?: Jitter | undefined;
 }
-export interface ExponentialBackoff {
+export interface ExponentialBackoff extends Capped {
+  /** A delay that grows by the same factor each time. */
   readonly kind: "exponential";
+  /** The delay before the second attempt. */
   readonly first: Duration;
+  /** The factor from one delay to the next, at least 1. */
   readonly factor: number;
-  readonly max?: Duration | undefined;
-  readonly jitter?: Jitter | undefined;
 }
 export interface StepsBackoff {
+  /** A list of delays. */
   readonly kind: "steps";
+  /** The delays: exactly one for each attempt after the first. */
   readonly delays: readonly Duration[];
 }
 
-/** How long a failed message waits before its next attempt. */
+interface Jittered {
+  /**
+   * The largest share of the delay to add at random, so that messages that failed together do not return together. It
+   * is added to `max`, too. The default is none.
+   */
+  readonly jitter?: Jitter | undefined;
+}
+interface Capped extends Jittered {
+  /** The longest delay. The default is no limit. */
+  readonly max?: Duration | undefined;
+}
+
+/** The delay of a failed message before its next attempt. */
 export type Backoff = ImmediateBackoff | ConstantBackoff | LinearBackoff | ExponentialBackoff | StepsBackoff;
 
 /** No wait: the next attempt is due at once. */
@@ -39,11 +57,11 @@ export function immediate(): ImmediateBackoff {
 }
 
 /** The same wait before every attempt. Jitter is added to the delay, so no attempt starts before it. */
-export function constant(delay: Duration, options: { readonly jitter?: Jitter } = {}): ConstantBackoff {
+export function constant(delay: Duration, options: Jittered = {}): ConstantBackoff {
   return { kind: "constant", delay, ...options };
 }
 
-/** `first`, then `step` more each time (`step` is `first` where it is left out), at most `max`, plus jitter. */
+/** `first`, then `step` more each time, at most `max`, plus jitter. `step` defaults to `first`. */
 export function linear(options: Omit<LinearBackoff, "kind">): LinearBackoff {
   return { kind: "linear", ...options };
 }
@@ -59,4 +77,33 @@ export function exponential(options: Omit<ExponentialBackoff, "kind">): Exponent
 /** Each wait by itself: exactly one for every attempt after the first. */
 export function steps(delays: readonly Duration[]): StepsBackoff {
   return { kind: "steps", delays };
+}
+
+/** The delay after `failures + 1` failures. Durations are parsed once for each consumer, not for each attempt. */
+export function delayFunction(backoff: Backoff): (failures: number) => number {
+  switch (backoff.kind) {
+    case "immediate":
+      return () => 0;
+    case "constant": {
+      const delayMs = parseDurationMs(backoff.delay);
+      return () => delayMs;
+    }
+    case "linear": {
+      const firstMs = parseDurationMs(backoff.first);
+      const stepMs = backoff.step === undefined ? firstMs : parseDurationMs(backoff.step);
+      const maxMs = backoff.max === undefined ? Number.POSITIVE_INFINITY : parseDurationMs(backoff.max);
+      return (failures) => Math.min(maxMs, firstMs + failures * stepMs);
+    }
+    case "exponential": {
+      const firstMs = parseDurationMs(backoff.first);
+      const maxMs = backoff.max === undefined ? Number.POSITIVE_INFINITY : parseDurationMs(backoff.max);
+      return (failures) => Math.min(maxMs, Math.ceil(firstMs * backoff.factor ** failures));
+    }
+    case "steps": {
+      const delays = backoff.delays.map(parseDurationMs);
+      return (failures) => delays[failures] ?? 0;
+    }
+    default:
+      return backoff satisfies never;
+  }
 }

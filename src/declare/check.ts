@@ -1,71 +1,105 @@
-import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
-import { diagnostic, formatPath, hasErrors } from "../diagnostics/diagnostic.ts";
+import type { z } from "zod";
+
+import { type Checked, type Diagnostic, diagnostic, hasErrors } from "../diagnostics/diagnostic.ts";
 import { consumerRules } from "./consumer-rules.ts";
 import { deepFreeze } from "./freeze.ts";
-import { describeIssues } from "./schema-issues.ts";
+import { nameRules } from "./name-rules.ts";
+import { describeDeclarationIssues, placesMeant } from "./schema-issues.ts";
+import { plainData } from "./plain-data.ts";
 import { soundConsumerSchema, systemSchema } from "./schema.ts";
 import type { System } from "./system.ts";
 
 /**
- * Checks a declaration of any origin: a literal, a parsed file, a stack's configuration.
+ * Checks a declaration from any source: a literal, a parsed file, a stack's configuration.
  *
- * All independent problems are reported at once; a rule that looks at several fields stays silent
- * where one of them is itself wrong.
+ * It reports all independent problems at once. A rule across several fields stays silent if one of them is itself
+ * wrong.
  *
- * @returns the declaration with defaults filled in, frozen; or the reasons why it is refused
+ * @returns the declaration with defaults filled in, frozen; or the reasons to refuse it
  */
 export function checkSystem(input: unknown): Checked<System> {
-  const unusable = unusableNames(input);
-  if (unusable.length > 0) return { ok: false, diagnostics: unusable };
-  const parsed = systemSchema.safeParse(input);
-  if (parsed.success) {
-    const diagnostics = Object.entries(parsed.data.consumers).flatMap(([name, consumer]) =>
-      consumerRules(name, consumer, parsed.data.sources),
-    );
-    if (hasErrors(diagnostics)) return { ok: false, diagnostics };
-    return { ok: true, value: deepFreeze(parsed.data as System), warnings: diagnostics };
-  }
-  const fromSchema = describeIssues(parsed.error.issues, input);
-  return { ok: false, diagnostics: [...fromSchema, ...rulesOfSoundFields(input, fromSchema)] };
+  const plain = plainData(input);
+  return plain.ok ? checkPlain(withoutOwnParts(plain.value)) : plain;
 }
 
-/** JavaScript gives `__proto__` a meaning of its own, so what has this name would vanish on its way. */
-function unusableNames(input: unknown): Diagnostic[] {
-  if (!isRecord(input)) return [];
-  return ["sources", "consumers"].flatMap((kind) => {
-    const named = input[kind];
-    if (!isRecord(named) || !Object.hasOwn(named, "__proto__")) return [];
-    return [
-      diagnostic("RD111", {
-        path: [kind, "__proto__"],
-        message: "__proto__ cannot be a name",
-        value: "__proto__",
-        help: "choose another name",
-      }),
-    ];
+/** Leaves out the keys at the top that belong to the user. YAML has no other place for an anchor. */
+function withoutOwnParts(input: unknown): unknown {
+  if (!isRecord(input)) return input;
+  return Object.fromEntries(Object.entries(input).filter(([key]) => !key.startsWith("x-")));
+}
+
+/** The declarations that were checked here. A value that only looks like one may come from anywhere. */
+const checked = new WeakSet<object>();
+
+/**
+ * Returns a checked declaration as it is, at no cost, and checks any other value. Callers without types may pass
+ * anything.
+ */
+export function sureSystem(system: unknown): Checked<System> {
+  const isSure = typeof system === "object" && system !== null && checked.has(system);
+  return isSure ? { ok: true, value: system as System, warnings: [] } : checkSystem(system);
+}
+
+function checkPlain(input: unknown): Checked<System> {
+  const parsed = systemSchema.safeParse(input);
+  const named = nameRules(input);
+  // A name that only looks like a declared one leads to an unknown source. Reporting both would repeat one problem.
+  const without = (diagnostics: readonly Diagnostic[]): Diagnostic[] => [
+    ...named,
+    ...diagnostics.filter(({ path }) => !named.some((each) => each.path === path)),
+  ];
+  if (parsed.success) {
+    const { $schema: _editors, ...system } = parsed.data;
+    const consumers = Object.entries(system.consumers);
+    const diagnostics = without([
+      ...consumers.flatMap(([name, consumer]) => consumerRules(name, consumer, system.sources)),
+      ...(consumers.length === 0 ? [withoutConsumers()] : []),
+    ]);
+    if (hasErrors(diagnostics)) return { ok: false, diagnostics };
+    const value = deepFreeze(system as System);
+    checked.add(value);
+    return { ok: true, value, warnings: diagnostics };
+  }
+  const { issues } = parsed.error;
+  return {
+    ok: false,
+    diagnostics: without([
+      ...describeDeclarationIssues(issues, input),
+      ...rulesOfSoundFields(input, fieldsOf(issues, input)),
+    ]),
+  };
+}
+
+function withoutConsumers(): Diagnostic {
+  return diagnostic("RD114", {
+    path: "consumers",
+    message: "no consumer is declared, so Redeliver compiles and proves nothing",
+    help: "declare a consumer, or check whether you meant another file",
   });
 }
 
-/**
- * Runs the rules across fields on what the schema has nothing against: of each consumer the fields
- * that were not reported. A missing retry is not reported again.
- */
-function rulesOfSoundFields(input: unknown, reported: readonly Diagnostic[]): Diagnostic[] {
-  if (!isRecord(input) || !isRecord(input["sources"]) || !isRecord(input["consumers"])) return [];
-  const sources = input["sources"];
+/** Runs the rules across fields on the fields that the schema accepts. It does not report a missing retry again. */
+function rulesOfSoundFields(input: unknown, reported: ReadonlySet<string>): Diagnostic[] {
+  if (!isRecord(input) || !isRecord(input["consumers"])) return [];
+  const { sources = {} } = input;
+  // Another key may hold the sources.
+  if (!isRecord(sources) || reported.has(JSON.stringify(["sources"]))) return [];
   return Object.entries(input["consumers"]).flatMap(([name, consumer]) => {
     if (!isRecord(consumer)) return [];
-    const isSound = (key: string): boolean => {
-      const path = formatPath(["consumers", name, key]);
-      return !reported.some(
-        (each) => each.path === path || (/^[.[]/.test(each.path.slice(path.length)) && each.path.startsWith(path)),
-      );
-    };
+    const isSound = (key: string): boolean => !reported.has(JSON.stringify(["consumers", name, key]));
     const sound = soundConsumerSchema.safeParse(
       Object.fromEntries(Object.entries(consumer).filter(([key]) => isSound(key))),
     );
     return sound.success ? consumerRules(name, sound.data, sources, isSound) : [];
   });
+}
+
+/** The fields of consumers with a problem in them. A misplaced key is a problem of its right place. */
+function fieldsOf(issues: readonly z.core.$ZodIssue[], input: unknown): ReadonlySet<string> {
+  const paths = issues.flatMap((issue) =>
+    issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path],
+  );
+  return new Set([...paths, ...placesMeant(issues, input)].map((path) => JSON.stringify(path.slice(0, 3))));
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,17 +1,17 @@
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
-import { backoffRules } from "./backoff-rules.ts";
+import { type Diagnostic, diagnosed, diagnostic } from "../diagnostics/diagnostic.ts";
+import { nearest } from "../diagnostics/distance.ts";
+import { backoffRules, warnOfWeeks } from "./backoff-rules.ts";
 import { formatDurationMs, parseDurationMs } from "./duration.ts";
-import { limits } from "./schema.ts";
 import type { ConsumerOutput } from "./schema.ts";
+import { limits } from "./schema-parts.ts";
 
-/** A consumer, without the fields that were found wrong by themselves. */
+/** A consumer without its faulty fields. */
 type SoundConsumer = { readonly [Field in keyof ConsumerOutput]?: ConsumerOutput[Field] | undefined };
 
 /**
- * The rules that look at several fields of a consumer, or at the consumer and its sources.
+ * The rules across several fields of a consumer, or across the consumer and its sources.
  *
- * @param isSound whether a field is as its schema wants it; a field that is not sound counts as given
+ * @param isSound true if a field satisfies its schema; a faulty field counts as given
  */
 export function consumerRules(
   name: string,
@@ -20,7 +20,7 @@ export function consumerRules(
   isSound: (field: string) => boolean = () => true,
 ): Diagnostic[] {
   return [
-    ...(consumer.from === undefined ? [] : sourceRules(name, consumer.from, sources)),
+    ...sourceRules(name, consumer, sources, isSound),
     ...deliveryRules(name, consumer, isSound),
     ...(consumer.retry === undefined ? [] : retryRules(name, consumer.retry)),
     ...durationRules(name, consumer),
@@ -29,31 +29,33 @@ export function consumerRules(
 
 function sourceRules(
   name: string,
-  from: ConsumerOutput["from"],
+  { from, delivery }: SoundConsumer,
   sources: { readonly [name: string]: unknown },
+  isSound: (field: string) => boolean,
 ): Diagnostic[] {
   const path = ["consumers", name, "from"];
-  const entries = Object.entries(from);
+  const isPerInstance = delivery === "every-instance";
+  if (from === undefined && !(isPerInstance && isSound("from"))) return [];
+  const entries = Object.entries(from ?? {});
   const declared = Object.keys(sources);
   if (entries.length === 0) {
-    return [
-      diagnostic("RD109", {
-        path,
-        message: `consumer ${name} takes nothing from any source`,
-        help: `add a source and its routing keys, for example from: { ${declared[0] ?? "orders"}: ["order.placed"] }`,
-      }),
-    ];
+    return diagnosed("RD109", {
+      path,
+      message: `consumer ${name} takes nothing from any source`,
+      notes: isPerInstance ? ["the queue of an instance has no name that a producer could send to"] : [],
+      help: `add a source and its routing keys, for example from: { ${declared[0] ?? "orders"}: ["order.placed"] }${isPerInstance ? "" : ", or leave from out if producers send straight to the work queue"}`,
+    });
   }
   return entries.flatMap(([source, keys]) => {
     if (!Object.hasOwn(sources, source)) {
-      return [
-        diagnostic("RD108", {
-          path: [...path, source],
-          message: `no source named ${JSON.stringify(source)} is declared`,
-          notes: [declared.length === 0 ? "sources is empty" : `declared are ${declared.join(", ")}`],
-          help: `add it to sources, for example sources: { ${JSON.stringify(source)}: { kind: "topic" } }`,
-        }),
-      ];
+      return diagnosed("RD108", {
+        path: [...path, source],
+        message: `no source named ${JSON.stringify(source)} is declared`,
+        notes: [declared.length === 0 ? "sources is empty" : `declared are ${declared.join(", ")}`],
+        help:
+          nearest(source, declared) ??
+          `add it to sources, for example sources: { ${JSON.stringify(source)}: { kind: "topic" } }`,
+      });
     }
     const kind = (sources[source] as { kind?: unknown } | undefined)?.kind;
     return routingKeyRules([...path, source], keys, kind);
@@ -63,34 +65,28 @@ function sourceRules(
 function routingKeyRules(path: string[], keys: readonly string[] | "all", kind: unknown): Diagnostic[] {
   if (keys === "all") {
     if (kind !== "direct") return [];
-    return [
-      diagnostic("RD110", {
-        path,
-        message: 'a direct source cannot be taken as "all": it matches whole routing keys',
-        value: keys,
-        help: "list the routing keys, or make the source a topic or a fanout",
-      }),
-    ];
+    return diagnosed("RD110", {
+      path,
+      message: 'a direct source cannot be taken as "all": it matches whole routing keys',
+      value: keys,
+      help: "list the routing keys, or make the source a topic or a fanout",
+    });
   }
   if (kind === "fanout") {
-    return [
-      diagnostic("RD110", {
-        path,
-        message: "a fanout source ignores routing keys, so the list would filter nothing",
-        value: keys,
-        help: 'write "all", or make the source a topic',
-      }),
-    ];
+    return diagnosed("RD110", {
+      path,
+      message: "a fanout source ignores routing keys, so the list would filter nothing",
+      value: keys,
+      help: 'write "all", or make the source a topic',
+    });
   }
   if (keys.length === 0) {
-    return [
-      diagnostic("RD109", {
-        path,
-        message: "the list of routing keys is empty, so nothing would arrive",
-        value: keys,
-        help: 'list at least one routing key, or write "all"',
-      }),
-    ];
+    return diagnosed("RD109", {
+      path,
+      message: "the list of routing keys is empty, so nothing would arrive",
+      value: keys,
+      help: 'list at least one routing key, or write "all"',
+    });
   }
   return keys.flatMap((key, index) => {
     const problem = routingKeyProblem(key, index, keys, kind);
@@ -121,49 +117,53 @@ function routingKeyProblem(
   if (kind === "topic" && words.some((word) => word.length > 1 && /[*#]/.test(word))) {
     return {
       message: "* and # are wildcards only as whole words between dots",
-      help: "write for example order.* or order.#",
+      help: `write ${JSON.stringify(wholeWildcards(words))}, or list the routing keys`,
     };
   }
   return undefined;
+}
+
+/** The pattern with a wildcard in place of each word that has one in it. It takes more than the user's. */
+function wholeWildcards(words: readonly string[]): string {
+  return words
+    .map((word, index) => {
+      const text = word.replaceAll(/[*#]/g, "");
+      if (text === word || word.length === 1) return word;
+      if (text === "") return "#";
+      return index === 0 ? `${text}${words.length === 1 ? ".#" : ""}` : "*";
+    })
+    .join(".");
 }
 
 function deliveryRules(name: string, consumer: SoundConsumer, isSound: (field: string) => boolean): Diagnostic[] {
   if (!isSound("delivery")) return [];
   if (consumer.delivery !== "every-instance") {
     if (consumer.retry !== undefined || !isSound("retry")) return [];
-    return [
-      diagnostic("RD101", {
-        path: ["consumers", name, "retry"],
-        message: "retry is missing",
-        notes: ["a work queue without a retry policy would lose or repeat what its handler cannot process"],
-        help: 'add retry: { attempts: 5, backoff: { kind: "constant", delay: "30s" } }',
-      }),
-    ];
+    return diagnosed("RD101", {
+      path: ["consumers", name, "retry"],
+      message: "retry is missing",
+      notes: ["a work queue without a retry policy would lose or repeat the messages that its handler cannot process"],
+      help: 'add retry: { attempts: 5, backoff: { kind: "constant", delay: "30s" } }',
+    });
   }
   const protocol =
     consumer.protocol === "amqp-1.0"
-      ? [
-          diagnostic("RD112", {
-            path: ["consumers", name, "protocol"],
-            message: 'delivery "every-instance" is there for amqp-0-9-1 alone',
-            value: consumer.protocol,
-            notes: [
-              "its contract has each instance declare a queue of its own, which AMQP 1.0 clients do in other ways",
-            ],
-            help: 'remove protocol, or use delivery: "work-queue"',
-          }),
-        ]
+      ? diagnosed("RD112", {
+          path: ["consumers", name, "protocol"],
+          message: 'delivery "every-instance" exists for amqp-0-9-1 alone',
+          value: consumer.protocol,
+          notes: ["each instance declares its own queue, which AMQP 1.0 clients do in other ways"],
+          help: 'remove protocol, or use delivery: "work-queue"',
+        })
       : [];
-  const notKept = (["retry", "crash", "errors", "deadLetter"] as const)
+  const notKept = (["queue", "retry", "crash", "errors", "deadLetter"] as const)
     .filter((key) => consumer[key] !== undefined)
     .map((key) =>
       diagnostic("RD112", {
         path: ["consumers", name, key],
         message: `${key} cannot be kept with delivery "every-instance"`,
         value: consumer[key],
-        notes: [
-          "an instance's own queue ends with the instance, and what waits in it is gone: there is nothing to retry from",
-        ],
+        notes: ["an instance's own queue ends with the instance and loses its messages, so nothing can be retried"],
         help: `remove ${key}, or use delivery: "work-queue"`,
       }),
     );
@@ -172,10 +172,11 @@ function deliveryRules(name: string, consumer: SoundConsumer, isSound: (field: s
 
 function retryRules(name: string, retry: NonNullable<ConsumerOutput["retry"]>): Diagnostic[] {
   const path = ["consumers", name, "retry"];
-  const diagnostics = backoffRules(path, retry);
+  const refused = backoffRules(path, retry);
+  const diagnostics = refused.length > 0 ? refused : warnOfWeeks(path, retry);
   if (retry.retryAfter !== undefined) {
     const maxMs = parseDurationMs(retry.retryAfter.max);
-    // Zero and below is out of range for every duration, and reported with the others.
+    // Zero and below are out of range for every duration. Another rule reports them with the others.
     if (maxMs >= 1 && maxMs < 1_000) {
       diagnostics.push(
         diagnostic("RD105", {
@@ -201,13 +202,11 @@ function durationRules(name: string, consumer: SoundConsumer): Diagnostic[] {
     if (value === undefined) return [];
     const durationMs = parseDurationMs(value);
     if (durationMs >= 1 && durationMs <= limits.delayMs) return [];
-    return [
-      diagnostic("RD105", {
-        path: ["consumers", name, ...path],
-        message: `${formatDurationMs(durationMs)} is out of range: from 1ms to 3650d`,
-        value,
-        help: durationMs < 1 ? "leave it out, or choose a duration above zero" : "choose at most 3650d",
-      }),
-    ];
+    return diagnosed("RD105", {
+      path: ["consumers", name, ...path],
+      message: `${formatDurationMs(durationMs)} is out of range: from 1ms to 3650d`,
+      value,
+      help: durationMs < 1 ? "leave it out, or choose a duration above zero" : "choose at most 3650d",
+    });
   });
 }

@@ -4,7 +4,8 @@ export type DurationUnit = "ms" | "s" | "m" | "h" | "d";
 /** A duration as a person writes it: a whole number and a unit, such as `"250ms"`, `"30s"` or `"14d"`. */
 export type Duration = `${bigint}${DurationUnit}`;
 
-const unitMs: Readonly<Record<DurationUnit, number>> = {
+/** The length of each unit, in milliseconds. */
+export const unitMs: Readonly<Record<DurationUnit, number>> = {
   ms: 1,
   s: 1_000,
   m: 60_000,
@@ -12,14 +13,14 @@ const unitMs: Readonly<Record<DurationUnit, number>> = {
   d: 86_400_000,
 };
 
-/** What a duration looks like; the zod schema and the JSON Schema use the same expression. */
+/** The form of a duration. The zod schema and the JSON Schema use the same expression. */
 export const durationPattern: RegExp = /^(0|[1-9][0-9]{0,14})(ms|s|m|h|d)$/;
 
 /**
  * Reads a duration.
  *
  * @returns milliseconds, a whole number
- * @throws TypeError where the text is no duration; declarations are checked before they get here
+ * @throws TypeError if the text is no duration; checked declarations never cause it
  */
 export function parseDurationMs(text: string): number {
   const match = durationPattern.exec(text);
@@ -27,7 +28,7 @@ export function parseDurationMs(text: string): number {
   return Number(match[1]) * unitMs[match[2] as DurationUnit];
 }
 
-/** Writes milliseconds as a person reads them: `1s`, `1m 30s`, `250ms`, `14d`. Exact, never rounded. */
+/** Writes milliseconds for people: `1s`, `1m 30s`, `250ms`, `14d`. Exact, never rounded. */
 export function formatDurationMs(durationMs: number): string {
   if (durationMs === 0) return "0s";
   const parts: string[] = [];

@@ -1,4 +1,4 @@
-/** Freezes a value and everything in it. Values are plain data, without cycles. */
+/** Freezes a value and everything in it. The value must be plain data without cycles. */
 export function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const each of Object.values(value)) deepFreeze(each);

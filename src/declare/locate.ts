@@ -3,40 +3,63 @@ import { isAlias, isCollection, isMap, isNode, isScalar, isSeq, LineCounter, par
 
 import type { PathSegment } from "../diagnostics/diagnostic.ts";
 import type { Locate, Region } from "../diagnostics/region.ts";
+import { duplicateInYaml } from "./duplicate-key.ts";
 
-/** A value of the document, and the key that it stands under. */
+/** A value of the document, and its key. */
 interface Place {
   readonly key: Node | null;
   readonly value: Node | null;
 }
-/** From where to where in the text. */
+/** The start and the end of a part of the text. */
 type Range = readonly [start: number, end: number];
-/** The values of a mapping by their keys. Mappings are looked through once, since one may hold thousands of consumers. */
+/** The values of a mapping by their keys. Each mapping is read only once, since it may hold thousands of consumers. */
 type Children = Map<Node, ReadonlyMap<string | undefined, Place>>;
 
 /**
- * Finds the places of a JSON or YAML declaration that diagnostics are about.
+ * Finds the places in a JSON or YAML declaration that diagnostics point to.
  *
- * The text is read once, when the first place is asked for: most declarations are fine.
+ * The text is read once, on the first question, because most declarations are fine.
  *
- * @returns for a path as `formatPath` writes it the value there, where it stands on one line, or else its key; for what
- *   is missing the key of what it is missing from; for a text that is not well-formed the place where it breaks off.
- *   Undefined for what is missing at the top, and for the whole of a document of several lines.
+ * @returns for a path from `formatPath`, the value there if it is on one line, or else its key. For a missing value, it
+ *   is the key of its mapping. For a text that is not well-formed, it is the place of the error. Undefined for a value
+ *   that is missing at the top, and for a whole document of several lines.
  */
 export function locateIn(text: string, format: "json" | "yaml"): Locate {
   let find: ((path: string) => Range | undefined) | undefined;
   const lines = new LineCounter();
   return (path) => {
-    find ??= findIn(text, format, lines);
+    find ??= findOrNot(text, format, lines);
     const range = find(path);
     return range === undefined ? undefined : regionOf(text, lines, range);
   };
 }
 
+/** The longest text to look for places in. The tree of a longer one would take more time than all the rest. */
+const longestText = 2_000_000;
+
+function findOrNot(text: string, format: "json" | "yaml", lines: LineCounter): ReturnType<typeof findIn> {
+  if (text.length > longestText) return () => undefined;
+  try {
+    return findIn(text, format, lines);
+  } catch (cause) {
+    // The reader calls itself for each level, and the parser refused the text because it has too many.
+    if (!(cause instanceof RangeError)) throw cause;
+    return () => undefined;
+  }
+}
+
 function findIn(text: string, format: "json" | "yaml", lineCounter: LineCounter): (path: string) => Range | undefined {
-  const document = parseDocument(text, { uniqueKeys: true, prettyErrors: false, version: "1.2", lineCounter });
+  const document = parseDocument(text, {
+    uniqueKeys: false,
+    prettyErrors: false,
+    version: "1.2",
+    merge: true,
+    lineCounter,
+  });
   const broken = (format === "json" ? brokenJson(text, lineCounter) : undefined) ?? document.errors[0]?.pos;
   if (broken !== undefined) return () => broken;
+  const duplicate = duplicateInYaml(document);
+  if (duplicate !== null) return () => [duplicate, duplicate + 1];
 
   const children: Children = new Map();
   return (path) => {
@@ -50,7 +73,7 @@ function findIn(text: string, format: "json" | "yaml", lineCounter: LineCounter)
   };
 }
 
-/** Where `JSON.parse` gives up, which its message says in most cases. */
+/** The place where `JSON.parse` fails. In most cases its message names it. */
 function brokenJson(text: string, lines: LineCounter): Range | undefined {
   try {
     JSON.parse(text);
@@ -62,7 +85,7 @@ function brokenJson(text: string, lines: LineCounter): Range | undefined {
   }
 }
 
-/** The steps of a path, the inverse of `formatPath`. What is no path has no steps that any document knows. */
+/** The steps of a path, the inverse of `formatPath`. A text that is no path gives steps that exist in no document. */
 export function parsePath(path: string): PathSegment[] {
   const steps = path.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|\.?([^.[]+)/gu);
   return [...steps].map(([, index, quoted, word]) =>
@@ -80,7 +103,7 @@ function childOf(node: Node | null, segment: PathSegment, children: Children): P
   if (places === undefined) {
     places = new Map<string | undefined, Place>(
       node.items.map(({ key, value }) => [
-        // Null is the name of nothing, as in `toJS`. A key that is itself a list or a mapping is not looked for.
+        // A null key counts as the empty name, as in `toJS`. A key that is itself a list or a mapping is ignored.
         isScalar(key) ? String(key.value ?? "") : undefined,
         { key: isNode(key) ? key : null, value: isNode(value) ? value : null },
       ]),
@@ -90,12 +113,12 @@ function childOf(node: Node | null, segment: PathSegment, children: Children): P
   return places.get(String(segment));
 }
 
-/** An alias stands for the value that its anchor is on, so that is where the mistake is. */
+/** An alias stands for the value at its anchor, so the mistake is there. */
 function resolve(document: Document, { value }: Place): Node | null {
   return isAlias(value) ? (value.resolve(document) ?? null) : value;
 }
 
-/** A value on one line. A longer one and a block are left to their key: nobody wants half a file underlined. */
+/** A value on one line. For a longer one the key is underlined instead, so that no editor underlines half a file. */
 function valueRange(value: Node | null, text: string): Range | undefined {
   const [start, end] = value?.range ?? [0, 0];
   const isBlock = isCollection(value) && value.flow !== true;
@@ -108,7 +131,7 @@ function keyRange({ key, value }: Place, document: Document): Range | undefined 
   return range === undefined || range === null ? undefined : [range[0], range[1]];
 }
 
-/** Lines and columns, cut at the end of the first line. */
+/** Converts to lines and columns, and cuts at the end of the first line. */
 function regionOf(text: string, lines: LineCounter, [start, end]: Range): Region {
   const { line, col } = lines.linePos(start);
   const rest = /^[^\r\n]*/.exec(text.slice(start, Math.max(start, end)))?.[0] ?? "";

@@ -1,56 +1,83 @@
-import { parseDocument } from "yaml";
+import { Lexer, parseDocument } from "yaml";
 
-import type { Checked } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, refuseWhole } from "../diagnostics/diagnostic.ts";
+import { duplicateInJson, duplicateInYaml } from "./duplicate-key.ts";
+import { plainData } from "./plain-data.ts";
+import { maskCredentials } from "../diagnostics/mask-credentials.ts";
+
+const declareSomething = "declare name, sources and consumers; the README has an example";
+const correctIt = "correct the text there";
 
 /**
  * Reads the text of a JSON or YAML declaration into plain data.
  *
- * Both are read with duplicate keys refused: of two values given for one key only one would count.
+ * It refuses duplicate keys, because only one of two values for a key would count.
  *
- * @returns the data, not yet checked against the schema; or where the text is not well-formed
+ * @returns the data, not yet checked against the schema; or the place where the text is not well-formed
  */
-export function parseText(text: string, format: "json" | "yaml"): Checked<unknown> {
-  if (text.trim() === "") return refuse("RD004", "the file is empty");
-  if (format === "json") {
-    try {
-      JSON.parse(text);
-    } catch (cause) {
-      return refuse("RD002", `this is no JSON: ${(cause as Error).message}`);
-    }
+export function parseText(given: string, format: "json" | "yaml"): Checked<unknown> {
+  const text = given.startsWith("\ufeff") ? given.slice(1) : given;
+  if (text.trim() === "") return refuseWhole("RD004", "the file is empty", declareSomething);
+  const data = format === "json" ? readJson(text) : readYaml(text);
+  if (!data.ok) return data;
+  if (data.value === null || data.value === undefined) {
+    return refuseWhole("RD004", "the file has only blanks and comments", declareSomething);
   }
-  // JSON is YAML, and the YAML reader knows about duplicate keys and about lines.
-  const document = parseDocument(text, { uniqueKeys: true, prettyErrors: true, version: "1.2" });
-  // A tag that nobody knows is only a warning to the reader, which then drops it.
-  const [problem] = [...document.errors, ...document.warnings];
-  if (problem !== undefined) {
-    const place = problem.linePos?.[0];
-    const where = place === undefined ? "" : ` at line ${place.line}, column ${place.col}`;
-    const isDuplicate = problem.code === "DUPLICATE_KEY";
-    return refuse(
-      "RD002",
-      isDuplicate
-        ? `a key is given twice${where}`
-        : `this is no ${format.toUpperCase()}${where}: ${firstLine(problem.message)}`,
-      isDuplicate ? "remove one of the two" : undefined,
-    );
-  }
-  let data: unknown;
+  // Aliases may make a list that contains itself.
+  return plainData(data.value);
+}
+
+function readJson(text: string): Checked<unknown> {
+  let value: unknown;
   try {
-    data = document.toJS({ maxAliasCount: 100 });
+    value = JSON.parse(text);
   } catch (cause) {
-    return refuse("RD002", `this is no ${format.toUpperCase()}: ${firstLine((cause as Error).message)}`);
+    // The reader's quotation of the text may start or end in the middle of a password. So it is left out.
+    const problem = (cause as Error).message.replace(/, (?:\.\.\.)?".*"(?:\.\.\.)? is not valid JSON$/s, "");
+    return refuseWhole("RD002", `this is not JSON: ${problem}`, correctIt);
   }
-  if (data === null || data === undefined) return refuse("RD004", "the file holds nothing but blanks and comments");
-  return { ok: true, value: data, warnings: [] };
+  const duplicate = duplicateInJson(text);
+  return duplicate === null ? { ok: true, value, warnings: [] } : givenTwice(text, duplicate);
 }
 
-function firstLine(message: string): string {
+/** The reader needs a kilobyte for every few tokens, so more of them would use up the memory. */
+const mostTokens = 4_000_000;
+
+function readYaml(text: string): Checked<unknown> {
+  try {
+    let tokens = 0;
+    for (const _ of new Lexer().lex(text)) tokens += 1;
+    if (tokens > mostTokens) {
+      const counted = `${tokens.toLocaleString("en")} tokens; at most ${mostTokens.toLocaleString("en")} are read`;
+      return refuseWhole("RD005", `this YAML has ${counted}`, "write it as JSON, or divide it");
+    }
+    const document = parseDocument(text, { uniqueKeys: false, prettyErrors: true, version: "1.2", merge: true });
+    // The reader only warns of an unknown tag, and then drops it.
+    const [problem] = [...document.errors, ...document.warnings];
+    if (problem !== undefined) {
+      const place = problem.linePos?.[0];
+      const where = place === undefined ? "" : ` at line ${place.line}, column ${place.col}`;
+      return refuseWhole("RD002", `this is not YAML${where}: ${firstLine(problem.message)}`, correctIt);
+    }
+    const duplicate = duplicateInYaml(document);
+    if (duplicate !== null) return givenTwice(text, duplicate);
+    return { ok: true, value: document.toJS({ maxAliasCount: 100 }), warnings: [] };
+  } catch (cause) {
+    // The reader calls itself for each level.
+    if (cause instanceof RangeError) {
+      return refuseWhole("RD005", "this YAML is nested too deep to be read", "declare it with fewer levels");
+    }
+    return refuseWhole("RD002", `this is not YAML: ${firstLine((cause as Error).message)}`, correctIt);
+  }
+}
+
+function givenTwice(text: string, offset: number): Checked<never> {
+  const before = text.slice(0, offset).split("\n");
+  const where = `line ${before.length}, column ${(before.at(-1) ?? "").length + 1}`;
+  return refuseWhole("RD002", `a key stands twice at ${where}`, "remove one of the two");
+}
+
+function firstLine(text: string): string {
+  const message = maskCredentials(text);
   return (message.split("\n")[0] ?? message).replace(/:$/, "").replace(/ at line \d+, column \d+/, "");
-}
-
-function refuse(code: "RD002" | "RD004", message: string, help?: string): Checked<never> {
-  const defaultHelp =
-    code === "RD004" ? "declare name, sources and consumers; the README has an example" : "mend the text there";
-  return { ok: false, diagnostics: [diagnostic(code, { path: "", message, help: help ?? defaultHelp })] };
 }

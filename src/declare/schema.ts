@@ -1,112 +1,233 @@
 import { z } from "zod";
 
-import { durationPattern } from "./duration.ts";
+import { retry } from "./retry-schema.ts";
+import { about, duration, formTexts, limits, name, wholeNumber } from "./schema-parts.ts";
 
-/** The bounds that a declaration is held to, whatever the broker. */
-export const limits = {
-  /** More attempts than this is a schedule, not a retry; every strategy's size grows with them. */
-  attempts: 1_000,
-  /** Ten years: the longest time to live RabbitMQ takes (`rabbit_misc:check_expiry/1`). */
-  delayMs: 315_360_000_000,
-  nameLength: 255,
-  permanentErrors: 1_000,
+// The descriptions below are the texts of the JSON Schema and of docs/declaration.md. The interfaces in `system.ts` and
+// `backoff.ts` repeat them for TypeScript, and a test compares them.
+
+/** The forms of the templates for names. */
+export const templatePatterns = {
+  queue: /^(?:[^{}]|\{(?:system|consumer)\})+$/,
+  dead: /^(?:[^{}]|\{(?:system|consumer|queue)\})+$/,
+  source: /^(?:[^{}]|\{(?:system|source)\})+$/,
 } as const;
 
-/** What a jitter looks like: a whole percentage from 1 to 100. */
-export const jitterPattern: RegExp = /^([1-9][0-9]?|100)%$/;
-
-const duration = z
-  .string()
-  .regex(durationPattern)
-  .meta({ description: 'A whole number and a unit: "250ms", "30s", "5m", "2h", "14d".' });
-const jitter = z
-  .string()
-  .regex(jitterPattern)
-  .meta({ description: 'The share of the delay that is added to it at random: "20%".' });
-const wholeNumber = z.number().int();
-
-const backoff = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("immediate") }),
-  z.strictObject({ kind: z.literal("constant"), delay: duration, jitter: jitter.optional() }),
-  z.strictObject({
-    kind: z.literal("linear"),
-    first: duration,
-    step: duration.optional(),
-    max: duration.optional(),
-    jitter: jitter.optional(),
-  }),
-  z.strictObject({
-    kind: z.literal("exponential"),
-    first: duration,
-    factor: z.number().min(1).max(1_000_000),
-    max: duration.optional(),
-    jitter: jitter.optional(),
-  }),
-  z.strictObject({ kind: z.literal("steps"), delays: z.array(duration) }),
-]);
-
-const retry = z.strictObject({
-  attempts: wholeNumber
-    .min(1)
-    .max(limits.attempts)
-    .meta({ description: "How often the handler may run on one message; the first time counts." }),
-  backoff,
-  giveUpAfter: duration
+const names = z.strictObject({
+  queue: name
+    .regex(templatePatterns.queue)
     .optional()
-    .meta({ description: "No attempt is scheduled later than this after the first one." }),
-  retryAfter: z
-    .strictObject({ max: duration })
+    .meta(
+      about(
+        "The template for work queues, with the placeholders `{system}` and `{consumer}`. The default is `{system}.{consumer}`.",
+        "q.{consumer}",
+      ),
+    ),
+  dead: name
+    .regex(templatePatterns.dead)
     .optional()
-    .meta({ description: "The handler may ask for a delay of its own, up to max (Retry-After)." }),
+    .meta(
+      about(
+        "The template for dead queues, with the placeholders `{system}`, `{consumer}` and `{queue}`. The default is `{queue}.dead`.",
+        "dlq.{consumer}",
+      ),
+    ),
+  source: name
+    .regex(templatePatterns.source)
+    .optional()
+    .meta(
+      about(
+        "The template for the exchanges or topics of sources, with the placeholders `{system}` and `{source}`. The default is `{system}.{source}`.",
+        "ex.{source}",
+      ),
+    ),
 });
-
-const name = z.string().min(1).max(limits.nameLength);
 
 const consumer = z.strictObject({
   from: z
     .record(z.string(), z.union([z.literal("all"), z.array(z.string().min(1))]))
-    .meta({ description: 'The routing keys taken from each source, or "all".' }),
-  retry: retry.optional(),
-  crash: z
-    .strictObject({ deliveries: wholeNumber.min(1).max(limits.attempts) })
     .optional()
-    .meta({ description: "How many deliveries may end in a crash before the message is dead." }),
-  handlerTimeout: duration.optional(),
-  errors: z.strictObject({ permanent: z.array(name).max(limits.permanentErrors) }).optional(),
-  deadLetter: z.strictObject({ retain: duration.optional(), alarmAbove: wholeNumber.min(0).optional() }).optional(),
-  delivery: z.enum(["work-queue", "every-instance"]).default("work-queue"),
-  order: z.enum(["none", "per-key"]).default("none"),
-  protocol: z.enum(["amqp-0-9-1", "amqp-1.0"]).default("amqp-0-9-1"),
+    .meta(
+      about(
+        'The routing keys taken from each source: a list, or `"all"`. In the list for a topic, `*` stands for one word and `#` for any number of words. Left out, producers send straight to the work queue.',
+        { orders: ["order.placed", "order.cancelled"] },
+        { orders: "all" },
+      ),
+    ),
+  retry: retry.optional().meta(
+    about("The attempts on a message, and the delays between them. A work queue needs it.", {
+      attempts: 5,
+      backoff: { kind: "constant", delay: "30s" },
+    }),
+  ),
+  crash: z
+    .strictObject({
+      deliveries: wholeNumber
+        .min(1)
+        .max(limits.attempts)
+        .meta(
+          about("The number of deliveries that may end in a crash before the message is dead. From 1 to 1 000.", 5),
+        ),
+    })
+    .optional()
+    .meta(
+      about("The limit on crashes: deliveries that end without a result. The default is the number of attempts.", {
+        deliveries: 5,
+      }),
+    ),
+  handlerTimeout: duration
+    .optional()
+    .meta(
+      about(
+        "The longest time of one handler run. A longer one counts as a transient failure. The default is no limit, but the broker may have one.",
+        "30s",
+      ),
+    ),
+  errors: z
+    .strictObject({
+      permanent: z
+        .array(name)
+        .max(limits.permanentErrors)
+        .meta(
+          about("The names of errors that no retry can cure. The first of them ends the message in the dead queue.", [
+            "ValidationError",
+          ]),
+        ),
+    })
+    .optional()
+    .meta(
+      about("The kinds of errors. Every error that is not listed is transient.", { permanent: ["ValidationError"] }),
+    ),
+  deadLetter: z
+    .strictObject({
+      retain: duration
+        .optional()
+        .meta(about("The shortest time to keep dead letters. The default is as long as the broker keeps them.", "7d")),
+      alarmAbove: wholeNumber
+        .min(0)
+        .optional()
+        .meta(about("Raises an alarm when more dead letters than this wait. The default is no alarm.", 0)),
+    })
+    .optional()
+    .meta(about("The dead queue: the end of messages that no attempt could handle.", { retain: "7d" })),
+  delivery: z
+    .enum(["work-queue", "every-instance"])
+    .default("work-queue")
+    .meta(
+      about(
+        "`work-queue`: one queue for the consumer, and its instances compete for the messages. `every-instance`: a queue for each instance. Every instance gets every message, and there are no retries.",
+        "every-instance",
+      ),
+    ),
+  order: z
+    .enum(["none", "per-key"])
+    .default("none")
+    .meta(
+      about(
+        "`per-key`: a message waits for the earlier ones with the same key, also while they are retried.",
+        "per-key",
+      ),
+    ),
+  protocol: z
+    .enum(["amqp-0-9-1", "amqp-1.0"])
+    .default("amqp-0-9-1")
+    .meta(
+      about("The protocol between the consumer's code and a RabbitMQ broker. Other brokers ignore it.", "amqp-1.0"),
+    ),
+  queue: name
+    .optional()
+    .meta(about("The name of the work queue on the broker. The default is that of the template.", "legacy-invoices")),
 });
 
-/** A consumer of which some fields may have been taken out because they are wrong. */
+/** A consumer that may lack its faulty fields. */
 export const soundConsumerSchema = consumer.partial();
 
-/** The schema of a system, as it is written in JSON or YAML. Rules across fields are in `check.ts`. */
-export const systemSchema: z.ZodType<SystemOutput> = z.strictObject({
-  name,
-  sources: z.record(name, z.strictObject({ kind: z.enum(["topic", "direct", "fanout"]) })),
-  consumers: z.record(name, consumer),
+const source = z.strictObject({
+  kind: z
+    .enum(["topic", "direct", "fanout"])
+    .meta(about("`topic` matches patterns, `direct` whole routing keys; `fanout` sends everything.", "topic")),
+  name: name
+    .optional()
+    .meta(
+      about(
+        "Its name on the broker. The default is the system's name, a dot and the source's key. RabbitMQ only.",
+        "events",
+      ),
+    ),
+  owner: z
+    .enum(["system", "other"])
+    .optional()
+    .meta(
+      about(
+        "With `other`, somebody else made it, and `kind` is an assumption. Redeliver never creates, changes or deletes it, and `consume` refuses to start if it is missing or has another kind. The default is `system`. RabbitMQ only.",
+        "other",
+      ),
+    ),
 });
 
-/** A consumer as the schema returns it, defaults filled in. */
+/** The schema of a system, as written in JSON or YAML. `check.ts` has the rules across fields. */
+export const systemSchema: z.ZodType<SystemOutput> = z.strictObject({
+  name: name.meta(
+    about("The system's name. It begins every resource's name that the declaration does not give itself.", "shop"),
+  ),
+  names: names.optional().meta(
+    about("Templates for names on the broker. The defaults begin with the system's name.", {
+      queue: "q.{consumer}",
+    }),
+  ),
+  sources: z
+    .record(name, source)
+    .default({})
+    .meta(
+      about(
+        "The entities that producers publish to, by their names in this declaration. Each consumer of a source gets its own copy of every message that it asks for. Without them producers send straight to the work queues.",
+        { orders: { kind: "topic" } },
+      ),
+    ),
+  consumers: z.record(name, consumer).meta(
+    about("The consumers by their names.", {
+      billing: { from: { orders: "all" }, retry: { attempts: 5, backoff: { kind: "constant", delay: "30s" } } },
+    }),
+  ),
+  $schema: z
+    .string()
+    .optional()
+    .meta(
+      about(
+        "The JSON Schema of declarations, for editors. In JSON and YAML only.",
+        "./node_modules/redeliver/schema.json",
+      ),
+    ),
+});
+
+/** A consumer from the schema, with defaults filled in. */
 export type ConsumerOutput = z.output<typeof consumer>;
-/** A source as the schema returns it. */
-export interface SourceOutput {
-  kind: "topic" | "direct" | "fanout";
-}
-/** A system as the schema returns it, defaults filled in. */
+/** A source from the schema. */
+export type SourceOutput = z.output<typeof source>;
+/** A system from the schema, with defaults filled in. */
 export interface SystemOutput {
   name: string;
+  names?: z.output<typeof names> | undefined;
   sources: Record<string, SourceOutput>;
   consumers: Record<string, ConsumerOutput>;
+  $schema?: string | undefined;
 }
 
 /** The JSON Schema of a declaration, for editors and for teams that do not write TypeScript. */
 export function declarationJsonSchema(): Record<string, unknown> {
+  const schema = z.toJSONSchema(systemSchema, { io: "input", target: "draft-2020-12", override: addForm });
   return {
-    ...(z.toJSONSchema(systemSchema, { io: "input", target: "draft-2020-12" }) as Record<string, unknown>),
+    ...schema,
+    patternProperties: {
+      "^x-": { description: "A part of your own, such as an anchor of YAML. Redeliver ignores it." },
+    },
     title: "Redeliver system",
     description: "How each consumer of a system retries.",
   };
+}
+
+/** An editor that shows the description of a text says how to write it, too. */
+function addForm({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  const form = formTexts[jsonSchema.pattern ?? ""];
+  if (form !== undefined) jsonSchema.description = [jsonSchema.description, form].join(" ").trim();
 }

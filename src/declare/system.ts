@@ -1,58 +1,123 @@
 import type { Backoff } from "./backoff.ts";
 import type { Duration } from "./duration.ts";
 
-/**
- * Where producers publish. Each consumer gets its own copy of what it asks for:
- * `topic` matches patterns, `direct` whole routing keys, `fanout` takes everything.
- */
+/** An entity that producers publish to. */
 export interface SourceInput {
+  /** `topic` matches patterns, `direct` whole routing keys; `fanout` sends everything. */
   readonly kind: "topic" | "direct" | "fanout";
+  /** Its name on the broker. The default is the system's name, a dot and the source's key. RabbitMQ only. */
+  readonly name?: string | undefined;
+  /**
+   * With `other`, somebody else made it, and `kind` is an assumption. Redeliver never creates, changes or deletes it, and
+   * `consume` refuses to start if it is missing or has another kind. The default is `system`. RabbitMQ only.
+   */
+  readonly owner?: "system" | "other" | undefined;
+}
+
+/** Templates for names on the broker. */
+export interface NamesInput {
+  /**
+   * The template for work queues, with the placeholders `{system}` and `{consumer}`. The default is
+   * `{system}.{consumer}`.
+   */
+  readonly queue?: string | undefined;
+  /**
+   * The template for dead queues, with the placeholders `{system}`, `{consumer}` and `{queue}`. The default is
+   * `{queue}.dead`.
+   */
+  readonly dead?: string | undefined;
+  /**
+   * The template for the exchanges or topics of sources, with the placeholders `{system}` and `{source}`. The default is
+   * `{system}.{source}`.
+   */
+  readonly source?: string | undefined;
 }
 
 export interface RetryInput {
-  /** How often the handler may run on one message. The first time counts. 1 to 1 000. */
+  /** The most handler runs on one message, including the first. From 1, which means no retry, to 1 000. */
   readonly attempts: number;
+  /** The delay of a failed message before its next attempt. */
   readonly backoff: Backoff;
-  /** No attempt is scheduled later than this after the first one; the attempts beyond it are left out. */
+  /**
+   * The latest start of an attempt, counted from the first one. Later attempts are left out. The default is no limit.
+   */
   readonly giveUpAfter?: Duration | undefined;
-  /** Lets the handler ask for a delay of its own, up to `max`, as a Retry-After header would. */
-  readonly retryAfter?: { readonly max: Duration } | undefined;
+  /** Lets the handler ask for a delay of its own, up to `max`, like a Retry-After header. The default is not to. */
+  readonly retryAfter?: RetryAfterInput | undefined;
+}
+
+interface RetryAfterInput {
+  /** The longest delay that a handler may ask for, at least 1s. */
+  readonly max: Duration;
 }
 
 export interface CrashInput {
-  /** How many deliveries may end in a crash before the message is dead. As many as attempts where it is left out. */
+  /** The number of deliveries that may end in a crash before the message is dead. From 1 to 1 000. */
   readonly deliveries: number;
 }
 
+interface ErrorsInput {
+  /** The names of errors that no retry can cure. The first of them ends the message in the dead queue. */
+  readonly permanent: readonly string[];
+}
+
 export interface DeadLetterInput {
-  /** How long dead letters must be kept at least. */
+  /** The shortest time to keep dead letters. The default is as long as the broker keeps them. */
   readonly retain?: Duration | undefined;
-  /** Raise an alarm when more dead letters than this wait. */
+  /** Raises an alarm when more dead letters than this wait. The default is no alarm. */
   readonly alarmAbove?: number | undefined;
 }
 
-interface CommonConsumerInput<Source extends string> {
-  /** The routing keys taken from each source: a list, or `"all"`. */
-  readonly from: { readonly [Name in Source]?: readonly string[] | "all" };
-  /** The longest that one run of the handler may take. */
+type FromInput<Source extends string> = { readonly [Name in Source]?: readonly string[] | "all" };
+
+interface CommonConsumerInput {
+  /**
+   * The longest time of one handler run. A longer one counts as a transient failure. The default is no limit, but the
+   * broker may have one.
+   */
   readonly handlerTimeout?: Duration | undefined;
+  /** `per-key`: a message waits for the earlier ones with the same key, also while they are retried. */
   readonly order?: "none" | "per-key" | undefined;
-  /** How the consumer's code talks to a RabbitMQ broker. */
+  /** The protocol between the consumer's code and a RabbitMQ broker. Other brokers ignore it. */
   readonly protocol?: "amqp-0-9-1" | "amqp-1.0" | undefined;
 }
 
 /** One queue for the consumer; its instances compete for the messages. */
-export interface WorkQueueConsumerInput<Source extends string = string> extends CommonConsumerInput<Source> {
+export interface WorkQueueConsumerInput<Source extends string = string> extends CommonConsumerInput {
+  /**
+   * The routing keys taken from each source: a list, or `"all"`. In the list for a topic, `*` stands for one word and
+   * `#` for any number of words. Left out, producers send straight to the work queue.
+   */
+  readonly from?: FromInput<Source> | undefined;
+  /** The name of the work queue on the broker. The default is that of the template. */
+  readonly queue?: string | undefined;
+  /**
+   * `work-queue`: one queue for the consumer, and its instances compete for the messages. `every-instance`: a queue for
+   * each instance. Every instance gets every message, and there are no retries.
+   */
   readonly delivery?: "work-queue" | undefined;
+  /** The attempts on a message, and the delays between them. A work queue needs it. */
   readonly retry: RetryInput;
+  /** The limit on crashes: deliveries that end without a result. The default is the number of attempts. */
   readonly crash?: CrashInput | undefined;
-  /** The names of the errors that no retry can help. Every other error is transient. */
-  readonly errors?: { readonly permanent: readonly string[] } | undefined;
+  /** The kinds of errors. Every error that is not listed is transient. */
+  readonly errors?: ErrorsInput | undefined;
+  /** The dead queue: the end of messages that no attempt could handle. */
   readonly deadLetter?: DeadLetterInput | undefined;
 }
 
-/** A queue for each instance of the consumer: every instance gets every message, and nothing is retried. */
-export interface EveryInstanceConsumerInput<Source extends string = string> extends CommonConsumerInput<Source> {
+/** A queue for each instance of the consumer. Every instance gets every message, and there are no retries. */
+export interface EveryInstanceConsumerInput<Source extends string = string> extends CommonConsumerInput {
+  /**
+   * The routing keys taken from each source: a list, or `"all"`. In the list for a topic, `*` stands for one word and
+   * `#` for any number of words. Left out, producers send straight to the work queue.
+   */
+  readonly from: FromInput<Source>;
+  readonly queue?: undefined;
+  /**
+   * `work-queue`: one queue for the consumer, and its instances compete for the messages. `every-instance`: a queue for
+   * each instance. Every instance gets every message, and there are no retries.
+   */
   readonly delivery: "every-instance";
   readonly retry?: undefined;
   readonly crash?: undefined;
@@ -65,29 +130,38 @@ export type ConsumerInput<Source extends string = string> =
   | EveryInstanceConsumerInput<Source>;
 
 /** A whole declaration, as a person writes it. */
-export interface SystemInput<Source extends string = string> {
-  /** The prefix of every resource's name. */
+export interface SystemInput<Source extends string = string, Consumer extends string = string> {
+  /** The system's name. It begins every resource's name that the declaration does not give itself. */
   readonly name: string;
-  readonly sources: { readonly [Name in Source]: SourceInput };
-  readonly consumers: { readonly [name: string]: ConsumerInput<NoInfer<Source>> };
+  /** Templates for names on the broker. The defaults begin with the system's name. */
+  readonly names?: NamesInput | undefined;
+  /**
+   * The entities that producers publish to, by their names in this declaration. Each consumer of a source gets its own
+   * copy of every message that it asks for. Without them producers send straight to the work queues.
+   */
+  readonly sources?: { readonly [Name in Source]: SourceInput } | undefined;
+  /** The consumers by their names. */
+  readonly consumers: { readonly [Name in Consumer]: ConsumerInput<NoInfer<Source>> };
 }
 
-/** A consumer that has been checked, defaults filled in. */
+/** A checked consumer, with defaults filled in. */
 export interface Consumer {
-  readonly from: { readonly [source: string]: readonly string[] | "all" };
+  readonly from?: { readonly [source: string]: readonly string[] | "all" } | undefined;
+  readonly queue?: string | undefined;
   readonly retry?: RetryInput | undefined;
   readonly crash?: CrashInput | undefined;
   readonly handlerTimeout?: Duration | undefined;
-  readonly errors?: { readonly permanent: readonly string[] } | undefined;
+  readonly errors?: ErrorsInput | undefined;
   readonly deadLetter?: DeadLetterInput | undefined;
   readonly delivery: "work-queue" | "every-instance";
   readonly order: "none" | "per-key";
   readonly protocol: "amqp-0-9-1" | "amqp-1.0";
 }
 
-/** A declaration that has been checked: frozen, plain data, defaults filled in. */
-export interface System {
+/** A checked declaration: frozen, plain data, with defaults filled in. `Name` are the names of its consumers. */
+export interface System<Name extends string = string> {
   readonly name: string;
+  readonly names?: NamesInput | undefined;
   readonly sources: { readonly [name: string]: SourceInput };
-  readonly consumers: { readonly [name: string]: Consumer };
+  readonly consumers: { readonly [Each in Name]: Consumer };
 }

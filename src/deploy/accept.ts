@@ -1,43 +1,35 @@
 import * as pulumi from "@pulumi/pulumi";
 
-import { brokerOf, checkTarget } from "../brokers/index.ts";
-import type { BrokerName, CompiledSystem, Target, TargetInput } from "../brokers/index.ts";
+import { type BrokerName, type TargetInput, brokerOf, checkTarget } from "../brokers/index.ts";
 import { checkSystem } from "../declare/check.ts";
 import type { System, SystemInput } from "../declare/system.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
-import { plan } from "../plan/plan.ts";
-import { compile } from "../verify/compile.ts";
+import { type Proved, compileAndProve } from "../compile/compile.ts";
 
-/** What a component is made from. It is plain: it has to be known before anything is created, in a preview too. */
+/**
+ * The arguments of a component. They are plain, because they must be known before any resource is created, in a preview
+ * too.
+ */
 export interface Asked<Name extends BrokerName> {
   /** The declaration, from `defineSystem` or as plain data of the same form. */
   readonly system: System | SystemInput;
   readonly target: TargetInput<Name>;
-  /** Who looks after the dead letters, such as `team-billing`. It is kept in the state, where a policy can ask for it. */
+  /** The owner of the dead letters, such as `team-billing`. The state keeps it, so that a policy can ask for it. */
   readonly owner?: string;
 }
 
-/** A declaration that has been checked, compiled and proved. */
-export interface Accepted<Name extends BrokerName> {
+/** A declaration that Redeliver has checked, compiled and proved. */
+export interface Accepted<Name extends BrokerName> extends Proved<Name> {
   readonly system: System;
-  readonly target: Target<Name>;
-  readonly compiled: CompiledSystem<Name>;
   readonly warnings: readonly Diagnostic[];
 }
 
-/** Which component deploys to which broker. */
-const componentOf: Readonly<Record<BrokerName, string>> = {
-  rabbitmq: "RetryTopology from redeliver/pulumi",
-  sqs: "SqsRetryTopology from redeliver/pulumi/sqs",
-  servicebus: "ServicebusRetryTopology from redeliver/pulumi/servicebus",
-};
-
 /**
- * Judges what a component is to be made from, before anything is registered.
+ * Judges the arguments of a component before any resource is registered.
  *
- * @param broker the one that the component deploys to
- * @throws pulumi.RunError with the rendered diagnostics where the declaration or the target is refused
+ * @param broker the broker that the component deploys to
+ * @throws pulumi.RunError with the rendered diagnostics if the declaration or the target is refused
  */
 export function acceptOrRefuse<Name extends BrokerName>(
   broker: Name,
@@ -50,23 +42,19 @@ export function acceptOrRefuse<Name extends BrokerName>(
     throw refusal(name, [...(system.ok ? [] : system.diagnostics), ...(target.ok ? [] : target.diagnostics)]);
   }
   const other: BrokerName = target.value.broker;
-  // Types say so already; not every program is checked.
+  // The types say so already, but not every program is type-checked.
   if (other !== broker) {
+    const { title, stack } = brokerOf({ broker: other });
     throw new pulumi.RunError(
-      `RetryTopology ${JSON.stringify(name)} is refused: for ${brokerOf({ broker: other }).title} there is ${componentOf[other]}`,
+      `RetryTopology ${JSON.stringify(name)} is refused: for ${title} there is ${stack.component}`,
     );
   }
-  const compiled = compile<Name>(system.value, target.value);
-  if (!compiled.ok) throw refusal(name, compiled.diagnostics);
-  return {
-    system: system.value,
-    target: target.value,
-    compiled: compiled.value,
-    warnings: [...system.warnings, ...compiled.warnings],
-  };
+  const proved = compileAndProve<Name>(system.value, target.value);
+  if (!proved.ok) throw refusal(name, proved.diagnostics);
+  return { ...proved.value, system: system.value, warnings: [...system.warnings, ...proved.warnings] };
 }
 
-/** Pulumi shows a RunError without its stack, which would be of no use to the person who wrote the declaration. */
+/** Pulumi shows a RunError without its stack, which would not help the author of the declaration. */
 export function refusal(name: string, diagnostics: readonly Diagnostic[]): pulumi.RunError {
   return new pulumi.RunError(`RetryTopology ${JSON.stringify(name)} is refused\n${renderDiagnostics(diagnostics)}`);
 }
@@ -76,9 +64,8 @@ export function showWarnings(warnings: readonly Diagnostic[], component: pulumi.
   if (warnings.length > 0) void pulumi.log.warn(`\n${renderDiagnostics(warnings)}`, component);
 }
 
-/** What `pulumi up` shows of a component, and what stack policies see. Durations are in milliseconds. */
-export function summarise(system: System, compiled: CompiledSystem): { target: string; consumers: object } {
-  const plans = plan(system).consumers;
+/** The summary of a component for `pulumi up` and stack policies. Durations are in milliseconds. */
+export function summarise({ plan, compiled }: Proved): { target: string; consumers: object } {
   const consumers = compiled.contracts.map((contract, index) => [
     contract.consumer,
     {
@@ -86,17 +73,17 @@ export function summarise(system: System, compiled: CompiledSystem): { target: s
       workQueue: contract.workQueue,
       deadQueue: contract.deadQueue,
       attempts: contract.attempts.length,
-      // What a broker bounds, whatever is declared, is known only to its compiler.
+      // Only the compiler of a broker knows the limits that the broker itself sets.
       worstCaseToDeadLetterMs:
         "worstCaseToDeadLetterMs" in contract
           ? contract.worstCaseToDeadLetterMs
-          : (plans[index]?.retry?.worstCaseToDeadLetterMs ?? null),
+          : (plan.consumers[index]?.retry?.worstCaseToDeadLetterMs ?? null),
     },
   ]);
   return { target: compiled.target, consumers: Object.fromEntries(consumers) as object };
 }
 
-/** The inputs of a component that policies judge: the state keeps them, and a preview knows them. */
+/** The inputs of a component that policies judge. The state keeps them, and a preview knows them. */
 export function inputsOf(declaration: System, target: object, { owner }: { readonly owner?: string }): object {
   return { declaration, target, ...(owner === undefined ? {} : { owner }) };
 }

@@ -1,27 +1,25 @@
-/** What a code stands for, whatever the place it is found in. */
+/** The meaning of a code, wherever Redeliver finds the problem. */
 export interface CatalogueEntry {
   readonly severity: "error" | "warning";
   readonly title: string;
-  /** What happens if nothing is done, and what to do. */
+  /** The consequence of doing nothing, and the remedy. */
   readonly explanation: string;
-  /** The vendor's own page about it. */
-  readonly source?: string;
+  /** The vendors' pages about it. */
+  readonly sources: readonly string[];
 }
 
-/** @param page the end of the address of RabbitMQ's own page about it */
-export const error = (title: string, explanation: string, page?: string): CatalogueEntry =>
-  entry("error", title, explanation, page);
+/** @param sources the addresses of the vendors' pages about it */
+export const error = (title: string, explanation: string, ...sources: readonly string[]): CatalogueEntry => ({
+  severity: "error",
+  title,
+  explanation,
+  sources,
+});
 
-/** @param page the end of the address of RabbitMQ's own page about it */
-export const warning = (title: string, explanation: string, page?: string): CatalogueEntry =>
-  entry("warning", title, explanation, page);
-
-function entry(
-  severity: CatalogueEntry["severity"],
-  title: string,
-  explanation: string,
-  page: string | undefined,
-): CatalogueEntry {
-  const source = page === undefined ? {} : { source: `https://www.rabbitmq.com/docs/${page}` };
-  return { severity, title, explanation, ...source };
-}
+/** @param sources the addresses of the vendors' pages about it */
+export const warning = (title: string, explanation: string, ...sources: readonly string[]): CatalogueEntry => ({
+  severity: "warning",
+  title,
+  explanation,
+  sources,
+});

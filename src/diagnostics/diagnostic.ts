@@ -1,20 +1,20 @@
-import type { DiagnosticCode } from "./catalogue.ts";
-import { catalogue } from "./catalogue.ts";
+import { type DiagnosticCode, catalogue } from "./catalogue.ts";
+import { maskCredentials, maskedValue } from "./mask-credentials.ts";
 
 /** One step from the root of a user's document to a value in it. */
 export type PathSegment = string | number;
 
 /**
- * One thing that is wrong, or that the user ought to know, about what they wrote.
+ * A problem in a user's document, or a fact that the user ought to know about it.
  *
- * `path` and `value` are the user's own; `message` is a fact with its numbers and units; a note says
- * why; `help` is one edit that fixes it, and what the edit costs.
+ * `path` and `value` are the user's own. `message` is a fact with its numbers and units. A note gives the reason.
+ * `help` is one edit that fixes the problem, with its cost.
  */
 export interface Diagnostic {
   readonly code: DiagnosticCode;
   readonly severity: "error" | "warning";
   readonly message: string;
-  /** Where in the document, for example `consumers.billing.retry.attempts`; empty for the whole of it. */
+  /** The place in the document, for example `consumers.billing.retry.attempts`. Empty for the whole document. */
   readonly path: string;
   readonly value?: unknown;
   readonly notes: readonly string[];
@@ -23,7 +23,7 @@ export interface Diagnostic {
   readonly docs: string;
 }
 
-/** What a reporter of a problem supplies; the rest follows from the code. */
+/** A reporter's part of a diagnostic. The code decides the rest. */
 export interface DiagnosticInput {
   readonly message: string;
   readonly path: string | readonly PathSegment[];
@@ -32,18 +32,52 @@ export interface DiagnosticInput {
   readonly help?: string;
 }
 
-/** Makes a diagnostic; its severity and its page come from the catalogue. */
+/** The longest text of a diagnostic, in characters. A name may have megabytes, and people do not read that far. */
+const longest = 4_000;
+
+/**
+ * Makes a diagnostic with the severity and the page from the catalogue. It masks passwords in the texts and the value.
+ */
 export function diagnostic(code: DiagnosticCode, input: DiagnosticInput): Diagnostic {
   return Object.freeze({
     code,
     severity: catalogue[code].severity,
-    message: input.message,
-    path: typeof input.path === "string" ? input.path : formatPath(input.path),
-    ...("value" in input && input.value !== undefined ? { value: input.value } : {}),
-    notes: Object.freeze([...(input.notes ?? [])]),
-    ...(input.help === undefined ? {} : { help: input.help }),
+    message: told(input.message),
+    path: told(typeof input.path === "string" ? input.path : formatPath(input.path)),
+    ...(input.value === undefined ? {} : { value: toldValue(input) }),
+    notes: Object.freeze((input.notes ?? []).map(told)),
+    ...(input.help === undefined ? {} : { help: told(input.help) }),
     docs: `docs/diagnostics.md#${code.toLowerCase()}`,
   });
+}
+
+/** The answer of a check that finds one problem. */
+export function diagnosed(code: DiagnosticCode, input: DiagnosticInput): Diagnostic[] {
+  return [diagnostic(code, input)];
+}
+
+function told(text: string): string {
+  return cut(maskCredentials(text));
+}
+
+function toldValue({ value, path }: DiagnosticInput): unknown {
+  const masked = maskedValue(value, nameIn(path));
+  return typeof masked === "string" ? cut(masked) : masked;
+}
+
+/** The last name in a path. */
+function nameIn(path: DiagnosticInput["path"]): string {
+  return String((typeof path === "string" ? path.split(/[.:]/) : path).at(-1) ?? "");
+}
+
+/**
+ * The beginning and end of a long text, with its length. The subject of a sentence often comes last, so the end stays.
+ */
+function cut(text: string): string {
+  if (text.length <= longest) return text;
+  const half = Math.floor(longest / 2);
+  const omitted = `… (${text.length.toLocaleString("en")} characters) …`;
+  return `${text.slice(0, half)}${omitted}${text.slice(-half)}`.toWellFormed();
 }
 
 /** Writes a path as a person would: `consumers.billing.from.orders[1]`, `consumers["a.b"].retry`. */
@@ -57,26 +91,45 @@ export function formatPath(segments: readonly PathSegment[]): string {
   return path;
 }
 
-/** Whether nothing in the list forbids going on. */
+/** True if the list contains an error. */
 export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
   return diagnostics.some((each) => each.severity === "error");
 }
 
-/** A result that is either there, perhaps with warnings, or refused with the reasons. */
+/** A value, perhaps with warnings, or a refusal with its reasons. */
 export type Checked<Value> =
   | { readonly ok: true; readonly value: Value; readonly warnings: readonly Diagnostic[] }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
+/** Refuses a whole document. */
+export function refuseWhole(code: DiagnosticCode, message: string, help: string): Checked<never> {
+  return { ok: false, diagnostics: [diagnostic(code, { path: "", message, help })] };
+}
+
 /**
- * Thrown where a caller asked for a value and not for a {@link Checked} result.
- * Its message is the rendered diagnostics; its stack is of no use to the person who wrote the declaration.
+ * Thrown to a caller that asked for a value instead of a {@link Checked} result.
+ *
+ * Its message is the rendered diagnostics. Its stack does not help the person who wrote the declaration.
  */
 export class RefusedError extends Error {
-  override readonly name = "RefusedError";
-  readonly diagnostics: readonly Diagnostic[];
+  // Consoles dump the own properties of an error, and its message has all of this already.
+  readonly #diagnostics: readonly Diagnostic[];
 
   constructor(diagnostics: readonly Diagnostic[], rendered: string) {
     super(rendered);
-    this.diagnostics = diagnostics;
+    this.#diagnostics = diagnostics;
+  }
+
+  override get name(): "RefusedError" {
+    return "RefusedError";
+  }
+
+  get diagnostics(): readonly Diagnostic[] {
+    return this.#diagnostics;
+  }
+
+  /** Pulumi shows such an error of a program as its message alone. Source: @pulumi/pulumi, `RunError.isInstance`. */
+  get __pulumiRunError(): true {
+    return true;
   }
 }

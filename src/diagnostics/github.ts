@@ -1,15 +1,17 @@
+import { maskCredentials } from "./mask-credentials.ts";
 import type { Locate } from "./region.ts";
 import type { Reported } from "./reported.ts";
 import { renderMessageWithNames } from "./render.ts";
+import { visible } from "./visible.ts";
 
 /**
- * Renders diagnostics as workflow commands, one line each, which GitHub Actions shows beside the lines of the file.
+ * Renders diagnostics as workflow commands, one line each. GitHub Actions shows them beside the lines of the file.
  *
  * Source: https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#setting-an-error-message
  *
- * @param options.file the file as the repository knows it: its path from the root; left out where there is none, as for a live broker
- * @param options.locate finds the line and the column; a diagnostic without them is shown at the first line
- * @returns the lines, each with its end; nothing for no diagnostics
+ * @param options.file the path from the repository's root. Left out if there is no file, as for a live broker
+ * @param options.locate finds the line and the column. Without it a diagnostic appears at the first line
+ * @returns the lines, each with its line break; the empty text if there are no diagnostics
  */
 export function renderGithub(
   diagnostics: readonly Reported[],
@@ -24,13 +26,15 @@ export function renderGithub(
         ...(region === undefined ? {} : { col: String(region.column) }),
         title: each.path === "" ? each.code : `${each.code} ${each.path}`,
       };
-      const list = Object.entries(properties).map(([name, value]) => `${name}=${escapeProperty(value)}`);
+      const list = Object.entries(properties).map(
+        ([name, value]) => `${name}=${escapeProperty(visible(maskCredentials(value)))}`,
+      );
       return `::${each.severity} ${list.join(",")}::${escapeMessage(renderMessageWithNames(each))}\n`;
     })
     .join("");
 }
 
-// Source of both: https://github.com/actions/toolkit/blob/main/packages/core/src/command.ts
+// Source of both functions: https://github.com/actions/toolkit/blob/main/packages/core/src/command.ts
 function escapeMessage(text: string): string {
   return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }

@@ -1,5 +1,5 @@
 /**
- * A piece of a file. Lines and columns count from 1, columns in UTF-16 code units; the end is the place behind the
+ * A piece of a file. Lines and columns count from 1, and columns in UTF-16 code units. The end is the place behind the
  * last character. It never spans more than one line, so that no editor underlines half a file.
  */
 export interface Region {
@@ -9,5 +9,5 @@ export interface Region {
   readonly endColumn: number;
 }
 
-/** Finds the piece of a file that a diagnostic's path is about; undefined where the file has no places to tell. */
+/** Finds the piece of a file at a diagnostic's path. Undefined if the file has no known places. */
 export type Locate = (path: string) => Region | undefined;

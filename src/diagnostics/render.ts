@@ -1,23 +1,22 @@
-import { styleText } from "node:util";
-
-import type { Diagnostic } from "./diagnostic.ts";
-import { RefusedError } from "./diagnostic.ts";
+import { type Diagnostic, RefusedError } from "./diagnostic.ts";
+import { type Paint, paintFor } from "./paint.ts";
 import type { Locate } from "./region.ts";
 import type { Reported } from "./reported.ts";
+import { visible, visibleValue } from "./visible.ts";
 
 /**
- * Renders diagnostics for a terminal, one block each:
- * code and message, the path with its value, the reasons, the fix.
+ * Renders diagnostics for a terminal, one block each: code and message, the path with its value, the reasons, the fix.
+ * It makes texts of others visible before it adds colours.
  *
- * @param options.locate finds the line and the column in the file, which terminals and editors make a link of
+ * @param options.locate finds the line and the column in the file; terminals and editors turn them into a link
  */
 export function renderDiagnostics(
   diagnostics: readonly Reported[],
-  options: { readonly colour?: boolean; readonly file?: string; readonly locate?: Locate | undefined } = {},
+  options: { readonly colour?: boolean | Paint; readonly file?: string; readonly locate?: Locate | undefined } = {},
 ): string {
-  const paint = (format: Parameters<typeof styleText>[0], text: string): string =>
-    options.colour === true ? styleText(format, text, { validateStream: false }) : text;
-  const blocks = diagnostics.map((each) => {
+  const paint = paintFor(options.colour);
+  const shown = mostUrgent(diagnostics);
+  const blocks = shown.map((each) => {
     const heading = paint(each.severity === "error" ? "red" : "yellow", `${each.severity}[${each.code}]`);
     const name = each.place?.file ?? options.file;
     const region = each.place?.region ?? (options.file === undefined ? undefined : options.locate?.(each.path));
@@ -25,35 +24,51 @@ export function renderDiagnostics(
     const place = [file, each.path].filter((part) => part !== undefined && part !== "").join(": ");
     const value = each.value === undefined ? "" : ` = ${renderValue(each.value)}`;
     return [
-      `${heading}: ${paint("bold", each.message)}`,
-      ...(place === "" ? [] : [`  at   ${place}${value}`]),
-      ...each.notes.map((note) => `  note ${note}`),
-      ...(each.help === undefined ? [] : [`  ${paint("cyan", "fix")}  ${each.help}`]),
+      `${heading}: ${paint("bold", visible(each.message))}`,
+      ...(place === "" ? [] : [`  at   ${visible(place)}${value}`]),
+      ...each.notes.map((note) => `  note ${visible(note)}`),
+      ...(each.help === undefined ? [] : [`  ${paint("cyan", "fix")}  ${visible(each.help)}`]),
       paint("dim", `  see  ${each.docs}`),
     ].join("\n");
   });
+  const left = diagnostics.length - shown.length;
+  if (left > 0) blocks.push(`… and ${left.toLocaleString("en")} more like these; --json has all of them`);
   return blocks.join("\n\n");
 }
 
-/** What is wrong, why, and what to do, as plain text without the place: a line each. */
-export function renderMessage({ message, notes, help }: Reported): string {
-  return [message, ...notes, ...(help === undefined ? [] : [`fix: ${help}`])].join("\n");
+/** People do not read thousands, and many problems most often have one cause. */
+const mostShown = 50;
+
+/** Errors come first if some diagnostics are left out, so that a refusal always shows its reason. */
+function mostUrgent(diagnostics: readonly Reported[]): readonly Reported[] {
+  if (diagnostics.length <= mostShown) return diagnostics;
+  const ofSeverity = (wanted: Reported["severity"]): readonly Reported[] =>
+    diagnostics.filter(({ severity }) => severity === wanted);
+  return [...ofSeverity("error"), ...ofSeverity("warning")].slice(0, mostShown);
 }
 
-/** The same for tools that show nothing of the value: where a diagnostic is about many, all of them are named. */
+/** The problem, the reasons and the fix as plain text, a line each, without the place. */
+export function renderMessage({ message, notes, help }: Reported): string {
+  return [message, ...notes, ...(help === undefined ? [] : [`fix: ${help}`])].map(visible).join("\n");
+}
+
+/** The same for tools that do not show the value. If the value is a long list of names, one more line has them all. */
 export function renderMessageWithNames(each: Reported): string {
   const { value } = each;
   const isCut = Array.isArray(value) && value.length > 10 && value.every((name) => typeof name === "string");
-  return isCut ? `${renderMessage(each)}\nall ${value.length}: ${value.join(", ")}` : renderMessage(each);
+  return isCut ? `${renderMessage(each)}\nall ${value.length}: ${visible(value.join(", "))}` : renderMessage(each);
 }
 
-/** Renders a value of the user's on one line, cut where it is long. */
+/** Renders a user's value on one line. A long one is cut. */
 export function renderValue(value: unknown): string {
-  const text = typeof value === "bigint" ? `${value}n` : (JSON.stringify(value) ?? String(value));
-  return text.length <= 80 ? text : `${text.slice(0, 77)}…`;
+  const text = visibleValue(value);
+  if (text.length <= 80) return text;
+  const length = typeof value === "string" && value.length > 1_000 ? ` (${value.length} characters)` : "";
+  // A cut may leave half a character.
+  return `${text.slice(0, 77).replace(/[\uD800-\uDBFF]$/, "")}…${length}`;
 }
 
-/** The error to throw for diagnostics that refuse what was asked. */
+/** The error to throw for diagnostics that refuse a request. */
 export function refused(diagnostics: readonly Diagnostic[]): RefusedError {
   return new RefusedError(diagnostics, `\n${renderDiagnostics(diagnostics)}`);
 }

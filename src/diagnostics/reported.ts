@@ -1,14 +1,16 @@
 import type { Diagnostic } from "./diagnostic.ts";
 import type { Region } from "./region.ts";
 
-/** Something that is shown as a diagnostic is: one of the catalogue, or what a rule of a policy pack says, which has its own code and place. */
+/**
+ * Anything shown like a diagnostic: one of the catalogue, or the report of a policy rule with its own code and place.
+ */
 export interface Reported extends Omit<Diagnostic, "code"> {
   readonly code: string;
-  /** Where it is, if that is not in the file that all of them are about. */
+  /** Its place, if that is not in the file of the other diagnostics. */
   readonly place?: Place;
 }
 
-/** A place in a file that the repository knows by this path. Where it ends may not be known. */
+/** A place in a file. The path is the repository's. The end may be unknown. */
 export interface Place {
   readonly file: string;
   readonly region: Pick<Region, "line" | "column"> & Partial<Region>;

@@ -1,22 +1,24 @@
-import type { CatalogueEntry, DiagnosticCode } from "./catalogue.ts";
-import { catalogue } from "./catalogue.ts";
-import { renderPageText } from "./page.ts";
+import { type CatalogueEntry, type DiagnosticCode, catalogue } from "./catalogue.ts";
+import { maskCredentials } from "./mask-credentials.ts";
 import type { Locate } from "./region.ts";
 import type { Place, Reported } from "./reported.ts";
 import { renderMessageWithNames } from "./render.ts";
+import { printableJson } from "./visible.ts";
 
-/** What a log is about. */
+/** The subject of a log. */
 export interface SarifOptions {
-  /** The file as the repository knows it: its path from the root. Left out where there is none, as for a live broker. */
+  /** The path of the file from the repository's root. Left out if there is no file, as for a live broker. */
   readonly file?: string | undefined;
   /** The version of Redeliver. */
   readonly version?: string | undefined;
   readonly locate?: Locate | undefined;
-  /** What a code means; that of a diagnostic where it is left out. */
+  /** The page of a code in Markdown. The default is its explanation. */
+  readonly pageOf?: ((code: DiagnosticCode) => string) | undefined;
+  /** The rule of a code. The default is that of a diagnostic. */
   readonly ruleOf?: ((code: string) => SarifRule) | undefined;
 }
 
-/** What code scanning shows beside each result of a rule. */
+/** The texts that code scanning shows beside each result of a rule. */
 export interface SarifRule {
   readonly title: string;
   readonly explanation: string;
@@ -28,15 +30,20 @@ export interface SarifRule {
 /**
  * Renders diagnostics as a log in SARIF 2.1.0, the format that code scanning reads.
  *
- * Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html, whose sections the comments name.
+ * Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html. The comments name its sections.
  *
- * @returns indented JSON; a log without results where there are no diagnostics, which closes the alerts of the last run
+ * @returns indented JSON; without diagnostics a log without results, which closes the alerts of the last run
  */
 export function renderSarif(diagnostics: readonly Reported[], options: SarifOptions): string {
+  return `${printableJson(sarifLog(diagnostics, options))}\n`;
+}
+
+/** The log as data. */
+export function sarifLog(diagnostics: readonly Reported[], options: SarifOptions): object {
   const codes = [...new Set(diagnostics.map((each) => each.code))].toSorted();
   const ruleIndexes = new Map(codes.map((code, index) => [code, index]));
   const fingerprints = fingerprintsOf(diagnostics);
-  const log = {
+  return {
     $schema: "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
     version: "2.1.0",
     runs: [
@@ -45,7 +52,9 @@ export function renderSarif(diagnostics: readonly Reported[], options: SarifOpti
           driver: {
             name: "Redeliver",
             ...(options.version === undefined ? {} : { version: options.version, semanticVersion: options.version }),
-            rules: codes.map((code) => describeRule(code, (options.ruleOf ?? ruleOfDiagnostic)(code))),
+            rules: codes.map((code) =>
+              describeRule(code, (options.ruleOf ?? ((each) => ruleOfDiagnostic(each, options)))(code)),
+            ),
           },
         },
         columnKind: "utf16CodeUnits",
@@ -54,7 +63,7 @@ export function renderSarif(diagnostics: readonly Reported[], options: SarifOpti
           ruleIndex: ruleIndexes.get(each.code),
           level: each.severity,
           message: { text: escapeText(renderMessageWithNames(each)) },
-          // Without a file and a path there is nothing to point at.
+          // Without a file and a path there is no place to show.
           locations:
             options.file === undefined && each.place === undefined && each.path === ""
               ? []
@@ -64,15 +73,16 @@ export function renderSarif(diagnostics: readonly Reported[], options: SarifOpti
       },
     ],
   };
-  return `${JSON.stringify(log, null, 2)}\n`;
 }
 
-function ruleOfDiagnostic(code: string): SarifRule {
+function ruleOfDiagnostic(code: string, { pageOf }: SarifOptions): SarifRule {
   const { severity, title, explanation }: CatalogueEntry = catalogue[code as DiagnosticCode];
-  return { title, explanation, page: renderPageText(code as DiagnosticCode), level: severity };
+  return { title, explanation, page: pageOf?.(code as DiagnosticCode) ?? explanation, level: severity };
 }
 
-/** The page is shown beside an alert; its braces are no placeholders, since no message is made of it. */
+/**
+ * Code scanning shows the page beside an alert. Braces in it are no placeholders, because they matter only in messages.
+ */
 function describeRule(id: string, { title, explanation, page, level, tags }: SarifRule): object {
   return {
     id,
@@ -94,12 +104,12 @@ function locationOf({ path, place }: Reported, { file = place?.file, locate }: S
             region: regionOf(place?.region ?? locate?.(path)),
           },
         }),
-    // §3.33.5 wants a name that is unique within the file, which a path is.
+    // §3.33.5 requires a name that is unique within the file. A path is unique.
     ...(path === "" ? {} : { logicalLocations: [{ fullyQualifiedName: path }] }),
   };
 }
 
-/** Code scanning shows no result without a line, so what has none is shown at the first. */
+/** Code scanning shows no result without a line, so a result without a place gets the first. */
 function regionOf(region: Place["region"] | undefined): object {
   if (region === undefined) return { startLine: 1 };
   const { line, column, endLine, endColumn } = region;
@@ -112,13 +122,14 @@ function regionOf(region: Place["region"] | undefined): object {
 }
 
 /**
- * What tells that two runs found the same thing: not the line, which moves with every edit above it.
- * The second of the same code at the same path is told by its number, or one of the two would hide the other.
+ * Identifies the same problem in two runs. It leaves out the line, which moves with every edit above it. Several of one
+ * code at one path get numbers, because otherwise one would hide the others.
  */
 function fingerprintsOf(diagnostics: readonly Reported[]): string[] {
   const seen = new Map<string, number>();
   return diagnostics.map(({ code, path, value, message }) => {
-    // What is said of many things has no place of its own; how many they are changes with every one that comes or goes.
+    // A diagnostic about many things has no place of its own, so its message identifies it. The numbers in it are left
+    // out, because they change with each thing that comes or goes.
     const what = Array.isArray(value) ? `:${message.replaceAll(/\d+/g, "n")}` : "";
     const key = `${code}:${path}${what}`;
     const count = (seen.get(key) ?? 0) + 1;
@@ -127,9 +138,9 @@ function fingerprintsOf(diagnostics: readonly Reported[]): string[] {
   });
 }
 
-/** A relative reference for a path from the repository's root, and a file URI for an absolute one (§3.4.3). */
+/** A relative reference for a path from the repository's root, and a file URI for an absolute path (§3.4.3). */
 function uriOf(file: string): string {
-  const path = file
+  const path = maskCredentials(file)
     .toWellFormed()
     .replaceAll("\\", "/")
     .replace(/^(?:\.\/+)+/, "");
@@ -139,7 +150,7 @@ function uriOf(file: string): string {
   return path.startsWith("/") ? `file://${encoded}` : encoded;
 }
 
-/** Braces are doubled, since one would open a placeholder (§3.11.5), and nothing becomes a link (§3.11.6). */
+/** Doubles braces, because one would open a placeholder (§3.11.5). Escapes links (§3.11.6). */
 function escapeText(text: string): string {
   return text.replaceAll(/[{}]/g, "$&$&").replaceAll("](", "\\](");
 }

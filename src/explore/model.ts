@@ -1,78 +1,106 @@
-/** A consumer to be proved or simulated. Its shape and its model are made only when they are asked for. */
+/** A consumer to prove or simulate. Its shape and its model are built only on demand. */
 export interface Subject<State> {
   readonly consumer: string;
-  /** Two consumers with the same shape have the same verdict, but for names. */
+  /** Two consumers with the same shape have the same verdict, apart from names. */
   readonly shape: () => string;
   readonly model: () => Model<State>;
 }
 
 /**
- * What a broker tells the explorer about one consumer: the states that one message can be in, and what can happen next.
- * The explorer knows nothing else of any broker.
+ * A broker's description of one consumer: the states of one message, and the moves of each state. The explorer knows
+ * nothing else about a broker.
  */
 export interface Model<State> {
   readonly consumer: string;
-  /** Where a message can start: one entry per declared routing key, with the states of all of its copies for this consumer. */
+  /** The start of a message: for each declared routing key, the states of all its copies for this consumer. */
   readonly starts: readonly { readonly key: string; readonly states: readonly State[] }[];
-  /** What is wrong before any message moves, each in half a sentence; nothing where it is left out. */
+  /** The flaws that exist before any message moves, each in half a sentence; left out if there are none. */
   readonly flaws?: readonly string[];
-  /** Two states with the same key behave the same for ever. Finitely many keys exist. */
+  /** Two states with the same key behave the same for ever. There are finitely many keys. */
   readonly keyOf: (state: State) => string;
-  /** The queue that the copy is in; null where it is in none any more. */
+  /** The deliveries that the broker counts and compares with a limit; left out if the work queue has no limit. */
+  readonly count?: DeliveryCount<State>;
+  /** The queue that holds the copy; null if none does. */
   readonly placeOf: (state: State) => string | null;
   readonly situationOf: (state: State) => Situation;
   readonly movesOf: (state: State) => readonly Move<State>[];
   /** A state in a few words, for a trace. */
   readonly describe: (state: State) => string;
-  /** What the declaration asks for. */
+  /** The demands of the declaration. */
   readonly wanted: Wanted;
 }
 
-/** Where a message is, as far as the promises go. */
+/** A count that decides in one direction only. While it goes up, no decision changes back. */
+export interface DeliveryCount<State> {
+  readonly of: (state: State) => number;
+  readonly with: (state: State, count: number) => State;
+  /** The first count that takes the message out of the work queue. */
+  readonly most: number;
+}
+
+/** The situation of a message, as far as the promises need it. */
 export type Situation =
-  /** In the work queue, or with the handler; `attempt` is the number the handler sees. */
+  /** In the work queue, or with the handler. `attempt` is the number that the handler sees. */
   | { readonly kind: "work"; readonly attempt: number }
   | { readonly kind: "handling"; readonly attempt: number }
   | { readonly kind: "waiting" }
   | { readonly kind: "done" }
   | { readonly kind: "dead" }
-  /** Gone, or kept where nobody can get at it. */
+  /** Gone, or in a place that no consumer can read. */
   | { readonly kind: "lost"; readonly why: string }
   /** In a queue that belongs to another consumer. */
   | { readonly kind: "astray"; readonly consumer: string };
 
-/** What makes a message move: the consumer's behaviour, or time alone. */
-export type Cause =
-  | "success"
-  | "transient"
-  /** A transient failure whose handler says itself how long to wait. */
-  | "retry-after"
-  | "permanent"
-  | "crash"
-  | "return"
-  | "delivery"
-  | "time"
-  | Mistake;
+export function isEnd({ kind }: Situation): boolean {
+  return kind === "done" || kind === "dead" || kind === "lost" || kind === "astray";
+}
 
-/** The usual ways of breaking a contract; to hold a message for longer than the broker allows is one. */
-export type Mistake = "nack-requeue" | "reject" | "timeout";
+/** The causes of moves with a consumer that keeps its contract, or without a consumer. */
+export const keptCauses = [
+  "success",
+  "transient",
+  /** A transient failure with a handler that sets the delay itself. */
+  "retry-after",
+  "permanent",
+  "crash",
+  "return",
+  "delivery",
+  "time",
+] as const;
+export type KeptCause = (typeof keptCauses)[number];
+
+/** The cause of a move: the consumer's behaviour, time alone, or the next phase of a change (see `joinPhases`). */
+export type Cause = KeptCause | Mistake | "change";
+
+/** The usual breaches of a contract. One is to hold a message for longer than the broker allows. */
+export type Mistake = (typeof mistakes)[number];
+const mistakes = ["nack-requeue", "reject", "timeout"] as const;
+
+export function isMistake(cause: Cause): cause is Mistake {
+  return (mistakes as readonly Cause[]).includes(cause);
+}
 
 export interface Move<State> {
   readonly cause: Cause;
   readonly label: string;
-  /** How long the message waited for this move, at least and at most (infinite where nothing bounds it); 0 where it need not wait. */
+  /** The shortest and the longest wait of the message for this move, infinite if unbounded; 0 without a wait. */
   readonly waitedMs: number;
   readonly waitedLatestMs: number;
-  /** Every way in which the move can end, each with the states of all copies that exist then. */
+  /** The possible ends of the move, each with the states of all the copies that then exist. */
   readonly outcomes: readonly (readonly State[])[];
+}
+
+/** A move that nothing has to wait for. */
+export function moveOf<State>(cause: Cause, label: string, outcomes: Move<State>["outcomes"]): Move<State> {
+  return { cause, label, waitedMs: 0, waitedLatestMs: 0, outcomes };
 }
 
 export interface Wanted {
   readonly attempts: readonly { readonly attempt: number; readonly delayMs: number; readonly delayLatestMs?: number }[];
   readonly crashDeliveries: number;
   readonly maxDeliveries: number;
-  /** Whether handing a message back may cost what a crash costs: part of the crash budget, or an attempt where these are one. */
+  /** True if a return may cost as much as a crash: part of the crash budget, or an attempt if these are one. */
   readonly returnsCost: boolean;
-  /** Jitter need not tell waits apart that are less than this from each other. */
+  /** Jitter need not separate waits that differ by less than this. */
   readonly waitGrainMs: number;
 }

@@ -1,38 +1,41 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import type { Deployed } from "./deployed.ts";
-import { readDeployed } from "./deployed.ts";
-import type { LeftBehind } from "./left-behind.ts";
-import { leftBehind } from "./left-behind.ts";
+import { type Deployed, readDeployed } from "./deployed.ts";
+import { type LeftBehind, leftBehind } from "./left-behind.ts";
+import { proveChange } from "./prove-change.ts";
 import { refuseChange } from "./refuse-change.ts";
-import type { TakenSources } from "./taken-sources.ts";
-import { readTaken, takenAfter } from "./taken-sources.ts";
+import { type TakenSources, readTaken, takenAfter } from "./taken-sources.ts";
 
-/** What a state keeps of a component: its inputs, and what it registered as outputs. */
+/** The part of a component in the state: its inputs, and its registered outputs. */
 export interface KeptState {
   readonly inputs: Readonly<Record<string, unknown>>;
   readonly outputs: Readonly<Record<string, unknown>>;
 }
 
-/** What a change comes to. */
+/** The result of a comparison. */
 export interface ComparedChange {
-  /** Why it is refused; empty where it is not. */
+  /** The reasons to refuse it; empty if it is allowed. */
   readonly problems: readonly Diagnostic[];
+  /** The promises that do not hold for messages that wait during the change. */
+  readonly warnings: readonly Diagnostic[];
   readonly left: readonly LeftBehind[];
-  /** What consumers took from sources up to now, for the next change to be compared with. */
+  /** The sources that consumers took from up to now. The next change is compared with them. */
   readonly taken: TakenSources;
 }
 
 /**
- * Compares what a state keeps with what is to be deployed.
+ * Compares the state with the new deployment.
  *
- * @returns null where this version cannot read the declaration or the target in the state
+ * @returns null if this version cannot read the declaration or the target in the state
+ * @throws InternalError as `proveChange` does
  */
 export function compareChange({ inputs, outputs }: KeptState, to: Deployed): ComparedChange | null {
   const from = readDeployed(inputs["declaration"], inputs["target"]);
   if (from === null) return null;
   const before = takenAfter(readTaken(outputs["taken"]), from.system);
+  const problems = refuseChange(from, to, before);
   return {
-    problems: refuseChange(from, to, before),
+    problems,
+    warnings: problems.length > 0 ? [] : proveChange(from, to).warnings,
     left: leftBehind(from, to),
     taken: takenAfter(before, to.system),
   };

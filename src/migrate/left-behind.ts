@@ -2,19 +2,19 @@ import type { DeployedPart } from "../brokers/broker.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 import type { Deployed } from "./deployed.ts";
 
-/** A queue that stays on the broker after a change, though nothing declares it any more. */
+/** A queue that stays on the broker after a change, although it is no longer declared. */
 export interface LeftBehind {
   readonly kind: string;
   readonly name: string;
-  /** Why it is there, as a sentence without its end. */
+  /** The reason that it stays, as a sentence without its end. */
   readonly why: string;
-  /** What has to happen before it may be deleted. */
+  /** The condition for its deletion. */
   readonly until: string;
 }
 
 /**
- * What a change leaves on the broker: queues that may hold messages, each with all that leads into it and out of it.
- * Where the system or the broker is another one, that is everything that was there.
+ * Lists the queues that a change leaves on the broker because they may hold messages. Each comes with everything that
+ * leads into it and out of it. If the system or the broker is another one, the list has all old queues.
  */
 export function leftBehind(from: Deployed, to: Deployed): readonly LeftBehind[] {
   const stays = new Set(to.parts.map(({ kind, name }) => `${kind} ${name}`));
@@ -23,7 +23,7 @@ export function leftBehind(from: Deployed, to: Deployed): readonly LeftBehind[] 
     .map((part) => ({ kind: part.kind, name: part.name, ...reasonOf(part) }));
 }
 
-/** Why something is there that nothing declares, and what has to happen before it may be deleted. */
+/** The reason that an undeclared part stays, and the condition for its deletion. */
 export function reasonOf({ kind, holds, longestWaitMs }: Pick<DeployedPart, "kind" | "holds" | "longestWaitMs">): {
   readonly why: string;
   readonly until: string;
@@ -31,30 +31,30 @@ export function reasonOf({ kind, holds, longestWaitMs }: Pick<DeployedPart, "kin
   switch (holds) {
     case "work":
       if (kind === "binding")
-        return { why: "the queue behind it is no longer declared", until: "nobody wants messages to gather there" };
+        return { why: "the queue behind it is no longer declared", until: "no team still collects messages there" };
       return {
-        why: "its consumer is no longer declared, and its sources still publish into it",
-        until: "its consumer, or another one, has handled what is in it",
+        why: "its consumer is no longer declared, and messages still come into it",
+        until: "its consumer, or another one, has handled its messages",
       };
     case "dead":
       return {
         why: "its consumer is no longer declared",
-        until: "somebody has looked after the dead letters in it",
+        until: "its dead letters have been handled",
       };
     case null:
       return kind === "binding"
         ? {
-            why: "nothing declares it: a routing key or an attempt that there was before",
-            until: "no message is on its way by it, in a queue that waits",
+            why: "it is not declared: it belongs to an earlier routing key or attempt",
+            until: "no waiting message still needs it",
           }
-        : { why: "nothing that is declared uses it", until: "no queue drains into it and nobody publishes to it" };
+        : { why: "no declared consumer uses it", until: "no queue drains into it and no program publishes to it" };
     case "waiting":
       return {
-        why: "no attempt waits in it any more",
+        why: "no attempt waits in it",
         until:
           longestWaitMs === null
             ? "it is empty"
-            : `what waits in it is due, ${formatDurationMs(longestWaitMs)} after the last message came in`,
+            : `its waiting messages are due, ${formatDurationMs(longestWaitMs)} after the last message came in`,
       };
     default:
       return holds satisfies never;

@@ -3,19 +3,23 @@ import { brokerOf } from "../brokers/index.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Deployed } from "./deployed.ts";
-import type { TakenSources } from "./taken-sources.ts";
+import { declaredSources, type TakenSources } from "./taken-sources.ts";
 import { takenAfter } from "./taken-sources.ts";
+import { pathOfQueue, queueNames } from "../plan/names.ts";
+import type { System } from "../declare/system.ts";
+import { wordOf } from "../diagnostics/word-of.ts";
 
 /**
- * Why a change cannot be made by deploying the new system over the old one; empty where it can.
+ * Finds the reasons that the new system cannot be deployed over the old one; empty if it can.
  *
- * Two things are refused. What keeps its name cannot become something else: the broker would refuse it in the middle of the update. And a
- * source cannot go while a consumer that stays still takes from it, since its publishers are not there to be asked.
+ * Three changes are refused. A consumer that stays keeps the names of its queues. A part that keeps its name cannot
+ * change its consumer, its kind or its fixed settings: the broker would refuse the last two in the middle of the update.
+ * And a source cannot go while a remaining consumer takes from it. Redeliver cannot know if publishers still use it.
  *
- * Everything else is safe, because nothing that is left out is deleted on the broker.
+ * Every other change is safe, because a part that leaves the declaration stays on the broker.
  *
- * @param from what was declared last, also where its update was cut off
- * @param taken what consumers took from sources in all declarations before
+ * @param from the last declaration, also if its update was cut off
+ * @param taken the sources that consumers took from in all earlier declarations
  */
 export function refuseChange(
   from: Deployed,
@@ -23,14 +27,51 @@ export function refuseChange(
   taken: TakenSources = takenAfter({}, from.system),
 ): readonly Diagnostic[] {
   if (from.target.broker !== to.target.broker) return [];
-  // Under another name everything is new, and what is here stays as it is.
+  // Under another name every part is new, and the old ones stay as they are.
   const isSame = from.system.name === to.system.name;
-  return [...(isSame ? partsThatDiffer(from, to) : []), ...sourcesInUse(to, taken)];
+  const renamed = isSame ? queuesRenamed(from, to) : [];
+  const parts = isSame && renamed.length === 0 ? partsThatDiffer(from, to) : [];
+  return [...renamed, ...parts, ...sourcesInUse(to, taken)];
+}
+
+/** A consumer that stays must keep its queues, because messages wait there, and direct producers send there. */
+function queuesRenamed({ system: before }: Deployed, { system: after }: Deployed): Diagnostic[] {
+  return Object.keys(after.consumers).flatMap((consumer) => {
+    const [old, now] = [before, after].map((system) => namesIn(system, consumer));
+    if (old === undefined || now === undefined || (old.work === now.work && old.dead === now.dead)) return [];
+    const [was, would] = old.work === now.work ? [old.dead, now.dead] : [old.work, now.work];
+    return [
+      diagnostic("RD302", {
+        path: pathOfName(after, consumer, old.work === now.work),
+        message: `the queue ${was} of ${consumer} cannot be renamed in place to ${would}`,
+        notes: ["messages may wait in it, and nothing would take them from there any more"],
+        help: "keep the name, or declare the consumer under another name beside this one",
+      }),
+    ];
+  });
+}
+
+/** The place in the declaration that gives the new name. */
+function pathOfName({ names, consumers }: System, consumer: string, isDead: boolean): readonly string[] {
+  if (isDead) return names?.dead === undefined ? ["consumers", consumer] : ["names", "dead"];
+  const { queue } = consumers[consumer] ?? {};
+  return pathOfQueue(names === undefined ? {} : { names }, { consumer, ...(queue === undefined ? {} : { queue }) });
+}
+
+/** The names that the declaration decides. The broker's own separator makes no difference in a comparison. */
+function namesIn(
+  { name: system, names, consumers }: System,
+  consumer: string,
+): ReturnType<typeof queueNames> | undefined {
+  const declared = consumers[consumer];
+  if (declared === undefined || declared.delivery === "every-instance") return undefined;
+  const own = declared.queue === undefined ? {} : { queue: declared.queue };
+  return queueNames({ system, ...(names === undefined ? {} : { names }) }, { consumer, ...own }, ".");
 }
 
 const keyOf = ({ kind, name }: DeployedPart): string => `${kind} ${name}`;
 
-/** One diagnostic for each consumer, and one for what is nobody's own. */
+/** Gives one diagnostic for each consumer, and one for all shared parts. */
 function partsThatDiffer(from: Deployed, to: Deployed): Diagnostic[] {
   const before = new Map(from.parts.map((part) => [keyOf(part), part]));
   const differing = to.parts.flatMap((part) => {
@@ -53,6 +94,11 @@ function partsThatDiffer(from: Deployed, to: Deployed): Diagnostic[] {
 }
 
 function differencesOf(old: DeployedPart, part: DeployedPart): string[] {
+  // Messages of one consumer would reach the code of another.
+  if (old.consumer !== part.consumer && old.holds !== null)
+    return [
+      `its consumer is ${valueOf(old.consumer ?? undefined)} and would be ${valueOf(part.consumer ?? undefined)}`,
+    ];
   const names = [...new Set([...Object.keys(old.fixed), ...Object.keys(part.fixed)])];
   return names
     .filter((name) => old.fixed[name] !== part.fixed[name])
@@ -70,14 +116,14 @@ function strategyOf({ compiled }: Deployed, consumer: string | null): string | n
 function causesOf(from: Deployed, to: Deployed, consumer: string | null): string[] {
   const [old, now] = [strategyOf(from, consumer), strategyOf(to, consumer)];
   return [
-    ...(old === now ? [] : [`the strategy was ${String(old)} and would be ${String(now)}`]),
+    ...(old === now ? [] : [`the strategy was ${wordOf(old)} and would be ${wordOf(now)}`]),
     ...(from.compiled.target === to.compiled.target
       ? []
       : [`the target was ${from.compiled.target} and would be ${to.compiled.target}`]),
   ];
 }
 
-/** Only sources, and what consumers share, have no consumer. */
+/** Only sources and shared parts have no consumer. */
 function pathOfShared(from: Deployed, to: Deployed): readonly string[] {
   const source = Object.keys(to.system.sources).find(
     (name) =>
@@ -98,18 +144,19 @@ function helpOf(from: Deployed, to: Deployed, consumer: string | null): string {
 }
 
 function sourcesInUse(to: Deployed, taken: TakenSources): Diagnostic[] {
-  const { name, sources, consumers } = to.system;
+  const { name, consumers } = to.system;
+  const declared = declaredSources(to.system);
   const own = Object.entries(taken[name] ?? {}).filter(([consumer]) => consumers[consumer] !== undefined);
-  const gone = new Set(own.flatMap(([, each]) => each.filter((source) => sources[source] === undefined)));
+  const gone = new Set(own.flatMap(([, each]) => each.filter((source) => !declared.has(source))));
   return [...gone].map((source) => {
     const stays = own.filter(([, each]) => each.includes(source)).map(([consumer]) => consumer);
     return diagnostic("RD303", {
-      path: ["sources", source],
+      path: ["sources", source.replace(/ \(.*\)$/, "")],
       message: `${stays.join(", ")} ${stays.length === 1 ? "takes" : "take"} from the source ${source}, which is left out`,
       notes: [
-        `${brokerOf(to.target).title} would drop what is published to it from then on, and most publishers would not be told`,
+        `${brokerOf(to.target).title} would drop messages published to it from then on, and most publishers would get no notice`,
       ],
-      help: `keep ${source} beside the new source until its publishers have moved, then take it from the consumers' from, deploy, and leave it out`,
+      help: `keep ${source} beside the new source until its publishers have moved; then remove it from the consumers' from, deploy, and remove it from sources`,
     });
   });
 }

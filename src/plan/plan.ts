@@ -1,38 +1,40 @@
 import type { Backoff } from "../declare/backoff.ts";
 import { parseDurationMs } from "../declare/duration.ts";
 import type { Consumer, System } from "../declare/system.ts";
-import { jitterPercentOf, schedule } from "./schedule.ts";
-import type { AttemptPlan } from "./schedule.ts";
+import { type AttemptPlan, jitterPercentOf, schedule } from "./schedule.ts";
 
-/** What a consumer's declaration means on any broker. All durations are whole milliseconds. */
+/** The meaning of a consumer's declaration on any broker. All durations are whole milliseconds. */
 export interface ConsumerPlan {
   readonly consumer: string;
-  readonly from: Consumer["from"];
+  /** Empty if producers send straight to the work queue. */
+  readonly from: NonNullable<Consumer["from"]>;
+  /** The name of the work queue, if the declaration gives one. */
+  readonly queue?: string;
   readonly order: Consumer["order"];
   readonly protocol: Consumer["protocol"];
   readonly handlerTimeoutMs: number | null;
-  /** What is retried, and how; null for a consumer whose every instance has its own queue. */
+  /** The retries; null for a consumer with a queue for every instance. */
   readonly retry: RetryPlan | null;
 }
 
 export interface RetryPlan {
-  /** The attempts that will be made, after `giveUpAfter` has been applied. */
+  /** The attempts that remain after `giveUpAfter`. */
   readonly attempts: readonly AttemptPlan[];
   readonly backoff: Backoff["kind"];
   /** The most that jitter adds to a delay, in percent of it; 0 for none. */
   readonly jitterPercent: number;
-  /** The longest delay a handler may ask for by itself; null where it may not. */
+  /** The longest delay that a handler may ask for; null if it may not. */
   readonly retryAfterMaxMs: number | null;
-  /** The attempts that giveUpAfter leaves out, if any. */
+  /** The limit that leaves out attempts; null if it leaves out none. */
   readonly giveUpAfter: { readonly afterMs: number; readonly declaredAttempts: number } | null;
-  /** How many deliveries may end in a crash before the message is dead. */
+  /** The number of deliveries that may end in a crash before the message is dead. */
   readonly crashDeliveries: number;
   readonly crashDeclared: boolean;
-  /** The most deliveries one message can cause: every attempt with as many crashes as are allowed. */
+  /** The most deliveries of one message: every attempt with as many crashes as are allowed. */
   readonly maxDeliveries: number;
   /**
-   * From the first delivery to the dead queue in the worst case: every delay at its longest, and every delivery
-   * taking the whole handler timeout (nothing where none is declared). Time spent waiting for a free consumer is not in it.
+   * The longest time from the first delivery to the dead queue. Each delay has its longest value, and each delivery
+   * takes the whole handler timeout (zero without a declared one). Waiting for a free consumer does not count.
    */
   readonly worstCaseToDeadLetterMs: number;
   readonly permanentErrors: readonly string[];
@@ -40,24 +42,27 @@ export interface RetryPlan {
   readonly alarmAbove: number | null;
 }
 
-/** What a whole declaration means on any broker. */
+/** The meaning of a whole declaration on any broker. */
 export interface Plan {
   readonly system: string;
   readonly sources: System["sources"];
+  /** The templates for names, if the declaration gives them. */
+  readonly names?: System["names"];
   readonly consumers: readonly ConsumerPlan[];
 }
 
 /**
- * Works out what a declaration means: when each attempt is due, how long a message can take to die and how many
- * deliveries it can cause. Knows nothing of any broker.
+ * Works out the meaning of a declaration: the due time of each attempt, the longest time until a message is dead, and
+ * the most deliveries. It depends on no broker.
  *
- * @param system a checked declaration, as `defineSystem` or `checkSystem` returns it
+ * @param system a checked declaration, from `defineSystem` or `checkSystem`
  * @returns frozen, JSON-serialisable data
  */
 export function plan(system: System): Plan {
   return Object.freeze({
     system: system.name,
     sources: system.sources,
+    ...(system.names === undefined ? {} : { names: system.names }),
     consumers: Object.freeze(
       Object.entries(system.consumers).map(([consumer, declared]) => planConsumer(consumer, declared)),
     ),
@@ -68,7 +73,8 @@ function planConsumer(consumer: string, declared: Consumer): ConsumerPlan {
   const handlerTimeoutMs = declared.handlerTimeout === undefined ? null : parseDurationMs(declared.handlerTimeout);
   return Object.freeze({
     consumer,
-    from: declared.from,
+    from: declared.from ?? {},
+    ...(declared.queue === undefined ? {} : { queue: declared.queue }),
     order: declared.order,
     protocol: declared.protocol,
     handlerTimeoutMs,
@@ -108,6 +114,11 @@ function planRetry(declared: Consumer, handlerTimeoutMs: number): RetryPlan | nu
     retainMs: declared.deadLetter?.retain === undefined ? null : parseDurationMs(declared.deadLetter.retain),
     alarmAbove: declared.deadLetter?.alarmAbove ?? null,
   });
+}
+
+/** True if producers send straight to the work queue. */
+export function isDirect({ from }: Pick<ConsumerPlan, "from">): boolean {
+  return Object.keys(from).length === 0;
 }
 
 const noErrors: readonly string[] = Object.freeze([]);

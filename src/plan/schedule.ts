@@ -1,7 +1,6 @@
-import type { Backoff } from "../declare/backoff.ts";
-import { parseDurationMs } from "../declare/duration.ts";
+import { type Backoff, delayFunction } from "../declare/backoff.ts";
 
-/** When one attempt is due. All times are whole milliseconds. */
+/** The due time of one attempt. All times are whole milliseconds. */
 export interface AttemptPlan {
   /** 1 for the first. */
   readonly attempt: number;
@@ -34,35 +33,6 @@ export function schedule(backoff: Backoff, attempts: number): readonly AttemptPl
     timeline.push(Object.freeze({ attempt, delayMs, delayLatestMs, dueMs, dueLatestMs }));
   }
   return timeline;
-}
-
-/** The delay after `failures + 1` failures; durations are parsed once per consumer, not once per attempt. */
-function delayFunction(backoff: Backoff): (failures: number) => number {
-  switch (backoff.kind) {
-    case "immediate":
-      return () => 0;
-    case "constant": {
-      const delayMs = parseDurationMs(backoff.delay);
-      return () => delayMs;
-    }
-    case "linear": {
-      const firstMs = parseDurationMs(backoff.first);
-      const stepMs = backoff.step === undefined ? firstMs : parseDurationMs(backoff.step);
-      const maxMs = backoff.max === undefined ? Number.POSITIVE_INFINITY : parseDurationMs(backoff.max);
-      return (failures) => Math.min(maxMs, firstMs + failures * stepMs);
-    }
-    case "exponential": {
-      const firstMs = parseDurationMs(backoff.first);
-      const maxMs = backoff.max === undefined ? Number.POSITIVE_INFINITY : parseDurationMs(backoff.max);
-      return (failures) => Math.min(maxMs, Math.ceil(firstMs * backoff.factor ** failures));
-    }
-    case "steps": {
-      const delays = backoff.delays.map(parseDurationMs);
-      return (failures) => delays[failures] ?? 0;
-    }
-    default:
-      return backoff satisfies never;
-  }
 }
 
 /** The most that jitter adds to a delay, in percent of it; 0 for none. */

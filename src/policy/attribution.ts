@@ -1,15 +1,15 @@
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { formatPath } from "../diagnostics/diagnostic.ts";
-import type { StackResource } from "./judge-stack.ts";
+import { type Diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
+import type { StackResource } from "./stack.ts";
 
 /** Tells which resources a finding of an audit is about. */
 export type Attribute = (found: Diagnostic) => readonly StackResource[];
 
 /**
- * A finding is about what stands at its path, `vhosts["/"].queues.orders`, or where that is only a part of the deployment, such as
- * `vhosts["/"]`, about the queues there that its value names. Two parts may hold things of the same name.
+ * A finding is about the resource at its path, `vhosts["/"].queues.orders`. If the path is a part of the deployment,
+ * such as `vhosts["/"]`, the finding is about the queues there that its value names. Two parts may hold queues of the
+ * same name.
  *
- * @param places where each resource is by the words of findings, by its URN
+ * @param places the path of each resource, by its URN
  */
 export function attributionAmong(
   resources: readonly StackResource[],

@@ -1,20 +1,31 @@
-import type { Entry } from "../brokers/entries.ts";
+import type { StayingResource } from "../brokers/broker.ts";
+import type { Entry } from "../foreign/entries.ts";
+import type { RuleText, Violation } from "./rule.ts";
 
-/** What an update is going to do to a resource that is there. */
+/** A deletion or a replacement of a resource in an update. */
 export interface ResourceChange {
-  /** Deleted, because the program has it no more; or replaced, which deletes the old one. */
+  /** Deleted because the program no longer has it, or replaced, which deletes the old one. */
   readonly kind: "delete" | "replace";
   readonly urn: string;
   readonly type: string;
   /** The name that the program gave it. */
   readonly name: string;
-  /** What is known of the resource as it is now. */
+  /** The known properties of the resource before the update. */
   readonly properties: Entry;
   /**
-   * Whether Pulumi leaves the resource at the broker: it is retained, or deleted with something that leaves the program as well. What was
-   * deployed counts: the program's new options come too late.
+   * True if Pulumi leaves the resource at the broker: it is retained, or it is deleted with a resource that also leaves
+   * the program. The deployed options count, because the program's new options come too late.
    */
   readonly isRetained: boolean;
   /** The properties that force a replacement. */
   readonly reasons: readonly string[];
+}
+
+/** A rule on changes. Pulumi shows a policy pack no changes, so the rule judges previews alone. */
+export interface ChangeRule extends RuleText {
+  readonly kind: "change";
+  /** The rule is silent about resources of other types. */
+  readonly types: readonly string[];
+  /** @param staying the resources that are on the broker after the update */
+  readonly judge: (change: ResourceChange, staying: readonly StayingResource[]) => readonly Violation[];
 }

@@ -4,17 +4,16 @@ export interface Framework {
   readonly version: string;
   /** The number of the practice. */
   readonly reference: string;
-  /** What the practice is. */
   readonly specification: string;
 }
 
-/** Source: appendix "Questions and best practices" of that version. What it says of retries and queues holds on any broker. */
+/** Its practices for retries and queues hold on any broker. Source: appendix "Questions and best practices". */
 function wellArchitected(reference: string, specification: string): Framework {
   return Object.freeze({ name: "AWS Well-Architected Framework", version: "2024-06-27", reference, specification });
 }
 
 export const limitedRetries = wellArchitected("REL05-BP03", "Control and limit retry calls");
-/** Queues without dead-letter queues, or without alarms on them, are among what it warns of. */
+/** It warns of queues without dead-letter queues, and of dead-letter queues without alarms. */
 export const watchedQueues = wellArchitected("REL05-BP04", "Fail fast and limit queues");
 export const idempotence = wellArchitected("REL04-BP04", "Make mutating operations idempotent");
 export const testedChanges = wellArchitected("OPS05-BP02", "Test and validate changes");

@@ -1,21 +1,22 @@
 import { z } from "zod";
 
+import { plainData } from "../declare/plain-data.ts";
 import type { Checked } from "../diagnostics/diagnostic.ts";
+import { refused } from "../diagnostics/render.ts";
 import { describeOptionIssues } from "./option-issues.ts";
-import type { Rule } from "./rule.ts";
-import { rules } from "./rules.ts";
-import type { Selection } from "./settings.ts";
-import { selectionSettings, topologySettings } from "./settings.ts";
+import { type Rule, rules } from "./rules.ts";
+import { type Selection, type Settings, selectionSettings, topologySettings } from "./settings.ts";
+import { isEntry } from "../foreign/entries.ts";
 
-/** How a violation is taken. Source: `EnforcementLevel` of @pulumi/policy. */
+/** The effect of a violation. Source: `EnforcementLevel` of @pulumi/policy. */
 export type Level = "advisory" | "mandatory" | "remediate" | "disabled";
 
 const judging = ["advisory", "mandatory", "disabled"] as const satisfies readonly Level[];
-/** A rule that mends what it finds can be told to do so. */
+/** The levels of a rule with a remedy. */
 const mending = [...judging, "remediate"] as const satisfies readonly Level[];
 const { include, exclude } = selectionSettings;
 
-/** What a rule can be told, its own settings among it; everything has a default. */
+/** The settings of a rule, its own among them. Each has a default. */
 export function settingsSchemaOf(rule: Rule): z.ZodObject {
   return z.strictObject({ ...ownSettingsOf(rule), ...selectionSettings });
 }
@@ -34,7 +35,7 @@ function ownSettingsOf(rule: Rule): z.ZodRawShape {
   }
 }
 
-/** The same without the defaults: what is left out here is left to the pack's other options. */
+/** The same without the defaults, so that the pack's other options apply to a setting that is left out. */
 function optionsOf(rule: Rule): z.ZodType {
   const shape = Object.entries(settingsSchemaOf(rule).shape).map(([key, setting]) => [
     key,
@@ -67,16 +68,16 @@ interface CheckedOptions {
   readonly rules: Readonly<Record<string, RuleOptions>>;
 }
 
-/** What a policy pack is told: which rules, how strictly, and on what. */
+/** The options of a policy pack: its rules, their levels and their subjects. */
 export interface PolicyOptions {
-  /** `advisory`: nothing stops a deployment. `strict`: everything that a rule finds does. */
+  /** `advisory`: nothing stops a deployment. `strict`: every violation stops it. */
   readonly preset?: "advisory" | "strict";
-  /** The names of what is judged, for the rules that say nothing else; `*` stands for anything. */
+  /** The names of judged resources, for rules without such names of their own; `*` stands for anything. */
   readonly include?: readonly string[];
   readonly exclude?: readonly string[];
   /**
-   * What the brokers of the stack are, such as `rabbitmq@4.0`: a stack does not say it of resources that Redeliver did not make.
-   * Left out, the version that a component of the stack is for, or else the newest.
+   * The targets of the stack, written as on the command line. A stack does not tell the version of its brokers.
+   * Left out, the target of a component in the stack counts, or else the newest.
    */
   readonly targets?: readonly string[];
   /** By the name of a rule: its level, or its level with its settings. */
@@ -89,7 +90,6 @@ export interface RuleOptions extends Partial<Selection> {
   readonly [setting: string]: unknown;
 }
 
-/** A rule with what was decided about it. */
 export interface SelectedRule {
   readonly rule: Rule;
   readonly level: Level;
@@ -102,13 +102,15 @@ export interface SelectedRule {
  *
  * @param input `PolicyOptions` of any origin
  * @param chosen the rules of the pack
- * @returns the reasons why nothing is decided, all of them (RD901 to RD903), where a single option is wrong: a pack with a typing
- *   error in it would be one that looks stricter than it is
+ * @returns all mistakes (RD901 to RD903) if there is one: a pack with a typing error would look stricter than it is
  */
 export function selectRules(input: unknown, chosen: readonly Rule[] = rules): Checked<readonly SelectedRule[]> {
+  const plain = plainData(input ?? {});
+  if (!plain.ok) return plain;
+  const given = plain.value;
   const schema = optionsSchemaFor(chosen);
-  const parsed = schema.safeParse(withLevelsAsSettings(input ?? {}));
-  if (!parsed.success) return { ok: false, diagnostics: describeOptionIssues(parsed.error.issues, input, schema) };
+  const parsed = schema.safeParse(withLevelsAsSettings(given));
+  if (!parsed.success) return { ok: false, diagnostics: describeOptionIssues(parsed.error.issues, given, schema) };
   const { preset, rules: byName, targets, ...names } = parsed.data;
   const value = chosen.map((rule): SelectedRule => {
     const { enforcementLevel, ...settings } = byName[rule.name] ?? {};
@@ -124,7 +126,7 @@ export function selectRules(input: unknown, chosen: readonly Rule[] = rules): Ch
 
 /** A rule's level may be written alone, as Pulumi allows it in its own configuration files. */
 function withLevelsAsSettings(input: unknown): unknown {
-  if (!isMapping(input) || !isMapping(input["rules"])) return input;
+  if (!isEntry(input) || !isEntry(input["rules"])) return input;
   const entries = Object.entries(input["rules"]).map(([name, given]) => [
     name,
     typeof given === "string" ? { enforcementLevel: given } : given,
@@ -132,6 +134,24 @@ function withLevelsAsSettings(input: unknown): unknown {
   return { ...input, rules: Object.fromEntries(entries) as unknown };
 }
 
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/**
+ * Reads a rule's settings. Pulumi's go before the pack's options, and these before the rule's own defaults.
+ *
+ * Pulumi asks a rule about thousands of resources with the same settings, so the reader keeps the last ones.
+ *
+ * @returns a function that throws RefusedError with the rendered diagnostics (RD901, RD903) where a setting is wrong
+ */
+export function settingsReader({ rule, settings }: SelectedRule): (sent?: object) => Settings {
+  const schema = settingsSchemaOf(rule);
+  let last: { readonly key: string; readonly value: Settings } | null = null;
+  return (sent = {}) => {
+    const input = { ...settings, ...sent };
+    const key = JSON.stringify(input);
+    if (last?.key !== key) {
+      const parsed = schema.safeParse(input);
+      if (!parsed.success) throw refused(describeOptionIssues(parsed.error.issues, input, schema));
+      last = { key, value: parsed.data as Settings };
+    }
+    return last.value;
+  };
 }

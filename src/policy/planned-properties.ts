@@ -1,12 +1,14 @@
-import type { Entry } from "../brokers/entries.ts";
-import { hasUnknown } from "../brokers/pulumi-resource.ts";
+import type { Entry } from "../foreign/entries.ts";
+import { hasUnknown } from "../foreign/pulumi-resource.ts";
 import { assignedTo } from "./resource-types.ts";
 
 /**
- * What a resource is going to be: what its provider tells, and where a preview leaves that open, what the program asks for.
+ * The properties of a resource after the update: the provider's outputs, and the program's inputs where a preview
+ * leaves an output open.
  *
- * @pulumi/azure-native projects no outputs but those that the program gives, and leaves out what stands in the path of a request, names among
- * it. What the program says nothing of is left to the provider, as if nothing was told; what that assigns stays unknown.
+ * In a preview, @pulumi/azure-native returns only the values that the program gives, and no names, because names are in
+ * the path of a request. If an output is unknown and the program does not give it, it counts as the provider's default
+ * and is left out. A property that the provider assigns stays unknown.
  * Source: `PreviewOutputs` in `provider/pkg/convert` of pulumi-azure-native.
  */
 export function plannedProperties(type: string, outputs: Entry, inputs: Entry): Entry {

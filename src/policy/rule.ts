@@ -1,68 +1,53 @@
-import type { z } from "zod";
-
-import type { Entry } from "../brokers/entries.ts";
-import type { StayingResource } from "../brokers/broker.ts";
-import type { BrokerName } from "../brokers/index.ts";
+import type { Entry } from "../foreign/entries.ts";
 import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
-import type { ResourceChange } from "./change.ts";
-import type { Component } from "./component.ts";
 import type { Framework } from "./frameworks.ts";
 
 export type Severity = "low" | "medium" | "high" | "critical";
 
-/** What a rule says about itself: Pulumi shows it, and its page is made of it. */
-interface RuleText {
+/** The texts of a rule, for Pulumi and for the page of the rule. */
+export interface RuleText {
   /** Stable, since configurations and waivers name it. */
   readonly name: string;
-  /** What has to be so, as one sentence. It is shown with every violation. */
+  /** The rule as one sentence. Pulumi shows it with every violation. */
   readonly description: string;
   readonly severity: Severity;
-  /** What the rule is about, for those who choose rules by subject. */
+  /** Subjects, so that people can choose rules by them. */
   readonly tags: readonly string[];
-  /** The published practice that it belongs to. */
+  /** The published practice behind it. */
   readonly framework: Framework;
-  /** What happens without it: the incident that the rule prevents. */
+  /** The incident that the rule prevents. */
   readonly why: string;
-  /** How a violation is mended, and what that costs. */
+  /** The fix and its cost. */
   readonly remediationSteps: string;
-  /** Advisory under every preset: it does not say that something is wrong, only that nobody knows. */
+  /** Advisory under every preset: the rule reports missing knowledge, and no mistake. */
   readonly isOnlyAdvice?: boolean;
 }
 
-/** Something that is not as a rule wants it. */
+/** One way in which a resource breaks a rule. */
 export interface Violation {
   /** The part of the resource that it is about, such as a consumer; null for the resource itself. */
   readonly part: string | null;
   /** A fact, with both numbers where there are numbers. */
   readonly message: string;
-  /** One edit that mends it. */
+  /** One edit that fixes it. */
   readonly help: string;
 }
 
-/** A rule on what a person declared: known before anything is created, so it judges in a preview too. */
-export interface DeclarationRule<Config extends z.ZodObject = z.ZodObject> extends RuleText {
-  readonly kind: "declaration";
-  /** The rule's own settings, each with a default. */
-  readonly config: Config;
-  /** As a method, so that rules with different settings can stand in one list. */
-  judge(component: Component, config: z.output<Config>): readonly Violation[];
-}
-
-/** A rule on the resources of a whole stack, whoever made them: some of the findings of an audit. */
+/** A rule on all resources of a stack: some of the findings of an audit. */
 export interface TopologyRule extends RuleText {
   readonly kind: "topology";
-  /** Null for every broker. */
-  readonly broker: BrokerName | null;
+  /** The name of a broker; null for every broker. */
+  readonly broker: string | null;
   readonly codes: readonly DiagnosticCode[];
 }
 
-/** A rule on a single resource by what the program asks for: what is known in a preview is judged there. */
+/** A rule on the inputs of a single resource, which a preview knows for the most part. */
 export interface ResourceRule extends RuleText {
   readonly kind: "resource";
-  /** Of resources of other types it has nothing to say. */
+  /** The rule is silent about resources of other types. */
   readonly types: readonly string[];
   readonly judge: (resource: AskedResource) => readonly Violation[];
-  /** The properties with which a violation is mended. Only where nothing can be lost by it; null where there are none. */
+  /** The properties that fix a violation. Null if none do, or if their change could lose something. */
   readonly remedy: Entry | null;
 }
 
@@ -70,40 +55,40 @@ export interface ResourceRule extends RuleText {
 export interface AskedResource {
   readonly type: string;
   readonly urn: string;
+  /** The name that the program gave it. */
+  readonly name: string;
   readonly properties: Entry;
-  /** Whether Pulumi refuses to delete it. */
+  /** True if Pulumi refuses to delete it. */
   readonly isProtected: boolean;
 }
 
-/** A rule on what an update does. A policy pack is shown no change, so that only previews are judged by it. */
-export interface ChangeRule extends RuleText {
-  readonly kind: "change";
-  /** Of changes to resources of other types it has nothing to say. */
-  readonly types: readonly string[];
-  /** @param staying what is on the broker after the update */
-  readonly judge: (change: ResourceChange, staying: readonly StayingResource[]) => readonly Violation[];
-}
+/** A rule that a broker brings, on the resources of its providers. */
+export type BrokerRule = TopologyRule | ResourceRule;
 
-export type Rule = DeclarationRule | TopologyRule | ResourceRule | ChangeRule;
-
-/** Where the page of a rule is, from the root of the project or of the installed package. */
-export function pageFileOf({ name }: Rule): string {
+/** The path of a rule's page, from the root of the project or of the installed package. */
+export function pageFileOf({ name }: Pick<RuleText, "name">): string {
   return `docs/policies/${name}.md`;
-}
-
-/** Keeps the type of a rule's settings while the rule is written. */
-export function declarationRule<Config extends z.ZodObject>(
-  rule: Omit<DeclarationRule<Config>, "kind">,
-): DeclarationRule<Config> {
-  return Object.freeze({ kind: "declaration", ...rule });
 }
 
 export function topologyRule(rule: Omit<TopologyRule, "kind">): TopologyRule {
   return Object.freeze({ kind: "topology", ...rule });
 }
 
-export function changeRule(rule: Omit<ChangeRule, "kind">): ChangeRule {
-  return Object.freeze({ kind: "change", ...rule });
+/**
+ * Completes a broker's table of rules on its topologies.
+ *
+ * @param broker the name with which its targets begin
+ * @param table the rules by the names under which the package exports them: `sqsOpenPolicy` is the rule sqs-open-policy
+ */
+export function topologyRules<Name extends string>(
+  broker: string,
+  table: Readonly<Record<Name, Omit<TopologyRule, "kind" | "broker" | "name">>>,
+): Readonly<Record<Name, TopologyRule>> {
+  const rules = Object.entries<(typeof table)[Name]>(table).map(([key, rule]) => {
+    const name = key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    return [key, topologyRule({ name, broker, ...rule })];
+  });
+  return Object.freeze(Object.fromEntries(rules)) as Readonly<Record<Name, TopologyRule>>;
 }
 
 export function resourceRule(rule: Omit<ResourceRule, "kind">): ResourceRule {

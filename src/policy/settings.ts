@@ -3,10 +3,10 @@ import { z } from "zod";
 import { parseTarget } from "../brokers/index.ts";
 import { durationPattern, parseDurationMs } from "../declare/duration.ts";
 
-/** Marks an issue as one about a budget that nobody could keep. */
+/** Marks an issue about a budget that no declaration can keep. */
 export const impossible = "impossible";
 
-/** A duration as an organisation's budget; none that is zero, which nobody could keep. */
+/** A duration as an organisation's budget, longer than zero: no declaration can keep a budget of zero. */
 export function durationBudget(byDefault: string, description: string): z.ZodDefault<z.ZodString> {
   return z
     .string()
@@ -25,23 +25,19 @@ const namePattern = z.string().min(1);
 
 const waiver = z.strictObject({
   resource: namePattern.meta({ description: "The resource, or a part of it: shop, shop.billing, shop.*" }),
-  reason: z.string().trim().min(1).meta({ description: "Why the rule does not hold there." }),
+  reason: z.string().trim().min(1).meta({ description: "The reason for the exception." }),
   expires: z.iso.date().meta({ description: "The last day on which the waiver holds, such as 2027-01-31." }),
 });
 
-/** An exception that somebody answers for, until a day. */
+/** An exception with a reason, until a day. */
 export type Waiver = z.output<typeof waiver>;
 
-/** Which resources a rule judges. `shop.billing` is the consumer billing of the component shop; a `*` stands for anything. */
+/** Chooses resources. `shop.billing` is the consumer billing of the component shop; a `*` stands for anything. */
 const names = {
-  include: z
-    .array(namePattern)
-    .default(["*"])
-    .meta({ description: "The names of what is judged; * stands for anything." }),
-  exclude: z.array(namePattern).default([]).meta({ description: "The names of what is not judged." }),
+  include: z.array(namePattern).default(["*"]).meta({ description: "The names to judge; * matches anything." }),
+  exclude: z.array(namePattern).default([]).meta({ description: "The names to leave out." }),
 };
 
-/** What every rule can be told, whatever else it has. */
 export const selectionSettings = {
   ...names,
   waivers: z
@@ -50,12 +46,11 @@ export const selectionSettings = {
     .meta({ description: "Exceptions with a reason and a last day; after it the violation is back." }),
 };
 
-/** What the rules on topologies can be told besides. */
 export const topologySettings = {
   targets: z
-    .array(z.string().refine((text) => parseTarget(text).ok, "a target such as rabbitmq@4.0"))
+    .array(z.string().refine((text) => parseTarget(text).ok, "is not a target such as rabbitmq@4.0"))
     .default([])
-    .meta({ description: "What the brokers of the stack are, such as rabbitmq@4.0." }),
+    .meta({ description: "The brokers of the stack, such as rabbitmq@4.0." }),
 };
 
 export interface Selection {
@@ -64,6 +59,9 @@ export interface Selection {
   readonly waivers: readonly Waiver[];
 }
 
-export interface TopologySelection extends Selection {
-  readonly targets: readonly string[];
+export interface Settings extends Selection {
+  /** For a rule on topologies. */
+  readonly targets?: readonly string[];
+  /** The rule's own settings. */
+  readonly [setting: string]: unknown;
 }

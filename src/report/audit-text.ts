@@ -1,9 +1,10 @@
 import type { Evidence } from "../brokers/broker.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Paint } from "../diagnostics/paint.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
-import { visible } from "./visible.ts";
+import { visible } from "../diagnostics/visible.ts";
 
-/** What was found in one namespace of a broker. */
+/** The findings in one namespace of a broker. */
 export interface AuditedPart {
   readonly name: string;
   readonly queues: number;
@@ -12,12 +13,12 @@ export interface AuditedPart {
 
 export interface AuditReport {
   readonly target: string;
-  /** What an upgrade was asked about; null for none. */
+  /** The version of an upgrade that the audit also judged. Null for none. */
   readonly upgradeTo: string | null;
   readonly evidence: Evidence;
-  /** What a part is, such as `virtual host`. */
+  /** The noun for a part, such as `virtual host`. */
   readonly partNoun: string;
-  /** What there was to say while the topology was read. */
+  /** The diagnostics from reading the topology. */
   readonly reading: readonly Diagnostic[];
   readonly parts: readonly AuditedPart[];
 }
@@ -39,10 +40,9 @@ export function summarise({ reading, parts }: AuditReport): AuditSummary {
   };
 }
 
-/** The findings by namespace and in it by place, then what they rest on. A namespace without findings has no heading. */
-export function renderAudit(report: AuditReport, options: { readonly colour: boolean }): string {
-  const blocks = (diagnostics: readonly Diagnostic[]): string =>
-    renderDiagnostics(byPlace(diagnostics).map(visibleDiagnostic), options);
+/** The findings by namespace and place, then the evidence behind them. A namespace without findings has no heading. */
+export function renderAudit(report: AuditReport, options: { readonly colour: boolean | Paint }): string {
+  const blocks = (diagnostics: readonly Diagnostic[]): string => renderDiagnostics(byPlace(diagnostics), options);
   const parts = report.parts
     .filter((part) => part.diagnostics.length > 0)
     .map((part) => `${visible(part.name)} (${counted(part.queues, "queue")})\n\n${blocks(part.diagnostics)}`);
@@ -61,41 +61,11 @@ export function renderAudit(report: AuditReport, options: { readonly colour: boo
   ].join("\n\n");
 }
 
-/** Findings of one place stand together, in the order in which the places were first named. */
+/** Puts findings of one place together, in the order in which the places first occur. */
 function byPlace(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   return [...Map.groupBy(diagnostics, ({ path }) => path).values()].flat();
 }
 
 function counted(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
-}
-
-/** A diagnostic whose texts are fit to be shown: a name on a broker may hold any character. */
-export function visibleDiagnostic<Shown extends Omit<Diagnostic, "code">>(each: Shown): Shown {
-  return {
-    ...each,
-    path: visible(each.path),
-    message: visible(each.message),
-    notes: each.notes.map(visible),
-    ...(each.help === undefined ? {} : { help: visible(each.help) }),
-    ...(each.value === undefined ? {} : { value: visibleValue(each.value) }),
-  };
-}
-
-function visibleValue(value: unknown): unknown {
-  if (typeof value === "string") return visible(value);
-  return value === null || typeof value !== "object" ? value : JSON.parse(printableJson(value, visible));
-}
-
-/**
- * JSON that is fit to be shown: what would drive a terminal is escaped, so that the data are the same.
- *
- * @param change made to every text in the data, keys apart
- */
-export function printableJson(value: unknown, change: (text: string) => string = (text) => text): string {
-  const text = JSON.stringify(value, (_, each: unknown) => (typeof each === "string" ? change(each) : each), 2);
-  return text.replaceAll(
-    /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }

@@ -1,7 +1,7 @@
 import type { Graph, GraphEdge, GraphNode } from "../brokers/broker.ts";
-import type { NumberedGraph, NumberedNode } from "./graph-layout.ts";
-import { labelLines, nameLines, numberGraph } from "./graph-layout.ts";
-import { escapeXml, visible } from "./visible.ts";
+import { type NumberedGraph, type NumberedNode, labelLines, nameLines, numberGraph } from "./graph-layout.ts";
+import { visible } from "../diagnostics/visible.ts";
+import { escapeXml } from "./markup.ts";
 
 export { graphOfConsumer } from "./graph-layout.ts";
 
@@ -27,7 +27,7 @@ export function renderDot(graph: Graph): string {
       `  subgraph cluster_${index} {`,
       `    graph [label=<<b>${nameLines(consumer).map(escapeLabel).join("<br/>")}</b>>, ${clusterLook}]`,
       ...nodes.map((node) => `    ${renderNode(node, numbered)}`),
-      // Inside of a cluster Graphviz 16 turns such a column upside down.
+      // Inside a cluster Graphviz 16 turns such a column upside down.
       ...renderColumn(nodes.toReversed(), "    "),
       "  }",
     );
@@ -109,7 +109,7 @@ function renderNode(node: NumberedNode, graph: NumberedGraph): string {
   return `${node.number} [label=<${label}>, class=${node.kind}, shape=${look.shape}, margin="${look.margin}", style="${look.style}", fillcolor="${look.fill}", color="${look.stroke}", fontcolor="${look.text}"${width}]`;
 }
 
-/** The label of an arrow that comes back stands above its node, which has to be as wide to hold it inside the cluster. */
+/** The label of a loop stands above its node. The node must be wide enough to hold it inside the cluster. */
 function loopWidth(node: NumberedNode, graph: NumberedGraph): string {
   const lines = graph.edges
     .filter((edge) => edge.fromNumber === node.number && edge.toNumber === node.number)
@@ -117,7 +117,7 @@ function loopWidth(node: NumberedNode, graph: NumberedGraph): string {
   return lines.length === 0 ? "" : `, width="${(Math.max(...lines.map((line) => line.length)) * 0.072).toFixed(2)}"`;
 }
 
-/** Invisible edges that keep the tiers in their order, one below the other, with the dead queue last. */
+/** Invisible edges that keep the tiers in order, one below the other, with the dead queue last. */
 function renderColumn(nodes: readonly NumberedNode[], indent: string): string[] {
   const column = nodes.filter(({ kind }) => kind === "tier" || kind === "dead").map(({ number }) => number);
   return column.length < 2 ? [] : [`${indent}{ rank=same; ${column.join(" -> ")} [style=invis] }`];
@@ -140,8 +140,8 @@ function renderEdges(graph: NumberedGraph): string[] {
 }
 
 /**
- * Text in an HTML-like label. Graphviz replaces \N, \G and their like by names, and knows no escape for that here;
- * a character without width between the two keeps them apart.
+ * Text in an HTML-like label. Graphviz replaces \N, \G and similar sequences by names, and has no escape for them here.
+ * A zero-width character between the two keeps them apart.
  */
 function escapeLabel(line: string): string {
   return escapeXml(line).replaceAll(/\\(?=[EGHLNT])/g, "\\&#8288;");

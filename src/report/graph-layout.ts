@@ -1,12 +1,12 @@
 import type { Graph, GraphEdge, GraphNode } from "../brokers/broker.ts";
-import { visible, visibleLines } from "./visible.ts";
+import { visible, visibleLines } from "../diagnostics/visible.ts";
 
 /**
- * A graph with short ids instead of names, in the order in which a message meets its places: what every drawing
- * starts from. Layout programs draw what they read first further to the left and to the top.
+ * A graph with short ids instead of names, in the order in which a message passes its places. Every drawing starts from
+ * it. Layout programs draw earlier places further to the left and to the top.
  */
 export interface NumberedGraph {
-  /** Of consumers together; they are met before anything else. */
+  /** The sources of all consumers, which a message passes first. */
   readonly sources: readonly NumberedNode[];
   readonly consumers: readonly {
     readonly consumer: string;
@@ -32,7 +32,7 @@ const edgeOrder: readonly GraphEdge["kind"][] = ["publish", "retry", "due", "dea
 /**
  * Gives every node a generated id (n0, n1, …), so that no name can break a drawing's syntax.
  *
- * @throws Error where an edge leads to a node that is not there, which is a mistake in a broker's `graphOf`
+ * @throws Error if an edge leads to a missing node, which is a mistake in a broker's `graphOf`
  */
 export function numberGraph(graph: Graph): NumberedGraph {
   const consumers = [...new Set([...graph.edges, ...graph.nodes].flatMap(({ consumer }) => consumer ?? []))];
@@ -71,8 +71,7 @@ function isSource({ kind }: GraphNode): boolean {
 }
 
 /**
- * The part of a graph that one consumer sees: its own places, and of what is shared the sources and tiers that its
- * messages pass through.
+ * The part of a graph that one consumer sees: its own places, and the shared sources and tiers on its messages' way.
  */
 export function graphOfConsumer(graph: Graph, consumer: string): Graph {
   const edges = graph.edges.filter((edge) => edge.consumer === consumer);
@@ -87,7 +86,7 @@ export function graphOfConsumer(graph: Graph, consumer: string): Graph {
 const maxLabelLines = 8;
 const maxLineLength = 40;
 
-/** The lines of a label: long names are folded at a dot or hyphen, and a long list is cut with the count of the rest. */
+/** The lines of a label. It folds long names at a dot or hyphen, and cuts a long list with the count of the rest. */
 export function labelLines(text: string): readonly string[] {
   const lines = visibleLines(text);
   const kept = lines.length <= maxLabelLines ? lines : lines.slice(0, maxLabelLines - 1);
@@ -95,7 +94,7 @@ export function labelLines(text: string): readonly string[] {
   return kept.length === lines.length ? folded : [...folded, `and ${lines.length - kept.length} more`];
 }
 
-/** The lines of a name: the same, but a line feed in it is part of the name and does not end a line. */
+/** The lines of a name. It folds like a label, but a line feed is part of the name and ends no line. */
 export function nameLines(name: string): readonly string[] {
   return fold(visible(name));
 }

@@ -1,16 +1,16 @@
-import type { Keeper, StrategyChoice } from "../brokers/broker.ts";
+import type { Keeper } from "../contract/promise.ts";
+import type { StrategyChoice } from "../contract/choose-strategy.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import type { ConsumerPlan, RetryPlan } from "../plan/plan.ts";
+import { type ConsumerPlan, isDirect, type RetryPlan } from "../plan/plan.ts";
 import { graphOfConsumer } from "./graph-layout.ts";
-import type { Markup } from "./markup.ts";
-import { markup, nothing, trusted } from "./markup.ts";
-import { outcomeRows } from "./operations.ts";
-import type { Contract, OperationLine, OutcomeCase, OutcomeRow } from "./operations.ts";
-import { count, giveUpSentence, worstCaseMsOf, worstCaseOf } from "./sentences.ts";
+import { type Markup, markup, nothing, trusted } from "./markup.ts";
+import { consumersOf, ofConsumer, onTarget } from "./html-filter.ts";
+import { type Contract, type OperationLine, type OutcomeCase, type OutcomeRow, outcomeRows } from "./operations.ts";
+import { count } from "../contract/in-words.ts";
+import { directly, giveUpSentence, worstCaseMsOf, worstCaseOf } from "./sentences.ts";
 import { renderSvg } from "./svg.ts";
-import type { Anchors, TargetReport } from "./target-report.ts";
-import { warningsOf } from "./target-report.ts";
+import { type Anchors, type TargetReport, warningsOf } from "./target-report.ts";
 import { renderTimeline } from "./timeline.ts";
 
 /** Everything about one consumer on one target. */
@@ -27,22 +27,34 @@ export async function renderConsumer(
   const choice = report.compiled.choices.find((each) => each.consumer === consumer);
   const contract = report.compiled.contracts.find((each) => each.consumer === consumer);
   const svg = await renderSvg(graphOfConsumer(report.graph, consumer));
-  return markup`<article class="card" id="${id}">
-<header><h2 data-consumer="${consumer}"><a href="#${id}">${consumer}</a></h2>${
+  const all = consumersOf(reports);
+  const isOpen = reports.length * all.length <= mostOpenCards;
+  const parts = [
+    renderWarningList(warningsOf(report, consumer), `${id}--warnings`, "h4"),
+    renderPart(`${id}--schedule`, "Schedule", renderSchedule(plan, report.target, contract)),
+    renderPart(`${id}--strategy`, "Strategy", choice === undefined ? nothing : renderChoice(choice)),
+    renderPart(`${id}--promises`, "Promises", [renderPromises(report, consumer), renderProof(report, consumer)]),
+    renderPart(`${id}--topology`, "Topology", renderFigure(svg, `topology of ${consumer} on ${report.target}`)),
+    ...(contract === undefined ? [] : [renderPart(`${id}--contract`, "Contract", renderContract(contract))]),
+  ];
+  return markup`<article class="card"${ofConsumer(all, consumer)}><details${trusted(isOpen ? " open" : "")}>
+<summary><h3 data-consumer="${consumer}">${consumer}</h3>${
     choice === undefined ? nothing : markup` <span class="strategy">${choice.strategy}</span>`
-  }${renderElsewhere(reports, target, consumer, anchors)}</header>
-${renderWarningList(warningsOf(report, consumer), `${id}--warnings`)}
-${renderSchedule(plan, id, contract)}
-<div class="columns">
-<section id="${id}--strategy"><h3>Strategy</h3>${choice === undefined ? nothing : renderChoice(choice)}</section>
-<section id="${id}--promises"><h3>Promises</h3>${renderPromises(report, consumer)}${renderProof(report, consumer)}</section>
-</div>
-<section id="${id}--topology"><h3>Topology</h3>${renderFigure(svg, `topology of ${consumer}`)}</section>
-${contract === undefined ? nothing : markup`<section id="${id}--contract"><h3>Contract</h3>${renderContract(contract)}</section>`}
-</article>`;
+  }</summary>
+<div class="body" id="${id}">${renderElsewhere(reports, target, consumer, anchors)}
+${parts}
+</div></details></article>`;
 }
 
-/** A drawn graph, that scrolls where the page is too narrow to read it, and what its colours mean. */
+/** A page with more cards starts with closed ones. A link into a card opens it. */
+const mostOpenCards = 12;
+
+function renderPart(id: string, title: string, content: Markup | readonly Markup[]): Markup {
+  return markup`<section id="${id}"><details open><summary><h4>${title}</h4></summary>${content}</details></section>
+`;
+}
+
+/** A drawn graph with a key to its colours. It scrolls if the page is too narrow to read it. */
 export function renderFigure(svg: string, name: string): Markup {
   const kinds = [
     ["publish", "published"],
@@ -51,28 +63,34 @@ export function renderFigure(svg: string, name: string): Markup {
     ["dead", "dead"],
   ].filter(([kind]) => svg.includes(`class="edge ${kind}"`));
   const keys = kinds.map(([kind, text]) => markup`<li class="${kind ?? ""}">${text ?? ""}</li>`);
-  const width = /^<svg [^>]*?width="(\d+pt)"/.exec(svg)?.[1] ?? "0";
-  return markup`<figure class="graph" style="--natural-width:${width}"><div class="scroll" tabindex="0" role="region" aria-label="${name}">${trusted(svg)}</div><figcaption><ul class="key">${keys}</ul></figcaption></figure>`;
+  const widthPx = (Number(/^<svg [^>]*?width="(\d+)pt"/.exec(svg)?.[1] ?? "0") * 4) / 3;
+  const size = widthPx > 608 ? "wide" : widthPx > 320 ? "medium" : "small";
+  return markup`<figure class="graph ${size}"><div class="scroll" tabindex="0" role="region" aria-label="${name}">${trusted(uncoloured(svg))}</div><figcaption><p class="hint">Scroll the picture sideways to see all of it.</p><ul class="key">${keys}</ul></figcaption></figure>`;
 }
 
-/** Warnings, each with its fix; nothing where there are none. */
-export function renderWarningList(warnings: readonly Diagnostic[], id: string): Markup {
+/** The style sheet of the page gives fonts and colours. Without them in each element, the page is a third smaller. */
+function uncoloured(svg: string): string {
+  return svg.replaceAll(/ (?:fill|stroke|font-family|xml:space|text-anchor)="(?!none|middle|end)[^"]*"/g, "");
+}
+
+/** Warnings, each with its fix. Empty without warnings. */
+export function renderWarningList(warnings: readonly Diagnostic[], id: string, heading: "h3" | "h4"): Markup {
   if (warnings.length === 0) return nothing;
   const items = warnings.map(
     ({ code, message, path, notes, help }) =>
-      markup`<li><b>${code}</b> ${message}${
+      markup`<li><a href="#${code.toLowerCase()}">${code}</a> ${message}${
         path === "" ? nothing : markup` <code>${path}</code>`
       }${notes.map((note) => markup`<p>${note}</p>`)}${help === undefined ? nothing : markup`<p><b>Fix</b> ${help}</p>`}</li>`,
   );
-  return markup`<section class="warnings" id="${id}"><h3>${count(warnings.length, "warning")}</h3><ul>${items}</ul></section>`;
+  return markup`<section class="warnings" id="${id}"><${trusted(heading)}>${count(warnings.length, "warning")}</${trusted(heading)}><ul>${items}</ul></section>`;
 }
 
-/** Who keeps a promise, in a colour and in a word. */
+/** The keeper of a promise, as a colour and a word. */
 export function renderKeeper(keeper: Keeper, text: string = keeper): Markup {
   return markup`<span class="keeper ${keeper}">${text}</span>`;
 }
 
-/** What the promises rest on; nothing for a consumer that has none. */
+/** The evidence for the promises. Empty for a consumer without any. */
 function renderProof(report: TargetReport, consumer: string): Markup {
   const verdict = report.verdicts.find((each) => each.consumer === consumer);
   if (verdict === undefined) return nothing;
@@ -84,29 +102,28 @@ function renderElsewhere(reports: readonly TargetReport[], target: number, consu
   const links = reports.flatMap((report, index) =>
     index === target || anchors.consumer(index, consumer) === ""
       ? []
-      : [markup` <a href="#${anchors.consumer(index, consumer)}">on ${report.target}</a>`],
+      : [markup` <a${onTarget(index)} href="#${anchors.consumer(index, consumer)}">on ${report.target}</a>`],
   );
-  return links.length === 0 ? nothing : markup`<span class="elsewhere">${links}</span>`;
+  return links.length === 0 ? nothing : markup`<p class="elsewhere">${consumer} ${links}</p>`;
 }
 
-function renderSchedule(plan: ConsumerPlan, id: string, contract: Contract | undefined): Markup {
+function renderSchedule(plan: ConsumerPlan, target: string, contract: Contract | undefined): Markup {
   const origin = Object.entries(plan.from).map(
     ([source, keys]) =>
       markup`<dd><b>${source}</b> ${
         keys === "all" ? "all messages" : keys.map((key) => markup`<code>${key}</code> `)
       }</dd>`,
   );
-  const from = markup`<div class="wide"><dt>takes</dt>${origin}</div>`;
+  const from = markup`<div class="wide"><dt>takes</dt>${isDirect(plan) ? markup`<dd>${directly}</dd>` : origin}</div>`;
   const { retry } = plan;
   if (retry === null) {
-    return markup`<section id="${id}--schedule"><h3>Schedule</h3><dl class="facts">${from}</dl><p class="note">Every instance gets its own copy of each message. Nothing is retried.</p></section>`;
+    return markup`<dl class="facts">${from}</dl><p class="note">Every instance gets its own copy of each message. Nothing is retried.</p>`;
   }
-  return markup`<section id="${id}--schedule"><h3>Schedule</h3>
-<dl class="facts">${from}${factsOf(plan, retry, contract).map(([term, value]) => markup`<div><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
-<div class="scroll" tabindex="0" role="region" aria-label="timeline of ${plan.consumer}">${renderTimeline(plan, retry, contract)}</div>
+  return markup`<dl class="facts">${from}${factsOf(plan, retry, contract).map(([term, value]) => markup`<div><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
+<div class="strip"><div class="scroll" tabindex="0" role="region" aria-label="timeline of ${plan.consumer} on ${target}">${renderTimeline(plan, retry, contract)}</div><p class="hint">Scroll the timeline sideways to see all of it.</p></div>
 <p class="note">Below each attempt: the earliest time after the first delivery at which it is due${
     retry.jitterPercent === 0 ? "" : ", and with all of the jitter"
-  }. The distance between two attempts grows with the logarithm of the delay.${notesOf(plan, retry, contract).join("")}</p></section>`;
+  }. The distance between two attempts grows with the logarithm of the delay.${notesOf(plan, retry, contract).join("")}</p>`;
 }
 
 function factsOf(
@@ -129,19 +146,19 @@ function factsOf(
 function notesOf(plan: ConsumerPlan, retry: RetryPlan, contract: Contract | undefined): readonly string[] {
   return [
     ...(!worstCaseMsOf(plan, retry, contract).isBounded
-      ? [" No handler timeout is declared, so the time of the handlers comes on top."]
+      ? [" No handler timeout is declared, so add the time of the handlers."]
       : []),
     ...(retry.giveUpAfter === null ? [] : [` Given up: ${giveUpSentence(retry, retry.giveUpAfter)}.`]),
     ...(retry.retryAfterMaxMs === null
       ? []
-      : [` A handler may ask for a delay of its own, up to ${formatDurationMs(retry.retryAfterMaxMs)}.`]),
+      : [` A handler may ask for its own delay, up to ${formatDurationMs(retry.retryAfterMaxMs)}.`]),
   ];
 }
 
 function renderChoice({ strategy, reason, passedOver }: StrategyChoice): Markup {
   const others = passedOver.map((each) => markup`<dt>${each.strategy}</dt><dd>${each.reason}</dd>`);
   return markup`<p><span class="strategy">${strategy}</span> ${reason}</p>${
-    others.length === 0 ? nothing : markup`<h4>Passed over</h4><dl class="passed-over">${others}</dl>`
+    others.length === 0 ? nothing : markup`<h5>Passed over</h5><dl class="passed-over">${others}</dl>`
   }`;
 }
 
@@ -152,7 +169,7 @@ function renderPromises(report: TargetReport, consumer: string): Markup {
       ({ promise, keeper, statement }) =>
         markup`<tr><th scope="row">${promise}</th><td>${renderKeeper(keeper)}</td><td>${statement}</td></tr>`,
     );
-  return markup`<table class="promises"><thead><tr><th>promise</th><th>kept by</th><th>what is kept</th></tr></thead><tbody>${rows}</tbody></table>`;
+  return markup`<table class="promises"><caption>Each promise, and who keeps it</caption><thead><tr><th scope="col">promise</th><th scope="col">kept by</th><th scope="col">statement</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
 function renderContract(contract: Contract): Markup {
@@ -165,17 +182,17 @@ function renderContract(contract: Contract): Markup {
           outcome === "transient" ? renderAsked(all.filter(({ asked }) => asked !== null)) : nothing
         }`,
     );
-  return markup`<table class="contract"><thead><tr><th>outcome</th><th>what the consumer does</th><th>why</th></tr></thead><tbody>${rows}</tbody></table>`;
+  return markup`<table class="contract"><caption>The operations of the consumer's code for each outcome</caption><thead><tr><th scope="col">outcome</th><th scope="col">the consumer's operations</th><th scope="col">why</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
-/** What to do when a handler asks for a delay of its own: one row, however many steps it has. */
+/** The operations for a delay that a handler asks for: one row for any number of steps. */
 function renderAsked(rows: readonly OutcomeRow[]): Markup {
   const [first] = rows;
   if (first === undefined) return nothing;
   const steps = rows.map(
     ({ asked, cases }) => markup`<details><summary>${asked ?? ""}</summary>${cases.map(renderCase)}</details>`,
   );
-  return markup`<tr><th scope="row">${first.outcome}</th><td>${steps}</td><td>a delay that the handler asks for: the first step that is not below it</td></tr>`;
+  return markup`<tr><th scope="row">${first.outcome}</th><td>${steps}</td><td>a delay that the handler asks for: the first step that is at least as long</td></tr>`;
 }
 
 function renderCase({ attempts, operations }: OutcomeCase): Markup {

@@ -18,10 +18,12 @@ body { margin: 0; background: var(--paper); color: var(--ink); font: 15px/1.55 s
 a { color: var(--link); text-decoration: none; }
 a:hover { text-decoration: underline; }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
-h1, h2, h3, h4 { line-height: 1.25; margin: 0; }
+h1, h2, h3, h4, h5 { line-height: 1.25; margin: 0; }
 h1 { font-size: 1.9rem; letter-spacing: -0.01em; }
-h3 { font-size: 0.78rem; font-weight: 600; letter-spacing: 0.06em; text-transform: uppercase; color: var(--soft); margin-bottom: 0.6rem; }
-h4 { font-size: 0.85rem; font-weight: 600; color: var(--soft); margin: 0.9rem 0 0.4rem; }
+h4, .warnings h3 { font-size: 0.78rem; font-weight: 600; letter-spacing: 0.06em; text-transform: uppercase; color: var(--soft); margin-bottom: 0.6rem; }
+h5 { font-size: 0.85rem; font-weight: 600; color: var(--soft); margin: 0.9rem 0 0.4rem; }
+summary { cursor: pointer; }
+summary > :is(h3, h4) { display: inline; }
 p { margin: 0 0 0.5rem; }
 code { font: 0.88em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; background: var(--sunken); border: 1px solid var(--line); border-radius: 4px; padding: 0.05em 0.35em; overflow-wrap: anywhere; }
 dl, dd, dt { margin: 0; }
@@ -30,6 +32,9 @@ nav { position: sticky; top: 0; align-self: start; max-height: 100vh; overflow-y
 nav ul { list-style: none; margin: 0; padding: 0; }
 nav ul ul { margin: 0.25rem 0 1.1rem; border-left: 1px solid var(--line); }
 nav ul ul a { display: block; padding: 0.14rem 0 0.14rem 0.8rem; color: var(--soft); }
+.filter { display: flex; flex-wrap: wrap; gap: 0.5rem 0.9rem; margin-bottom: 1.1rem; color: var(--soft); }
+.filter select { max-width: 100%; font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: 0.1rem 0.3rem; }
+@supports not selector(:has(*)) { .filter { display: none; } }
 nav .home { display: block; font-weight: 700; color: var(--ink); margin-bottom: 1.1rem; }
 nav .target { font-weight: 600; }
 main { padding: 2.2rem 0 4rem; min-width: 0; }
@@ -40,12 +45,13 @@ h2.target { font-size: 1.45rem; margin: 3.2rem 0 0.9rem; padding-top: 1.4rem; bo
 
 const tables = `
 table { width: 100%; border-collapse: collapse; font-size: 0.92rem; }
+caption { text-align: left; color: var(--soft); font-size: 0.87rem; padding-bottom: 0.5rem; }
 th, td { text-align: left; vertical-align: top; padding: 0.5rem 0.9rem 0.5rem 0; border-bottom: 1px solid var(--line); }
 tbody tr:last-child > * { border-bottom: 0; }
 thead th { font-size: 0.78rem; font-weight: 600; color: var(--soft); padding-top: 0; white-space: nowrap; }
 tbody th { font-weight: 600; white-space: nowrap; }
 .overview { background: var(--card); border: 1px solid var(--line); border-radius: 10px; border-spacing: 0; border-collapse: separate; }
-.overview th, .overview td { padding: 0.7rem 1rem; }
+.overview th, .overview td { padding: 0.7rem 0.8rem; }
 .overview tbody th { white-space: normal; }
 .promises th, .promises td { padding-top: 0.38rem; padding-bottom: 0.38rem; }
 .contract td:nth-child(2) { width: 56%; }
@@ -62,7 +68,7 @@ tbody th { font-weight: 600; white-space: nowrap; }
 .keeper.broker { color: var(--broker); background: var(--broker-fill); }
 .keeper.consumer { color: var(--consumer); background: var(--consumer-fill); }
 .keeper.nobody { color: var(--nobody); background: var(--nobody-fill); }
-.strategy { color: var(--work); background: var(--work-fill); }
+.strategy { color: var(--link); background: var(--work-fill); }
 .warned { color: var(--tier); border: 1px solid var(--tier); padding: 0 0.5rem; }
 .tally { display: flex; flex-wrap: wrap; gap: 0.25rem; margin-top: 0.35rem; }
 .tally > * { font-size: 0.75rem; font-weight: 500; }
@@ -70,14 +76,13 @@ tbody th { font-weight: 600; white-space: nowrap; }
 
 const cards = `
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 1.5rem 1.7rem 1.7rem; margin: 1.4rem 0 0; scroll-margin-top: 1rem; }
-.card > header { display: flex; flex-wrap: wrap; align-items: center; gap: 0.3rem 0.8rem; margin-bottom: 1.1rem; }
-.card h2 { font-size: 1.3rem; }
-.card h2 a { color: inherit; }
-.elsewhere { margin-left: auto; font-size: 0.87rem; }
-.elsewhere a { margin-left: 0.8rem; }
+.card > details > summary { margin-left: -0.3rem; }
+.card h3 { font-size: 1.3rem; margin-right: 0.5rem; }
+.body { scroll-margin-top: 5rem; }
+.elsewhere { font-size: 0.87rem; color: var(--soft); margin: 0.3rem 0 0; }
+.elsewhere a { margin-left: 0.5rem; }
 .card section { margin-top: 1.6rem; }
-.card > header + section { margin-top: 0; }
-.columns { display: grid; grid-template-columns: minmax(0, 4fr) minmax(0, 9fr); gap: 0 2.4rem; }
+.card section summary { margin-bottom: 0.6rem; }
 .facts { display: flex; flex-wrap: wrap; gap: 0.7rem 2rem; margin-bottom: 0.8rem; }
 .facts dt, .passed-over dt { font-size: 0.8rem; color: var(--soft); }
 .facts dd { font-weight: 600; font-variant-numeric: tabular-nums; }
@@ -87,19 +92,27 @@ const cards = `
 .passed-over dd { color: var(--soft); font-size: 0.9rem; margin-bottom: 0.6rem; }
 .warnings { border-left: 3px solid var(--tier); background: var(--tier-fill); border-radius: 0 8px 8px 0; padding: 0.8rem 1.1rem; }
 .warnings h3 { color: var(--tier); margin-bottom: 0.3rem; }
+.warnings a { text-decoration: underline; }
 .warnings ul { list-style: none; margin: 0; padding: 0; }
 .warnings li + li { margin-top: 0.7rem; }
 .warnings p { margin: 0.2rem 0 0; font-size: 0.9rem; }
 .warnings code { background: none; border: 0; padding: 0; color: var(--soft); }
 .scroll { overflow-x: auto; }
+.graph, .strip { container-type: inline-size; }
+.hint { display: none; color: var(--soft); font-size: 0.87rem; margin: 0.4rem 0 0; }
+@container (max-width: 599px) { .strip .hint { display: block; } }
+@container (max-width: 607px) { .wide .hint { display: block; } }
+@container (max-width: 319px) { .medium .hint { display: block; } }
 .whole { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 0.9rem 1.7rem; margin-top: 1.2rem; }
 .whole summary { cursor: pointer; font-weight: 600; }
 `;
 
 const drawings = `
-.graph { margin: 0; --natural-width: 0; }
-.graph svg { display: block; max-width: 100%; height: auto; min-width: min(var(--natural-width), 38rem); margin: 0 auto; }
-.graph text { font-family: Arial, Helvetica, "Liberation Sans", sans-serif; }
+.graph { margin: 0; }
+.graph svg { display: block; max-width: 100%; height: auto; margin: 0 auto; }
+.wide svg { min-width: 608px; }
+.medium svg { min-width: 320px; }
+.graph text { white-space: pre; font-family: Arial, Helvetica, "Liberation Sans", sans-serif; }
 .graph .graph > polygon { fill: none; }
 .graph .cluster path { fill: var(--sunken); stroke: var(--line); }
 .graph .cluster text { fill: var(--soft); }
@@ -139,25 +152,25 @@ ${[
 const narrow = `
 @media (max-width: 70rem) {
   .page { display: block; padding: 0 1.2rem; }
-  nav { position: static; max-height: none; padding: 1.2rem 0 0; }
-  nav .home { margin-bottom: 0.5rem; }
+  nav { position: static; max-height: 40vh; padding: 1.2rem 0 0; }
+  .filter { display: flex; flex-wrap: wrap; gap: 0.5rem 0.9rem; margin-bottom: 1.1rem; color: var(--soft); }
+.filter select { max-width: 100%; font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: 0.1rem 0.3rem; }
+@supports not selector(:has(*)) { .filter { display: none; } }
+nav .home { margin-bottom: 0.5rem; }
   nav > ul > li { display: flex; flex-wrap: wrap; gap: 0 0.9rem; }
   nav ul ul { display: contents; }
   nav ul ul a { padding: 0.1rem 0; }
   main { padding-top: 1.2rem; }
-  .columns { grid-template-columns: minmax(0, 1fr); }
 }
 @media (max-width: 44rem) {
   .card { padding: 1.1rem 1rem 1.2rem; }
   .whole { padding: 0.8rem 1rem; }
-  .elsewhere { margin-left: 0; flex-basis: 100%; }
-  .elsewhere a { margin: 0 0.8rem 0 0; }
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-  table, tbody, tr, th, td { display: block; }
+  table, caption, tbody, tr, th, td { display: block; }
   tr { padding: 0.6rem 0; border-bottom: 1px solid var(--line); }
   tbody tr:last-child { border-bottom: 0; }
   th, td, .overview th, .overview td { border: 0; padding: 0.1rem 0; white-space: normal; }
-  .overview { padding: 0 1rem; }
+  .overview { padding: 0.7rem 1rem 0; }
   .overview td { display: grid; grid-template-columns: 8.5rem minmax(0, 1fr); gap: 0 0.6rem; }
   .overview td::before { content: attr(data-label); color: var(--soft); font-size: 0.85rem; grid-row: span 2; }
   .overview td > .strategy { justify-self: start; }
@@ -171,17 +184,17 @@ const narrow = `
   :root {${light} --paper: #ffffff; }
   body { font-size: 10.5pt; }
   .page { display: block; max-width: none; padding: 0; }
-  nav, .elsewhere { display: none; }
+  nav, .elsewhere, .hint { display: none; }
   .card { border: 0; border-top: 1px solid var(--line); border-radius: 0; padding: 1rem 0 0; }
   .graph svg, .timeline { min-width: 0; }
-  h2, h3, h4, thead { break-after: avoid; }
+  h2, h3, h4, h5, thead { break-after: avoid; }
   tr, figure, .warnings, .timeline, .facts { break-inside: avoid; }
-  .contract details::details-content { content-visibility: visible; block-size: auto; }
+  details::details-content { content-visibility: visible; block-size: auto; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 }
 `;
 
-/** The style sheet of the report: two sets of colours, and what the parts of the page look like in either. */
+/** The style sheet of the report: two sets of colours, and the looks of the page's parts in either. */
 export const htmlStyle: string = `
 :root {${light} }
 @media (prefers-color-scheme: dark) { :root {${dark} } }

@@ -1,20 +1,22 @@
 import type { ConsumerPlan } from "../plan/plan.ts";
+import { renderCodes } from "./html-codes.ts";
 import { renderConsumer, renderFigure, renderKeeper, renderWarningList } from "./html-consumer.ts";
+import { consumersOf, ofConsumer, onTarget, renderFilter } from "./html-filter.ts";
 import { htmlStyle } from "./html-style.ts";
-import type { Markup } from "./markup.ts";
-import { markup, nothing, trusted } from "./markup.ts";
-import { count, delaysOf, worstCaseOf } from "./sentences.ts";
+import { type Markup, markup, nothing, trusted } from "./markup.ts";
+import { count } from "../contract/in-words.ts";
+import { costTable, resourcesOf } from "./costs.ts";
+import { delaysOf, worstCaseOf } from "./sentences.ts";
 import { renderSvg } from "./svg.ts";
-import type { Anchors, TargetReport } from "./target-report.ts";
-import { anchorsOf, warningsOf } from "./target-report.ts";
+import { type Anchors, type TargetReport, anchorsOf, warningsOf } from "./target-report.ts";
 
 export type { TargetReport } from "./target-report.ts";
 
 /**
- * Writes one page about a system on one or several targets. The page is complete in itself: it loads nothing and runs
- * no script, and says so to the browser.
+ * Writes one page about a system on one or several targets. The page loads nothing and runs no script, and tells the
+ * browser so.
  *
- * @returns an HTML document; the same bytes for the same input
+ * @returns an HTML document, with the same bytes for the same input
  */
 export async function renderHtml(input: {
   readonly title: string;
@@ -40,6 +42,7 @@ ${renderNavigation(title, reports, anchors)}
 <main>
 ${renderSummary(title, reports, anchors)}
 ${targets}
+${renderCodes(reports.flatMap(({ warnings }) => warnings))}
 </main>
 </div>
 </body>
@@ -48,13 +51,15 @@ ${targets}
 }
 
 function renderNavigation(title: string, reports: readonly TargetReport[], anchors: Anchors): Markup {
+  const all = consumersOf(reports);
   const groups = reports.map(
     ({ target, plan }, index) =>
-      markup`<li><a class="target" href="#${anchors.target(index)}">${target}</a><ul>${plan.consumers.map(
-        ({ consumer }) => markup`<li><a href="#${anchors.consumer(index, consumer)}">${consumer}</a></li>`,
+      markup`<li${onTarget(index)}><a class="target" href="#${anchors.target(index)}">${target}</a><ul>${plan.consumers.map(
+        ({ consumer }) =>
+          markup`<li${ofConsumer(all, consumer)}><a href="#${anchors.consumer(index, consumer)}">${consumer}</a></li>`,
       )}</ul></li>`,
   );
-  return markup`<nav aria-label="sections"><a class="home" href="#summary">${title}</a><ul>${groups}</ul></nav>`;
+  return markup`<nav aria-label="sections"><a class="home" href="#summary">${title}</a>${renderFilter(reports)}<ul>${groups}</ul></nav>`;
 }
 
 function renderSummary(title: string, reports: readonly TargetReport[], anchors: Anchors): Markup {
@@ -62,12 +67,15 @@ function renderSummary(title: string, reports: readonly TargetReport[], anchors:
   for (const { plan } of reports)
     for (const each of plan.consumers) if (!plans.has(each.consumer)) plans.set(each.consumer, each);
   const sources = new Set(reports.flatMap(({ plan }) => Object.keys(plan.sources)));
-  const heads = reports.map(({ target }, index) => markup`<th><a href="#${anchors.target(index)}">${target}</a></th>`);
+  const heads = reports.map(
+    ({ target }, index) =>
+      markup`<th scope="col"${onTarget(index)}><a href="#${anchors.target(index)}">${target}</a></th>`,
+  );
   const rows = [...plans.values()].map((plan) => renderSummaryRow(plan, reports, anchors));
   return markup`<section id="summary" class="summary">
 <h1>${title}</h1>
-<p class="lead">${count(plans.size, "consumer")} of ${count(sources.size, "source")}, on ${count(reports.length, "target")}. Each consumer's way through failure, and who keeps which promise: the ${renderKeeper("broker")}, the ${renderKeeper("consumer")}'s code, or ${renderKeeper("nobody")}.</p>
-<div class="scroll" tabindex="0" role="region" aria-label="overview"><table class="overview"><thead><tr><th>consumer</th><th>attempts</th><th>delays</th><th>to the dead queue</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div>
+<p class="lead">${count(plans.size, "consumer")} of ${count(sources.size, "source")}, on ${count(reports.length, "target")}. How each consumer's messages fail, and who keeps which promise: the ${renderKeeper("broker")}, the ${renderKeeper("consumer")}'s code, or ${renderKeeper("nobody")}.</p>
+<div class="scroll" tabindex="0" role="region" aria-label="overview"><table class="overview"><caption>Each consumer's schedule, and on each target its strategy and the number of promises that each side keeps</caption><thead><tr><th scope="col">consumer</th><th scope="col">attempts</th><th scope="col">delays</th><th scope="col">to the dead queue</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div>
 </section>`;
 }
 
@@ -76,10 +84,10 @@ function renderSummaryRow(plan: ConsumerPlan, reports: readonly TargetReport[], 
   const first = reports.findIndex((_, index) => anchors.consumer(index, consumer) !== "");
   const cells = reports.map((report, index) => {
     const choice = report.compiled.choices.find((each) => each.consumer === consumer);
-    if (choice === undefined) return markup`<td data-label="${report.target}">–</td>`;
-    return markup`<td data-label="${report.target}"><a class="strategy" href="#${anchors.consumer(index, consumer)}">${choice.strategy}</a>${renderTally(report, consumer)}</td>`;
+    if (choice === undefined) return markup`<td${onTarget(index)} data-label="${report.target}">–</td>`;
+    return markup`<td${onTarget(index)} data-label="${report.target}"><a class="strategy" href="#${anchors.consumer(index, consumer)}">${choice.strategy}</a>${renderTally(report, consumer)}</td>`;
   });
-  // The targets in their order, where they differ.
+  // The targets in their order, if they differ.
   const worst = new Set(
     reports.flatMap(({ compiled }) => {
       const contract = compiled.contracts.find((each) => each.consumer === consumer);
@@ -90,15 +98,15 @@ function renderSummaryRow(plan: ConsumerPlan, reports: readonly TargetReport[], 
     retry === null
       ? markup`<td data-label="attempts">1</td><td data-label="delays">no retry</td><td data-label="to the dead queue">never</td>`
       : markup`<td data-label="attempts">${retry.attempts.length}</td><td data-label="delays">${delaysOf(retry)}</td><td data-label="to the dead queue">${[...worst].join(", ")}</td>`;
-  return markup`<tr><th scope="row"><a href="#${anchors.consumer(first, consumer)}">${consumer}</a></th>${schedule}${cells}</tr>`;
+  return markup`<tr${ofConsumer(consumersOf(reports), consumer)}><th scope="row"><a href="#${anchors.consumer(first, consumer)}">${consumer}</a></th>${schedule}${cells}</tr>`;
 }
 
-/** How many promises each keeps, and how many warnings there are. */
+/** The number of promises that each keeper keeps, and the number of warnings. */
 function renderTally(report: TargetReport, consumer: string): Markup {
   const promises = report.compiled.promises.filter((each) => each.consumer === consumer);
   const tallies = (["broker", "consumer", "nobody"] as const).flatMap((keeper) => {
     const kept = promises.filter((each) => each.keeper === keeper);
-    return kept.length === 0 ? [] : [renderKeeper(keeper, `${kept.length} ${keeper}`)];
+    return kept.length === 0 ? [] : [renderKeeper(keeper, `${keeper} keeps ${kept.length}`)];
   });
   const warnings = warningsOf(report, consumer).length;
   return markup`<span class="tally">${tallies}${warnings === 0 ? nothing : markup`<span class="warned">${count(warnings, "warning")}</span>`}</span>`;
@@ -108,16 +116,26 @@ async function renderTarget(reports: readonly TargetReport[], target: number, an
   const report = reports[target];
   if (report === undefined) return nothing;
   const id = anchors.target(target);
-  const resources = Object.entries(report.compiled.topology).flatMap(([kind, list]) =>
-    Array.isArray(list) ? [markup`<div><dt>${kind}</dt><dd>${list.length}</dd></div>`] : [],
+  const resources = Object.entries(resourcesOf(report.compiled)).map(
+    ([kind, number]) => markup`<div><dt>${kind}</dt><dd>${number}</dd></div>`,
   );
   const consumers: Markup[] = [];
   for (const plan of report.plan.consumers) consumers.push(await renderConsumer(reports, target, plan, anchors));
-  return markup`<section class="target" id="${id}">
+  return markup`<section class="target" id="${id}"${onTarget(target)}>
 <h2 class="target">${report.target}</h2>
 <dl class="facts">${resources}<div><dt>warnings</dt><dd>${report.warnings.length}</dd></div></dl>
-${renderWarningList(warningsOf(report, null), `${id}--warnings`)}
+${renderWarningList(warningsOf(report, null), `${id}--warnings`, "h3")}
+${renderCosts(report)}
 <details class="whole"><summary>The whole topology</summary>${renderFigure(await renderSvg(report.graph), `topology on ${report.target}`)}</details>
 ${consumers}
 </section>`;
+}
+
+function renderCosts({ target, costs }: TargetReport): Markup {
+  const { head, rows } = costTable(costs);
+  const cells = rows.map(([strategy = "", ...rest]) => {
+    const numbers = rest.map((each, index) => markup`<td data-label="${head[index + 1] ?? ""}">${each}</td>`);
+    return markup`<tr><th scope="row">${strategy}</th>${numbers}</tr>`;
+  });
+  return markup`<details class="costs"><summary>The resources under each strategy</summary><div class="scroll" tabindex="0" role="region" aria-label="costs on ${target}"><table><caption>The number of resources of each kind under each strategy</caption><thead><tr>${head.map((each) => markup`<th scope="col">${each}</th>`)}</tr></thead><tbody>${cells}</tbody></table></div></details>`;
 }

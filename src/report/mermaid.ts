@@ -1,12 +1,11 @@
 import type { Graph, GraphEdge, GraphNode } from "../brokers/broker.ts";
-import type { NumberedGraph, NumberedNode } from "./graph-layout.ts";
-import { labelLines, nameLines, numberGraph } from "./graph-layout.ts";
-import { visible } from "./visible.ts";
+import { type NumberedGraph, type NumberedNode, labelLines, nameLines, numberGraph } from "./graph-layout.ts";
+import { visible } from "../diagnostics/visible.ts";
 
 /**
- * Draws a graph as a Mermaid flowchart, the notation that GitHub and most wikis show as a picture.
+ * Draws a graph as a Mermaid flowchart, which GitHub and most wikis show as a picture.
  *
- * @returns the text of the diagram, ending in a line feed; valid for every name
+ * @returns the text of the diagram, ending in a line feed. It is valid for every name
  */
 export function renderMermaid(graph: Graph): string {
   const numbered = numberGraph(graph);
@@ -78,8 +77,8 @@ function renderLinkStyles(graph: NumberedGraph): string[] {
 }
 
 /**
- * Mermaid has no backslash escapes; it knows entities written with `#` instead of `&`. Everything that it could take
- * for an entity, a tag, Markdown or the end of the text is written that way.
+ * Mermaid has no backslash escapes, but it knows entities written with `#` instead of `&`. So this writes everything as
+ * an entity that Mermaid could take for an entity, a tag, Markdown or the end of the text.
  */
 function quote(lines: readonly string[]): string {
   return `"${lines.map(escapeLine).join("<br/>")}"`;
@@ -91,7 +90,7 @@ function escapeLine(line: string): string {
   return (
     line
       .replaceAll(special, (character) => `#${character.codePointAt(0)};`)
-      // A line that starts like a list would be refused as "unsupported markdown".
+      // Mermaid refuses a line that starts like a list as "unsupported markdown".
       .replace(
         /^(\s*)([-+]|\d+[.)])(?=\s)/,
         (_, space: string, marker: string) =>

@@ -1,27 +1,24 @@
-import type { Outcome } from "../brokers/contract.ts";
+import type { AnyContract, AnyOperation, Outcome, OutcomeName } from "../contract/contract.ts";
+import { operationsByAttempt } from "../contract/interpret.ts";
 import type { CompiledSystem } from "../brokers/index.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 
 export type Contract = CompiledSystem["contracts"][number];
-/** What is common to the operations of every broker. */
-interface NamedOperation {
-  readonly operation: string;
-}
 
-/** What a consumer does for one outcome, as a report shows it. */
+/** A consumer's operations for one outcome, as a report shows them. */
 export interface OutcomeRow {
   readonly outcome: string;
-  /** `≤ 5m` where it is about a delay that a handler asks for; null elsewhere. */
+  /** `≤ 5m` for a delay that a handler asks for. Null otherwise. */
   readonly asked: string | null;
   readonly cases: readonly OutcomeCase[];
-  /** Null where the contract gives no reason of its own. */
+  /** Null if the contract gives no reason. */
   readonly why: string | null;
 }
 
 export interface OutcomeCase {
-  /** `attempts 1–4`; null where the operations are the same for every attempt. */
+  /** `attempts 1–4`. Null if the operations are the same for every attempt. */
   readonly attempts: string | null;
-  /** In order: the next one only when the one before has succeeded. */
+  /** In order. Each begins after the success of the one before. */
   readonly operations: readonly OperationLine[];
 }
 
@@ -31,9 +28,9 @@ export interface OperationLine {
   readonly flags: readonly string[];
 }
 
-/** What a contract demands, outcome by outcome. */
-export function outcomeRows(contract: Contract): readonly OutcomeRow[] {
-  const outcomes = Object.keys(contract.outcomes) as (keyof Contract["outcomes"])[];
+/** A contract's operations, outcome by outcome. */
+export function outcomeRows(contract: AnyContract): readonly OutcomeRow[] {
+  const outcomes = Object.keys(contract.outcomes) as OutcomeName[];
   const asked = (contract.retryAfter ?? []).map((step) => ({
     outcome: "retry after",
     asked: `≤ ${formatDurationMs(step.upToMs)}`,
@@ -51,8 +48,8 @@ export function outcomeRows(contract: Contract): readonly OutcomeRow[] {
   ]);
 }
 
-/** Attempts in a row that demand the same are one case. */
-function casesOf(outcome: Outcome<NamedOperation>): readonly OutcomeCase[] {
+/** Consecutive attempts with the same operations are one case. */
+function casesOf(outcome: Outcome<AnyOperation>): readonly OutcomeCase[] {
   if (!("byAttempt" in outcome)) return [{ attempts: null, operations: linesOf(outcome) }];
   const runs: {
     first: number;
@@ -60,7 +57,7 @@ function casesOf(outcome: Outcome<NamedOperation>): readonly OutcomeCase[] {
     text: string;
     operations: readonly OperationLine[];
   }[] = [];
-  outcome.byAttempt.forEach((each, index) => {
+  operationsByAttempt(outcome).forEach((each, index) => {
     const text = JSON.stringify(each);
     const run = runs.at(-1);
     if (run?.text === text) run.last = index + 1;
@@ -72,13 +69,13 @@ function casesOf(outcome: Outcome<NamedOperation>): readonly OutcomeCase[] {
   }));
 }
 
-/** Where nothing is to be done, that is said. */
-function linesOf(operations: readonly NamedOperation[]): readonly OperationLine[] {
+/** An outcome without operations has a line, too. */
+function linesOf(operations: readonly AnyOperation[]): readonly OperationLine[] {
   return operations.length === 0 ? [{ name: "nothing", flags: [] }] : operations.map(operationLine);
 }
 
-/** Shows every field there is, so that an operation of another broker is shown without being known here. */
-function operationLine({ operation, ...fields }: NamedOperation): OperationLine {
+/** Shows every field, so that this code need not know the operations of any broker. */
+function operationLine({ operation, ...fields }: AnyOperation): OperationLine {
   return {
     name: operation,
     flags: Object.entries(fields).map(([name, value]) => formatFlag(name, value)),

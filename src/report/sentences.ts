@@ -1,8 +1,9 @@
+import { count } from "../contract/in-words.ts";
 import { formatDurationMs } from "../declare/duration.ts";
-import type { ConsumerPlan, RetryPlan } from "../plan/plan.ts";
+import { type ConsumerPlan, isDirect, type RetryPlan } from "../plan/plan.ts";
 import type { Contract } from "./operations.ts";
 
-/** What one line of a report says about a consumer's plan: a term and its sentence. */
+/** One line of a report about a consumer's plan: a term and its sentence. */
 export interface Sentence {
   readonly term: string;
   readonly text: string;
@@ -13,12 +14,7 @@ export function formatRangeMs(fromMs: number, toMs: number): string {
   return fromMs === toMs ? formatDurationMs(fromMs) : `${formatDurationMs(fromMs)} … ${formatDurationMs(toMs)}`;
 }
 
-/** `1 attempt`, `5 attempts`. */
-export function count(number: number, one: string, many: string = `${one}s`): string {
-  return `${number} ${number === 1 ? one : many}`;
-}
-
-/** The waits between the attempts, in order: `1s, 2s, 4s, 8s`. No line ends inside of a duration. */
+/** The waits between the attempts, in order: `1s, 2s, 4s, 8s`. No line breaks inside a duration. */
 export function delaysOf(retry: RetryPlan): string {
   const delays = retry.attempts.slice(1).map((each) => unbroken(formatDurationMs(each.delayMs)));
   const [first] = delays;
@@ -31,9 +27,9 @@ export function delaysOf(retry: RetryPlan): string {
 }
 
 /**
- * How long a message takes to the dead queue in the worst case: `≤ 7m 45s`, or `48m + handlers` where they may take any time.
+ * The longest way of a message to the dead queue: `≤ 7m 45s`, or `48m + handlers` if they may take any time.
  *
- * @param contract of the consumer on a target: some brokers bound every attempt, whatever is declared
+ * @param contract of the consumer on a target, because some brokers bound every attempt anyway
  */
 export function worstCaseOf(plan: ConsumerPlan, retry: RetryPlan, contract?: Contract): string {
   const { isBounded, durationMs } = worstCaseMsOf(plan, retry, contract);
@@ -41,7 +37,7 @@ export function worstCaseOf(plan: ConsumerPlan, retry: RetryPlan, contract?: Con
   return isBounded ? `≤ ${worst}` : `${worst} + handlers`;
 }
 
-/** The same as a number, and whether the time of the handlers is in it. */
+/** The same as a number, and whether it includes the time of the handlers. */
 export function worstCaseMsOf(
   plan: ConsumerPlan,
   retry: RetryPlan,
@@ -57,14 +53,18 @@ function unbroken(text: string): string {
   return text.replaceAll(" ", "\u00a0");
 }
 
-/** Where a consumer's messages come from: `orders (order.placed, order.cancelled)`. */
+/** The origin of messages without a source. */
+export const directly = "producers, straight to its queue";
+
+/** The origin of a consumer's messages: `orders (order.placed, order.cancelled)`. */
 export function originOf(plan: ConsumerPlan): string {
+  if (isDirect(plan)) return directly;
   return Object.entries(plan.from)
     .map(([source, keys]) => `${source} (${keys === "all" ? "all" : keys.join(", ")})`)
     .join(", ");
 }
 
-/** What a plan says beside its timeline, in the order in which a person asks. */
+/** The sentences of a plan beside its timeline, in the order in which people ask. */
 export function sentencesOf(plan: ConsumerPlan, retry: RetryPlan): readonly Sentence[] {
   return [
     { term: "dead queue", text: deadSentence(plan, retry) },
@@ -76,7 +76,7 @@ export function sentencesOf(plan: ConsumerPlan, retry: RetryPlan): readonly Sent
       : [
           {
             term: "retry after",
-            text: `a handler may ask for a delay of its own, up to ${formatDurationMs(retry.retryAfterMaxMs)}`,
+            text: `a handler may ask for its own delay, up to ${formatDurationMs(retry.retryAfterMaxMs)}`,
           },
         ]),
     ...(retry.permanentErrors.length === 0 ? [] : [{ term: "permanent", text: retry.permanentErrors.join(", ") }]),
@@ -104,16 +104,17 @@ function deadSentence(plan: ConsumerPlan, retry: RetryPlan): string {
 }
 
 function deliveriesSentence(retry: RetryPlan): string {
-  return `${retry.maxDeliveries} at most, for ${count(retry.attempts.length, "attempt")}, on any target`;
+  const each = count(retry.crashDeliveries, "delivery", "deliveries");
+  return `${retry.maxDeliveries} at most: ${count(retry.attempts.length, "attempt")} of ${each}, if its consumer crashes; some targets allow fewer`;
 }
 
-/** How many crashes a message survives. */
+/** The number of crashes that a message survives. */
 export function crashSentence(retry: RetryPlan): string {
   const declared = retry.crashDeclared ? "" : " (not declared: as many as attempts)";
   return `${count(retry.crashDeliveries, "crash", "crashes")}, then dead${declared}`;
 }
 
-/** What `giveUpAfter` makes of the attempts. */
+/** The effect of `giveUpAfter` on the attempts. */
 export function giveUpSentence(retry: RetryPlan, giveUp: NonNullable<RetryPlan["giveUpAfter"]>): string {
   const kept = retry.attempts.length;
   const after = formatDurationMs(giveUp.afterMs);

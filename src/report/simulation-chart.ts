@@ -1,14 +1,13 @@
 import { formatDurationMs } from "../declare/duration.ts";
 import type { QueueDepth, SimulationResult } from "../simulate/result.ts";
-import type { Style } from "./text.ts";
-import { wrap } from "./text.ts";
-import { visible } from "./visible.ts";
+import { type Style, wrap } from "./text.ts";
+import { visible } from "../diagnostics/visible.ts";
 
 const bars = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"] as const;
 
 /**
- * Draws how many messages were in each queue over time: a line for each, as wide as the terminal allows, all with the same
- * axis of time and each with a scale of its own. Queues that stayed empty are only named.
+ * Draws the number of messages in each queue over time, a line for each, as wide as the terminal allows. All have the
+ * same axis of time, and each has its own scale. Queues that stayed empty are only named.
  */
 export function renderDepths({ queues, stretchMs }: SimulationResult, style: Style): string {
   const filled = queues.filter(({ most }) => most > 0);
@@ -28,7 +27,7 @@ export function renderDepths({ queues, stretchMs }: SimulationResult, style: Sty
   return [title, ...lines, axis(queues, stretchMs, nameWidth + mostWidth + 5, width), ...stayed].join("\n");
 }
 
-/** One character for as many stretches as fall on it, with the most of them. A queue that is not empty never looks empty. */
+/** One character stands for several stretches and shows their maximum. A queue with messages never looks empty. */
 function chart({ most, mostPerStretch }: QueueDepth, width: number): string {
   const stretches = mostPerStretch.length;
   const cells = Math.min(width, stretches);
@@ -40,7 +39,7 @@ function chart({ most, mostPerStretch }: QueueDepth, width: number): string {
   }).join("");
 }
 
-/** The time at the left end, and at the right one. */
+/** The times at the left and the right end. */
 function axis(queues: readonly QueueDepth[], stretchMs: number, indent: number, width: number): string {
   const stretches = queues[0]?.mostPerStretch.length ?? 1;
   const cells = Math.min(width, stretches);
@@ -48,7 +47,7 @@ function axis(queues: readonly QueueDepth[], stretchMs: number, indent: number, 
   return `${" ".repeat(indent)}0s${end.padStart(Math.max(end.length + 1, cells - 2))}`;
 }
 
-/** So that thousands of queues do not fill the screen. */
+/** Shortens the list, so that thousands of queues do not fill the screen. */
 function shortened(names: readonly string[]): readonly string[] {
   return names.length <= 12 ? names : [...names.slice(0, 12), `and ${names.length - 12} more`];
 }

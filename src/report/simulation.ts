@@ -1,12 +1,14 @@
 import type { ConsumerResult, Percentiles, SimulationResult, Timeline } from "../simulate/result.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 import { renderDepths } from "./simulation-chart.ts";
-import { count } from "./sentences.ts";
-import type { Style, TextOptions } from "./text.ts";
-import { indented, renderTable, styleOf, wrap } from "./text.ts";
-import { visible } from "./visible.ts";
+import { count } from "../contract/in-words.ts";
+import { type Style, type TextOptions, indented, renderTable, styleOf, wrap } from "./text.ts";
+import { visible } from "../diagnostics/visible.ts";
 
-/** Shows what happened in a simulation: the outcome in numbers, the depth of the queues, the worst storm, one message's way. */
+/**
+ * Shows a simulation's result: the outcomes in numbers, the depth of the queues, the worst storm, and one message's
+ * way.
+ */
 export function renderSimulation(target: string, result: SimulationResult, options: TextOptions = {}): string {
   const style = styleOf(options);
   const { consumers, timeline } = result;
@@ -25,7 +27,7 @@ export function renderSimulation(target: string, result: SimulationResult, optio
 
 function heading({ durationMs, endedAtMs, isSettled, seed, events }: SimulationResult, style: Style): string {
   const end = isSettled
-    ? `every message at its end after ${formatRoughMs(endedAtMs)}`
+    ? `every message has ended after ${formatRoughMs(endedAtMs)}`
     : `given up after ${formatRoughMs(endedAtMs)}`;
   const line = `${formatDurationMs(durationMs)} of arrivals, ${end}; seed ${seed}, ${number(events)} events`;
   return wrap(line, style.columns).join("\n");
@@ -53,7 +55,7 @@ function renderTimes(consumers: readonly ConsumerResult[], style: Style): string
     ...timeRow(visible(consumer), "success", timeToSuccess),
     ...timeRow(visible(consumer), "dead queue", timeToDeadLetter),
   ]);
-  if (rows.length === 0) return "no message came to its end";
+  if (rows.length === 0) return "no message has ended";
   const head = ["consumer", "time to", "p50", "p90", "p99", "longest"];
   return renderTable(head, rows, { colAligns: ["left", "left", "right", "right", "right", "right"] }, style);
 }
@@ -85,8 +87,8 @@ function deadSentence({ deadLettered, crashes }: ConsumerResult): string {
 const causeWords: Readonly<Record<string, string>> = {
   transient: "transient failure",
   permanent: "permanent failure",
-  "retry-after": "transient failure with a delay of its own",
-  return: "being handed back",
+  "retry-after": "transient failure with its own delay",
+  return: "return",
 };
 
 function stormSentence({ storm }: ConsumerResult): string {
@@ -98,7 +100,7 @@ function stormSentence({ storm }: ConsumerResult): string {
 function renderTimeline({ consumer, message, steps }: Timeline, style: Style): string {
   const publishedAtMs = steps[0]?.atMs ?? 0;
   const title = `The message with the most deliveries: number ${message + 1} of ${visible(consumer)}, published at ${formatRoughMs(publishedAtMs)}`;
-  // A delivery that the handler begins with at once is no news of its own.
+  // A delivery that the handler begins at once needs no line of its own.
   const told = steps.filter(
     ({ happened, atMs }, index) =>
       happened !== "delivery" || steps[index + 1]?.happened !== "begun" || steps[index + 1]?.atMs !== atMs,
@@ -133,16 +135,16 @@ const happenedWords = {
   "retry-after": "asks for a delay",
   permanent: "permanent failure",
   crash: "crash",
-  return: "handed back",
+  return: "returned",
   time: "the wait is over",
 } as const;
 
-/** A number with its thousands apart. */
+/** A number with separated thousands. */
 export function number(value: number): string {
   return value.toLocaleString("en");
 }
 
-/** A duration as a person wants to know it: three digits at least, and no more than matter. */
+/** A duration for people: at least three digits, and no more than matter. */
 export function formatRoughMs(durationMs: number): string {
   if (durationMs < 1_000) return `${Math.round(durationMs)}ms`;
   if (durationMs < 59_950) return `${(durationMs / 1_000).toFixed(durationMs < 9_995 ? 2 : 1)}s`;

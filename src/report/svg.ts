@@ -1,22 +1,89 @@
 import type { Graph } from "../brokers/broker.ts";
 import { renderDot } from "./dot.ts";
-import { escapeXml } from "./visible.ts";
+import { escapeXml } from "./markup.ts";
+import { wayOf } from "./way.ts";
 
 /**
- * Draws a graph as SVG, laid out by Graphviz. The same graph gives the same bytes.
+ * Draws a graph as SVG, laid out by Graphviz. The same graph gives the same bytes. Each text takes the width that
+ * Graphviz planned for it, so it stays in its box in any font.
  *
- * @returns one `<svg>` element without prolog, that can stand in a page or in a file of its own. It has no ids, so that
- *   several of them can be on one page, and its title is what a screen reader says.
+ * @returns one `<svg>` element without prolog, for a page or for a file of its own. It has no ids, so several can be on
+ *   one page, and a screen reader reads its title and the way of a message
  */
 export async function renderSvg(graph: Graph): Promise<string> {
   // Graphviz is a megabyte of WebAssembly, and most commands draw nothing.
   const { Graphviz } = await import("@hpcc-js/wasm-graphviz");
   const graphviz = await Graphviz.load();
-  return embeddable(graphviz.dot(renderDot(graph), "svg"), graph.title);
+  const dot = renderDot(graph);
+  const svg = graphviz.dot(dot, "svg");
+  if (textsIn(svg).some((key) => !widths.has(key))) readWidths(graphviz.dot(dot, "json"));
+  return embeddable(fitted(svg), graph.title, wayOf(graph));
 }
 
-/** Names are escaped in what Graphviz writes, so a tag that is found here is one of Graphviz's own. */
-function embeddable(svg: string, title: string): string {
+/**
+ * The width of each text that Graphviz has planned, in points, by the text, its size and its weight. Nothing else
+ * decides a width, so the pictures of consumers need no second layout for the texts of the whole picture.
+ */
+const widths = new Map<string, number>();
+
+/** One step of Graphviz's drawing: a font size, the style of a font, or a text and its width in points. */
+interface Step {
+  readonly op: string;
+  readonly size?: number;
+  readonly fontchar?: number;
+  readonly width?: number;
+  readonly text?: string;
+}
+
+function readWidths(json: string): void {
+  const { objects = [], edges = [] } = JSON.parse(json) as Readonly<
+    Record<"objects" | "edges", readonly { readonly _ldraw_?: readonly Step[] }[] | undefined>
+  >;
+  for (const { _ldraw_: steps = [] } of [...objects, ...edges]) {
+    let [size, isBold] = [0, false];
+    for (const step of steps) {
+      if (step.op === "F") size = step.size ?? 0;
+      else if (step.op === "t") isBold = step.fontchar === 1;
+      else if (step.op === "T") widths.set(keyOf(step.text ?? "", size, isBold), step.width ?? 0);
+    }
+  }
+}
+
+function keyOf(text: string, size: number, isBold: boolean): string {
+  return `${size} ${isBold} ${text}`;
+}
+
+const textElement = /<text ([^>]*)>([^<]*)<\/text>\n?/g;
+
+function textsIn(svg: string): readonly string[] {
+  return [...svg.matchAll(textElement)].map(([, attributes = "", text = ""]) => keyOfElement(attributes, text));
+}
+
+function keyOfElement(attributes: string, text: string): string {
+  const size = Number(/font-size="([\d.]+)"/.exec(attributes)?.[1]);
+  return keyOf(unescaped(text), size, attributes.includes('font-weight="bold"'));
+}
+
+function fitted(svg: string): string {
+  return svg.replaceAll(textElement, (whole, attributes: string, text: string) => {
+    const width = widths.get(keyOfElement(attributes, text));
+    if (width === undefined) return whole;
+    // The small blanks below the labels of edges keep a distance. They show nothing.
+    if (unescaped(text).trim() === "") return "";
+    return `<text ${attributes} textLength="${width}" lengthAdjust="spacingAndGlyphs">${text}</text>\n`;
+  });
+}
+
+const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+function unescaped(text: string): string {
+  return text.replaceAll(/&(?:#(\d+)|(\w+));/g, (_, code: string | undefined, name: string) =>
+    code === undefined ? (entities[name] ?? "") : String.fromCodePoint(Number(code)),
+  );
+}
+
+/** Graphviz escapes names in its output, so every tag found here is Graphviz's own. */
+function embeddable(svg: string, title: string, way: string): string {
   const name = escapeXml(title);
   const element = svg
     .slice(svg.indexOf("<svg"))
@@ -26,6 +93,7 @@ function embeddable(svg: string, title: string): string {
     .trimEnd();
   return element.replace(
     /^<svg ([^>]*)>/,
-    (_, attributes: string) => `<svg role="img" aria-label="${name}" ${attributes}>\n<title>${name}</title>`,
+    (_, attributes: string) =>
+      `<svg role="img" aria-label="${name}. ${escapeXml(way)}" ${attributes}>\n<title>${name}</title>`,
   );
 }

@@ -1,23 +1,25 @@
 import type { Graph } from "../brokers/broker.ts";
 import type { CompiledSystem } from "../brokers/index.ts";
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { formatPath } from "../diagnostics/diagnostic.ts";
+import { type Diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { Verdict } from "../verify/verify.ts";
+import type { Costs } from "./costs.ts";
+import type { Verdict } from "../verify/verdict.ts";
 
-/** What is known of a system on one target. */
+/** The results for a system on one target. */
 export interface TargetReport {
-  /** As it is written on the command line: `rabbitmq@4.3`. */
+  /** As on the command line: `rabbitmq@4.3`. */
   readonly target: string;
   readonly plan: Plan;
   readonly compiled: CompiledSystem;
   readonly graph: Graph;
   readonly warnings: readonly Diagnostic[];
-  /** What was proved of each consumer. */
+  /** The verdict on each consumer. */
   readonly verdicts: readonly Verdict[];
+  /** Under the target's own strategy first, and then under each other. */
+  readonly costs: readonly Costs[];
 }
 
-/** The warnings about one consumer; null for those about none of them. */
+/** The warnings about one consumer. For null, those about no consumer. */
 export function warningsOf(report: TargetReport, consumer: string | null): readonly Diagnostic[] {
   const isAbout = (warning: Diagnostic, name: string): boolean => {
     const place = formatPath(["consumers", name]);
@@ -27,15 +29,15 @@ export function warningsOf(report: TargetReport, consumer: string | null): reado
   return report.warnings.filter((warning) => !report.plan.consumers.some((each) => isAbout(warning, each.consumer)));
 }
 
-/** The id of every section of a page; letters and digits only, whatever the names are, and no two the same. */
+/** The id of every section of a page. Ids have letters and digits only, for any names, and no two are equal. */
 export interface Anchors {
   readonly target: (target: number) => string;
   readonly consumer: (target: number, consumer: string) => string;
 }
 
 /**
- * Gives ids to the sections of a page: `rabbitmq-4-3`, `rabbitmq-4-3-billing`. None has two hyphens in a row, so what is
- * inside of a section can be named by adding `--` and a word.
+ * Makes ids for the sections of a page: `rabbitmq-4-3`, `rabbitmq-4-3-billing`. No id has two hyphens in a row. So a
+ * part of a section can use the section's id with `--` and a word.
  */
 export function anchorsOf(reports: readonly TargetReport[]): Anchors {
   const taken = new Set<string>(["summary"]);

@@ -1,32 +1,32 @@
-import { styleText } from "node:util";
-
 import Table from "cli-table3";
 
 import type { GraphNode } from "../brokers/broker.ts";
-import { brokerOf } from "../brokers/index.ts";
-import type { CompiledSystem } from "../brokers/index.ts";
+import { type Costs, costTable, resourcesOf } from "./costs.ts";
+import { type CompiledSystem, brokerOf } from "../brokers/index.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Paint, paintFor } from "../diagnostics/paint.ts";
 import type { ConsumerPlan, Plan, RetryPlan } from "../plan/plan.ts";
 import { graphOfConsumer } from "./graph-layout.ts";
-import { outcomeRows } from "./operations.ts";
-import type { Contract, OperationLine, OutcomeCase } from "./operations.ts";
-import { count, formatRangeMs, originOf, sentencesOf } from "./sentences.ts";
-import { visible } from "./visible.ts";
+import { type Contract, type OperationLine, type OutcomeCase, outcomeRows } from "./operations.ts";
+import { count } from "../contract/in-words.ts";
+import { formatRangeMs, originOf, sentencesOf } from "./sentences.ts";
+import { visible } from "../diagnostics/visible.ts";
 
 export interface TextOptions {
-  /** Colours for a terminal; none unless asked for. */
-  readonly colour?: boolean;
-  /** How many characters a line may have; words that are longer stand out. 100 unless said otherwise. */
+  /** Colours for a terminal. The default is none. */
+  readonly colour?: boolean | Paint;
+  /** The most characters of a line. Longer words stand out. The default is 100. */
   readonly columns?: number;
 }
 
-type Format = Parameters<typeof styleText>[0];
 export interface Style {
   readonly columns: number;
-  readonly paint: (format: Format, text: string) => string;
+  readonly paint: Paint;
 }
 
-/** Shows what a declaration means on any broker: per consumer the timeline of its attempts and what follows from it. */
+/**
+ * Shows a declaration's meaning on any broker: each consumer's timeline of attempts and the facts that follow from it.
+ */
 export function renderPlanText(plan: Plan, options: TextOptions = {}): string {
   const style = styleOf(options);
   const sources = count(Object.keys(plan.sources).length, "source");
@@ -34,7 +34,7 @@ export function renderPlanText(plan: Plan, options: TextOptions = {}): string {
   return `${[heading, ...plan.consumers.map((consumer) => renderConsumerPlan(consumer, style))].join("\n\n")}\n`;
 }
 
-/** Shows what a compiler made of a plan: per consumer its strategy, its queues and who keeps which promise. */
+/** Shows a compiled plan: each consumer's strategy, its queues and the keepers of its promises. */
 export function renderCompiledText(
   compiled: CompiledSystem,
   plan: Plan,
@@ -42,9 +42,7 @@ export function renderCompiledText(
   options: TextOptions = {},
 ): string {
   const style = styleOf(options);
-  const resources = Object.entries(compiled.topology)
-    .filter((entry): entry is [string, readonly unknown[]] => Array.isArray(entry[1]))
-    .map(([kind, list]) => `${kind} ${list.length}`);
+  const resources = Object.entries(resourcesOf(compiled)).map(([kind, number]) => `${kind} ${number}`);
   return `${[
     `${style.paint("bold", visible(plan.system))} on ${compiled.target}`,
     ...plan.consumers.map(({ consumer }) => renderCompiledConsumer(compiled, consumer, style)),
@@ -53,7 +51,14 @@ export function renderCompiledText(
   ].join("\n\n")}\n`;
 }
 
-/** Shows what a consumer's code has to do with the broker for each outcome, and why. */
+/** Shows the number of resources on a target under each strategy. */
+export function renderCostsText(target: string, costs: readonly Costs[], options: TextOptions = {}): string {
+  const style = styleOf(options);
+  const { head, rows } = costTable(costs);
+  return `${style.paint("bold", `costs on ${target}`)}\n${renderTable(head, rows, {}, style)}\n`;
+}
+
+/** Shows the operations that a consumer's code must do for each outcome, and why. */
 export function renderContractText(contract: Contract, options: TextOptions = {}): string {
   const style = styleOf(options);
   const heading = `${style.paint("bold", visible(contract.consumer))} on ${contract.target}: strategy ${contract.strategy}, ${contract.protocol}`;
@@ -73,7 +78,7 @@ export function renderContractText(contract: Contract, options: TextOptions = {}
 export function styleOf(options: TextOptions): Style {
   return {
     columns: options.columns ?? 100,
-    paint: (format, text) => (options.colour === true ? styleText(format, text, { validateStream: false }) : text),
+    paint: paintFor(options.colour),
   };
 }
 
@@ -112,7 +117,7 @@ function renderCompiledConsumer(compiled: CompiledSystem, consumer: string, styl
     ...(choice === undefined ? [] : wrap(choice.reason, style.columns - 2).map((line) => `  ${line}`)),
     ...(choice?.passedOver ?? []).flatMap(({ strategy, reason }) => field(`not ${strategy}`, reason, style, 2)),
     ...renderQueues(compiled, consumer, style),
-    indented(renderTable(["promise", "kept by", "what is kept"], rows, widths, style)),
+    indented(renderTable(["promise", "kept by", "statement"], rows, widths, style)),
   ].join("\n");
 }
 
@@ -160,7 +165,7 @@ function renderOperation({ name, flags }: OperationLine, step: number | null, st
   return `${number}${style.paint("cyan", name)}${flags.length === 0 ? "" : `  ${visible(flags.join("; "))}`}`;
 }
 
-/** A term in a column of its own, and its text beside it. */
+/** A term in its own column, and its text beside it. */
 function field(term: string, text: string, style: Style, indent: number): string[] {
   const width = 14;
   return wrap(text, style.columns - indent - width).map(

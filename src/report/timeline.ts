@@ -1,13 +1,12 @@
 import { formatDurationMs } from "../declare/duration.ts";
 import type { ConsumerPlan, RetryPlan } from "../plan/plan.ts";
-import type { Markup } from "./markup.ts";
-import { markup, nothing } from "./markup.ts";
+import { type Markup, markup, nothing } from "./markup.ts";
 import type { Contract } from "./operations.ts";
 import { worstCaseMsOf, worstCaseOf } from "./sentences.ts";
 
 /**
- * Positions are percent of the width, so that the strip fills any width and its letters keep their size. Labels are
- * left out where they would not have room at the narrowest width, below which the page scrolls the strip.
+ * Positions are percent of the width, so that the strip fills any width and its letters keep their size. Labels without
+ * room at the narrowest width are left out. Below that width the page scrolls the strip.
  */
 const narrowestPx = 600;
 const characterPx = 6.4;
@@ -26,9 +25,9 @@ interface Mark {
 }
 
 /**
- * Draws the attempts of a message whose every handler fails at once: a mark for each, a bar for the time in which jitter
- * lets it begin, and the dead queue at the end. The distance between two marks grows with the logarithm of the delay,
- * since delays of one schedule may lie between milliseconds and hours.
+ * Draws the attempts of a message if every handler fails at once. Each attempt is a mark, with a bar for its jitter,
+ * and the dead queue is at the end. The distance between two marks grows with the logarithm of the delay, because one
+ * schedule may mix milliseconds and hours.
  *
  * @returns one `<svg>` element, coloured by the page's style sheet
  */
@@ -70,7 +69,10 @@ function marksOf(retry: RetryPlan): readonly Mark[] {
   });
 }
 
-/** Where a moment lies on the axis: between two marks in proportion, after the last one as between the two before it. */
+/**
+ * The position of a moment on the axis: in proportion between two marks, and after the last one with the scale of the
+ * last interval.
+ */
 function positionAt(points: readonly { readonly dueMs: number; readonly x: number }[], dueMs: number): number {
   const next = points.findIndex((point) => point.dueMs > dueMs);
   const index = next === -1 ? points.length - 1 : next;
@@ -125,7 +127,7 @@ function renderMark(mark: Mark, isLabelled: boolean): Markup {
   return markup`<circle class="mark" cx="${x}" cy="${axisY}" r="11">${title}</circle><text class="number" x="${x}" y="${axisY + 4}">${mark.attempt}</text><text class="due" x="${x}" y="${axisY + 29}">${formatDurationMs(mark.dueMs)}</text>${latest}`;
 }
 
-/** The end of the axis. How long it takes to get there stands below it where it does not touch the last attempt's time. */
+/** The end of the axis. Below it stands the time to get there, if it does not touch the last attempt's time. */
 function renderDead({ isBounded, durationMs }: ReturnType<typeof worstCaseMsOf>, last: Mark): Markup {
   const x = percent(deadX);
   const worst = formatDurationMs(durationMs);

@@ -1,23 +1,47 @@
-import type { Evidence, Keeper, KeptPromise } from "../brokers/broker.ts";
-import type { Verdict } from "../verify/verify.ts";
+import type { Evidence } from "../brokers/broker.ts";
+import type { Keeper, KeptPromise } from "../contract/promise.ts";
+import { visible } from "../diagnostics/visible.ts";
+import type { LeftBehind } from "../migrate/left-behind.ts";
+import type { ChangeVerdict } from "../verify/verify-change.ts";
+import type { Verdict } from "../verify/verdict.ts";
 
 const keepers: readonly Keeper[] = ["broker", "consumer", "nobody"];
 
-/** What was proved of each consumer, and who keeps which of its promises; what is refuted is never compiled. */
+/** The proved properties of each consumer, and the keepers of its promises. A refuted system is never compiled. */
 export function renderVerdicts(
   target: string,
   verdicts: readonly Verdict[],
   promises: readonly KeptPromise[],
   evidence: Evidence,
 ): string {
-  if (verdicts.length === 0) return `${target}\nnothing is proved: no consumer has retries that a proof is there for\n`;
+  if (verdicts.length === 0) return `${target}\nnothing is proved: no consumer has retries to prove\n`;
   const lines = verdicts.flatMap(({ consumer, states, deliveries }) => [
-    `proved   ${consumer}: ${states} states, ${deliveries} deliveries at most`,
+    `proved   ${visible(consumer)}: ${states} states, ${deliveries} deliveries at most`,
     ...keepers.flatMap((keeper) => keptBy(keeper, consumer, promises)),
   ]);
   const proves =
-    "Each state that one message can reach was visited, whatever its consumer does: success, transient and permanent failure, crash, return, or not being there. Loss and isolation hold even if it breaks its contract: requeues, rejects, or never settles.";
+    "The proof visited each state that one message can reach. The consumer may succeed, fail transiently or permanently, crash, return, or be away. If one attempt has more than ten crashes, it visited only the first and the last of them, because those between cannot differ. No loss and isolation hold even if the consumer breaks its contract: it requeues, rejects, or never settles.";
   return `${target}\n${lines.join("\n")}\nmodel    ${evidence.rules}\n${proves}\n`;
+}
+
+/** The proof of a change for each consumer, and the queues that stay on the broker. */
+export function renderChange({
+  verdicts,
+  left,
+}: {
+  readonly verdicts: readonly ChangeVerdict[];
+  readonly left: readonly LeftBehind[];
+}): string {
+  const proved = verdicts.map(
+    ({ consumer, states, attempts }) =>
+      `proved   ${visible(consumer)}: ${states} states during the change, ${attempts} attempts at most`,
+  );
+  const stays = left.map(
+    ({ kind, name, why, until }) => `stays    ${kind} ${visible(name)}: ${why}. It is needed until ${until}`,
+  );
+  const proves =
+    "The proof put a message into every place before, during and after the change, with consumers by the old and the new contract at work. It covers messages of these two declarations: let those of earlier ones run out first.";
+  return `\nchange\n${[...proved, ...stays].join("\n")}\n${proves}\n`;
 }
 
 function keptBy(keeper: Keeper, consumer: string, promises: readonly KeptPromise[]): string[] {

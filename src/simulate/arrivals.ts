@@ -1,13 +1,13 @@
 import type { ConsumerScenario } from "./scenario.ts";
 
 /**
- * When the next message arrives. A burst makes time run faster for arrivals: the gap is measured in messages that are to be
- * expected, so that it may begin in one phase and end in another.
+ * Computes the time of the next arrival. A burst makes time run faster for arrivals. The gap is measured in expected
+ * messages, so it may begin in one phase and end in another.
  *
- * @param fromUs the time of the message before
- * @param phaseIndex the phase that holds then, or one before it
- * @param gap how many messages are to be expected until the next one: 1 with even spacing, random around 1 otherwise
- * @returns microseconds, or infinity where no more arrives
+ * @param fromUs the time of the previous message
+ * @param phaseIndex the phase at that time, or an earlier one
+ * @param gap the number of expected messages until the next one: 1 with even spacing, random around 1 otherwise
+ * @returns microseconds, or infinity if no more arrive
  */
 export function nextArrivalUs(
   { arrivals, phases }: ConsumerScenario,

@@ -1,23 +1,18 @@
+import { z } from "zod";
+
 import { deepFreeze } from "../declare/freeze.ts";
 import { formatDurationMs, parseDurationMs } from "../declare/duration.ts";
-import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
-import { phasesOf } from "./phases.ts";
-import type { ConsumerScenario, Scenario, Shares } from "./scenario.ts";
+import { plainData } from "../declare/plain-data.ts";
+import { durationTexts } from "../declare/schema-issues.ts";
+import { type Checked, type Diagnostic, diagnosed } from "../diagnostics/diagnostic.ts";
+import { type InputForm, type JsonSchema, describeIssues } from "../diagnostics/schema-issues.ts";
+import type { ConsumerScenario, Outage, Phase, Scenario, Shares, Simulated } from "./scenario.ts";
 import { expectedMessages, scenarioLimits } from "./scenario.ts";
-import { describeScenarioIssues } from "./scenario-issues.ts";
 import { consumerRules, eventRules, nameRules } from "./scenario-rules.ts";
-import type { ConsumerInput, ScenarioInput } from "./scenario-schema.ts";
-import { scenarioSchema } from "./scenario-schema.ts";
+import type { ConsumerInput, EventInput, ScenarioInput } from "./scenario-schema.ts";
+import { scenarioSchema, sharePattern } from "./scenario-schema.ts";
 
-/** What a scenario is held against. */
-export interface Simulated {
-  readonly consumer: string;
-  /** Whether its handlers may ask for a delay of their own. */
-  readonly hasRetryAfter: boolean;
-}
-
-/** What is played where a scenario says nothing. Half of one instance's time is used, and most messages come through. */
+/** The settings that a scenario leaves out. They use half of an instance's time, and most messages succeed. */
 export const scenarioDefaults = deepFreeze({
   duration: "1h",
   drain: "1d",
@@ -35,16 +30,19 @@ export const scenarioDefaults = deepFreeze({
 });
 
 /**
- * Checks a scenario of any origin, and fills in what it leaves out.
+ * Checks a scenario from any source, and fills in missing settings.
  *
- * @param input what a file holds; an empty mapping plays the defaults
- * @param simulated the consumers that there are, in order
- * @param seed counts instead of the scenario's own
- * @returns the scenario, frozen; or every reason why it is refused
+ * @param input the content of a file; an empty mapping plays the defaults
+ * @param simulated the existing consumers, in order
+ * @param seed replaces the scenario's own
+ * @returns the scenario, frozen; or every reason to refuse it
  */
 export function checkScenario(input: unknown, simulated: readonly Simulated[], seed?: number): Checked<Scenario> {
-  const parsed = scenarioSchema.safeParse(input);
-  if (!parsed.success) return { ok: false, diagnostics: describeScenarioIssues(parsed.error.issues, input) };
+  const plain = plainData(input);
+  if (!plain.ok) return plain;
+  const parsed = scenarioSchema.safeParse(plain.value);
+  if (!parsed.success)
+    return { ok: false, diagnostics: describeIssues(parsed.error.issues, plain.value, scenarioForm) };
   const written = parsed.data;
   const diagnostics = [
     ...nameRules(written, simulated),
@@ -63,23 +61,14 @@ export function checkScenario(input: unknown, simulated: readonly Simulated[], s
   return { ok: true, value: deepFreeze(scenario), warnings: [] };
 }
 
-/** The settings of a consumer without a gap in them. */
+/** The settings of a consumer, with none missing. */
 type Settings = { readonly [Key in keyof ConsumerInput]-?: NonNullable<ConsumerInput[Key]> };
 
-/** The first setting that is there: the consumer's own, that of every consumer, the default. */
+/** Takes the first existing setting: the consumer's own, the one for every consumer, the default. */
 function settingsOf(consumer: string, { everyConsumer = {}, consumers = {} }: ScenarioInput): Settings {
   const own = (Object.hasOwn(consumers, consumer) ? consumers[consumer] : undefined) ?? {};
-  const defaults: Settings = scenarioDefaults.consumer;
-  return {
-    arrivals: own.arrivals ?? everyConsumer.arrivals ?? defaults.arrivals,
-    instances: own.instances ?? everyConsumer.instances ?? defaults.instances,
-    prefetch: own.prefetch ?? everyConsumer.prefetch ?? defaults.prefetch,
-    concurrency: own.concurrency ?? everyConsumer.concurrency ?? defaults.concurrency,
-    handlingTime: own.handlingTime ?? everyConsumer.handlingTime ?? defaults.handlingTime,
-    restart: own.restart ?? everyConsumer.restart ?? defaults.restart,
-    outcomes: own.outcomes ?? everyConsumer.outcomes ?? defaults.outcomes,
-    poison: own.poison ?? everyConsumer.poison ?? defaults.poison,
-  };
+  const given = [everyConsumer, own].flatMap((each) => Object.entries(each).filter(([, value]) => value !== undefined));
+  return { ...scenarioDefaults.consumer, ...(Object.fromEntries(given) as Partial<Settings>) };
 }
 
 function consumerScenario(consumer: string, written: ScenarioInput): ConsumerScenario {
@@ -102,7 +91,6 @@ function consumerScenario(consumer: string, written: ScenarioInput): ConsumerSce
   };
 }
 
-/** Shares as fractions of 1. */
 function sharesOf(written: Settings["outcomes"]): Shares {
   const fraction = (share: string | undefined): number => Number((share ?? "0%").slice(0, -1)) / 100;
   return {
@@ -114,30 +102,77 @@ function sharesOf(written: Settings["outcomes"]): Shares {
   };
 }
 
-/** A run that would take hours is refused before it begins. */
+/** Refuses a run that would take hours before it begins. */
 function sizeRules({ consumers, durationMs }: Scenario): Diagnostic[] {
   const messages = consumers.reduce((sum, consumer) => sum + expectedMessages(consumer, durationMs), 0);
   const held = consumers.reduce((sum, { instances, prefetch }) => sum + instances * prefetch, 0);
   return [
     ...(messages <= scenarioLimits.messages
       ? []
-      : [
-          diagnostic("RD505", {
-            path: "",
-            message: `this would be about ${messages.toLocaleString("en")} messages; at most ${scenarioLimits.messages.toLocaleString("en")} are simulated`,
-            notes: [`they arrive in ${formatDurationMs(durationMs)} for ${consumers.length} of the consumers`],
-            help: "simulate a shorter duration or fewer arrivals: a busy hour tells as much as a year",
-          }),
-        ]),
+      : diagnosed("RD505", {
+          path: "",
+          message: `this would be about ${messages.toLocaleString("en")} messages; at most ${scenarioLimits.messages.toLocaleString("en")} are simulated`,
+          notes: [`they arrive in ${formatDurationMs(durationMs)} for ${consumers.length} of the consumers`],
+          help: "simulate a shorter duration or fewer arrivals: a busy hour tells as much as a year",
+        })),
     ...(held <= scenarioLimits.held
       ? []
-      : [
-          diagnostic("RD505", {
-            path: "",
-            message: `all instances together would hold up to ${held.toLocaleString("en")} messages; at most ${scenarioLimits.held.toLocaleString("en")} are simulated`,
-            notes: ["an instance holds as many messages as its prefetch"],
-            help: "choose fewer instances or a smaller prefetch",
-          }),
-        ]),
+      : diagnosed("RD505", {
+          path: "",
+          message: `all instances together would hold up to ${held.toLocaleString("en")} messages; at most ${scenarioLimits.held.toLocaleString("en")} are simulated`,
+          notes: ["an instance holds as many messages as its prefetch"],
+          help: "choose fewer instances or a smaller prefetch",
+        })),
   ];
 }
+
+/**
+ * Cuts time at the beginning and the end of each event. If two outages overlap, the first in the list counts. Factors
+ * of bursts that overlap are multiplied.
+ *
+ * @param events the events for one consumer
+ */
+function phasesOf(events: readonly EventInput[]): readonly Phase[] {
+  const timed = events.map((event) => ({
+    event,
+    fromMs: parseDurationMs(event.from),
+    toMs: parseDurationMs(event.to),
+  }));
+  const cuts = new Set([0, ...timed.flatMap(({ fromMs, toMs }) => [fromMs, toMs])]);
+  return [...cuts]
+    .toSorted((a, b) => a - b)
+    .map((fromMs): Phase => {
+      const current = timed.filter((each) => each.fromMs <= fromMs && fromMs < each.toMs).map(({ event }) => event);
+      return {
+        fromMs,
+        arrivalFactor: current.reduce((product, event) => product * (event.kind === "burst" ? event.factor : 1), 1),
+        isStopped: current.some(({ kind }) => kind === "stopped"),
+        outage: outageOf(current),
+      };
+    });
+}
+
+function outageOf(events: readonly EventInput[]): Outage | null {
+  for (const event of events) {
+    if (event.kind !== "outage") continue;
+    return {
+      outcome: event.outcome ?? "transient",
+      failsAfterMs: event.failsAfter === undefined ? null : parseDurationMs(event.failsAfter),
+    };
+  }
+  return null;
+}
+
+let wholeSchema: JsonSchema | undefined;
+
+const scenarioForm: InputForm = {
+  schema: () => (wholeSchema ??= z.toJSONSchema(scenarioSchema, { io: "input" }) as JsonSchema),
+  whole: "a scenario is a mapping",
+  begin: "start with duration: 1h",
+  placeName: (path) => {
+    if (path.length === 0) return "a scenario";
+    return typeof path.at(-1) === "number" ? "an event" : String(path.at(-1));
+  },
+  texts: { ...durationTexts, [sharePattern.source]: 'a percentage such as "2%" or "0.05%"' },
+  codeOf: ({ kind }) => (kind === "unknown-key" || kind === "unknown-kind" ? "RD502" : "RD501"),
+};

@@ -1,27 +1,16 @@
 import type { QueueDepth } from "./result.ts";
 
 /**
- * How many messages are in each queue, and the most of them in each of at most so many stretches of time. Where the run gets
- * longer than they reach, two stretches become one, so that neither memory nor output grows with the length of a run.
+ * The number of messages in each queue, and the largest number in each stretch of time. A run has a limited number of
+ * stretches. When it gets longer, two stretches become one, so neither memory nor output grows with the length of a
+ * run.
  */
-export interface Depths {
-  readonly queues: readonly string[];
-  readonly now: Int32Array;
-  readonly most: Int32Array;
-  readonly mostAtUs: Float64Array;
-  /** Per queue a row of stretches with the most of each. */
-  readonly rows: Int32Array;
-  readonly stretches: number;
-  stretchUs: number;
-  /** The stretch that the clock is in, and where it ends. */
-  current: number;
-  endUs: number;
-}
+export type Depths = ReturnType<typeof createDepths>;
 
-/** The samples of all queues together, which bounds the memory and the output. */
+/** The samples of all queues together. This bounds the memory and the output. */
 const mostSamples = 4_000_000;
 
-export function createDepths(queues: readonly string[], durationUs: number): Depths {
+export function createDepths(queues: readonly string[], durationUs: number) {
   let stretches = 512;
   while (stretches > 32 && stretches * queues.length > mostSamples) stretches /= 2;
   const stretchUs = Math.max(1_000, Math.ceil(durationUs / (stretches / 2) / 1_000_000) * 1_000_000);
@@ -30,15 +19,17 @@ export function createDepths(queues: readonly string[], durationUs: number): Dep
     now: new Int32Array(queues.length),
     most: new Int32Array(queues.length),
     mostAtUs: new Float64Array(queues.length),
+    /** For each queue, a row with the largest number of each stretch. */
     rows: new Int32Array(queues.length * stretches),
     stretches,
     stretchUs,
+    /** The current stretch, and its end. */
     current: 0,
     endUs: stretchUs,
   };
 }
 
-/** Sets the clock: the stretches up to then have had at least what is in the queues now. */
+/** Sets the clock. Each stretch up to then starts with the present depth of the queues. */
 export function advanceDepths(depths: Depths, atUs: number): void {
   while (atUs >= depths.endUs) {
     if (depths.current === depths.stretches - 1) halve(depths);
@@ -51,7 +42,7 @@ export function advanceDepths(depths: Depths, atUs: number): void {
   }
 }
 
-/** Two stretches become one, and the clock is in the first one of the free half, or still in the last one that is taken. */
+/** Merges each two stretches into one. The clock is then in the first stretch of the free half. */
 function halve(depths: Depths): void {
   const { rows, stretches } = depths;
   for (let queue = 0; queue < depths.now.length; queue++) {

@@ -1,12 +1,12 @@
 /**
- * Random numbers that are looked up and not drawn in turn: Philox2x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random
- * numbers: as easy as 1, 2, 3" (2011). A generator with a state, as libraries have them, gives each message what the messages
- * before it have left over. Here a message has a row of numbers of its own, so that it meets the same fate in every run with
- * the same seed, whatever the strategy or the number of instances: two runs differ by what was changed, and not by luck.
+ * Random numbers by lookup: Philox2x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2,
+ * 3" (2011). In an ordinary generator with a state, the numbers of a message depend on all messages before it. Here
+ * each message has a row of numbers of its own. So it has the same fate in every run with the same seed, for any
+ * strategy or number of instances. Two runs then differ by their settings, not by luck.
  *
  * @param key of a whole run, or of one consumer in it
- * @param message which row
- * @param position where in the row
+ * @param message the row
+ * @param position the position in the row
  * @returns 32 random bits, as a whole number from 0 to 4294967295
  */
 export function drawBits(key: number, message: number, position: number): number {
@@ -14,7 +14,7 @@ export function drawBits(key: number, message: number, position: number): number
   let right = position | 0;
   let round = key | 0;
   for (let index = 0; index < 10; index++) {
-    // The product of two numbers of 32 bits, in halves that a double holds exactly.
+    // The product of two 32-bit numbers, in halves that a double holds exactly.
     const low = left & 0xffff;
     const high = left >>> 16;
     const middle = high * 0xd193 + ((low * 0xd193) >>> 16);

@@ -4,14 +4,13 @@ import { hold, offer, release, takeInstance } from "./instances.ts";
 import { append, takeFirst } from "./lines.ts";
 import { causeNumbers, placeKinds } from "./message-graph.ts";
 import { followAny, isTraced, step } from "./move.ts";
-import type { ConsumerRun, Run } from "./run.ts";
-import { causeAt, timerKinds } from "./run.ts";
+import { type ConsumerRun, type Run, causeAt, timerKinds } from "./run.ts";
 import { advanceWindow } from "./tally.ts";
 import { setTimer } from "./timers.ts";
 
 const { success, transient, crash, delivery, return: returned } = causeNumbers;
 
-/** Delivers for as long as something is ready and an instance can take it. */
+/** Delivers as long as a message is ready and an instance can take it. */
 export function dispatch(run: Run, consumer: ConsumerRun): void {
   if (isStopped(consumer)) return;
   const { copies, instances, ready } = run;
@@ -49,7 +48,7 @@ function deliver(run: Run, consumer: ConsumerRun, slot: number, instance: number
   else append(instances.waiting, instance, copies.next, slot);
 }
 
-/** A handler begins with a message. How it will end is settled now, since an outage fails what begins in it. */
+/** A handler begins with a message. Its end is decided now, because an outage fails the handlings that begin in it. */
 function begin(run: Run, consumer: ConsumerRun, slot: number): void {
   const { copies, instances } = run;
   const { handlingTime, phases } = consumer.scenario;
@@ -81,7 +80,9 @@ function begin(run: Run, consumer: ConsumerRun, slot: number): void {
   }
 }
 
-/** A handler is done, well or not: the consumer does what its contract says, and begins with the next message. */
+/**
+ * A handler ends, with success or failure. The consumer acts as its contract says, and begins with the next message.
+ */
 export function settle(run: Run, consumer: ConsumerRun, slot: number, cause: number): void {
   const { copies, instances } = run;
   const instance = copies.instances[slot] as number;
@@ -89,13 +90,13 @@ export function settle(run: Run, consumer: ConsumerRun, slot: number, cause: num
   outcomes[cause] = (outcomes[cause] as number) + 1;
   leaveInstance(run, slot);
   followAny(run, consumer, slot, cause);
-  // Of an instance that is being stopped nothing waits any more.
+  // An instance that is being stopped begins no further message.
   const next = takeFirst(instances.waiting, instance, copies.next);
   if (next !== -1) begin(run, consumer, next);
   offer(instances, instance);
 }
 
-/** An instance ends all at once: whatever it holds goes back to the broker, begun or not. `slot` is what it crashed on. */
+/** An instance crashes. All its messages go back to the broker, begun or not. `slot` is the message of the crash. */
 export function crashInstance(run: Run, consumer: ConsumerRun, slot: number): void {
   const { copies, instances } = run;
   const instance = copies.instances[slot] as number;
@@ -129,12 +130,12 @@ function leaveInstance(run: Run, slot: number): void {
   tally.busyUs += Math.max(0, Math.min(run.atUs, run.durationUs) - beganAtUs);
 }
 
-/** Whether the instances of a consumer take no messages at the moment. */
+/** True if the instances of a consumer take no messages at the moment. */
 export function isStopped({ scenario, phase }: ConsumerRun): boolean {
   return scenario.phases[phase]?.isStopped === true;
 }
 
-/** At a stop what was delivered and not begun goes back to the broker; what was begun is ended. */
+/** At a stop, delivered messages without a handler go back to the broker. Begun handlings continue to their end. */
 export function returnUnbegun(run: Run, consumer: ConsumerRun): void {
   const { instances } = run;
   const end = instances.first[consumer.index + 1] as number;
@@ -148,7 +149,6 @@ export function returnUnbegun(run: Run, consumer: ConsumerRun): void {
   }
 }
 
-/** An instance that crashed is there again. */
 export function restart(run: Run, instance: number): void {
   const { instances } = run;
   run.events++;

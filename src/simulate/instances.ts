@@ -1,63 +1,49 @@
-import type { Lines } from "./lines.ts";
 import { createLines } from "./lines.ts";
+import { startsOf } from "./message-graph.ts";
 import type { ConsumerScenario } from "./scenario.ts";
 
-/** The instances of all consumers, numbered through: what each holds, and which of a consumer's can take a message. */
-export interface Instances {
-  /** Per consumer its first instance; the next entry is the end of them. */
-  readonly first: Int32Array;
-  readonly consumers: Int32Array;
-  readonly prefetch: Int32Array;
-  readonly concurrency: Int32Array;
-  /** Per instance: what it holds, from `firstHeld` on, and how many of them a handler has begun with. */
-  readonly firstHeld: Int32Array;
-  readonly held: Int32Array;
-  readonly slots: Int32Array;
-  readonly begun: Int32Array;
-  /** What an instance holds and has not begun with, in the order of the deliveries. */
-  readonly waiting: Lines;
-  /** 1 while it restarts after a crash. */
-  readonly isAway: Uint8Array;
-  /** Per consumer a ring of those that can take one: the broker gives each its turn. */
-  readonly ring: Int32Array;
-  readonly ringStart: Int32Array;
-  readonly ringSize: Int32Array;
-  readonly isInRing: Uint8Array;
-}
+/**
+ * The instances of all consumers, numbered through: the messages that each holds, and the instances that can take one.
+ */
+export type Instances = Readonly<ReturnType<typeof emptyInstances>>;
 
-export function createInstances(consumers: readonly ConsumerScenario[]): Instances {
-  const first = new Int32Array(consumers.length + 1);
-  for (const [index, { instances }] of consumers.entries()) first[index + 1] = (first[index] as number) + instances;
-  const count = first[consumers.length] as number;
+function emptyInstances(consumers: readonly ConsumerScenario[]) {
   const owners = consumers.flatMap(({ instances }, index) => Array.from({ length: instances }, () => index));
+  const count = owners.length;
   const of = (read: (consumer: ConsumerScenario) => number): Int32Array =>
     Int32Array.from(owners, (owner) => read(consumers[owner] as ConsumerScenario));
   const prefetch = of((each) => each.prefetch);
-  const firstHeld = new Int32Array(count + 1);
-  for (let index = 0; index < count; index++) {
-    firstHeld[index + 1] = (firstHeld[index] as number) + (prefetch[index] as number);
-  }
-  const instances: Instances = {
-    first,
+  const firstHeld = startsOf(prefetch);
+  return {
+    /** For each consumer, its first instance. The next entry is the end of its instances. */
+    first: startsOf(consumers.map(({ instances }) => instances)),
     consumers: Int32Array.from(owners),
     prefetch,
     concurrency: of((each) => each.concurrency),
+    /** For each instance: its messages, from `firstHeld` on, and the number that a handler has begun with. */
     firstHeld,
     held: new Int32Array(count),
     slots: new Int32Array(firstHeld[count] as number),
     begun: new Int32Array(count),
+    /** The messages that an instance holds and has not begun with, in the order of their deliveries. */
     waiting: createLines(count),
+    /** 1 during the restart after a crash. */
     isAway: new Uint8Array(count),
+    /** For each consumer, a ring of instances that can take a message. The broker serves them in turn. */
     ring: new Int32Array(count),
     ringStart: new Int32Array(consumers.length),
     ringSize: new Int32Array(consumers.length),
     isInRing: new Uint8Array(count),
   };
-  for (let instance = 0; instance < count; instance++) offer(instances, instance);
+}
+
+export function createInstances(consumers: readonly ConsumerScenario[]): Instances {
+  const instances = emptyInstances(consumers);
+  for (const instance of instances.consumers.keys()) offer(instances, instance);
   return instances;
 }
 
-/** Puts an instance at the end of the ring if it can take a message and is not there yet. */
+/** Puts an instance at the end of the ring, if it can take a message and is not there yet. */
 export function offer(instances: Instances, instance: number): void {
   const { consumers, first, held, prefetch, isAway, isInRing, ring, ringStart, ringSize } = instances;
   if (isInRing[instance] === 1 || isAway[instance] === 1) return;
@@ -71,7 +57,7 @@ export function offer(instances: Instances, instance: number): void {
   isInRing[instance] = 1;
 }
 
-/** Takes the next instance that can take a message out of the ring; −1 where there is none. */
+/** Takes the next instance that can take a message out of the ring; −1 if there is none. */
 export function takeInstance(instances: Instances, consumer: number): number {
   const { first, isAway, isInRing, ring, ringStart, ringSize } = instances;
   const start = first[consumer] as number;
@@ -82,13 +68,12 @@ export function takeInstance(instances: Instances, consumer: number): number {
     ringStart[consumer] = position + 1 === length ? 0 : position + 1;
     ringSize[consumer] = (ringSize[consumer] as number) - 1;
     isInRing[instance] = 0;
-    // It may have crashed since it was put there.
+    // It may have crashed after it entered the ring.
     if (isAway[instance] === 0) return instance;
   }
   return -1;
 }
 
-/** Gives a message to an instance. */
 export function hold(instances: Instances, instance: number, slot: number, positions: Int32Array): void {
   const { firstHeld, held, slots } = instances;
   const position = held[instance] as number;
@@ -97,7 +82,7 @@ export function hold(instances: Instances, instance: number, slot: number, posit
   held[instance] = position + 1;
 }
 
-/** Takes a message from an instance: the last one that it holds moves into its place. */
+/** Takes a message from an instance. The last message that it holds moves into the gap. */
 export function release(instances: Instances, instance: number, slot: number, positions: Int32Array): void {
   const { firstHeld, held, slots } = instances;
   const start = firstHeld[instance] as number;

@@ -1,10 +1,7 @@
-/** Lines of copies that wait for their turn, each linked through `next` of the copies: the first and the last of every line. */
-export interface Lines {
-  readonly first: Int32Array;
-  readonly last: Int32Array;
-}
+/** Lines of waiting copies, linked through `next` of the copies: the first and the last of every line. */
+export type Lines = ReturnType<typeof createLines>;
 
-export function createLines(count: number): Lines {
+export function createLines(count: number) {
   return { first: new Int32Array(count).fill(-1), last: new Int32Array(count).fill(-1) };
 }
 
@@ -17,7 +14,7 @@ export function append({ first, last }: Lines, line: number, next: Int32Array, s
   last[line] = slot;
 }
 
-/** Takes the first copy out of a line; −1 where there is none. */
+/** Takes the first copy out of a line; −1 if it is empty. */
 export function takeFirst({ first, last }: Lines, line: number, next: Int32Array): number {
   const slot = first[line] as number;
   if (slot === -1) return -1;

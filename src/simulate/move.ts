@@ -2,10 +2,10 @@ import { addTwin, removeCopy } from "./copies.ts";
 import { addToQueue, takeFromQueue } from "./depths.ts";
 import { draw } from "./draw.ts";
 import { append } from "./lines.ts";
-import { causeNumbers, causes, placeKinds } from "./message-graph.ts";
+import { keptCauses } from "../explore/model.ts";
+import { causeNumbers, placeKinds } from "./message-graph.ts";
 import type { TimelineStep } from "./result.ts";
-import type { ConsumerRun, Run } from "./run.ts";
-import { timerKinds } from "./run.ts";
+import { type ConsumerRun, type Run, timerKinds } from "./run.ts";
 import { addSample } from "./samples.ts";
 import { countIn } from "./tally.ts";
 import { setTimer } from "./timers.ts";
@@ -13,12 +13,12 @@ import { setTimer } from "./timers.ts";
 const { success, crash, return: returned, delivery, time } = causeNumbers;
 const { work, handling, waiting, dead } = placeKinds;
 
-/** Takes one of the ways in which a cause can end, by chance where there are several. */
+/** Takes one possible end of a cause, by chance if there are several. */
 export function followAny(run: Run, consumer: ConsumerRun, slot: number, cause: number): void {
   follow(run, consumer, slot, chooseAlternative(run, consumer, slot, run.copies.nodes[slot] as number, cause), cause);
 }
 
-/** Goes one way: the copy comes into its next state, further copies begin, or it is at its end. */
+/** Takes one end of a move: the copy enters its next state, starts further copies, or ends. */
 export function follow(run: Run, consumer: ConsumerRun, slot: number, alternative: number, cause: number): void {
   const { copies, depths } = run;
   const { graph, tally } = consumer;
@@ -33,7 +33,7 @@ export function follow(run: Run, consumer: ConsumerRun, slot: number, alternativ
       run,
       consumer,
       slot,
-      causes[cause] as TimelineStep["happened"],
+      keptCauses[cause] as TimelineStep["happened"],
       from === end ? -1 : (graph.nodes[from] as number),
       attempt,
     );
@@ -57,17 +57,18 @@ export function follow(run: Run, consumer: ConsumerRun, slot: number, alternativ
 
 function chooseAlternative({ copies }: Run, consumer: ConsumerRun, slot: number, node: number, cause: number): number {
   const { alternatives } = consumer.graph;
-  const from = alternatives[node * causes.length + cause] as number;
-  const count = (alternatives[node * causes.length + cause + 1] as number) - from;
+  const from = alternatives[node * keptCauses.length + cause] as number;
+  const count = (alternatives[node * keptCauses.length + cause + 1] as number) - from;
   if (count === 1) return from;
   if (count === 0)
-    throw new Error(`nothing is known of ${String(causes[cause])} in state ${node} of ${consumer.graph.consumer}`);
+    throw new Error(
+      `the model does not know ${String(keptCauses[cause])} in state ${node} of ${consumer.graph.consumer}`,
+    );
   const position = copies.draws[slot] as number;
   copies.draws[slot] = position + 1;
   return from + Math.floor(draw(consumer.key, copies.messages[slot] as number, position) * count);
 }
 
-/** A copy comes into a state. */
 export function enter(
   run: Run,
   consumer: ConsumerRun,
@@ -84,7 +85,7 @@ export function enter(
   if (place !== -1) addToQueue(run.depths, consumer.queues[place] as number, run.atUs);
   if (kind === handling) return;
   if (kind === work) {
-    // What comes back without a wait is at the head of a queue again.
+    // A copy that comes back without a wait is at the head of its queue again.
     const line = cause === crash || cause === returned ? run.returned : run.ready;
     append(line, index, copies.next, slot);
   } else if (kind === waiting) waitInState(run, consumer, slot, node);
@@ -99,7 +100,7 @@ export function enter(
   }
 }
 
-/** Settles now how long the wait will be, and which way it will end. */
+/** Decides now the length of the wait and its end. */
 function waitInState(run: Run, consumer: ConsumerRun, slot: number, node: number): void {
   const { copies } = run;
   const { graph } = consumer;
@@ -116,7 +117,6 @@ function waitInState(run: Run, consumer: ConsumerRun, slot: number, node: number
   copies.timers[slot] = setTimer(run.timers, run.atUs + waitedUs + jitterUs, timerKinds.copy, slot);
 }
 
-/** A copy is at its end. */
 function finish(run: Run, consumer: ConsumerRun, slot: number): void {
   const { copies, trace } = run;
   countIn(consumer.tally.byDeliveries, copies.deliveries[slot] as number);
@@ -125,13 +125,12 @@ function finish(run: Run, consumer: ConsumerRun, slot: number): void {
   removeCopy(copies, slot);
 }
 
-/** Whether the steps of a copy are written down. */
 export function isTraced({ trace: { wanted }, copies }: Run, consumer: ConsumerRun, slot: number): boolean {
   if (wanted === "none") return false;
   return wanted === "all" || (wanted.consumer === consumer.index && wanted.message === copies.messages[slot]);
 }
 
-/** Writes down a step; `node` is the state after it, −1 for none. */
+/** Records a step. `node` is the state after it, −1 for none. */
 export function step(
   run: Run,
   { graph }: ConsumerRun,

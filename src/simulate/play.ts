@@ -4,17 +4,16 @@ import { draw } from "./draw.ts";
 import { crashInstance, dispatch, isStopped, restart, returnUnbegun, settle } from "./handle.ts";
 import { causeNumbers } from "./message-graph.ts";
 import { enter, follow, isTraced, step } from "./move.ts";
-import type { ConsumerRun, Run } from "./run.ts";
-import { causeAt, positions, setArrivalTimer, setPhaseTimer, timerKinds } from "./run.ts";
+import { type ConsumerRun, type Run, causeAt, positions, setArrivalTimer, setPhaseTimer, timerKinds } from "./run.ts";
 import { advanceWindow } from "./tally.ts";
 import { removeFirst } from "./timers.ts";
 
 const { crash, time } = causeNumbers;
 
 /**
- * Lets the next thing happen.
+ * Plays the next event.
  *
- * @returns whether there was one, within the time that the run may take
+ * @returns true if there was one, within the time limit of the run
  */
 export function playNext(run: Run): boolean {
   const { timers } = run;
@@ -42,7 +41,7 @@ export function playNext(run: Run): boolean {
 /** A handling ends, or a wait. */
 function copyIsDue(run: Run, slot: number, number: number): void {
   const { copies } = run;
-  // The instance that handled it may have crashed, and the slot may even belong to another copy now.
+  // The instance that handled it may have crashed, and the slot may belong to another copy now.
   if (copies.timers[slot] !== number) return;
   copies.timers[slot] = -1;
   const consumer = run.consumers[copies.consumers[slot] as number] as ConsumerRun;

@@ -1,23 +1,23 @@
-import type { SimulatedCause } from "./message-graph.ts";
+import type { KeptCause } from "../explore/model.ts";
 
 /**
- * What happened in a simulation. Times are milliseconds since its start, with a resolution of a microsecond. The same
+ * The result of a simulation. Times are milliseconds since its start, with a resolution of a microsecond. The same
  * consumers, scenario and seed give the same bytes.
  */
 export interface SimulationResult {
   readonly seed: number;
-  /** Messages arrived for so long, and the last thing happened then. */
+  /** The time that messages arrived, and the time of the last event. */
   readonly durationMs: number;
   readonly endedAtMs: number;
-  /** Whether every message is at its end; if not, the drain was too short for the rest. */
+  /** True if every message has ended; if not, the drain was too short for the rest. */
   readonly isSettled: boolean;
-  /** Everything that happened, one by one: publications, deliveries, outcomes, waits that ended, restarts, changes of phase. */
+  /** The number of all events: publications, deliveries, outcomes, ended waits, restarts, changes of phase. */
   readonly events: number;
   readonly consumers: readonly ConsumerResult[];
-  /** How long each of the stretches is that a queue's depth is told for. */
+  /** The length of each stretch in the depths of a queue. */
   readonly stretchMs: number;
   readonly queues: readonly QueueDepth[];
-  /** The message with the most deliveries, the first of them; null where nothing was delivered. */
+  /** The first message with the most deliveries; null without any delivery. */
   readonly timeline: Timeline | null;
 }
 
@@ -30,18 +30,18 @@ export interface ConsumerResult {
   readonly lost: number;
   /** Further copies of the same message. */
   readonly duplicated: number;
-  /** Those that are not at their end when the run is. */
+  /** Messages that have not ended when the run ends. */
   readonly left: { readonly inWorkQueue: number; readonly withHandlers: number; readonly waiting: number };
   readonly deliveries: number;
-  /** How often a handler began, and how it ended. */
+  /** The number of handler runs, by their end. */
   readonly runs: number;
-  readonly outcomes: Readonly<Record<Exclude<SimulatedCause, "delivery" | "time">, number>>;
-  /** How often an instance crashed. */
+  readonly outcomes: Readonly<Record<Exclude<KeptCause, "delivery" | "time">, number>>;
+  /** The number of crashes of an instance. */
   readonly crashes: number;
-  /** How many messages came to their end after so many deliveries, and after so many runs of a handler. */
+  /** The number of messages that ended after this many deliveries, and after this many handler runs. */
   readonly messagesByDeliveries: readonly CountOf[];
   readonly messagesByRuns: readonly CountOf[];
-  /** From the publication. */
+  /** Counted from the publication. */
   readonly timeToSuccess: Percentiles | null;
   readonly timeToDeadLetter: Percentiles | null;
   /** The share of their time that handlers were busy, from 0 to 1, while messages arrived. */
@@ -51,19 +51,19 @@ export interface ConsumerResult {
 
 export interface DeadLettered {
   readonly total: number;
-  /** After the handling of which attempt, and by what. */
+  /** The attempts and causes that the message died after. */
   readonly byAttempt: readonly CountOf[];
-  readonly byCause: readonly { readonly cause: SimulatedCause; readonly messages: number }[];
+  readonly byCause: readonly { readonly cause: KeptCause; readonly messages: number }[];
 }
 
-/** So many messages had this number of whatever is counted. */
+/** The number of messages with this value of the counted thing. */
 export interface CountOf {
   readonly number: number;
   readonly messages: number;
 }
 
 export interface Percentiles {
-  /** Whether they are of all values, or of an even sample of a million of them. */
+  /** True if they cover all values; otherwise they cover an even sample of a million. */
   readonly isExact: boolean;
   readonly p50Ms: number;
   readonly p90Ms: number;
@@ -79,7 +79,7 @@ export interface RetryStorm {
   readonly arrivals: number;
 }
 
-/** How many messages were in a queue, delivered and not acknowledged ones included. */
+/** The number of messages in a queue, including delivered and unacknowledged ones. */
 export interface QueueDepth {
   readonly queue: string;
   readonly most: number;
@@ -88,10 +88,10 @@ export interface QueueDepth {
   readonly mostPerStretch: readonly number[];
 }
 
-/** What happened to one message. */
+/** The events of one message. */
 export interface Timeline {
   readonly consumer: string;
-  /** The how manieth of the consumer's messages it is, from 0 on. */
+  /** The number of the message within the consumer, from 0 on. */
   readonly message: number;
   readonly steps: readonly TimelineStep[];
 }
@@ -100,9 +100,9 @@ export interface TimelineStep {
   readonly message: number;
   readonly consumer: string;
   readonly atMs: number;
-  readonly happened: "published" | "begun" | SimulatedCause;
-  /** The queue that the message is in afterwards; null for none any more. */
+  readonly happened: "published" | "begun" | KeptCause;
+  /** The queue that holds the message afterwards; null for none. */
   readonly queue: string | null;
-  /** Of the handling that begins or ends here, else null. */
+  /** The attempt that begins or ends here, else null. */
   readonly attempt: number | null;
 }

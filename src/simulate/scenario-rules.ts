@@ -1,11 +1,10 @@
 import { parseDurationMs } from "../declare/duration.ts";
-import type { Diagnostic, PathSegment } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
-import type { Simulated } from "./check-scenario.ts";
-import { nearest } from "./scenario-issues.ts";
+import { type Diagnostic, type PathSegment, diagnosed } from "../diagnostics/diagnostic.ts";
+import { nearest } from "../diagnostics/distance.ts";
+import type { Simulated } from "./scenario.ts";
 import type { ConsumerInput, ScenarioInput } from "./scenario-schema.ts";
 
-/** Every consumer that a scenario names has to be there. */
+/** Every consumer that a scenario names must exist. */
 export function nameRules(
   { consumers = {}, events = [] }: ScenarioInput,
   simulated: readonly Simulated[],
@@ -14,18 +13,16 @@ export function nameRules(
   const unknown = (path: readonly PathSegment[], name: string): Diagnostic[] =>
     declared.includes(name)
       ? []
-      : [
-          diagnostic("RD503", {
-            path,
-            message: `no consumer named ${JSON.stringify(name)} is simulated`,
-            notes: [
-              declared.length === 0
-                ? "the declaration has no consumer with a work queue"
-                : `the consumers with a work queue are ${declared.slice(0, 20).join(", ")}${declared.length > 20 ? ", …" : ""}`,
-            ],
-            help: nearest(name, declared) ?? "name one of them",
-          }),
-        ];
+      : diagnosed("RD503", {
+          path,
+          message: `no consumer named ${JSON.stringify(name)} is simulated`,
+          notes: [
+            declared.length === 0
+              ? "the declaration has no consumer with a work queue"
+              : `the consumers with a work queue are ${declared.slice(0, 20).join(", ")}${declared.length > 20 ? ", …" : ""}`,
+          ],
+          help: nearest(name, declared) ?? "name one of them",
+        });
   return [
     ...Object.keys(consumers).flatMap((name) => unknown(["consumers", name], name)),
     ...events.flatMap((event, index) =>
@@ -34,7 +31,7 @@ export function nameRules(
   ];
 }
 
-/** An event that ends before it begins, or begins after everything, would be without effect. */
+/** An event that ends before it begins, or begins after the run, would have no effect. */
 export function eventRules(
   { duration, drain, events = [] }: ScenarioInput,
   defaults: { readonly duration: string; readonly drain: string },
@@ -42,32 +39,27 @@ export function eventRules(
   const endMs = parseDurationMs(duration ?? defaults.duration) + parseDurationMs(drain ?? defaults.drain);
   return events.flatMap((event, index) => {
     if (parseDurationMs(event.to) <= parseDurationMs(event.from)) {
-      return [
-        diagnostic("RD504", {
-          path: ["events", index, "to"],
-          message: `the event ${event.kind} ends at ${event.to}, which is not after its beginning at ${event.from}`,
-          value: event.to,
-          notes: ["both are measured from the start of the simulation"],
-          help: "choose a later time",
-        }),
-      ];
+      return diagnosed("RD504", {
+        path: ["events", index, "to"],
+        message: `the event ${event.kind} ends at ${event.to}, which is not after its beginning at ${event.from}`,
+        value: event.to,
+        notes: ["both are measured from the start of the simulation"],
+        help: "choose a later time",
+      });
     }
     if (parseDurationMs(event.from) < endMs) return [];
-    return [
-      diagnostic("RD504", {
-        path: ["events", index, "from"],
-        message: `the event ${event.kind} begins at ${event.from}, when the simulation is over`,
-        value: event.from,
-        notes: [
-          `it ends ${drain ?? defaults.drain} after its duration of ${duration ?? defaults.duration} at the latest`,
-        ],
-        help: "choose an earlier time, or a longer duration",
-      }),
-    ];
+    return diagnosed("RD504", {
+      path: ["events", index, "from"],
+      message: `the event ${event.kind} begins at ${event.from}, when the simulation is over`,
+      value: event.from,
+      notes: [
+        `it ends ${drain ?? defaults.drain} after its duration of ${duration ?? defaults.duration} at the latest`,
+      ],
+      help: "choose an earlier time, or a longer duration",
+    });
   });
 }
 
-/** What has to fit together in the settings of each consumer. */
 export function consumerRules(
   { everyConsumer = {}, consumers = {} }: ScenarioInput,
   simulated: readonly Simulated[],
@@ -84,7 +76,7 @@ export function consumerRules(
       path: ["consumers", name],
       own,
       others: [everyConsumer, defaults],
-      // A consumer that there is not is reported by itself.
+      // Another diagnostic reports an unknown consumer.
       hasRetryAfter: simulated.find(({ consumer }) => consumer === name)?.hasRetryAfter ?? true,
     })),
   ];
@@ -100,15 +92,13 @@ export function consumerRules(
 function arrivalRules(path: readonly PathSegment[], { arrivals }: ConsumerInput): Diagnostic[] {
   if (arrivals === undefined || (arrivals.every === undefined) !== (arrivals.perSecond === undefined)) return [];
   const isBoth = arrivals.every !== undefined;
-  return [
-    diagnostic("RD504", {
-      path: [...path, "arrivals"],
-      message: isBoth ? "both perSecond and every are given" : "neither perSecond nor every is given",
-      help: isBoth
-        ? "remove one of the two"
-        : "write { perSecond: 20 } for random arrivals, { every: 50ms } for even ones",
-    }),
-  ];
+  return diagnosed("RD504", {
+    path: [...path, "arrivals"],
+    message: isBoth ? "both perSecond and every are given" : "neither perSecond nor every is given",
+    help: isBoth
+      ? "remove one of the two"
+      : "write { perSecond: 20 } for random arrivals, { every: 50ms } for even ones",
+  });
 }
 
 function concurrencyRules(
@@ -120,28 +110,24 @@ function concurrencyRules(
   const [prefetch = 1] = [own, ...others].flatMap((each) => each.prefetch ?? []);
   const [concurrency = 1] = [own, ...others].flatMap((each) => each.concurrency ?? []);
   if (concurrency <= prefetch) return [];
-  return [
-    diagnostic("RD504", {
-      path: [...path, own.concurrency === undefined ? "prefetch" : "concurrency"],
-      message: `an instance cannot handle ${concurrency} messages at a time with a prefetch of ${prefetch}`,
-      value: own.concurrency ?? own.prefetch,
-      help: `raise prefetch to ${concurrency}, or lower concurrency to ${prefetch}`,
-    }),
-  ];
+  return diagnosed("RD504", {
+    path: [...path, own.concurrency === undefined ? "prefetch" : "concurrency"],
+    message: `an instance cannot handle ${concurrency} messages at a time with a prefetch of ${prefetch}`,
+    value: own.concurrency ?? own.prefetch,
+    help: `raise prefetch to ${concurrency}, or lower concurrency to ${prefetch}`,
+  });
 }
 
 function handlingTimeRules(path: readonly PathSegment[], { handlingTime }: ConsumerInput): Diagnostic[] {
   if (handlingTime === undefined || parseDurationMs(handlingTime.from) <= parseDurationMs(handlingTime.to)) return [];
-  return [
-    diagnostic("RD504", {
-      path: [...path, "handlingTime"],
-      message: `the handling time goes from ${handlingTime.from} to ${handlingTime.to}, which is less`,
-      help: "exchange the two",
-    }),
-  ];
+  return diagnosed("RD504", {
+    path: [...path, "handlingTime"],
+    message: `the handling time goes from ${handlingTime.from} to ${handlingTime.to}, which is less`,
+    help: "swap the two",
+  });
 }
 
-/** With this share of returns a message is delivered ten times on average. */
+/** With this share of returns, consumers receive a message ten times on average. */
 const mostReturnsPercent = 90;
 
 function shareRules(
@@ -155,35 +141,29 @@ function shareRules(
     // Sums of fractions such as 0.1 and 0.2 are not exact.
     ...(percent <= 100 + 1e-6
       ? []
-      : [
-          diagnostic("RD504", {
-            path,
-            message: `the shares add up to ${Number(percent.toFixed(6))}%`,
-            notes: ["what is left of 100% are the successes"],
-            help: "lower one of them",
-          }),
-        ]),
+      : diagnosed("RD504", {
+          path,
+          message: `the shares add up to ${Number(percent.toFixed(6))}%`,
+          notes: ["the rest up to 100% are the successes"],
+          help: "lower one of them",
+        })),
     ...(Number((shares.return ?? "0%").slice(0, -1)) <= mostReturnsPercent
       ? []
-      : [
-          diagnostic("RD504", {
-            path: [...path, "return"],
-            message: `${shares.return} of the handlings hand their message back; at most ${mostReturnsPercent}% are simulated`,
-            value: shares.return,
-            notes: ["nothing counts returns, so such messages would come again and again without an end"],
-            help: "lower the share; for consumers that take nothing, write an event of the kind stopped",
-          }),
-        ]),
+      : diagnosed("RD504", {
+          path: [...path, "return"],
+          message: `${shares.return} of the handlings return their message; at most ${mostReturnsPercent}% are simulated`,
+          value: shares.return,
+          notes: ["nothing counts returns, so such messages would come back without end"],
+          help: "lower the share; for consumers that take nothing, write an event of the kind stopped",
+        })),
     ...(shares.retryAfter === undefined || hasRetryAfter
       ? []
-      : [
-          diagnostic("RD503", {
-            path: [...path, "retryAfter"],
-            message: "no handler may ask for a delay of its own here",
-            value: shares.retryAfter,
-            notes: ["the declaration has no retry.retryAfter for it"],
-            help: "declare retry.retryAfter, or remove the share",
-          }),
-        ]),
+      : diagnosed("RD503", {
+          path: [...path, "retryAfter"],
+          message: "no handler may ask for its own delay here",
+          value: shares.retryAfter,
+          notes: ["the declaration has no retry.retryAfter for it"],
+          help: "declare retry.retryAfter, or remove the share",
+        })),
   ];
 }

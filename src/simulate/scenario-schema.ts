@@ -1,21 +1,21 @@
 import { z } from "zod";
 
 import { durationPattern, parseDurationMs } from "../declare/duration.ts";
-import { limits } from "../declare/schema.ts";
+import { limits } from "../declare/schema-parts.ts";
 
-/** What a share looks like: from 0% to 100%, with up to six digits after the point. */
+/** The form of a share: from 0% to 100%, with up to six digits after the point. */
 export const sharePattern: RegExp = /^(100(\.0{1,6})?|[0-9]{1,2}(\.[0-9]{1,6})?)%$/;
 
 const text = z
   .string()
   .regex(durationPattern)
   .meta({ description: 'A whole number and a unit: "250ms", "30s", "5m", "2h", "14d".' });
-/** Beyond this a clock that counts microseconds would not be exact any more. */
-const duration = text.refine((written) => isWithin(written, 0), { error: "a duration of at most 3650d" });
-/** Something that has no length has no rate either. */
-const length = text.refine((written) => isWithin(written, 1), { error: "a duration from 1ms to 3650d" });
+/** For longer durations a clock that counts microseconds would not be exact any more. */
+const duration = text.refine((written) => isWithin(written, 0), { error: "is not a duration of at most 3650d" });
+/** A period without length has no rate. */
+const length = text.refine((written) => isWithin(written, 1), { error: "is not a duration from 1ms to 3650d" });
 function isWithin(written: string, leastMs: number): boolean {
-  // Of what is no duration at all the pattern has told already.
+  // The pattern has already reported a text that is no duration.
   if (!durationPattern.test(written)) return true;
   const durationMs = parseDurationMs(written);
   return durationMs >= leastMs && durationMs <= limits.delayMs;
@@ -66,7 +66,7 @@ const events = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("burst"), ...event, factor: z.number().min(0).max(1_000_000) }),
 ]);
 
-/** The schema of a scenario, as it is written in JSON or YAML. Rules across fields are in `check-scenario.ts`. */
+/** The schema of a scenario, as written in JSON or YAML. `check-scenario.ts` has the rules across fields. */
 export const scenarioSchema = z.strictObject({
   duration: length.optional(),
   drain: duration.optional(),

@@ -1,48 +1,55 @@
-import type { SimulatedCause } from "./message-graph.ts";
+import type { KeptCause } from "../explore/model.ts";
 
-/** What a simulation plays: a checked scenario with every default filled in. Durations are whole milliseconds. */
+/** The input of a simulation: a checked scenario with every default filled in. Durations are whole milliseconds. */
 export interface Scenario {
-  /** Messages arrive for so long. */
+  /** The time that messages arrive. */
   readonly durationMs: number;
-  /** Then the run goes on until every message is at its end, but no longer than this. */
+  /** After that, the run goes on until every message has ended, but no longer than this. */
   readonly drainMs: number;
   /** A whole number from 0 to 4294967295. */
   readonly seed: number;
   readonly consumers: readonly ConsumerScenario[];
 }
 
-/** How the messages of one consumer arrive, and how its instances work. */
+/** The arrivals of one consumer's messages, and the work of its instances. */
 export interface ConsumerScenario {
   readonly consumer: string;
-  /** At random as in a Poisson process, or with the same time between any two, the first one at once. */
+  /** At random as in a Poisson process, or evenly spaced with the first one at once. */
   readonly arrivals: { readonly perSecond: number; readonly spacing: "random" | "even" };
   readonly instances: number;
-  /** How many messages an instance holds at most, and how many of them it handles at a time. */
+  /** The most messages that an instance holds, and the number that it handles at a time. */
   readonly prefetch: number;
   readonly concurrency: number;
   /** A handling takes any time between these two. */
   readonly handlingTime: { readonly fromMs: number; readonly toMs: number };
-  /** How long an instance that crashed is away. */
+  /** The time that a crashed instance is away. */
   readonly restartMs: number;
-  /** Which share of the handlings ends in which way; the rest are successes. */
+  /** The share of the handlings with each end; the rest are successes. */
   readonly outcomes: Shares;
-  /** Which share of the messages meets the same end at every handling. */
+  /** The share of the messages with the same end at every handling. */
   readonly poison: Shares;
-  /** What is different at which time: one after the other, the first at 0. */
+  /** The changes over time: one phase after the other, the first at 0. */
   readonly phases: readonly Phase[];
+}
+
+/** A simulated consumer, as far as the rules of a scenario need it. */
+export interface Simulated {
+  readonly consumer: string;
+  /** True if its handlers may ask for a delay of their own. */
+  readonly hasRetryAfter: boolean;
 }
 
 /** Fractions of 1. */
 export type Shares = Readonly<Record<Ending, number>>;
-/** How a handling can end other than well. */
-export type Ending = Exclude<SimulatedCause, "success" | "delivery" | "time">;
+/** The possible ends of a handling, apart from success. */
+export type Ending = Exclude<KeptCause, "success" | "delivery" | "time">;
 
-/** A stretch of time in which nothing changes for a consumer. */
+/** A stretch of time without changes for a consumer. */
 export interface Phase {
   readonly fromMs: number;
-  /** So many times as many messages arrive as usual. */
+  /** The number of arrivals is multiplied by this. */
   readonly arrivalFactor: number;
-  /** No instance takes messages; what was delivered and not begun is handed back. */
+  /** No instance takes messages. Delivered messages without a handler go back to the broker. */
   readonly isStopped: boolean;
   readonly outage: Outage | null;
 }
@@ -50,19 +57,23 @@ export interface Phase {
 /** Every handling that begins fails in this way. */
 export interface Outage {
   readonly outcome: "transient" | "crash";
-  /** How long a handling takes until it fails; as long as any other where it is null. */
+  /** The time that a handling takes until it fails; null for the usual time. */
   readonly failsAfterMs: number | null;
 }
 
-/** The most that a simulation takes on. */
 export const scenarioLimits = Object.freeze({
-  /** A run of so many takes about a minute. */
+  /** A run of this size takes about a minute. */
   messages: 10_000_000,
   /** Of all consumers: instances times prefetch. */
   held: 1_000_000,
+  /**
+   * Of one message, for each consumer: attempts times crashes, with a few states for each pair. The exploration finds
+   * them in a few seconds.
+   */
+  states: 200_000,
 });
 
-/** How many messages are to be expected for a consumer: exactly as many with even spacing, about as many with random one. */
+/** The number of expected messages for a consumer: exact with even spacing, approximate with random spacing. */
 export function expectedMessages({ arrivals, phases }: ConsumerScenario, durationMs: number): number {
   return phases.reduce((sum, phase, index) => {
     const toMs = Math.min(phases[index + 1]?.fromMs ?? durationMs, durationMs);

@@ -1,35 +1,33 @@
 import type { Subject } from "../explore/model.ts";
 import { depthsOf } from "./depths.ts";
-import type { MessageGraph } from "./message-graph.ts";
-import { messageGraphOf, placeKinds } from "./message-graph.ts";
+import { type MessageGraph, messageGraphOf, placeKinds } from "./message-graph.ts";
 import { playNext } from "./play.ts";
 import type { ConsumerResult, SimulationResult, Timeline, TimelineStep } from "./result.ts";
-import type { Run, Trace } from "./run.ts";
-import { createRun } from "./run.ts";
+import { type Run, type Trace, createRun } from "./run.ts";
 import type { Scenario } from "./scenario.ts";
 import { consumerResultOf } from "./tally.ts";
 
-/** What a simulation tells now and then while it runs. */
 export interface Progress {
-  /** The scenario is played, or played once more for the timeline of one message, until that message is at its end. */
+  /** The first run plays the scenario. A second run replays it up to the end of one message, for that message's timeline. */
   readonly part: "scenario" | "timeline";
-  /** The time in the simulation, and how many events were played until then. */
+  /** The time in the simulation, and the number of events until then. */
   readonly atMs: number;
   readonly events: number;
 }
 type Report = (progress: Progress) => void;
 
-/** How many events are played between two reports: a fraction of a second. */
+/** The number of events between two reports: a fraction of a second. */
 const eventsPerReport = 100_000;
 
 /**
- * Plays a scenario: messages arrive, instances of consumers handle them, and the broker does what its proved model says, with
- * a clock that jumps from one event to the next. The model of the proof is all that is known of the broker, so that a
- * simulation cannot show what a proof excludes.
+ * Plays a scenario: messages arrive, instances of consumers handle them, and the broker acts as its proved model says.
+ * The clock jumps from one event to the next. The simulation knows the broker only through the model of the proof, so
+ * it cannot show anything that a proof excludes.
  *
- * @param subjects the consumers with a work queue, in the order of the scenario's
- * @param report is called now and then, for those who wait
- * @returns what happened; the same for the same arguments, byte for byte
+ * @param subjects the consumers with a work queue, in the scenario's order
+ * @param report receives the progress now and then
+ * @returns the result. The same arguments give the same bytes
+ * @throws RefusedError (RD505) if a consumer has too many pairs of attempts and crash deliveries to explore
  */
 export function simulate<State>(
   subjects: readonly Subject<State>[],
@@ -53,13 +51,16 @@ export function simulate<State>(
   };
 }
 
-/** Every step of every message, in order: for tests, which check a result against it. */
+/** Every step of every message, in order. Tests check a result against it. */
 export function simulateSteps<State>(subjects: readonly Subject<State>[], scenario: Scenario): readonly TimelineStep[] {
   const graphs = subjects.map(({ model }) => messageGraphOf(model()));
   return playAll(graphs, scenario, "all", () => {}).trace.steps;
 }
 
-/** Which message has the most deliveries is known only at the end; a second run, with the same numbers, writes down its steps. */
+/**
+ * The message with the most deliveries is known only at the end. So a second run, with the same numbers, records its
+ * steps.
+ */
 function timelineOf(graphs: readonly MessageGraph[], scenario: Scenario, run: Run, report: Report): Timeline {
   const wanted = { consumer: run.mostConsumer, message: run.mostMessage };
   const { trace } = playAll(graphs, scenario, wanted, report);

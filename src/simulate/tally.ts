@@ -1,43 +1,15 @@
-import { causes } from "./message-graph.ts";
+import { keptCauses } from "../explore/model.ts";
 import type { ConsumerResult, CountOf, RetryStorm } from "./result.ts";
-import type { Samples } from "./samples.ts";
 import { createSamples, percentilesOf } from "./samples.ts";
 import type { ConsumerScenario } from "./scenario.ts";
 
-/** What is counted for one consumer while a simulation runs. */
-export interface Tally {
-  published: number;
-  succeeded: number;
-  lost: number;
-  duplicated: number;
-  deliveries: number;
-  runs: number;
-  crashes: number;
-  /** By the number of the cause. */
-  readonly outcomes: number[];
-  readonly deadByCause: number[];
-  /** Indexed by what they are counted by; where nothing was counted there may be a gap. */
-  readonly deadByAttempt: number[];
-  readonly byDeliveries: number[];
-  readonly byRuns: number[];
-  readonly toSuccess: Samples;
-  readonly toDeadLetter: Samples;
-  /** How long handlers were busy, all together, while messages arrived. */
-  busyUs: number;
-  /** The window that the clock is in, and the worst one until now. */
-  window: number;
-  windowArrivals: number;
-  windowRedeliveries: number;
-  worstWindow: number;
-  worstArrivals: number;
-  worstRedeliveries: number;
-}
+export type Tally = ReturnType<typeof createTally>;
 
 /** Long enough that an even trickle is no storm, and short against the outages that cause one. */
 export const stormWindowMs = 10_000;
 
-/** @param key for the choice of what percentiles are taken from, where there is too much to keep */
-export function createTally(key: number): Tally {
+/** @param key for the random choice of the values that percentiles keep, if there are too many */
+export function createTally(key: number) {
   return {
     published: 0,
     succeeded: 0,
@@ -46,14 +18,18 @@ export function createTally(key: number): Tally {
     deliveries: 0,
     runs: 0,
     crashes: 0,
-    outcomes: causes.map(() => 0),
-    deadByCause: causes.map(() => 0),
-    deadByAttempt: [],
-    byDeliveries: [],
-    byRuns: [],
+    /** By the number of the cause. */
+    outcomes: keptCauses.map(() => 0),
+    deadByCause: keptCauses.map(() => 0),
+    /** The index is the attempt or the number of deliveries or runs. A missing entry means zero. */
+    deadByAttempt: [] as number[],
+    byDeliveries: [] as number[],
+    byRuns: [] as number[],
     toSuccess: createSamples(key),
     toDeadLetter: createSamples(~key),
+    /** The busy time of all handlers together, while messages arrived. */
     busyUs: 0,
+    /** The current window, and the worst one until now. */
     window: 0,
     windowArrivals: 0,
     windowRedeliveries: 0,
@@ -68,7 +44,7 @@ export function countIn(counts: number[], number: number): void {
   counts[number] = (counts[number] as number) + 1;
 }
 
-/** Before an arrival or a redelivery is counted: closes the window that ended before. */
+/** Call this before counting an arrival or a redelivery: it closes a window that ended before. */
 export function advanceWindow(tally: Tally, atUs: number): void {
   const window = Math.floor(atUs / (stormWindowMs * 1_000));
   if (window === tally.window) return;
@@ -97,7 +73,7 @@ export function consumerResultOf(
     deadLettered: {
       total: tally.deadByCause.reduce((sum, messages) => sum + messages, 0),
       byAttempt: countsOf(tally.deadByAttempt),
-      byCause: causes
+      byCause: keptCauses
         .map((cause, index) => ({ cause, messages: tally.deadByCause[index] as number }))
         .filter(({ messages }) => messages > 0),
     },

@@ -1,22 +1,17 @@
 /**
- * What is due at some later time, soonest first; of things due at the same time the one that was set first. A heap with four
- * children to a node, in typed arrays: setting and taking a timer allocates nothing.
+ * The timers of a simulation, in order of time. Of timers for the same time, the one that was set first comes first. This
+ * is a heap with four children to a node, in typed arrays. So setting and taking a timer allocates nothing.
  */
-export interface Timers {
+export interface Timers extends Columns {
   size: number;
-  /** How many timers were ever set: the number of the next one. */
+  /** The number of timers ever set, which is the number of the next one. */
   count: number;
-  atUs: Float64Array;
-  numbers: Float64Array;
-  kinds: Uint8Array;
-  subjects: Int32Array;
 }
 
-export function createTimers(): Timers {
-  const capacity = 1_024;
+type Columns = ReturnType<typeof columnsOf>;
+
+function columnsOf(capacity: number) {
   return {
-    size: 0,
-    count: 0,
     atUs: new Float64Array(capacity),
     numbers: new Float64Array(capacity),
     kinds: new Uint8Array(capacity),
@@ -24,12 +19,16 @@ export function createTimers(): Timers {
   };
 }
 
+export function createTimers(): Timers {
+  return { size: 0, count: 0, ...columnsOf(1_024) };
+}
+
 /**
  * Sets a timer.
  *
- * @param kind what is due, a number from 0 to 255
- * @param subject for whom
- * @returns the timer's number; a subject that remembers it knows a timer that does not count any more when it comes
+ * @param kind the kind of event, a number from 0 to 255
+ * @param subject the receiver of the event
+ * @returns the timer's number. A subject that remembers it can recognise a timer that is no longer valid
  */
 export function setTimer(timers: Timers, atUs: number, kind: number, subject: number): number {
   if (timers.size === timers.atUs.length) grow(timers);
@@ -37,7 +36,7 @@ export function setTimer(timers: Timers, atUs: number, kind: number, subject: nu
   let index = timers.size++;
   while (index > 0) {
     const parent = (index - 1) >> 2;
-    // A later timer has a higher number, so among equals it stays behind.
+    // A later timer has a higher number, so it stays behind timers of the same time.
     if ((timers.atUs[parent] as number) <= atUs) break;
     move(timers, parent, index);
     index = parent;
@@ -46,7 +45,7 @@ export function setTimer(timers: Timers, atUs: number, kind: number, subject: nu
   return number;
 }
 
-/** Removes the first timer; whoever wants to know what it was reads index 0 of each array before. */
+/** Removes the first timer. Read index 0 of each array before, if you need its values. */
 export function removeFirst(timers: Timers): void {
   const last = --timers.size;
   if (last === 0) return;
@@ -88,18 +87,13 @@ function place(timers: Timers, index: number, atUs: number, number: number, kind
 }
 
 function grow(timers: Timers): void {
-  const capacity = timers.atUs.length * 2;
-  timers.atUs = widened(timers.atUs, new Float64Array(capacity));
-  timers.numbers = widened(timers.numbers, new Float64Array(capacity));
-  timers.kinds = widened(timers.kinds, new Uint8Array(capacity));
-  timers.subjects = widened(timers.subjects, new Int32Array(capacity));
+  Object.assign(timers, widened<Columns>(timers, columnsOf(timers.atUs.length * 2)));
 }
 
-/** Copies an array to the start of a longer one. */
-export function widened<Numbers extends Float64Array | Int32Array | Uint8Array>(
-  numbers: Numbers,
-  wider: Numbers,
-): Numbers {
-  wider.set(numbers);
+type Numbers = Float64Array | Int32Array | Uint8Array;
+
+/** Copies columns to the start of longer ones. */
+export function widened<Table extends Readonly<Record<string, Numbers>>>(table: Table, wider: Table): Table {
+  for (const [name, column] of Object.entries(wider)) column.set(table[name] as Numbers);
   return wider;
 }

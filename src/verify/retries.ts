@@ -1,24 +1,21 @@
 import type { Model } from "../explore/model.ts";
 import type { Exploration, Node } from "../explore/explore.ts";
-import { traceTo } from "../explore/explore.ts";
-import type { Violation } from "./verify.ts";
+import { type Violation, nodesOf, violationAt } from "./verdict.ts";
 
-/** A run of the handler that comes next, with the shortest and the longest time until then. */
-interface Run<State> {
+/** The next run of the handler, with the shortest and the longest time until then. */
+export interface Run<State> {
   readonly next: Node<State>;
   readonly waitedMs: number;
   readonly waitedLatestMs: number;
 }
 
 /**
- * Whatever happened before, crashes and returns included: what follows the transient failure of an attempt is the next attempt, and
- * never outside of its time: neither before its delay has passed, nor later than its delay with all jitter, if a consumer is there. And
- * where there is jitter, all of that time is made use of.
+ * Checks the step after each transient failure, after any earlier crashes and returns. It must be the next attempt, and
+ * in time: not before its delay. If a consumer is there, it must also come no later than its delay with all jitter.
+ * With jitter, the retries must use all of that time.
  */
 export function everyRetry<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
-  for (const node of exploration.nodes.values()) {
-    const { situation } = node;
-    if (situation.kind !== "handling") continue;
+  for (const { node, situation } of nodesOf(exploration, "handling")) {
     const runs = node.edges
       .filter(({ cause }) => cause === "transient")
       .flatMap((edge) => edge.to.flatMap((to) => nextRuns(exploration, to, 0, 0)));
@@ -29,7 +26,7 @@ export function everyRetry<State>(model: Model<State>, exploration: Exploration<
     const gap = runs.length === 0 ? null : gapIn(model, situation.attempt, runs);
     if (gap === null) continue;
     const message = `after the failure of attempt ${situation.attempt} no wait is between ${gap.fromMs} and ${gap.toMs} ms, though jitter is declared there`;
-    return [{ consumer: model.consumer, property: "timing", message, trace: traceTo(model, exploration, node) }];
+    return [violationAt(model, exploration, node, "timing", message)];
   }
   return [];
 }
@@ -42,32 +39,29 @@ function nextRun<State>(
 ): Violation[] {
   const { delayMs = 0, delayLatestMs = delayMs } = model.wanted.attempts[failed] ?? {};
   const violation = (property: Violation["property"], message: string): Violation[] => [
-    { consumer: model.consumer, property, message, trace: traceTo(model, exploration, next) },
+    violationAt(model, exploration, next, property, message),
   ];
   const attempt = next.situation.kind === "handling" ? next.situation.attempt : 0;
-  if (attempt !== failed + 1) {
+  if (attempt !== failed + 1)
     return violation("attempts", `after the failure of attempt ${failed} comes attempt ${attempt}`);
-  }
-  if (waitedMs < delayMs) {
-    return violation(
-      "timing",
-      `attempt ${attempt} can come ${waitedMs} ms after the failure before; ${delayMs} ms are declared`,
-    );
-  }
-  if (waitedLatestMs > delayLatestMs) {
-    const latest = Number.isFinite(waitedLatestMs) ? `${waitedLatestMs} ms` : "any time";
-    return violation(
-      "timing",
-      `attempt ${attempt} can come ${latest} after the failure before; at most ${delayLatestMs} ms are declared`,
-    );
-  }
-  return [];
+  const early = `attempt ${attempt} can come ${waitedMs} ms after the failure before; ${delayMs} ms are declared`;
+  if (waitedMs < delayMs) return violation("timing", early);
+  if (waitedLatestMs <= delayLatestMs) return [];
+  const latest = Number.isFinite(waitedLatestMs) ? `${waitedLatestMs} ms` : "any time";
+  const late = `attempt ${attempt} can come ${latest} after the failure before; at most ${delayLatestMs} ms are declared`;
+  return violation("timing", late);
 }
 
-/** The part of a range of jitter that may be without a wait, so that failures that happened together do not come back together. */
+/**
+ * The part of a range of jitter that may stay unused. A wider gap would bring messages that failed together back
+ * together.
+ */
 const widestGap = 1 / 4;
 
-/** A part of the declared time in which the next attempt never comes; null where all of it is made use of, from one end to the other. */
+/**
+ * Finds a part of the declared time that never brings the next attempt; null if the retries use all of it, from end to
+ * end.
+ */
 function gapIn<State>(
   { wanted }: Model<State>,
   failed: number,
@@ -85,8 +79,8 @@ function gapIn<State>(
   return delayLatestMs - fromMs > wanted.waitGrainMs ? { fromMs, toMs: delayLatestMs } : null;
 }
 
-/** The runs of the handler that come next, by time and delivery alone, with the shortest and the longest time until each. */
-function nextRuns<State>(
+/** The next runs of the handler, without another act of a consumer, with the shortest and the longest time until each. */
+export function nextRuns<State>(
   exploration: Exploration<State>,
   index: number,
   waitedMs: number,
@@ -96,7 +90,7 @@ function nextRuns<State>(
   if (node === undefined) return [];
   if (node.situation.kind === "handling") return [{ next: node, waitedMs, waitedLatestMs }];
   return node.edges
-    .filter(({ cause }) => cause === "time" || cause === "delivery")
+    .filter(({ cause }) => cause === "time" || cause === "delivery" || cause === "change")
     .flatMap((edge) =>
       edge.to.flatMap((to) =>
         nextRuns(exploration, to, waitedMs + edge.waitedMs, waitedLatestMs + edge.waitedLatestMs),

@@ -1,43 +1,13 @@
-import type { PromiseName } from "../brokers/broker.ts";
-import type { Cause, Model, Situation, Subject } from "../explore/model.ts";
-import type { Exploration, Node } from "../explore/explore.ts";
-import { explore, restrict, traceTo } from "../explore/explore.ts";
+import { type Cause, type Model, type Situation, type Subject, keptCauses } from "../explore/model.ts";
+import { type Exploration, type Node, exploreForProof, restrict, traceTo } from "../explore/explore.ts";
 import { findLoop, longestDeliveries } from "../explore/loops.ts";
 import { alwaysCrash, alwaysTransient } from "./single-course.ts";
 import { everyRetry } from "./retries.ts";
-
-/** A property that does not hold, with the shortest way that shows it. */
-export interface Violation {
-  readonly consumer: string;
-  readonly property: PromiseName | "declared" | "reachable";
-  readonly message: string;
-  readonly trace: readonly string[];
-}
-
-/** What was proved about one consumer, or what refutes it. */
-export interface Verdict {
-  readonly consumer: string;
-  readonly states: number;
-  /** The most deliveries that any course of one message causes, returns not counted. */
-  readonly deliveries: number;
-  readonly violations: readonly Violation[];
-}
-
-/** What a consumer may do that keeps its contract, and what happens without it. */
-export const keptContract: ReadonlySet<Cause> = new Set([
-  "success",
-  "transient",
-  "retry-after",
-  "permanent",
-  "crash",
-  "return",
-  "delivery",
-  "time",
-]);
+import { type Verdict, type Violation, nodesOf, violationAt } from "./verdict.ts";
 
 /**
- * Proves the promises of every consumer, or refutes them. Of consumers that are the same but for names one is proved, and the
- * verdict holds for all; one that is refuted is not taken for others, so that each trace has its own names.
+ * Proves or refutes the promises of every consumer. If consumers differ only in names, it proves one, and the verdict
+ * holds for all. It refutes each consumer by itself, so that each trace has its own names.
  */
 export function verifyAll<State>(subjects: readonly Subject<State>[]): Verdict[] {
   const proved = new Map<string, Verdict>();
@@ -52,10 +22,11 @@ export function verifyAll<State>(subjects: readonly Subject<State>[]): Verdict[]
 }
 
 /**
- * Proves the promises of one consumer, or refutes them: visits every state that a message can reach under every behaviour of
- * the consumer, and samples nothing. Loss and isolation must hold even where the consumer breaks its contract.
+ * Proves or refutes the promises of one consumer. It visits every state that a message can reach under every behaviour
+ * of the consumer, and samples nothing. It leaves out the middle of a long series of crashes, which brings nothing new;
+ * see `skippingSeries`. Loss and isolation must hold even if the consumer breaks its contract.
  */
-export function verify<State>(model: Model<State>): Verdict {
+export function verify<State>(model: Model<State>, exploreOf = exploreForProof<State>): Verdict {
   const flawed = (model.flaws ?? []).map((message): Violation => ({
     consumer: model.consumer,
     property: "declared",
@@ -63,8 +34,8 @@ export function verify<State>(model: Model<State>): Verdict {
     trace: [],
   }));
   if (flawed.length > 0) return { consumer: model.consumer, states: 0, deliveries: Number.NaN, violations: flawed };
-  const broken = explore(model);
-  const kept = restrict(broken, keptContract);
+  const broken = exploreOf(model);
+  const kept = restrict(broken, new Set(keptCauses));
   const states = kept.nodes.size;
   const verdict = (deliveries: number, violations: readonly Violation[]): Verdict => ({
     consumer: model.consumer,
@@ -72,15 +43,8 @@ export function verify<State>(model: Model<State>): Verdict {
     deliveries,
     violations,
   });
-  const unsafe = [
-    ...reachable(model, kept),
-    ...noLoss(model, broken),
-    ...onlySuccessEnds(model, broken),
-    ...isolation(model, broken),
-    ...noLoop(model, kept),
-    ...unattended(model, kept),
-  ];
-  // Courses are followed to their end only where there is one.
+  const unsafe = safety(model, broken, kept);
+  // The checks below follow courses to their end, and in an unsafe system a course may have none.
   if (unsafe.length > 0) return verdict(Number.NaN, unsafe);
   const deliveries = longestDeliveries(kept);
   return verdict(deliveries, [
@@ -94,7 +58,27 @@ export function verify<State>(model: Model<State>): Verdict {
   ]);
 }
 
-/** What is published arrives in the work queue, once, and nowhere else. */
+/**
+ * The violations by which a message is lost, reaches another consumer, goes round or never gets its attempts.
+ *
+ * @param kept the part that consumers lead to if they keep their contracts
+ */
+export function safety<State>(
+  model: Model<State>,
+  broken: Exploration<State>,
+  kept: Exploration<State>,
+): readonly Violation[] {
+  return [
+    ...reachable(model, kept),
+    ...noLoss(model, broken),
+    ...onlySuccessEnds(model, broken),
+    ...isolation(model, broken),
+    ...noLoop(model, kept),
+    ...unattended(model, kept),
+  ];
+}
+
+/** A published message must arrive in the work queue, once, and in no other queue. */
 function reachable<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
   const { nodes, starts } = exploration;
   const kindOf = (index: number): string => nodes.get(index)?.situation.kind ?? "";
@@ -104,99 +88,66 @@ function reachable<State>(model: Model<State>, exploration: Exploration<State>):
       consumer: model.consumer,
       property: "reachable",
       message: start.nodes.some((index) => kindOf(index) === "work")
-        ? `what is published as ${start.key} arrives in other places too`
-        : `what is published as ${start.key} does not reach the work queue`,
+        ? `a message published as ${start.key} also arrives elsewhere`
+        : `a message published as ${start.key} does not reach the work queue`,
       trace: start.nodes.flatMap((index) => traceTo(model, exploration, nodes.get(index) as Node<State>)),
     }));
 }
 
-/** The first node of a kind is the nearest to the start, since nodes are in the order in which they were reached. */
-function firstOf<State, Kind extends Node<State>["situation"]["kind"]>(
-  { nodes }: Exploration<State>,
-  kind: Kind,
-): { node: Node<State>; situation: Extract<Node<State>["situation"], { kind: Kind }> } | undefined {
-  for (const node of nodes.values()) {
-    const { situation } = node;
-    if (situation.kind === kind) {
-      return { node, situation: situation as Extract<Node<State>["situation"], { kind: Kind }> };
-    }
-  }
-  return undefined;
-}
-
-/** Every way ends: nothing is lost, and nothing waits where it can wait for ever. */
+/** Every path must end: no message gets lost or waits for ever. */
 function noLoss<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
   const violation = (message: string, node: Node<State>): Violation[] => [
-    { consumer: model.consumer, property: "no-loss", message, trace: traceTo(model, exploration, node) },
+    violationAt(model, exploration, node, "no-loss", message),
   ];
-  const lost = firstOf(exploration, "lost");
-  if (lost !== undefined) return violation(`a message is lost: ${lost.situation.why}`, lost.node);
-  for (const node of exploration.nodes.values()) {
-    if (node.situation.kind === "waiting" && !node.edges.some(({ cause }) => cause === "time")) {
-      return violation(`a message waits in ${model.placeOf(node.state)} for ever`, node);
-    }
+  for (const { node, situation } of nodesOf(exploration, "lost"))
+    return violation(`a message is lost: ${situation.why}`, node);
+  for (const { node } of nodesOf(exploration, "waiting")) {
+    if (node.edges.some(({ cause }) => cause === "time")) continue;
+    return violation(`a message waits in ${model.placeOf(node.state)} for ever`, node);
   }
   return [];
 }
 
-/** The broker cannot tell why a consumer has settled a message: one that has failed must not be gone, however it failed. */
+/** The broker does not know why a consumer settles a message. So after any failure the message must still exist. */
 function onlySuccessEnds<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
   const { nodes } = exploration;
-  for (const node of nodes.values()) {
-    if (node.situation.kind !== "handling") continue;
+  for (const { node } of nodesOf(exploration, "handling")) {
     const edge = node.edges.find(
       ({ cause, to }) => cause !== "success" && to.every((index) => nodes.get(index)?.situation.kind === "done"),
     );
     if (edge === undefined) continue;
-    const trace = [...traceTo(model, exploration, node), `${edge.label}: it is gone`];
-    return [
-      { consumer: model.consumer, property: "no-loss", message: "a message is gone that nobody has handled", trace },
-    ];
+    const message = "a message is lost before a handler finished it";
+    const violation = violationAt(model, exploration, node, "no-loss", message);
+    return [{ ...violation, trace: [...violation.trace, `${edge.label}: it is gone`] }];
   }
   return [];
 }
 
 function isolation<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
-  const astray = firstOf(exploration, "astray");
-  if (astray === undefined) return [];
-  return [
-    {
-      consumer: model.consumer,
-      property: "isolation",
-      message: `a message of ${model.consumer} reaches ${astray.situation.consumer}`,
-      trace: traceTo(model, exploration, astray.node),
-    },
-  ];
+  for (const { node, situation } of nodesOf(exploration, "astray")) {
+    const message = `a message of ${model.consumer} reaches ${situation.consumer}`;
+    return [violationAt(model, exploration, node, "isolation", message)];
+  }
+  return [];
 }
 
 function noLoop<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
   const loop = findLoop(exploration);
-  if (loop === undefined) return [];
-  const [first] = loop;
-  return [
-    {
-      consumer: model.consumer,
-      property: "no-loop",
-      message: `a message goes round without end: ${loop.map(({ label }) => label).join(", ")}`,
-      trace:
-        first === undefined
-          ? []
-          : [
-              ...traceTo(model, exploration, first.node),
-              ...loop.map(({ label, node }) => `again and again, ${label}: ${model.describe(node.state)}`),
-            ],
-    },
-  ];
+  const first = loop?.[0];
+  if (loop === undefined || first === undefined) return [];
+  const message = `a message goes round without end: ${loop.map(({ label }) => label).join(", ")}`;
+  const violation = violationAt(model, exploration, first.node, "no-loop", message);
+  const round = loop.map(({ label, node }) => `again and again, ${label}: ${model.describe(node.state)}`);
+  return [{ ...violation, trace: [...violation.trace, ...round] }];
 }
 
-/** A message that nobody consumes stays in the work queue, however long that takes: its attempts are still to come. */
+/** A message without a consumer must stay in the work queue for any time, because its attempts are still to come. */
 function unattended<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
-  for (const node of exploration.nodes.values()) {
-    if (node.situation.kind !== "work") continue;
+  for (const { node } of nodesOf(exploration, "work")) {
     const edge = node.edges.find(({ cause }) => cause === "time");
     if (edge === undefined) continue;
-    const message = `a message that nobody consumes leaves the work queue: ${edge.label}`;
-    return [{ consumer: model.consumer, property: "attempts", message, trace: traceTo(model, exploration, node) }];
+    const message = `a message leaves the work queue without a consumer: ${edge.label}`;
+    return [violationAt(model, exploration, node, "attempts", message)];
   }
   return [];
 }
@@ -207,62 +158,56 @@ function tooManyDeliveries<State>({ consumer, wanted }: Model<State>, deliveries
   return [{ consumer, property: "crash", message, trace: [] }];
 }
 
-/** A permanent failure of any attempt leaves the message dead at once. */
+/** A permanent failure of any attempt must leave the message dead at once. */
 function permanent<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
   const isKept = (kinds: readonly string[]): boolean =>
     kinds.includes("dead") && kinds.every((kind) => kind === "dead" || kind === "done");
-  const violation = {
-    property: "permanent",
-    message: "a permanent failure does not end in the dead queue",
-  } as const;
-  return otherEnd(model, exploration, "permanent", isKept, violation);
+  const node = otherEnd(exploration, "permanent", isKept);
+  const message = "a permanent failure does not end in the dead queue";
+  return node === null ? [] : [violationAt(model, exploration, node, "permanent", message)];
 }
 
-/** A success of any attempt is the end: neither the message nor a copy of it is there any more. */
+/** A success of any attempt must be the end: no copy of the message exists any more. */
 function success<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
-  const isKept = (kinds: readonly string[]): boolean => kinds.every((kind) => kind === "done");
-  const violation = { property: "attempts", message: "a success is not the end of the message" } as const;
-  return otherEnd(model, exploration, "success", isKept, violation);
-}
-
-/** The first attempt that can end in a way, and then leaves the message somewhere else; also one that cannot end so. */
-function otherEnd<State>(
-  model: Model<State>,
-  exploration: Exploration<State>,
-  cause: Cause,
-  isKept: (kinds: readonly string[]) => boolean,
-  violation: Pick<Violation, "property" | "message">,
-): Violation[] {
-  const { nodes } = exploration;
-  const kindOf = (index: number): string => nodes.get(index)?.situation.kind ?? "";
-  for (const node of nodes.values()) {
-    if (node.situation.kind !== "handling") continue;
-    const edges = node.edges.filter((edge) => edge.cause === cause);
-    if (edges.length > 0 && edges.every(({ to }) => isKept(to.map(kindOf)))) continue;
-    return [{ consumer: model.consumer, ...violation, trace: traceTo(model, exploration, node) }];
-  }
-  return [];
+  const node = otherEnd(exploration, "success", (kinds) => kinds.every((kind) => kind === "done"));
+  const message = "a success is not the end of the message";
+  return node === null ? [] : [violationAt(model, exploration, node, "attempts", message)];
 }
 
 /**
- * What is handed back is in the work queue again as the same attempt, and at once. Where a broker counts it, it may instead come to what a
- * crash comes to.
+ * Finds the first attempt that can end in this way and then leaves the message in a wrong place. It also finds an
+ * attempt that cannot end in this way. Null if there is none.
+ */
+function otherEnd<State>(
+  exploration: Exploration<State>,
+  cause: Cause,
+  isKept: (kinds: readonly string[]) => boolean,
+): Node<State> | null {
+  const kindOf = (index: number): string => exploration.nodes.get(index)?.situation.kind ?? "";
+  for (const { node } of nodesOf(exploration, "handling")) {
+    const edges = node.edges.filter((edge) => edge.cause === cause);
+    if (edges.length === 0 || !edges.every(({ to }) => isKept(to.map(kindOf)))) return node;
+  }
+  return null;
+}
+
+/**
+ * A returned message must be in the work queue again at once, as the same attempt. If the broker counts returns, the
+ * result of a crash is allowed too.
  */
 function returned<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
-  for (const node of exploration.nodes.values()) {
-    const { situation } = node;
-    if (situation.kind !== "handling") continue;
+  for (const { node, situation } of nodesOf(exploration, "handling")) {
     const back: Situation = { kind: "work", attempt: situation.attempt };
     const ends = situationsAfter(exploration, node, "return");
     const crashed = model.wanted.returnsCost ? situationsAfter(exploration, node, "crash") : new Set<string>();
     if (ends.size > 0 && [...ends].every((each) => each === JSON.stringify(back) || crashed.has(each))) continue;
-    const message = `a message that is handed back on attempt ${situation.attempt} is not in the work queue again as that attempt`;
-    return [{ consumer: model.consumer, property: "return", message, trace: traceTo(model, exploration, node) }];
+    const message = `a message that is returned on attempt ${situation.attempt} is not in the work queue again as that attempt`;
+    return [violationAt(model, exploration, node, "return", message)];
   }
   return [];
 }
 
-/** Where a message is after a cause, at once and when its waiting is over. */
+/** The situations of a message after a cause: at once, and after its wait. */
 function situationsAfter<State>({ nodes }: Exploration<State>, from: Node<State>, cause: Cause): ReadonlySet<string> {
   const seen = new Set<string>();
   const visited = new Set<number>();

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { plan } from "../../src/index.ts";
 import type { TargetInput, Topology } from "../../src/index.ts";
-import { RetryTopology } from "../../src/deploy/index.ts";
+import { RetryTopology } from "../../src/brokers/rabbitmq/make/index.ts";
 import shop from "../../stacks/shop.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
 import type { ProgramRun, RegisteredResource } from "../support/pulumi.ts";
@@ -20,7 +20,7 @@ const inputsOf = (run: ProgramRun, kind: string): string[] =>
 const optional = (key: string, table: object, value: unknown): object =>
   Object.keys(table).length > 0 ? { [key]: value } : {};
 
-/** What the provider has to get for a topology. Keys in the order of the alphabet, as the mocks return them. */
+/** The inputs that the provider must get for a topology. Keys are in alphabetical order, as the mocks return them. */
 function expectedInputs({ exchanges, policies, queues, bindings }: Topology, vhost: string): Record<string, string[]> {
   const textsOf = (table: object): object =>
     Object.fromEntries(
@@ -74,7 +74,7 @@ test.each(versions.flatMap((version) => [true, false].map((preview) => ({ versio
   },
 );
 
-test("the component carries the declaration, and tells what became of it", async () => {
+test("the component's inputs have the declaration, and its outputs summarise the result", async () => {
   const run = await register(shop, "4.3");
   const component = componentOf(run);
   expect(component?.inputs).toEqual(
@@ -114,7 +114,7 @@ test("the component carries the declaration, and tells what became of it", async
   expect(run.outputs?.["contracts"]).toHaveLength(5);
 });
 
-test("logical names start with the component's, are unique, and stay when consumers come, go or change places", async () => {
+test("logical names start with the component's name, are unique, and do not depend on other consumers", async () => {
   const namesOf = (run: ProgramRun): string[] =>
     run.resources.filter(({ type }) => type.startsWith("rabbitmq:")).map(({ type, name }) => `${type} ${name}`);
   const before = namesOf(await register(shop, "4.3"));
@@ -127,7 +127,7 @@ test("logical names start with the component's, are unique, and stay when consum
   expect(before.filter((name) => !after.includes(name))).toEqual([]);
 });
 
-test("fewer attempts leave out tiers and no other queue", async () => {
+test("fewer attempts remove tiers and no other queue", async () => {
   const names = async (attempts: number): Promise<string[]> =>
     resourcesOf(
       await register(
@@ -142,19 +142,19 @@ test("fewer attempts leave out tiers and no other queue", async () => {
     ).map(({ name }) => name);
   const [five, three] = [await names(5), await names(3)];
   expect(five.filter((name) => !three.includes(name)).toSorted()).toEqual([
-    "shop-shop.billing.attempt.4",
-    "shop-shop.billing.attempt.5",
+    "shop-shop.attempt.4.9s",
+    "shop-shop.attempt.5.27s",
   ]);
   expect(three.filter((name) => !five.includes(name))).toEqual([]);
 });
 
-test("a warning is shown, and the deployment goes on", async () => {
+test("a warning is shown, and the deployment continues", async () => {
   const run = await register(shop, "4.0");
   expect(run.log.join("\n")).toMatch(/^warning:.*\n+warning\[RD207\]/m);
   expect(resourcesOf(run, "Queue").length).toBeGreaterThan(0);
 });
 
-describe("a declaration that is refused", () => {
+describe("a refused declaration", () => {
   const refusals = [
     [
       "a malformed value",
@@ -172,18 +172,21 @@ describe("a declaration that is refused", () => {
       "consumers.billing.retry.backoff",
     ],
   ] as const;
-  test.each(refusals)("%s ends the program before anything is registered", async (_, system, target, code, path) => {
-    const run = await runProgram(() => void new RetryTopology("shop", { system, target }));
-    expect(pulumi.RunError.isInstance(run.error)).toBe(true);
-    const message = run.error?.message ?? "";
-    expect(message.split("\n")[0]).toBe('RetryTopology "shop" is refused');
-    expect(message).toContain(`error[${code}]`);
-    expect(message).toContain(`  at   ${path}`);
-    expect(message).not.toMatch(/^\s+at .*:\d+:\d+/m);
-    expect(run.resources.map(({ type }) => type)).toEqual(["pulumi:pulumi:Stack"]);
-  });
+  test.each(refusals)(
+    "%s ends the program before any resource is registered",
+    async (_, system, target, code, path) => {
+      const run = await runProgram(() => void new RetryTopology("shop", { system, target }));
+      expect(pulumi.RunError.isInstance(run.error)).toBe(true);
+      const message = run.error?.message ?? "";
+      expect(message.split("\n")[0]).toBe('RetryTopology "shop" is refused');
+      expect(message).toContain(`error[${code}]`);
+      expect(message).toContain(`  at   ${path}`);
+      expect(message).not.toMatch(/^\s+at .*:\d+:\d+/m);
+      expect(run.resources.map(({ type }) => type)).toEqual(["pulumi:pulumi:Stack"]);
+    },
+  );
 
-  test("so is a target on a broker that another component deploys to", async () => {
+  test("a target of another component's broker ends the program, too", async () => {
     const target = { broker: "sqs", region: "eu-west-1" } as unknown as TargetInput<"rabbitmq">;
     const run = await runProgram(() => void new RetryTopology("shop", { system: oneConsumer(), target }));
     expect(run.error?.message).toBe(

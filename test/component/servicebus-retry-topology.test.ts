@@ -5,7 +5,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
-import { readStackConfig, ServicebusRetryTopology } from "../../src/deploy/servicebus.ts";
+import { readStackConfig, ServicebusRetryTopology } from "../../src/brokers/servicebus/make/index.ts";
 import type { CompiledSystem, System, TargetInput } from "../../src/index.ts";
 import { compile, renderDiagnostics } from "../../src/index.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
@@ -38,7 +38,7 @@ function compileServicebus(system: System, to: TargetInput<"servicebus">): Servi
   return compiled.value;
 }
 
-/** Registers a system as the component "shop", in a namespace that is an output of something else. */
+/** Registers a system as the component "shop", in a namespace that is another resource's output. */
 async function register(system: System, to: TargetInput<"servicebus">, preview = false): Promise<ProgramRun> {
   const run = await runProgram(
     () => {
@@ -57,7 +57,7 @@ async function register(system: System, to: TargetInput<"servicebus">, preview =
   return run;
 }
 
-/** Everything that has to be there before a resource, however far back. */
+/** All resources that must exist before a resource, direct and indirect. */
 function before(run: ProgramRun, resource: RegisteredResource): ReadonlySet<string> {
   const byUrn = new Map(run.resources.map((each) => [each.urn, each]));
   const found = new Set<string>();
@@ -79,7 +79,7 @@ const isoMs: Readonly<Record<string, number | null>> = {
 const place = { resourceGroupName: "shop", namespaceName: "shop-eu" };
 
 describe.each(systems)("%s", (_, system, to) => {
-  test("every entity of the topology is registered once, with every property, and nothing else is", async () => {
+  test("the component registers every entity of the topology once, with every property, and nothing else", async () => {
     const run = await register(system, to);
     const { topology } = compileServicebus(system, to);
     const entity = ({ inputs }: RegisteredResource): object => ({
@@ -149,7 +149,7 @@ describe.each(systems)("%s", (_, system, to) => {
     expect(run.resources.filter(({ custom }) => custom)).toHaveLength(counts.reduce((sum, each) => sum + each, rules));
   });
 
-  test("what is forwarded to is there first, and a subscription comes after its consumer's whole way out", async () => {
+  test("a forwarding destination comes before its source, and a subscription after its consumer's whole way out", async () => {
     const run = await register(system, to);
     const { topology } = compileServicebus(system, to);
     const urnOf = (name: unknown): string =>
@@ -178,7 +178,7 @@ describe.each(systems)("%s", (_, system, to) => {
     }
   });
 
-  test("a preview registers the same resources, and the outputs name what consumers receive from", async () => {
+  test("a preview registers the same resources, and the outputs name the entities that consumers receive from", async () => {
     const run = await register(system, to);
     const preview = await register(system, to, true);
     expect(preview.resources.map(({ urn }) => urn)).toEqual(run.resources.map(({ urn }) => urn));
@@ -191,7 +191,7 @@ describe.each(systems)("%s", (_, system, to) => {
   });
 });
 
-test("a rule is the filter that was compiled, and $Default lets in nothing beside it", async () => {
+test("each registered rule is the compiled filter, and $Default admits nothing beside it", async () => {
   const run = await register(portable, target);
   const rules = Object.fromEntries(resourcesOf(run, "Rule").map(({ name, inputs }) => [name, inputs]));
   expect(rules["shop-shop.orders/billing/order.placed"]).toMatchObject({
@@ -207,7 +207,7 @@ test("a rule is the filter that was compiled, and $Default lets in nothing besid
   }
 });
 
-test("an alert watches one entity of the namespace and tells the action groups", async () => {
+test("an alert watches one entity of the namespace and notifies the action groups", async () => {
   const run = await register(portable, target);
   const name = "shop.billing.DeadletteredMessages.above.0";
   const alert = resourcesOf(run, "MetricAlert").find(({ inputs }) => inputs["ruleName"] === name);
@@ -228,7 +228,7 @@ test("an alert watches one entity of the namespace and tells the action groups",
   });
 });
 
-test("a refused declaration registers nothing", async () => {
+test("a refused declaration registers no resource", async () => {
   const run = await runProgram(() => {
     void new ServicebusRetryTopology("shop", { system: portable, target: { ...target, sku: "basic" }, namespaceId });
   });
@@ -237,17 +237,17 @@ test("a refused declaration registers nothing", async () => {
   expect(run.resources.filter(({ custom }) => custom)).toEqual([]);
 });
 
-test("what is no namespace is refused", async () => {
+test("the component refuses an id that is not a namespace's", async () => {
   const run = await runProgram(() => {
     void new ServicebusRetryTopology("shop", { system: portable, target, namespaceId: "shop-eu" });
   });
-  expect(String(run.error?.message ?? run.log.join("\n"))).toContain('"shop-eu" is no resource id');
+  expect(String(run.error?.message ?? run.log.join("\n"))).toContain('"shop-eu" is not a resource id');
 });
 
-test("the component loads no more of the provider than it needs", () => {
+test("the component loads only the parts of the provider that it needs", () => {
   const script = `
     const before = process.memoryUsage().heapUsed;
-    await import("./src/deploy/servicebus.ts");
+    await import("./src/brokers/servicebus/make/index.ts");
     const { createRequire } = await import("node:module");
     const loaded = Object.keys(createRequire(import.meta.url).cache).filter((file) => file.includes("azure-native"));
     console.log(JSON.stringify(loaded.map((file) => file.split("azure-native/").at(-1))));
@@ -259,13 +259,13 @@ test("the component loads no more of the provider than it needs", () => {
   expect(loaded.length).toBeLessThan(20);
 });
 
-test("the stack takes a namespace by its resource id, and refuses anything else", async () => {
+test("the stack takes a namespace by its resource id, and refuses any other value", async () => {
   const read = async (changed: object): Promise<ProgramRun> =>
     runProgram(() => ({ read: readStackConfig(new pulumi.Config(), ["servicebus"]) }), {
       config: { "redeliver:target": target, "redeliver:namespaceId": namespaceId, ...changed },
     });
   expect((await read({})).outputs?.["read"]).toEqual({ broker: "servicebus", target, namespaceId });
-  expect((await read({ "redeliver:namespaceId": "shop-eu" })).error?.message).toContain("no resource id");
+  expect((await read({ "redeliver:namespaceId": "shop-eu" })).error?.message).toContain("not a resource id");
   expect((await read({ "redeliver:target": { ...target, lock: "P5M" } })).error?.message).toContain("target.lock");
   expect((await read({ "redeliver:target": { ...target, sku: "gold" } })).error?.message).toContain("target.sku");
 });

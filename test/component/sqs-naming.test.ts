@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
 
-import type { SqsRetryTopologyArgs } from "../../src/deploy/sqs.ts";
-import { SqsRetryTopology } from "../../src/deploy/sqs.ts";
+import type { SqsRetryTopologyArgs } from "../../src/brokers/sqs/make/index.ts";
+import { SqsRetryTopology } from "../../src/brokers/sqs/make/index.ts";
 import type { System } from "../../src/index.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
 import type { ProgramRun } from "../support/pulumi.ts";
@@ -28,14 +28,14 @@ async function register(system: System, more: Partial<SqsRetryTopologyArgs>, nam
 describe.each([["none"], ["per-key"]] as const)("automatic names, order %s", (order) => {
   const suffix = order === "none" ? "" : ".fifo";
 
-  test("nothing is named but by Pulumi, and everything refers to the names that came of it", async () => {
+  test("Pulumi alone chooses the names, and every reference uses the chosen name", async () => {
     const run = await register(systemOf(order), { naming: "automatic" });
     expect(run.error).toBeUndefined();
     const made = run.resources.filter(({ type }) => type.startsWith("aws:"));
     expect(made.length).toBeGreaterThan(9);
     for (const { inputs, name } of made) {
       expect(inputs, name).not.toHaveProperty("name");
-      // Pulumi adds a random end, and .fifo behind that; a dot before it would be no name of SQS.
+      // Pulumi adds a random suffix, and `.fifo` after it. SQS allows no other dot in a name.
       expect(name).toMatch(/^shop-[A-Za-z0-9_/.-]+$/);
     }
     for (const { name } of [...resourcesOf(run, "Queue"), ...resourcesOf(run, "Topic")])
@@ -53,25 +53,25 @@ describe.each([["none"], ["per-key"]] as const)("automatic names, order %s", (or
     });
   });
 
-  test("80 characters are the most, with what Pulumi adds", async () => {
-    // shop-shop- and -undelivered are 22 characters, what Pulumi adds 8 or 13.
+  test("with Pulumi's addition a name has at most 80 characters", async () => {
+    // `shop-shop-` and `-undelivered` are 22 characters. Pulumi adds 8 or 13.
     const longest = 80 - 22 - 8 - suffix.length;
     expect((await register(systemOf(order, "c".repeat(longest)), { naming: "automatic" })).error).toBeUndefined();
     const refused = await register(systemOf(order, "c".repeat(longest + 1)), { naming: "automatic" });
     expect(pulumi.RunError.isInstance(refused.error)).toBe(true);
-    expect(refused.error?.message).toContain("error[RD604]");
+    expect(refused.error?.message).toContain("error[RD204]");
     expect(refused.error?.message).toContain("would have 81 characters; 80 are allowed");
     expect(refused.resources.map(({ type }) => type)).toEqual(["pulumi:pulumi:Stack"]);
   });
 });
 
-test("a component whose name SQS does not take is refused", async () => {
+test("the component refuses its own name if SQS does not accept it", async () => {
   const refused = await register(systemOf("none"), { naming: "automatic" }, "größe");
   expect(refused.error?.message).toContain('the component is named "größe"');
   expect((await register(systemOf("none"), {}, "größe")).error).toBeUndefined();
 });
 
-test("a stack may choose", async () => {
+test("the configuration of a stack can choose automatic names", async () => {
   const config = { "redeliver:target": target, "redeliver:naming": "automatic" };
   const run = await runProgram(stackProgram, { config });
   expect(run.error).toBeUndefined();
@@ -92,11 +92,11 @@ describe("a provider for another region", () => {
     ["the default provider", undefined, { "aws:region": "us-east-1" }, true],
     ["the same region", "eu-west-1", { "aws:region": "us-east-1" }, false],
     ["the default provider in the same region", undefined, { "aws:region": "eu-west-1" }, false],
-    ["a region from the environment, which nobody sees", undefined, {}, false],
+    ["a region from the environment, which the component cannot see", undefined, {}, false],
   ])("%s", async (_, own, config, isWarned) => {
     const run = await runProgram(program(own), { config });
     expect(run.error).toBeUndefined();
-    const warning = "the provider is for us-east-1; everything is made in eu-west-1";
+    const warning = "the provider is for us-east-1; Redeliver makes everything in eu-west-1";
     expect(run.log.join("\n").includes(warning)).toBe(isWarned);
     expect(new Set(resourcesOf(run, "Queue").map(({ inputs }) => inputs["region"]))).toEqual(new Set([region]));
   });

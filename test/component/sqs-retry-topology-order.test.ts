@@ -20,7 +20,7 @@ const systems: readonly (readonly [string, System, TargetInput<"sqs">])[] = [
   ["FIFO queues", checked(oneConsumer({ ...timed, order: "per-key" })), target],
 ];
 
-/** Everything that has to be there before a resource, however far back. */
+/** All resources that must exist before a resource, direct and indirect. */
 function before(run: ProgramRun, resource: RegisteredResource): ReadonlySet<string> {
   const byUrn = new Map(run.resources.map((each) => [each.urn, each]));
   const found = new Set<string>();
@@ -52,7 +52,7 @@ describe.each(systems)("%s", (_, system, target) => {
     }
   });
 
-  test("each resource depends on what it refers to, and on nothing that would be a circle", async () => {
+  test("each resource depends on the resources that it refers to, without a circle", async () => {
     const run = await registerSqs(system, target);
     const { topology } = compileSqs(system, target);
     const queueOf = (name: string): string => only(run, "Queue", "name", name).urn;
@@ -71,7 +71,7 @@ describe.each(systems)("%s", (_, system, target) => {
     }
   });
 
-  test("a message can come in only when its consumer's whole way out is there", async () => {
+  test("no message can come in before its consumer's whole way out exists", async () => {
     const run = await registerSqs(system, target);
     const { topology } = compileSqs(system, target);
     expect(topology.subscriptions.length).toBeGreaterThan(0);
@@ -85,12 +85,12 @@ describe.each(systems)("%s", (_, system, target) => {
         expect(there).toContain(only(run, "RedriveAllowPolicy", "queueUrl", queueUrl(region, name)).urn);
       }
       expect(there).toContain(only(run, "Topic", "name", topic).urn);
-      // Nothing waits for the way in: so it is also the first to go.
+      // No resource waits for the subscription, so Pulumi also deletes it first.
       expect(run.resources.filter(({ dependencies }) => dependencies.includes(subscription.urn))).toEqual([]);
     }
   });
 
-  test("Lambda receives only when its consumer's whole way out is there", async () => {
+  test("Lambda receives only after its consumer's whole way out exists", async () => {
     const run = await registerSqs(system, target);
     const { topology } = compileSqs(system, target);
     const mappings = resourcesOf(run, "EventSourceMapping");
@@ -105,7 +105,7 @@ describe.each(systems)("%s", (_, system, target) => {
     }
   });
 
-  test("no deployment throws away a message, or takes the policies from a queue that stays", async () => {
+  test("no deployment deletes a message, or the policies of a queue that stays", async () => {
     const run = await registerSqs(system, target);
     const component = run.resources.find(({ type }) => type === "redeliver:sqs:RetryTopology")?.urn;
     const flags: Readonly<Record<string, object>> = {
@@ -125,14 +125,14 @@ describe.each(systems)("%s", (_, system, target) => {
           ...wanted,
           deleteBeforeReplace: false,
         });
-        // What is not retained stays where its queue leaves the program with it.
+        // A resource that Pulumi does not retain is deleted with its queue, so it names that queue.
         expect(queues.has(deletedWith ?? ""), kind).toBe(!("retainOnDelete" in wanted && wanted.retainOnDelete));
       }
     }
   });
 });
 
-test("logical names start with the component's, are unique, and stay when consumers come, go or change places", async () => {
+test("logical names start with the component's name, are unique, and do not depend on other consumers", async () => {
   const namesOf = (run: ProgramRun): string[] =>
     run.resources.filter(({ type }) => type.startsWith("aws:")).map(({ type, name }) => `${type} ${name}`);
   const first = namesOf(await registerSqs(portable, target));

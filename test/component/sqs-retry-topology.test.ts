@@ -5,7 +5,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
-import { SqsRetryTopology } from "../../src/deploy/sqs.ts";
+import { SqsRetryTopology } from "../../src/brokers/sqs/make/index.ts";
 import { brokers, plan } from "../../src/index.ts";
 import type { System, TargetInput } from "../../src/index.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
@@ -20,7 +20,7 @@ const target = { broker: "sqs", region } as const;
 const portable = checked(parse(readFileSync(new URL("../../examples/portable.yaml", import.meta.url), "utf8")));
 const timed = { handlerTimeout: "10s", retry: { attempts: 3, backoff: { kind: "constant", delay: "5s" } } };
 const perKey = checked(oneConsumer({ ...timed, order: "per-key", deadLetter: { alarmAbove: 0 } }));
-/** Everything that a target can say. */
+/** Every setting that a target can have. */
 const full = {
   ...target,
   account: accountId,
@@ -47,7 +47,7 @@ const systems: readonly (readonly [string, System, TargetInput<"sqs">])[] = [
 
 const byText = (values: readonly unknown[]): string[] => values.map((value) => JSON.stringify(value)).toSorted();
 
-/** Texts of JSON read, and keys and tags in the order of the alphabet, so that only what is said counts. */
+/** Parses JSON texts and sorts keys and tags, so that only the content counts. */
 function normal(value: unknown): unknown {
   if (typeof value === "string" && value.startsWith("{")) return normal(JSON.parse(value));
   if (Array.isArray(value)) {
@@ -67,7 +67,7 @@ interface Template {
 }
 type Entry = Readonly<Record<string, unknown>>;
 
-/** The CloudFormation template of a topology, with what its references stand for in their place. */
+/** The CloudFormation template of a topology, with each reference replaced by its value. */
 function templateOf(system: System, target: TargetInput<"sqs">): readonly (readonly [string, Entry])[] {
   const exported = brokers.sqs.exportFormats["aws-json"]?.(compileSqs(system, target), null);
   const { Resources } = exported as Template;
@@ -93,7 +93,7 @@ function templateOf(system: System, target: TargetInput<"sqs">): readonly (reado
   return Object.values(Resources).map(({ Type, Properties }) => [Type, resolve(Properties) as Entry]);
 }
 
-/** What CloudFormation calls an input, where that is not the same word with a capital letter. */
+/** CloudFormation's words for inputs. All others are the same word with a capital letter. */
 const otherWords: Readonly<Record<string, string>> = {
   visibilityTimeoutSeconds: "VisibilityTimeout",
   messageRetentionSeconds: "MessageRetentionPeriod",
@@ -106,7 +106,7 @@ const nameWords: Readonly<Record<string, string>> = {
   MetricAlarm: "AlarmName",
 };
 
-/** A registered resource in the words of CloudFormation. Two resources there are attributes of the queue. */
+/** A registered resource in the words of CloudFormation. There, two of the resources are attributes of the queue. */
 function inCloudFormation(run: ProgramRun, kind: string): unknown[] {
   const allowed = new Map(
     resourcesOf(run, "RedriveAllowPolicy").map(({ inputs }) => [inputs["queueUrl"], inputs["redriveAllowPolicy"]]),
@@ -132,7 +132,7 @@ function inCloudFormation(run: ProgramRun, kind: string): unknown[] {
 }
 
 describe.each(systems)("%s", (_, system, asked) => {
-  test.each([true, false])("exactly the compiled topology is registered (preview: %s)", async (preview) => {
+  test.each([true, false])("the component registers exactly the compiled topology (preview: %s)", async (preview) => {
     const run = await registerSqs(system, asked, preview);
     const template = templateOf(system, asked);
     const wanted = (type: string): string[] =>
@@ -146,7 +146,7 @@ describe.each(systems)("%s", (_, system, asked) => {
       normal({ PolicyDocument: inputs["policy"], Queues: [inputs["queueUrl"]] }),
     );
     expect(byText(policies)).toEqual(wanted("AWS::SQS::QueuePolicy"));
-    // The allow policies are resources of their own here; beside all these there are the stack and the component.
+    // In Pulumi each allow policy is a resource. The run also holds the stack and the component.
     expect(run.resources).toHaveLength(2 + template.length + wanted("AWS::SQS::Queue").length);
   });
 
@@ -158,7 +158,7 @@ describe.each(systems)("%s", (_, system, asked) => {
   });
 });
 
-test("a queue in every word, with its policies and its way in", async () => {
+test("a registered queue, property by property, with its policies and its subscription", async () => {
   const run = await registerSqs(perKey, target);
   const inputsOf = (kind: string, name: string): unknown =>
     resourcesOf(run, kind).find((each) => each.name === `shop-${name}`)?.inputs;
@@ -210,7 +210,7 @@ test("a queue in every word, with its policies and its way in", async () => {
   });
 });
 
-test("a target's key, tags, functions and emptied dead queues are on what is registered", async () => {
+test("the registered resources have the target's key, tags, functions and alarms on emptied dead queues", async () => {
   const run = await registerSqs(visible, full);
   const queues = resourcesOf(run, "Queue");
   expect(queues).toHaveLength(6);
@@ -243,13 +243,13 @@ test("a target's key, tags, functions and emptied dead queues are on what is reg
   ]);
 });
 
-test("the component carries the declaration, and tells what became of it", async () => {
+test("the component's inputs have the declaration, and its outputs summarise the result", async () => {
   const run = await registerSqs(portable, target);
   const component = run.resources.find(({ type }) => type === "redeliver:sqs:RetryTopology");
   expect(component?.inputs).toEqual(
     JSON.parse(JSON.stringify({ declaration: portable, target: { broker: "sqs", region, strategy: "auto" } })),
   );
-  // Five times the 40 s that a receive hides a message, and 15 s of delays.
+  // Five times the 40 s for which a receive hides a message, and 15 s of delays.
   expect(plan(portable).consumers[0]?.retry?.worstCaseToDeadLetterMs).not.toBe(215_000);
   expect(run.registeredOutputs.get(component?.urn ?? "")).toMatchObject({
     target: "sqs@eu-west-1",
@@ -270,13 +270,13 @@ test("the component carries the declaration, and tells what became of it", async
     topics: { orders: topicArn(region, "shop-orders"), payments: topicArn(region, "shop-payments") },
   });
   expect(run.outputs?.["contracts"]).toHaveLength(2);
-  expect(run.log.join("\n")).toMatch(/^warning:.*\n+warning\[RD607\]/m);
+  expect(run.log.join("\n")).toMatch(/^warning:.*\n+warning\[RD207\]/m);
 });
 
-describe("a declaration that is refused ends the program before anything is registered", () => {
+describe("a refused declaration ends the program before any resource is registered", () => {
   const refusals: readonly (readonly [string, unknown, object, string])[] = [
-    ["a region that there is not", portable, { broker: "sqs", region: "eu-west-9" }, "error[RD601]"],
-    ["what SQS cannot keep", oneConsumer({ crash: { deliveries: 2 } }), target, "error[RD603]"],
+    ["an unknown region", portable, { broker: "sqs", region: "eu-west-9" }, "error[RD201]"],
+    ["a declaration that SQS cannot keep", oneConsumer({ crash: { deliveries: 2 } }), target, "error[RD203]"],
     ["another broker", portable, { broker: "rabbitmq", version: "4.3" }, "for RabbitMQ there is RetryTopology"],
   ];
   test.each(refusals)("%s", async (_, system, asked, words) => {
@@ -289,19 +289,19 @@ describe("a declaration that is refused ends the program before anything is regi
   });
 });
 
-describe("whoever deploys to one broker needs the provider of that broker alone", () => {
+describe("a deployment to one broker needs only that broker's provider", () => {
   const cases = [
-    ["index.ts", "@pulumi/aws"],
-    ["sqs.ts", "@pulumi/rabbitmq"],
+    ["rabbitmq", "@pulumi/aws"],
+    ["sqs", "@pulumi/rabbitmq"],
   ] as const;
-  test.each(cases)("src/deploy/%s does without %s", { timeout: 60_000 }, (entry, missing) => {
+  test.each(cases)("deploying to %s needs no %s", { timeout: 60_000 }, (entry, missing) => {
     const script = `
       import { registerHooks } from "node:module";
       registerHooks({ resolve: (name, context, next) => {
         if (name.startsWith(${JSON.stringify(missing)})) throw new Error(name + " is not installed");
         return next(name, context);
       } });
-      const names = Object.keys(await import(${JSON.stringify(new URL(`../../src/deploy/${entry}`, import.meta.url).href)}));
+      const names = Object.keys(await import(${JSON.stringify(new URL(`../../src/brokers/${entry}/make/index.ts`, import.meta.url).href)}));
       console.log(names.join(" "));
     `;
     const output = execFileSync(process.execPath, ["--input-type=module", "--eval", script], { encoding: "utf8" });

@@ -4,7 +4,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
-import { readStackConfig } from "../../src/deploy/sqs.ts";
+import { readStackConfig } from "../../src/brokers/sqs/make/index.ts";
 import type { ProgramRun } from "../support/pulumi.ts";
 import { resourcesOf, runProgram, stackProgram } from "../support/pulumi.ts";
 
@@ -21,18 +21,14 @@ async function read(
   });
 }
 
-test.each([["sqs"], ["rabbitmq", "sqs"]])("a region is all that is wanted (known: %s, %s)", async (...known) => {
+test.each([["sqs"], ["rabbitmq", "sqs"]])("a stack needs only a region (known: %s, %s)", async (...known) => {
   const run = await read(config, known.filter(Boolean) as unknown as readonly ["rabbitmq", "sqs"]);
   expect(run.error).toBeUndefined();
   expect(run.outputs?.["read"]).toEqual({ broker: "sqs", target });
 });
 
 const badValues: readonly (readonly [string, object, string])[] = [
-  [
-    "a region that there is not",
-    { "redeliver:target": { ...target, region: "eu-west-9" } },
-    'target.region = "eu-west-9"',
-  ],
+  ["an unknown region", { "redeliver:target": { ...target, region: "eu-west-9" } }, 'target.region = "eu-west-9"'],
   ["no region", { "redeliver:target": { broker: "sqs" } }, "target.region"],
   ["a version", { "redeliver:target": { ...target, version: "4.3" } }, "target.version"],
   [
@@ -40,7 +36,7 @@ const badValues: readonly (readonly [string, object, string])[] = [
     { "redeliver:target": { ...target, strategy: "staged" } },
     'target.strategy = "staged"',
   ],
-  ["an option that there is not", { "redeliver:target": { ...target, kmskey: "alias/shop" } }, "target.kmskey"],
+  ["an unknown option", { "redeliver:target": { ...target, kmskey: "alias/shop" } }, "target.kmskey"],
   [
     "a key that SNS cannot use",
     { "redeliver:target": { ...target, kmsKey: "alias/aws/sqs" } },
@@ -52,12 +48,12 @@ const badValues: readonly (readonly [string, object, string])[] = [
     'target.lambda.billing = "billing"',
   ],
   ["another broker", { "redeliver:target": { ...target, broker: "rabbitmq" } }, 'target.broker = "rabbitmq"'],
-  ["what is for another broker", { ...config, "redeliver:vhost": "/" }, "vhost"],
+  ["an option of another broker", { ...config, "redeliver:vhost": "/" }, "vhost"],
   ["a password, which nothing here has a use for", { ...config, "redeliver:password": "correct-horse" }, "password"],
   ["no target", {}, "target"],
 ];
 
-describe("a bad value is one diagnostic", () => {
+describe("a bad value gives one diagnostic", () => {
   test.each(badValues)("%s", async (_, changed, place) => {
     const run = await read(changed);
     const message = run.error?.message ?? "";
@@ -69,12 +65,12 @@ describe("a bad value is one diagnostic", () => {
   });
 });
 
-test("the stack for production has its account, its key, its tags and its function; every queue is protected and stays", async () => {
+test("the production stack has its account, key, tags and function, and every queue is protected and retained", async () => {
   const file = readFileSync(new URL("../../stacks/Pulumi.prod-sqs.yaml", import.meta.url), "utf8");
   const { config: own } = parse(file) as { config: Record<string, unknown> };
   const run = await runProgram(stackProgram, { stack: "prod-sqs", config: own });
   expect(run.error).toBeUndefined();
-  // The engine is given lists of a provider as JSON.
+  // A provider passes lists to the engine as JSON.
   expect(JSON.parse(String(resourcesOf(run, "aws")[0]?.inputs["allowedAccountIds"]))).toEqual(["123456789012"]);
   const queues = resourcesOf(run, "Queue");
   expect(queues).toHaveLength(6);
@@ -89,7 +85,7 @@ test("the stack for production has its account, its key, its tags and its functi
   expect(run.log.join("\n")).toContain("warning[RD623]");
 });
 
-test("the example stack deploys both consumers, each resource in the region and by the provider of the stack", async () => {
+test("the example stack deploys both consumers in the stack's region, with the stack's provider", async () => {
   const file = readFileSync(new URL("../../stacks/Pulumi.dev-sqs.yaml", import.meta.url), "utf8");
   const { config: own } = parse(file) as { config: Record<string, unknown> };
   const run = await runProgram(stackProgram, { stack: "dev-sqs", config: own });

@@ -1,12 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 import * as pulumi from "@pulumi/pulumi";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 
-import { readStackConfig } from "../../src/deploy/index.ts";
+import { readStackConfig } from "../../src/brokers/rabbitmq/make/index.ts";
 import type { ProgramRun } from "../support/pulumi.ts";
+import { selfSigned } from "../support/self-signed.ts";
 import { isSecretInput, resourcesOf, runProgram, stackProgram } from "../support/pulumi.ts";
 
 const password = "correct-horse-battery-staple";
@@ -48,7 +51,7 @@ const target = (changed: object): object => ({
 
 const badValues: readonly (readonly [string, object, string])[] = [
   ["a version that YAML made a number of", target({ version: 4.3 }), "config:redeliver:target.version = 4.3"],
-  ["a version that nobody studied", target({ version: "9.9" }), 'config:redeliver:target.version = "9.9"'],
+  ["an unstudied version", target({ version: "9.9" }), 'config:redeliver:target.version = "9.9"'],
   ["no version", target({ version: undefined }), "config:redeliver:target.version"],
   ["another broker", target({ broker: "kafka" }), 'config:redeliver:target.broker = "kafka"'],
   ["an unknown strategy", target({ strategy: "stagd" }), 'config:redeliver:target.strategy = "stagd"'],
@@ -73,6 +76,14 @@ const badValues: readonly (readonly [string, object, string])[] = [
     'config:redeliver:endpoint = "localhost"',
   ],
   ["an empty endpoint", { ...config, "redeliver:endpoint": "" }, 'config:redeliver:endpoint = ""'],
+  ...["?token=", "/?sig=", "#", "/api?a=b&password="].map(
+    (query) =>
+      [
+        `a query or a fragment in the endpoint: ${query}`,
+        { ...config, "redeliver:endpoint": `http://localhost:15672${query}${password}` },
+        "config:redeliver:endpoint",
+      ] as const,
+  ),
   [
     "credentials in the endpoint",
     { ...config, "redeliver:endpoint": `http://guest:${password}@localhost:15672` },
@@ -82,10 +93,28 @@ const badValues: readonly (readonly [string, object, string])[] = [
   ["no password", everythingBut("redeliver:password"), "config:redeliver:password"],
   ["an empty password", { ...config, "redeliver:password": "" }, "config:redeliver:password"],
   ["a misspelled key", { ...config, "redeliver:tagret": {} }, "config:redeliver:tagret"],
+  ["the check of certificates turned off", { ...config, "redeliver:insecure": "true" }, "config:redeliver:insecure"],
+  [
+    "an authority that is not there",
+    { ...config, "redeliver:cacertFile": "nowhere.pem" },
+    "config:redeliver:cacertFile",
+  ],
+  ["an authority that is none", { ...config, "redeliver:cacertFile": "package.json" }, "config:redeliver:cacertFile"],
+  ["an empty path", { ...config, "redeliver:cacertFile": "" }, 'config:redeliver:cacertFile = ""'],
+  [
+    "a key without its certificate, which is no key",
+    { ...config, "redeliver:clientkeyFile": "package.json" },
+    "config:redeliver:clientkeyFile",
+  ],
+  [
+    "an authority for an endpoint without TLS",
+    { ...config, "redeliver:endpoint": "http://localhost:15672", "redeliver:cacertFile": "nowhere.pem" },
+    "config:redeliver:cacertFile",
+  ],
   ["a misspelled secret", { ...config, "redeliver:pasword": password }, "config:redeliver:pasword"],
 ];
 
-describe("a bad value is one diagnostic", () => {
+describe("a bad value gives one diagnostic", () => {
   test.each(badValues)("%s", async (_, changed, place) => {
     const text = await expectRefusal(changed);
     expect(text.match(/\[RD\d+\]/g)).toEqual(["[RD301]"]);
@@ -93,20 +122,20 @@ describe("a bad value is one diagnostic", () => {
     expect(text).toMatch(/\n {2}fix {2}\S/);
   });
 
-  test("a password that lies in clear in the stack's file", async () => {
+  test("a password in clear in the stack's file is refused", async () => {
     const text = await expectRefusal(config, []);
     expect(text).toBe(
       [
-        "error[RD301]: the password lies in clear in the stack's file",
+        "error[RD301]: the password is in clear in the stack's file",
         "  at   config:redeliver:password",
-        "  note whoever can read the repository can read it; set it again as a secret, and change it on the broker",
+        "  note every reader of the repository can read it; set it as a secret, and change it on the broker",
         "  fix  pulumi config set --secret redeliver:password",
         "",
       ].join("\n"),
     );
   });
 
-  test("the value of another key is not shown where it was set as a secret", async () => {
+  test("the value of another key is hidden if it was set as a secret", async () => {
     const text = await expectRefusal({ ...config, "redeliver:endpoint": password }, [
       "redeliver:endpoint",
       ...secretKeys,
@@ -125,7 +154,6 @@ test("all bad values are reported at once", async () => {
     "  at   config:redeliver:target.version = 4",
     "  at   config:redeliver:vhost",
     '  at   config:redeliver:endpoint = "localhost"',
-    "  at   config:redeliver:username",
     "  at   config:redeliver:usrname",
     "  at   config:redeliver:password",
   ]);
@@ -144,7 +172,7 @@ describe("the password", () => {
     expect(JSON.stringify([rest, [...run.registeredOutputs], run.outputs, run.log])).not.toContain(password);
   };
 
-  test.each([true, false])("goes to the provider as a secret and nowhere else (preview: %s)", async (preview) => {
+  test.each([true, false])("reaches the provider as a secret, and nothing else (preview: %s)", async (preview) => {
     expectNowhereButProvider(await runProgram(stackProgram, { config, secretKeys, preview }));
   });
 });
@@ -156,7 +184,33 @@ test("every RabbitMQ resource uses the stack's own provider", async () => {
   expect(new Set(users)).toEqual(new Set([`${provider?.urn}::broker-id`]));
 });
 
-test("keys of other namespaces are left alone", async () => {
+test("certificates reach the provider, which always checks the broker's certificate", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "redeliver-stack-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const { certificate, key } = selfSigned("localhost");
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const files = {
+    cacertFile: file("ca.pem", certificate),
+    clientcertFile: file("client.pem", certificate),
+    clientkeyFile: file("client.key", key),
+  };
+  const named = Object.fromEntries(Object.entries(files).map(([name, path]) => [`redeliver:${name}`, path]));
+  const run = await runProgram(stackProgram, { stack: "prod", config: { ...config, ...named }, secretKeys });
+  expect(run.error).toBeUndefined();
+  const provider = run.resources.find(({ type }) => type === "pulumi:providers:rabbitmq");
+  expect(provider?.inputs).toMatchObject({ ...files, insecure: "false" });
+  const text = await expectRefusal({
+    ...config,
+    ...named,
+    "redeliver:clientkeyFile": file("other.key", selfSigned("x").key),
+  });
+  expect(text).toContain("clientkeyFile does not belong to the certificate");
+});
+
+test("keys of other namespaces are ignored", async () => {
   const run = await runProgram(() => readStackConfig(new pulumi.Config()).vhost, {
     config: { ...config, "aws:region": "eu-west-1" },
     secretKeys,
@@ -164,7 +218,7 @@ test("keys of other namespaces are left alone", async () => {
   expect(run.error).toBeUndefined();
 });
 
-test("the program runs in Node as it is, without a build", { timeout: 60_000 }, () => {
+test("the program runs in Node without a build", { timeout: 60_000 }, () => {
   const support = new URL("../support/pulumi.ts", import.meta.url).href;
   const script = `
     const { runProgram, stackProgram } = await import(${JSON.stringify(support)});
@@ -186,7 +240,7 @@ describe("the example stacks", () => {
       }
     ).config;
 
-  test.each(stacks)("%s is accepted once it has its password, which is not in the repository", async (stack) => {
+  test.each(stacks)("%s is accepted after its password is set, which is not in the repository", async (stack) => {
     expect(Object.keys(read(stack))).not.toContain("redeliver:password");
     const run = await runProgram(stackProgram, {
       stack,
@@ -197,7 +251,7 @@ describe("the example stacks", () => {
     expect(resourcesOf(run, "Queue").length).toBeGreaterThanOrEqual(8);
   });
 
-  test("differ by nothing but their configuration", () => {
+  test("differ only in their configuration", () => {
     expect(stacks.map((stack) => read(stack)["redeliver:target"])).toEqual([
       { broker: "rabbitmq", version: "4.3" },
       { broker: "rabbitmq", version: "4.3" },

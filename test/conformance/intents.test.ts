@@ -4,8 +4,8 @@ import { stringify } from "yaml";
 import type { CompiledSystem, TargetInput } from "../../src/index.ts";
 import { checkSystem, compile, renderDiagnostics } from "../../src/index.ts";
 
-// One intent, and exactly what each broker makes of it, side by side in one file. What a broker cannot keep is NOT_SUPPORTED, with the
-// reason. A change of these files is read in review.
+// One intent and each broker's exact output, side by side in one file. NOT_SUPPORTED marks a promise that a broker
+// cannot keep, with the reason. Review every change of these files.
 
 const targets: readonly TargetInput[] = [
   { broker: "rabbitmq", version: "4.3" },

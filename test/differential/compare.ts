@@ -1,8 +1,9 @@
 import type { GetMessage } from "amqplib";
 
-import type { Death, HeaderValue, MessageState, Semantics } from "../../src/brokers/rabbitmq/semantics.ts";
+import type { Death, HeaderValue, MessageState, Semantics } from "../../src/brokers/rabbitmq/prove/semantics.ts";
+import { deliveryHeaders } from "./delivery-headers.ts";
 
-/** Everything of a message that a consumer can see and the semantics speaks of, as one line. */
+/** Everything that a consumer can see of a message and that the semantics predicts, as one line. */
 export function sightOf(queue: string, message: GetMessage): string {
   const headers = message.properties.headers ?? {};
   return line({
@@ -10,7 +11,8 @@ export function sightOf(queue: string, message: GetMessage): string {
     exchange: message.fields.exchange,
     routingKey: message.fields.routingKey,
     expiration: message.properties.expiration === undefined ? null : Number(message.properties.expiration),
-    // Up to 3.11 `basic.get` says 0 where a delivery to a consumer has no such header. Source: `rabbit_fifo_client:dequeue/3` (3.10.8).
+    // If a delivery has no such header, `basic.get` returns 0 up to 3.11. Source: `rabbit_fifo_client:dequeue/3`
+    // (3.10.8).
     deliveryCount: headers["x-delivery-count"] || null,
     acquiredCount: headers["x-acquired-count"] ?? null,
     first: summaryIn(headers, "x-first-death"),
@@ -20,7 +22,7 @@ export function sightOf(queue: string, message: GetMessage): string {
 }
 
 export function expectedSight(semantics: Semantics, copy: MessageState): string {
-  const counts = semantics.deliveryHeaders(copy);
+  const counts = deliveryHeaders(semantics, copy);
   const { firstDeath, lastDeath, deaths } = copy;
   return line({
     queue: copy.place.kind === "queue" ? copy.place.queue : "",

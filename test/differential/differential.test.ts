@@ -6,10 +6,10 @@ import { createRunner } from "./live-runner.ts";
 import { regressions } from "./regressions.ts";
 import { casesOf, describeDifferences, runBatch, semanticsVersionOfBroker } from "./run-batch.ts";
 
-/** Enough to meet most rules, and done in about a minute on two processors. */
+/** Enough to meet most rules, in about a minute on two processors. */
 const caseCount = 200;
 
-/** Another run draws other cases; `REDELIVER_SEED` draws the same again. */
+/** Another run draws other cases. `REDELIVER_SEED` draws the same ones again. */
 const seed =
   process.env["REDELIVER_SEED"] === undefined
     ? Math.floor(Math.random() * 2 ** 31)
@@ -28,7 +28,7 @@ describe.each(brokers())("RabbitMQ $fullVersion", (broker) => {
   });
 
   test(
-    `does what the semantics says in ${caseCount} random topologies (REDELIVER_SEED=${seed})`,
+    `acts as the semantics says in ${caseCount} random topologies (REDELIVER_SEED=${seed})`,
     { timeout: 300_000 },
     async () => {
       const report = await runBatch(runner, casesOf(seed, caseCount, version));
@@ -40,7 +40,7 @@ describe.each(brokers())("RabbitMQ $fullVersion", (broker) => {
     },
   );
 
-  test("does what the semantics says in every case that once differed", { timeout: 120_000 }, async () => {
+  test("acts as the semantics says in every case that once differed", { timeout: 120_000 }, async () => {
     const applicable = regressions.filter(({ needs }) => needs === undefined || needs.includes(version));
     const report = await runBatch(
       runner,

@@ -3,8 +3,8 @@ import type { ConfirmChannel } from "amqplib";
 import amqplib from "amqplib";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import type { Arguments, BrokerTopology, MessageState } from "../../src/brokers/rabbitmq/semantics.ts";
-import { semanticsOf } from "../../src/brokers/rabbitmq/semantics.ts";
+import type { Arguments, BrokerTopology, MessageState } from "../../src/brokers/rabbitmq/prove/semantics.ts";
+import { semanticsOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import type { Broker } from "../support/live.ts";
 import { brokers, createVhost } from "../support/live.ts";
 import { only } from "./predict.ts";
@@ -44,7 +44,7 @@ function topologyOf(kind: "classic" | "quorum", overflow: string, strategy: Argu
   };
 }
 
-/** Fills the dead queue until it refuses, then lets a message die into it, and tells by how many messages each queue has grown. */
+/** Fills the dead queue until it refuses, then lets a message die into it. Returns the growth of each queue. */
 async function observe(broker: Broker, topology: BrokerTopology): Promise<Readonly<Record<string, number>>> {
   const { amqpUrl, dispose } = await createVhost(broker);
   const connection = await amqplib.connect(amqpUrl);
@@ -55,7 +55,7 @@ async function observe(broker: Broker, topology: BrokerTopology): Promise<Readon
   const channel = await connection.createConfirmChannel();
   for (const { name, arguments: given } of topology.queues)
     await channel.assertQueue(name, { durable: true, arguments: given });
-  // A quorum queue takes one message more than it may, before it tells its publishers.
+  // A quorum queue accepts one message above its limit before it tells its publishers.
   while (await isTaken(channel, "dead")) await sleep(50);
   const before = await countReady(channel, topology);
   await isTaken(channel, "work");

@@ -4,17 +4,17 @@ import type { Channel, GetMessage } from "amqplib";
 import type { Management } from "../support/management.ts";
 import type { Action, DifferentialCase } from "./topologies.ts";
 
-/** How long the broker may take to do what the semantics says. Busy test machines are slow. */
+/** The time that the broker has for each predicted step. Busy test machines are slow. */
 export const patienceMs = 4_000;
 /** The broker gathers the statistics of quorum queues every five seconds. */
 export const statisticsMs = 6_500;
 
-/** Where the management API has a policy. */
+/** The path of a policy in the management API. */
 export function policyPath(vhost: string, { kind, name }: DifferentialCase["topology"]["policies"][number]): string {
   return `${kind === "user" ? "policies" : "operator-policies"}/${vhost}/${encodeURIComponent(name)}`;
 }
 
-/** Makes everything of a topology, policies first, so that they are in force from the start. */
+/** Makes all resources of a topology, policies first, so that they hold from the start. */
 export async function declare(
   management: Management,
   vhost: string,
@@ -38,7 +38,7 @@ export async function declare(
   }
 }
 
-/** Answers, and closes the channel, which sends whatever is still on its way before. */
+/** Settles the message and closes the channel. Closing sends all pending frames first. */
 export async function answer(channel: Channel, message: GetMessage, { kind }: Action): Promise<void> {
   switch (kind) {
     case "ack":
@@ -60,7 +60,7 @@ export async function answer(channel: Channel, message: GetMessage, { kind }: Ac
   await channel.close();
 }
 
-/** The message at the head of a queue, as soon as there is one; null where there is none within a time. */
+/** Waits for the message at the head of a queue. Null if none comes in time. */
 export async function getWithin(channel: Channel, queue: string): Promise<GetMessage | null> {
   const deadline = Date.now() + patienceMs;
   for (;;) {

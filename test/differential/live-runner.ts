@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Channel, ChannelModel, ConfirmChannel } from "amqplib";
 import amqplib from "amqplib";
 
-import type { MessageState, Semantics, SemanticsVersion } from "../../src/brokers/rabbitmq/semantics.ts";
-import { semanticsOf } from "../../src/brokers/rabbitmq/semantics.ts";
+import type { MessageState, Semantics, SemanticsVersion } from "../../src/brokers/rabbitmq/prove/semantics.ts";
+import { semanticsOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import type { Broker } from "../support/live.ts";
 import type { Management } from "../support/management.ts";
 import { createManagement, credentialsOf } from "../support/management.ts";
@@ -14,7 +14,10 @@ import { actionable, circumstancesOf, only, predict, queueOf, settle } from "./p
 import type { Action, DifferentialCase } from "./topologies.ts";
 import { instantiate } from "./topologies.ts";
 
-/** How one case went. `isIncomparable`: stopped where a message goes round for ever, or where luck decides (`predict.ts`). */
+/**
+ * The result of one case. `isIncomparable`: the run stopped where a message loops for ever or chance decides
+ * (`predict.ts`).
+ */
 export interface CaseResult {
   readonly name: string;
   readonly steps: number;
@@ -22,7 +25,7 @@ export interface CaseResult {
   readonly differences: readonly string[];
 }
 
-/** A case that is done on the broker, and what must be left in its queues' internal lists. */
+/** A case that has ended on the broker, and the messages that its queues must still hold internally. */
 interface Finished extends CaseResult {
   readonly queues: readonly string[];
   readonly exchanges: readonly string[];
@@ -30,7 +33,7 @@ interface Finished extends CaseResult {
   readonly retained: ReadonlyMap<string, number>;
 }
 
-/** One virtual host of one broker, in which cases are run. */
+/** One virtual host of one broker, for running cases. */
 export interface Runner {
   readonly run: (
     cases: readonly { readonly name: string; readonly differentialCase: DifferentialCase }[],
@@ -38,7 +41,7 @@ export interface Runner {
   readonly dispose: () => Promise<void>;
 }
 
-/** How many cases do something at a time, and how many have queues at all: an older broker has few file handles for them. */
+/** The limit of cases that act at a time, and the limit of cases with queues: an older broker has few file handles. */
 const parallel = 10;
 const mostOpen = 60;
 
@@ -145,12 +148,12 @@ interface Run {
   readonly differences: string[];
 }
 
-/** Does one action after the other, and after each waits for the broker to be where the semantics says. */
+/** Takes one action after the other. After each it waits until the broker matches the semantics. */
 async function follow(run: Run, start: Prediction, actions: readonly Action[]): Promise<Course> {
   let { copies, waitMs } = start;
   let steps = 0;
   for (;;) {
-    // What is yet to move may look like what has moved already.
+    // A message that is about to move may look like one that has moved.
     await sleep(waitMs);
     if (!(await countsArrive(run, copies))) return { copies, steps, isIncomparable: false };
     const action = actions[steps];
@@ -183,7 +186,7 @@ async function publishAndCompare(
 
 async function act(run: Run, copy: MessageState, action: Action): Promise<void> {
   const { connection } = run.place;
-  // A channel of its own, so that closing it does to this message what a crashing consumer does.
+  // Each message has its own channel. Closing it has the same effect as a crash of the consumer.
   const channel = await connection.createChannel();
   channel.on("error", () => {});
   const queue = queueOf(copy) as string;
@@ -197,7 +200,7 @@ async function act(run: Run, copy: MessageState, action: Action): Promise<void> 
   await answer(channel, message, action);
 }
 
-/** Waits until every queue has as many messages ready as the semantics says, twice in a row. */
+/** Waits until every queue has the predicted number of ready messages, twice in a row. */
 async function countsArrive(run: Run, copies: readonly MessageState[]): Promise<boolean> {
   const expected = run.queues.map(
     (queue) =>
@@ -220,14 +223,14 @@ async function countsArrive(run: Run, copies: readonly MessageState[]): Promise<
   }
 }
 
-/** Takes everything out of the queues and compares it with the copies that must be there. */
+/** Takes all messages out of the queues and compares them with the predicted copies. */
 async function compareContents(
   place: Place,
   semantics: Semantics,
   queues: readonly string[],
   copies: readonly MessageState[],
 ): Promise<string[]> {
-  // What is lost and what is on its way look alike for a moment.
+  // For a moment, a lost message and one on its way look alike.
   await sleep(120);
   const channel = await place.connection.createChannel();
   const seen: string[] = [];
@@ -250,7 +253,7 @@ async function compareContents(
   ];
 }
 
-/** After all is taken out, a queue still holds exactly what its at-least-once dead-lettering could not hand over. */
+/** When all messages are out, a queue still holds those that its at-least-once dead-lettering could not pass on. */
 async function checkRetained(
   management: Management,
   vhost: string,
@@ -269,7 +272,7 @@ async function checkRetained(
     for (const exchange of exchanges) await channel.deleteExchange(exchange);
     await channel.close();
   } catch {
-    // What the broker refused to make cannot be deleted; the virtual host goes with all the rest.
+    // The broker refused to make this, so there is nothing to delete. The virtual host goes with all the rest.
   }
   await Promise.all(policies.map(async (path) => management.delete(path).catch(() => {})));
   return { name, steps, isIncomparable, differences: [...differences, ...more] };

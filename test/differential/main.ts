@@ -10,8 +10,8 @@ import { casesOf, describeDifferences, runBatch, semanticsVersionOfBroker } from
 /**
  * The long run: `node test/differential/main.ts --cases 20000 [--seed 1] [--only 17]`.
  *
- * It runs on the broker of RABBITMQ_URL and RABBITMQ_MANAGEMENT_URL, or else on a container of each version, and ends with 1 where a
- * broker and the semantics differ.
+ * It runs on the broker of RABBITMQ_URL and RABBITMQ_MANAGEMENT_URL, or else on a container of each version. Its exit
+ * code is 1 if a broker and the semantics differ.
  */
 const batchSize = 300;
 

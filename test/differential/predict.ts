@@ -1,18 +1,23 @@
-import type { BrokerEvent, Circumstances, MessageState, Semantics } from "../../src/brokers/rabbitmq/semantics.ts";
+import type {
+  BrokerEvent,
+  Circumstances,
+  MessageState,
+  Semantics,
+} from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import type { Action } from "./topologies.ts";
 import { longMs } from "./topologies.ts";
 
-/** More than this and a case is left alone: what goes round for ever on the broker cannot be compared. */
+/** The run gives a case up after this many hops, because an endless loop on the broker cannot be compared. */
 const mostHops = 16;
 const mostCopies = 8;
 
-/** Where all copies are when nothing more happens by itself, and how long the broker needs to get there at least. */
+/** The places of all copies once the broker is at rest, and the time that it needs for this at least. */
 export interface Prediction {
   readonly copies: readonly MessageState[];
   readonly waitMs: number;
 }
 
-/** What the semantics says happens next when nobody does anything, until nothing more does. Null for what cannot be compared. */
+/** Plays the broker's own events until no more come. Null for a course that cannot be compared. */
 export function settle(semantics: Semantics, copies: readonly MessageState[]): Prediction | null {
   let moving = copies.map((copy) => ({ copy, atMs: 0 }));
   const stays: MessageState[] = [];
@@ -37,8 +42,8 @@ export function settle(semantics: Semantics, copies: readonly MessageState[]): P
 }
 
 /**
- * Only the head of a queue expires: a copy that waits can be held up by another copy before it, and which of them is first is a matter
- * of luck. The semantics speaks of one message at the head.
+ * Only the head of a queue expires, so one waiting copy can hold up another. Chance decides which is first. The
+ * semantics describes one message at the head.
  */
 function mayBlockEachOther(stays: readonly MessageState[]): boolean {
   const byQueue = Map.groupBy(stays, (copy) => queueOf(copy) ?? "");
@@ -56,7 +61,7 @@ function durationMs(copy: MessageState, event: BrokerEvent): number {
   return copy.place.kind === "queue" && copy.place.status === "delayed" ? (copy.place.delayMs ?? 0) : 0;
 }
 
-/** The event that is certain to come to a message that is left alone within the time of a test. */
+/** The event that surely comes within a test's time to a message without a consumer. */
 function nextEvent(semantics: Semantics, copy: MessageState): BrokerEvent | null {
   const { place } = copy;
   if (place.kind !== "queue") return null;
@@ -75,13 +80,16 @@ export function circumstancesOf(semantics: Semantics): Circumstances {
   return { fullQueues: new Set(full.map(({ name }) => name)) };
 }
 
-/** A quorum queue of length 0 that refuses takes one message all the same, and perhaps a second: that cannot be compared. */
+/**
+ * A quorum queue of length 0 with `reject-publish` still accepts one message, and perhaps a second. So its course
+ * cannot be compared.
+ */
 function isUncertain(semantics: Semantics, copy: MessageState): boolean {
   const settings = semantics.settings(queueOf(copy) ?? "");
   return settings?.kind === "quorum" && settings.maxLength === 0 && settings.overflow === "reject-publish";
 }
 
-/** The copies that an action can be done to: those that wait alone in their queue, so that a get must give them. */
+/** The copies open to an action: each is alone in its queue, so a get must return it. */
 export function actionable(copies: readonly MessageState[]): readonly MessageState[] {
   const ready = copies.filter(({ place }) => place.kind === "queue" && place.status === "ready");
   return ready.filter((copy) => ready.filter((other) => queueOf(other) === queueOf(copy)).length === 1);
@@ -91,7 +99,7 @@ export function queueOf({ place }: MessageState): string | null {
   return place.kind === "queue" ? place.queue : null;
 }
 
-/** What the semantics makes of an action on one of the copies, everything settled. Null for what never ends. */
+/** The state after an action on one of the copies, once the broker is at rest. Null for a course that never ends. */
 export function predict(
   semantics: Semantics,
   copies: readonly MessageState[],
@@ -123,7 +131,7 @@ function eventOf({ kind }: Action): BrokerEvent {
   }
 }
 
-/** The brokers are deterministic for one message: more than one outcome, or none, is a mistake of the test. */
+/** Brokers are deterministic for one message. More than one outcome, or none, is a mistake of the test. */
 export function only<Value>(outcomes: readonly Value[]): Value {
   const [outcome] = outcomes;
   if (outcome === undefined || outcomes.length > 1) throw new Error(`expected one outcome, not ${outcomes.length}`);

@@ -1,11 +1,16 @@
-import type { Arguments, BrokerBinding, BrokerQueue, SemanticsVersion } from "../../src/brokers/rabbitmq/semantics.ts";
+import type {
+  Arguments,
+  BrokerBinding,
+  BrokerQueue,
+  SemanticsVersion,
+} from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import type { Action, DifferentialCase } from "./topologies.ts";
 
-/** A case in which broker and semantics once differed, or whose outcome nobody would guess. */
+/** A case in which broker and semantics once differed, or with a surprising outcome. */
 export interface Regression {
   readonly name: string;
   readonly differentialCase: DifferentialCase;
-  /** The classes of versions that know what it uses; all, where it is missing. */
+  /** The classes of versions that know the features of the case. All, if it is missing. */
   readonly needs?: readonly SemanticsVersion[];
 }
 

@@ -1,22 +1,22 @@
 import fc from "fast-check";
 
-import type { RabbitmqVersion } from "../../src/brokers/rabbitmq/capabilities.ts";
-import { versions } from "../../src/brokers/rabbitmq/capabilities.ts";
-import type { SemanticsVersion } from "../../src/brokers/rabbitmq/semantics.ts";
-import { semanticsVersionOf, versionRules } from "../../src/brokers/rabbitmq/semantics.ts";
+import type { RabbitmqVersion } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
+import { versions } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
+import type { SemanticsVersion } from "../../src/brokers/rabbitmq/prove/semantics.ts";
+import { semanticsVersionOf, versionRules } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import type { Broker } from "../support/live.ts";
 import type { CaseResult, Runner } from "./live-runner.ts";
 import type { DifferentialCase } from "./topologies.ts";
 import { differentialCases } from "./topologies.ts";
 
-/** What a number of cases came to. */
+/** The result of a number of cases. */
 export interface BatchReport {
   readonly cases: number;
   readonly steps: number;
   readonly incomparable: number;
-  /** The cases in which the broker and the semantics differ, each with all that is needed to run it again. */
+  /** The cases in which the broker and the semantics differ. Each holds all data for another run. */
   readonly different: readonly Difference[];
-  /** The cases that differed once among many others, and not when they were run twice by themselves: a busy machine was late. */
+  /** Cases that differed once among many others, and not in two runs alone: a busy machine was late. */
   readonly unrepeated: readonly Difference[];
 }
 
@@ -29,11 +29,11 @@ export interface Difference {
 export function semanticsVersionOfBroker(broker: Broker): SemanticsVersion {
   const [major, minor, patch] = broker.fullVersion.split(".");
   const version = versions.find((each) => each === `${major}.${minor}`);
-  if (version === undefined) throw new Error(`RabbitMQ ${broker.fullVersion} has not been studied`);
+  if (version === undefined) throw new Error(`RabbitMQ ${broker.fullVersion} is not a version that Redeliver knows`);
   return semanticsVersionOf({ version: version satisfies RabbitmqVersion, patch: Number.parseInt(patch ?? "0", 10) });
 }
 
-/** The cases of a seed: the same ones every time, and those of a longer run begin with those of a shorter. */
+/** The cases of a seed are the same every time. A longer run begins with the cases of a shorter one. */
 export function casesOf(seed: number, count: number, version: SemanticsVersion): readonly DifferentialCase[] {
   const { delayedRetry, negativeDeliveryLimit } = versionRules[version];
   return fc.sample(differentialCases({ delayedRetry, negativeLimitByPolicy: negativeDeliveryLimit === "unlimited" }), {
@@ -69,7 +69,7 @@ export async function runBatch(
   };
 }
 
-/** A report of what differs, for a person. */
+/** A readable report of the differences. */
 export function describeDifferences(different: readonly Difference[], seed: number): string {
   return different
     .map(

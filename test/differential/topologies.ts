@@ -9,30 +9,36 @@ import type {
   BrokerTopology,
   Headers,
   Publication,
-} from "../../src/brokers/rabbitmq/semantics.ts";
+} from "../../src/brokers/rabbitmq/prove/semantics.ts";
 
-/** What is done to a message, when there is one to do it to. `pick` chooses among those that wait. */
+/** A consumer's action on a waiting message, if there is one. `pick` chooses the message. */
 export interface Action {
   readonly kind: "ack" | "nack" | "nack-requeue" | "reject" | "reject-requeue" | "crash";
   readonly pick: number;
 }
 
-/** A topology, a message published to it, and what consumers do with it. In names, `@` stands for a prefix of the run. */
+/**
+ * A topology, a message published to it, and the consumers' actions on it. In names, `@` stands for a prefix of the
+ * run.
+ */
 export interface DifferentialCase {
   readonly topology: BrokerTopology;
   readonly publication: Publication;
   readonly actions: readonly Action[];
 }
 
-/** From here on a time to live is as good as none: no test runs for so long. */
+/** A time to live from here on is as good as none: no test runs this long. */
 export const longMs = 600_000;
 
-/** Gives a case's names a prefix, so that cases share a virtual host without meeting. */
+/** Gives a case's names a prefix, so that cases can share a virtual host. */
 export function instantiate(differentialCase: DifferentialCase, prefix: string): DifferentialCase {
   return JSON.parse(JSON.stringify(differentialCase).replaceAll("@", prefix)) as DifferentialCase;
 }
 
-/** What a broker must know for cases to use it: it would refuse the one, and accept the other and do nothing. */
+/**
+ * Features that only some versions know. An older broker refuses `negativeLimitByPolicy`. It accepts `delayedRetry` and
+ * ignores it.
+ */
 export interface Known {
   readonly negativeLimitByPolicy: boolean;
   readonly delayedRetry: boolean;
@@ -85,7 +91,7 @@ function topologies(
     .map(({ exchanges: made, policies: drawn, bindings: bound, queues: declared }) => ({
       exchanges: made,
       queues: declared,
-      // Policies of one priority on one queue have no order, so each has a priority of its own.
+      // Policies of one priority on one queue have no order, so each policy has its own priority.
       policies: drawn.map((policy, index) => ({ ...policy, name: `@p${index}`, priority: index })),
       bindings: bound.map((binding) => {
         const isHeaders = made.find(({ name }) => name === binding.source)?.kind === "headers";
@@ -139,7 +145,7 @@ function queues(
         "x-dead-letter-routing-key": exchange === undefined ? undefined : key,
         "x-message-ttl": ttl,
         "x-overflow": overflow,
-        // A quorum queue of length 0 that refuses takes one message all the same: only messages behind it are refused.
+        // A quorum queue of length 0 with `reject-publish` still accepts one message. It refuses only later ones.
         "x-max-length": isEmpty && !(isQuorum && overflow === "reject-publish") ? 0 : undefined,
       };
       const quorumOnly = {

@@ -21,7 +21,7 @@ interface Row {
 /** The table of docs/consuming.md, under the heading "Stopping". */
 function rowsOfPage(): readonly Row[] {
   const text = readFileSync(resolve(root, "docs/consuming.md"), "utf8");
-  const section = text.slice(text.indexOf("## Stopping"), text.indexOf("## What it costs"));
+  const section = text.slice(text.indexOf("## Stopping"), text.indexOf("## Costs"));
   return [...section.matchAll(/^\| (`.*) \|$/gm)].map(([, line = ""]) => {
     const [target = "", strategies = "", operation = "", costs = "", keeper = "", shownBy = ""] = line.split(" | ");
     return { target, strategies: namesIn(strategies), operation, costs, keeper, shownBy };
@@ -37,9 +37,9 @@ const cases = rows.flatMap((row) =>
   namesIn(row.target).flatMap((target) => row.strategies.map((strategy) => ({ ...row, target, strategy, row }))),
 );
 
-describe("what a hand-back costs, as docs/consuming.md says it", () => {
+describe("the costs of a return, as docs/consuming.md lists them", () => {
   test.for(cases)(
-    "$row.target, $strategy, on $target: the operation of the contract, and who keeps the promise",
+    "$row.target, $strategy, on $target: the operation is the contract's, and the keeper is the promise's",
     ({ target, strategy, operation, costs, keeper, row }) => {
       const isInOrder = row.target.endsWith("in order");
       const backoff = strategy === "immediate" ? { kind: "immediate" } : { kind: "constant", delay: "30s" };
@@ -61,7 +61,7 @@ describe("what a hand-back costs, as docs/consuming.md says it", () => {
     },
   );
 
-  test("each row names the test that shows it, and each strategy has a row", () => {
+  test("each row names its test, and each strategy has a row", () => {
     for (const { shownBy } of rows) {
       const [file = ""] = namesIn(shownBy);
       expect(existsSync(resolve(root, "test/integration", file)), file).toBe(true);

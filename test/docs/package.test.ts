@@ -7,11 +7,42 @@ import { expect, onTestFinished, test } from "vitest";
 import { rules } from "../../src/policy/rules.ts";
 import { runExample } from "../support/example-program.ts";
 import { startPolicyHost } from "../support/policy-host.ts";
+import { withoutProgress } from "../support/without-progress.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** What an update does is shown to no pack. */
+/** Pulumi shows a pack no changes. */
 const rulesOfPacks = rules.filter(({ kind }) => kind !== "change").map(({ name }) => name);
+
+const markdown = "shop.yaml billing --target rabbitmq@4.0 --markdown";
+
+/** Every command, with each kind of declaration, broker and output. The files of other languages are packed, too. */
+const commands = [
+  "--help",
+  "compile --help",
+  "nothing",
+  "plan shop.ts",
+  "compile shop.yaml --target rabbitmq@4.0",
+  "compile shop.ts --target rabbitmq@4.0",
+  "compile shop.yaml --target sqs@eu-west-1 --format aws-json",
+  "compile shop.yaml --target servicebus@standard --format emulator-config",
+  "compile shop.yaml --target rabbitmq@4.3 --format toml",
+  "compile broken.ts --target rabbitmq@4.3",
+  "compile shop.yaml --target rabbitmq@4.3 --format definitions --output definitions.json",
+  "check shop.ts --target sqs@eu-west-1",
+  "check broken.ts --target rabbitmq@4.3 --format sarif",
+  `contract ${markdown}`,
+  "contract shop.yaml billing --target servicebus@standard --markdown",
+  "graph shop.yaml --target rabbitmq@4.0 --format svg",
+  "simulate shop.yaml --target rabbitmq@4.0",
+  "report shop.yaml --target rabbitmq@4.0 --target sqs@eu-west-1 --output out",
+  "demo --output demo",
+  "explain RD101",
+  "audit --definitions definitions.json",
+  "leftovers shop.yaml --target rabbitmq@4.3 --definitions definitions.json",
+  "diff shop.yaml --target rabbitmq@4.3 --definitions definitions.json",
+  "policy --preview preview.json",
+];
 
 /** The files of the pack in docs/policy-pack.md, and its options. */
 function packOfPage(): Readonly<Record<string, string>> {
@@ -22,9 +53,9 @@ function packOfPage(): Readonly<Record<string, string>> {
   return { "PulumiPolicy.yaml": policy, "package.json": manifest, "index.mjs": index, "options.yaml": options };
 }
 
-// Shipping .ts entries, or forgetting a file, goes unnoticed for as long as only the checkout is tested.
+// Tests of the checkout alone do not notice a package with `.ts` entries or a missing file.
 test(
-  "the packed package, installed into an empty folder, compiles a declaration, is imported and type-checked without any client, and has rules for policy packs",
+  "the packed package installs into an empty folder, compiles a declaration, passes the type check without any client, and has the policy rules",
   { timeout: 900_000 },
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "redeliver-package-"));
@@ -41,16 +72,35 @@ test(
       join(folder, "shop.ts"),
       'import { constant, defineSystem } from "redeliver";\nexport default defineSystem({ name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing: { from: { orders: "all" }, retry: { attempts: 2, backoff: constant("1s") } } } });\n',
     );
-    for (const file of ["shop.yaml", "shop.ts"]) {
-      const child = spawnSync(
-        join(folder, "node_modules/.bin/redeliver"),
-        ["compile", file, "--target", "rabbitmq@4.0"],
-        { cwd: folder, encoding: "utf8" },
+    writeFileSync(join(folder, "broken.ts"), 'import "redeliver";\nexport default { name: "shop" };\n');
+    writeFileSync(join(folder, "preview.json"), '{ "steps": [] }');
+    // The bundled commands answer as their sources do.
+    for (const line of commands) {
+      const words = line.split(" ");
+      const answers = [join(root, "src/cli/main.ts"), join(folder, "node_modules/redeliver/dist/cli/main.cjs")].map(
+        (program) => {
+          const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...words], {
+            cwd: folder,
+            encoding: "utf8",
+          });
+          return { line, status, stdout, stderr: withoutProgress(stderr) };
+        },
       );
-      expect(child.status, child.stderr).toBe(0);
-      expect(JSON.parse(child.stdout)).toMatchObject({ target: "rabbitmq@4.0", contracts: [{ consumer: "billing" }] });
+      expect(answers[1]).toEqual(answers[0]);
     }
-    // The compiler reads every declaration, as it does unless it is told to skip those of libraries; no client of a broker is installed.
+    const packed = execFileSync(join(folder, "node_modules/.bin/redeliver"), ["contract", ...markdown.split(" ")], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    for (const line of ["import pika", "class SpringAmqpConsumer", '"workQueue": "shop.billing"'])
+      expect(packed).toContain(line);
+    // It writes no file a second time, so it cannot be among the commands above.
+    const project = ["init", "--broker", "sqs", "--consumer", "billing", "--name", "shop", "--output", "project"];
+    execFileSync(join(folder, "node_modules/.bin/redeliver"), project, { cwd: folder });
+    const example = readFileSync(join(root, "examples/init/retries.ts"), "utf8");
+    expect(readFileSync(join(folder, "project/retries.ts"), "utf8")).toBe(example);
+    // The compiler reads all declarations, as it does without `skipLibCheck`. No client library of a broker is
+    // installed.
     writeFileSync(
       join(folder, "consumer.ts"),
       'import { consume, permanent } from "redeliver/consume";\nimport shop from "./shop.ts";\nexport const running = await consume(shop, "billing", { target: { broker: "rabbitmq", version: "4.0" }, connection: { url: "amqp://localhost" } }, async ({ body }) => { if (body === null) throw permanent("EMPTY"); });\n',
@@ -74,8 +124,10 @@ test(
     ).toBe("function function\n");
     const own = join(folder, "policies");
     mkdirSync(own);
-    // The peers are those that are installed here: they are large, and not what is tested.
-    symlinkSync(join(root, "node_modules/@pulumi"), join(folder, "node_modules/@pulumi"));
+    // The peer dependencies and the pack's own are those of this checkout: they are large, and this test is not about
+    // them.
+    for (const name of ["@pulumi", "yaml"])
+      symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
     for (const [file, text] of Object.entries(packOfPage())) writeFileSync(join(own, file), text);
     const host = await startPolicyHost("", own);
     onTestFinished(async () => host.stop());

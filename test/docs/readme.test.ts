@@ -1,27 +1,16 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { checkSystem, compile, plan } from "../../src/index.ts";
 import shop from "../../stacks/shop.ts";
 import { resourcesOf, runProgram } from "../support/pulumi.ts";
+import { withoutProgress } from "../support/without-progress.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const documents = [
-  "README.md",
-  "ARCHITECTURE.md",
-  "docs/changing.md",
-  "docs/broker-facts.md",
-  "docs/simulating.md",
-  "docs/auditing.md",
-  "docs/policy-in-ci.md",
-  "docs/sqs.md",
-  "docs/servicebus.md",
-  "docs/sqs-claims.md",
-  "docs/servicebus-claims.md",
-];
-const readme = readFileSync(resolve(root, "README.md"), "utf8");
+const read = (file: string): string => readFileSync(resolve(root, file), "utf8");
+const readme = read("README.md");
 
 const { FORCE_COLOR: _colour, ...withoutColour } = process.env;
 
@@ -32,25 +21,29 @@ function blocksOf(text: string, language: string): string[] {
   );
 }
 
-describe("each console block of the README and of the page on auditing shows what its command prints", () => {
-  const auditing = readFileSync(resolve(root, "docs/auditing.md"), "utf8");
-  const sessions = blocksOf(`${readme}\n${auditing}`, "console").map((block) => {
-    const [prompt = "", ...lines] = block.split("\n");
-    return { command: prompt.replace(/^\$ /, ""), printed: lines.join("\n") };
+describe("each console block of a page is the output of its command", () => {
+  const pages = ["README.md", ...globSync("docs/*.md", { cwd: root })];
+  const sessions = pages.flatMap((page) =>
+    blocksOf(read(page), "console").map((block) => {
+      const [prompt = "", ...lines] = block.split("\n");
+      return { page, command: prompt.replace(/^\$ npx redeliver /, ""), printed: lines.join("\n") };
+    }),
+  );
+  test("several pages have console blocks", () => {
+    expect(new Set(sessions.map(({ page }) => page)).size).toBeGreaterThanOrEqual(5);
   });
-  test("there are such blocks", () => expect(sessions.length).toBeGreaterThanOrEqual(3));
-  test.for(sessions)("$command", ({ command, printed }) => {
-    const words = command.replace("npm run -s redeliver -- ", "").split(" ");
+  test.for(sessions)("$page: $command", ({ command, printed }) => {
+    const words = command.split(" ");
     const child = spawnSync(process.execPath, ["src/cli/main.ts", ...words], {
       cwd: root,
       encoding: "utf8",
       env: withoutColour,
     });
-    expect(`${child.stdout}${child.stderr}`.trimEnd()).toBe(printed.trimEnd());
+    expect(`${child.stdout}${withoutProgress(child.stderr)}`.trimEnd()).toBe(printed.trimEnd());
   });
 });
 
-test("the declaration on the first page is valid, and is the one in examples/", async () => {
+test("the declaration on the first page is valid, and equals the one in examples/", async () => {
   const [block = ""] = blocksOf(readme, "ts");
   const code = block
     .replace(/^import .*$/gm, "")
@@ -65,6 +58,17 @@ test("the declaration on the first page is valid, and is the one in examples/", 
   expect(checked.ok && checked.value).toEqual(example.ok && (checkSystem(example.value) as { value: unknown }).value);
 });
 
+test.for(["events.yaml", "direct.yaml", "names.yaml"])(
+  "docs/sources.md has examples/%s, which is valid",
+  async (name) => {
+    const text = readFileSync(resolve(root, "examples", name), "utf8");
+    expect(blocksOf(read("docs/sources.md"), "yaml")).toContain(text);
+    const { parseText } = await import("../../src/declare/parse.ts");
+    const parsed = parseText(text, "yaml");
+    expect(parsed.ok && checkSystem(parsed.value)).toMatchObject({ ok: true });
+  },
+);
+
 test("the Pulumi program of the README registers the topology of its declaration", async () => {
   const [declaration = "", program = ""] = blocksOf(readme, "ts");
   const folder = resolve(root, "out/readme-test");
@@ -75,13 +79,17 @@ test("the Pulumi program of the README registers the topology of its declaration
   expect(run.error).toBeUndefined();
   const queues = resourcesOf(run, "Queue").map((each) => each.inputs["name"]);
   expect(queues.toSorted()).toEqual([
+    "shop.attempt.2.1s",
+    "shop.attempt.3.2s",
+    "shop.attempt.4.4s",
+    "shop.attempt.5.8s",
     "shop.billing",
-    ...[2, 3, 4, 5].map((attempt) => `shop.billing.attempt.${attempt}`),
     "shop.billing.dead",
+    "shop.undeliverable",
   ]);
 });
 
-test("the schedule that the README draws is the schedule that is planned", () => {
+test("the delays in the README's diagram are the planned delays", () => {
   const billing = plan(shop).consumers.find((each) => each.consumer === "billing");
   expect(
     billing?.retry?.attempts
@@ -89,15 +97,15 @@ test("the schedule that the README draws is the schedule that is planned", () =>
       .map((each) => `${each.delayMs / 1_000}s`)
       .join(", "),
   ).toBe("1s, 2s, 4s, 8s");
-  expect(readme).toContain("one tier per attempt: 1s, 2s, 4s, 8s");
+  expect(readme).toContain("for each attempt: 1s, 2s, 4s, 8s");
 });
 
-test("the table of strategies says from which version each is there", () => {
+test("the table of strategies gives the first version of each", () => {
   const constant = { kind: "constant", delay: "1s" };
   const since = {
     native: ["4.3.1", "4.3.0"],
     deferred: ["4.3.0", "4.2"],
-    staged: ["3.10", null],
+    staged: ["3.13", null],
     waits: ["3.10", null],
   } as const;
   for (const [strategy, [first, before]] of Object.entries(since)) {
@@ -116,25 +124,34 @@ test("the table of strategies says from which version each is there", () => {
       compile(checked.value, { broker: "rabbitmq", version, strategy: strategy as "native" }).ok;
     expect(isKept(first), `${strategy} on ${first}`).toBe(true);
     if (before !== null) expect(isKept(before), `${strategy} on ${before}`).toBe(false);
-    expect(readme).toMatch(new RegExp(`\\| \`${strategy}\` \\| RabbitMQ ${first.replace(/\.0$/, "")}`));
+    expect(read("docs/strategies.md")).toMatch(
+      new RegExp(`\\| \`${strategy}\` \\| RabbitMQ ${first.replace(/\.0$/, "")}`),
+    );
   }
 });
 
-test.for(documents)("every file that %s points at is there", (document) => {
-  const text = readFileSync(resolve(root, document), "utf8");
-  const links = [...text.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)]
-    .map((match) => match[1] ?? "")
-    .filter((link) => !link.startsWith("http"));
-  const folder = resolve(root, document, "..");
-  // out/ is made by the commands that the text is about.
-  expect(links.filter((link) => !link.startsWith("out/") && !existsSync(resolve(folder, link)))).toEqual([]);
-});
-
-test("every test that docs/broker-facts.md names is there", () => {
+test("every test that docs/broker-facts.md names exists", () => {
   const text = readFileSync(resolve(root, "docs/broker-facts.md"), "utf8");
-  const named = [...text.matchAll(/`((?:integration|differential|unit|property|support)\/[a-z0-9./-]+\.ts)`/g)].map(
-    (match) => match[1] ?? "",
-  );
+  const named = [
+    ...text.matchAll(/`((?:integration|differential|unit|property|support|emulators)\/[a-z0-9./-]+\.ts)`/g),
+  ].map((match) => match[1] ?? "");
   expect(named.length).toBeGreaterThan(5);
   expect(named.filter((file) => !existsSync(resolve(root, "test", file)))).toEqual([]);
+  const titled = [...text.matchAll(/"([^"|]+)" in `([a-z0-9./-]+\.ts)`/g)];
+  expect(titled.length).toBeGreaterThan(5);
+  for (const [, title = "", file = ""] of titled)
+    expect(readFileSync(resolve(root, "test", file), "utf8")).toContain(title);
+});
+
+test("the commands of the tests are those of package.json, with the times that they print first", () => {
+  const { scripts } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as {
+    readonly scripts: Readonly<Record<string, string>>;
+  };
+  const rows = [
+    ...read("CONTRIBUTING.md").matchAll(/^\| `npm (?:run )?(test[:a-z]*)` \|.*\| (?<time>[^|]*\d+ minutes) \|$/gm),
+  ];
+  expect(rows.map(([, name]) => name)).toEqual(Object.keys(scripts).filter((name) => name.startsWith("test")));
+  for (const [, name = "", time = ""] of rows.filter(([, name]) => name !== "test:all")) {
+    expect(scripts[`pre${name}`]).toMatch(new RegExp(`^echo .*${time} on two cores.* && node scripts/bootstrap.mjs`));
+  }
 });

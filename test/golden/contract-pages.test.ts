@@ -1,69 +1,29 @@
+import { basename } from "node:path";
 import { expect, test } from "vitest";
 
-import type { TargetInput } from "../../src/index.ts";
-import { compile, renderDiagnostics } from "../../src/index.ts";
-import { renderContractPage } from "../../src/report/contract-page/contract-page.ts";
-import { checked, oneConsumer } from "../support/examples.ts";
+import { filesOf, pageOf, pagesFor } from "../support/contract-page.ts";
+import { pageCases } from "../support/contract-page-cases.ts";
 
-// The page for other languages and frameworks. A change is read in review: people copy what stands here.
+// The page for other languages and frameworks. Review every change: users copy this text.
 
-const steps = { kind: "steps", delays: ["1s", "10s"] };
-const common = { handlerTimeout: "30s", errors: { permanent: ["ValidationError"] } };
-const rabbitmq = (strategy: "native" | "staged" | "waits" | "deferred"): TargetInput => ({
-  broker: "rabbitmq",
-  version: "4.3",
-  strategy,
-});
-const sqs = { broker: "sqs", region: "eu-west-1" } as const;
-
-const cases: readonly (readonly [string, Record<string, unknown>, TargetInput])[] = [
-  ["rabbitmq-staged", { ...common, retry: { attempts: 3, backoff: steps } }, rabbitmq("staged")],
-  [
-    "rabbitmq-waits",
-    {
-      ...common,
-      retry: { attempts: 3, backoff: { kind: "constant", delay: "1s", jitter: "50%" }, retryAfter: { max: "3s" } },
-    },
-    rabbitmq("waits"),
-  ],
-  [
-    "rabbitmq-deferred",
-    { ...common, protocol: "amqp-1.0", retry: { attempts: 3, backoff: steps } },
-    rabbitmq("deferred"),
-  ],
-  [
-    "rabbitmq-native",
-    { errors: common.errors, retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" } } },
-    rabbitmq("native"),
-  ],
-  ["sqs-visibility", { ...common, retry: { attempts: 3, backoff: steps, retryAfter: { max: "1m" } } }, sqs],
-  [
-    "sqs-fifo",
-    { ...common, order: "per-key", retry: { attempts: 3, backoff: { kind: "constant", delay: "10s" } } },
-    sqs,
-  ],
-  [
-    "servicebus-scheduled",
-    { ...common, retry: { attempts: 3, backoff: steps } },
-    { broker: "servicebus", sku: "standard", strategy: "scheduled" },
-  ],
-  [
-    "servicebus-in-order",
-    { ...common, order: "per-key", retry: { attempts: 3, backoff: { kind: "immediate" } } },
-    { broker: "servicebus", sku: "standard" },
-  ],
-  [
-    "sqs-lambda",
-    { ...common, retry: { attempts: 3, backoff: steps } },
-    { ...sqs, lambda: { billing: { function: "billing", timeout: "30s" } } },
-  ],
-];
-
-test.for(cases)("%s", async ([name, consumer, target]) => {
-  const compiled = compile(checked(oneConsumer(consumer)), target);
-  if (!compiled.ok) throw new Error(renderDiagnostics(compiled.diagnostics));
-  const [contract] = compiled.value.contracts;
-  if (contract === undefined) throw new Error("no contract");
-  const page = renderContractPage(contract);
+test.for(pageCases)("%s", async ([name, contract]) => {
+  // Review the files where they are.
+  const page = pageOf(contract, () => "");
   await expect(page).toMatchFileSnapshot(`contract-pages/${name}.md`);
 });
+
+/** These lie in the files of their clients, so that people can compile and run them there. */
+const examples = new Set(["rabbitmq-native", "rabbitmq-deferred", "sqs-fifo", "servicebus-in-order"]);
+
+test.for(pageCases.filter(([name]) => examples.has(name)))(
+  "the files of %s have a contract embedded without any change",
+  async ([, contract]) => {
+    const shown = filesOf(pageOf(contract));
+    const files = pagesFor(contract)
+      .clientsOf(contract)
+      .flatMap((client) => client.files ?? []);
+    expect(shown.size).toBeGreaterThan(1);
+    expect(shown.size).toBe(files.length);
+    for (const file of files) await expect(shown.get(basename(file))).toMatchFileSnapshot(`../../src/${file}`);
+  },
+);

@@ -1,19 +1,22 @@
 import { expect, test } from "vitest";
 
-import { compileLoaded } from "../../src/cli/commands.ts";
+import { proveLoaded } from "../../src/cli/commands.ts";
 import { checkSystem } from "../../src/declare/check.ts";
 import { locateIn } from "../../src/declare/locate.ts";
 import { parseText } from "../../src/declare/parse.ts";
+import { parseTarget } from "../../src/brokers/index.ts";
 import type { Diagnostic } from "../../src/diagnostics/diagnostic.ts";
 import { renderGithub } from "../../src/diagnostics/github.ts";
 import { renderDiagnostics } from "../../src/diagnostics/render.ts";
 import { renderSarif } from "../../src/diagnostics/sarif.ts";
+import { renderPageText } from "../../scripts/diagnostics-page.ts";
+import { plan } from "../../src/plan/plan.ts";
 import { parseSarif } from "../support/sarif.ts";
 
-// What a terminal, code scanning and GitHub Actions show of the same mistakes. A change is read in review.
+// The output of a terminal, code scanning and GitHub Actions for the same mistakes. Review every change.
 
 const declarations = {
-  // Mistakes on one line and on several, in a name that has to be quoted, and a key that is missing.
+  // Mistakes on one line and on several, in a name that needs quotes, and a missing key.
   refused: `name: shop
 sources:
   orders: { kind: topic }
@@ -36,7 +39,7 @@ consumers:
     crash: { deliveries: 3 }
     deadLetter: { alarmAbove: 0 }
 `,
-  // Not well-formed: the diagnostic has no path, and the place is where the text breaks off.
+  // Not well-formed: the diagnostic has no path, and its place is the end of the readable text.
   broken: `name: shop
 name: shop
 `,
@@ -44,25 +47,24 @@ name: shop
 
 function diagnosticsOf(text: string): readonly Diagnostic[] {
   const parsed = parseText(text, "yaml");
-  const compiled = compileLoaded(parsed.ok ? checkSystem(parsed.value) : parsed, {
-    target: "rabbitmq@3.10",
-    strategy: "auto",
-  });
-  return compiled.ok ? compiled.warnings : compiled.diagnostics;
+  const system = parsed.ok ? checkSystem(parsed.value) : parsed;
+  const planned = system.ok ? { ...system, value: { system: system.value, plan: plan(system.value) } } : system;
+  const proved = proveLoaded(planned, parseTarget("rabbitmq@3.10"));
+  return proved.ok ? proved.warnings : proved.diagnostics;
 }
 
 test.for(Object.entries(declarations))("%s", async ([name, text]) => {
   const diagnostics = diagnosticsOf(text);
   expect(diagnostics.length).toBeGreaterThan(0);
   const place = { file: "retries/shop, old: 1.yaml", locate: locateIn(text, "yaml") };
-  const sarif = renderSarif(diagnostics, { ...place, version: "1.2.3" });
+  const sarif = renderSarif(diagnostics, { ...place, version: "1.2.3", pageOf: renderPageText });
   parseSarif(sarif);
   await expect(sarif).toMatchFileSnapshot(`diagnostics/${name}.sarif`);
   await expect(renderGithub(diagnostics, place)).toMatchFileSnapshot(`diagnostics/${name}.github.txt`);
   await expect(`${renderDiagnostics(diagnostics, place)}\n`).toMatchFileSnapshot(`diagnostics/${name}.terminal.txt`);
 });
 
-test("nothing to say is a log without results, and no line at all", async () => {
+test("without diagnostics the log has no results, and no line is printed", async () => {
   const sarif = renderSarif([], { file: "shop.yaml", version: "1.2.3" });
   expect(parseSarif(sarif).runs[0]?.results).toEqual([]);
   await expect(sarif).toMatchFileSnapshot("diagnostics/fine.sarif");

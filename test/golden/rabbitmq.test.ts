@@ -1,11 +1,13 @@
-import { expect, test } from "vitest";
+import { test } from "vitest";
 
-import { strategyNames, versions } from "../../src/brokers/rabbitmq/capabilities.ts";
-import { compile, renderDiagnostics } from "../../src/index.ts";
+import type { RabbitmqVersion } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
+import { strategyNames, versions } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
+import { compile } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
+import { expectCompiled } from "../support/golden.ts";
 
-// One declaration per strategy that it keeps somewhere; the golden file says what each version makes of it, or why it does not.
-// A change of these files is read in review: it is what changes on our users' brokers.
+// One declaration for each strategy, chosen so that some version keeps it. The golden file holds each version's output
+// or refusal. Review every change of these files: it changes our users' brokers.
 
 const common = { from: { orders: ["order.placed", "order.#"] }, errors: { permanent: ["ValidationError"] } };
 const exponential = { kind: "exponential", first: "1s", factor: 2, max: "10s" };
@@ -18,15 +20,16 @@ const consumers = {
 
 const cases = strategyNames.flatMap((strategy) => versions.map((version) => ({ strategy, version })));
 
+// The newest version is written in full, and each older one as its difference to the next.
 test.for(cases)("$strategy on $version", async ({ strategy, version }) => {
   const system = checked({
     name: "shop",
     sources: { orders: { kind: "topic" } },
     consumers: { billing: consumers[strategy], cache: { from: { orders: "all" }, delivery: "every-instance" } },
   });
-  const result = compile(system, { broker: "rabbitmq", version, strategy });
-  const text = result.ok
-    ? `${JSON.stringify({ ...result.value, warnings: result.warnings.map(({ code, path, message }) => `${code} ${path}: ${message}`) }, null, 2)}\n`
-    : `NOT SUPPORTED\n\n${renderDiagnostics(result.diagnostics)}\n`;
-  await expect(text).toMatchFileSnapshot(`rabbitmq/${version}-${strategy}.${result.ok ? "json" : "txt"}`);
+  const on = (each: RabbitmqVersion): ReturnType<typeof compile> =>
+    compile(system, { broker: "rabbitmq", version: each, strategy });
+  const next = versions[versions.indexOf(version) + 1];
+  const sibling = next === undefined ? null : { file: `${next}-${strategy}`, result: on(next) };
+  await expectCompiled(`rabbitmq/${version}-${strategy}`, on(version), sibling);
 });

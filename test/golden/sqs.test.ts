@@ -1,10 +1,11 @@
-import { expect, test } from "vitest";
+import { test } from "vitest";
 
 import { brokers, compile, renderDiagnostics } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
+import { expectCompiled, expectGolden, expectStrategy } from "../support/golden.ts";
 
-// What is compiled for SQS, or why it is refused, for each strategy. A change of these files is read in review: it is what changes in
-// our users' accounts.
+// The compiler's output or refusal for SQS, for each strategy. Review every change of these files: it changes our
+// users' accounts.
 
 const common = { from: { orders: ["order.placed", "order.#"] }, errors: { permanent: ["ValidationError"] } };
 const exponential = { kind: "exponential", first: "1s", factor: 2, max: "10s" };
@@ -25,20 +26,22 @@ const consumers = {
 } as const;
 
 const cases = Object.keys(consumers).flatMap((name) =>
-  (["auto", "redrive", "visibility"] as const).map((strategy) => ({ name: name as keyof typeof consumers, strategy })),
+  (["auto", "redrive", "visibility"] as const).map((strategy) => ({ name: name as Name, strategy })),
 );
 
-test.for(cases)("$name, strategy $strategy", async ({ name, strategy }) => {
+type Name = keyof typeof consumers;
+
+function outcome(name: Name, strategy: (typeof cases)[number]["strategy"]): ReturnType<typeof compile> {
   const system = checked({
     name: "shop",
     sources: { orders: { kind: "topic" }, payments: { kind: "fanout" } },
     consumers: { billing: consumers[name] },
   });
-  const result = compile(system, { broker: "sqs", region: "eu-west-1", strategy });
-  const text = result.ok
-    ? `${JSON.stringify({ ...result.value, warnings: result.warnings.map(({ code, path, message }) => `${code} ${path}: ${message}`) }, null, 2)}\n`
-    : `NOT SUPPORTED\n\n${renderDiagnostics(result.diagnostics)}\n`;
-  await expect(text).toMatchFileSnapshot(`sqs/${name.replaceAll(" ", "-")}-${strategy}.${result.ok ? "json" : "txt"}`);
+  return compile(system, { broker: "sqs", region: "eu-west-1", strategy });
+}
+
+test.for(cases)("$name, strategy $strategy", async (each) => {
+  await expectStrategy("sqs", { ...each, first: "constant delay" }, outcome);
 });
 
 test("aws-json is a CloudFormation template", async () => {
@@ -53,10 +56,10 @@ test("aws-json is a CloudFormation template", async () => {
   const result = compile(system, { broker: "sqs", region: "eu-west-1" });
   if (!result.ok) throw new Error(renderDiagnostics(result.diagnostics));
   const template = brokers.sqs.exportFormats["aws-json"]?.(result.value, null);
-  await expect(`${JSON.stringify(template, null, 2)}\n`).toMatchFileSnapshot("sqs/cloudformation.json");
+  await expectGolden("sqs/cloudformation.json", template);
 });
 
-test("with a function of Lambda, a key, tags and a dead queue that is emptied", async () => {
+test("with a Lambda function, a key, tags and a dead queue that a program empties", async () => {
   const system = checked({
     name: "shop",
     sources: { orders: { kind: "topic" } },
@@ -72,9 +75,7 @@ test("with a function of Lambda, a key, tags and a dead queue that is emptied", 
     lambda: { billing: { function: "billing", timeout: "1m", batchSize: 20, batchWindow: "2s", maximumConcurrency: 5 } },
   });
   if (!result.ok) throw new Error(renderDiagnostics(result.diagnostics));
-  const warnings = result.warnings.map(({ code, path, message }) => `${code} ${path}: ${message}`);
-  const text = `${JSON.stringify({ ...result.value, warnings }, null, 2)}\n`;
-  await expect(text).toMatchFileSnapshot("sqs/lambda.json");
+  await expectCompiled("sqs/lambda", result, { file: "exponential-auto", result: outcome("exponential", "auto") });
   const template = brokers.sqs.exportFormats["aws-json"]?.(result.value, null);
-  await expect(`${JSON.stringify(template, null, 2)}\n`).toMatchFileSnapshot("sqs/lambda-cloudformation.json");
+  await expectGolden("sqs/lambda-cloudformation.json", template);
 });

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, test } from "vitest";
 
 import { amqpClientFolder } from "../../scripts/java-clients.mjs";
-import { renderContractPage } from "../../src/report/contract-page/contract-page.ts";
-import { codeOf } from "../support/code-of.ts";
+import { filesOf, pageOf } from "../support/contract-page.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
 import { runJava, type RunningJava } from "../support/java-process.ts";
 import { handlerInJava } from "../support/java-snippets.ts";
@@ -15,13 +14,13 @@ import {
   type Plan,
 } from "../support/snippet-course.ts";
 
-// The snippet for RabbitMQ's own client of AMQP 1.0, as it stands on the page. Its contract is one of RabbitMQ 4.3.
+// The snippet on the page for RabbitMQ's own client of AMQP 1.0. Its contract is one of RabbitMQ 4.3.
 
 const bodyOf = (id: string, plan: Plan): string =>
   `${id}|${plan.map((ending) => (typeof ending === "number" ? ending * 1_000 : ending)).join(",")}`;
 
-/** Ends with the process that started it, which holds the other end of its standard input. */
-const mainOf = (page: string, url: string): string => `import java.util.Map;
+/** The program ends when the process that started it closes its standard input. */
+const mainOf = (url: string): string => `import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 public class Main {
@@ -33,7 +32,7 @@ public class Main {
 
     public static void main(String[] words) throws Exception {
         Map<String, Integer> runs = new ConcurrentHashMap<>();
-        MessageConsumer consumer = new MessageConsumer(${JSON.stringify(url)}, ${handlerInJava("deferred", page, "MessageConsumer")});
+        Amqp10Consumer consumer = new Amqp10Consumer(${JSON.stringify(url)}, ${handlerInJava("deferred")});
         Runtime.getRuntime().addShutdownHook(new Thread(consumer::close));
         System.in.read();
         System.exit(0);
@@ -49,19 +48,15 @@ describe.each(cases)("the snippet for RabbitMQ's AMQP 1.0 client for Java, on $v
 
   beforeAll(async () => {
     system = await deployForSnippet({ broker, strategy: "deferred", name: "deferred" });
-    const page = renderContractPage(system.contract("billing"));
-    const files = new Map([
-      ["Main.java", mainOf(page, system.url)],
-      ["MessageConsumer.java", codeOf(page, "java")],
-    ]);
-    running = await runJava(amqpClientFolder, files);
+    const page = pageOf(system.contract("billing"));
+    running = await runJava(amqpClientFolder, new Map([["Main.java", mainOf(system.url)], ...filesOf(page, ".java")]));
   });
   afterAll(async () => {
     await running?.stop();
     await system?.dispose();
   });
 
-  test("keeps the contract: attempts, delays, dead letters with their reason; a shutdown costs nothing", async () => {
+  test("keeps the contract: attempts, delays, dead letters with their reason; a shutdown costs no attempt", async () => {
     const [process, deployed] = [running, system];
     if (process === null || deployed === null) throw new Error("it does not run");
     const driven = { system: deployed, bodyOf, runs: () => process.runsOf("deferred"), log: process.log };

@@ -3,7 +3,7 @@ import amqplib from "amqplib";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { brokers as auditors } from "../../src/brokers/index.ts";
-import { brokerTopologyOf } from "../../src/brokers/rabbitmq/semantics.ts";
+import { brokerTopologyOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
 import { docker } from "../support/broker-images.ts";
 import { deploy } from "../support/deployed-system.ts";
@@ -18,7 +18,7 @@ import { codesOf, topologyIn, withoutBuiltIn } from "../support/read-topology.ts
 const { auditor } = auditors.rabbitmq;
 type Topology = ReturnType<typeof brokerTopologyOf>;
 
-/** The lists in an order of their own: sources order them as they like. */
+/** Sorts the lists, because sources return them in any order. */
 function sorted({ exchanges, queues, bindings, policies }: Topology): object {
   const byText = (list: readonly object[]): object[] =>
     list.toSorted((a, b) => (stable(a) < stable(b) ? -1 : 1)).map((each) => JSON.parse(stable(each)) as object);
@@ -41,7 +41,7 @@ function stable(value: unknown): string {
 const readUrl = async (managementUrl: string, vhost: string | null = null): Promise<Read> =>
   readLiveBroker(`${managementUrl}${vhost === null ? "" : `/${encodeURIComponent(vhost)}`}`, auditor.live, {});
 
-/** A virtual host with everything that an export may hold, in names of any kind. */
+/** Makes a virtual host with everything that an export can hold, under names of every kind. */
 async function populatedVhost(broker: Broker): Promise<{ readonly vhost: string; readonly management: Management }> {
   const { vhost, dispose } = await createVhost(broker);
   onTestFinished(dispose);
@@ -74,11 +74,11 @@ async function populatedVhost(broker: Broker): Promise<{ readonly vhost: string;
   return { vhost, management };
 }
 
-/** A user with these tags, and a permission that allows nothing in the virtual hosts; its URL. */
+/** Makes a user with these tags and without rights in the virtual hosts. Returns its URL. */
 async function userUrl(broker: Broker, tags: string, vhosts: readonly string[]): Promise<string> {
   const management = createManagement(broker.managementUrl);
   const user = `audit-${randomUUID()}`;
-  // A password with everything that means something in a URL.
+  // A password with every character that has a meaning in a URL.
   const password = "p@ss/wo:rd?#%41";
   await management.put(`users/${user}`, { password, tags });
   onTestFinished(async () => management.delete(`users/${user}`));
@@ -92,8 +92,8 @@ async function userUrl(broker: Broker, tags: string, vhosts: readonly string[]):
   return broker.managementUrl.replace(/\/\/[^@]*@/, `//${user}:${encodeURIComponent(password)}@`);
 }
 
-describe.each(brokers())("an audit of $fullVersion reads", (broker) => {
-  test("the same from the broker itself, from the export of one virtual host and from that of all", async () => {
+describe.each(brokers())("an audit of RabbitMQ $fullVersion", (broker) => {
+  test("finds the same in the broker itself, in the export of one virtual host and in that of all", async () => {
     const { vhost, management } = await populatedVhost(broker);
     const live = topologyIn(await readUrl(broker.managementUrl, vhost), vhost);
     expect(live.queues.map(({ name, kind }) => [name, kind]).toSorted()).toEqual([
@@ -113,7 +113,7 @@ describe.each(brokers())("an audit of $fullVersion reads", (broker) => {
     expect(sorted(topologyIn(all, vhost))).toEqual(sorted(live));
   });
 
-  test.runIf(broker.containerId !== undefined)("the same from what rabbitmqctl exports", async () => {
+  test.runIf(broker.containerId !== undefined)("finds the same in the file of rabbitmqctl", async () => {
     const { vhost } = await populatedVhost(broker);
     const command = "PATH=$PATH:/usr/lib/rabbitmq/bin rabbitmqctl --quiet export_definitions -";
     const text = await docker("exec", broker.containerId ?? "", "sh", "-c", command);
@@ -121,14 +121,14 @@ describe.each(brokers())("an audit of $fullVersion reads", (broker) => {
     expect(sorted(exported)).toEqual(sorted(topologyIn(await readUrl(broker.managementUrl, vhost), vhost)));
   });
 
-  test("what was compiled, once it is deployed", async () => {
+  test("reads the compiled topology back from the broker", async () => {
     const system = await deploy(broker, oneConsumer(), "waits");
     onTestFinished(system.dispose);
     const live = topologyIn(await readUrl(broker.managementUrl, system.vhost), system.vhost);
     expect(sorted(withoutBuiltIn(live))).toEqual(sorted(brokerTopologyOf(system.compiled.topology)));
   });
 
-  test("exclusive queues and internal exchanges, which an export leaves out", async () => {
+  test("reads exclusive queues and internal exchanges, which an export leaves out", async () => {
     const { vhost, amqpUrl, dispose } = await createVhost(broker);
     onTestFinished(dispose);
     const management = createManagement(broker.managementUrl);
@@ -146,14 +146,14 @@ describe.each(brokers())("an audit of $fullVersion reads", (broker) => {
     // An export of 3.10 does not name its virtual host.
     const [only] = exported.ok ? exported.value.virtualHosts : [];
     expect([only?.topology.queues, only?.topology.bindings]).toEqual([[], []]);
-    // From 4.2 on the export keeps bindings to and from what it leaves out.
+    // From 4.2 on, the export keeps the bindings of exchanges and queues that it leaves out.
     expect(new Set(codesOf(exported))).toEqual(new Set(broker.version === "4.3" ? ["RD405"] : []));
   });
 });
 
 describe.each(brokers())("users of $fullVersion", (broker) => {
   test.for(["monitoring", "management", "policymaker"])(
-    "the tag %s and a permission that allows nothing are enough",
+    "the tag %s is enough, with a permission that allows nothing",
     async (tag) => {
       const { vhost } = await populatedVhost(broker);
       const url = await userUrl(broker, tag, [vhost]);
@@ -162,21 +162,25 @@ describe.each(brokers())("users of $fullVersion", (broker) => {
       const all = await readUrl(url);
       expect(sorted(topologyIn(all, vhost))).toEqual(asAdministrator);
       expect(all.ok && all.value.virtualHosts.map(({ name }) => name)).toEqual([vhost]);
-      // Monitoring is told the names of the others, and so can be the audit.
+      // A user with the tag `monitoring` sees the names of the other virtual hosts, so the audit of all may see them
+      // too.
       expect(codesOf(all)).toEqual(tag === "monitoring" ? ["RD409"] : []);
     },
   );
 
-  test.for(["monitoring", "management"])("the tag %s without a permission is refused with the fix", async (tag) => {
-    const { vhost } = await populatedVhost(broker);
-    const url = await userUrl(broker, tag, []);
-    for (const read of [await readUrl(url), await readUrl(url, vhost)]) {
-      expect(codesOf(read)).toEqual(["RD408"]);
-      expect(JSON.stringify(read)).toContain("set_permissions");
-    }
-  });
+  test.for(["monitoring", "management"])(
+    "without a permission, a user with the tag %s is refused, and the fix names it",
+    async (tag) => {
+      const { vhost } = await populatedVhost(broker);
+      const url = await userUrl(broker, tag, []);
+      for (const read of [await readUrl(url), await readUrl(url, vhost)]) {
+        expect(codesOf(read)).toEqual(["RD408"]);
+        expect(JSON.stringify(read)).toContain("set_permissions");
+      }
+    },
+  );
 
-  test("a user without a tag, a wrong password and an unknown virtual host are told apart", async () => {
+  test("a missing tag, a wrong password and an unknown virtual host give different refusals", async () => {
     const { vhost } = await populatedVhost(broker);
     const untagged = await readUrl(await userUrl(broker, "", [vhost]), vhost);
     const wrong = await readUrl(broker.managementUrl.replace("guest:guest", "guest:wrong"));

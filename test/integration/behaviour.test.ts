@@ -7,13 +7,11 @@ import type { DrivenConsumer, Ending } from "../support/drive.ts";
 import { drive } from "../support/drive.ts";
 import { expectedCourse } from "../support/expected-course.ts";
 import { brokers } from "../support/live.ts";
+import { strategiesOn } from "../support/strategies.ts";
 
 /** Every strategy on every broker of this run that has it. */
 const cases = brokers().flatMap((broker) =>
-  (broker.version === "4.3"
-    ? (["native", "deferred", "staged", "waits"] as const)
-    : (["staged", "waits"] as const)
-  ).map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
+  strategiesOn(broker.version).map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
 );
 
 type Case = (typeof cases)[number];
@@ -38,7 +36,7 @@ function declaration(strategy: Case["strategy"]): unknown {
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
 
-/** What each message's handler does, delivery after delivery; it succeeds when the list is over. */
+/** The endings of each message's deliveries, in order. After the last one the handler succeeds. */
 const scripted: Readonly<Record<string, readonly Ending[]>> = {
   "success at once": ["success"],
   "success on attempt 2": ["transient", "success"],
@@ -104,7 +102,7 @@ describe.each(cases)("$name", ({ broker, strategy }) => {
     await system.dispose();
   });
 
-  test("each course is as promised, never early, and the other consumer sees each message once", async () => {
+  test("each course goes as promised and never early, and the other consumer sees each message once", async () => {
     const ids = Object.keys(scripted);
     await system.publish(ids, source);
     await settle(system, billing, ids);
@@ -118,7 +116,7 @@ describe.each(cases)("$name", ({ broker, strategy }) => {
     expect(await system.drain(system.contract("shipping").deadQueue ?? "")).toEqual([]);
   });
 
-  test("2000 messages with random endings: each is done or dead, none lost, none doubled, each as promised", async () => {
+  test("of 2000 messages with random outcomes each is done or dead as promised, and none is lost or doubled", async () => {
     const seed = Math.floor(Math.random() * 2 ** 31);
     const weighted = fc.oneof(
       { weight: 40, arbitrary: fc.constant<Ending>("success") },
@@ -136,11 +134,11 @@ describe.each(cases)("$name", ({ broker, strategy }) => {
     await settle(system, billing, ids);
     const dead = await system.drain(system.contract("billing").deadQueue ?? "");
     for (const id of ids) expectCourse(id, dead, `seed ${seed}`);
-    // The queues are empty: nothing is left over anywhere.
+    // No queue still holds a message.
     for (const queue of system.compiled.topology.queues) expect(await system.drain(queue.name), queue.name).toEqual([]);
   });
 
-  /** Waits until all that is expected has been seen, and then, or where it is not coming, until nothing happens any more. */
+  /** Waits until all expected deliveries have come, and until nothing has happened for a while after that. */
   async function settle(deployed: DeployedSystem, consumer: DrivenConsumer, ids: readonly string[]): Promise<void> {
     const contract = deployed.contract("billing");
     const ofThese = new Set(ids);
@@ -156,7 +154,7 @@ describe.each(cases)("$name", ({ broker, strategy }) => {
       const now = consumer.seen.filter((each) => ofThese.has(each.id)).length;
       if (now !== count) quietSinceMs = Date.now();
       count = now;
-      // Long enough for one delivery too many to show up.
+      // One delivery too many would show up in this time.
       return Date.now() - quietSinceMs > (now >= wanted ? longestDelayMs + 300 : 10 * longestDelayMs);
     });
   }
@@ -179,14 +177,14 @@ describe.each(cases)("$name", ({ broker, strategy }) => {
       const before = seen[index - 1];
       if (before === undefined || before.ending !== "transient") continue;
       const delayMs = contract.attempts[delivery.attempt - 1]?.delayMs ?? 0;
-      // Both clocks count whole milliseconds.
+      // Both clocks count in whole milliseconds.
       expect(delivery.atMs - before.atMs, `${id}, attempt ${delivery.attempt} ${hint}`).toBeGreaterThanOrEqual(
         delayMs - 1,
       );
     }
   }
 
-  test("a dead letter says why it died", async () => {
+  test("a dead letter shows why it died", async () => {
     endings.set("why-transient", scripted["always transient"] ?? []);
     endings.set("why-crash", scripted["always crash"] ?? []);
     endings.set("why-permanent", ["permanent"]);

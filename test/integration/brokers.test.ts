@@ -24,13 +24,13 @@ async function declareQuorumQueue(broker: Broker, vhost: string, name: string): 
 describe.each(brokers())("RabbitMQ $fullVersion", (broker) => {
   const management = createManagement(broker.managementUrl);
 
-  test("is the version that was asked for", async () => {
+  test("is the requested version", async () => {
     const { rabbitmq_version: fullVersion } = await management.overview();
     expect(fullVersion).toBe(broker.fullVersion);
     expect(fullVersion.startsWith(`${broker.version}.`)).toBe(true);
   });
 
-  test("gives a test a virtual host of its own, and takes it back", async () => {
+  test("gives a test a virtual host, and deletes it afterwards", async () => {
     const { vhost, amqpUrl, dispose } = await createVhost(broker);
     await declareQuorumQueue(broker, vhost, "inbox");
     await publishConfirmed(amqpUrl, "inbox", "hello");
@@ -45,7 +45,7 @@ describe.each(brokers())("RabbitMQ $fullVersion", (broker) => {
     await expect(management.exportDefinitions(vhost)).rejects.toThrow(ManagementError);
   });
 
-  test("exports what was declared, and imports it elsewhere", async () => {
+  test("exports the declared resources, and imports them elsewhere", async () => {
     const original = await createVhost(broker);
     onTestFinished(original.dispose);
     const copy = await createVhost(broker);
@@ -88,13 +88,13 @@ describe.each(brokers())("RabbitMQ $fullVersion", (broker) => {
   });
 });
 
-// Brokers of their own: a restart would cut the connections of the test files that run beside this one.
+// These tests start their own brokers: a restart would cut the connections of test files that run at the same time.
 describe.each(
   brokerVersions.filter((version) =>
     brokers().some((broker) => broker.version === version && broker.containerId !== undefined),
   ),
 )("RabbitMQ %s, restarted", (version) => {
-  test("still has a confirmed message, at the same address", async () => {
+  test("keeps a confirmed message, at the same address", async () => {
     const { broker, stop } = await startBroker(version);
     onTestFinished(stop);
     const { vhost, amqpUrl } = await createVhost(broker);

@@ -11,7 +11,8 @@ import { motoPython } from "../../scripts/sqs-emulators.mjs";
 import { until } from "../support/deployed-system.ts";
 import { brokers, createVhost } from "../support/live.ts";
 
-// What the page of a contract says of Celery's own retry, seen on one broker: its queue is made as a work queue is, with a dead queue.
+// Shows the claims of the contract page about Celery's own retry on one broker. Its queue has a dead queue, like a work
+// queue.
 const program = `
 import os, signal
 from celery import Celery
@@ -35,7 +36,7 @@ def crashing():
     os.kill(os.getpid(), signal.SIGKILL)
 `;
 
-test("Celery's own retry is a new message each time, whose last failure is acknowledged, and a crash loses the task", async () => {
+test("Celery's own retry publishes a new message each time and acknowledges the last failure, and a crash loses the task", async () => {
   const [broker] = brokers();
   if (broker === undefined) throw new Error("there is no broker");
   const { amqpUrl, dispose } = await createVhost(broker);
@@ -73,14 +74,14 @@ test("Celery's own retry is a new message each time, whose last failure is ackno
   await send("failing");
   const runs = (): readonly string[] => log.match(/failing \d (True|False)/g) ?? [];
   await until(60_000, () => runs().length === 3);
-  // The count is the message's own, and to the broker each is a first delivery.
+  // Celery counts attempts in the message. For the broker each attempt is a first delivery.
   expect(runs()).toEqual(["failing 0 False", "failing 1 False", "failing 2 False"]);
 
   await send("crashing");
   await until(60_000, () => log.includes("WorkerLostError"));
   worker.kill("SIGTERM");
   await ended;
-  // What its worker had not acknowledged would be back with the end of its consumer.
+  // The broker would requeue any unacknowledged message when it ends the worker's consumer.
   await until(30_000, async () => (await channel.checkQueue("tasks")).consumerCount === 0);
   expect((await channel.checkQueue("tasks")).messageCount).toBe(0);
   expect((await channel.checkQueue("dead")).messageCount).toBe(0);

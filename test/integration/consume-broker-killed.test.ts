@@ -23,27 +23,30 @@ import { accountFor, randomFates, seedOfThisRun } from "../support/random-fates.
 const runs: readonly { readonly version: BrokerVersion; readonly strategies: readonly Strategy[] }[] = [
   { version: "4.3", strategies: ["native", "deferred", "staged", "waits"] },
   { version: "4.0", strategies: ["staged", "waits"] },
-  { version: "3.10", strategies: ["staged", "waits"] },
+  { version: "3.10", strategies: ["waits"] },
 ];
-/** Of each strategy. */
+/** For each strategy. */
 const messages = 5_000;
 const seed = seedOfThisRun();
 
 const concurrency = 50;
 /**
- * What a broker was told a moment ago is on disk only when this is done: Mnesia's log, and the tables in which Ra keeps which queues there are. A
- * broker that is killed before has lost the queue.
+ * Writes recent changes to disk: Mnesia's log, and the tables in which Ra keeps its queues. A broker killed before this
+ * has lost the queue.
  */
 const syncTables = ["rabbitmqctl", "eval", "catch mnesia:sync_log(), [catch dets:sync(Table) || Table <- dets:all()]."];
-/** A queue may not be there while a broker starts; at-least-once dead-lettering tries again after this time. */
+/** A queue may be missing while a broker starts. At-least-once dead-lettering tries again after this time. */
 const deadLetterAgainMs = 20_000;
 const longestMs = 480_000;
 
-/** A broker from the environment is not ours to kill, and there may be no Docker then. */
+/** The test may not kill a broker from the environment, and may have no Docker then. */
 const isOurs = (version: BrokerVersion): boolean =>
   brokers().some((broker) => broker.version === version && broker.containerId !== undefined);
 
-/** Each message is accounted for, and no more of them were disturbed or doubled than were in hand, or on their way to another queue. */
+/**
+ * Accounts for each message. No more of them may be disturbed or doubled than were in hand, or on their way to another
+ * queue.
+ */
 async function judge(consumer: Consuming, before: { readonly ended: ReadonlySet<string>; readonly runs: number }) {
   const { system, ids, fates, billing } = consumer;
   const { well, letters } = await endsOf(consumer, longestMs);
@@ -70,7 +73,7 @@ async function judge(consumer: Consuming, before: { readonly ended: ReadonlySet<
 
 describe.concurrent.each(runs)("on $version", ({ version, strategies }) => {
   test.runIf(isOurs(version))(
-    `the broker is killed in the middle of ${messages} messages with random outcomes under each of ${strategies.join(", ")}, and comes back: every message is accounted for (FATES_SEED=${seed})`,
+    `the broker is killed among ${messages} messages with random outcomes under each of ${strategies.join(", ")}, and restarts: every message is accounted for (FATES_SEED=${seed})`,
     { timeout: longestMs + 120_000 },
     async ({ expect, onTestFinished }) => {
       const { broker, exec, stop } = await startBroker(version, undefined, { deadLetterAgainMs });
@@ -101,8 +104,8 @@ describe.concurrent.each(runs)("on $version", ({ version, strategies }) => {
         const strategy = strategies[index];
         expect(judged.wrong, strategy).toEqual([]);
         expect(judged.queues, strategy).toEqual(["shop.billing"]);
-        // What was in hand, or was settled without the broker having noted it, is as much as a consumer may hold: the broker gives it a new message
-        // only when it has noted the end of an old one.
+        // The broker gives a consumer a new message only when it has noted the end of an old one. So at most one
+        // concurrency's worth of messages was in hand or settled unnoted.
         expect(judged.again, strategy).toBeLessThanOrEqual(judged.mostInHand);
         expect(judged.disturbed, strategy).toBeLessThanOrEqual(judged.mostInHand + judged.mostOnTheirWay);
         expect(judged.doubled, strategy).toBeLessThanOrEqual(judged.mostInHand + judged.mostOnTheirWay);

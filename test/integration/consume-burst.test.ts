@@ -7,7 +7,7 @@ import type { DeployedSystem } from "../support/deployed-system.ts";
 import { deploy, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 
-// What jitter is for: messages that fail at once, because what they need is down, do not come back at once.
+// Jitter keeps messages that fail together from coming back together, when a service that they need is down.
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const messages = Array.from({ length: 200 }, (_, index) => `m${index}`);
@@ -23,7 +23,7 @@ describe.concurrent.each(brokers())("a burst under waits on $fullVersion", (brok
     await held.system?.dispose();
   });
 
-  test("200 messages that fail at once come back at five times, none of them early", async () => {
+  test("200 messages that fail at once come back at five different times, and none early", async () => {
     const system = await deploy(broker, declaration, "waits");
     held.system = system;
     const waits = system.compiled.topology.queues.filter(({ role }) => role === "wait").map(({ name }) => name);
@@ -50,17 +50,17 @@ describe.concurrent.each(brokers())("a burst under waits on $fullVersion", (brok
     await until(120_000, () => again.length === messages.length);
 
     const places = Map.groupBy(again, ({ queue }) => queue);
-    // That 200 choices leave out one of five queues happens less than once in 10^18 times: 5 · (4/5)^200.
+    // The chance that 200 choices leave out one of five queues is below 1 in 10^18: 5 · (4/5)^200.
     expect(places.size).toBe(5);
     for (const [queue, each] of places) {
       expect(waits).toContain(queue);
       const waitMs = Number(/\.(\d+)ms$/.exec(queue)?.[1]);
-      // The broker's clock and ours cut off what is less than a millisecond.
+      // Both clocks cut off fractions of a millisecond.
       for (const { waitedMs } of each) expect(waitedMs, queue).toBeGreaterThanOrEqual(waitMs - 1);
-      // That one queue has half of them happens less than once in 10^18 times: 5 · exp(-200 · 0.22), after Chernoff.
+      // The chance that one queue has half of them is below 1 in 10^18: 5 · exp(-200 · 0.22), after Chernoff.
       expect(each.length, queue).toBeLessThan(messages.length / 2);
     }
-    // The shortest wait is over when the longest has eight seconds to go: nobody was held up.
+    // The shortest wait ends eight seconds before the longest, so the longest holds up no other message.
     const [shortest, longest] = [waits.at(0), waits.at(-1)];
     expect(again.findLastIndex(({ queue }) => queue === shortest)).toBeLessThan(
       again.findIndex(({ queue }) => queue === longest),

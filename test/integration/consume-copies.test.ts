@@ -7,8 +7,8 @@ import { liveStage } from "../support/consume/live-stage.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
 import { sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
+import { publishesCopies, strategiesOn, type Strategy } from "../support/strategies.ts";
 
-type Strategy = "native" | "deferred" | "staged" | "waits";
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
 
 describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.version })))("on $name", ({ broker }) => {
@@ -25,34 +25,33 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
     return { system, billing };
   };
   const settled = ({ events }: ConsumedSystem): number => events.filter(({ kind }) => kind === "settled").length;
-  const strategies = (["native", "deferred", "staged", "waits"] as const).filter(
-    (strategy) => broker.version === "4.3" || strategy === "staged" || strategy === "waits",
+  test.for(strategiesOn(broker.version))(
+    "a dead letter that is sent again begins with its first attempt: %s",
+    async (strategy) => {
+      const { system, billing } = await started(strategy, 1, () => {
+        throw new Error("always");
+      });
+      await system.publish(["a"], source);
+      const letters = async (): Promise<Awaited<ReturnType<DeployedSystem["drain"]>>> => {
+        const found: Awaited<ReturnType<DeployedSystem["drain"]>> = [];
+        await until(30_000, async () => {
+          found.push(...(await system.drain("shop.billing.dead")));
+          return found.length > 0;
+        });
+        return found;
+      };
+      const [letter] = await letters();
+      if (letter === undefined) throw new Error("there is no dead letter");
+      // An operator who does not know about retries sends it again with all its headers.
+      system.channel.publish("", "shop.billing", letter.content, letter.properties);
+      await system.channel.waitForConfirms();
+      await letters();
+      expect(billing.runs.map((run) => run.attempt)).toEqual([1, 2, 3, 1, 2, 3]);
+    },
   );
 
-  test.for(strategies)("a dead letter that is sent again begins with its first attempt: %s", async (strategy) => {
-    const { system, billing } = await started(strategy, 1, () => {
-      throw new Error("always");
-    });
-    await system.publish(["a"], source);
-    const letters = async (): Promise<Awaited<ReturnType<DeployedSystem["drain"]>>> => {
-      const found: Awaited<ReturnType<DeployedSystem["drain"]>> = [];
-      await until(30_000, async () => {
-        found.push(...(await system.drain("shop.billing.dead")));
-        return found.length > 0;
-      });
-      return found;
-    };
-    const [letter] = await letters();
-    if (letter === undefined) throw new Error("there is no dead letter");
-    // As somebody sends it again who knows nothing of retries: with all its headers.
-    system.channel.publish("", "shop.billing", letter.content, letter.properties);
-    await system.channel.waitForConfirms();
-    await letters();
-    expect(billing.runs.map((run) => run.attempt)).toEqual([1, 2, 3, 1, 2, 3]);
-  });
-
-  test.for(["staged", "waits"] as const)(
-    "a copy goes to one queue whatever its message's CC says, and has no user-id: %s",
+  test.for(strategiesOn(broker.version).filter(publishesCopies))(
+    "a copy goes to one queue, with any CC of its message, and has no user-id: %s",
     async (strategy) => {
       const { system, billing } = await started(strategy, 1, ({ id, attempt }) => {
         if (id === "dies") throw permanent("NEVER");
@@ -79,7 +78,7 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
   );
 
   test.runIf(broker.version === "4.3")(
-    "AMQP 1.0: outcomes of neighbours that end in one turn are not taken for one another",
+    "AMQP 1.0: outcomes of neighbouring messages in one turn are not confused",
     async () => {
       let waiting: (() => void)[] = [];
       const { system, billing } = await started("deferred", 50, async ({ id }) => {
@@ -102,7 +101,7 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
   );
 
   test.runIf(broker.version === "4.3")(
-    "AMQP 1.0: a handler that runs for long does not stop thousands of others",
+    "AMQP 1.0: a long handler does not stop thousands of other messages",
     async () => {
       let release = (): void => undefined;
       const long = new Promise<void>((resolve) => {

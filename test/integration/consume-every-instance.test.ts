@@ -16,7 +16,7 @@ const declaration = {
 };
 
 describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.version })))(
-  "a consumer whose every instance has a queue of its own, on $name",
+  "a consumer with a queue for every instance, on $name",
   ({ broker }) => {
     const { proxied, consumed } = liveStage(broker);
     const deployed = () => proxied(declaration);
@@ -31,7 +31,7 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
     const queues = async ({ vhost }: DeployedSystem): Promise<number> =>
       (await createManagement(broker.managementUrl).queues(vhost)).length;
 
-    test("each of two instances gets each message, and what it fails on comes to neither again", async () => {
+    test("each of two instances gets each message, and a failed message comes to neither again", async () => {
       const { system } = await deployed();
       const [first, second] = await Promise.all([
         instance(system, ({ id }) => {
@@ -43,7 +43,7 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
       await system.publish(["a", "b", "c"], source);
       await system.publish(["elsewhere"], { ...source, routingKey: "stock.changed" });
       await until(30_000, () => settled(first) === 3 && settled(second) === 3);
-      // Whatever would come again would come at once.
+      // A message that came again would come at once, before this one.
       await system.publish(["last"], source);
       await until(30_000, () => settled(first) === 4 && settled(second) === 4);
       for (const { runs } of [first, second]) {
@@ -63,7 +63,7 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
       );
     });
 
-    test("an instance whose connection is cut has a queue again, with all that comes from then on", async () => {
+    test("an instance whose connection is cut gets a new queue, and all later messages", async () => {
       const { system, proxy } = await deployed();
       const cut = await instance({ ...system, url: proxy.url });
       const other = await instance(system);
@@ -82,7 +82,7 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
       expect(other.runs.map(({ id }) => id)).toEqual(["before", "meanwhile", "after"]);
     });
 
-    test("nothing is left after stop, not even of a handler that does not end", async () => {
+    test("nothing stays after a stop, not even from a handler that does not end", async () => {
       const { system, proxy } = await deployed();
       const busy = await instance({ ...system, url: proxy.url }, () => sleep(60_000));
       const other = await instance(system);
@@ -92,7 +92,7 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
       await Promise.all([busy.running.stop("50ms"), other.running.stop()]);
       await until(30_000, async () => (await queues(system)) === 0);
       await until(30_000, () => proxy.connections() === 0);
-      // The next instance begins with nothing that an older one has left.
+      // The next instance gets no message that an older one left.
       const next = await instance(system);
       await system.publish(["b"], source);
       await until(30_000, () => settled(next) === 1);

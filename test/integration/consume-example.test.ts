@@ -14,7 +14,7 @@ function publish({ channel }: DeployedSystem, order: { readonly id: string; read
   channel.publish("shop.orders", "order.placed", Buffer.from(JSON.stringify(order)), { messageId: order.id });
 }
 
-/** The reasons of the dead letters, which it takes out. */
+/** Takes out the dead letters and returns their reasons. */
 async function reasonsIn(system: DeployedSystem): Promise<readonly unknown[]> {
   const letters = await system.drain("shop.billing.dead");
   return letters.map(({ properties }) => properties.headers?.["dlq-failure-reason"] as unknown);
@@ -22,7 +22,7 @@ async function reasonsIn(system: DeployedSystem): Promise<readonly unknown[]> {
 
 for (const broker of brokers())
   describe.runIf(broker.version === "4.3")(`on ${broker.version}`, () => {
-    test("the example of docs/consuming.md charges, waits as it is asked to, and gives up", async () => {
+    test("the example of docs/consuming.md charges, waits as long as the API asks, and gives up", async () => {
       const asked: string[] = [];
       const server = await startChargingServer((path) => {
         const id = path.split("/").at(-1) ?? "";

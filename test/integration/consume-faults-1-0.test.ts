@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { describe, expect, test, vi } from "vitest";
 import { permanent } from "redeliver/consume";
 
-import { connectByAmqp10, endConnection } from "../../src/consume/rabbitmq/connect-amqp-1-0.ts";
+import { connectByAmqp10, endConnection } from "../../src/brokers/rabbitmq/run/amqp-1-0/connect.ts";
 import { closeFrame10 } from "../support/consume/amqp-1-0-frames.ts";
 import type { AmqpProxy, WireFrame } from "../support/consume/amqp-proxy.ts";
 import type { ConsumedSystem } from "../support/consume/consumed.ts";
@@ -25,10 +25,10 @@ const declaration = {
   },
 };
 const strategy = "deferred";
-/** What is no frame, and what is one of a type that there is not. */
+/** Bytes that are no frame, and a frame of an unknown type. */
 const garbage = {
   "a frame whose header is wrong": Buffer.from([0, 0, 0, 9, 1, 0, 0, 0, 0]),
-  "a frame of something that there is not": Buffer.from([0, 0, 0, 9, 2, 0, 0, 0, 0xff]),
+  "a frame of an unknown kind": Buffer.from([0, 0, 0, 9, 2, 0, 0, 0, 0xff]),
 };
 
 for (const broker of brokers())
@@ -41,7 +41,7 @@ for (const broker of brokers())
     const count = (consumer: ConsumedSystem, kind: string): number =>
       kindsOf(consumer).filter((each) => each === kind).length;
 
-    /** Does something else, once, with the next frame that is looked for. */
+    /** Cuts or replaces the next frame that matches, once. */
     const once = (
       proxy: AmqpProxy,
       isIt: (frame: WireFrame) => boolean,
@@ -61,7 +61,7 @@ for (const broker of brokers())
       { outcome: "delivery time", id: "fails once", letters: 0 },
       { outcome: "dead letter", id: "dies", letters: 1 },
     ])(
-      "the connection cut before the $outcome goes on: the message comes again, and nothing is lost or doubled",
+      "the connection is cut before the $outcome is sent: the message comes again, and none is lost or doubled",
       async ({ id, letters }) => {
         const { system, proxy } = await deployed();
         const isCut = once(proxy, ({ kind }) => kind === "disposition", "cut");
@@ -91,7 +91,7 @@ for (const broker of brokers())
       { when: "is asked for the queue", kind: "attached", keepsAnswer: false },
       { when: "has given the queue", kind: "attached", keepsAnswer: true },
     ] as const)(
-      "the broker ends the connection with an error when it $when: that is a try that has failed, and not the last one",
+      "the broker ends the connection with an error when it $when: that try has failed, and the next one follows",
       async ({ kind, keepsAnswer }) => {
         const { system, proxy } = await deployed();
         const billing = await consumed({ ...system, url: proxy.url }, input, () => undefined);
@@ -116,9 +116,9 @@ for (const broker of brokers())
       },
     );
 
-    // Not concurrent: it hears what is written on the console.
+    // Not concurrent, because it listens to the console.
     test.for(Object.entries(garbage))(
-      "%s in place of a message: the connection is made anew, and nothing of it is on the console",
+      "%s instead of a message: the consumer reconnects, and nothing of it is on the console",
       async ([, bytes]) => {
         const { system, proxy } = await deployed();
         const written = vi.spyOn(console, "error").mockImplementation(() => undefined);
@@ -141,8 +141,8 @@ for (const broker of brokers())
       },
     );
 
-    // Not concurrent: it looks for the socket that was opened meanwhile.
-    test("the socket ends in the very turn in which outcomes are due: the messages come again, and the process goes on", async () => {
+    // Not concurrent, because it looks for the sockets opened in the meantime.
+    test("the socket ends in the turn in which outcomes are due: the messages come again, and the process goes on", async () => {
       const { system } = await deployed();
       const sockets: Socket[] = [];
       const seen = (event: unknown): void => void sockets.push((event as { readonly socket: Socket }).socket);
@@ -172,7 +172,7 @@ for (const broker of brokers())
       expect(await system.drain("shop.billing")).toEqual([]);
     });
 
-    test.concurrent("an error of the turn in which a connection is ended is heard by nobody, and ends no process", async () => {
+    test.concurrent("an error in the turn that ends a connection reaches no listener, and ends no process", async () => {
       const { system } = await deployed();
       const connection = await connectByAmqp10({ url: system.url, withinMs: 30_000 }, null, () => undefined);
       const { socket } = connection as unknown as { readonly socket: Socket };
@@ -182,7 +182,7 @@ for (const broker of brokers())
       expect(socket.closed).toBe(true);
     });
 
-    test.concurrent("a broker that has gone silent does not hold up the stop, and has the messages again", async () => {
+    test.concurrent("a silent broker does not delay the stop, and gets the messages back", async () => {
       const { system, proxy } = await deployed();
       const billing = await consumed({ ...system, url: proxy.url }, input, () => sleep(60_000));
       await system.publish(["a", "b"], source);
@@ -198,7 +198,7 @@ for (const broker of brokers())
       });
     });
 
-    test.concurrent("connections cut again and again among messages with every outcome: each ends once or more, none never", async () => {
+    test.concurrent("connections are cut again and again among messages with every outcome: each message ends at least once", async () => {
       const { system, proxy } = await deployed();
       const ids = Array.from({ length: 400 }, (_, index) => `m${index}`);
       const kindOf = (id: string): number => Number(id.slice(1)) % 5;
@@ -212,7 +212,7 @@ for (const broker of brokers())
         },
       );
       let seen = 0;
-      // One in 300 frames, of whatever kind it is.
+      // Cuts at one in 300 frames of any kind.
       proxy.onFrame = () => {
         seen += 1;
         return seen % 300 === 0 ? "cut" : "pass";
@@ -229,7 +229,7 @@ for (const broker of brokers())
         return ids.every(isDone);
       });
       await billing.running.stop();
-      // The outcome is atomic, so a letter is never doubled; and what is dead was failed, or had lost its connection eight times.
+      // The outcome is atomic, so no letter is doubled. Each dead message failed, or lost its connection eight times.
       expect(dead).toHaveLength(new Set(dead).size);
       expect(ids.filter((id) => [1, 3].includes(kindOf(id)) && !dead.includes(id))).toEqual([]);
       expect(count(billing, "reconnected")).toBeGreaterThanOrEqual(2);

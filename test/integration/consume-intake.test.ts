@@ -1,9 +1,9 @@
 import type { Connection, Delivery } from "rhea";
 import { afterAll, describe, expect, test, vi } from "vitest";
 
-import { connectByAmqp10, endConnection } from "../../src/consume/rabbitmq/connect-amqp-1-0.ts";
-import { createIntake } from "../../src/consume/rabbitmq/intake.ts";
-import type { Intake } from "../../src/consume/rabbitmq/intake.ts";
+import { connectByAmqp10, endConnection } from "../../src/brokers/rabbitmq/run/amqp-1-0/connect.ts";
+import { createIntake } from "../../src/brokers/rabbitmq/run/amqp-1-0/intake.ts";
+import type { Intake } from "../../src/brokers/rabbitmq/run/amqp-1-0/intake.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
 import { deploy, sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
@@ -26,7 +26,7 @@ for (const broker of brokers())
       await Promise.all(systems.map((system) => system.dispose()));
     });
 
-    /** Accepts what comes a moment after it has come. */
+    /** Accepts each message a moment after it came. */
     const started = async (
       concurrency: number,
     ): Promise<{ system: DeployedSystem; intake: Intake; taken: string[]; most: () => number }> => {
@@ -45,7 +45,7 @@ for (const broker of brokers())
           most = Math.max(most, inHand.size);
           setTimeout(() => {
             inHand.delete(delivery);
-            intake.settle(delivery, "accepted", () => delivery.accept());
+            intake.dispose(delivery, "accepted", () => delivery.accept());
           }, 2);
         },
         lost: () => undefined,
@@ -53,22 +53,22 @@ for (const broker of brokers())
       return { system, intake, taken, most: () => most };
     };
 
-    test("a pause that is over before the broker has answered it holds nothing up", async () => {
+    test("a pause that ends before the broker has confirmed it blocks nothing", async () => {
       const { system, intake, taken } = await started(5);
-      intake.resume();
+      intake.resume(5);
       await system.publish(["a"], source);
       await until(30_000, () => taken.length === 1);
-      // Nothing is in hand whose settlement would ask for more.
+      // No message is in hand whose settlement would ask for more.
       await sleep(100);
       void intake.pause();
-      intake.resume();
+      intake.resume(5);
       await system.publish(["b", "c"], source);
       await until(30_000, () => taken.length === 3);
       expect(taken).toEqual(["a", "b", "c"]);
     });
 
-    // Not concurrent: it hears what is written on the console.
-    test("pauses and resumptions in any order: each message comes once, never more than are wanted, and none in a pause", async () => {
+    // Not concurrent, because it listens to the console.
+    test("pauses and resumptions in any order: each message comes once, never more than requested, and none in a pause", async () => {
       const written = vi.spyOn(console, "error").mockImplementation(() => undefined);
       try {
         const concurrency = 4;
@@ -76,7 +76,7 @@ for (const broker of brokers())
         const ids = Array.from({ length: 300 }, (_, index) => `m${index}`);
         await system.publish(ids, source);
         for (let round = 0; round < 40; round++) {
-          intake.resume();
+          intake.resume(concurrency);
           if (round % 3 !== 0) await sleep(round % 5);
           const paused = intake.pause();
           if (round % 4 === 0) void intake.pause();
@@ -86,7 +86,7 @@ for (const broker of brokers())
           await sleep(10);
           expect(taken.length, `round ${round}`).toBe(before);
         }
-        intake.resume();
+        intake.resume(concurrency);
         await until(30_000, () => taken.length >= ids.length);
         await intake.pause();
         expect(taken.toSorted()).toEqual(ids.toSorted());

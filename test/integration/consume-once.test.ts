@@ -24,7 +24,7 @@ describe.concurrent("the guard and its table in PostgreSQL, inside a consumer", 
   afterAll(async () => server.stop());
 
   test.for(cases)(
-    "on $name: each order is charged once, though its process dies before the broker hears of it and it comes several times",
+    "on $name: each order is charged once, although it comes several times and its process dies before it acknowledges",
     async ({ broker, strategy }, { expect, onTestFinished }) => {
       const declaration = billingUnder(strategy, { retry });
       const system = await deploy(broker, declaration, strategy);

@@ -11,11 +11,12 @@ import { until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import type { Broker } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
+import { publishesCopies, strategiesOn } from "../support/strategies.ts";
 
 type Strategy = "staged" | "waits";
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
-/** Nothing that waits comes back while a test looks at it. */
+/** The delay is so long that no waiting message comes back while a test looks at it. */
 const patient = { kind: "constant", delay: "1h" };
 const quick = { kind: "constant", delay: "50ms" };
 
@@ -28,6 +29,7 @@ function declaration(backoff: unknown): unknown {
 }
 
 describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.version })))("on $name", ({ broker }) => {
+  const publishing = strategiesOn(broker.version).filter(publishesCopies);
   const { deployed, consumed } = liveStage(broker);
   const started = async (
     strategy: Strategy,
@@ -43,11 +45,10 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
   };
 
   test.for([
-    { strategy: "staged", what: "dead queue", ending: "permanent" },
-    { strategy: "waits", what: "dead queue", ending: "permanent" },
-    { strategy: "waits", what: "wait queue", ending: "transient" },
-  ] as const)(
-    "a $what that is full refuses the copy: nothing is acknowledged, and it goes on when there is room: $strategy",
+    ...publishing.map((strategy) => ({ strategy, what: "dead queue", ending: "permanent" }) as const),
+    { strategy: "waits", what: "wait queue", ending: "transient" } as const,
+  ])(
+    "a full $what refuses the copy: the message stays unacknowledged until there is room: $strategy",
     async ({ strategy, ending }) => {
       const { system, billing } = await started(strategy, patient, () => {
         if (ending === "permanent") throw permanent("NEVER");
@@ -64,7 +65,7 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
         error: { message: "the broker refused the copy" },
       });
       expect(billing.running.health()).toMatchObject({ handling: 1, waiting: 0 });
-      // Whoever takes them makes room.
+      // Taking the messages out makes room in the queue.
       const before = await idsIn(system, queue);
       await until(60_000, () => billing.events.some(({ kind }) => kind === "settled"));
       await billing.running.stop();
@@ -74,7 +75,7 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
     },
   );
 
-  test("a full dead queue refuses the copy to the very end: the message is handed back when the consumer stops", async () => {
+  test("a dead queue that stays full refuses the copy: the consumer returns the message when it stops", async () => {
     const { system, billing } = await started("waits", patient, () => {
       throw permanent("NEVER");
     });
@@ -86,8 +87,8 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
     expect(await idsIn(system, "shop.billing")).toEqual(["a"]);
   });
 
-  test.for(["staged", "waits"] as const)(
-    "a copy of another user's message does not carry that user's id, which the broker would refuse: %s",
+  test.for(publishing)(
+    "a copy of another user's message does not have that user's id, which the broker would refuse: %s",
     async (strategy) => {
       const { system, billing } = await started(strategy, quick, ({ id, attempt }) => {
         if (id === "dies" || attempt === 2) throw permanent("NEVER");
@@ -123,9 +124,10 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
 });
 
 /**
- * Lets a queue hold but a few messages, and fills it to that. A consumer that begins only then says that the policy is not what was compiled.
+ * Sets a length limit on a queue and fills it. A consumer that starts only then reports that the policy differs from
+ * the compiled one.
  *
- * @returns the ids of what is in it
+ * @returns the ids of the messages in the queue
  */
 async function fill(broker: Broker, system: DeployedSystem, queue: string): Promise<readonly string[]> {
   const management = createManagement(broker.managementUrl);
@@ -135,12 +137,12 @@ async function fill(broker: Broker, system: DeployedSystem, queue: string): Prom
     ...policy,
     definition: { ...policy.definition, "max-length": 1 },
   });
-  // The limit is in force a moment later, and a quorum queue takes a few more.
+  // The limit holds only after a moment, and a quorum queue accepts a few messages more.
   const taken: string[] = [];
   await until(30_000, async () => {
     const id = `other ${taken.length}`;
     const isTaken = await new Promise<boolean>((resolve) => {
-      system.channel.publish(queue, "", Buffer.from("1"), { messageId: id, persistent: true }, (error) =>
+      system.channel.publish("", queue, Buffer.from("1"), { messageId: id, persistent: true }, (error) =>
         resolve(error === null),
       );
     });
@@ -154,7 +156,7 @@ async function idsIn(system: DeployedSystem, queue: string): Promise<readonly st
   return (await system.drain(queue)).map(({ properties }) => String(properties.messageId));
 }
 
-/** Makes a user who may do everything in the system's virtual host. */
+/** Makes a user with all rights in the system's virtual host. */
 async function otherUser(
   broker: Broker,
   system: DeployedSystem,
@@ -169,7 +171,7 @@ async function otherUser(
   return { name, url: url.href, remove: () => management.delete(`users/${name}`) };
 }
 
-/** Publishes as the system's own user, with somebody's id. */
+/** Publishes as the system's own user, with another user's id. */
 async function publishAs(system: DeployedSystem, userId: string): Promise<void> {
   const connection = await amqplib.connect(system.url);
   try {

@@ -28,7 +28,7 @@ const cases = brokers().flatMap((broker) =>
     .map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
 );
 
-describe.each(cases)("what a broker refuses a consumer that starts: $name", ({ broker, strategy }) => {
+describe.each(cases)("refusals of a starting consumer: $name", ({ broker, strategy }) => {
   const management = createManagement(broker.managementUrl);
   const user = `user-${randomUUID()}`;
   let system: DeployedSystem;
@@ -51,7 +51,7 @@ describe.each(cases)("what a broker refuses a consumer that starts: $name", ({ b
     await system.dispose();
   });
 
-  /** Without the management API, which would find out some of it first. */
+  /** Starts without the management API, which would find some of the problems earlier. */
   const begin = (
     url = system.url,
     consumer = "billing",
@@ -66,7 +66,7 @@ describe.each(cases)("what a broker refuses a consumer that starts: $name", ({ b
       options: { concurrency, connection: { url, ...(tls === undefined ? {} : { tls }) } },
     });
 
-  /** Does something in place of the work queue, and puts it back. */
+  /** Deletes the work queue, runs a function, and makes the queue again. */
   const withoutWorkQueue = async (run: (connection: ChannelModel) => Promise<void>): Promise<void> => {
     const queue = system.compiled.topology.queues.find(({ name }) => name === "shop.billing") ?? expect.unreachable();
     await system.channel.deleteQueue(queue.name);
@@ -87,7 +87,7 @@ describe.each(cases)("what a broker refuses a consumer that starts: $name", ({ b
   const limit = (name: string, value: number): Promise<void> =>
     management.put(`user-limits/${user}/${name}`, { value });
 
-  test("a queue that is of another connection alone", async () => {
+  test("a queue that belongs to another connection alone", async () => {
     await withoutWorkQueue(async (other) => {
       const channel = await other.createChannel();
       await channel.assertQueue("shop.billing", { exclusive: true, durable: false });
@@ -97,12 +97,12 @@ describe.each(cases)("what a broker refuses a consumer that starts: $name", ({ b
     });
   });
 
-  test("a classic queue whose consumer asked to be the only one", async () => {
+  test("a classic queue whose consumer is exclusive", async () => {
     await withoutWorkQueue(async (other) => {
       const channel = await other.createChannel();
       await channel.assertQueue("shop.billing", { durable: true, arguments: { "x-queue-type": "classic" } });
       await channel.consume("shop.billing", () => undefined, { exclusive: true });
-      // Whoever can see what the queue was made with is told that: it is no quorum queue.
+      // A consumer that can read the queue's type gets this code instead: it is no quorum queue.
       expect((await begin()).codes).toEqual(["RD808"]);
       if (strategy === "deferred") return;
       const permissions = `permissions/${encodeURIComponent(system.vhost)}/${user}`;
@@ -113,7 +113,7 @@ describe.each(cases)("what a broker refuses a consumer that starts: $name", ({ b
     });
   });
 
-  test("the quorum queue that is compiled knows no such consumer, and lets one wait that is not the active one", async () => {
+  test("a compiled quorum queue has no exclusive consumer, and lets one wait for an active one", async () => {
     const other = await amqplib.connect(system.url);
     const channel = await other.createChannel();
     await channel.consume("shop.billing", () => undefined, { exclusive: true });
@@ -121,7 +121,7 @@ describe.each(cases)("what a broker refuses a consumer that starts: $name", ({ b
     await other.close();
   });
 
-  test("no more connections, for the virtual host or for the user", async () => {
+  test("no further connection, for the virtual host or for the user", async () => {
     const limits = `vhost-limits/${encodeURIComponent(system.vhost)}/max-connections`;
     await management.put(limits, { value: 0 });
     const full = await begin();
@@ -131,36 +131,33 @@ describe.each(cases)("what a broker refuses a consumer that starts: $name", ({ b
     await limit("max-connections", -1);
     for (const { codes, text } of [full, fullUser]) {
       expect(codes).toEqual(["RD807"]);
-      expect(text).toContain("or one of the two may have no more connections");
+      expect(text).toContain("or a limit of connections is reached");
     }
     expect((await begin(withUser)).codes).toEqual([]);
   });
 
-  test.runIf(strategy === "deferred")(
-    "no more connections for the handlers that do not fit on the first one",
-    async () => {
-      await limit("max-connections", 1);
-      const { codes, text } = await begin(withUser, "billing", undefined, 63);
-      await limit("max-connections", -1);
-      expect(codes).toEqual(["RD807"]);
-      expect(text).toContain("or one of the two may have no more connections");
-      expect((await begin(withUser, "billing", undefined, 63)).codes).toEqual([]);
-    },
-  );
+  test.runIf(strategy === "deferred")("no further connection, when the handlers need more than one", async () => {
+    await limit("max-connections", 1);
+    const { codes, text } = await begin(withUser, "billing", undefined, 63);
+    await limit("max-connections", -1);
+    expect(codes).toEqual(["RD807"]);
+    expect(text).toContain("or a limit of connections is reached");
+    expect((await begin(withUser, "billing", undefined, 63)).codes).toEqual([]);
+  });
 
-  test("fewer channels than a consumer takes: it says so before the first message that needs the second", async () => {
+  test("too few channels: the refusal comes before the first message that needs the second one", async () => {
     await limit("max-channels", 1);
     const byUser = await begin(withUser);
     await limit("max-channels", -1);
     const byUrl = await begin(`${withUser}?channelMax=1`);
-    // AMQP 1.0 has sessions in place of channels, and its contracts publish nothing.
+    // AMQP 1.0 has sessions instead of channels, and its contracts publish nothing.
     expect([byUser.codes, byUrl.codes]).toEqual(strategy === "deferred" ? [[], ["RD802"]] : [["RD822"], ["RD822"]]);
     if (strategy === "deferred") return;
     expect(byUser.text).toContain(`the user ${user} may have 1 channels in all`);
     expect((await begin(`${withUser}?channelMax=2`)).codes).toEqual([]);
   });
 
-  test.runIf(strategy === "waits")("no more queues, for an instance that takes one of its own", async () => {
+  test.runIf(strategy === "waits")("no further queue, for an instance with a queue of its own", async () => {
     const limits = `vhost-limits/${encodeURIComponent(system.vhost)}/max-queues`;
     await management.put(limits, { value: 1 });
     const { codes, text } = await begin(system.url, "cache");
@@ -170,7 +167,7 @@ describe.each(cases)("what a broker refuses a consumer that starts: $name", ({ b
     expect((await begin(system.url, "cache")).codes).toEqual([]);
   });
 
-  test("TLS where none is spoken, none where it is, and certificates that nobody knows: what to look at", async () => {
+  test("TLS on a plain port, plain AMQP on a TLS port, and unknown certificates: each refusal names the place to check", async () => {
     const tls = await startTlsBroker(system.url, false);
     const asking = await startTlsBroker(system.url, true);
     const plain = tls.url.replace("amqps:", "amqp:");
@@ -183,14 +180,14 @@ describe.each(cases)("what a broker refuses a consumer that starts: $name", ({ b
     ]);
     expect(missing.map(({ codes }) => codes)).toEqual(missing.map(() => ["RD804"]));
     const [wrongPort, noTls, unknown, otherName, noClient] = missing.map(({ text }) => text);
-    expect(wrongPort).toContain("what answers speaks no TLS");
+    expect(wrongPort).toContain("the program that answers does not speak TLS");
     expect(noTls).toContain("5671 for amqps:");
     for (const text of [unknown, otherName, noClient]) expect(text).toContain("check the certificates");
     expect((await begin(tls.url, "billing", { ca: tls.ca })).codes).toEqual([]);
     await Promise.all([tls.close(), asking.close()]);
   });
 
-  test("what answers is no broker: that is no question of permissions", async () => {
+  test("a server that is no broker gives no refusal about permissions", async () => {
     const web = await startFakeBroker((_, response) => sendJson(response, {}));
     const url = new URL(system.url);
     url.port = String(web.port);
@@ -198,13 +195,13 @@ describe.each(cases)("what a broker refuses a consumer that starts: $name", ({ b
     await web.close();
   });
 
-  test("after all that nobody consumes, and none of the connections is left", async () => {
-    // The test's own.
+  test("after all refusals no consumer and no connection is left", async () => {
+    // The connection of the test itself.
     await until(30_000, async () => {
       const connections = await management.get<readonly { readonly vhost: string }[]>("connections");
       return connections.filter(({ vhost }) => vhost === system.vhost).length === 1;
     });
-    // A queue hears of the end of a consumer a moment after that of its connection.
+    // A queue drops a consumer a moment after its connection has closed.
     await until(30_000, async () => (await system.channel.checkQueue("shop.billing")).consumerCount === 0);
   });
 });

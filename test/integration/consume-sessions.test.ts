@@ -22,12 +22,12 @@ const declaration = {
   },
 };
 const strategy = "deferred";
-/** What the broker is made to say, so four sessions, one of them for a token; RabbitMQ says 63. */
+/** The proxy makes the broker announce this limit: four sessions, one of them for a token. RabbitMQ announces 63. */
 const channelMax = 3;
 /**
- * So many that each long one keeps a session that is full, and in the end more than two sessions take. How the broker shares them out is its own
- * choice. But of four handlers in two pairs, three long ones leave one free beside another, whichever they are: through that connection go all the
- * last ones, while its long one keeps a session.
+ * Each long handler keeps a full session, and in the end they fill more than two. The broker chooses how it spreads
+ * messages over sessions. Four handlers in two pairs always leave one free beside the three long ones. All the last
+ * messages go through its connection while its long neighbour keeps a session.
  */
 const quickAfterEach = [1_030, 1_030, 4_200];
 
@@ -41,7 +41,7 @@ for (const broker of brokers())
     });
 
     test(
-      "more handlers run for long than a connection has sessions to spare: it takes more connections, and nothing holds up what is quick",
+      "more long handlers than a connection has sessions: the consumer opens more connections, and quick messages pass",
       { timeout: 240_000 },
       async () => {
         const system = await deploy(broker, declaration, strategy);
@@ -57,7 +57,7 @@ for (const broker of brokers())
           long.includes(id) ? new Promise<void>((resolve) => releases.set(id, resolve)) : undefined,
         );
         held.billing = billing;
-        // Two handlers to a connection, one fewer than it has sessions for deliveries.
+        // Each connection takes two handlers, one fewer than it has sessions for deliveries.
         await until(30_000, () => proxy.connections() === 2);
         for (const [index, count] of quickAfterEach.entries()) {
           const quick = Array.from({ length: count }, (_, number) => `${number} after ${index}`);
@@ -73,14 +73,14 @@ for (const broker of brokers())
         expect(billing.runs).toHaveLength(quick + long.length);
         expect(billing.events.map(({ kind }) => kind)).not.toContain("lost");
         const channels = proxy.frames.flatMap((frame) => (frame.kind === "begun" ? [frame.channel] : []));
-        // Sessions ended, and others began; the most that there may be were there, and none was one too many.
+        // Sessions ended and others began. The consumer used every session that the limit allows, and none beyond it.
         expect(channels.length).toBeGreaterThan(2 * channelMax);
         expect(Math.max(...channels)).toBe(channelMax - 1);
         expect(await system.drain("shop.billing")).toEqual([]);
       },
     );
 
-    test("one of several connections is lost: all are made anew, and each message ends once", async () => {
+    test("one of several connections is lost: the consumer reopens all, and each message ends once", async () => {
       const system = await deploy(broker, declaration, strategy);
       const proxy = await startAmqpProxy(system.url);
       proxy.onFrame = ({ kind }, bytes) => (kind === "opened" ? withChannelMax(bytes, channelMax) : "pass");

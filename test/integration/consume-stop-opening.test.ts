@@ -18,7 +18,7 @@ import { createManagement, credentialsOf } from "../support/management.ts";
 
 const strategies = ["waits", "deferred"] as const;
 const script = resolve(import.meta.dirname, "../support/consume/consumer-process.ts");
-/** A stop that waited for the broker would take until it is not waited for any more, which is 30 s. */
+/** A stop that waits for the broker would take its whole time limit, which is 30 s. */
 const longestStopMs = 20_000;
 
 const cases = brokers().flatMap((broker) =>
@@ -27,7 +27,7 @@ const cases = brokers().flatMap((broker) =>
     .map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
 );
 
-describe.concurrent.each(cases)("stopped while a connection is being made: $name", ({ broker, strategy }) => {
+describe.concurrent.each(cases)("a stop while a connection is opening: $name", ({ broker, strategy }) => {
   const declaration = billingUnder(strategy);
 
   const deployed = async ({ onTestFinished }: TestContext): Promise<{ system: DeployedSystem; proxy: AmqpProxy }> => {
@@ -55,7 +55,7 @@ describe.concurrent.each(cases)("stopped while a connection is being made: $name
     expect(running.health()).toMatchObject({ state: "stopped", handling: 0, waiting: 0 });
   };
 
-  test("after each word of the broker that it takes: nothing is open when it has stopped", async (context) => {
+  test("after each frame from the broker: nothing is open after the stop", async (context) => {
     const { system, proxy } = await deployed(context);
     let stopped = 0;
     for (let isOpen = false; !isOpen; stopped += 1) {
@@ -68,29 +68,29 @@ describe.concurrent.each(cases)("stopped while a connection is being made: $name
       await until(30_000, () => hasReconnected() || proxy.held > heldBefore);
       isOpen = hasReconnected();
       await stopInTime(billing);
-      // The broker ends what it is told of, and a socket that nobody has ended would stay for ever.
+      // The broker ends a connection when its client asks. A socket that the client never ends would stay open.
       await until(30_000, () => proxy.connections() === 0);
       if (!isOpen) expect(kindsOf(billing).slice(-3)).toEqual(["lost", "stopping", "stopped"]);
     }
-    // A greeting, who it is, that it lets the client in, that there is a channel or a session, that the queue is given.
+    // The steps of a start: greeting, credentials, tuning, a channel or session, the queue's consumer.
     expect(stopped).toBeGreaterThan(5);
     await until(30_000, async () => {
       const management = createManagement(broker.managementUrl);
       const open = await management.get<readonly { readonly vhost: string }[]>("connections");
-      // The test's own.
+      // The connection of the test itself.
       return open.filter(({ vhost }) => vhost === system.vhost).length === 1;
     });
-    // A queue hears of the end of a consumer a moment after that of its connection.
+    // A queue drops a consumer a moment after its connection has closed.
     await until(30_000, async () => (await system.channel.checkQueue("shop.billing")).consumerCount === 0);
   });
 
-  test("while the program is asked for credentials: they are waited for no longer", async (context) => {
+  test("while the program fetches credentials: the stop waits for them no longer", async (context) => {
     const { system, proxy } = await deployed(context);
     const { user: username, password } = credentialsOf(system.url);
     let asked = 0;
     const credentials = async (): Promise<{ username: string; password: string }> => {
       asked += 1;
-      // For the comparison, and for the first connection.
+      // The comparison asks once, and the first connection asks once.
       return asked <= 2 ? { username, password } : new Promise(() => undefined);
     };
     const billing = await consuming(system, { connection: { url: proxy.url, credentials } });
@@ -100,7 +100,7 @@ describe.concurrent.each(cases)("stopped while a connection is being made: $name
     expect(proxy.connections()).toBe(0);
   });
 
-  test("a process that is told to end then ends by itself: nothing keeps it", async (context) => {
+  test("a process that stops then ends by itself", async (context) => {
     const { proxy } = await deployed(context);
     const input: ProcessInput = {
       system: checked(declaration),

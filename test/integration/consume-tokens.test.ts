@@ -13,22 +13,25 @@ import { startTokenBroker } from "../support/consume/token-broker.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
 import { deploy, sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
+import { withQueues, type Strategy } from "../support/strategies.ts";
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
-type Strategy = "staged" | "deferred";
 
 function declaration(strategy: Strategy): unknown {
   const retry = { attempts: 3, backoff: { kind: "constant", delay: "50ms" } };
   return billingUnder(strategy, { retry, handlerTimeout: "2m" });
 }
 
-/** Long enough for a start on a machine that is slow. */
+/** Long enough for a start on a slow machine. */
 const lifetimeMs = 10_000;
 
-/** Before the first message credentials are asked for to look, to read the settings, and to consume. */
+/**
+ * Before the first message the consumer asks for credentials three times: to connect for the checks, to read settings,
+ * to consume.
+ */
 const askedAtStart = 3;
 
-// 4.0 does with tokens as 3.10 does, so it is looked at where it is alone.
+// 4.0 treats tokens like 3.10, so it is tested only where no other version runs.
 const versions = brokerVersions.filter(
   (version) => brokers().some((each) => each.version === version) && (version !== "4.0" || brokers().length === 1),
 );
@@ -40,9 +43,10 @@ describe.each(versions)("tokens that expire, on %s", { concurrent: true }, (vers
   });
   afterAll(async () => place.stop());
 
-  const strategies: readonly Strategy[] = version === "4.3" ? ["staged", "deferred"] : ["staged"];
+  const strategy091 = withQueues(version);
+  const strategies: readonly Strategy[] = version === "4.3" ? [strategy091, "deferred"] : [strategy091];
 
-  /** Deploys with a user that has a password; the consumer has credentials alone. */
+  /** Deploys as a user with a password. The consumer has nothing but its credentials function. */
   async function consuming(
     strategy: Strategy,
     credentials: () => Promise<RabbitmqCredentials>,
@@ -62,14 +66,14 @@ describe.each(versions)("tokens that expire, on %s", { concurrent: true }, (vers
   }
 
   describe.each(strategies)("%s", (strategy) => {
-    test("renewed in time, over and over: one connection, and a handler that outlives three of them runs once", async () => {
+    test("renewed in time again and again: one connection, and a handler that outlives three tokens runs once", async () => {
       const expirations: number[] = [];
       const { system, billing } = await consuming(
         strategy,
         async () => {
           const { password, expiration } = place.issue(lifetimeMs);
           expirations.push(expiration.getTime());
-          // Early enough for a machine that is slow.
+          // Early enough for a slow machine.
           return { password, expiration: new Date(expiration.getTime() - 4_000) };
         },
         async ({ id }) => {
@@ -86,7 +90,7 @@ describe.each(versions)("tokens that expire, on %s", { concurrent: true }, (vers
       await until(30_000, () => billing.runs.length === sent + 1);
       await billing.running.stop();
       expect(billing.events.filter(({ kind }) => kind === "lost" || kind === "renew-failed")).toEqual([]);
-      // The management API has let it in with the token, too.
+      // The management API has accepted the token, too.
       expect(billing.events.filter(({ kind }) => kind === "not-compared")).toEqual([]);
       expect(new Set(billing.runs.map(({ id }) => id)).size).toBe(billing.runs.length);
       expect(billing.runs.every(({ attempt }) => attempt === 1)).toBe(true);
@@ -95,7 +99,7 @@ describe.each(versions)("tokens that expire, on %s", { concurrent: true }, (vers
       await system.dispose();
     });
 
-    test("a renewal that fails is told, and tried again before the old token expires", async () => {
+    test("a failed renewal is reported, and tried again before the old token expires", async () => {
       let asked = 0;
       const { system, billing } = await consuming(
         strategy,
@@ -117,15 +121,15 @@ describe.each(versions)("tokens that expire, on %s", { concurrent: true }, (vers
     });
   });
 
-  test("credentials that fail at the start, or are none: refused, and what was thrown is not repeated", async () => {
-    const system = await deploy(place.broker, declaration("staged"), "staged");
+  test("credentials that fail or are missing at the start: refused, without the thrown value in the error", async () => {
+    const system = await deploy(place.broker, declaration(strategy091), strategy091);
     await system.publish(["a"], source);
     const refusal = async (credentials: () => Promise<RabbitmqCredentials>) =>
       start(system, {
         broker: place.broker,
-        declaration: declaration("staged"),
+        declaration: declaration(strategy091),
         consumer: "billing",
-        strategy: "staged",
+        strategy: strategy091,
         options: { connection: { ...withoutUser(system), credentials } },
       });
     const failed = await refusal(() => Promise.reject(new TypeError("no answer for the client with secret hush")));
@@ -138,10 +142,10 @@ describe.each(versions)("tokens that expire, on %s", { concurrent: true }, (vers
     await system.dispose();
   });
 
-  test("without a time of expiry: what the broker does then costs no message", async () => {
+  test("without a time of expiry, the broker's refusal costs no message", async () => {
     const expirations: number[] = [];
     const { system, billing } = await consuming(
-      "staged",
+      strategy091,
       async () => {
         const { password, expiration } = place.issue(lifetimeMs);
         expirations.push(expiration.getTime());
@@ -153,7 +157,7 @@ describe.each(versions)("tokens that expire, on %s", { concurrent: true }, (vers
     );
     const ids: string[] = [];
     const expired = (): number => expirations.filter((at) => at < Date.now()).length;
-    // Each copy takes the permission to publish, which the broker looks at anew when the channel is a new one.
+    // Each copy needs the permission to publish. The broker checks it again for each new channel.
     while (expired() < askedAtStart + (version === "4.3" ? 1 : 0)) {
       ids.push(`m${ids.length}`);
       await system.publish(ids.slice(-1), source);
@@ -167,54 +171,56 @@ describe.each(versions)("tokens that expire, on %s", { concurrent: true }, (vers
     await billing.running.stop();
     expect([...dead].toSorted()).toEqual(ids.toSorted());
     expect(billing.runs.every(({ attempt }) => attempt === 1)).toBe(true);
-    // From 4.3 on the broker ends the connection; before it goes on as it is.
+    // From 4.3 on the broker closes the connection. Older brokers keep it open.
     const isLost = billing.events.some(({ kind }) => kind === "lost");
     expect(isLost).toBe(version === "4.3");
     await system.dispose();
   });
 
-  test.runIf(version !== "4.3")(
-    "a copy that is refused because of an expired token passes with a new one",
-    async () => {
-      const expirations: number[] = [];
-      const { system, billing } = await consuming(
-        "staged",
-        async () => {
-          const { password, expiration } = place.issue(expirations.length < askedAtStart ? lifetimeMs : 60_000);
-          expirations.push(expiration.getTime());
-          return { password };
-        },
-        async () => {
-          throw permanent("UNKNOWN_CUSTOMER");
-        },
-      );
-      await until(30_000, () => expirations.every((at) => at + 500 < Date.now()));
-      await system.publish(["a"], source);
-      let letters = 0;
-      await until(60_000, async () => (letters += (await system.drain("shop.billing.dead")).length) > 0);
-      await billing.running.stop();
-      expect(letters).toBe(1);
-      expect(billing.runs.length).toBe(1);
-      expect(billing.events.map(({ kind }) => kind)).toContain("settle-failed");
-      await system.dispose();
-    },
-  );
+  test.runIf(version !== "4.3")("a copy that was refused for an expired token passes with a new one", async () => {
+    const expirations: number[] = [];
+    const { system, billing } = await consuming(
+      strategy091,
+      async () => {
+        const { password, expiration } = place.issue(expirations.length < askedAtStart ? lifetimeMs : 60_000);
+        expirations.push(expiration.getTime());
+        return { password };
+      },
+      async () => {
+        throw permanent("UNKNOWN_CUSTOMER");
+      },
+    );
+    await until(30_000, () => expirations.every((at) => at + 500 < Date.now()));
+    await system.publish(["a"], source);
+    let letters = 0;
+    await until(60_000, async () => (letters += (await system.drain("shop.billing.dead")).length) > 0);
+    await billing.running.stop();
+    expect(letters).toBe(1);
+    expect(billing.runs.length).toBe(1);
+    expect(billing.events.map(({ kind }) => kind)).toContain("settle-failed");
+    await system.dispose();
+  });
 
-  // After the others, whose messages it would hold up.
+  // Runs last, because it would block the messages of the other tests.
   test(
-    "a broker that is short of memory takes nothing that is published: it begins, and says what it could not ask",
+    "a broker that is short of memory accepts no publish: the consumer starts, and logs the permissions that it could not check",
     { concurrent: false },
     async () => {
-      const system = await deploy(place.broker, declaration("staged"), "staged");
+      const system = await deploy(place.broker, declaration(strategy091), strategy091);
       const { broker } = place;
-      const given = { broker, declaration: declaration("staged"), consumer: "billing", strategy: "staged" } as const;
+      const given = {
+        broker,
+        declaration: declaration(strategy091),
+        consumer: "billing",
+        strategy: strategy091,
+      } as const;
       await place.exec(["rabbitmqctl", "set_vm_memory_high_watermark", "0.00001"]);
       const { codes, events } = await start(system, given);
       await place.exec(["rabbitmqctl", "set_vm_memory_high_watermark", "absolute", "2GB"]);
       expect(codes).toEqual([]);
       const notCompared = events.flatMap((event) => (event.kind === "not-compared" ? [event] : []));
       expect(notCompared).toMatchObject(
-        (version === "3.10" ? ["amq.default", "shop.billing.dead"] : ["shop.billing.dead"]).map((exchange) => ({
+        (version === "3.10" ? ["shop.wait.50ms", "shop.dead"] : ["shop.dead"]).map((exchange) => ({
           what: `the permission to write to ${exchange}`,
           because: "the broker takes nothing for now",
         })),

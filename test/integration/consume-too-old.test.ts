@@ -10,7 +10,7 @@ import { brokers, createVhost } from "../support/live.ts";
 const strategies = ["native", "deferred"] as const;
 type Strategy = (typeof strategies)[number];
 
-/** What no broker before 4.3 can do. */
+/** A request that no broker before 4.3 can meet. */
 const asked = (strategy: Strategy): Pick<ConsumeOptions<"rabbitmq">, "target"> => ({
   target: { broker: "rabbitmq", version: "4.3", strategy },
 });
@@ -19,11 +19,11 @@ const cases = brokers().flatMap((broker) =>
   strategies.map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
 );
 
-// By AMQP alone: the version is among what a broker says of itself, before any management API is asked.
+// Uses AMQP alone: the broker names its version when a client connects, before any request to the management API.
 describe.each(cases)("a consumer compiled for 4.3: $name", { concurrent: true }, ({ broker, strategy }) => {
   const given = { broker, declaration: billingUnder(strategy), consumer: "billing", strategy };
 
-  test.runIf(broker.version === "4.3")("it begins", async () => {
+  test.runIf(broker.version === "4.3")("it starts", async () => {
     const system = await deploy(broker, billingUnder(strategy), strategy);
     const { codes } = await start(system, {
       ...given,
@@ -34,10 +34,10 @@ describe.each(cases)("a consumer compiled for 4.3: $name", { concurrent: true },
   });
 
   test.runIf(broker.version !== "4.3")(
-    "refused for the version alone, with both of them, and the message that waits is untouched",
+    "refused for the version alone, with both versions, and the waiting message is untouched",
     async () => {
-      // What was deployed for this broker has queues and exchanges of the same names.
-      const system = await deploy(broker, billingUnder("staged"), "staged");
+      // The topology compiled for this broker has queues and exchanges of the same names.
+      const system = await deploy(broker, billingUnder("waits"), "waits");
       await system.publish(["a"], { exchange: "shop.orders", routingKey: "order.placed" });
       const options = { ...asked(strategy), connection: { url: system.url } };
       const { diagnostics } = await start(system, { ...given, options });
@@ -50,7 +50,7 @@ describe.each(cases)("a consumer compiled for 4.3: $name", { concurrent: true },
     },
   );
 
-  test.runIf(broker.version !== "4.3")("the same through TLS, and where nothing was deployed", async () => {
+  test.runIf(broker.version !== "4.3")("the same over TLS, and if nothing was deployed", async () => {
     const empty = await createVhost(broker);
     const tls = await startTlsBroker(empty.amqpUrl, false);
     const connection = { url: tls.url, tls: { ca: tls.ca } };

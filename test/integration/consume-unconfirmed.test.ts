@@ -6,6 +6,7 @@ import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
 import { consumeFrom } from "../support/consume/consumed.ts";
 import { deploy, sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
+import { publishesCopies, strategiesOn } from "../support/strategies.ts";
 
 const declaration = {
   name: "shop",
@@ -19,14 +20,14 @@ const source = { exchange: "shop.orders", routingKey: "order.placed" };
 
 const newest = brokers().find(({ version }) => version === "4.3");
 
-/** Those under which a consumer publishes: under the others it says to the broker what is to become of the message, and that is all. */
-const publishing = ["staged", "waits"] as const;
 const cases = brokers().flatMap((broker) =>
-  publishing.map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
+  strategiesOn(broker.version)
+    .filter(publishesCopies)
+    .map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
 );
 
 describe.concurrent.each(cases)("$name", { timeout: 240_000 }, ({ broker, strategy }) => {
-  test("a confirmation that never comes: the copy is sent again on another channel, and counts from then on", async ({
+  test("the confirm never comes: the copy is sent again on another channel, and its confirm counts", async ({
     expect,
     onTestFinished,
   }) => {
@@ -57,9 +58,9 @@ describe.concurrent.each(cases)("$name", { timeout: 240_000 }, ({ broker, strate
   });
 });
 
-// An alarm of a broker that serves other tests would stop them too, and without containers there is none of our own.
+// An alarm on a shared broker would stop other tests too, and without containers the test has no broker of its own.
 test.runIf(newest?.containerId !== undefined)(
-  "a broker that reads nothing for longer than a copy waits, because it is short of memory: each copy is sent once",
+  "a broker that is short of memory reads nothing for longer than a copy waits: each copy is sent once",
   { timeout: 240_000, concurrent: true },
   async ({ expect, onTestFinished }) => {
     const { broker, exec, stop } = await startBroker("4.3");

@@ -18,12 +18,10 @@ import { expectTraces } from "../support/consume/watched-traces.ts";
 import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { registerGlobals } from "../support/telemetry.ts";
+import { strategiesOn } from "../support/strategies.ts";
 
 const cases = brokers().flatMap((broker) =>
-  (broker.version === "4.3"
-    ? (["native", "deferred", "staged", "waits"] as const)
-    : (["staged", "waits"] as const)
-  ).map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
+  strategiesOn(broker.version).map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
 );
 const declarationFor = (strategy: string, attempts: number): object => ({
   name: "shop",
@@ -50,7 +48,7 @@ async function publish({ channel }: DeployedSystem, messages: readonly CourseMes
   await channel.waitForConfirms();
 }
 
-/** Headers by the names that a consumer gave them, too: an AMQP 1.0 consumer writes annotations. */
+/** Headers under the names of a consumer's options. An AMQP 1.0 consumer writes them as annotations. */
 function headersIn(headers: unknown): Pick<CourseLetter, "texts" | "headers"> {
   const shown = (headers ?? {}) as CourseLetter["headers"];
   const named = Object.entries(shown).map(([name, value]) => [name.replace(/^x-opt-/, ""), value] as const);
@@ -60,7 +58,9 @@ function headersIn(headers: unknown): Pick<CourseLetter, "texts" | "headers"> {
 beforeAll(registerGlobals);
 
 describe.concurrent.each(cases)("a watched consumer: $name", ({ broker, strategy }) => {
-  test("attempts and dead letters hang together, every metric counts, and nobody reads a body", async ({ expect }) => {
+  test("attempts and dead letters are in one trace, every metric counts, and no telemetry has a body", async ({
+    expect,
+  }) => {
     const declaration = declarationFor(strategy, attemptsOfCourse);
     const system = await deploy(broker, declaration, strategy);
     const contract = system.contract("billing");
@@ -93,7 +93,7 @@ describe.concurrent.each(cases)("a watched consumer: $name", ({ broker, strategy
   });
 
   test("a guarded handler runs once for a message that is published several times", async () => {
-    // A copy that comes while the first one is handled spends attempts until that is done.
+    // If a copy comes while the first one is being handled, it spends attempts until that handler ends.
     const declaration = declarationFor(strategy, 20);
     const system = await deploy(broker, declaration, strategy);
     const contract = system.contract("billing");

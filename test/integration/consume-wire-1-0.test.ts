@@ -15,7 +15,7 @@ import type { Decision } from "../support/drive.ts";
 import { brokers } from "../support/live.ts";
 import { registerGlobals, startMonitoring } from "../support/telemetry.ts";
 
-/** Every attempt has a delay of its own, so that the outcome of another attempt is seen to be another. */
+/** Every attempt has its own delay, so that the test can tell the outcomes of attempts apart. */
 const declaration = (first: string): unknown => ({
   name: "shop",
   sources: { orders: { kind: "topic" } },
@@ -59,7 +59,7 @@ for (const broker of brokers())
       test.for([
         { name: "nobody watches", watched: [] },
         { name: "it is watched", watched: ["x-opt-redeliver-attempt-traceparent"] },
-      ])("is exactly what the contract says, for each outcome after each attempt, where $name", async ({ watched }) => {
+      ])("matches the contract exactly, for each outcome after each attempt, where $name", async ({ watched }) => {
         const { system, proxy } = await started("50ms");
         const handled: Handled[] = [];
         const decisionOf = (id: string, attempt: number): Decision => {
@@ -94,9 +94,9 @@ for (const broker of brokers())
             headers: { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" },
           });
         await system.channel.waitForConfirms();
-        // Those that end with a failure come until the last attempt; the others as often as is said.
+        // Messages that end with a failure use all attempts. The others come as often as their kind says.
         const expected = 2 * (1 + 2 + 3 + 4) + 4 * 4 + 4;
-        // Acceptances of neighbours may share a frame.
+        // One frame may accept several neighbouring deliveries.
         const settled = (): number =>
           proxy.frames.reduce(
             (sum, frame) => sum + (frame.kind === "disposition" ? frame.last - frame.first + 1 : 0),
@@ -111,7 +111,7 @@ for (const broker of brokers())
         expect(await system.drain("shop.billing")).toEqual([]);
       });
 
-      test("and for messages whose handlers have not begun, or not ended, when the consumer stops", async () => {
+      test("matches it for messages whose handlers have not begun, or not ended, when the consumer stops", async () => {
         const { system, proxy } = await started("10m");
         const input = { broker, declaration: declaration("10m"), consumer: "billing", strategy } as const;
         const billing = await consumeFrom(

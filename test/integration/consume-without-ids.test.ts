@@ -32,7 +32,7 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
       const { system, proxy } = await proxied(declaration, strategy);
       const input = { broker, declaration, consumer: "billing", strategy, options: { concurrency: 1 } } as const;
       const billing = await consumed({ ...system, url: proxy.url }, input, handler);
-      // What the start asked the broker is no copy.
+      // Drops the frames of the start, so that only copies remain.
       proxy.frames.length = 0;
       return { system, proxy, billing };
     };
@@ -41,7 +41,7 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
         channel.publish(source.exchange, source.routingKey, Buffer.from('"x"'), { persistent: true });
       await channel.waitForConfirms();
     };
-    /** The ids of the dead letters, when there are so many. */
+    /** Waits for this many dead letters and returns their ids. */
     const letters = async (system: DeployedSystem, count: number): Promise<readonly string[]> => {
       const ids: string[] = [];
       await until(30_000, async () => {
@@ -54,14 +54,14 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
       frames.flatMap((frame) => (frame.kind === "properties" ? [frame.messageId] : []));
     const anyId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-    test("a copy that is not taken is sent again with the same id", async () => {
+    test("a copy that the broker does not take is sent again with the same id", async () => {
       const { system, proxy, billing } = await started(() => {
         throw permanent("NEVER");
       });
-      await system.channel.unbindQueue("shop.billing.dead", "shop.billing.dead", "");
+      await system.channel.unbindQueue("shop.billing.dead", "shop.dead", "shop.billing");
       await publish(system, 1);
       await until(30_000, () => billing.events.filter(({ kind }) => kind === "settle-failed").length >= 2);
-      await system.channel.bindQueue("shop.billing.dead", "shop.billing.dead", "");
+      await system.channel.bindQueue("shop.billing.dead", "shop.dead", "shop.billing");
       const [id, ...more] = await letters(system, 1);
       expect(id).toMatch(anyId);
       expect(more).toEqual([]);
@@ -69,19 +69,19 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
       expect(new Set(copiesIn(proxy))).toEqual(new Set([id]));
     });
 
-    test("two messages of one content are two: each gets an id of its own, and keeps it through its attempts", async () => {
+    test("two messages with equal content get different ids, and keep them through their attempts", async () => {
       const { system, billing } = await started(() => {
         throw new Error("always");
       });
       await publish(system, 2);
       const ids = await letters(system, 2);
       expect(new Set(ids).size).toBe(2);
-      // The handler sees what the message says: nothing at first.
+      // The handler sees the message's own id, which is null at first.
       expect(billing.runs.filter(({ attempt }) => attempt === 1).map(({ id }) => id)).toEqual(["null", "null"]);
       for (const id of ids) expect(billing.runsOf(id).map(({ attempt }) => attempt)).toEqual([2, 3]);
     });
 
-    test("one that is doubled, cut between copy and acknowledgement, has two ids: nothing says that the copies are of one", async () => {
+    test("a message that is doubled between copy and acknowledgement has two ids, which nothing connects", async () => {
       const { system, proxy } = await started(() => {
         throw permanent("NEVER");
       });

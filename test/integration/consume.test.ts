@@ -8,17 +8,13 @@ import { consumeFrom } from "../support/consume/consumed.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
 import { deploy, sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
-
-type Strategy = "native" | "deferred" | "staged" | "waits";
+import { strategiesOn, type Strategy } from "../support/strategies.ts";
 
 const cases = brokers().flatMap((broker) =>
-  (broker.version === "4.3"
-    ? (["native", "deferred", "staged", "waits"] as const)
-    : (["staged", "waits"] as const)
-  ).map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
+  strategiesOn(broker.version).map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
 );
 
-/** The delay before each attempt after the first, at least. */
+/** The shortest delay before each attempt after the first. */
 const delaysMs: Readonly<Record<Strategy, readonly number[]>> = {
   native: [200, 400, 400],
   deferred: [150, 300, 600],
@@ -26,7 +22,7 @@ const delaysMs: Readonly<Record<Strategy, readonly number[]>> = {
   waits: [150, 300, 600],
 };
 
-/** Where the consumer's word decides how long a message waits, it may be any. */
+/** Under strategies where the consumer chooses the delay, any delay is possible. */
 function asksAndJitters(strategy: Strategy): boolean {
   return strategy === "waits" || strategy === "deferred";
 }
@@ -124,17 +120,17 @@ describe.each(cases)("consume: $name", ({ broker, strategy }) => {
     expect(attemptsOf("second")).toEqual([1, 2]);
     expect(attemptsOf("always")).toEqual([1, 2, 3, 4]);
     const times = billing.runsOf("always").map((run) => run.atMs);
-    // Both clocks count whole milliseconds.
+    // Both clocks count in whole milliseconds.
     for (const [index, delayMs] of delaysMs[strategy].entries())
       expect((times[index + 1] ?? 0) - (times[index] ?? 0)).toBeGreaterThanOrEqual(delayMs - 1);
   });
 
-  test("what no retry can help is dead after one attempt, or none", () => {
+  test("a permanent failure is dead after one attempt, and an unreadable body after none", () => {
     for (const id of ["declared", "cause", "reason"]) expect(attemptsOf(id), id).toEqual([1]);
     for (const id of ["poison", "unfit"]) expect(attemptsOf(id), id).toEqual([]);
   });
 
-  test("a handler that takes too long is told, and the message retried", () => {
+  test("a handler that takes too long is aborted, and the message retried", () => {
     expect(attemptsOf("hangs")).toEqual([1, 2]);
     expect(aborted).toBe(1);
     expect(billing.events).toContainEqual(
@@ -142,7 +138,7 @@ describe.each(cases)("consume: $name", ({ broker, strategy }) => {
     );
   });
 
-  test.runIf(asksAndJitters(strategy))("a delay that the handler asks for is kept, up to the declared longest", () => {
+  test.runIf(asksAndJitters(strategy))("a delay from the handler is kept, up to the declared maximum", () => {
     const gapOf = (id: string): number => {
       const [first, second] = billing.runsOf(id);
       return (second?.atMs ?? 0) - (first?.atMs ?? 0);
@@ -162,11 +158,11 @@ describe.each(cases)("consume: $name", ({ broker, strategy }) => {
     expect(new Set(billing.runs.map((run) => run.routingKey))).toEqual(new Set(["order.placed"]));
   });
 
-  test("a retry reaches nobody else", () => {
+  test("a retry reaches no other consumer", () => {
     for (const id of ids) expect(shipping.runsOf(id), id).toHaveLength(1);
   });
 
-  test("each that failed is dead once, and says why where the consumer put it there", async () => {
+  test("each failed message is dead once, with the reason if the consumer could write it", async () => {
     const dead = new Map<string, GetMessage[]>();
     await until(20_000, async () => {
       for (const each of await system.drain("shop.billing.dead")) {
@@ -178,7 +174,7 @@ describe.each(cases)("consume: $name", ({ broker, strategy }) => {
     expect([...dead.keys()].toSorted()).toEqual(["always", "cause", "declared", "poison", "reason", "unfit"]);
     for (const [id, letters] of dead) expect(letters, id).toHaveLength(1);
     if (strategy === "native") return;
-    // What an AMQP 1.0 consumer writes are annotations, whose names begin with x-opt.
+    // An AMQP 1.0 consumer writes annotations, and their names begin with `x-opt-`.
     const prefix = strategy === "deferred" ? "x-opt-" : "";
     const fieldsOf = (id: string): Readonly<Record<string, unknown>> =>
       Object.fromEntries(
@@ -202,7 +198,7 @@ describe.each(cases)("consume: $name", ({ broker, strategy }) => {
     expect(headers["dlq-failing-consumer-info"]).toContain("service=billing-service");
   });
 
-  test("nothing is left, and nothing was said to be wrong", async () => {
+  test("nothing is left, and the log has no error", async () => {
     for (const { name } of system.compiled.topology.queues) expect(await system.drain(name), name).toEqual([]);
     const expected = new Set(["started", "settled", "delay-not-kept", "not-compared"]);
     expect(billing.events.filter((event) => !expected.has(event.kind))).toEqual([]);

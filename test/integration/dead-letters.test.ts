@@ -4,14 +4,10 @@ import { describe, expect, test } from "vitest";
 import { type DeadLetterDescription, describeDeadLetter } from "../../src/consume/dead-letter/describe.ts";
 import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { drive, type Ending } from "../support/drive.ts";
-import { type Broker, brokers } from "../support/live.ts";
+import { brokers } from "../support/live.ts";
+import { strategiesOn, type Strategy } from "../support/strategies.ts";
 
-type Strategy = "native" | "staged" | "waits" | "deferred";
-
-const strategiesOf = ({ version }: Broker): readonly Strategy[] =>
-  version === "4.3" ? ["native", "staged", "waits", "deferred"] : ["staged", "waits"];
-
-/** Where a failure and a crash are one number for the broker, a budget of its own for crashes cannot be declared. */
+/** Where the broker counts failures and crashes together, a declaration cannot give crashes their own budget. */
 const hasCrashBudget = (strategy: Strategy): boolean => strategy === "staged" || strategy === "waits";
 
 function declare(strategy: Strategy): object {
@@ -24,7 +20,7 @@ function declare(strategy: Strategy): object {
   return { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing } };
 }
 
-/** Sends one message for each way to die, each with the way as its id, and waits until all are in the dead queue. */
+/** Sends one message for each way to die, named after it, and waits until all are in the dead queue. */
 async function letThemDie(system: DeployedSystem, endings: readonly Ending[]): Promise<void> {
   const contract = system.contract("billing");
   await system.publish(endings, { exchange: "shop.orders", routingKey: "order.placed" });
@@ -36,7 +32,7 @@ async function letThemDie(system: DeployedSystem, endings: readonly Ending[]): P
   await consumer.stop();
 }
 
-/** The messages of a queue as an AMQP 1.0 client gets them; they stay in it. */
+/** Reads the messages of a queue with an AMQP 1.0 client. They stay in the queue. */
 async function receiveByRhea(
   { url, vhost, channel }: DeployedSystem,
   queue: string,
@@ -56,20 +52,20 @@ async function receiveByRhea(
     connection.close();
     await closed;
   }
-  // The broker takes them back a moment after the connection has closed.
+  // The broker requeues them a moment after the connection has closed.
   await until(30_000, async () => (await channel.checkQueue(queue)).messageCount === count);
   return letters;
 }
 
-/** What is said of each letter, but for the times. */
+/** The description of each letter, without its times. */
 const byId = (descriptions: readonly DeadLetterDescription[]) =>
   Object.fromEntries(
     descriptions.map(({ "dlq-original-message-id": id, "dlq-failure-timestamp": _at, ...rest }) => [id, rest]),
   );
 
 for (const broker of brokers()) {
-  describe.concurrent(`letters of RabbitMQ ${broker.fullVersion}`, () => {
-    test.for(strategiesOf(broker))("say why they are dead: %s", async (strategy) => {
+  describe.concurrent(`dead letters of RabbitMQ ${broker.fullVersion}`, () => {
+    test.for(strategiesOn(broker.version))("show why they died: %s", async (strategy) => {
       const startedAt = Date.now();
       const system = await deploy(broker, declare(strategy), strategy);
       try {
@@ -84,7 +80,8 @@ for (const broker of brokers()) {
         const exhausted = { ...original, "dlq-failure-reason": "ATTEMPTS_EXHAUSTED" };
         const attempts = { "dlq-retry-count": "2" };
         const expected = {
-          // The consumer of the strategy deferred says so itself, and this one writes no more than the contract wants.
+          // Under `deferred` the consumer writes the attempts itself. This one writes only the headers that the
+          // contract asks for.
           transient: strategy === "deferred" ? exhausted : { ...exhausted, ...attempts },
           permanent: { ...original, "dlq-failure-reason": "PERMANENT_FAILURE" },
           crash:
@@ -97,11 +94,11 @@ for (const broker of brokers()) {
           expect(byId(described)).toEqual(expected);
           for (const { "dlq-failure-timestamp": at } of described) {
             if (at === undefined) continue;
-            // x-death has whole seconds, and the broker's clock is that of this machine or close to it.
+            // `x-death` has whole seconds, and the broker's clock is close to this machine's.
             expect(Date.parse(at)).toBeGreaterThan(startedAt - 60_000);
             expect(Date.parse(at)).toBeLessThan(Date.now() + 60_000);
           }
-          // Without the contract a rejection may have been the last attempt's or a permanent failure's.
+          // Without the contract, a rejection can mean the last attempt or a permanent failure.
           const alone = byId(received.map((letter) => describeDeadLetter(letter)));
           expect(alone["permanent"]?.["dlq-failure-reason"]).toBe(
             strategy === "native" ? undefined : "PERMANENT_FAILURE",
@@ -113,8 +110,8 @@ for (const broker of brokers()) {
       }
     });
 
-    test("of a queue that is full or whose messages expire say so without any contract", async () => {
-      const system = await deploy(broker, declare("staged"), "staged");
+    test("of a full queue, and of expired messages, show it without a contract", async () => {
+      const system = await deploy(broker, declare("waits"), "waits");
       try {
         const { channel } = system;
         const dead = { deadLetterExchange: "", deadLetterRoutingKey: "dead" };

@@ -14,12 +14,13 @@ import type { Broker } from "../support/live.ts";
 import { createVhost } from "../support/live.ts";
 import { hasPulumiCli } from "../support/pulumi-cli.ts";
 
-// Messages wait in every place, publishers publish, somebody else is bound to the source, and a person changes the deployment. In the end
-// consumers fail every attempt: each message has to be in the dead queue of its consumer, once, and nowhere else.
+// Messages wait in every place, publishers publish, a foreign queue is bound to the source, and an operator changes the
+// deployment. In the end consumers fail every attempt. Each message must then be in its consumer's dead queue, once,
+// and nowhere else.
 
 const how = hasPulumiCli ? "pulumi up" : "the model of Pulumi's engine (there is no pulumi on PATH)";
 console.log(`[deployment-changes] what runs: ${how}`);
-// Messages have to wait for longer than an update takes.
+// Messages must wait longer than an update takes.
 const delay = hasPulumiCli ? "12s" : "1s";
 const edits = [
   "strategy",
@@ -47,7 +48,7 @@ describe.each(inject("brokers"))("on RabbitMQ $fullVersion", (broker) => {
   });
 });
 
-// Random systems as well, each with one thing changed, through the model. What is refused has to leave everything as it was.
+// Also changes random systems in one point, through the model. A refused change must leave everything as it was.
 const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 const drawn = fc.sample(fc.record({ first: anyDeployment, other: anyDeployment, edit: fc.constantFrom(...edits) }), {
   seed,
@@ -79,7 +80,10 @@ describe.each(inject("brokers"))(`random systems on RabbitMQ $fullVersion, seed 
   });
 });
 
-/** The same for this broker and virtual host, with consumers that all want the message that is published; null where it does not compile. */
+/**
+ * The same deployment for this broker and virtual host, where all consumers take the published message. Null if it does
+ * not compile.
+ */
 function onBroker(deployment: Deployment, broker: Broker, vhost: string): Deployment | null {
   const { system } = deployment;
   const consumers = Object.entries(system.consumers).map(([name, own]) => [

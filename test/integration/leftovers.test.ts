@@ -1,6 +1,6 @@
 import { expect, inject, test } from "vitest";
 
-import { exportDefinitions } from "../../src/brokers/rabbitmq/export.ts";
+import { exportDefinitions } from "../../src/brokers/rabbitmq/make/export.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
 import { brokers } from "../../src/index.ts";
 import type { System } from "../../src/index.ts";
@@ -9,6 +9,7 @@ import { checked } from "../support/examples.ts";
 import { createVhost } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import type { JsonObject } from "../support/management.ts";
+import { publishesCopies, strategiesOn } from "../support/strategies.ts";
 
 const systemOf = (attempts: number, consumers: readonly string[]): System =>
   checked({
@@ -25,14 +26,14 @@ const systemOf = (attempts: number, consumers: readonly string[]): System =>
     ),
   });
 
-const strategies = ["staged", "waits"] as const;
-
 test.each(
   inject("brokers").flatMap((broker) =>
-    strategies.map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.fullVersion}` })),
+    strategiesOn(broker.version)
+      .filter(publishesCopies)
+      .map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.fullVersion}` })),
   ),
 )(
-  "$name: what is left is told, its requests remove it in order, and what is declared stays",
+  "$name: each leftover is listed, its requests remove it in order, and declared resources stay",
   async ({ broker, strategy }) => {
     const { vhost, dispose } = await createVhost(broker);
     try {
@@ -40,7 +41,9 @@ test.each(
       const place = { component: "shop", vhost, version: broker.version, strategy };
       const old = compiledOf({ ...place, system: systemOf(5, ["billing", "mail"]) });
       const now = compiledOf({ ...place, system: systemOf(3, ["billing"]) });
-      await management.importDefinitions(exportDefinitions(old.topology, vhost) as unknown as JsonObject, vhost);
+      const deploy = ({ topology }: typeof old): Promise<void> =>
+        management.importDefinitions(exportDefinitions(topology, vhost) as unknown as JsonObject, vhost);
+      await deploy(old);
       const url = `${broker.managementUrl.replace(/\/$/, "")}/${encodeURIComponent(vhost)}`;
       const leftovers = async (compiled: typeof old) => {
         const read = await readLiveBroker(url, brokers.rabbitmq.auditor.live, {});
@@ -48,6 +51,7 @@ test.each(
         return brokers.rabbitmq.auditor.leftoversIn(read.value, compiled);
       };
       expect(await leftovers(old)).toEqual([]);
+      await deploy(now);
       const found = await leftovers(now);
       const queues = found.flatMap(({ kind, name }) => (kind === "queue" ? [name] : []));
       const stays = new Set(now.topology.queues.map(({ name }) => name));

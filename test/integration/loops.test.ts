@@ -6,8 +6,9 @@ import { deploy, sleep, until } from "../support/deployed-system.ts";
 import { drive } from "../support/drive.ts";
 import { oneConsumer } from "../support/examples.ts";
 import { brokers, createVhost } from "../support/live.ts";
+import { speaksAmqp091, strategiesOn, withQueues } from "../support/strategies.ts";
 
-// Each trap is first shown on the broker with a topology as people write it by hand, then shown to be absent from ours.
+// Each test first shows a trap on the broker, with a hand-written topology. Then it shows that ours does not have it.
 
 const safe = { "x-queue-type": "quorum", "x-dead-letter-strategy": "at-least-once", "x-overflow": "reject-publish" };
 
@@ -16,7 +17,7 @@ interface HandWritten {
   readonly channel: ConfirmChannel;
 }
 
-/** A work queue that dead-letters to a wait queue which dead-letters back: the recipe of many tutorials. */
+/** A work queue dead-letters to a wait queue, and the wait queue dead-letters back: the recipe of many tutorials. */
 async function handWritten(
   broker: Parameters<typeof createVhost>[0],
   workArguments: Record<string, unknown>,
@@ -41,7 +42,7 @@ async function handWritten(
   return { connection, channel };
 }
 
-/** Takes one delivery and dies with it. @returns whether there was one within the time */
+/** Takes one delivery and dies with it. @returns whether a delivery came within the time */
 async function crashOnce(connection: ChannelModel, waitMs: number): Promise<boolean> {
   const channel = await connection.createChannel();
   let delivered = false;
@@ -54,7 +55,7 @@ async function crashOnce(connection: ChannelModel, waitMs: number): Promise<bool
   return delivered;
 }
 
-/** Lets a consumer hand every delivery back for a while. @returns how many deliveries there were */
+/** Lets a consumer return every delivery for a while. @returns the number of deliveries */
 async function returnsWithin(connection: ChannelModel, durationMs: number): Promise<number> {
   const channel = await connection.createChannel();
   let deliveries = 0;
@@ -73,22 +74,23 @@ async function depth(channel: ConfirmChannel, queue: string): Promise<number> {
   return (await channel.checkQueue(queue)).messageCount;
 }
 
-/** Waits for a number of messages in the work and the wait queue; a message on its way between them is in neither for a moment. */
+/**
+ * Waits for a number of messages in the work and wait queues together. A message on its way between them is in neither
+ * for a moment.
+ */
 async function depthOfBoth(channel: ConfirmChannel, wanted: number): Promise<void> {
   await until(20_000, async () => (await depth(channel, "work")) + (await depth(channel, "wait")) === wanted);
 }
 
 describe.each(brokers())("on $fullVersion", (broker) => {
-  test("a crashing consumer before a wait queue loses the message; ours is in the dead queue", async () => {
+  test("a consumer that crashes in front of a wait queue loses the message; ours keeps it in the dead queue", async () => {
     const { connection, channel } = await handWritten(broker, { "x-delivery-limit": 2 });
     let deliveries = 0;
     while (deliveries < 10 && (await crashOnce(connection, 20_000))) deliveries++;
     expect(deliveries).toBe(3);
     await depthOfBoth(channel, 0);
 
-    for (const strategy of broker.version === "4.3"
-      ? (["native", "staged", "waits"] as const)
-      : (["staged", "waits"] as const)) {
+    for (const strategy of strategiesOn(broker.version).filter(speaksAmqp091)) {
       const retry = { attempts: 3, backoff: { kind: "constant", delay: "100ms" } };
       const system = await deploy(broker, oneConsumer({ retry, crash: { deliveries: 3 } }), strategy);
       const consumer = await drive({ url: system.url, contract: system.contract("billing"), decide: () => "crash" });
@@ -100,7 +102,7 @@ describe.each(brokers())("on $fullVersion", (broker) => {
     }
   });
 
-  test("rejecting before a wait queue goes round without end; ours stops after the attempts", async () => {
+  test("a consumer that rejects in front of a wait queue gets it for ever; ours stops after the attempts", async () => {
     const { connection, channel } = await handWritten(broker, {});
     const worker = await connection.createChannel();
     let rounds = 0;
@@ -116,7 +118,7 @@ describe.each(brokers())("on $fullVersion", (broker) => {
     const system = await deploy(
       broker,
       oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } } }),
-      "staged",
+      withQueues(broker.version),
     );
     onTestFinished(system.dispose);
     const consumer = await drive({ url: system.url, contract: system.contract("billing"), decide: () => "transient" });
@@ -127,14 +129,13 @@ describe.each(brokers())("on $fullVersion", (broker) => {
     expect(consumer.seen).toHaveLength(3);
   });
 
-  test("handing back for ever is a hot loop on 4.3 and ends at the limit before; ours never asks for it", async () => {
+  test("endless returns are a hot loop on 4.3 and end at the limit before; our contract never needs them", async () => {
     const { connection } = await handWritten(broker, { "x-delivery-limit": 2, "x-dead-letter-routing-key": "nowhere" });
     const deliveries = await returnsWithin(connection, 1_000);
     if (broker.version === "4.3") expect(deliveries).toBeGreaterThan(100);
     else expect(deliveries).toBe(3);
 
-    const strategies =
-      broker.version === "4.3" ? (["native", "staged", "waits"] as const) : (["staged", "waits"] as const);
+    const strategies = strategiesOn(broker.version).filter(speaksAmqp091);
     for (const strategy of strategies) {
       const system = await deploy(
         broker,
@@ -142,13 +143,13 @@ describe.each(brokers())("on $fullVersion", (broker) => {
         strategy,
       );
       const { transient, permanent } = system.contract("billing").outcomes;
-      // basic.nack with requeue is what does not count on 4.3: no failure is handed back with it.
+      // On 4.3 `basic.nack` with requeue does not count, so no failure may use it.
       expect(JSON.stringify([transient, permanent])).not.toMatch(/"basic.nack","requeue":true/);
       await system.dispose();
     }
   });
 
-  test("a crash after an earlier rejection: lost for good on 4.0 and later, round for ever on 3.10; ours is dead", async () => {
+  test("a crash after an earlier rejection loses the message from 4.0 on, and loops for ever on 3.10; ours is dead", async () => {
     const { connection, channel } = await handWritten(broker, { "x-delivery-limit": 1 });
     const worker = await connection.createChannel();
     let rejected = false;
@@ -167,7 +168,7 @@ describe.each(brokers())("on $fullVersion", (broker) => {
     const system = await deploy(
       broker,
       oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } }, crash: { deliveries: 2 } }),
-      "staged",
+      withQueues(broker.version),
     );
     onTestFinished(system.dispose);
     const consumer = await drive({
@@ -200,6 +201,7 @@ describe.each(brokers())("on $fullVersion", (broker) => {
     }
     await sleep(1_500);
     expect(await depth(channel, "dead")).toBe(0);
-    // That every reason has a route in ours is shown in test/property/rabbitmq.test.ts and, on the broker, in behaviour.test.ts.
+    // Every reason has a route in our topology. test/property/rabbitmq.test.ts shows it, and behaviour.test.ts shows it
+    // on the broker.
   });
 });

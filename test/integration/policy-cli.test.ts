@@ -8,7 +8,7 @@ import { expect, inject, test } from "vitest";
 import { createVhost } from "../support/live.ts";
 import { createCliStack, hasPulumiCli } from "../support/pulumi-cli.ts";
 
-// The pack in Pulumi's own policy host, without the command line, is tested in test/policy.
+// test/policy tests the pack in Pulumi's own policy host, without the command line.
 const how = hasPulumiCli
   ? "pulumi preview --policy-pack, pulumi policy analyze, and redeliver policy on pulumi preview --json"
   : "neither the policy pack under pulumi preview and pulumi policy analyze nor redeliver policy on pulumi preview --json (there is no pulumi on PATH)";
@@ -21,7 +21,7 @@ interface PreviewVerdict {
   readonly violations: readonly { readonly rule: string; readonly level: string }[];
 }
 
-/** The command's own JSON; its exit code says the same as `ok`. */
+/** Returns the command's JSON. Its exit code must agree with `ok`. */
 function redeliverPolicy(words: readonly string[]): PreviewVerdict {
   const cli = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
   const child = spawnSync(process.execPath, [cli, "policy", ...words], { encoding: "utf8", maxBuffer: 2 ** 28 });
@@ -34,7 +34,7 @@ const pack = fileURLToPath(new URL("../../policies", import.meta.url));
 const broker = inject("brokers").find(({ version }) => version === "4.3");
 
 test.skipIf(!hasPulumiCli || broker === undefined)(
-  "the pack lets the example stack pass, and stops it where an organisation allows one attempt",
+  "the pack passes the example stack, and stops it if the options allow only one attempt",
   { timeout: 300_000 },
   async () => {
     if (broker === undefined) throw new Error("skipped without it");
@@ -49,7 +49,7 @@ test.skipIf(!hasPulumiCli || broker === undefined)(
       const strict = [...usual, "--policy-pack-config", oneAttempt];
       await stack.preview({ policyPacks: [pack] });
       await expect(stack.preview({ policyPacks: [pack], policyPackConfigs: [oneAttempt] })).rejects.toThrow(rule);
-      // What is to be made, and then what is there: the command finds of it what the pack finds.
+      // Judges a first preview, then a preview of deployed resources. The command must report the same as the pack.
       const judge = async (...words: readonly string[]): Promise<PreviewVerdict> => {
         const preview = join(folder, "preview.json");
         await writeFile(preview, await pulumi("preview", "--json", "--show-sames", "--stack", stack.name));

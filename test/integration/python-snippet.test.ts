@@ -1,6 +1,6 @@
 import { describe, test } from "vitest";
 
-import { renderContractPage } from "../../src/report/contract-page/contract-page.ts";
+import { pageOf } from "../support/contract-page.ts";
 import { runSnippet } from "../support/python-snippet.ts";
 import {
   beginSlowly,
@@ -13,25 +13,25 @@ import {
 
 const bodyOf = (id: string, plan: Plan): string => JSON.stringify({ id, plan });
 
-const start = "import os\nsnippet.main(os.environ['AMQP_URL'])";
+const start = "snippet.main()";
 const withCelery = `import tasks\ntasks.work.run = handle\n${start}`;
 const cases = snippetCases();
 const runs = [
   ...cases.map((each) => ({ ...each, client: "pika", main: start })),
-  // What it adds is the same whatever the strategy; this one takes delays that a task asks for.
+  // The wrapper adds the same under every strategy. This strategy takes the delays that a task asks for.
   ...cases
     .filter(({ strategy }) => strategy === "waits")
     .map((each) => ({ ...each, client: "Celery", main: withCelery })),
 ];
 
-// As it stands on the page, on every broker of this run with every strategy of AMQP 0-9-1 that it has.
+// The snippet from the page, on every broker of this run, with every strategy of AMQP 0-9-1.
 describe("the snippets for Python", () => {
   test.concurrent.for(runs)(
-    "$client keeps the contract, $name: attempts, delays, dead letters with all that they had; a shutdown costs nothing",
+    "$client keeps the contract, $name: attempts, delays, complete dead letters; a shutdown costs no attempt",
     async ({ main, ...each }, { expect, onTestFinished }) => {
       const system = await deployForSnippet(each);
       onTestFinished(async () => system.dispose());
-      const page = renderContractPage(system.contract("billing"));
+      const page = pageOf(system.contract("billing"));
       const snippet = runSnippet(page, main, { AMQP_URL: system.url });
       onTestFinished(async () => snippet.stop());
       const driven = { system, bodyOf, runs: () => snippet.runs, log: snippet.log };

@@ -1,6 +1,6 @@
 import { describe, expect, inject, test } from "vitest";
 
-import { diagnoseEmulatorConfig, exportEmulatorConfig } from "../../src/brokers/servicebus/export.ts";
+import { diagnoseEmulatorConfig, exportEmulatorConfig } from "../../src/brokers/servicebus/make/export.ts";
 import { behaviours, notOnMicrosofts, sharedBehaviours } from "../support/servicebus/behaviours/all-behaviours.ts";
 import { deployBehaviour, onMicrosofts, sharedTopology } from "../support/servicebus/deploy-behaviour.ts";
 import { emulatorConfigSchema } from "../support/servicebus/emulator-config-schema.ts";
@@ -9,8 +9,8 @@ const officialServicebus = inject("officialServicebus");
 /** Source: Service Bus documentation, "Overview of the Azure Service Bus emulator". */
 const mostConnections = 10;
 
-// At once, because a test spends its time waiting for locks and delays.
-describe.concurrent("what was deployed, driven by its contract, on the emulator in the tests' process", () => {
+// Concurrent, because each test mostly waits for locks and delays.
+describe.concurrent("a deployed topology, driven by its contract, on the emulator in the tests' process", () => {
   for (const [name, behaviour] of Object.entries(behaviours)) {
     test(name, async ({ expect, onTestFinished }) => {
       const system = await deployBehaviour(onTestFinished, behaviour);
@@ -21,9 +21,9 @@ describe.concurrent("what was deployed, driven by its contract, on the emulator 
   }
 });
 
-// Where it runs, and one after the other: it takes 10 connections, and is made for tests in sequence.
+// Sequential, because Microsoft's emulator allows 10 connections and expects tests in sequence.
 if (officialServicebus !== null) {
-  describe("what was deployed, driven by its contract, on Microsoft's emulator", () => {
+  describe("a deployed topology, driven by its contract, on Microsoft's emulator", () => {
     for (const [name, behaviour] of sharedBehaviours) {
       test(name, { timeout: 120_000 }, async ({ expect, onTestFinished }) => {
         await behaviour.run(onMicrosofts(onTestFinished, behaviour, officialServicebus), expect);
@@ -32,15 +32,15 @@ if (officialServicebus !== null) {
   });
 }
 
-describe("the configuration file that Microsoft's emulator is started with", () => {
-  test("is within its limits, and as its published schema wants it", () => {
+describe("the configuration file for Microsoft's emulator", () => {
+  test("is within its limits, and fits its published schema", () => {
     const topology = sharedTopology();
     const found = diagnoseEmulatorConfig({ topology });
     expect(found.filter(({ severity }) => severity === "error")).toEqual([]);
     expect(emulatorConfigSchema.safeParse(exportEmulatorConfig(topology)).error).toBeUndefined();
   });
 
-  test.each(["$Default", "", "order placed", "-order"])("may not have a rule named %j", (Name) => {
+  test.each(["$Default", "", "order placed", "-order"])("may not name a rule %j", (Name) => {
     const { UserConfig } = exportEmulatorConfig(sharedTopology());
     const Rules = [{ Name, Properties: { FilterType: "Sql", SqlFilter: { SqlExpression: "1=1" } } }];
     const [namespace] = emulatorConfigSchema.parse({ UserConfig }).UserConfig.Namespaces;
@@ -52,7 +52,7 @@ describe("the configuration file that Microsoft's emulator is started with", () 
     expect(emulatorConfigSchema.safeParse({ UserConfig: changed }).success).toBe(false);
   });
 
-  test("has every behaviour apart: no queue and no subscription is there twice", () => {
+  test("has every case under its own names: no queue and no subscription is there twice", () => {
     const { queues, subscriptions } = sharedTopology();
     const names = [...queues, ...subscriptions].map(({ kind, name }) => `${kind} ${name.toLowerCase()}`);
     expect(new Set(names).size).toBe(names.length);

@@ -1,17 +1,26 @@
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+
+import { type Right, waitUntil as waitFor } from "@redeliver/servicebus-emulator";
 import type { ServicebusConnection } from "redeliver/consume";
 import { describe, test } from "vitest";
 
+import { brokers } from "../../src/brokers/index.ts";
 import { RefusedError } from "../../src/index.ts";
+import { selfSigned } from "../support/self-signed.ts";
 import { type ConsumedSystem, deployConsumed } from "../support/servicebus/consuming.ts";
-import type { Right } from "../support/servicebus/emulator/access.ts";
-import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
 
-/** They run beside each other, and beside whatever else the machine does. */
+const { claimOf } = brokers.servicebus.permissions;
+
+/** The time limit is long, because these tests and other programs share the machine. */
 const patient = { timeout: 240_000 };
 const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
 
+/** One for all tests: of several certificates with one name a client takes only the first into account. */
+const tlsIdentity = selfSigned("localhost");
+setDefaultCACertificates([...getCACertificates("default"), tlsIdentity.certificate]);
+
 const declared = { retry: { attempts: 3, backoff: { kind: "constant", delay: "200ms" } }, crash: { deliveries: 10 } };
-/** All in one session, where there are any. */
+/** Puts all messages into one session, if the queue has sessions. */
 const messageOf = (body: string) => ({ body: Buffer.from(body), messageId: body, sessionId: "a" });
 
 const refusalOf = async (start: Promise<unknown>): Promise<readonly string[]> => {
@@ -20,11 +29,11 @@ const refusalOf = async (start: Promise<unknown>): Promise<readonly string[]> =>
     (cause: unknown) => cause,
   );
   if (!(error instanceof RefusedError)) throw new Error("it was not refused", { cause: error });
-  return error.diagnostics.map(({ code, message, notes }) => [code, message, ...notes].join(" | "));
+  return error.diagnostics.map(({ code, message, notes, help }) => [code, message, ...notes, help].join(" | "));
 };
 
 describe.concurrent("a consumer of Service Bus with a shared access key", patient, () => {
-  test("needs Listen and Send, and is refused at the start where it has not; nothing is taken", async ({
+  test("needs Listen and Send, and is refused at the start without them; it takes no message", async ({
     expect,
     onTestFinished,
   }) => {
@@ -34,8 +43,10 @@ describe.concurrent("a consumer of Service Bus with a shared access key", patien
     const start = (connectionString: string): Promise<unknown> =>
       system.consuming(() => undefined, { connection: { connectionString } });
     const listens = emulator.addKey("listens", ["Listen"]);
-    const lacks = (right: string): RegExp =>
-      new RegExp(`^RD807 \\| .* does not let this consumer use shop\\.billing \\| it takes the claim ${right} `);
+    const lacks = (right: Right): RegExp =>
+      new RegExp(
+        `^RD807 \\| .* does not let this consumer use shop\\.billing \\| it needs the claim ${right} .*the role ${claimOf(right).role} on shop\\.billing$`,
+      );
     expect(await refusalOf(start(emulator.addKey("sends", ["Send"])))).toEqual([
       expect.stringMatching(lacks("Listen")),
     ]);
@@ -48,7 +59,7 @@ describe.concurrent("a consumer of Service Bus with a shared access key", patien
     expect(await system.lab.peek("shop.billing")).toMatchObject([{ messageId: "kept", deliveryCount: 0 }]);
   });
 
-  test("needs no Send where its contract makes no copies", async ({ expect, onTestFinished }) => {
+  test("needs no Send if its contract makes no copies", async ({ expect, onTestFinished }) => {
     const retry = { attempts: 2, backoff: { kind: "immediate" } };
     const system = await deployConsumed(onTestFinished, { retry });
     const connectionString = system.lab.emulator.addKey("listens", ["Listen"]);
@@ -63,11 +74,14 @@ describe.concurrent("a consumer of Service Bus with a shared access key", patien
     expect(consumer.attemptsOf("fails")).toEqual([1, 2]);
   });
 
-  test("needs no Manage: it runs, and says what it could not compare", async ({ expect, onTestFinished }) => {
+  test("needs no Manage: it runs, and logs the values that it could not compare", async ({
+    expect,
+    onTestFinished,
+  }) => {
     const system = await deployConsumed(onTestFinished, declared);
     const { emulator } = system.lab;
     const connectionString = emulator.addKey("works", ["Listen", "Send"]);
-    // The emulator has the management API at another port, as Microsoft's has.
+    // The emulator serves the management API on another port, like Microsoft's emulator.
     const port = /:(\d+)/.exec(emulator.managementConnectionString)?.[1] ?? "";
     const managementConnectionString = connectionString.replace(/:\d+/, `:${port}`);
     const consumer = await system.consuming(
@@ -84,10 +98,10 @@ describe.concurrent("a consumer of Service Bus with a shared access key", patien
 });
 
 describe.concurrent("a consumer of Service Bus with a credential of Microsoft Entra", patient, () => {
-  /** The SDK fetches a new token so long before the old one expires. Source: 7.9.5, `_negotiateClaim`. */
+  /** The SDK fetches a new token this long before the old one expires. Source: 7.9.5, `_negotiateClaim`. */
   const renewedBeforeMs = 2 * 60_000;
 
-  /** Tokens that the service takes for `lifeMs`, and that the SDK wants to have renewed after `renewMs`. */
+  /** Makes tokens that the service accepts for `lifeMs` and that the SDK renews after `renewMs`. */
   const identity = async (
     { lab }: ConsumedSystem,
     rights: readonly Right[],
@@ -95,7 +109,7 @@ describe.concurrent("a consumer of Service Bus with a credential of Microsoft En
   ) => {
     const fetched = { count: 0, isDown: false };
     const connection: ServicebusConnection = {
-      fullyQualifiedNamespace: await lab.emulator.serveTls(),
+      fullyQualifiedNamespace: await lab.emulator.serveTls(tlsIdentity),
       credential: {
         getToken: async () => {
           fetched.count += 1;
@@ -117,7 +131,7 @@ describe.concurrent("a consumer of Service Bus with a credential of Microsoft En
     },
   ] as const;
 
-  test("is compared with what is deployed, and runs; one without the roles is refused", async ({
+  test("compares the deployed entities, and runs; without the roles it is refused", async ({
     expect,
     onTestFinished,
   }) => {
@@ -134,7 +148,7 @@ describe.concurrent("a consumer of Service Bus with a credential of Microsoft En
   });
 
   test.for(places)(
-    "goes on across many tokens, each of which expires, and never loses its connection: from $from",
+    "keeps its connection across many expiring tokens: from $from",
     async ({ billing }, { expect, onTestFinished }) => {
       const system = await deployConsumed(onTestFinished, billing);
       const { connection, fetched } = await identity(system, ["Listen", "Send"], { lifeMs: 15_000, renewMs: 1_000 });
@@ -159,7 +173,7 @@ describe.concurrent("a consumer of Service Bus with a credential of Microsoft En
   );
 
   test.for(places)(
-    "whose renewal fails loses its links when the token expires, says so, and comes back with the next one: from $from",
+    "loses its links if the renewal fails, logs that, and comes back with the next token: from $from",
     async ({ billing, path }, { expect, onTestFinished }) => {
       const system = await deployConsumed(onTestFinished, billing);
       const { connection, fetched } = await identity(system, ["Listen", "Send"], { lifeMs: 8_000, renewMs: 3_000 });

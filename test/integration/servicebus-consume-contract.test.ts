@@ -1,3 +1,4 @@
+import { type Heard, waitUntil as waitFor } from "@redeliver/servicebus-emulator";
 import { describe, test } from "vitest";
 
 import {
@@ -14,19 +15,17 @@ import {
 import { onePlaceChangesOf } from "../support/consume/one-place-changes.ts";
 import { deployConsumed } from "../support/servicebus/consuming.ts";
 import type { ServicebusContract } from "../support/servicebus/drive.ts";
-import type { Heard } from "../support/servicebus/emulator/watcher.ts";
 import { type HeardAt, heardChangesOf } from "../support/servicebus/heard-changes.ts";
 import { breachesOf, type Ended } from "../support/servicebus/keeps-contract.ts";
-import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
 import { handleAll, handWritten } from "../support/servicebus/wrong-consumers.ts";
 
 const patient = { timeout: 240_000 };
 const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
 
-/** Longer than a test takes where a copy must not come back in it. */
+/** Longer than the tests in which no copy may come back. */
 const delayMs = 600_000;
 
-/** What a message is called says how it ends. */
+/** The body of a message names its outcome. */
 const ended = (body: string, attempt: number): "success" | "transient" | "permanent" => {
   if (body.startsWith("permanent")) return "permanent";
   return body.startsWith("transient") || (body.startsWith("once") && attempt === 1) ? "transient" : "success";
@@ -39,7 +38,10 @@ const messageOf = (body: string) => ({
   applicationProperties: { tenant: "a" },
 });
 
-/** Hears what clients do. Whoever schedules is answered after a while, so that it shows who does not wait. */
+/**
+ * Records the clients' frames. It delays the answer to a schedule, so that the record shows a client that does not
+ * wait.
+ */
 function listen(): {
   readonly heard: Heard[];
   readonly atMs: number[];
@@ -71,7 +73,7 @@ const strategies = {
   "ttl-tier": { attempts, backoff: { kind: "exponential", first: "6s", factor: 2 } },
 } as const;
 
-/** What an earlier death has left on it among them. A copy carries the others. */
+/** Among its properties are those of an earlier death. A copy carries the others. */
 const carriedMessage = (name: string) => ({
   ...messageOf(name),
   body: Buffer.from(name === unreadable.name ? unreadable.body : JSON.stringify(name)),
@@ -90,7 +92,7 @@ const recorded = new Map<string, Recorded>();
 
 describe.concurrent("the contract on the wire of Service Bus", patient, () => {
   test.for(Object.entries(strategies))(
-    "%s: consume does its operations after each attempt, with their values, and nothing else",
+    "%s: consume does exactly its operations after each attempt, with their values",
     async ([strategy, retry], { expect, onTestFinished }) => {
       const target = { strategy: strategy as keyof typeof strategies, lock: "60s" } as const;
       const system = await deployConsumed(onTestFinished, { ...everyEndingDeclared, ...lateDeclared, retry }, target);
@@ -120,7 +122,7 @@ describe.concurrent("the contract on the wire of Service Bus", patient, () => {
     },
   );
 
-  test("a consumer with one mistake is caught, whichever it is; one without is not", async ({
+  test("the check reports each single mistake of a consumer, and none of a correct one", async ({
     expect,
     onTestFinished,
   }) => {
@@ -129,7 +131,7 @@ describe.concurrent("the contract on the wire of Service Bus", patient, () => {
     const { client, emulator, administration } = system.lab;
     const caught = new Map<string, boolean>();
     for (const [mistake, ways] of Object.entries(handWritten)) {
-      // What the one before has left is nobody's business here.
+      // Makes the queue anew, so that the messages of the previous mistake are gone.
       const settings = await administration.getQueue("shop.billing");
       await administration.deleteQueue("shop.billing");
       await administration.createQueue("shop.billing", { ...settings, forwardTo: undefined as never });
@@ -146,9 +148,9 @@ describe.concurrent("the contract on the wire of Service Bus", patient, () => {
   });
 });
 
-// After the others: the comparisons take the processor for themselves.
-describe("whatever were otherwise on the wire of Service Bus", () => {
-  test.for(Object.keys(strategies))("%s: is told", (strategy, { expect }) => {
+// Runs last, because the comparisons use all of the processor.
+describe("a single deviation on the wire of Service Bus", () => {
+  test.for(Object.keys(strategies))("%s: is reported", (strategy, { expect }) => {
     const { contract, judge, ...at } = recorded.get(strategy) as Recorded;
     const { outcomes, retryAfter } = contract;
     const contracts = onePlaceChangesOf({ outcomes, retryAfter }, { skip: ["description", "return"], shift: 60_000 });
@@ -156,28 +158,28 @@ describe("whatever were otherwise on the wire of Service Bus", () => {
       const changed = { ...contract, ...value } as ServicebusContract;
       return judge(changed, at).length === 0;
     });
-    // A copy has lost what an earlier death has left and has its original id, so in a later attempt there is nothing to take off and nothing to add.
+    // A copy no longer has the properties of an earlier death, and it has its original id. So later attempts remove
+    // nothing and add nothing.
     const isSeen = ({ what }: { readonly what: string }): boolean =>
       !/byAttempt\[1\]\[0\]\.(removeApplicationProperties|applicationProperties\.redeliver-original-id)/.test(what) &&
-      !what.endsWith(".delayMs: another text");
+      !what.endsWith(".delayMs: another text") &&
+      // No copy is refused here: servicebus-consume-large.test.ts tests that.
+      !what.includes(".ifTooLarge.");
     expect(untold.filter(isSeen).map(({ what }) => what)).toEqual([]);
     const changed = heardChangesOf(at, contract.workQueue);
     expect(changed.filter(({ value }) => judge(contract, value).length === 0).map(({ what }) => what)).toEqual([]);
   });
 });
 
-describe.concurrent("a copy on Service Bus that fails", patient, () => {
-  // Long enough that a copy is not there before a cut which a slow machine makes late.
+describe.concurrent("a failing copy on Service Bus", patient, () => {
+  // On a slow machine the cut may come late. The delay is so long that the copy still comes after it.
   const once = { retry: { attempts: 3, backoff: { kind: "constant", delay: "5s" } }, crash: { deliveries: 5 } };
   const failsOnce = (_: unknown, { number }: { readonly number: number }): void => {
     if (number === 1) throw new Error("not yet");
   };
   const isCopy = (messageId: unknown): boolean => String(messageId).endsWith(":r2");
 
-  test("one that is refused is made again, and the message is not let go before", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("a refused copy is sent again, and its message stays until then", async ({ expect, onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, once);
     let refusals = 0;
     const { heard, atMs, watcher } = listen();
@@ -202,7 +204,7 @@ describe.concurrent("a copy on Service Bus that fails", patient, () => {
     ["doubles it where nothing looks for duplicates", {}, [1, 1, 2, 2]],
     ["doubles nothing where duplicates are detected", { duplicates: "10m" }, [1, 1, 2]],
   ] as const) {
-    test(`a connection that is cut between copy and completion ${name}`, async ({ expect, onTestFinished }) => {
+    test(`the connection is cut between copy and completion ${name}`, async ({ expect, onTestFinished }) => {
       const system = await deployConsumed(onTestFinished, once, duplicates);
       const { emulator } = system.lab;
       let isCut = false;
@@ -218,7 +220,7 @@ describe.concurrent("a copy on Service Bus that fails", patient, () => {
           return new Promise(() => undefined);
         },
       });
-      // The cut is to meet the consumer, and not whoever publishes.
+      // The cut must hit the consumer and not the publisher.
       const published = Promise.withResolvers<void>();
       const consumer = await system.consuming(async (message, attempt) => {
         await published.promise;
@@ -231,7 +233,7 @@ describe.concurrent("a copy on Service Bus that fails", patient, () => {
       expect(consumer.attemptsOf("once").toSorted()).toEqual(wanted);
       expect(await system.letters("billing")).toEqual([]);
       expect(consumer.events.filter(({ kind }) => kind === "settle-dropped")).toHaveLength(1);
-      // Nobody takes what nobody handles.
+      // The consumer receives no message that it does not handle.
       expect(deliveries).toBe(wanted.length);
     });
   }

@@ -1,8 +1,8 @@
+import { waitUntil as waitFor } from "@redeliver/servicebus-emulator";
 import { permanent } from "redeliver/consume";
 import { describe, test } from "vitest";
 
 import { deployConsumed } from "../support/servicebus/consuming.ts";
-import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
 
 const patient = { timeout: 240_000 };
 const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
@@ -10,9 +10,9 @@ const deadQueue = "shop.dead";
 const backoffs = { immediate: { kind: "immediate" }, scheduled: { kind: "constant", delay: "200ms" } } as const;
 const messageOf = (body: string) => ({ body: Buffer.from(body), messageId: body });
 
-describe.concurrent("the queue of all dead letters removed while a consumer of Service Bus runs", patient, () => {
+describe.concurrent("the shared dead queue is removed while a consumer of Service Bus runs", patient, () => {
   for (const strategy of ["immediate", "scheduled"] as const)
-    test(`${strategy}: what dies stays in its own dead-letter queue and goes on once the other is back; others are handled`, async ({
+    test(`${strategy}: dead letters stay in their own dead-letter queue until the shared one is back; others are handled`, async ({
       expect,
       onTestFinished,
     }) => {

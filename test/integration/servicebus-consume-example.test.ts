@@ -1,15 +1,15 @@
+import { waitUntil } from "@redeliver/servicebus-emulator";
 import { test } from "vitest";
 
 import { runBilling } from "../../examples/consume-on-servicebus.ts";
 import { deployConsumed } from "../support/servicebus/consuming.ts";
-import { waitUntil } from "../support/servicebus/wait.ts";
 
 test("the example of docs/consuming-servicebus.md charges, and gives up on an unknown customer", async ({
   expect,
   onTestFinished,
 }) => {
   const retry = { attempts: 3, backoff: { kind: "constant", delay: "1s" } };
-  // The example names no lock, so the one that is deployed is the target's own.
+  // The example names no lock, so the deployed lock is the target's default.
   const system = await deployConsumed(onTestFinished, { retry }, { lock: "1m" });
   const charged: string[] = [];
   const running = await runBilling(system.declared, system.options.connection, async ({ id }) => {

@@ -1,13 +1,13 @@
 import type { ServiceBusReceivedMessage } from "@azure/service-bus";
+import { waitUntil as waitFor } from "@redeliver/servicebus-emulator";
 import { consume, describeDeadLetter } from "redeliver/consume";
 import { describe, test } from "vitest";
 
 import { RefusedError } from "../../src/index.ts";
 import { startProcess } from "../support/servicebus/consumer-process.ts";
 import { deployConsumed } from "../support/servicebus/consuming.ts";
-import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
 
-/** They run beside each other, and beside whatever else the machine does. */
+/** The time limit is long, because these tests and other programs share the machine. */
 const patient = { timeout: 240_000 };
 const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
 
@@ -15,8 +15,8 @@ const constant = { kind: "constant", delay: "200ms" } as const;
 
 const messageOf = (body: string): { body: Buffer; messageId: string } => ({ body: Buffer.from(body), messageId: body });
 
-describe.concurrent("consume on Service Bus, when something breaks", patient, () => {
-  test("a process that is killed leaves its message to the lock; a crash costs no attempt, and a few of them the message", async ({
+describe.concurrent("consume on Service Bus, with faults", patient, () => {
+  test("a killed process leaves its message to the lock; a crash costs no attempt, and several kill the message", async ({
     expect,
     onTestFinished,
   }) => {
@@ -38,7 +38,33 @@ describe.concurrent("consume on Service Bus, when something breaks", patient, ()
     expect(describeDeadLetter(letter, system.contract("billing"))["dlq-failure-reason"]).toBe("CRASH_LIMIT");
   });
 
-  test("under immediate a process that is killed has lost an attempt, and with the last one its message is dead", async ({
+  test.for([-5_000, 0, 5_000])(
+    "no retry is early by more than a delivery took if the consumer's clock is wrong by %i ms",
+    async (offsetMs, { expect, onTestFinished }) => {
+      const system = await deployConsumed(onTestFinished, {
+        retry: { attempts: 4, backoff: { kind: "constant", delay: "700ms" } },
+      });
+      const child = startProcess(system, onTestFinished, offsetMs);
+      await system.publish(messageOf("fails"));
+      await waitUntil(async () => (await system.letters("billing")).length === 1);
+      const failures = child.lines
+        .filter((line) => line.startsWith("failed "))
+        .map((line) => line.split(" ").map(Number));
+      expect(failures).toHaveLength(4);
+      const { lockMs } = system.contract("billing").receive;
+      // The consumer learns the clock of Service Bus by each delivery, as exactly as the time that the delivery took.
+      let fastestMs = Infinity;
+      for (const [index, [, atMs = Number.NaN, lockLeftMs = Number.NaN]] of failures.entries()) {
+        const [, failedAtMs = -Infinity] = failures[index - 1] ?? [];
+        const earlyMs = offsetMs < 0 ? fastestMs : 0;
+        expect(atMs - failedAtMs, `retry ${index}`).toBeGreaterThanOrEqual(700 - earlyMs);
+        // Both clocks round down.
+        fastestMs = Math.min(fastestMs, lockMs - lockLeftMs + 1);
+      }
+    },
+  );
+
+  test("under immediate a killed process has spent an attempt, and after the last one its message is dead", async ({
     expect,
     onTestFinished,
   }) => {
@@ -59,7 +85,7 @@ describe.concurrent("consume on Service Bus, when something breaks", patient, ()
     expect(await system.lab.peek("shop.billing")).toEqual([]);
   });
 
-  test("a process that is told to stop hands back what it has not ended, at once, and ends", async ({
+  test("a process that is told to stop returns its unfinished messages at once, and ends", async ({
     expect,
     onTestFinished,
   }) => {
@@ -75,7 +101,7 @@ describe.concurrent("consume on Service Bus, when something breaks", patient, ()
     expect(message?.applicationProperties?.["redeliver-attempt"]).toBeUndefined();
   });
 
-  test("a stop waits for the handlers that run, and hands back what none has begun with", async ({
+  test("a stop waits for running handlers, and returns messages whose handlers have not begun", async ({
     expect,
     onTestFinished,
   }) => {
@@ -98,19 +124,19 @@ describe.concurrent("consume on Service Bus, when something breaks", patient, ()
     expect(await system.lab.peek("shop.billing")).toMatchObject([{ messageId: "second", deliveryCount: 0 }]);
   });
 
-  test("a message whose lock is lost is let go: the refusal is reported, and nothing is tried again", async ({
+  test("a message with a lost lock is dropped: the refusal is reported, and nothing is repeated", async ({
     expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, { retry: { attempts: 3, backoff: constant } });
     const stranger = system.lab.receiver("shop.billing");
     const consumer = await system.consuming(async ({ raw }) => {
-      // Whoever has the token of the lock can settle the message, and after that the lock is lost to us.
+      // Any client with the lock token can settle the message. The consumer then no longer has the lock.
       if (runs() === 1) await stranger.abandonMessage(raw as ServiceBusReceivedMessage);
     });
     const runs = (): number => consumer.runs.length;
     await system.publish(messageOf("late"));
-    // Which of the two comes first is left open: the one waits for a refusal, the other for a delivery.
+    // Either may come first: one waits for a refusal, the other for a delivery.
     const kinds = (): readonly string[] => consumer.events.map(({ kind }) => kind);
     await waitUntil(() => kinds().includes("settled") && kinds().includes("settle-dropped"));
     await consumer.stop();
@@ -119,7 +145,7 @@ describe.concurrent("consume on Service Bus, when something breaks", patient, ()
     expect(kinds()).not.toContain("settle-failed");
   });
 
-  test("connections that drop in the middle of many messages lose none; what runs twice is counted", async ({
+  test("dropped connections among many messages lose none, and the second runs are counted", async ({
     expect,
     onTestFinished,
   }) => {
@@ -146,13 +172,13 @@ describe.concurrent("consume on Service Bus, when something breaks", patient, ()
     await consumer.stop();
     expect(done.size).toBe(bodies.length);
     expect(await system.letters("billing")).toEqual([]);
-    // Twenty were in our hands at each of three drops; the copy of one that failed twice makes another.
+    // At each of three drops the consumer held twenty messages. The copy of a message that failed twice makes another.
     const wanted = bodies.length + bodies.length / 3;
     expect(consumer.runs.length - wanted).toBeLessThanOrEqual(2 * 3 * 20);
     expect(consumer.runs.length).toBeGreaterThanOrEqual(wanted);
   });
 
-  test("an outage is waited for, and said; what is published meanwhile is handled after it", async ({
+  test("the consumer waits out an outage, logs it, and handles the messages published meanwhile", async ({
     expect,
     onTestFinished,
   }) => {
@@ -169,7 +195,7 @@ describe.concurrent("consume on Service Bus, when something breaks", patient, ()
   });
 });
 
-describe.concurrent("consume on Service Bus, refused at start", patient, () => {
+describe.concurrent("consume on Service Bus, refused at the start", patient, () => {
   const codes = async (start: Promise<unknown>): Promise<readonly string[]> => {
     const error = await start.then(
       () => null,
@@ -179,7 +205,7 @@ describe.concurrent("consume on Service Bus, refused at start", patient, () => {
     return error.diagnostics.map(({ code, path, notes }) => [code, path, ...(notes ?? [])].join(" | "));
   };
 
-  test("what is not deployed, or otherwise than it was compiled, is named with both values; nothing is consumed", async ({
+  test("a missing or different entity is named with both values, and no message is taken", async ({
     expect,
     onTestFinished,
   }) => {
@@ -204,7 +230,7 @@ describe.concurrent("consume on Service Bus, refused at start", patient, () => {
     expect(await codes(start())).toEqual(["RD805 | shop.billing"]);
   });
 
-  test("a connection string that leads nowhere, and one that is none", async ({ expect, onTestFinished }) => {
+  test("an unreachable connection string, and a malformed one", async ({ expect, onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, { retry: { attempts: 2, backoff: constant } });
     const start = (connection: unknown): Promise<unknown> =>
       consume(system.declared, "billing", { ...system.options, connection: connection as never }, () => undefined);
@@ -216,7 +242,7 @@ describe.concurrent("consume on Service Bus, refused at start", patient, () => {
       expect((await codes(start(connection)))[0]).toMatch(/^RD802 \| options.connection/);
   });
 
-  test("settings that cannot be read are no reason not to run, and are said", async ({ expect, onTestFinished }) => {
+  test("settings that cannot be read do not stop the consumer, and are logged", async ({ expect, onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, { retry: { attempts: 2, backoff: constant } });
     const { connectionString } = system.lab.emulator;
     const managementConnectionString = connectionString.replace(/:\d+/, ":1");

@@ -1,12 +1,12 @@
+import { waitUntil } from "@redeliver/servicebus-emulator";
 import { describe, test } from "vitest";
 
 import { deployConsumed } from "../support/servicebus/consuming.ts";
-import { waitUntil } from "../support/servicebus/wait.ts";
 
 const backoff = { kind: "constant", delay: "300ms" } as const;
 
-describe.concurrent("ids of messages that a consumer on Service Bus retries", { timeout: 120_000 }, () => {
-  test("as long as can be: all attempts are made, each under the publisher's id, and no copy is taken for another's", async ({
+describe.concurrent("ids of retried messages on Service Bus", { timeout: 120_000 }, () => {
+  test("with the longest ids, all attempts run under the publisher's id, and no two copies collide", async ({
     expect,
     onTestFinished,
   }) => {

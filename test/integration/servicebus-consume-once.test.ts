@@ -23,7 +23,7 @@ const stores = {
 
 describe.concurrent("the guard on Service Bus, inside a consumer", { timeout: 240_000 }, () => {
   for (const [name, open] of Object.entries(stores))
-    test(`with ${name}: each order is charged once, though its process dies before Service Bus hears of it and it comes several times`, async ({
+    test(`with ${name}: each order is charged once, although it comes several times and its process dies before it completes`, async ({
       expect,
       onTestFinished,
     }) => {

@@ -1,32 +1,32 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { type Heard, waitUntil as waitFor, type Watcher } from "@redeliver/servicebus-emulator";
 import { describe, test } from "vitest";
 
+import { stopInHand as stop } from "../support/consume/stopped-course.ts";
 import { startProcess } from "../support/servicebus/consumer-process.ts";
 import { type ConsumedSystem, type Consuming, deployConsumed, type Handle } from "../support/servicebus/consuming.ts";
-import type { Heard, Watcher } from "../support/servicebus/emulator/watcher.ts";
-import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
 
-/** They run beside each other, and beside whatever else the machine does. */
+/** The time limit is long, because these tests and other programs share the machine. */
 const patient = { timeout: 240_000 };
 const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
 
 /** A single delivery that counts is the last one. */
 const once = { retry: { attempts: 1, backoff: { kind: "immediate" } } };
 const onceInOrder = { ...once, order: "per-key" };
-/** What is not given back is nobody's for longer than any test waits. */
+/** The lock of an unreturned message lasts longer than any test. */
 const longLock = { lock: "5m" } as const;
 const succeed: Handle = () => undefined;
 const untilStopped: Handle = (_, { signal }) =>
   new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
 
-/** The first letter says the session, where there are any. */
+/** The first letter names the session, if the queue has sessions. */
 const messagesOf = (...bodies: readonly string[]) =>
   bodies.map((body) => ({ body: Buffer.from(body), messageId: body, sessionId: body.slice(0, 1) }));
 const runsIn = ({ runs }: Pick<Consuming, "runs">): readonly string[] =>
   runs.map(({ body, attempt }) => `${body} ${attempt}`);
 
-/** What receivers say about messages, in the order in which they say it. */
+/** Lists the receivers' settlements in their order. */
 function settlementsIn(system: ConsumedSystem, more: Watcher = {}): readonly string[] {
   const kinds: string[] = [];
   const heard = (each: Heard): void => void (each.kind === "settled" && kinds.push(each.settlement.kind));
@@ -34,20 +34,11 @@ function settlementsIn(system: ConsumedSystem, more: Watcher = {}): readonly str
   return kinds;
 }
 
-/** Lets one consumer after the other begin with the message that is first, and stops each before its handler has ended. */
-async function stopInHand(system: ConsumedSystem, times: number): Promise<readonly string[]> {
-  const runs: string[] = [];
-  for (let time = 0; time < times; time += 1) {
-    const consumer = await system.consuming(untilStopped, { concurrency: 1 });
-    await waitUntil(() => consumer.runs.length === 1);
-    await consumer.stop("0ms");
-    runs.push(...runsIn(consumer));
-  }
-  return runs;
-}
+const stopInHand = async ({ consuming }: ConsumedSystem, times: number): Promise<readonly string[]> =>
+  runsIn({ runs: await stop(times, async (handler, options) => consuming(handler as Handle, options)) });
 
-describe.concurrent("what a stop hands back on Service Bus", patient, () => {
-  test("in a session: stops cost no attempt, settle nothing, and leave the order as it was", async ({
+describe.concurrent("messages that a stop returns on Service Bus", patient, () => {
+  test("in a session: stops cost no attempt, settle nothing, and keep the order", async ({
     expect,
     onTestFinished,
   }) => {
@@ -64,10 +55,7 @@ describe.concurrent("what a stop hands back on Service Bus", patient, () => {
     expect(await system.letters("billing")).toEqual([]);
   });
 
-  test("in sessions beside each other: each goes on at its first message that is not done", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("in parallel sessions: each continues at its first unfinished message", async ({ expect, onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, onceInOrder, longLock);
     await system.publish(...messagesOf("a1", "b1", "c1", "a2", "b2", "c2"));
     const first = await system.consuming(
@@ -87,7 +75,7 @@ describe.concurrent("what a stop hands back on Service Bus", patient, () => {
     expect(await system.letters("billing")).toEqual([]);
   });
 
-  test("processes that are told to end, with sessions, one after the other: no attempt is spent", async ({
+  test("with sessions, processes that stop one after the other: no attempt is spent", async ({
     expect,
     onTestFinished,
   }) => {
@@ -126,7 +114,7 @@ describe.concurrent("what a stop hands back on Service Bus", patient, () => {
     },
   );
 
-  test("of a queue that is slow to say that nothing more comes: the message is released all the same", async ({
+  test("of a queue that confirms the end of deliveries late: the message is released all the same", async ({
     expect,
     onTestFinished,
   }) => {
@@ -136,7 +124,8 @@ describe.concurrent("what a stop hands back on Service Bus", patient, () => {
     await system.publish(...messagesOf("1"));
     const first = await system.consuming(untilStopped, { concurrency: 3 });
     await waitUntil(() => first.runs.length === 1);
-    await first.stop("0ms");
+    // The handler has three of the four seconds. By then the queue has confirmed the return.
+    await first.stop("4s");
     const last = await system.consuming(succeed);
     await waitUntil(() => last.runs.length === 1);
     expect([runsIn(first), runsIn(last)]).toEqual([["1 1"], ["1 1"]]);

@@ -1,18 +1,18 @@
+import { waitUntil as waitFor } from "@redeliver/servicebus-emulator";
 import { describe, test } from "vitest";
 
 import { startProcess } from "../support/servicebus/consumer-process.ts";
 import { type Consuming, deployConsumed, type Handle } from "../support/servicebus/consuming.ts";
-import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
 
-/** They run beside each other, and beside whatever else the machine does. */
+/** The time limit is long, because these tests and other programs share the machine. */
 const patient = { timeout: 240_000 };
 const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
 
 const perKey = { retry: { attempts: 4, backoff: { kind: "immediate" } }, order: "per-key" };
-/** A session that is not given back is nobody's for longer than any test waits. */
+/** The lock of an unreturned session lasts longer than any test. */
 const longLock = { lock: "5m" } as const;
 const messageOf = (body: string): { body: Buffer; messageId: string } => ({ body: Buffer.from(body), messageId: body });
-/** The first letter says the session. */
+/** The first letter names the session. */
 const inSession = (...bodies: readonly string[]) =>
   bodies.map((body) => ({ ...messageOf(body), sessionId: body.slice(0, 1) }));
 const runsIn = ({ runs }: Pick<Consuming, "runs">): readonly string[] =>
@@ -20,7 +20,7 @@ const runsIn = ({ runs }: Pick<Consuming, "runs">): readonly string[] =>
 const succeed: Handle = () => undefined;
 
 describe.concurrent("consume on Service Bus, with sessions", patient, () => {
-  test("each session's messages run one after the other, retries in their place; sessions run side by side", async ({
+  test("messages of a session run one after the other, with retries in their place; sessions run in parallel", async ({
     expect,
     onTestFinished,
   }) => {
@@ -64,7 +64,7 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
     await consumer.stop();
   });
 
-  test("a stop waits for the message in hand, and its session is free for the next instance at once, in order", async ({
+  test("a stop waits for the message in hand, and the next instance gets its session at once, in order", async ({
     expect,
     onTestFinished,
   }) => {
@@ -86,7 +86,7 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
     expect(await system.letters("billing")).toEqual([]);
   });
 
-  test("a stop whose time is over hands back what it has in hand, and the next instance goes on there, in order", async ({
+  test("a stop with its time over returns the messages in hand, and the next instance continues there, in order", async ({
     expect,
     onTestFinished,
   }) => {
@@ -112,10 +112,7 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
     );
   });
 
-  test("a process that is told to end hands back what it has in hand, and its session", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("a process that is told to stop returns its message and its session", async ({ expect, onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, perKey, longLock);
     const child = startProcess(system, onTestFinished);
     await system.publish(...inSession("a1", "a2"));
@@ -129,7 +126,7 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
     expect(child.lines.filter((line) => line.startsWith("began"))).toEqual(["began a1 1"]);
   });
 
-  test("processes that are killed, with sessions: each crash costs an attempt, nothing overtakes, and the last one ends the message", async ({
+  test("killed processes, with sessions: each crash costs an attempt, nothing overtakes, and the last crash ends the message", async ({
     expect,
     onTestFinished,
   }) => {
@@ -150,7 +147,7 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
     expect(await system.letters("billing")).toMatchObject([{ deadLetterReason: "MaxDeliveryCountExceeded" }]);
   });
 
-  test("a session whose lock is lost while a handler runs goes on elsewhere, in order, and the process takes others", async ({
+  test("a session with a lost lock continues elsewhere, in order, and the process takes other sessions", async ({
     expect,
     onTestFinished,
   }) => {
@@ -171,7 +168,7 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
     expect(await system.letters("billing")).toEqual([]);
   });
 
-  test("connections that drop lose nothing and change no order; what runs twice is what was in hand", async ({
+  test("dropped connections lose no message and keep the order; only messages in hand run twice", async ({
     expect,
     onTestFinished,
   }) => {
@@ -205,11 +202,11 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
     ["unanswered", ["a1 1", "a2 1"]],
     ["lost", ["a1 1", "a1 1", "a2 1"]],
   ] as const)
-    test(`a completion that is ${fate}: nothing overtakes the message, and its session goes on`, async ({
+    test(`a completion that is ${fate}: nothing overtakes the message, and its session continues`, async ({
       expect,
       onTestFinished,
     }) => {
-      // Shorter than an answer is waited for: the message is given up when none has come.
+      // Shorter than the wait for an answer: the consumer gives the message up when no answer has come.
       const system = await deployConsumed(onTestFinished, perKey, { lock: "5s" });
       let isMet = false;
       system.lab.emulator.watch({

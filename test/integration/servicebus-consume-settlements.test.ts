@@ -1,12 +1,11 @@
 import type { ServiceBusReceivedMessage } from "@azure/service-bus";
+import { type Heard, waitUntil as waitFor, type Watcher } from "@redeliver/servicebus-emulator";
 import { permanent } from "redeliver/consume";
 import { describe, test } from "vitest";
 
 import { type ConsumedSystem, deployConsumed, type Handle } from "../support/servicebus/consuming.ts";
-import type { Heard, Watcher } from "../support/servicebus/emulator/watcher.ts";
-import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
 
-/** They run beside each other, and beside whatever else the machine does. */
+/** The time limit is long, because these tests and other programs share the machine. */
 const patient = { timeout: 240_000 };
 const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
 
@@ -17,7 +16,7 @@ const failsOnce: Handle = (_, { number }) => {
 };
 const isEmpty = async ({ lab }: ConsumedSystem): Promise<boolean> => (await lab.peek("shop.billing")).length === 0;
 
-/** The first word of this kind about any message meets this fate. */
+/** The first settlement of this kind, for any message, meets this fate. */
 function firstMeets(kind: "complete" | "dead-letter", fate: "unanswered" | "lost"): Required<Pick<Watcher, "fateOf">> {
   let isMet = false;
   return {
@@ -30,7 +29,7 @@ function firstMeets(kind: "complete" | "dead-letter", fate: "unanswered" | "lost
 }
 
 describe.concurrent(
-  "a completion on Service Bus that fails after its copy was made, on a connection that lives",
+  "a completion on Service Bus fails after its copy was made, with the connection intact",
   patient,
   () => {
     const copiesIn = (heard: readonly Heard[]): readonly string[] =>
@@ -42,7 +41,10 @@ describe.concurrent(
       ["where nothing looks for duplicates", {}, [1, 1, 2, 2]],
       ["where duplicates are detected", { duplicates: "10m" }, [1, 1, 2]],
     ] as const) {
-      test(`refused, and the message comes again before its copy, ${where}`, async ({ expect, onTestFinished }) => {
+      test(`it is refused, and the message comes again before its copy, ${where}`, async ({
+        expect,
+        onTestFinished,
+      }) => {
         const system = await deployConsumed(onTestFinished, declared, duplicates);
         const stranger = system.lab.receiver("shop.billing");
         const heard: Heard[] = [];
@@ -50,7 +52,7 @@ describe.concurrent(
         let isLost = false;
         system.lab.emulator.watch({
           heard: (each) => void heard.push(each),
-          // Whoever has the token of a lock can end it. The copy is there, and the consumer has not been told.
+          // Any client with the lock token can end the lock. The copy is there, and the consumer has no answer yet.
           mayAnswer: async () => {
             if (isLost) return;
             isLost = true;
@@ -73,13 +75,13 @@ describe.concurrent(
         expect(await system.letters("billing")).toEqual([]);
       });
 
-      test(`lost, and the message comes again after its copy, ${where}`, async ({ expect, onTestFinished }) => {
+      test(`it is lost, and the message comes again after its copy, ${where}`, async ({ expect, onTestFinished }) => {
         const system = await deployConsumed(onTestFinished, declared, duplicates);
         const heard: Heard[] = [];
         system.lab.emulator.watch({ heard: (each) => void heard.push(each), ...firstMeets("complete", "lost") });
         const consumer = await system.consuming(failsOnce, { concurrency: 2 });
         await system.publish(messageOf("once"));
-        // The lock runs out for real: nobody renews that of a message that is being settled.
+        // The lock really expires, because the consumer renews no lock of a message that it is settling.
         await waitUntil(() => consumer.attemptsOf("once").length === wanted.length);
         await waitUntil(() => isEmpty(system));
         await waitUntil(() => consumer.events.some(({ kind }) => kind === "settle-dropped"));
@@ -90,7 +92,7 @@ describe.concurrent(
       });
     }
 
-    test("lost, and said again while the lock holds: it is done, and nothing comes twice", async ({
+    test("it is lost, and repeated within the lock: it succeeds, and nothing comes twice", async ({
       expect,
       onTestFinished,
     }) => {
@@ -106,7 +108,7 @@ describe.concurrent(
       expect(kinds).toEqual(["settle-failed", "settled", "settled"]);
     });
 
-    test("done and never answered: nothing comes twice, and its handler's place is free for the copy", async ({
+    test("it succeeds without an answer: nothing comes twice, and its handler's place is free for the copy", async ({
       expect,
       onTestFinished,
     }) => {
@@ -123,12 +125,12 @@ describe.concurrent(
   },
 );
 
-describe.concurrent("a dead-lettering on Service Bus that nobody answers", patient, () => {
+describe.concurrent("a dead-lettering on Service Bus without an answer", patient, () => {
   for (const [fate, attempts] of [
     ["unanswered", [1]],
     ["lost", [1, 1]],
   ] as const)
-    test(`${fate}: one dead letter, and the next message is taken`, async ({ expect, onTestFinished }) => {
+    test(`${fate}: one dead letter, and the consumer takes the next message`, async ({ expect, onTestFinished }) => {
       const system = await deployConsumed(onTestFinished, declared);
       system.lab.emulator.watch(firstMeets("dead-letter", fate));
       const consumer = await system.consuming(

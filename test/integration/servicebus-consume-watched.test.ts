@@ -1,3 +1,4 @@
+import { waitUntil as waitFor } from "@redeliver/servicebus-emulator";
 import { describeDeadLetter, permanent } from "redeliver/consume";
 import { beforeAll, describe, test } from "vitest";
 
@@ -11,15 +12,16 @@ import {
 import { expectNothingOfBodies, expectRedacted, expectSameMessage } from "../support/consume/watched-secrets.ts";
 import { expectTraces } from "../support/consume/watched-traces.ts";
 import { deployConsumed, type Handle } from "../support/servicebus/consuming.ts";
-import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
 import { registerGlobals } from "../support/telemetry.ts";
 
-/** They run beside each other, and beside whatever else the machine does. */
+/** The time limit is long, because these tests and other programs share the machine. */
 const patient = { timeout: 240_000 };
 const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
 
 const constant = { kind: "constant", delay: "200ms" } as const;
-/** The copy carries the time of its tier, and has to be received before it is over once more. */
+/**
+ * The copy carries a time to live for its delay. The consumer must receive it before that time has passed once more.
+ */
 const slow = { kind: "constant", delay: "10s" } as const;
 const backoffs = { scheduled: constant, immediate: { kind: "immediate" }, "ttl-tier": slow } as const;
 const messageOf = (body: string) => ({ body: Buffer.from(body), messageId: body, subject: routingKeyOfCourse });
@@ -28,7 +30,7 @@ beforeAll(registerGlobals);
 
 describe.concurrent("a watched consumer on Service Bus", patient, () => {
   for (const strategy of ["scheduled", "immediate", "ttl-tier"] as const)
-    test(`${strategy}: attempts and dead letters hang together, every metric counts, and nobody reads a body`, async ({
+    test(`${strategy}: attempts and dead letters are in one trace, every metric counts, and no telemetry has a body`, async ({
       expect,
       onTestFinished,
     }) => {
@@ -65,8 +67,8 @@ describe.concurrent("a watched consumer on Service Bus", patient, () => {
     });
 });
 
-describe.concurrent("consume on Service Bus, where dead letters go to one queue", patient, () => {
-  test("they say there which queue they come from, and why they are dead", async ({ expect, onTestFinished }) => {
+describe.concurrent("consume on Service Bus with one shared dead queue", patient, () => {
+  test("dead letters there show their original queue, and the reason", async ({ expect, onTestFinished }) => {
     const retry = { attempts: 2, backoff: { kind: "immediate" } };
     const system = await deployConsumed(onTestFinished, { retry }, { deadQueue: "shared" });
     const consumer = await system.consuming(({ body }) => {

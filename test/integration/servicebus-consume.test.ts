@@ -1,9 +1,9 @@
+import { waitUntil as waitFor } from "@redeliver/servicebus-emulator";
 import { describeDeadLetter, permanent, retryAfter } from "redeliver/consume";
 import { describe, test } from "vitest";
 import { z } from "zod";
 
 import { deployConsumed } from "../support/servicebus/consuming.ts";
-import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
 
 class ValidationError extends Error {
   override readonly name = "ValidationError";
@@ -14,7 +14,7 @@ const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> =
 const exponential = { kind: "exponential", first: "300ms", factor: 2, max: "10s" } as const;
 
 describe.concurrent("consume on Service Bus", { timeout: 240_000 }, () => {
-  test("attempts are as declared, numbered, never early, and the last one makes a dead letter that says why", async ({
+  test("attempts are as declared, numbered and never early, and the last one makes a dead letter with the reason", async ({
     expect,
     onTestFinished,
   }) => {
@@ -66,7 +66,7 @@ describe.concurrent("consume on Service Bus", { timeout: 240_000 }, () => {
     );
   });
 
-  test("what no retry can help is dead at once, with the reason that was given", async ({ expect, onTestFinished }) => {
+  test("a permanent failure is dead at once, with the handler's reason", async ({ expect, onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, {
       retry: { attempts: 4, backoff: exponential },
       errors: { permanent: ["ValidationError"] },
@@ -97,7 +97,7 @@ describe.concurrent("consume on Service Bus", { timeout: 240_000 }, () => {
     expect(consumer.runs.map(({ attempt }) => attempt)).toEqual([1, 1, 1]);
   });
 
-  test("a handler that takes too long is told and retried; a delay that is asked for is kept, up to the longest", async ({
+  test("a handler that takes too long is aborted and retried; a delay from the handler is kept, up to the maximum", async ({
     expect,
     onTestFinished,
   }) => {

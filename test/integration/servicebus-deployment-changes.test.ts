@@ -1,14 +1,14 @@
+import { createClient, startLab } from "@redeliver/servicebus-emulator";
 import { expect, onTestFinished, test } from "vitest";
 
 import { before, cloudCases, removedBy } from "../support/change/cloud-cases.ts";
 import { inTurn } from "../support/in-turn.ts";
 import { applyToEmulator } from "../support/servicebus/apply.ts";
-import { createClient } from "../support/servicebus/clients.ts";
 import { drive } from "../support/servicebus/drive.ts";
-import { startLab } from "../support/servicebus/lab.ts";
 import { compileServicebus, registerServicebus } from "../support/servicebus/register.ts";
 
-// The same as for SQS: what was waiting and what is published afterwards has to come to the old consumer, and to its dead-letter queue.
+// As for SQS: the old consumer must get the waiting messages and those published afterwards. All must end in its
+// dead-letter queue.
 
 const target = { broker: "servicebus", sku: "standard" } as const;
 const messages = 10;
@@ -25,7 +25,7 @@ test.each(cloudCases)("$name", { timeout: 180_000 }, async ({ to, unprotect }) =
     lab.administration,
     old.resources.filter(({ urn }) => !gone.has(urn)),
   );
-  // Then comes what the change makes and updates.
+  // Then applies the resources that the change makes and updates.
   if (error === null) await applyToEmulator(lab.administration, now);
   const contract = compileServicebus(before, target).contracts.find((each) => each.consumer === "billing");
   if (contract === undefined) throw new Error("billing is gone");

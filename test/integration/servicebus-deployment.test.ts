@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs";
 
 import type { ServiceBusAdministrationClient } from "@azure/service-bus";
+import { startLab } from "@redeliver/servicebus-emulator";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
-import { exportEmulatorConfig } from "../../src/brokers/servicebus/export.ts";
-import { isoDuration } from "../../src/brokers/servicebus/iso-duration.ts";
-import type { ServicebusTopology } from "../../src/brokers/servicebus/topology.ts";
+import { exportEmulatorConfig } from "../../src/brokers/servicebus/make/export.ts";
+import { isoDuration } from "../../src/brokers/servicebus/compile/iso-duration.ts";
+import type { ServicebusTopology } from "../../src/brokers/servicebus/compile/topology.ts";
 import { brokers } from "../../src/index.ts";
 import { verify } from "../../src/verify/verify.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
@@ -16,7 +17,6 @@ import { runProgram, stackProgram } from "../support/pulumi.ts";
 import { applyToEmulator } from "../support/servicebus/apply.ts";
 import { withRelays } from "../support/servicebus/deploy-behaviour.ts";
 import { type Listed, listEntities } from "../support/servicebus/list-entities.ts";
-import { startLab } from "../support/servicebus/lab.ts";
 import {
   compileServicebus,
   namespaceId,
@@ -50,8 +50,9 @@ const systems = [
   { name: "the basic tier", system: fromOne, target: { ...standard, sku: "basic" } },
 ] as const satisfies readonly { readonly target: ServicebusTargetInput; readonly [key: string]: unknown }[];
 
-/** What the management API has to show of a topology: every setting of every entity. */
-function listedOf({ queues, topics, subscriptions }: ServicebusTopology): Listed {
+/** The listing that the management API must return for a topology: every setting of every entity. */
+function listedOf({ queues, topics, subscriptions, target }: ServicebusTopology): Listed {
+  const isBasic = target === "servicebus@basic";
   const receivable = (entity: ServicebusTopology["queues"][number] | ServicebusTopology["subscriptions"][number]) => ({
     lockDuration: isoDuration(entity.lockDurationMs),
     maxDeliveryCount: entity.maxDeliveryCount,
@@ -61,7 +62,7 @@ function listedOf({ queues, topics, subscriptions }: ServicebusTopology): Listed
     forwardTo: entity.forwardTo,
     forwardDeadLetteredMessagesTo: entity.forwardDeadLetteredTo,
     status: "Active",
-    autoDeleteOnIdle: isoDuration(null),
+    autoDeleteOnIdle: isBasic ? undefined : isoDuration(null),
   });
   const detection = (windowMs: number | null) => ({
     requiresDuplicateDetection: windowMs !== null,
@@ -101,36 +102,36 @@ async function registered(system: typeof portable, target: ServicebusTargetInput
 }
 
 describe.concurrent.each(systems)("$name", ({ system, target }) => {
-  test("the program makes the entities of the topology and nothing else, with every setting; once more changes nothing", async ({
+  test("the program makes exactly the entities of the topology, with every setting; a second run changes nothing", async ({
     expect,
     onTestFinished,
   }) => {
-    const { administration } = await startLab(onTestFinished);
+    const { administration } = await startLab(onTestFinished, { sku: target.sku });
     const { topology } = compileServicebus(system, target);
     const resources = await registered(system, target);
-    const leftOut = await applyToEmulator(administration, resources);
+    const leftOut = await applyToEmulator(administration, resources, target.sku);
     const before = await listEntities(administration);
     expect(before).toEqual(listedOf(topology));
     expect(leftOut.map((each) => each.split(": ")[1])).toEqual(
       topology.alerts.map(() => "the emulator has no Azure Monitor"),
     );
-    await applyToEmulator(administration, resources);
+    await applyToEmulator(administration, resources, target.sku);
     expect(await listEntities(administration)).toEqual(before);
   });
 
-  test("what the configuration file of the official emulator describes is what was deployed", async ({
+  test("the configuration file of the official emulator describes the deployed entities", async ({
     expect,
     onTestFinished,
   }) => {
-    const { administration } = await startLab(onTestFinished);
+    const { administration } = await startLab(onTestFinished, { sku: target.sku });
     const { topology } = compileServicebus(system, target);
-    await applyToEmulator(administration, await registered(system, target));
+    await applyToEmulator(administration, await registered(system, target), target.sku);
     const config = exportEmulatorConfig(topology);
     expect(config).toEqual(await configOf(administration));
   });
 });
 
-/** What is there, in the words of the configuration file. It keeps messages for an hour at most. */
+/** Returns the deployed entities in the words of the configuration file, which keeps messages for an hour at most. */
 async function configOf(administration: ServiceBusAdministrationClient): Promise<object> {
   const { queues, topics, subscriptions } = await listEntities(administration);
   const timeToLive = (duration: unknown): unknown =>
@@ -162,7 +163,8 @@ async function configOf(administration: ServiceBusAdministrationClient): Promise
       .map(([path, subscription]) => ({
         Name: path.slice(topic.length + 1),
         Properties: receivable(subscription),
-        // A file may not name `$Default`: it is there where no other rule is, and lets in everything.
+        // A file may not name `$Default`. The emulator adds this rule, which accepts everything, where a subscription
+        // has no other.
         Rules: Object.entries(subscription.rules)
           .filter(([name]) => name !== "$Default")
           .map(([name, filter]) => rule(name, filter)),
@@ -183,7 +185,7 @@ async function configOf(administration: ServiceBusAdministrationClient): Promise
 }
 
 describe.concurrent("the stack program", () => {
-  test("makes what the compiler says for the example, with the provider of the namespace's subscription", async ({
+  test("makes the compiled entities of the example, with a provider for the namespace's subscription", async ({
     expect,
     onTestFinished,
   }) => {
@@ -196,11 +198,8 @@ describe.concurrent("the stack program", () => {
   });
 });
 
-describe.concurrent("what is no deployment", () => {
-  test("another input, another namespace, another order, a destination that is not there", async ({
-    expect,
-    onTestFinished,
-  }) => {
+describe.concurrent("programs that the test's provider refuses", () => {
+  test("another input, another namespace, another order, a missing destination", async ({ expect, onTestFinished }) => {
     const { administration } = await startLab(onTestFinished);
     const resources = await registered(portable, { ...standard, deadQueue: "shared" });
     const index = resources.findLastIndex(({ type }) => type === "azure-native:servicebus:Queue");

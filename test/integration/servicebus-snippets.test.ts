@@ -1,13 +1,12 @@
+import { type Heard, waitUntil as waitFor } from "@redeliver/servicebus-emulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { type DeployedSystem, deploy } from "../support/servicebus/deployed-system.ts";
-import type { Heard } from "../support/servicebus/emulator/watcher.ts";
 import { breachesOf } from "../support/servicebus/keeps-contract.ts";
 import { sleep } from "../support/deployed-system.ts";
 import { askedMs, ended, languages, type RunningSnippets } from "../support/servicebus/snippets.ts";
-import { waitUntil as waitFor } from "../support/servicebus/wait.ts";
 
-// The snippets for Microsoft's clients, as they stand on the pages.
+// The snippets for Microsoft's clients, as the pages show them.
 const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 90_000);
 
 const errors = { permanent: ["ValidationError"] };
@@ -18,7 +17,7 @@ const steps = { backoff: { kind: "steps", delays: ["300ms", "700ms"] } };
 const constant = { backoff: { kind: "constant", delay: "100ms" } };
 const immediate = { backoff: { kind: "immediate" } };
 
-/** What is deployed; each is a system of its own. */
+/** The deployments. Each is a separate system. */
 const deployments: Readonly<Record<string, Parameters<typeof deploy> extends [unknown, ...infer Rest] ? Rest : never>> =
   {
     scheduled: [billing(steps), { strategy: "scheduled" }],
@@ -73,7 +72,7 @@ describe.each(languages)("the snippet for $language, as it stands on the page", 
     (await systemOf(name).lab.peek("shop.billing")).length === 0;
 
   test.concurrent.for(["scheduled", "immediate"])(
-    "%s: attempts, delays, dead letters, and on the wire what the contract says",
+    "%s: attempts, delays and dead letters, and only the contract's operations on the wire",
     async (name) => {
       const system = systemOf(name);
       const bodies = ["success", "once", "transient", "permanent"];
@@ -105,7 +104,7 @@ describe.each(languages)("the snippet for $language, as it stands on the page", 
     },
   );
 
-  test.concurrent("a delay that the handler asks for, and a message that is handed back", async () => {
+  test.concurrent("a delay from the handler, and a returned message", async () => {
     const system = systemOf("asking");
     await system.publish(messageOf("asked"), messageOf("back"));
     await waitUntil(async () => (running?.runsOf("asking").length ?? 0) === 4 && (await isEmpty("asking")));
@@ -118,7 +117,7 @@ describe.each(languages)("the snippet for $language, as it stands on the page", 
     expect(await system.letters("billing")).toEqual([]);
   });
 
-  test.concurrent("ids that are missing, or as long as can be: no copy is taken for another message's", async () => {
+  test.concurrent("missing ids, and the longest ids: no copy is a duplicate of another message's", async () => {
     const system = systemOf("named");
     const bodies = ["a", "b", "c", "d"].map((name) => `transient ${name}`);
     const [a = "", b = "", c = "", d = ""] = bodies;
@@ -135,7 +134,7 @@ describe.each(languages)("the snippet for $language, as it stands on the page", 
     expect(originals).toEqual(expect.arrayContaining([`${long}1`, `${long}2`]));
   });
 
-  test.concurrent("sessions: messages of one come in order, a failure and what is handed back in their places, and the next ones after a while", async () => {
+  test.concurrent("sessions: messages come in order, retries and returns keep their places, and later sessions follow", async () => {
     const system = systemOf("sessions");
     const kinds = ["success", "once", "back", "permanent", "transient", "success again"];
     const sessions = ["a", "b"];
@@ -151,21 +150,21 @@ describe.each(languages)("the snippet for $language, as it stands on the page", 
       expect(own.map(({ body, attempt }) => `${body} ${attempt}`)).toEqual([
         `success ${session} 1`,
         ...[1, 2].map((attempt) => `once ${session} ${attempt}`),
-        // Its session was closed, and comes back as it was.
+        // The client closed its session, and the message comes back unchanged.
         ...[1, 1].map((attempt) => `back ${session} ${attempt}`),
         `permanent ${session} 1`,
         ...[1, 2, 3].map((attempt) => `transient ${session} ${attempt}`),
         `success again ${session} 1`,
       ]);
     }
-    // Longer than a session is held that has nothing.
+    // Longer than a client keeps an empty session.
     await sleep(2_500);
     await system.publish({ ...messageOf("success c"), sessionId: "c" });
     await waitUntil(() => runsOf("sessions", "success c").length === 1);
   });
 
-  // After all others, since it ends the snippets.
-  test("a shutdown lets the handler that runs come to its end, and costs no message a delivery", async () => {
+  // Runs last, because it ends the snippets.
+  test("a shutdown lets the running handler finish, and costs no message a delivery", async () => {
     const system = systemOf("stopped");
     await system.publish(messageOf("slow"));
     await waitUntil(() => runsOf("stopped", "slow").length === 1);
@@ -178,7 +177,7 @@ describe.each(languages)("the snippet for $language, as it stands on the page", 
     expect(new Set(runs).size).toBe(runs.length);
     const { all = [] } = heard.get("stopped") ?? {};
     expect(all.filter(({ kind }) => kind === "delivered")).toHaveLength(runs.length);
-    // What has run is done, and what has not is as it was.
+    // A message whose handler ran is settled, and every other is unchanged.
     const expected = waiting.filter((body) => !runs.includes(body)).map((body) => [body, 0]);
     expect(left.map(({ body, deliveryCount }) => [String(body), deliveryCount])).toEqual(expected);
   });

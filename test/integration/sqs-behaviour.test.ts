@@ -11,14 +11,14 @@ const from = { orders: "all" };
 const constant = { kind: "constant", delay: "1s" };
 /** One second for the handler and one for the delay: a visibility timeout of 2 s. */
 const redrive = { from, retry: { attempts: 3, backoff: constant }, handlerTimeout: "1s" };
-/** 1 s, then 2 s, set by the consumer after each failure. */
+/** The consumer sets 1 s, then 2 s, after each failure. */
 const exponential = { kind: "exponential", first: "1s", factor: 2 };
 const visibility = { from, retry: { attempts: 3, backoff: exponential }, handlerTimeout: "1s" };
 const order = { "routing-key": "order.placed", tenant: "a" };
 
 type Consumers = Readonly<Record<string, object>>;
 
-/** How long after its time a message may come on a busy machine. What comes early is an error whatever the machine does. */
+/** The time by which a message may be late on a busy machine. An early message is always an error. */
 const slackMs = 2_500;
 
 /** The milliseconds from the end of each run of the handler to the next delivery. */
@@ -26,7 +26,10 @@ function delaysOf({ seen }: DrivenConsumer): number[] {
   return seen.slice(1).map(({ receivedAtMs }, index) => receivedAtMs - (seen[index]?.settledAtMs ?? 0));
 }
 
-/** The milliseconds from before each receive to the next delivery: what the visibility timeout of a queue is at most. */
+/**
+ * The milliseconds from before each receive to the next delivery. A queue's visibility timeout cannot be longer than
+ * this.
+ */
 function gapsOf({ seen }: DrivenConsumer): number[] {
   return seen.slice(1).map(({ receivedAtMs }, index) => receivedAtMs - (seen[index]?.askedAtMs ?? 0));
 }
@@ -35,13 +38,13 @@ async function isDead(system: DeployedSystem, consumer: string, messages = 1): P
   return (await system.lab.count(system.dead(consumer))) === messages;
 }
 
-/** Everything that can be received from a queue now. */
+/** Receives all visible messages of a queue. */
 async function drain({ lab }: DeployedSystem, queue: Queue): Promise<readonly { body: string; attributes: object }[]> {
   const messages = await lab.receive(queue, { max: 10 });
   return messages.map(({ Body = "", MessageAttributes }) => ({ body: Body, attributes: textsOf(MessageAttributes) }));
 }
 
-/** Polls queues again and again. @returns how many deliveries there were */
+/** Polls queues again and again. @returns the number of deliveries */
 async function pollAll({ lab }: DeployedSystem, queues: readonly Queue[], times: number): Promise<number> {
   let delivered = 0;
   for (let round = 0; round < times; round++) {
@@ -60,9 +63,9 @@ for (const emulator of sqsEmulators()) {
   const within = async (consumers: Consumers, run: (system: DeployedSystem) => Promise<void>): Promise<void> =>
     withSystem(emulator, consumers, run);
 
-  // At once, because a test spends its time waiting for visibility timeouts.
+  // Concurrent, because each test mostly waits for visibility timeouts.
   describe.concurrent(`on ${emulator.name} ${emulator.version}`, { timeout: 60_000 }, () => {
-    test("redrive: N deliveries, nothing on receive N + 1, one dead letter as it was sent, and no more deliveries", async ({
+    test("redrive: N deliveries, nothing on receive N + 1, one unchanged dead letter, and no more deliveries", async ({
       expect,
     }) =>
       within({ billing: redrive }, async (system) => {
@@ -100,9 +103,7 @@ for (const emulator of sqsEmulators()) {
         expect(await drain(system, system.dead("billing"))).toEqual([{ body: "order 1", attributes: order }]);
       }));
 
-    test("a delay that the handler asks for is waited out, and one with jitter lies within its bounds", async ({
-      expect,
-    }) =>
+    test("a delay from the handler is kept, and one with jitter lies within its bounds", async ({ expect }) =>
       within(
         {
           billing: { ...visibility, retry: { ...visibility.retry, retryAfter: { max: "5s" } } },
@@ -122,7 +123,7 @@ for (const emulator of sqsEmulators()) {
         },
       ));
 
-    test("success on attempt k ends it, also on the last", async ({ expect }) =>
+    test("success on attempt k ends the message, also on the last attempt", async ({ expect }) =>
       within({ billing: visibility }, async (system) => {
         const work = system.work("billing");
         await system.lab.send(work, "2");
@@ -170,7 +171,7 @@ for (const emulator of sqsEmulators()) {
         expect(afterCrash, "after a crash it waits for the visibility timeout").toBeGreaterThanOrEqual(4_000);
       }));
 
-    test("a queue that nobody polls never dead-letters", async ({ expect }) =>
+    test("a queue without a receiver never dead-letters", async ({ expect }) =>
       within({ billing: redrive }, async (system) => {
         await system.lab.send(system.work("billing"), "order 1");
         const consumer = system.drive("billing", always("transient"));
@@ -181,7 +182,7 @@ for (const emulator of sqsEmulators()) {
         expect(consumer.seen).toHaveLength(3);
       }));
 
-    test("FIFO: a group waits for its failed message, another one does not, and a dead one lets the others pass", async ({
+    test("FIFO: a group waits for its failed message, another group does not, and a dead message lets the others pass", async ({
       expect,
     }) =>
       within({ billing: { ...redrive, order: "per-key" } }, async (system) => {
@@ -199,7 +200,7 @@ for (const emulator of sqsEmulators()) {
         expect((await drain(system, system.dead("billing"))).map(({ body }) => body)).toEqual(["a2"]);
       }));
 
-    test("FIFO: a permanent failure keeps its group, and the next of the group goes on", async ({ expect }) =>
+    test("FIFO: a permanent failure keeps its group, and the next message of the group continues", async ({ expect }) =>
       within({ billing: { ...redrive, order: "per-key" } }, async (system) => {
         for (const body of ["a1", "a2"])
           await system.lab.send(system.work("billing"), body, {
@@ -223,14 +224,14 @@ function topicTests(emulator: SqsEmulator): void {
     audit: { ...visibility, from: { orders: ["price.changed"] } },
   };
   if (gapOf("topic-reaches-all", emulator.name) !== undefined) {
-    test("topics and subscriptions are left out, since there is no SNS", async ({ expect }) =>
+    test("topics and subscriptions are skipped, because this emulator has no SNS", async ({ expect }) =>
       withSystem(emulator, consumers, async ({ applied }) => {
         expect(applied.topics.size).toBe(0);
         expect(applied.leftOut.filter((each) => each.endsWith("ElasticMQ has no SNS"))).toHaveLength(4);
       }));
     return;
   }
-  test("a topic reaches every consumer that asks for the message, and a retry only its own", async ({ expect }) =>
+  test("a topic reaches every consumer that takes the message, and a retry only its own", async ({ expect }) =>
     withSystem(emulator, consumers, async (system) => {
       const [topic = ""] = system.applied.topics.values();
       await system.lab.publish(topic, "order 1", attributes(order));

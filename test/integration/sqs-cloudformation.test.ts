@@ -11,7 +11,7 @@ import { GetTopicAttributesCommand } from "@aws-sdk/client-sns";
 import { DeleteQueueCommand, GetQueueAttributesCommand, ListQueueTagsCommand } from "@aws-sdk/client-sqs";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import type { SqsQueue, SqsTopology } from "../../src/brokers/sqs/topology.ts";
+import type { SqsQueue, SqsTopology } from "../../src/brokers/sqs/compile/topology.ts";
 import { brokers } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
 import { queueArn, topicArn } from "../support/sqs/assigned-by-aws.ts";
@@ -19,10 +19,11 @@ import { accountId, clientSettings, region } from "../support/sqs/clients.ts";
 import { createLab, type Lab } from "../support/sqs/lab.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 import { compileSqs } from "../support/sqs/register.ts";
+import { startStrictly } from "../support/sqs/strict-emulator.ts";
 
-// What `compile --format aws-json` writes, deployed. Of the emulators only moto has CloudFormation, and of that not all: it makes no policies
-// of queues and no subscriptions from a template, and leaves out the tags of topics. These are compared in test/component alone, where
-// the template has to say the same as what Pulumi registers.
+// Deploys the output of `compile --format aws-json`. Of the emulators only moto has CloudFormation, and only parts of
+// it. It makes no queue policies and no subscriptions from a template, and leaves out the tags of topics. Only
+// test/component compares these: there the template must equal the resources that Pulumi registers.
 
 const exponential = { kind: "exponential", first: "1s", factor: 2, max: "10s" };
 const common = { from: { orders: ["order.placed", "order.#"] }, handlerTimeout: "10s" };
@@ -41,7 +42,7 @@ const consumers = {
   },
 };
 
-/** A system under a name of its own, with everything that a target can say. */
+/** A system under a unique name, with every setting that a target can have. */
 function system(): { readonly topology: SqsTopology; readonly template: object; readonly functionName: string } {
   const name = `t${randomUUID().slice(0, 8)}`;
   const sources = { orders: { kind: "topic" }, payments: { kind: "topic" }, entries: { kind: "topic" } };
@@ -58,7 +59,7 @@ function system(): { readonly topology: SqsTopology; readonly template: object; 
   return { topology: compiled.topology, template: template as object, functionName: name };
 }
 
-/** The function, which is made by somebody else. */
+/** The Lambda function, which the declaration only names. */
 function functionTemplate(name: string): object {
   const assume = { Effect: "Allow", Principal: { Service: "lambda.amazonaws.com" }, Action: "sts:AssumeRole" };
   return {
@@ -101,11 +102,14 @@ async function createStack(client: CloudFormationClient, name: string, template:
 
 describe.each(sqsEmulators())("the template on $name $version", (emulator) => {
   test.runIf(emulator.name === "moto")(
-    "makes the queues with every attribute and tag, the topics and what Lambda reads, and keeps the queues when the stack is deleted",
+    "makes the queues with every attribute and tag, the topics and the mappings, and keeps the queues when the stack is deleted",
     { timeout: 120_000 },
     async () => {
       const lab = createLab(emulator);
-      const cloudFormation = new CloudFormationClient(clientSettings(emulator.endpoint));
+      // Moto accepts templates that AWS refuses, so a proxy in front of it refuses them.
+      const strict = await startStrictly(emulator);
+      onTestFinished(async () => strict.stop());
+      const cloudFormation = new CloudFormationClient(clientSettings(strict.endpoint));
       const lambda = new LambdaClient(clientSettings(emulator.endpoint));
       const { topology, template, functionName } = system();
       onTestFinished(async () => {

@@ -32,9 +32,9 @@ import {
 
 const attempts = 3;
 const from = { orders: "all" };
-/** What the consumer has to say about a message it says long before its visibility timeout is over, however busy the machine is. */
+/** Even on a busy machine the consumer settles a message long before its visibility timeout ends. */
 const constant = { attempts, backoff: { kind: "constant", delay: "4s" } };
-/** After each attempt another range, so that the outcome of another attempt is seen to be another. */
+/** Every attempt has its own range of delays, so that the test can tell the outcomes of attempts apart. */
 const growing = {
   attempts,
   backoff: { kind: "exponential", first: "1s", factor: 3, jitter: "100%" },
@@ -46,10 +46,13 @@ const strategies = {
   visibility: { from, ...everyEndingDeclared, retry: growing, handlerTimeout: "4s" },
 } as const;
 
-/** A stop waits for the receive that is under way, and no handler is late in that time. Under redrive every attempt takes all of it. */
+/**
+ * A stop waits for the running receive, and no handler may be late in that time. Under `redrive` every attempt takes
+ * the whole timeout.
+ */
 const longTimeouts = { redrive: "5s", visibility: "20s" } as const;
 
-/** A copy carries whatever its message has. */
+/** A copy carries all attributes of its message. */
 const carried: Record<string, MessageAttributeValue> = {
   ...attributes({ "routing-key": "order.placed", tenant: "a" }),
   count: { DataType: "Number", StringValue: "1.50" },
@@ -59,7 +62,7 @@ const carried: Record<string, MessageAttributeValue> = {
 /** Ids have no spaces. */
 const keyOf = (name: string): string => name.replaceAll(" ", "-");
 
-/** What went over the wire, and who compares it with a contract. */
+/** The calls on the wire, and the function that compares them with a contract. */
 interface Recorded {
   readonly contract: SqsContract;
   readonly calls: readonly Call[];
@@ -71,7 +74,7 @@ interface Spied {
   readonly proxy: RecordingProxy;
 }
 
-/** By the emulator and what was done on it. */
+/** Keyed by the emulator and the strategy. */
 const recordedOn = new Map<string, Map<string, Recorded>>();
 
 for (const emulator of sqsEmulators()) {
@@ -102,7 +105,7 @@ for (const emulator of sqsEmulators()) {
       );
     };
     test.for(Object.entries(strategies))(
-      "%s: consume does its operations after each attempt, with their values, and nothing else",
+      "%s: consume does exactly its operations after each attempt, with their values",
       async ([strategy, declared], { expect }) =>
         within(declared, async ({ system, proxy }) => {
           const contract = system.contract("billing");
@@ -159,7 +162,7 @@ for (const emulator of sqsEmulators()) {
       }),
     );
 
-    test("a consumer with one mistake is caught, and it is said which; one without is not", async ({ expect }) =>
+    test("the check names each single mistake of a consumer, and finds none in a correct one", async ({ expect }) =>
       within({ from, retry: { attempts, backoff: { kind: "linear", first: "10m" } } }, async ({ system, proxy }) => {
         const kinds = ["success", "transient", "permanent", "return"] as const;
         const nameOf = (body: string): string => JSON.parse(body) as string;
@@ -171,7 +174,7 @@ for (const emulator of sqsEmulators()) {
           system,
           mistakes.flatMap((mistake) => kinds.map((kind) => `${kind} of ${mistake}`)),
         );
-        // Long enough for whoever does not wait to be seen at it.
+        // Long enough to expose a client that does not wait for the answer.
         proxy.decide(async ({ operation }): Promise<Fate> => {
           if (operation === "SendMessage") await sleep(100);
           return "pass";
@@ -179,7 +182,7 @@ for (const emulator of sqsEmulators()) {
         const sqs = createSqsClient(proxy.endpoint);
         const [work, dead] = [system.work("billing"), system.dead("billing")];
         const place = { sqs, work: work.url, workName: work.name, dead: dead.url, delays: [600, 1_200, 0] };
-        // What is handed back comes again before others come at all.
+        // A returned message comes again before the others come at all.
         const received = (): number => {
           const messages = proxy.calls.flatMap(
             ({ output }) => (output["Messages"] ?? []) as { readonly Body: string }[],
@@ -210,9 +213,9 @@ for (const emulator of sqsEmulators()) {
 }
 
 for (const [name, recorded] of recordedOn) {
-  // After the others: the comparisons take the processor for themselves.
-  describe(`whatever were otherwise on the wire of ${name}`, () => {
-    test.for(Object.keys(strategies))("%s: is told", (strategy, { expect }) => {
+  // Runs last, because the comparisons use all of the processor.
+  describe(`a single deviation on the wire of ${name}`, () => {
+    test.for(Object.keys(strategies))("%s: is reported", (strategy, { expect }) => {
       const { contract, calls, judge } = recorded.get(strategy) as Recorded;
       const { outcomes, retryAfter } = contract;
       const contracts = onePlaceChangesOf({ outcomes, retryAfter }, { skip: ["return"] });
@@ -232,7 +235,7 @@ for (const [name, recorded] of recordedOn) {
       expect(changed.filter(({ value }) => judge(contract, value).length === 0).map(({ what }) => what)).toEqual([]);
     });
 
-    test("and when the consumer stops", ({ expect }) => {
+    test("is reported when the consumer stops, too", ({ expect }) => {
       const stopped = [...recorded].filter(([name]) => name.includes("stopped"));
       expect(stopped).toHaveLength(2 * attempts);
       const untold = stopped.flatMap(([name, { contract, calls, judge }]) =>

@@ -28,7 +28,7 @@ for (const emulator of sqsEmulators()) {
         await system.dispose();
       }
     };
-    /** Keys that are fetched, and numbered as they are. */
+    /** Credentials that the consumer fetches, numbered in their order. */
     const fetching = ({ endpoint }: RecordingProxy) => {
       let fetched = 0;
       const credentials = async () => ({ accessKeyId: `key-${++fetched}`, secretAccessKey: "test" });
@@ -39,7 +39,7 @@ for (const emulator of sqsEmulators()) {
       await lab.send(work("billing"), "order 1");
     };
 
-    test("keys that have expired are fetched anew, and messages go on", async ({ expect }) =>
+    test("expired keys are fetched anew, and messages continue", async ({ expect }) =>
       within(async (system, proxy) => {
         const { fetched, connection } = fetching(proxy);
         const consumer = await consuming(system, "billing", succeed, { connection });
@@ -55,12 +55,12 @@ for (const emulator of sqsEmulators()) {
         }
       }));
 
-    test("keys that have expired before the start are fetched anew as well; only new ones that are no better are refused", async ({
+    test("keys that expired before the start are fetched anew as well; the consumer is refused only if new ones fail, too", async ({
       expect,
     }) =>
       within(async (system, proxy) => {
         const { connection } = fetching(proxy);
-        // Two queues are looked at, and each is asked about with keys of its own.
+        // The consumer checks two queues, and fetches credentials for each.
         proxy.decide(({ accessKeyId }) => (numberOf(accessKeyId) <= 2 ? expired : "pass"));
         const consumer = await consuming(system, "billing", succeed, { connection });
         expect(consumer.health().state).toBe("running");
@@ -69,7 +69,7 @@ for (const emulator of sqsEmulators()) {
         await expect(consuming(system, "billing", succeed, { connection })).rejects.toThrow("RD807");
       }));
 
-    test("keys that expire with the first receive are no refusal", async ({ expect }) =>
+    test("keys that expire with the first receive cause no refusal", async ({ expect }) =>
       within(async (system, proxy) => {
         let refusals = 0;
         proxy.decide(({ operation }) => (operation === "ReceiveMessage" && refusals++ === 0 ? expired : "pass"));
@@ -83,9 +83,7 @@ for (const emulator of sqsEmulators()) {
         }
       }));
 
-    test("who may do everything but receive is refused at the start, and not left to try for ever", async ({
-      expect,
-    }) =>
+    test("a user who may do everything but receive is refused at the start", async ({ expect }) =>
       within(async (system, proxy) => {
         const denied = { error: "AccessDenied", status: 403 };
         await send(system);
@@ -103,7 +101,7 @@ for (const emulator of sqsEmulators()) {
         expect(message?.Attributes?.ApproximateReceiveCount, "no receive was spent on finding out").toBe("1");
       }));
 
-    test("a connection is its owner's: nothing is written into it, and a second consumer starts with it", async ({
+    test("the consumer writes nothing into the caller's connection, so a second consumer can start with it", async ({
       expect,
     }) =>
       within(async (system, { endpoint }) => {
@@ -117,7 +115,7 @@ for (const emulator of sqsEmulators()) {
         expect(keys).toEqual({ accessKeyId: "test", secretAccessKey: "test" });
       }));
 
-    test("what the first receive brings is handled, and is not received once more for it", async ({ expect }) =>
+    test("messages of the first receive are handled, without another receive for them", async ({ expect }) =>
       within(async (system, proxy) => {
         await send(system);
         const consumer = await consuming(system, "billing", succeed, { connection: fetching(proxy).connection });

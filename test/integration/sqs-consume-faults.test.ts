@@ -16,7 +16,7 @@ const visibility = {
 };
 const order = attributes({ "routing-key": "order.placed", tenant: "a" });
 
-/** What a message is called says how it ends. */
+/** The body of a message names its outcome. */
 const handle: Handle = ({ body }) => {
   if (body.startsWith("permanent")) throw permanent("UNKNOWN_CUSTOMER");
 };
@@ -27,7 +27,7 @@ interface Faulty {
 }
 
 for (const emulator of sqsEmulators()) {
-  describe.concurrent(`consume between faults on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
+  describe.concurrent(`consume with faults, on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
     const within = async (run: (faulty: Faulty) => Promise<void>, declared: object = visibility): Promise<void> => {
       const system = await deploy(emulator, { billing: declared });
       const proxy = await startRecordingProxy(emulator.endpoint);
@@ -62,7 +62,7 @@ for (const emulator of sqsEmulators()) {
       });
       return bodies.toSorted();
     };
-    test("the dead queue removed: what is dead at once stays until it is back, and others are handled", async ({
+    test("the dead queue is removed: permanent failures wait until it is back, and others are handled", async ({
       expect,
     }) =>
       within(async (faulty) => {
@@ -81,7 +81,7 @@ for (const emulator of sqsEmulators()) {
         expect(await lettersOf(system, 1)).toEqual(["permanent"]);
       }));
 
-    test("cut off between the copy and the deletion: one dead letter all the same, and no second copy", async ({
+    test("the connection is cut between the copy and the deletion: one dead letter, and no second copy", async ({
       expect,
     }) =>
       within(async (faulty) => {
@@ -97,7 +97,7 @@ for (const emulator of sqsEmulators()) {
         expect(await lettersOf(system, 1)).toEqual(["permanent"]);
       }));
 
-    test("a copy whose answer is lost is sent again: doubled with the same id, and not lost", async ({ expect }) =>
+    test("a copy without an answer is sent again: doubled with the same id, and not lost", async ({ expect }) =>
       within(async (faulty) => {
         const { system, proxy } = faulty;
         let cuts = 0;
@@ -114,7 +114,7 @@ for (const emulator of sqsEmulators()) {
       }));
 
     test(
-      "an outage in the middle of everything: nothing is lost, and no more is doubled than was cut",
+      "an outage among many messages: none is lost, and only interrupted ones are doubled",
       {
         timeout: 300_000,
       },
@@ -126,7 +126,7 @@ for (const emulator of sqsEmulators()) {
           let calls = 0;
           proxy.decide(({ operation }) => {
             calls++;
-            // Every kind of call is hit, in a pattern that does not depend on chance.
+            // The pattern hits every kind of call and does not depend on chance.
             if (operation.startsWith("Get") || calls % 5 !== 0) return "pass";
             if (calls % 2 === 0) return "cut-call";
             cutAnswers++;
@@ -137,7 +137,7 @@ for (const emulator of sqsEmulators()) {
             await untilCount(system, "work", "billing", 0);
             const handled = new Set(consumer.runs.map(({ body }) => body));
             const succeeded = all.filter((body) => body.startsWith("success"));
-            // A message whose receives were all cut off is dead unhandled, which is no loss.
+            // If every receive of a message was cut off, the message is dead without a handler's run. That is no loss.
             const dead = await lettersOf(system, await system.lab.count(system.dead("billing")));
             for (const body of succeeded) expect(handled.has(body) || dead.includes(body), body).toBe(true);
             const permanents = all.filter((body) => body.startsWith("permanent"));
@@ -148,7 +148,7 @@ for (const emulator of sqsEmulators()) {
         }),
     );
 
-    test("a receipt that SQS does not take any more: the message is let go, and comes again", async ({ expect }) =>
+    test("SQS no longer accepts a receipt: the message is dropped, and comes again", async ({ expect }) =>
       within(async (faulty) => {
         const { system, proxy } = faulty;
         let refusals = 0;
@@ -161,14 +161,14 @@ for (const emulator of sqsEmulators()) {
           await sendAll(system, ["success"]);
           await untilCount(system, "work", "billing", 0);
           expect(consumer.attemptsOf("success")).toEqual([1, 2]);
-          // SQS has deleted it a moment before the consumer hears of it.
+          // SQS deletes the message a moment before the consumer gets the answer.
           await until(30_000, () => consumer.events.some(({ kind }) => kind === "settled"));
           const kinds = consumer.events.map(({ kind }) => kind);
           expect(kinds.filter((kind) => kind.startsWith("settle"))).toEqual(["settle-dropped", "settled"]);
         });
       }));
 
-    test("health says that SQS does not answer, and that it does again", async ({ expect }) =>
+    test("health() shows that SQS does not answer, and when it answers again", async ({ expect }) =>
       within(async (faulty) => {
         const { system, proxy } = faulty;
         await consumed(faulty, async (consumer) => {
@@ -184,7 +184,7 @@ for (const emulator of sqsEmulators()) {
         });
       }));
 
-    test("a receive that is answered after stop was called goes back at once", async ({ expect }) =>
+    test("messages of a receive that is answered after stop() return at once", async ({ expect }) =>
       within(async ({ system, proxy }) => {
         const consumer = await consuming(system, "billing", handle, { endpoint: proxy.endpoint });
         const asked = proxy.calls.length;
@@ -192,7 +192,7 @@ for (const emulator of sqsEmulators()) {
         proxy.decide(async (call): Promise<Fate> => {
           if (call.operation !== "ReceiveMessage") return "pass";
           stopped ??= consumer.stop();
-          // The message is there, and the receive, which began before the stop, is about to take it.
+          // The receive began before the stop and is about to take this message.
           await sendAll(system, ["success"]);
           return "pass";
         });
@@ -205,7 +205,7 @@ for (const emulator of sqsEmulators()) {
         expect(again?.Body).toBe("success");
       }));
 
-    test("refused at the start, with nothing received: what is missing, differs, or is not allowed", async ({
+    test("a refusal at the start names the missing, different or forbidden part, and nothing was received", async ({
       expect,
     }) => {
       type Spoil = (faulty: Faulty) => Promise<unknown> | void;
@@ -234,7 +234,7 @@ for (const emulator of sqsEmulators()) {
               operation === "GetQueueAttributes" ? { error: "AccessDenied", status: 403 } : "pass",
             ),
         ],
-        "nobody answers": ["RD804", ({ proxy }) => proxy.decide(() => "cut-call")],
+        "no server answers": ["RD804", ({ proxy }) => proxy.decide(() => "cut-call")],
       };
       const outcomes = Object.entries(spoils).map(async ([name, [code, spoil]]) =>
         within(async (faulty) => {

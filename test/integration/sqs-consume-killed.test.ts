@@ -2,42 +2,36 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DeleteMessageBatchCommand, SendMessageBatchCommand } from "@aws-sdk/client-sqs";
-import { describeDeadLetter, permanent } from "redeliver/consume";
+import { describeDeadLetter } from "redeliver/consume";
 import { describe, test } from "vitest";
 
-import { sleep, until } from "../support/deployed-system.ts";
-import { pickFreePort } from "../support/free-port.ts";
 import {
-  accountFor,
-  permanentReason,
-  randomFates,
-  type Seen,
-  seedOfThisRun,
-  successesIn,
-} from "../support/random-fates.ts";
-import { type Consuming, consuming } from "../support/sqs/consuming.ts";
+  attemptsOfCourse,
+  concurrencyOfCourse,
+  killInTheMiddle,
+  longestMs,
+  seed,
+} from "../support/consume/killed-course.ts";
+import { pickFreePort } from "../support/free-port.ts";
+import type { Seen } from "../support/random-fates.ts";
+import { consuming, type Handle } from "../support/sqs/consuming.ts";
 import { deploy, type DeployedSystem } from "../support/sqs/deployed-system.ts";
 import { startElasticMq } from "../support/sqs/emulators.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 
-const attempts = 4;
-const concurrency = 50;
-/** Under `redrive` nothing is done for a failure, so that there is less in the middle of which it could happen. */
+/** Under `redrive` the consumer makes no call for a failure, so the kill has fewer calls to interrupt. */
 const runs = [
   { strategy: "visibility", count: 5_000 },
   { strategy: "redrive", count: 1_000 },
 ] as const;
-const longestMs = 480_000;
-const seed = seedOfThisRun();
-const fates = randomFates(seed);
 
-/** An emulator from the environment is not ours to kill, and ElasticMQ may not be installed then. */
+/** The test may not kill an emulator from the environment, and ElasticMQ may not be installed then. */
 const isInstalled = sqsEmulators().some(({ name, version }) => name === "elasticmq" && version !== "unknown");
-/** Long enough that nothing but the kill takes a message out of a consumer's hands. */
+/** Long enough that only the kill takes a message from a consumer. */
 const billing = { from: { orders: "all" }, handlerTimeout: "15s" };
 const strategies = {
-  redrive: { ...billing, retry: { attempts, backoff: { kind: "constant", delay: "2s" } } },
-  visibility: { ...billing, retry: { attempts, backoff: { kind: "linear", first: "1s" } } },
+  redrive: { ...billing, retry: { attempts: attemptsOfCourse, backoff: { kind: "constant", delay: "2s" } } },
+  visibility: { ...billing, retry: { attempts: attemptsOfCourse, backoff: { kind: "linear", first: "1s" } } },
 } as const;
 
 const tens = <Item>(items: readonly Item[]): readonly (readonly Item[])[] =>
@@ -54,7 +48,7 @@ async function sendAll({ lab, work }: DeployedSystem, ids: readonly string[]): P
   await Promise.all(Array.from({ length: 5 }, send));
 }
 
-/** Takes dead letters out of their queue, as many as come at once. */
+/** Takes dead letters out of their queue, as many as one receive returns. */
 async function takeLetters(system: DeployedSystem): Promise<Seen["letters"]> {
   const dead = system.dead("billing");
   const received = await system.lab.receive(dead, { max: 10 });
@@ -67,38 +61,11 @@ async function takeLetters(system: DeployedSystem): Promise<Seen["letters"]> {
   }));
 }
 
-/** Waits for each message to end, and for both queues to be empty. */
-async function endsOf(
-  system: DeployedSystem,
-  { runs, events }: Consuming,
-  { ids, nameOf }: { readonly ids: readonly string[]; readonly nameOf: ReadonlyMap<string, string> },
-): Promise<Seen> {
-  const { lab } = system;
-  const letters: Seen["letters"][number][] = [];
-  const dead = new Set<string>();
-  const said = (): ReturnType<typeof successesIn> =>
-    successesIn(events, fates, (messageId) => nameOf.get(messageId ?? "") ?? "a stranger");
-  await until(longestMs, async () => {
-    for (let taken = await takeLetters(system); taken.length > 0; taken = await takeLetters(system)) {
-      letters.push(...taken);
-      for (const { id } of taken) dead.add(id);
-    }
-    const { well, unanswered } = said();
-    if (new Set([...dead, ...well, ...unanswered]).size < ids.length) {
-      await sleep(500);
-      return false;
-    }
-    return (await lab.count(system.work("billing"))) === 0 && (await lab.count(system.dead("billing"))) === 0;
-  });
-  return { runs: runs.map(({ body, attempt }) => ({ id: body, attempt })), ...said(), letters };
-}
-
 describe.runIf(isInstalled).concurrent("ElasticMQ with its messages on disk", () => {
   test.for(runs)(
-    `its process is killed in the middle of $count messages with random outcomes under $strategy, and started again: every message is accounted for (FATES_SEED=${seed})`,
+    `its process is killed among $count messages with random outcomes under $strategy, and restarts: every message is accounted for (FATES_SEED=${seed})`,
     { timeout: longestMs + 120_000 },
     async ({ strategy, count }, { expect, onTestFinished }) => {
-      const ids = Array.from({ length: count }, (_, index) => `m${index}`);
       const kept = { port: await pickFreePort(), folder: await mkdtemp(join(tmpdir(), "redeliver-elasticmq-")) };
       let emulator = await startElasticMq(kept);
       onTestFinished(async () => {
@@ -106,37 +73,30 @@ describe.runIf(isInstalled).concurrent("ElasticMQ with its messages on disk", ()
         await rm(kept.folder, { recursive: true });
       });
       const system = await deploy(emulator, { billing: strategies[strategy] }, strategy);
-      onTestFinished(async () => system.lab.sqs.destroy());
-      await sendAll(system, ids);
-      const killed = Promise.withResolvers<void>();
-      const nameOf = new Map<string, string>();
-      let begun = 0;
-      const handle: Parameters<typeof consuming>[2] = async ({ id, body }, { number }) => {
-        nameOf.set(id ?? "", body);
-        begun += 1;
-        // So that it happens in their middle.
-        if (begun > ids.length / 2) await killed.promise;
-        await sleep(40 * Math.random());
-        const outcome = fates(body, number);
-        if (outcome === "transient") throw new Error("again");
-        if (outcome === "permanent") throw permanent(permanentReason);
-      };
-      const consumer = await consuming(system, "billing", handle, { concurrency, breaker: false });
-      onTestFinished(async () => consumer.stop("1s"));
-      await until(longestMs, () => begun >= ids.length / 10);
-      // By SIGKILL.
-      await emulator.stop();
-      killed.resolve();
-      emulator = await startElasticMq(kept);
-
-      const seen = await endsOf(system, consumer, { ids, nameOf });
-      const { wrong, disturbed } = accountFor({ fates, attempts, ids }, seen);
-      const lost = consumer.events.filter(({ kind }) => kind === "lost").length;
+      const { lab, work, dead } = system;
+      onTestFinished(async () => lab.sqs.destroy());
+      const { wrong, disturbed, doubled, lost } = await killInTheMiddle({
+        count,
+        send: async (ids) => sendAll(system, ids),
+        consume: async (handler, options) => {
+          const consumer = await consuming(system, "billing", handler as Handle, options);
+          onTestFinished(async () => consumer.stop("1s"));
+          return consumer;
+        },
+        kill: async (goOn) => {
+          // By SIGKILL.
+          await emulator.stop();
+          goOn();
+          emulator = await startElasticMq(kept);
+        },
+        takeLetters: async () => takeLetters(system),
+        isEmpty: async () => (await lab.count(work("billing"))) === 0 && (await lab.count(dead("billing"))) === 0,
+      });
       expect(wrong).toEqual([]);
       expect(lost).toBeGreaterThanOrEqual(1);
-      // What was in hand, and what a receive was bringing: it asks for no more than there are handlers free.
-      expect(disturbed.length).toBeLessThanOrEqual(concurrency);
-      expect(seen.well.length + seen.letters.length - ids.length).toBeLessThanOrEqual(concurrency);
+      // The messages in hand and those of a running receive: a receive asks for no more than there are free handlers.
+      expect(disturbed).toBeLessThanOrEqual(concurrencyOfCourse);
+      expect(doubled).toBeLessThanOrEqual(concurrencyOfCourse);
     },
   );
 });

@@ -5,7 +5,7 @@ import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 import { chargeOnce } from "../support/stores/charge-once.ts";
 import { startRedis } from "../support/stores/store-servers.ts";
 
-/** A message of a process that has died is hidden until the handler's time and the delay are over. */
+/** When a process dies, its message stays hidden for the handler's time and the delay. */
 const billing = {
   from: { orders: "all" },
   handlerTimeout: "5s",
@@ -20,7 +20,7 @@ describe.concurrent("the example of docs/idempotency.md and a key in Redis", { t
   afterAll(async () => server.stop());
 
   test.for(sqsEmulators())(
-    "on $name: each order is charged once, though its process dies before SQS hears of it and it comes several times",
+    "on $name: each order is charged once, although it comes several times and its process dies before it deletes",
     async (emulator, { expect, onTestFinished }) => {
       const system = await deploy(emulator, { billing });
       onTestFinished(system.dispose);

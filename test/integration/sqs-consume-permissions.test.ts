@@ -1,12 +1,18 @@
-import { describe, test } from "vitest";
+import { describe, test, vi } from "vitest";
 
+import { brokers } from "../../src/brokers/index.ts";
 import { type Diagnostic, RefusedError } from "../../src/index.ts";
 import { until } from "../support/deployed-system.ts";
+import { checked } from "../support/examples.ts";
+import { inTurn } from "../support/in-turn.ts";
+import { applyToEmulator } from "../support/sqs/apply.ts";
 import { accountId, region } from "../support/sqs/clients.ts";
 import { type Consuming, consuming } from "../support/sqs/consuming.ts";
+import { createFunction } from "../support/sqs/create-function.ts";
 import { deploy, type DeployedSystem } from "../support/sqs/deployed-system.ts";
 import { startEnforcingMoto } from "../support/sqs/enforcing-moto.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
+import { registerSqs } from "../support/sqs/register.ts";
 import { type Call, type Fate, type RecordingProxy, startRecordingProxy } from "../support/sqs/recording-proxy.ts";
 
 const visibility = {
@@ -45,7 +51,7 @@ for (const emulator of sqsEmulators()) {
     const isOn = ({ input }: Call, { url }: { readonly url: string }): boolean =>
       String(input["QueueUrl"]).endsWith(url.slice(url.lastIndexOf("/")));
 
-    test("each right that the contract needs is asked for before a message depends on it, and named where it is missing", async ({
+    test("each right that the contract needs is tested before a message depends on it, and the refusal names a missing one", async ({
       expect,
     }) => {
       const needed = [
@@ -64,7 +70,7 @@ for (const emulator of sqsEmulators()) {
             return call.operation === operation && isAbout ? denied : "pass";
           });
           const diagnostics = await refusalOf(asked);
-          // The address tells the account, and there is none before it is known.
+          // The queue's address contains the account, which is unknown before `GetQueueUrl` answers.
           const account = operation === "GetQueueUrl" ? "*" : accountId;
           const Resource = `arn:aws:sqs:${region}:${account}:${queue.name}`;
           expect(diagnostics, operation).toMatchObject([
@@ -84,7 +90,7 @@ for (const emulator of sqsEmulators()) {
       await Promise.all(outcomes);
     });
 
-    test("all that is missing is one problem, with a statement for each queue", async ({ expect }) =>
+    test("all missing rights are one problem, with a statement for each queue", async ({ expect }) =>
       within(async (asked) => {
         const { system, proxy } = asked;
         proxy.decide(({ operation }) => (/^(Delete|Change|Send)/.test(operation) ? denied : "pass"));
@@ -101,7 +107,7 @@ for (const emulator of sqsEmulators()) {
         ]);
       }));
 
-    test("a key of KMS that may not be used: told by the first receive, with the statement for the key", async ({
+    test("a forbidden KMS key: the first receive shows it, and the refusal has the statement for the key", async ({
       expect,
     }) =>
       within(async (asked) => {
@@ -117,7 +123,7 @@ for (const emulator of sqsEmulators()) {
         expect(JSON.parse(help.slice(help.indexOf("{")))).toEqual({ Effect: "Allow", Action, Resource: key });
       }));
 
-    test("an answer that says nothing about rights keeps nobody from beginning, whatever it is", async ({ expect }) => {
+    test("only an answer about rights stops a starting consumer", async ({ expect }) => {
       const answers: Readonly<Record<string, Fate>> = {
         "no answer": "cut-call",
         "a failure of the service": { error: "InternalFailure", status: 500 },
@@ -131,7 +137,7 @@ for (const emulator of sqsEmulators()) {
       };
       const outcomes = Object.entries(answers).map(async ([name, fate]) =>
         within(async ({ system, proxy }) => {
-          const isBatchAlone = typeof fate === "object" && fate.message !== undefined;
+          const isBatchAlone = typeof fate === "object" && "message" in fate;
           const asks = isBatchAlone ? /^SendMessageBatch$/ : /^(SendMessageBatch|DeleteMessage|ChangeMessage.*)$/;
           proxy.decide((call) => (asks.test(call.operation) ? fate : "pass"));
           const consumer = await consuming(system, "billing", succeed, { endpoint: proxy.endpoint });
@@ -148,7 +154,7 @@ for (const emulator of sqsEmulators()) {
     });
 
     for (const [kind, declared] of Object.entries({ standard: visibility, FIFO: fifo }))
-      test(`${kind}: asking changes nothing, and whoever may do everything begins`, async ({ expect }) =>
+      test(`${kind}: the checks change nothing, and a user with all rights starts`, async ({ expect }) =>
         within(async ({ system, proxy }) => {
           const consumer = await consuming(system, "billing", succeed, { endpoint: proxy.endpoint });
           try {
@@ -169,11 +175,8 @@ for (const emulator of sqsEmulators()) {
   });
 }
 
-describe.runIf(sqsEmulators().some(({ name }) => name === "moto"))("permissions that somebody enforces", () => {
-  test("what the help says to write into the policy is what is missing, and with it the consumer runs", async ({
-    expect,
-    onTestFinished,
-  }) => {
+describe.runIf(sqsEmulators().some(({ name }) => name === "moto"))("enforced permissions", () => {
+  test("with the statement that the help gives, the consumer runs", async ({ expect, onTestFinished }) => {
     const moto = await startEnforcingMoto();
     onTestFinished(moto.stop);
     const system = await deploy(moto.emulator, { billing: visibility });
@@ -200,9 +203,70 @@ describe.runIf(sqsEmulators().some(({ name }) => name === "moto"))("permissions 
     }
     expect(told).toEqual([
       ["sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes"],
-      // Only a receive tells.
+      // Only a receive shows whether this is allowed.
       ["sqs:ReceiveMessage"],
     ]);
+  });
+
+  test("deploying needs exactly those actions of the page that the emulator can check", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const moto = await startEnforcingMoto();
+    onTestFinished(moto.stop);
+    const system = checked({
+      name: "shop",
+      sources: { orders: { kind: "topic" } },
+      consumers: { billing: visibility },
+    });
+    const target = { broker: "sqs", region } as const;
+    const { resources } = await inTurn(async () => registerSqs(system, target));
+    const place = { system: "shop", region, account: accountId };
+    const allowed = Object.values(brokers.sqs.permissions.toDeploy(place)).flatMap(({ Action }) => Action);
+    const deployWith = async (actions: readonly string[]): Promise<string> => {
+      await moto.allow(actions);
+      const emulator = { ...moto.emulator, endpoint: moto.endpoint };
+      return applyToEmulator(emulator, resources, moto.credentials).then(
+        () => "deployed",
+        (error: Error) => `${error.name}: ${error.message}`,
+      );
+    };
+    expect(await deployWith(allowed)).toBe("deployed");
+    const asked = [
+      "sqs:CreateQueue",
+      "sqs:GetQueueAttributes",
+      "sqs:SetQueueAttributes",
+      "sns:CreateTopic",
+      "sns:Subscribe",
+    ];
+    for (const action of asked) {
+      expect(allowed).toContain(action);
+      expect(await deployWith(allowed.filter((each) => each !== action))).toContain(action);
+    }
+  });
+
+  test("an audit needs each action of the page, and names the missing ones", async ({ expect, onTestFinished }) => {
+    const moto = await startEnforcingMoto();
+    onTestFinished(moto.stop);
+    const system = await deploy(moto.emulator, { billing: visibility });
+    await createFunction(moto.emulator, system.work("billing"), 5);
+    vi.stubEnv("AWS_ACCESS_KEY_ID", moto.credentials.accessKeyId);
+    vi.stubEnv("AWS_SECRET_ACCESS_KEY", moto.credentials.secretAccessKey);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { toAudit } = brokers.sqs.permissions;
+    const allowed = Object.values(toAudit).flat();
+    const auditWith = async (actions: readonly string[]): Promise<readonly Diagnostic[]> => {
+      await moto.allow(actions);
+      const read = await brokers.sqs.auditor.live.read(region, moto.endpoint, {});
+      return read.ok ? read.warnings : read.diagnostics;
+    };
+    expect(await auditWith(allowed)).toEqual([]);
+    for (const action of allowed) {
+      const [diagnostic, ...more] = await auditWith(allowed.filter((each) => each !== action));
+      const code = toAudit.queues.includes(action) ? "RD408" : "RD409";
+      expect([diagnostic?.code, more], action).toEqual([code, []]);
+      expect(diagnostic?.help).toContain(action);
+    }
   });
 });
 

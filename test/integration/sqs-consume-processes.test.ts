@@ -11,18 +11,18 @@ import { expectedOn } from "../support/sqs/known-gaps.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 
 const attempts = 2;
-/** Long enough that no handler's time is over before its process is killed, however slow the machine is. */
+/** Long enough that the test kills each process before its handler's time is over, on a slow machine too. */
 const billing = { from: { orders: "all" }, handlerTimeout: "8s" };
 const strategies = {
   redrive: { ...billing, retry: { attempts, backoff: { kind: "constant", delay: "2s" } } },
   visibility: { ...billing, retry: { attempts, backoff: { kind: "linear", first: "1s" } } },
 } as const;
-/** Its handlers end when they are told to, and not by themselves. */
+/** Its handlers end only when the test tells them to. */
 const patient = { ...strategies.visibility, handlerTimeout: "60s" };
 const script = resolve(import.meta.dirname, "../support/sqs/consuming-child.ts");
 
 interface Started {
-  /** What it has said, a line each. */
+  /** The lines of its output. */
   readonly said: readonly string[];
   /** @returns its exit code and the signal that ended it */
   readonly kill: (signal: "SIGKILL" | "SIGTERM") => Promise<unknown>;
@@ -47,7 +47,7 @@ describe.concurrent.each(sqsEmulators())("consumers' processes on $name $version
   };
 
   test.for(["redrive", "visibility"] as const)(
-    "killed while it handles, each time, under %s: each crash costs an attempt, and after the last one the message is dead",
+    "killed in every attempt, under %s: each crash costs an attempt, and after the last one the message is dead",
     async (strategy, { expect, onTestFinished }) => {
       const system = await deploy(emulator, { billing: strategies[strategy] }, strategy);
       onTestFinished(system.dispose);
@@ -58,7 +58,8 @@ describe.concurrent.each(sqsEmulators())("consumers' processes on $name $version
         expect(await kill("SIGKILL")).toEqual([null, "SIGKILL"]);
         expect(await system.lab.count(system.dead("billing"))).toBe(0);
       }
-      // Nobody moves it but a receive, so it takes one more consumer, which never sees it.
+      // Only a receive moves the message to the dead queue, so the test starts one more consumer. That consumer never
+      // sees it.
       const { said } = await start(system, onTestFinished);
       await untilCount(system, "dead", "billing", 1);
       expect(said).toEqual(["running"]);
@@ -71,7 +72,7 @@ describe.concurrent.each(sqsEmulators())("consumers' processes on $name $version
     },
   );
 
-  test("a process that is killed has lost an attempt, and the message comes to another one", async ({
+  test("a killed process has spent an attempt, and another process gets the message", async ({
     expect,
     onTestFinished,
   }) => {
@@ -88,10 +89,7 @@ describe.concurrent.each(sqsEmulators())("consumers' processes on $name $version
     expect(await system.lab.count(system.dead("billing"))).toBe(0);
   });
 
-  test("a process that is told to end hands back what it is handling, and ends by itself", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("a process that is told to stop returns its message, and ends by itself", async ({ expect, onTestFinished }) => {
     const system = await deploy(emulator, { billing: patient });
     onTestFinished(system.dispose);
     const { said, kill } = await start(system, onTestFinished);

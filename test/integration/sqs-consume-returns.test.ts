@@ -1,12 +1,12 @@
 import { describe, test } from "vitest";
 
-import { until } from "../support/deployed-system.ts";
-import { consuming, untilCount } from "../support/sqs/consuming.ts";
+import { stopInHand } from "../support/consume/stopped-course.ts";
+import { consuming, type Handle, untilCount } from "../support/sqs/consuming.ts";
 import { deploy } from "../support/sqs/deployed-system.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 
 const attempts = 2;
-/** Long enough that a message which is not handed back stays hidden for longer than any test waits. */
+/** The visibility timeout of an unreturned message lasts longer than any test. */
 const billing = { from: { orders: "all" }, handlerTimeout: "10m" };
 const strategies = {
   redrive: { ...billing, retry: { attempts, backoff: { kind: "constant", delay: "2s" } } },
@@ -14,26 +14,22 @@ const strategies = {
 } as const;
 
 for (const emulator of sqsEmulators()) {
-  describe.concurrent(`what stops cost on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
+  describe.concurrent(`the cost of stops on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
     test.for(["redrive", "visibility"] as const)(
-      "a message that is in hand comes back at once, and each time costs an attempt: %s",
+      "a message in hand comes back at once, and each return costs an attempt: %s",
       async (strategy, { expect, onTestFinished }) => {
         const system = await deploy(emulator, { billing: strategies[strategy] }, strategy);
         onTestFinished(system.dispose);
         await system.lab.send(system.work("billing"), "order 1");
         for (let attempt = 1; attempt <= attempts; attempt += 1) {
-          const consumer = await consuming(
-            system,
-            "billing",
-            (_, { signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve())),
-            { concurrency: 1 },
+          const runs = await stopInHand(1, async (handler, options) =>
+            consuming(system, "billing", handler as Handle, options),
           );
-          await until(120_000, () => consumer.runs.length === 1);
-          await consumer.stop("0ms");
-          expect(consumer.attemptsOf("order 1")).toEqual([attempt]);
+          expect(runs).toMatchObject([{ body: "order 1", attempt }]);
           expect(await system.lab.count(system.dead("billing"))).toBe(0);
         }
-        // Nobody moves it but a receive, so it takes one more consumer, which never sees it.
+        // Only a receive moves the message to the dead queue, so the test starts one more consumer. That consumer never
+        // sees it.
         const last = await consuming(system, "billing", () => undefined);
         await untilCount(system, "dead", "billing", 1);
         await last.stop();

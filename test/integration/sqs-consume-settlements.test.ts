@@ -13,7 +13,7 @@ const standard = {
   retry: { attempts: 3, backoff: { kind: "linear", first: "1s" } },
   handlerTimeout: "2s",
 };
-// Long after a receive there is still time to say something about the message, however busy the machine is.
+// Long enough to settle a message in time on a busy machine.
 const fifo = {
   ...standard,
   order: "per-key",
@@ -62,7 +62,7 @@ for (const emulator of sqsEmulators()) {
         const inGroup = { MessageGroupId: "a", MessageDeduplicationId: "order-1" };
         return lab.send(work("billing"), "order 1", isFifo ? inGroup : {});
       };
-      /** Which message each dead letter is of: the copy says it, and one that SQS moved has kept its id. */
+      /** The message of each dead letter. A copy names its original, and a message that SQS moved has kept its id. */
       const lettersOf = async ({ lab, dead }: DeployedSystem, count: number): Promise<readonly string[]> => {
         const ids: string[] = [];
         await until(60_000, async () => {
@@ -94,7 +94,7 @@ for (const emulator of sqsEmulators()) {
           }),
         );
 
-      test("a dead queue that somebody deletes: the message is kept until there is one again, and nothing is lost", async ({
+      test("the dead queue is deleted: the message stays until there is one again, and is not lost", async ({
         expect,
       }) =>
         within({ ...standard, handlerTimeout: "60s" }, async ({ system, start }) => {
@@ -110,7 +110,7 @@ for (const emulator of sqsEmulators()) {
           expect(await lettersOf(system, 1)).toEqual([id]);
         }));
 
-      test("lost until the message has come again: both are deleted, and nothing comes a third time", async ({
+      test("the deletion fails until the message has come again: both are deleted, and nothing comes a third time", async ({
         expect,
       }) =>
         within(standard, async ({ system, proxy, start }) => {
@@ -120,7 +120,8 @@ for (const emulator of sqsEmulators()) {
           const id = await send(system);
           await until(120_000, isAgain);
           await untilCount(system, "work", "billing", 0);
-          // A receipt that a later receive has made stale deletes nothing, says ElasticMQ; it succeeds, says moto.
+          // When a later receive has made a receipt stale, a deletion with it fails on ElasticMQ. On moto it succeeds
+          // and deletes nothing.
           await until(120_000, () => consumer.health().handling === 0);
           const kinds = consumer.events
             .map(({ kind }) => kind)
@@ -130,7 +131,9 @@ for (const emulator of sqsEmulators()) {
           expect(await lettersOf(system, 2)).toEqual([id, id]);
         }));
 
-      test("never allowed: a dead letter for each receive that there may be, and no more", async ({ expect }) =>
+      test("the deletion is never allowed: one dead letter for each possible receive, and no more", async ({
+        expect,
+      }) =>
         within(standard, async ({ system, proxy, start }) => {
           const consumer = await start(fail);
           proxy.decide(({ operation }) => (operation === "DeleteMessage" ? denied : "pass"));

@@ -38,10 +38,10 @@ for (const emulator of sqsEmulators()) {
   describe.concurrent(`a watched consumer on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
     for (const [strategy, delay] of [
       ["visibility", "2s"],
-      // A slow machine settles within the visibility timeout, which is the delay and the handler's time here.
+      // The visibility timeout is the delay and the handler's time. A slow machine settles within it.
       ["redrive", "5s"],
     ] as const)
-      test(`attempts and dead letters hang together, every metric counts, and nobody reads a body: ${strategy}`, async ({
+      test(`attempts and dead letters are in one trace, every metric counts, and no telemetry has a body: ${strategy}`, async ({
         expect,
       }) => {
         const retry = { attempts: attemptsOfCourse, backoff: { kind: "constant", delay } };
@@ -79,7 +79,7 @@ for (const emulator of sqsEmulators()) {
         }
       });
 
-    test("nothing of a body is in the log, whatever fails, and however an error hides it", async ({ expect }) => {
+    test("the log never has a part of a body, with any failure, even if an error hides it", async ({ expect }) => {
       const secret = "eve@example.com";
       const shown = (value: unknown): string => inspect(value, { depth: null, showHidden: true, getters: true });
       const hidden = Object.defineProperty(new Error("no", { cause: { told: [new Error(secret)] } }), "x", {});
@@ -98,7 +98,7 @@ for (const emulator of sqsEmulators()) {
       proxy.decide(({ operation }) => {
         const count = (met.get(operation) ?? 0) + 1;
         met.set(operation, count);
-        // Each way of settling is refused once, and cut off once.
+        // The proxy refuses each kind of settlement once, and cuts it off once.
         if (operation.startsWith("Get") || operation === "ReceiveMessage" || count > 2) return "pass";
         return count === 1 ? { error: "InternalError", status: 500 } : "cut-call";
       });
@@ -121,7 +121,7 @@ for (const emulator of sqsEmulators()) {
       }
     });
 
-    test("the example charges each order once, waits where it is told to, and gives up where it has to", async ({
+    test("the example charges each order once, waits as long as the API asks, and gives up as its page says", async ({
       expect,
     }) => {
       const retryAfter = { attempts: 4, backoff: { kind: "constant", delay: "1s" }, retryAfter: { max: "1m" } };
@@ -153,9 +153,7 @@ for (const emulator of sqsEmulators()) {
       }
     });
 
-    test("a guarded handler runs once for copies of one message, those at the same time included", async ({
-      expect,
-    }) => {
+    test("a guarded handler runs once for several copies of one message, even at the same time", async ({ expect }) => {
       const system = await deploy(emulator, { billing: { ...billing, retry: { ...billing.retry, attempts: 5 } } });
       const runs: string[] = [];
       const guarded = once<string>(

@@ -3,7 +3,8 @@ import { describe, test } from "vitest";
 
 import { describeDeadLetter } from "../../src/consume/dead-letter/describe.ts";
 import { deadLetterMetadata } from "../../src/consume/dead-letter/metadata.ts";
-import { attributes, deploy } from "../support/sqs/deployed-system.ts";
+import { attributes, deploy, textsOf } from "../support/sqs/deployed-system.ts";
+import { mustReceive } from "../support/sqs/experiment.ts";
 import { gapOf } from "../support/sqs/known-gaps.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 
@@ -14,15 +15,15 @@ const billing = {
 };
 
 for (const emulator of sqsEmulators()) {
-  describe.concurrent(`letters on ${emulator.name} ${emulator.version}`, { timeout: 60_000 }, () => {
-    test("of a consumer say what it wrote; those that SQS moved say what is certain, also if they died before", async ({
+  describe.concurrent(`dead letters on ${emulator.name} ${emulator.version}`, { timeout: 60_000 }, () => {
+    test("of a consumer show its fields; those that SQS moved show the certain facts, also after an earlier death", async ({
       expect,
     }) => {
       const system = await deploy(emulator, { billing });
       try {
         const { lab, contract } = system;
         const [work, dead] = [system.work("billing"), system.dead("billing")];
-        // As it lay in the dead queue in an earlier life, and was sent again with all that is on it.
+        // The message died once before, and an operator sent it again with all its attributes.
         const earlier = deadLetterMetadata(new Error("unknown customer"), {
           workQueue: work.name,
           reason: "UNKNOWN_CUSTOMER",
@@ -70,5 +71,35 @@ for (const emulator of sqsEmulators()) {
         await system.dispose();
       }
     });
+
+    test.for([
+      ["redrive", { kind: "immediate" }],
+      ["visibility", { kind: "steps", delays: ["1s"] }],
+    ] as const)(
+      "sent again by hand have all of their attempts and their own attributes, under %s",
+      async ([strategy, backoff], { expect }) => {
+        const retried = { ...billing, retry: { attempts: 2, backoff } };
+        const system = await deploy(emulator, { billing: retried }, strategy);
+        try {
+          const [work, dead] = [system.work("billing"), system.dead("billing")];
+          await system.lab.send(work, "order", { MessageAttributes: attributes({ "routing-key": "order.placed" }) });
+          const consumer = system.drive("billing", () => "transient");
+          const isDead = async (): Promise<boolean> => (await system.lab.count(dead)) === 1;
+          await consumer.pollUntil(isDead);
+          const letter = await mustReceive(system.lab, dead);
+          expect(letter.Attributes?.ApproximateReceiveCount).toBe("3");
+          await system.lab.send(work, letter.Body ?? "", {
+            MessageAttributes: attributes(textsOf(letter.MessageAttributes)),
+          });
+          await system.lab.deleteMessage(dead, letter);
+          await consumer.pollUntil(isDead);
+          expect(consumer.seen.map(({ attempt }) => attempt)).toEqual([1, 2, 1, 2]);
+          const again = await mustReceive(system.lab, dead);
+          expect(textsOf(again.MessageAttributes)).toEqual({ "routing-key": "order.placed" });
+        } finally {
+          await system.dispose();
+        }
+      },
+    );
   });
 }

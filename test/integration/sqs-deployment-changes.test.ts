@@ -9,8 +9,8 @@ import { createLab } from "../support/sqs/lab.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 import { compileSqs, registerSqs } from "../support/sqs/register.ts";
 
-// Messages wait in the queues of a consumer, a change takes it out of the program, and publishers go on. Its old consumer, which fails
-// always, has to get all of them, and all have to end in its dead queue.
+// A change removes a consumer from the program while messages wait in its queues and publishers go on. Its old consumer
+// always fails. It must get all of the messages, and all must end in its dead queue.
 
 const target = { broker: "sqs", region } as const;
 const messages = 20;
@@ -22,7 +22,7 @@ describe.each(sqsEmulators())("on $name $version", (emulator) => {
     const { removed, error } = await removedBy(old.resources, now, unprotect);
     if (unprotect) expect(error).toBeNull();
     else expect(error).toMatch(/protected/);
-    // What is not deleted is there; then comes what the change makes and updates.
+    // Keeps the resources that were not deleted, then adds those that the change makes and updates.
     const gone = new Set(removed.map(({ urn }) => urn));
     const lab = createLab(emulator);
     const applied = await applyToEmulator(

@@ -17,6 +17,7 @@ import { gapOf } from "../support/sqs/known-gaps.ts";
 import { createLab, type Lab } from "../support/sqs/lab.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 import { compileSqs } from "../support/sqs/register.ts";
+import { startStrictly } from "../support/sqs/strict-emulator.ts";
 
 const portable = checked(parse(readFileSync(new URL("../../examples/portable.yaml", import.meta.url), "utf8")));
 const { topology } = compileSqs(portable, { broker: "sqs", region });
@@ -30,11 +31,13 @@ async function registered(): Promise<readonly RegisteredResource[]> {
 }
 
 describe.each(sqsEmulators())("the stack program on $name $version", (emulator) => {
-  test("creates the queues of the compiled topology and nothing else, with every attribute; once more changes nothing", async () => {
+  test("creates exactly the queues of the compiled topology, with every attribute; a second run changes nothing", async () => {
     const lab = createLab(emulator);
     onTestFinished(async () => lab.dispose());
     const resources = await registered();
-    const applied = await applyToEmulator(emulator, resources);
+    const strict = await startStrictly(emulator);
+    onTestFinished(async () => strict.stop());
+    const applied = await applyToEmulator(strict, resources);
     onTestFinished(async () => applied.dispose());
     expect([...applied.queues.keys()].toSorted()).toEqual(topology.queues.map(({ name }) => name).toSorted());
     const { QueueUrls = [] } = await lab.sqs.send(new ListQueuesCommand({ QueueNamePrefix: "shop-" }));
@@ -63,7 +66,7 @@ describe.each(sqsEmulators())("the stack program on $name $version", (emulator) 
     await expectSubscriptions(emulator, lab, applied.topics);
   });
 
-  test("what the test does not know is no deployment: another input, another region, another order", async () => {
+  test("the test's provider refuses an unknown input, another region and another order", async () => {
     const resources = await registered();
     const queue = resources.findIndex(({ type }) => type === "aws:sqs/queue:Queue");
     const withInput = (input: object): RegisteredResource[] =>

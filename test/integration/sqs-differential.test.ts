@@ -7,11 +7,11 @@ import { playCourse } from "../support/sqs/play-course.ts";
 import type { Observation, RandomCourse } from "../support/sqs/random-course.ts";
 import { inexplicable, randomCourses } from "../support/sqs/random-course.ts";
 
-// What a program does with one message, at random and by a seed: the semantics has to allow everything that an emulator shows.
+// A program acts on one message at random, by a seed. The semantics must allow everything that an emulator shows.
 
 const courses = randomCourses(20_261_122, 70);
 
-/** The same queues with one rule broken, which the observations of some course have to show. */
+/** The same queues with one rule broken. The observations of some course must expose each of these. */
 const mutations: Readonly<Record<string, (course: RandomCourse) => RandomCourse>> = {
   "one receive more": ({ queues, actions }) => ({
     actions,
@@ -32,7 +32,7 @@ const mutations: Readonly<Record<string, (course: RandomCourse) => RandomCourse>
 
 for (const emulator of sqsEmulators()) {
   describe.concurrent(`random courses on ${emulator.name} ${emulator.version}`, { timeout: 120_000 }, () => {
-    test("the semantics allows all that is seen, and one that is broken does not", async ({ expect }) => {
+    test("the semantics allows every observation, and a broken semantics does not", async ({ expect }) => {
       const tag = `course-${Math.trunc(performance.timeOrigin)}`;
       const seen = await inTurns(courses, async (course, index) => playOn(emulator, course, `${tag}-${index}`));
       const differences = seen.flatMap((observations, index) => {
@@ -55,7 +55,7 @@ for (const emulator of sqsEmulators()) {
   });
 }
 
-/** The queues are gone when it is over, since other tests read all that there are. */
+/** Deletes its queues at the end, because other tests read all queues of the emulator. */
 async function playOn(emulator: SqsEmulator, course: RandomCourse, tag: string): Promise<readonly Observation[]> {
   const lab = createLab(emulator);
   try {
@@ -65,7 +65,7 @@ async function playOn(emulator: SqsEmulator, course: RandomCourse, tag: string):
   }
 }
 
-/** A few courses at a time: most of their time they wait, and other tests measure time on the same emulators. */
+/** Plays a few courses at a time: they mostly wait, and other tests measure time on the same emulators. */
 async function inTurns(
   all: readonly RandomCourse[],
   play: (course: RandomCourse, index: number) => Promise<readonly Observation[]>,

@@ -12,7 +12,7 @@ import { refusalExperiments } from "../support/sqs/refusal-experiments.ts";
 import { topicExperiments } from "../support/sqs/topic-experiments.ts";
 import { visibilityExperiments } from "../support/sqs/visibility-experiments.ts";
 
-// Every claim has its experiment and every experiment its claim: the compiler sees to both.
+// Every claim has an experiment and every experiment has a claim. The compiler checks both.
 const experiments: Readonly<Record<ClaimName, Experiment>> = {
   ...redriveExperiments,
   ...visibilityExperiments,
@@ -22,7 +22,7 @@ const experiments: Readonly<Record<ClaimName, Experiment>> = {
 } satisfies Record<ClaimName, Experiment>;
 
 for (const emulator of sqsEmulators()) {
-  // At once, because an experiment spends its time waiting for visibility timeouts.
+  // Concurrent, because an experiment mostly waits for visibility timeouts.
   describe.concurrent(`SQS on ${emulator.name} ${emulator.version}`, () => {
     for (const name of claimNames) {
       const gap = gapOf(name, emulator.name);
@@ -31,7 +31,7 @@ for (const emulator of sqsEmulators()) {
         const lab = createLab(emulator);
         onTestFinished(async () => lab.dispose());
         const observed = await experiments[name](lab);
-        // A known gap that has been closed fails here too: then its entry in known-gaps.ts is to be removed.
+        // A known gap that an emulator has closed fails here too. Then remove its entry from known-gaps.ts.
         expect(observed).toEqual(expectedOn(name, emulator.name));
       });
     }
@@ -39,13 +39,13 @@ for (const emulator of sqsEmulators()) {
 }
 
 describe("the table of gaps", () => {
-  test("says who proves a claim", () => {
+  test("says which emulator proves a claim", () => {
     expect(proofOf("moves-on-next-receive")).toBe("proved on elasticmq, moto");
     expect(proofOf("change-beyond-12h")).toBe("proved on moto");
     expect(proofOf("allow-policy-by-queue")).toBe("static only");
   });
 
-  test("holds no gap in which an emulator does what AWS does", () => {
+  test("has no gap in which an emulator acts like AWS", () => {
     const empty = claimNames.filter((name) =>
       emulatorNames.some(
         (emulator) => JSON.stringify(gapOf(name, emulator)?.observed) === JSON.stringify(claims[name].aws),
@@ -66,17 +66,17 @@ describe("starting a server", () => {
       timeoutMs,
     });
 
-  test("one that ends tells why, with the end of its log", async () => {
+  test("a server that ends shows the reason, with the end of its log", async () => {
     await expect(failing("console.error('no room'); process.exit(3)")).rejects.toThrow(
       /the server did not start: it ended with code 3\nno room/,
     );
   });
 
-  test("one that says nothing is given up and ended", async () => {
+  test("a silent server is given up and ended", async () => {
     await expect(failing("setTimeout(() => {}, 60_000)", 300)).rejects.toThrow(/it does not answer in time/);
   });
 
-  test("a command that is missing is named", async () => {
+  test("a missing command is named", async () => {
     const starting = startServer({
       name: "the server",
       command: "no-such-command",
@@ -87,7 +87,7 @@ describe("starting a server", () => {
     await expect(starting).rejects.toThrow(/no-such-command/);
   });
 
-  test("one that answers is stopped by its handle", async () => {
+  test("a server that answers is stopped by its handle", async () => {
     const server = await failing(
       "const s = require('http').createServer((_, r) => r.end('ok')).listen(0, '127.0.0.1', () => console.log('port', s.address().port))",
     );

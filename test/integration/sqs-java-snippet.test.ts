@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, test } from "vitest";
 
 import { springCloudAwsFolder } from "../../scripts/java-clients.mjs";
-import { renderContractPage } from "../../src/report/contract-page/contract-page.ts";
+import { pageOf } from "../support/contract-page.ts";
 import type { RunningJava } from "../support/java-process.ts";
 import { runSpringSnippets } from "../support/java-snippets.ts";
 import { region } from "../support/sqs/clients.ts";
@@ -15,7 +15,8 @@ import {
   expectNothingLostByShutdown,
 } from "../support/sqs/snippet-course.ts";
 
-// The snippet for Spring Cloud AWS, as it stands on the page, on each emulator; all in one process, since Java and Spring take seconds to begin.
+// The snippet for Spring Cloud AWS from the page, on each emulator. All cases run in one process, because Java and
+// Spring take seconds to start.
 const cases = sqsEmulators().flatMap((emulator) =>
   (["billing", "ledger"] as const).map((consumer) => ({ emulator, consumer, name: `${consumer} on ${emulator.name}` })),
 );
@@ -32,7 +33,7 @@ describe("the snippet for Spring Cloud AWS", { timeout: 120_000 }, () => {
       systems.push(await deploy(emulator, { [consumer]: declarations[consumer] }));
     const pages = cases.map(({ emulator, consumer }, index) => ({
       name: `case${index}`,
-      page: renderContractPage((systems[index] as DeployedSystem).contract(consumer)),
+      page: pageOf((systems[index] as DeployedSystem).contract(consumer)),
       settings: {
         "spring.cloud.aws.endpoint": emulator.endpoint,
         "spring.cloud.aws.region.static": region,
@@ -56,7 +57,7 @@ describe("the snippet for Spring Cloud AWS", { timeout: 120_000 }, () => {
 
   test.concurrent.for(cases)("keeps the contract of $name", async (each) => expectContractKept(drivenOf(each)));
 
-  // After all others, since it ends the process.
+  // Runs last, because it ends the process.
   test("a shutdown costs nothing", async () => {
     const all = cases.map(drivenOf);
     await Promise.all(all.map(beginSlowly));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { renderContractPage } from "../../src/report/contract-page/contract-page.ts";
+import { pageOf } from "../support/contract-page.ts";
 import { runSnippet } from "../support/python-snippet.ts";
 import { region } from "../support/sqs/clients.ts";
 import { deploy, type DeployedSystem } from "../support/sqs/deployed-system.ts";
@@ -14,13 +14,14 @@ import {
   expectNothingLostByShutdown,
 } from "../support/sqs/snippet-course.ts";
 
-// The snippets for boto3 and for AWS Lambda, as they stand on the pages.
+// The snippets for boto3 and for AWS Lambda, as the pages show them.
 /**
- * Does what Lambda does for an event source mapping with ReportBatchItemFailures: receives, invokes the function with the records, and
- * deletes those that the answer leaves out. Source: Lambda Developer Guide, "Using Lambda with Amazon SQS".
+ * Acts like Lambda for an event source mapping with ReportBatchItemFailures: receives records, invokes the function,
+ * and deletes those that the answer leaves out. Source: Lambda Developer Guide, "Using Lambda with Amazon SQS".
  */
 const mapping = `
 import base64
+import function
 
 def worded(attribute):
     words = {"dataType": attribute["DataType"], "stringListValues": [], "binaryListValues": []}
@@ -44,7 +45,7 @@ while True:
         "attributes": each["Attributes"],
         "messageAttributes": {name: worded(value) for name, value in each.get("MessageAttributes", {}).items()},
     } for each in received]
-    answer = snippet.handler({"Records": records}, None)
+    answer = function.handler({"Records": records}, None)
     failed = {each["itemIdentifier"] for each in answer["batchItemFailures"]}
     for record in records:
         if record["messageId"] not in failed:
@@ -59,13 +60,13 @@ const ways = [
   { way: "Lambda", consumer: "ledger", main: mapping.replace("BATCH", "1") },
 ] as const;
 
-/** The page of a consumer; for Lambda of the same consumer on a target that names its function. */
-function pageOf(system: DeployedSystem, consumer: string, way: string): string {
+/** The page of a consumer. For Lambda it is the page of the same consumer on a target that names its function. */
+function pageIn(system: DeployedSystem, consumer: string, way: string): string {
   const lambda = { [consumer]: { function: "billing", timeout: "10s" } } as const;
   const target = { broker: "sqs", region, ...(way === "Lambda" ? { lambda } : {}) } as const;
   const contract = compileSqs(system.declared, target).contracts.find((each) => each.consumer === consumer);
   if (contract === undefined) throw new Error(`no contract for ${consumer}`);
-  return renderContractPage(contract);
+  return pageOf(contract);
 }
 
 describe.each(sqsEmulators())("on $name $version", (emulator) => {
@@ -75,7 +76,7 @@ describe.each(sqsEmulators())("on $name $version", (emulator) => {
     async ({ way, consumer, main }, { onTestFinished }) => {
       const system = await deploy(emulator, { [consumer]: declarations[consumer] });
       onTestFinished(async () => system.dispose());
-      const snippet = runSnippet(pageOf(system, consumer, way), main, {
+      const snippet = runSnippet(pageIn(system, consumer, way), main, {
         AWS_ENDPOINT_URL: emulator.endpoint,
         AWS_DEFAULT_REGION: region,
         AWS_ACCESS_KEY_ID: "test",
@@ -86,7 +87,7 @@ describe.each(sqsEmulators())("on $name $version", (emulator) => {
       const bodyOf: Driven["bodyOf"] = (id, plan) => JSON.stringify({ id, plan });
       const driven = { system, consumer, bodyOf, runs: () => snippet.runs, log: snippet.log };
       await expectContractKept(driven);
-      // In the place of Lambda stands a program of this test.
+      // A program of this test takes the place of Lambda.
       if (way === "Lambda") return;
       await beginSlowly(driven);
       expect(await snippet.terminate()).toBe(0);

@@ -23,7 +23,7 @@ describe("the table in PostgreSQL", () => {
 
   storeClaims(() => createPostgresqlStore(pool));
 
-  test("holds no row for longer than it says something", async () => {
+  test("keeps no row longer than it is needed", async () => {
     const store = createPostgresqlStore(pool);
     await pool.query("delete from handled_message");
     await store.finish("billing:old", 1);

@@ -16,7 +16,7 @@ import { foundInProcess } from "../support/policy-in-process.ts";
 import type { ProgramRun } from "../support/pulumi.ts";
 import { runProgram } from "../support/pulumi.ts";
 
-// Two places with things of the same names in them, of which only those in one are wrong: findings are about these.
+// Two places hold resources of the same names. Only one place has faults, and findings must name that one.
 
 const places = ["one", "two"] as const;
 type Place = (typeof places)[number];
@@ -24,11 +24,11 @@ type Place = (typeof places)[number];
 interface Scenario {
   readonly what: string;
   readonly rule: string;
-  /** How findings call each place. */
+  /** The name of each place in findings. */
   readonly called: Readonly<Record<Place, string>>;
-  /** Makes everything of one place, with the place's name at the beginning of each resource's name. */
+  /** Makes all resources of one place. Their names begin with the name of the place. */
   readonly fill: (place: Place, isWrong: boolean) => void;
-  /** What is shown; the outputs of the program unless it is said. */
+  /** The run that the pack judges. By default it is the program's outputs. */
   readonly shown?: (run: ProgramRun) => ProgramRun;
 }
 
@@ -39,7 +39,7 @@ const quorum = (given: object): { durable: boolean; argumentsJson: string } => (
 const toDead = { "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead" };
 const rabbitmqUser = { endpoint: "https://rabbitmq.example.com", username: "deployer", password: "x" };
 
-/** An exchange and three queues; the wrong ones have no dead-letter exchange. */
+/** An exchange and three queues. Wrong queues have no dead-letter exchange. */
 function fillVirtualHost(place: Place, isWrong: boolean, where: { readonly vhost?: string }, options: object): void {
   const settings = { type: "topic", durable: true };
   void new Exchange(`${place}-exchange`, { ...where, name: "orders", settings }, options);
@@ -49,7 +49,7 @@ function fillVirtualHost(place: Place, isWrong: boolean, where: { readonly vhost
   }
 }
 
-/** A queue and another that is named as its dead-letter queue, or by nothing. */
+/** A queue and its dead-letter queue. In the wrong place, nothing names the second one. */
 function fillRegion(place: Place, isWrong: boolean, given: { readonly region?: string }, options: object): void {
   const numbers = { visibilityTimeoutSeconds: 30, messageRetentionSeconds: 345_600, sqsManagedSseEnabled: true };
   const dead = new SqsQueue(
@@ -141,7 +141,7 @@ const runs = scenarios.flatMap((scenario) =>
   ),
 );
 
-describe("findings about one of two", () => {
+describe("a finding about one of two resources", () => {
   test.each(runs)("$what: $wrong is wrong, $first is made first", async (given) => {
     const { rule, called, fill, shown, wrong, inOrder } = given;
     const run = await runProgram(() => {

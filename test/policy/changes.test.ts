@@ -11,8 +11,8 @@ import type { CustomResourceOptions, Resource } from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
 
 import type { PolicyOptions, RuleOptions } from "../../src/policy/index.ts";
-import { judgePreview } from "../../src/policy/preview/judge-preview.ts";
-import type { JudgedPreview } from "../../src/policy/preview/preview.ts";
+import type { JudgedPreview } from "../../src/policy/preview.ts";
+import { judgePreview } from "../../src/policy/preview.ts";
 import { readPreview } from "../../src/policy/preview/read-preview.ts";
 import { rules } from "../../src/policy/rules.ts";
 import shop from "../../stacks/shop.ts";
@@ -42,22 +42,22 @@ const ofDeletions = (violations: JudgedPreview["violations"]): readonly string[]
 describe.each(rules.filter(({ kind }) => kind === "change"))("$name", ({ name }) => {
   const program = async (which: string): Promise<ProgramRun> => runExample(`examples/policies/${name}/${which}.ts`);
 
-  test("finds its bad example, and no other rule does", async () => {
+  test("reports its bad example, and no other rule does", async () => {
     const violations = await judged(await program("before"), await program("fails"));
     expect(violations.map((each) => each.rule)).toEqual([name]);
     expect(violations[0]).toMatchObject({ level: "mandatory", message: expect.stringMatching(/\nfix: /) });
   });
 
-  test("is quiet about its good example, like every other rule", async () => {
+  test("reports nothing in its good example, like every other rule", async () => {
     expect(await judged(await program("before"), await program("passes"))).toEqual([]);
   });
 
-  test("is no policy of a pack, which is not told what changes", async () => {
+  test("is in no policy pack, because Pulumi shows a pack no changes", async () => {
     expect(await foundInProcess(await program("fails"), { preset: "strict" })).toEqual([]);
   });
 });
 
-describe("a queue that is replaced or deleted", () => {
+describe("a replaced or deleted queue", () => {
   const settings = { durable: true, argumentsJson: '{"x-queue-type":"quorum"}' };
   const other = { durable: true, argumentsJson: '{"x-queue-type":"classic"}' };
   const temporary = { durable: true, autoDelete: true };
@@ -67,9 +67,9 @@ describe("a queue that is replaced or deleted", () => {
   const nothing = async (): Promise<ProgramRun> => runProgram(() => undefined);
   const replaced = "it is replaced because of settings: RabbitMQ deletes every message in it";
   const deleted =
-    "it is deleted, since the program has nothing of this name any more: RabbitMQ deletes every message in it";
+    "it is deleted, because the program no longer has a resource of this name: RabbitMQ deletes every message in it";
   const halfDone =
-    "it is replaced because of settings, and stays: the broker refuses a second one of its name, so the update ends half done";
+    "it is replaced because of settings, and stays: the broker refuses a second one of its name, so the update stops half-way";
   const retained = { retainOnDelete: true };
 
   test.each<readonly [string, Made, Made | null, readonly string[]]>([
@@ -91,11 +91,11 @@ describe("a queue that is replaced or deleted", () => {
   ])("%s", async (_, before, after, found) => {
     const [old, next] = [await queue(before), after === null ? await nothing() : await queue(after)];
     expect(ofDeletions(await judged(old, next))).toEqual(found);
-    // The parts of a replacement are shown on demand, and are the same replacement.
+    // Pulumi shows the steps of a replacement on demand. They are still one replacement.
     expect(ofDeletions(await judged(old, next, { preset: "strict" }, { showReplacementSteps: true }))).toEqual(found);
   });
 
-  test("names, waivers and levels are those of the policy pack's options", async () => {
+  test("names, waivers and levels follow the policy pack's options", async () => {
     const [old, next] = [await queue([settings]), await queue([other])];
     const withRule = (given: RuleOptions): PolicyOptions => ({ rules: { [rule]: given } });
     const waiver = { resource: "orders", reason: "it is empty" };
@@ -113,8 +113,8 @@ describe("a queue that is replaced or deleted", () => {
   });
 });
 
-describe("what leads to queues, and what they are in", () => {
-  test("an exchange loses its bindings where it is replaced; where it is gone, its publishers hear of it", async () => {
+describe("exchanges, subscriptions and containers of queues", () => {
+  test("a replaced exchange loses its bindings; after a deletion its publishers get an error", async () => {
     const exchange = async (type: string | null): Promise<ProgramRun> =>
       runProgram(() => {
         if (type !== null) void new Exchange("orders", { name: "orders", settings: { type, durable: true } });
@@ -128,7 +128,7 @@ describe("what leads to queues, and what they are in", () => {
     [
       "an exchange that it dead-letters to",
       () => void new Exchange("again", { name: "again", settings: { type: "fanout", durable: true } }),
-      "orders stays on the broker, and what dies in it has nowhere to go from then on",
+      "orders stays on the broker, and messages that die in it then have no destination",
     ],
     [
       "an exchange of others",
@@ -138,7 +138,7 @@ describe("what leads to queues, and what they are in", () => {
     [
       "its way in",
       () => void new Binding("in", { vhost: "/", source: "shop", destination: "orders", destinationType: "queue" }),
-      "orders stays on the broker, and what is published to shop no longer comes to it",
+      "orders stays on the broker, and messages published to shop no longer reach it",
     ],
     [
       "its way in, where that stays with it",
@@ -153,7 +153,7 @@ describe("what leads to queues, and what they are in", () => {
     [
       "its way out",
       () => void new Binding("out", { vhost: "/", source: "again", destination: "work", destinationType: "queue" }),
-      "orders stays on the broker, and what dies in it no longer comes to work",
+      "orders stays on the broker, and messages that die in it no longer reach work",
     ],
     [
       "its policy",
@@ -163,7 +163,7 @@ describe("what leads to queues, and what they are in", () => {
           vhost: "/",
           policy: { pattern: "^orders$", applyTo: "queues", priority: 0, definition: { "message-ttl": "1000" } },
         }),
-      "orders stays on the broker without its settings, so what waits in it may wait for ever",
+      "orders stays on the broker without its settings, so its messages may wait for ever",
     ],
   ])("a queue that is retained needs %s", async (_, make, loss) => {
     const argumentsJson = JSON.stringify({ "x-queue-type": "quorum", "x-dead-letter-exchange": "again" });
@@ -172,11 +172,11 @@ describe("what leads to queues, and what they are in", () => {
       make(new Queue("orders", { name: "orders", vhost: "/", settings }, { retainOnDelete: true }));
     };
     const found = ofDeletions(await judged(await runProgram(program), await runProgram(() => undefined)));
-    const told = "it is deleted, since the program has nothing of this name any more";
+    const told = "it is deleted, because the program no longer has a resource of this name";
     expect(found).toEqual(loss === null ? [] : [`${told}: ${loss}`]);
   });
 
-  test("a queue that stays at AWS needs its subscription, and a subscription that stays in its namespace its rules", async () => {
+  test("a queue that stays at AWS needs its subscription, and a subscription that stays in its namespace needs its rules", async () => {
     const none = await runProgram(() => undefined);
     const atAws = await runProgram(() => {
       const queue = new SqsQueue("orders", { name: "orders" }, { retainOnDelete: true });
@@ -194,7 +194,7 @@ describe("what leads to queues, and what they are in", () => {
     ]);
   });
 
-  test("a virtual host that is gone takes its queues with it", async () => {
+  test("a deleted virtual host deletes its queues", async () => {
     const [old, next] = [
       await runProgram(() => void new VHost("shop", { name: "shop" })),
       await runProgram(() => undefined),
@@ -202,7 +202,7 @@ describe("what leads to queues, and what they are in", () => {
     expect(ofDeletions(await judged(old, next))).toEqual([expect.stringContaining("deletes every queue in it")]);
   });
 
-  test("what a component of Redeliver gives up stays at the broker", async () => {
+  test("the resources of a removed component of Redeliver stay at the broker", async () => {
     const { audit: _, ...others } = shop.consumers;
     const [old, next] = [await register(shop, "4.0"), await register({ ...shop, consumers: others }, "4.0")];
     expect(digestOf(old, next).changeSummary?.["delete"]).toBeGreaterThan(3);

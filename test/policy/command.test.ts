@@ -8,6 +8,7 @@ import { runExample } from "../support/example-program.ts";
 import type { Digest } from "../support/preview.ts";
 import { digestOf } from "../support/preview.ts";
 import { parseSarif } from "../support/sarif.ts";
+import { withoutProgress } from "../support/without-progress.ts";
 import { parseWorkflowCommands } from "../support/workflow-commands.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -25,14 +26,14 @@ async function policy(words: readonly string[], input = ""): Promise<Ended> {
   const text = { out: "", error: "" };
   child.stdout.on("data", (data: Buffer) => (text.out += data.toString()));
   child.stderr.on("data", (data: Buffer) => (text.error += data.toString()));
-  // What ends without reading it closes the pipe.
+  // A program that ends without reading its input closes the pipe.
   child.stdin.on("error", () => undefined);
   child.stdin.end(input);
   const code = await new Promise<number | null>((done) => child.on("close", done));
-  return { code, ...text };
+  return { code, out: text.out, error: withoutProgress(text.error) };
 }
 
-/** The digest as the command prints it: four blanks, and a line end. */
+/** The digest as the command prints it: four spaces of indentation and a line end. */
 function file(name: string, data: unknown): string {
   writeFileSync(join(folder, name), typeof data === "string" ? data : `${JSON.stringify(data, null, 4)}\n`);
   return name;
@@ -67,20 +68,28 @@ beforeAll(async () => {
 });
 
 describe.concurrent("the exit code", { timeout: 120_000 }, () => {
-  test("is 0 where nothing is found, and where everything is advisory", async () => {
+  test("is 0 without a finding, and with advisory ones only", async () => {
     expect(await policy(["--preview", good, ...strict])).toMatchObject({ code: 0, error: "" });
     const { code, out } = await policy(["--preview", bad]);
     expect(code).toBe(0);
-    expect(out).toContain(`warning[${rule}]: [RD440]`);
+    expect(out).toContain(`warning[${rule}]: [RD415]`);
     expect(out).toMatch(/found {6}0 mandatory, 1 advisory\n$/);
   });
 
-  test("is 1 where a mandatory rule is broken, read from a file or from the standard input", async () => {
+  test("a place in a preview cannot control a terminal", async () => {
+    const at = file("at.json", placed(JSON.parse(text) as Digest, urn, "project:///%1b%5D0;taken%07.ts#3,1"));
+    const { out } = await policy(["--preview", at]);
+    expect(out).toContain("␛]0;taken␇.ts:3:1");
+    // oxlint-disable-next-line no-control-regex -- these are what it is about
+    expect(out).not.toMatch(/[\u001b\u0007]/);
+  });
+
+  test("is 1 for a broken mandatory rule, read from a file or from the standard input", async () => {
     const fromFile = await policy(["--preview", bad, ...strict]);
     const fromInput = await policy(["--preview", "-", ...strict], text);
     expect(fromFile.code).toBe(1);
     expect(fromFile).toEqual(fromInput);
-    expect(fromFile.out).toContain(`error[${rule}]: [RD440]`);
+    expect(fromFile.out).toContain(`error[${rule}]: [RD415]`);
     expect(fromFile.out).toContain("infra/queues.ts:3:1: orders (aws:sqs/queue:Queue)");
     expect(fromFile.out).toContain(`see  docs/policies/${rule}.md`);
   });
@@ -98,7 +107,7 @@ describe.concurrent("the exit code", { timeout: 120_000 }, () => {
     expect(error).not.toMatch(/\n\s+at .*:\d+:\d+/);
   });
 
-  test("is 2 for options that the policy pack would refuse, and for a text that is no preview", async () => {
+  test("is 2 for options that the policy pack would refuse, and for a text that is not a preview", async () => {
     const wrong = file("wrong.yaml", "rules: { retry-attempts-limit: { max: 0 } }\n");
     expect(await policy(["--preview", bad, "--config", wrong])).toMatchObject({
       code: 2,
@@ -108,7 +117,7 @@ describe.concurrent("the exit code", { timeout: 120_000 }, () => {
   });
 });
 
-describe.concurrent("for tools", { timeout: 120_000 }, () => {
+describe.concurrent("output for tools", { timeout: 120_000 }, () => {
   test("a log for code scanning has the rule, its page's text, the severity and the place", async () => {
     const { code, out } = await policy(["--preview", bad, ...strict, "--format", "sarif"]);
     expect(code).toBe(1);
@@ -150,17 +159,17 @@ describe.concurrent("for tools", { timeout: 120_000 }, () => {
           col: "1",
           title: `${rule} orders (aws:sqs/queue:Queue)`,
         },
-        message: expect.stringMatching(/^\[RD440\].*\nfix: /s),
+        message: expect.stringMatching(/^\[RD415\].*\nfix: /s),
       },
     ]);
   });
 
-  test("what has no place in the program is shown at the file of the project", async () => {
+  test("a violation without a place in the program is shown at the file of the project", async () => {
     const { out } = await policy(["--preview", ownerless, "--format", "github"]);
     expect(parseWorkflowCommands(out)).toMatchObject([{ properties: { file: "Pulumi.yaml", line: "1" } }]);
   });
 
-  test("what an ES module tells is an absolute path, which counts where it is in the repository", async () => {
+  test("an ES module gives an absolute path, which counts if it is in the repository", async () => {
     const digest = (file: string): Digest =>
       placed(JSON.parse(text) as Digest, urn, `project:///stacks/file:${file}#3,1`);
     const annotations = async (file: string): Promise<unknown> => {
@@ -175,12 +184,12 @@ describe.concurrent("for tools", { timeout: 120_000 }, () => {
     expect(await annotations("/elsewhere/index.ts")).toMatchObject({ file: "Pulumi.yaml", line: "1" });
   });
 
-  test("a tag of the stack is an owner too", async () => {
+  test("a tag of the stack counts as an owner", async () => {
     const { out } = await policy(["--preview", ownerless, "--json", "--stack-tag", "owner=team-billing", "size=small"]);
     expect(JSON.parse(out)).toMatchObject({ ok: true, violations: [] });
   });
 
-  test("JSON has all that is known of a violation", async () => {
+  test("JSON has all facts about a violation", async () => {
     const { code, out } = await policy(["--preview", bad, ...strict, "--json"]);
     expect(code).toBe(1);
     expect(JSON.parse(out)).toEqual({
@@ -193,7 +202,7 @@ describe.concurrent("for tools", { timeout: 120_000 }, () => {
           level: "mandatory",
           severity: "high",
           description: "Every SQS queue has a dead-letter queue.",
-          message: expect.stringMatching(/^\[RD440\]/),
+          message: expect.stringMatching(/^\[RD415\]/),
           resource: { name: "orders", type: "aws:sqs/queue:Queue", urn },
           source: { path: "infra/queues.ts", line: 3, column: 1 },
           url: `docs/policies/${rule}.md`,
@@ -202,7 +211,7 @@ describe.concurrent("for tools", { timeout: 120_000 }, () => {
     });
   });
 
-  test("where nothing can be judged the log is valid, says why, and is written all the same", async () => {
+  test("if nothing can be judged, the log is valid and has the reason", async () => {
     const log = join(folder, "log.sarif");
     expect((await policy(["--preview", "-", "--format", "sarif", "--output", log], "{}")).code).toBe(2);
     expect(parseSarif(readFileSync(log, "utf8")).runs[0]?.results).toMatchObject([{ ruleId: "RD904", level: "error" }]);

@@ -13,7 +13,7 @@ import { exportedState } from "../support/exported-state.ts";
 import type { ProgramRun } from "../support/pulumi.ts";
 import { hasPulumiCli } from "../support/pulumi-cli.ts";
 
-// The pack in Pulumi's own engine. Without the command line there is its policy host alone, which the tests beside this one ask.
+// The pack in Pulumi's own engine. Without the command line only the policy host exists, and the other tests use that.
 const what =
   "pulumi policy analyze and pulumi preview --policy-pack, on the example stacks and on every rule's examples";
 console.log(`[policy] ${hasPulumiCli ? "what runs" : "what does not run (there is no pulumi on PATH)"}: ${what}`);
@@ -21,20 +21,20 @@ console.log(`[policy] ${hasPulumiCli ? "what runs" : "what does not run (there i
 const root = resolve(import.meta.dirname, "../..");
 const pack = resolve(root, "policies");
 const stacks = globSync("stacks/Pulumi.*.yaml", { cwd: root }).toSorted();
-/** What an update does to what is there is neither in a state nor in a first preview. */
+/** Neither a state nor a first preview shows the changes that an update makes. */
 const judged = rules.filter(({ kind }) => kind !== "change");
 
 const folder = mkdtempSync(join(tmpdir(), "redeliver-engine-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Everything is mandatory; the example stacks have waivers of their own. */
+/** Makes every rule mandatory. The example stacks have their own waivers. */
 const allMandatory = join(folder, "strict.yaml");
 writeFileSync(allMandatory, "preset: strict\n");
 const withWaivers = resolve(pack, "strict.yaml");
 
 interface Verdict {
   readonly isStopped: boolean;
-  /** The rules that were broken, each with the level at which the engine says so. */
+  /** The violated rules, each with the level that the engine reports. */
   readonly broken: readonly string[];
   readonly output: string;
 }
@@ -46,7 +46,7 @@ function verdictOf(isStopped: boolean, output: string): Verdict {
   return { isStopped, broken: [...new Set(found.map(([, level, rule]) => `${rule} ${level}`))], output };
 }
 
-/** What the engine says of what a deployment of the program would have left. */
+/** The engine's verdict on the state that a deployment of the program would leave. */
 async function analyzed(run: ProgramRun, options: string): Promise<Verdict> {
   const file = join(folder, "state.json");
   writeFileSync(file, JSON.stringify(exportedState(run)));
@@ -59,7 +59,7 @@ async function analyzed(run: ProgramRun, options: string): Promise<Verdict> {
   });
 }
 
-/** What the engine says of the program's first preview; a provider of RabbitMQ asks nobody for that. */
+/** The engine's verdict on the program's first preview. RabbitMQ's provider needs no broker for it. */
 async function previewed(file: string, config: Readonly<Record<string, unknown>>, options: string): Promise<Verdict> {
   const { LocalWorkspace } = await import("@pulumi/pulumi/automation/index.js");
   const workDir = mkdtempSync(join(folder, "stack-"));
@@ -109,7 +109,7 @@ describe.skipIf(!hasPulumiCli)("in Pulumi's engine", { timeout: 120_000 }, () =>
     if (broker === "rabbitmq") expect(await previewed("stacks/index.ts", config, withWaivers)).toEqual(passes);
   });
 
-  test.each(judged)("$name stops its bad example, no other rule does, and the good one passes", async (rule) => {
+  test.each(judged)("$name stops its bad example, no other rule does, and the good example passes", async (rule) => {
     const isAdvice = rule.isOnlyAdvice === true;
     const broken = [`${rule.name} ${isAdvice ? "advisory" : "mandatory"}`];
     const programs = [

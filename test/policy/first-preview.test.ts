@@ -12,7 +12,10 @@ import { foundInProcess } from "../support/policy-in-process.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** What the rules wait for that cannot judge yet. The receive count is in one text with an ARN, so it is not known either. */
+/**
+ * The values that rules still lack in a first preview. The receive count stands in one text with an ARN, so it is
+ * unknown, too.
+ */
 const waits: Readonly<Record<string, string>> = {
   "sqs-dead-letter-retention": "the receive count",
   "sqs-receive-count": "the receive count",
@@ -20,7 +23,7 @@ const waits: Readonly<Record<string, string>> = {
   "sqs-retention-covers-retries": "the receive count",
 };
 
-describe("the first preview of a stack, in which AWS and Azure have assigned nothing yet", () => {
+describe("the first preview of a stack, before AWS and Azure have assigned anything", () => {
   const judged = rules.filter(({ kind }) => kind === "topology");
 
   let host: PolicyHost;

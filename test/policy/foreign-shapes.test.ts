@@ -5,7 +5,8 @@ import { foreignRun } from "../support/foreign-run.ts";
 import type { PolicyHost } from "../support/policy-host.ts";
 import { startPolicyHost } from "../support/policy-host.ts";
 
-// Resources of every type that is read, with properties of any shape, in Pulumi's own host: nothing may end it, and what cannot be read is said.
+// Feeds Pulumi's own host with resources of every type that the pack reads, and with properties of any shape. None may
+// end the host. The pack must report each that it cannot read.
 
 let host: PolicyHost;
 beforeAll(async () => {
@@ -13,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(async () => host.stop());
 
-test("no shape of a resource ends the host, and every answer has a rule and a text", async () => {
+test("no form of a resource ends the host, and every answer has a rule and a text", async () => {
   let unread = 0;
   await fc.assert(
     fc.asyncProperty(foreignRun, async (run) => {

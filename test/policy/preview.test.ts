@@ -2,8 +2,8 @@ import { globSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 
-import { judgePreview } from "../../src/policy/preview/judge-preview.ts";
-import type { JudgedPreview, PreviewViolation } from "../../src/policy/preview/preview.ts";
+import type { JudgedPreview, PreviewViolation } from "../../src/policy/preview.ts";
+import { judgePreview } from "../../src/policy/preview.ts";
 import { parseSourcePosition } from "../../src/policy/preview/source-position.ts";
 import { readPreview } from "../../src/policy/preview/read-preview.ts";
 import type { PolicyOptions } from "../../src/policy/index.ts";
@@ -30,16 +30,16 @@ async function judged(
 const keysOf = (found: readonly (PreviewViolation | { rule: string; message: string; urn: string })[]): string[] =>
   found.map((each) => `${each.rule} ${"urn" in each ? each.urn : each.resource?.urn} ${each.message}`).toSorted();
 
-/** The same where nothing tells the region yet. */
+/** The same key while the region is unknown. */
 const notKnownYet = (key: string): string => key.replace(/^at regions\.eu-west-1\./m, "at regions.not-known-yet.");
 
-describe("what the policy pack finds in a program, the command finds in its preview", () => {
+describe("the policy pack and the command find the same violations", () => {
   test.each(programs)("%s", async (program) => {
     const run = await runExample(program);
     const found = keysOf(await foundInProcess(run, strict));
     expect(keysOf((await judged(run, run)).violations)).toEqual(found);
     expect(keysOf((await judged(run, run, { hasOutputs: true })).violations)).toEqual(found);
-    // Of what is not there yet it may know less, such as the region of a queue, and never finds anything else.
+    // The preview of a new stack may know less, such as the region of a queue. It must not find anything else.
     const known = new Set([...found, ...found.map(notKnownYet)]);
     for (const hasOutputs of [false, true]) {
       const ofNew = keysOf((await judged(null, run, { hasOutputs })).violations);
@@ -48,32 +48,32 @@ describe("what the policy pack finds in a program, the command finds in its prev
   });
 });
 
-describe("what of a stack has to be in a preview", () => {
+describe("the parts of a stack that a preview must have", () => {
   const refusalOf = (digest: unknown): string => {
     const read = readPreview(typeof digest === "string" ? digest : JSON.stringify(digest));
     return read.ok ? "" : read.diagnostics.map(({ code, message, help }) => `${code} ${message}; ${help}`).join("\n");
   };
 
-  test("without what stays the same nothing is judged: a dead-letter queue would be taken for any other", async () => {
+  test("without unchanged resources nothing is judged: a dead-letter queue would count as any other queue", async () => {
     const run = await runExample("examples/policies/sqs-dead-letter-queue/passes.ts");
     const digest = digestOf(run, run, { showSames: false });
     expect(digest.steps).toHaveLength(1);
     expect(refusalOf(digest)).toBe(
-      "RD905 2 of the 3 resources that stay the same are not in it; run pulumi preview --json --show-sames",
+      "RD905 2 of the 3 unchanged resources are not in it; run pulumi preview --json --show-sames",
     );
   });
 
-  test("a preview that failed is not judged, and says why", async () => {
+  test("a failed preview is not judged, and the reason is given", async () => {
     const run = await runExample("examples/policies/sqs-dead-letter-queue/passes.ts");
     const diagnostics = [
       { message: "[pulumi] fetching plugin", severity: "info" },
       { urn: run.resources[0]?.urn, message: 'error: unable to replace resource "x"\nas it is', severity: "error" },
     ];
     expect(refusalOf({ ...digestOf(run, run), diagnostics })).toMatch(
-      /^RD905 the preview failed: error: unable to replace resource "x"; mend/,
+      /^RD905 the preview failed: error: unable to replace resource "x"; correct/,
     );
     const { changeSummary: _, ...cut } = digestOf(run, run);
-    expect(refusalOf(cut)).toMatch(/^RD905 the preview did not come to its end/);
+    expect(refusalOf(cut)).toMatch(/^RD905 the preview did not finish/);
   });
 
   test.each([
@@ -81,10 +81,10 @@ describe("what of a stack has to be in a preview", () => {
       '{"sequence":0,"preludeEvent":{"config":{}}}\n{"sequence":1,"cancelEvent":{}}\n',
       /RD904 this is a stream of events/,
     ],
-    ['{"version":3,"deployment":{"resources":[]}}', /RD904 this is JSON, but not what pulumi preview --json prints/],
+    ['{"version":3,"deployment":{"resources":[]}}', /RD904 this is JSON, but not the output of pulumi preview --json/],
     ["[]", /RD904 this is JSON, but not/],
-    ['{"steps":[{"op":"same"}],"changeSummary":{"same":1}}', /RD904 a step of this preview has another form/],
-    ['{"steps":{},"diagnostics":[]}', /RD904 a step of this preview has another form/],
+    ['{"steps":[{"op":"same"}],"changeSummary":{"same":1}}', /RD904 a step of this preview has an unknown form/],
+    ['{"steps":{},"diagnostics":[]}', /RD904 a step of this preview has an unknown form/],
     ['{"steps":[{"op":"same","urn":"u","newState":{"type":7}}]}', /RD904 a step of this preview/],
     ['{"steps":', /RD002 the JSON looks truncated/],
     ["  ", /RD004 the file holds nothing/],
@@ -93,7 +93,7 @@ describe("what of a stack has to be in a preview", () => {
   });
 });
 
-describe("steps that a program does not ask for", () => {
+describe("steps that the program did not cause", () => {
   const urn = "urn:pulumi:prod::shop::aws:sqs/queue:Queue::orders";
   const state = { urn, custom: true, type: "aws:sqs/queue:Queue" };
   const arn = "arn:aws:sqs:eu-west-1:123456789012:orders";
@@ -103,24 +103,24 @@ describe("steps that a program does not ask for", () => {
     return (await judgePreview(read.value, strict, new Map())).violations.map((each) => each.rule);
   };
 
-  test("a queue that is only looked up needs no protection, and before the lookup nothing is known of it", async () => {
+  test("a queue that is only looked up needs no protection, and the model knows it only after the lookup", async () => {
     const external = { ...state, id: "https://sqs/orders", external: true };
     expect(await judgedSteps([{ op: "read", urn, newState: external, detailedDiff: null }])).toEqual([]);
     const outputs = { name: "orders", arn, messageRetentionSeconds: 345_600, visibilityTimeoutSeconds: 30 };
     const oldState = { ...external, outputs };
-    // Once it has been looked up it is judged with the others.
+    // Once the program has looked it up, the pack judges it with the others.
     const found = ["sqs-dead-letter-queue"];
     expect(await judgedSteps([{ op: "read", urn, oldState, newState: external, detailedDiff: null }])).toEqual(found);
     expect(await judgedSteps([{ op: "read", urn, newState: oldState, detailedDiff: null }])).toEqual(found);
   });
 
-  test("a queue that a refresh does not find any more is made again, and is not deleted by the program", async () => {
+  test("a queue that a refresh does not find is made again, and does not count as deleted by the program", async () => {
     const inputs = { name: "orders" };
     const steps = [
       { op: "delete", urn, oldState: { ...state, inputs, outputs: { ...inputs, arn } }, detailedDiff: null },
       { op: "create", urn, newState: { ...state, inputs, protect: true }, detailedDiff: null },
     ];
-    // It has no dead-letter queue, which needs nothing that AWS assigns; that is all that is wrong with it.
+    // Its missing dead-letter queue is its only fault, and this fault depends on no value that AWS assigns.
     expect(await judgedSteps(steps)).toEqual(["sqs-dead-letter-queue"]);
     expect(await judgedSteps(steps.slice(0, 1))).toEqual(["queue-deletion"]);
   });
@@ -137,11 +137,11 @@ describe("steps that a program does not ask for", () => {
   });
 });
 
-describe("where the program made a resource", () => {
+describe("the place where the program made a resource", () => {
   test.each([
     ["project:///index.ts#12,3", { path: "index.ts", line: 12, column: 3 }],
     ["project:///stacks/a%20b.ts#12", { path: "stacks/a b.ts", line: 12, column: 1 }],
-    // The frames of an ES module name URLs, which the SDK takes for paths below the working directory.
+    // The frames of an ES module name URLs. The SDK takes them for paths below the working directory.
     ["project:///stacks/file:/repo/stacks/index.ts#7,1", { path: "/repo/stacks/index.ts", line: 7, column: 1 }],
     ["project:///node_modules/redeliver/dist/deploy/retry-topology.js#9,5", null],
     ["project:///../other/index.ts#9,5", null],
@@ -152,4 +152,13 @@ describe("where the program made a resource", () => {
   ])("%s", (text, position) => {
     expect(parseSourcePosition(text)).toEqual(position);
   });
+});
+
+test("a resource that is its own parent has no place in the program", async () => {
+  const [type, urn] = ["rabbitmq:index/queue:Queue", "urn:a::b::c::q"];
+  const newState = { type, urn, parent: urn, inputs: { name: "q", vhost: "/", settings: {} } };
+  const read = readPreview(JSON.stringify({ steps: [{ op: "create", urn, newState }], changeSummary: { create: 1 } }));
+  if (!read.ok) throw new Error(read.diagnostics.map(({ message }) => message).join("\n"));
+  const { violations } = await judgePreview(read.value, strict, new Map());
+  expect(violations.map(({ source }) => source)).toEqual(violations.map(() => null));
 });

@@ -12,14 +12,15 @@ import type { EngineConfig, PolicyHost, ReportedViolation } from "../support/pol
 import { startPolicyHost } from "../support/policy-host.ts";
 import type { ProgramRun } from "../support/pulumi.ts";
 
-// The pack reads each resource of a request once for all rules. A pack that does not, as anybody's own, finds the same.
+// The pack reads each resource of a request once for all rules. A pack that reads it once for each rule must find the
+// same.
 
 const root = resolve(import.meta.dirname, "../..");
 const programs = globSync("examples/policies/*/fails.ts", { cwd: root }).toSorted();
 
 let host: PolicyHost;
 let plain: PolicyHost;
-/** The stack of every bad example: whatever a rule finds somewhere is in it. */
+/** The stack of every bad example. It violates every rule somewhere. */
 let all: ProgramRun;
 beforeAll(async () => {
   const started = await Promise.all([
@@ -36,7 +37,7 @@ afterAll(async () => {
   await plain.stop();
 });
 
-/** Programs that know nothing of each other, in one stack: each gets a name of its own into its URNs. */
+/** Puts independent programs into one stack. Each gets its own name into its URNs. */
 function together(runs: readonly ProgramRun[]): ProgramRun {
   const named = runs.map((run, index): ProgramRun => {
     const inStack = (text: string): string => text.replaceAll("urn:pulumi:test::", `urn:pulumi:test-${index}::`);
@@ -60,15 +61,19 @@ async function foundBy(asked: PolicyHost, run: ProgramRun): Promise<readonly Rep
   return [...(await asked.analyze(run.resources)), ...(await asked.analyzeStack(run))];
 }
 
-test("in every bad example at once, as it is and as the first preview shows it", { timeout: 120_000 }, async () => {
-  for (const run of [all, firstPreviewOf(all)]) {
-    const found = await foundBy(host, run);
-    expect(found.length).toBeGreaterThan(20);
-    expect(found).toEqual(await foundBy(plain, run));
-  }
-});
+test(
+  "reading a resource once finds the same violations in all bad examples, and in their first previews",
+  { timeout: 120_000 },
+  async () => {
+    for (const run of [all, firstPreviewOf(all)]) {
+      const found = await foundBy(host, run);
+      expect(found.length).toBeGreaterThan(20);
+      expect(found).toEqual(await foundBy(plain, run));
+    }
+  },
+);
 
-test("one rule at a time", { timeout: 120_000 }, async () => {
+test("reading a resource once finds the same violations for one rule at a time", { timeout: 120_000 }, async () => {
   const served = await host.served();
   const found = await host.analyzeStack(all);
   const ofStacks = new Set(rules.flatMap(({ kind, name }) => (kind === "topology" ? [name] : [])));
@@ -82,7 +87,7 @@ test("one rule at a time", { timeout: 120_000 }, async () => {
   expect(oneByOne).toEqual(found);
 });
 
-test("in resources of any shape", { timeout: 120_000 }, async () => {
+test("reading a resource once finds the same violations in resources of any form", { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(foreignRun, async (run) => {
       expect(await foundBy(host, run)).toEqual(await foundBy(plain, run));

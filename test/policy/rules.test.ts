@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import * as exported from "../../src/policy/index.ts";
 import { rules } from "../../src/policy/rules.ts";
 import { runExample } from "../support/example-program.ts";
 import type { PolicyHost, ReportedViolation } from "../support/policy-host.ts";
 import { startPolicyHost } from "../support/policy-host.ts";
 
-/** The pack in a process of its own, as Pulumi starts it, with everything mandatory. */
+/** The pack in its own process, as Pulumi starts it, with every rule mandatory. */
 let host: PolicyHost;
 beforeAll(async () => {
   host = await startPolicyHost("preset: strict\n");
@@ -17,9 +18,17 @@ async function found(file: string): Promise<readonly ReportedViolation[]> {
   return [...(await host.analyze(run.resources)), ...(await host.analyzeStack(run))];
 }
 
-// What an update does is shown to no policy pack: changes.test.ts.
+test("a pack can import every rule by its name", () => {
+  const byName = Object.entries<unknown>(exported);
+  const nameOf = (name: string): string => name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  expect(rules.map((rule) => byName.find(([, value]) => value === rule)?.[0])).toEqual(
+    rules.map(({ name }) => nameOf(name)),
+  );
+});
+
+// Pulumi shows a policy pack no changes. changes.test.ts tests the rules on changes.
 describe.each(rules.filter(({ kind }) => kind !== "change"))("$name", (rule) => {
-  test("finds its bad example, and no other rule does", async () => {
+  test("reports its bad example, and no other rule does", async () => {
     const violations = await found(`examples/policies/${rule.name}/fails.ts`);
     expect(new Set(violations.map((each) => each.rule)), JSON.stringify(violations)).toEqual(new Set([rule.name]));
     for (const { level, message, urn } of violations) {
@@ -30,7 +39,7 @@ describe.each(rules.filter(({ kind }) => kind !== "change"))("$name", (rule) => 
     }
   });
 
-  test("is quiet about its good example, like every other rule", async () => {
+  test("reports nothing in its good example, like every other rule", async () => {
     expect(await found(`examples/policies/${rule.name}/passes.ts`)).toEqual([]);
   });
 });

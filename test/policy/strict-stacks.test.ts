@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(async () => host.stop());
 
-/** A program runs once: to run it takes longer than to judge it. */
+/** Each program runs once, because running it takes longer than judging it. */
 const runs = new Map<string, Promise<ProgramRun>>();
 
 async function runOf(file: string): Promise<ProgramRun> {
@@ -38,7 +38,7 @@ describe("with preset strict and the waivers of policies/strict.yaml", { timeout
     expect(await host.analyzeStack(run)).toEqual([]);
   });
 
-  test("every one of the waivers is needed by a stack", async () => {
+  test("every waiver is needed by a stack", async () => {
     const rule = "promises-kept-by-broker";
     const { rules } = parse(options) as {
       readonly rules: Readonly<Record<string, { readonly waivers: readonly { readonly resource: string }[] }>>;

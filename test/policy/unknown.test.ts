@@ -15,7 +15,7 @@ const programs = globSync("examples/policies/*/*.ts", { cwd: root }).toSorted();
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Every value of the run that a preview might not know: whole properties, and what is in them. */
+/** Every value of the run that a preview might not know: whole properties, and the values inside them. */
 function placesIn(run: ProgramRun): readonly (readonly [urn: string, path: readonly string[]])[] {
   const within = (value: unknown, path: readonly string[]): (readonly string[])[] =>
     typeof value !== "object" || value === null
@@ -48,7 +48,10 @@ function withPlaces(run: ProgramRun, places: readonly (readonly [Place, unknown]
   return { ...run, resources, resourceOutputs: outputs };
 }
 
-/** What the update may find instead of a value, of the same kind: names of the stack itself too, so that it leads somewhere else. */
+/**
+ * Values of the same kind that the update may bring instead. Names of the stack are among them, so that the value may
+ * lead elsewhere.
+ */
 function othersLike(value: unknown, key: string, names: readonly string[]): readonly unknown[] {
   if (typeof value === "number") return [value, 0, 1, 5, 60, 345_600, 1_209_600];
   if (typeof value === "boolean") return [true, false];
@@ -60,12 +63,12 @@ function othersLike(value: unknown, key: string, names: readonly string[]): read
     : [value];
 }
 
-/** Who is meant by a value that the program takes from another resource is told in a preview too. */
+/** A preview also shows which resource such a value belongs to, if the program takes it from another resource. */
 function isIdentity(value: string): boolean {
   return /arn:|https?:|^\//.test(value);
 }
 
-/** Whose name is meant is told in a preview too, where the program takes it from a resource. */
+/** A preview also shows which resource is named, if the program takes the name from a resource. */
 function isTakenFromAzure(run: ProgramRun, [urn, [key = ""]]: Place): boolean {
   const { type = "", propertyDependencies = {} } = run.resources.find((each) => each.urn === urn) ?? {};
   return type.startsWith("azure-native:") && (propertyDependencies[key] ?? []).length > 0;
@@ -85,7 +88,7 @@ const namesIn = (run: ProgramRun): readonly string[] =>
 
 const keyOf = ({ rule, urn }: FoundViolation): string => `${rule} ${urn}`;
 
-describe("what a preview says is so whatever it does not know turns out to be", () => {
+describe("the findings of a preview hold for every possible value of its unknowns", () => {
   test.each(programs)("%s", async (program) => {
     const run = await runExample(program);
     const places = placesIn(run);

@@ -2,11 +2,11 @@ import type { Channel, ConsumeMessage } from "amqplib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { createAcknowledgements } from "../../src/consume/rabbitmq/acknowledgements.ts";
+import { createAcknowledgements } from "../../src/brokers/rabbitmq/run/amqp-0-9-1/acknowledgements.ts";
 
 type Fate = "ack" | "nack" | "reject" | "never";
 
-/** What a broker makes of the frames: how each delivery was settled. A frame about what is settled already closes the channel. */
+/** A broker's reading of the frames: the fate of each delivery. A frame about a settled delivery closes the channel. */
 function brokerChannel(tags: readonly number[]): { channel: Channel; fates: Map<number, Fate>; frames: () => number } {
   const open = new Set(tags);
   const fates = new Map<number, Fate>();
@@ -37,7 +37,7 @@ const unexpected = (cause: unknown): never => {
 
 const message = (deliveryTag: number): ConsumeMessage => ({ fields: { deliveryTag } }) as ConsumeMessage;
 
-test("each delivery is settled once, as it was asked for, and none that nobody settled", () => {
+test("each requested delivery is settled once, and no other", () => {
   const fate = fc.constantFrom<Fate>("ack", "ack", "ack", "nack", "reject", "never");
   fc.assert(
     fc.property(
@@ -67,7 +67,7 @@ test("each delivery is settled once, as it was asked for, and none that nobody s
   );
 });
 
-test("what is due together and in order is one frame", () => {
+test("settlements that are due together and in order are one frame", () => {
   const tags = Array.from({ length: 100 }, (_, index) => index + 1);
   const { channel, fates, frames } = brokerChannel(tags);
   const acknowledgements = createAcknowledgements(channel, unexpected);
@@ -78,9 +78,9 @@ test("what is due together and in order is one frame", () => {
   expect(frames()).toBe(1);
 });
 
-test("a channel that takes no frame any more is reported as lost, once, and nothing is thrown where nobody catches it", () => {
+test("a channel that accepts no more frames is reported as lost once, and no uncaught error is thrown", () => {
   const tags = [1, 2, 3, 4];
-  // The first frame is for 1 alone, since 2 is still being handled, or for 3 and 4, one each.
+  // The first frame settles 1 alone, because 2 is still being handled. The others settle 3 and 4.
   for (const failsAt of [1, 2, 3]) {
     const { channel, fates, frames } = brokerChannel(tags);
     const ack = channel.ack.bind(channel);

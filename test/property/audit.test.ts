@@ -1,16 +1,17 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { auditDeployment } from "../../src/brokers/rabbitmq/audit.ts";
-import { brokerTopologyOf } from "../../src/brokers/rabbitmq/semantics.ts";
+import { auditDeployment } from "../../src/brokers/rabbitmq/foreign/audit.ts";
+import { brokerTopologyOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import { compile, parseTarget } from "../../src/index.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
 import { checked } from "../support/examples.ts";
 
-// Two ways to one answer: what the compiler makes and the proof accepts, the audit, which knows neither contract nor consumer, must accept too.
+// Reaches one answer in two ways. The audit knows neither contract nor consumer. It must accept every topology that the
+// compiler makes and the proof accepts.
 
 test(
-  "an audit finds no error in anything that compiles, and of warnings only what a contract takes care of",
+  "an audit finds no error in a compiled topology, and only those warnings that a contract takes care of",
   { timeout: 60_000 },
   () => {
     let audited = 0;
@@ -23,7 +24,7 @@ test(
         const topology = brokerTopologyOf(compiled.value.topology);
         const deployment = { brokerVersion: null, virtualHosts: [{ name: "/", topology }] };
         const codes = auditDeployment(deployment, target.value, null).map(({ code }) => code);
-        // The contract says basic.reject, or a named time, where a failure has to count.
+        // Where a failure must count, the contract asks for `basic.reject` or a named time.
         expect(codes.filter((code) => code !== "RD417")).toEqual([]);
         audited++;
       }),

@@ -16,7 +16,7 @@ import {
 } from "../support/consume/scripted-adapter.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
 
-/** What a handler does with a message, and after how long. `deaf`: it does not end, whatever it is told. */
+/** A handler's conduct, and its duration. `deaf`: it ignores its signal and does not end. */
 type Conduct = "returns" | "throws" | "gives-up" | "waits" | "deaf";
 interface Handling {
   readonly conduct: Conduct;
@@ -35,7 +35,7 @@ interface Course {
   readonly breaker: boolean;
   readonly handlerTimeout: boolean;
   readonly stopWithinMs: number;
-  /** What those who only listen do. */
+  /** The conduct of the listeners. */
   readonly listeners: "listen" | "throw" | "reject";
 }
 
@@ -91,7 +91,7 @@ const course: fc.Arbitrary<Course> = fc.record({
 
 const rejections: unknown[] = [];
 const noteRejection = (error: unknown): void => void rejections.push(error);
-/** The real one: Node tells of rejections that nobody handles between two turns of its own event loop. */
+/** The real `setImmediate`: Node reports unhandled rejections between two turns of its own event loop. */
 const realTurn = setImmediate;
 
 beforeEach(() => {
@@ -109,7 +109,7 @@ interface Played {
   readonly runs: readonly string[];
   readonly events: readonly ConsumeEvent[];
   readonly broker: ReturnType<typeof createScriptedBroker>;
-  /** Handlers that nobody ends, and that are none of the consumer's business any more. */
+  /** False while a handler still runs that the consumer has given up. */
   readonly isSettled: boolean;
 }
 
@@ -133,7 +133,7 @@ function telemetryOf({ listeners }: Course): Telemetry | undefined {
   };
 }
 
-/** Plays a course with a clock of its own, stops the consumer, and waits until nothing moves any more. */
+/** Plays a course with a virtual clock, stops the consumer, and waits until nothing moves any more. */
 async function play(course: Course): Promise<Played> {
   const { script, steps, concurrency, breaker, handlerTimeout, stopWithinMs, listeners } = course;
   const broker = createScriptedBroker(script);
@@ -188,14 +188,12 @@ async function play(course: Course): Promise<Played> {
   return { started: running !== null, stopMs, runs, events, broker, isSettled: broker.underWay() === 0 };
 }
 
-/** What a stop may take beside its deadline: for the last words, and for an end of the connection that is not in order. */
-const graceMs = 15_000;
+/** A stop may exceed its deadline by one or two turns of the event loop. */
+const graceMs = 50;
 
-const late = new Set<ConsumeEvent["kind"]>(["settled", "settle-failed", "settle-dropped", "returned"]);
-
-describe("a consumer whose broker does whatever a script says", () => {
+describe("a consumer on a scripted broker", () => {
   test(
-    "rejects nothing that nobody waits for, settles nothing twice, stops in time, and leaves nothing behind",
+    "handles every rejection, settles nothing twice, stops in time, and leaves nothing behind",
     { timeout: 120_000 },
     async () => {
       await fc.assert(
@@ -205,14 +203,15 @@ describe("a consumer whose broker does whatever a script says", () => {
           expect(rejections).toEqual([]);
           expect(broker.breaches).toEqual([]);
           expect(new Set(runs).size).toBe(runs.length);
-          expect(stopMs).toBeLessThanOrEqual(each.stopWithinMs + graceMs);
+          expect(stopMs).toBeLessThanOrEqual(
+            Math.max(each.stopWithinMs, each.script.unstarted === "hold" ? 1_000 : 7_000) + graceMs,
+          );
           expect(isSettled).toBe(true);
           expect(vi.getTimerCount()).toBe(0);
           expect(broker.connections.map(({ closes }) => closes)).toEqual(broker.connections.map(() => 1));
           const after = events.slice(events.findIndex(({ kind }) => kind === "stopped") + 1);
           if (started) expect(events.filter(({ kind }) => kind === "stopped")).toHaveLength(1);
-          // A broker may answer after that what it was asked before.
-          expect(after.filter(({ kind }) => !late.has(kind))).toEqual([]);
+          expect(after).toEqual([]);
         }),
         { numRuns: 150 },
       );

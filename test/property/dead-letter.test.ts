@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { deadLetterFields } from "../../src/consume/dead-letter/fields.ts";
+import { deadLetterFields } from "../../src/consume/port/dead-letter-fields.ts";
 import type { FailureContext } from "../../src/consume/dead-letter/metadata.ts";
 import { deadLetterMetadata } from "../../src/consume/dead-letter/metadata.ts";
 
@@ -15,7 +15,7 @@ const context: FailureContext = {
 const stackField = "dlq-exception-stack-trace-summary";
 const bytes = (text: string | undefined): number => Buffer.byteLength(text ?? "");
 
-/** Whatever JavaScript lets a program throw. */
+/** Values of every kind that JavaScript can throw. */
 const anyThrown = fc.oneof(
   fc.anything({ withBigInt: true, withDate: true, withNullPrototype: true, withObjectString: true }),
   fc.string({ unit: "binary", maxLength: 6_000 }).map((message) => new Error(message)),
@@ -34,8 +34,8 @@ const anyThrown = fc.oneof(
   ),
 );
 
-describe("what a consumer writes on a dead letter", () => {
-  test("is one field per fact, and nothing that there is not", () => {
+describe("the fields that a consumer writes on a dead letter", () => {
+  test("have one fact each, and none without a value", () => {
     const error = new Error("declined");
     const written = deadLetterMetadata(error, { ...context, messageId: "m-1", correlationId: "order-9" });
     expect(written).toEqual({
@@ -53,7 +53,7 @@ describe("what a consumer writes on a dead letter", () => {
     expect(Object.keys(bare)).toEqual([...deadLetterFields.slice(0, 4), "dlq-failing-consumer-info"]);
   });
 
-  test("names the causes, and nothing of an error but its stack", () => {
+  test("name the causes of an error, and contain nothing else but its stack", () => {
     const driver = Object.assign(new Error("duplicate key"), { detail: "Key (email)=(eve@example.com) exists." });
     const summary = deadLetterMetadata(new Error("billing failed", { cause: driver }), context)[stackField];
     expect(summary).toContain("Caused by: Error: duplicate key");
@@ -63,7 +63,7 @@ describe("what a consumer writes on a dead letter", () => {
     expect(deadLetterMetadata(loop, context)[stackField]).toContain("loop");
   });
 
-  test("never throws, stays within its sizes, and can be sent by every broker, whatever was thrown", () => {
+  test("never cause an error, stay within their sizes, and can be sent to every broker, for any thrown value", () => {
     fc.assert(
       fc.property(anyThrown, fc.string({ unit: "binary", maxLength: 3_000 }), (thrown, text) => {
         const written = deadLetterMetadata(thrown, {
@@ -85,7 +85,7 @@ describe("what a consumer writes on a dead letter", () => {
     );
   });
 
-  test("says where something was cut off, and uses the room that there is", () => {
+  test("show where a text was cut, and use all the room", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", minLength: 2_100, maxLength: 2_200 }), (message) => {
         const summary = deadLetterMetadata(message, context)[stackField] ?? "";
@@ -102,13 +102,13 @@ describe("what a consumer writes on a dead letter", () => {
 });
 
 describe("redaction", () => {
-  test("sees the whole value, so that a cut cannot hide half of a secret from it", () => {
+  test("gets the whole value, so that a cut cannot hide a part of a secret from it", () => {
     const secret = `${"x".repeat(2_030)} card 4111 1111 1111 1111`;
     const redact: FailureContext["redact"] = (_, value) => value.replaceAll(/\d{4} \d{4} \d{4} \d{4}/g, "****");
     expect(deadLetterMetadata(secret, { ...context, redact })[stackField]).not.toContain("4111");
   });
 
-  test("leaves out what it returns null for, and what it throws for, and the rest stays", () => {
+  test("leaves out the field if it returns null or throws, and the other fields stay", () => {
     const nothing = deadLetterMetadata(new Error("secret"), { ...context, messageId: "secret", redact: () => null });
     const broken = deadLetterMetadata(new Error("secret"), {
       ...context,

@@ -12,8 +12,9 @@ import { registerServicebus } from "../support/servicebus/register.ts";
 import { anySqsDeclaration } from "../support/sqs-declarations.ts";
 import { registerSqs } from "../support/sqs/register.ts";
 
-// Any system is deployed over any other, protected and not, in any order, cut off anywhere. Whatever holds messages or leads to them stays;
-// only what its own consumer no longer wants may go, and only while that consumer's queue is still in the program.
+// Deploys any system over any other, with and without protection, in any order, with a failure at any step. Resources
+// that hold messages or lead to them stay. A resource may go only if its own consumer no longer wants it and keeps its
+// queue in the program.
 
 const brokers = {
   sqs: {
@@ -39,7 +40,7 @@ const anyWay = fc.record({
 });
 
 test.each(Object.keys(brokers) as (keyof typeof brokers)[])(
-  "%s: what messages need stays",
+  "%s: every resource that messages need stays",
   { timeout: 600_000 },
   async (name) => {
     const { declaration, target, register, mayGo } = brokers[name];
@@ -47,7 +48,7 @@ test.each(Object.keys(brokers) as (keyof typeof brokers)[])(
     const counts = { through: 0, refused: 0, removed: 0 };
     await fc.assert(
       fc.asyncProperty(acceptable, acceptable, anyWay, fc.boolean(), async (first, second, way, isLike) => {
-        // Often the same, but for a source that its consumers no longer take from.
+        // Often both systems are the same, except that the consumers no longer take from one source.
         const before = systemOf(isLike ? withOneMore(first) : first, target);
         const after = systemOf(isLike ? withSource(first) : second, target);
         if (before === null || after === null) return;
@@ -89,7 +90,7 @@ function orderOf(order: Iterable<number>): (count: number) => number {
   return (count) => (count <= 1 ? 0 : Number(numbers.next().value) % count);
 }
 
-/** Null where it is refused. */
+/** Null if the compiler refuses it. */
 function systemOf(input: unknown, target: TargetInput): System | null {
   const system = checkSystem(input as SystemInput);
   return system.ok && compile(system.value, target).ok ? system.value : null;

@@ -2,12 +2,12 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { describeDeadLetter } from "../../src/consume/dead-letter/describe.ts";
-import { deadLetterFields } from "../../src/consume/dead-letter/fields.ts";
+import { deadLetterFields } from "../../src/consume/port/dead-letter-fields.ts";
 import { deadLetterMetadata } from "../../src/consume/dead-letter/metadata.ts";
 import { compile, parseTarget, renderDiagnostics } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
 
-/** Values that stand where a broker's own would, and any others. */
+/** Values that a broker could write, and any others. */
 const anyValue = fc.oneof(
   fc.constantFrom("shop.billing", "rejected", "expired", "maxlen", "delivery_limit", "", 1, 2, Number.NaN, null),
   fc.constant({ "!": "timestamp", value: 1e300 }),
@@ -26,7 +26,7 @@ const table = fc
 const revoked = Proxy.revocable([], {});
 revoked.revoke();
 
-/** Messages as the client libraries give them, with anything inside, and what is no message at all. */
+/** Messages as the client libraries deliver them, with any content, and values that are no messages. */
 const anyLetter = fc.oneof(
   anyValue,
   fc.record({ properties: fc.record({ headers: table, messageId: anyValue, correlationId: anyValue }) }),
@@ -51,11 +51,11 @@ const anyLetter = fc.oneof(
   fc.constant({ properties: { headers: { "x-death": revoked.proxy } } }),
 );
 
-/** A contract of each strategy, of a consumer whose queues the letters above may name. */
+/** A contract of each strategy, for a consumer whose queues the letters above may name. */
 const contracts = [
   ["rabbitmq@4.3", "native"],
   ["rabbitmq@4.3", "staged"],
-  ["rabbitmq@3.10", "staged"],
+  ["rabbitmq@3.10", "waits"],
   ["rabbitmq@4.0", "waits"],
   ["sqs@eu-west-1", "redrive"],
   ["servicebus@standard", "immediate"],
@@ -72,7 +72,7 @@ const contracts = [
 });
 const anyContract = fc.constantFrom(undefined, ...contracts);
 
-test("describing never throws, and says texts of known fields only, whatever it is given", () => {
+test("the description never throws, and has only known fields with texts, for any input", () => {
   fc.assert(
     fc.property(anyLetter, anyContract, (letter, contract) => {
       const description = describeDeadLetter(letter, contract);
@@ -86,7 +86,7 @@ test("describing never throws, and says texts of known fields only, whatever it 
   );
 });
 
-test("what a consumer wrote is read back as it was, from headers, annotations and attributes alike", () => {
+test("the fields that a consumer wrote are read back unchanged, from headers, annotations and attributes", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", minLength: 1 }), fc.integer({ min: 1, max: 100 }), (text, attempt) => {
       const written = deadLetterMetadata(new Error(text), {

@@ -4,14 +4,15 @@ import { expect, test } from "vitest";
 import type { Diagnostic } from "../../src/diagnostics/diagnostic.ts";
 import { diagnostic } from "../../src/diagnostics/diagnostic.ts";
 import { renderGithub } from "../../src/diagnostics/github.ts";
-import { diagnosticCodes } from "../../src/diagnostics/page.ts";
+import { diagnosticCodes } from "../../src/diagnostics/catalogue.ts";
 import type { Region } from "../../src/diagnostics/region.ts";
 import { renderDiagnostics, renderMessage } from "../../src/diagnostics/render.ts";
 import { renderSarif } from "../../src/diagnostics/sarif.ts";
+import { visible } from "../../src/diagnostics/visible.ts";
 import { parseSarif } from "../support/sarif.ts";
 import { parseWorkflowCommands } from "../support/workflow-commands.ts";
 
-/** Any text, and above all what means something to those who read it. */
+/** Any text, above all characters that have a meaning for a reader of the output. */
 const text = fc
   .array(
     fc.oneof(
@@ -43,12 +44,12 @@ const region: fc.Arbitrary<Region | undefined> = fc.option(
 );
 const anyReport = fc.record({
   diagnostics: fc.array(anyDiagnostic, { maxLength: 5 }),
-  // A broker that is running is no file.
+  // A running broker has no file.
   file: fc.option(nonEmpty, { nil: undefined }),
   region,
 });
 
-test("whatever is said becomes a valid SARIF log that says it", () => {
+test("all diagnostics become a valid SARIF log with the same content", () => {
   fc.assert(
     fc.property(anyReport, ({ diagnostics, file, region }) => {
       const [run] = parseSarif(renderSarif(diagnostics, { file, locate: () => region })).runs;
@@ -65,7 +66,7 @@ test("whatever is said becomes a valid SARIF log that says it", () => {
   );
 });
 
-test("a fingerprint stays when the lines move, and the words change", () => {
+test("a fingerprint does not change when lines move or words change", () => {
   fc.assert(
     fc.property(fc.array(anyDiagnostic, { maxLength: 5 }), region, region, (diagnostics, before, after) => {
       const fingerprints = (all: readonly Diagnostic[], place: Region | undefined): unknown =>
@@ -78,7 +79,7 @@ test("a fingerprint stays when the lines move, and the words change", () => {
   );
 });
 
-test("whatever is said becomes one line for GitHub Actions, which reads it back", () => {
+test("every diagnostic becomes one line for GitHub Actions, and parses back", () => {
   fc.assert(
     fc.property(anyReport, ({ diagnostics, file, region }) => {
       const commands = parseWorkflowCommands(renderGithub(diagnostics, { file, locate: () => region }));
@@ -86,9 +87,11 @@ test("whatever is said becomes one line for GitHub Actions, which reads it back"
         diagnostics.map((each) => ({
           command: each.severity,
           properties: {
-            ...(file === undefined ? {} : { file: file.replaceAll("\\", "/"), line: String(region?.line ?? 1) }),
+            ...(file === undefined
+              ? {}
+              : { file: visible(file).replaceAll("\\", "/"), line: String(region?.line ?? 1) }),
             ...(file === undefined || region === undefined ? {} : { col: String(region.column) }),
-            title: [each.code, each.path].filter((part) => part !== "").join(" "),
+            title: visible([each.code, each.path].filter((part) => part !== "").join(" ")),
           },
           message: renderMessage(each),
         })),
@@ -97,7 +100,7 @@ test("whatever is said becomes one line for GitHub Actions, which reads it back"
   );
 });
 
-test("a terminal shows the place between the file and the path, and nothing where there is none", () => {
+test("a terminal shows the place between the file and the path, and nothing without a place", () => {
   const each = diagnostic("RD104", { message: "0 is out of range", path: ["a", "b"] });
   const place = { line: 7, column: 5, endLine: 7, endColumn: 6 };
   const line = (options: Parameters<typeof renderDiagnostics>[1]): string | undefined =>

@@ -8,14 +8,14 @@ import { formatPath } from "../../src/diagnostics/diagnostic.ts";
 import type { Region } from "../../src/diagnostics/region.ts";
 import { anySystem } from "../support/arbitraries.ts";
 
-/** The ways to everything in a declaration: leaves, mappings and lists. */
+/** The paths to every value in a declaration: leaves, mappings and lists. */
 function pathsOf(value: unknown, path: readonly PathSegment[] = []): (readonly PathSegment[])[] {
   if (typeof value !== "object" || value === null) return [path];
   const entries: [PathSegment, unknown][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
   return [path, ...entries.flatMap(([key, each]) => pathsOf(each, [...path, key]))];
 }
 
-/** The same data with another value at one place. */
+/** The same data with another value at one path. */
 function replaced(data: unknown, [first, ...rest]: readonly PathSegment[], value: unknown): unknown {
   if (first === undefined) return value;
   const copy = (Array.isArray(data) ? [...data] : { ...(data as object) }) as Record<PathSegment, unknown>;
@@ -23,7 +23,7 @@ function replaced(data: unknown, [first, ...rest]: readonly PathSegment[], value
   return copy;
 }
 
-/** The text of a region: what an editor would underline. */
+/** The text that an editor would underline for a region. */
 function underlined(text: string, region: Region | undefined): string | undefined {
   if (region === undefined) return undefined;
   expect(region.endLine).toBe(region.line);
@@ -40,7 +40,7 @@ const anyBroken = fc.oneof(
   fc.constantFrom("😀 # no comment", "a: b", "*", "&a", "- x", "'", '"', "%", " ", "null", "0x1F", "~"),
 );
 
-/** The ways in which a person may write the same data. */
+/** The ways in which a user may write the same data. */
 const anyText = fc.record({
   format: fc.constantFrom("json" as const, "yaml" as const),
   indent: fc.constantFrom(2, 4),
@@ -70,7 +70,7 @@ const anyPlace = anySystem.chain((system) =>
   }),
 );
 
-test("the place of a broken value is that value, however the declaration is written", () => {
+test("the place of a broken value is that value, in any form of the declaration", () => {
   fc.assert(
     fc.property(anyPlace, anyBroken, ({ system, path, how }, broken) => {
       const text = write(replaced(system, path, broken), how);
@@ -81,7 +81,7 @@ test("the place of a broken value is that value, however the declaration is writ
   );
 });
 
-test("it is that value and not another like it", () => {
+test("the place is the broken value and not an equal one", () => {
   fc.assert(
     fc.property(anyPlace, ({ system, path, how }) => {
       const text = write(replaced(system, path, "here and nowhere else"), how);
@@ -94,7 +94,7 @@ test("it is that value and not another like it", () => {
   );
 });
 
-test("the place of what is missing is the key of what it is missing from", () => {
+test("the place of a missing value is the key of its mapping", () => {
   fc.assert(
     fc.property(anyPlace, fc.string({ minLength: 1 }), ({ system, path, how }, name) => {
       const text = write(system, how);
@@ -102,7 +102,7 @@ test("the place of what is missing is the key of what it is missing from", () =>
       const key = path.at(-1);
       const missing = formatPath([...path, `missing ${name}`, 3, "below"]);
       const found = underlined(text, locate(missing));
-      // An entry of a list has no key: it is the entry itself.
+      // An entry of a list has no key, so its region is the entry itself.
       expect(found).toBeDefined();
       if (typeof key === "string") expect(parse(found ?? "")).toBe(key);
       expect(locate(formatPath([`missing ${name}`]))).toBeUndefined();
@@ -110,7 +110,7 @@ test("the place of what is missing is the key of what it is missing from", () =>
   );
 });
 
-test("a path is read as it was written", () => {
+test("a path is read back as it was written", () => {
   fc.assert(
     fc.property(
       fc.array(fc.oneof(fc.string({ unit: "binary" }), fc.nat(), fc.constantFrom("a-b", "$", "0"))),

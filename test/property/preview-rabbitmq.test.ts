@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { unknownText } from "../../src/brokers/pulumi-resource.ts";
-import type { StackResource } from "../../src/policy/judge-stack.ts";
+import { unknownText } from "../../src/foreign/pulumi-resource.ts";
+import type { StackResource } from "../../src/policy/stack.ts";
 import { foundIn } from "../support/found-in-stack.ts";
 
-// Random stacks of RabbitMQ, of which a preview does not know some values; the update finds any others of the same kind there.
+// Random stacks of RabbitMQ with values that a preview does not know. The update may bring any value of the same kind.
 
 const queues = ["a", "b", "c"];
 const exchanges = ["x", "y", "z"];
 
-/** What each property can be. The same in preview and update, so that an unknown value can turn out to be any of them. */
+/** The possible values of each property. Preview and update share them, so an unknown value can become any of these. */
 const domains: Readonly<Record<string, readonly unknown[]>> = {
   vhost: ["/", "/", "/", "other"],
   "queue name": queues,
@@ -41,7 +41,7 @@ const domains: Readonly<Record<string, readonly unknown[]>> = {
   durable: [true, false],
 };
 
-/** A property as it is at the update, and whether a preview knows it. */
+/** A property's value at the update, and whether a preview knows it. */
 interface Value {
   readonly isKnown: boolean;
   readonly value: unknown;
@@ -130,7 +130,7 @@ const stack = fc.array(fc.oneof({ weight: 3, arbitrary: queue }, exchange, { wei
   maxLength: 9,
 });
 
-test("what is found in a preview is found whatever the unknown values turn out to be", () => {
+test("every finding of a preview is also a finding of the update, for any unknown values", () => {
   let [seen, inPart] = [0, 0];
   fc.assert(
     fc.property(stack, (drawn) => {
@@ -155,7 +155,7 @@ test("what is found in a preview is found whatever the unknown values turn out t
   expect(inPart, "stacks that are judged in part").toBeGreaterThan(5);
 });
 
-/** A queue with arguments beside one that an exchange leads to. */
+/** A queue with arguments, beside one that an exchange leads to. */
 function besideDeadQueue(given: Readonly<Record<string, unknown>>): StackResource[] {
   const make = (type: string, name: string, properties: Readonly<Record<string, unknown>>): StackResource => ({
     type: `rabbitmq:index/${type}`,
@@ -173,7 +173,7 @@ function besideDeadQueue(given: Readonly<Record<string, unknown>>): StackResourc
   ];
 }
 
-test("a dead-letter exchange that is not known may be any, so it may be that any queue is one for dead letters", () => {
+test("an unknown dead-letter exchange may be any exchange, so any queue may be one for dead letters", () => {
   const found = (exchange: string): readonly string[] =>
     foundIn("rabbitmq", besideDeadQueue({ "x-dead-letter-exchange": exchange }));
   expect(found("x").filter((each) => each.endsWith(" letters"))).toEqual([]);
@@ -181,6 +181,6 @@ test("a dead-letter exchange that is not known may be any, so it may be that any
   expect(found(unknownText)).toEqual([]);
 });
 
-test("a time to live that is not known holds back what is said of its own queue, and of no other", () => {
+test("an unknown time to live holds back findings about its own queue, and about no other", () => {
   expect(foundIn("rabbitmq", besideDeadQueue({ "x-message-ttl": unknownText }))).toEqual(['RD420 vhosts["/"] letters']);
 });

@@ -1,16 +1,18 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { unknownText } from "../../src/brokers/pulumi-resource.ts";
-import type { StackResource } from "../../src/policy/judge-stack.ts";
+import { unknownText } from "../../src/foreign/pulumi-resource.ts";
+import type { StackResource } from "../../src/policy/stack.ts";
 import { plannedProperties } from "../../src/policy/planned-properties.ts";
 import { projectedByAzure } from "../support/first-preview.ts";
 import { foundIn } from "../support/found-in-stack.ts";
 
-// Random stacks of Service Bus that are to be created: names are taken from other resources or written out, and some settings come from
-// something that only the update tells.
+// Random stacks of Service Bus before their creation. Names are written out or taken from other resources. Some
+// settings are known only at the update.
 
-/** A setting: left out, or given; where it is unsure a preview does not know it, and the update finds any of its kind. */
+/**
+ * A setting of an entity. If it is unsure, a preview does not know it, and the update may bring any value of its kind.
+ */
 interface Setting {
   readonly value: unknown;
   readonly other: unknown;
@@ -37,7 +39,10 @@ const settings = fc.record({
   requiresDuplicateDetection: setting(true, false),
 });
 
-/** Where an entity forwards to: the number of a queue, by its name as a text or as it is taken from its resource. */
+/**
+ * The number of the queue to which an entity forwards. The program writes its name as a text, or takes it from the
+ * resource.
+ */
 const target = fc.option(fc.record({ to: fc.nat({ max: 3 }), isTaken: fc.boolean() }), { freq: 2 });
 const entity = fc.record({ settings, forwardTo: target, forwardDeadLetteredMessagesTo: target });
 const stackOf = fc.record({
@@ -49,7 +54,7 @@ const stackOf = fc.record({
 type Stack = typeof stackOf extends fc.Arbitrary<infer Drawn> ? Drawn : never;
 type Entity = Stack["queues"][number];
 
-/** A value of the program, and the resource that it takes it from. */
+/** A value of the program, and the resource that it comes from. */
 interface Given {
   readonly value: unknown;
   readonly from?: string;
@@ -60,7 +65,7 @@ function resourcesOf({ sku, isNamespaceTaken, queues, subscriptions }: Stack, is
     `urn:pulumi:test::shop::azure-native:servicebus:${kind}::${name}`;
   const resource = (kind: string, name: string, given: Readonly<Record<string, Given | null>>): StackResource => {
     const asked = Object.entries(given).filter((each): each is [string, Given] => each[1] !== null);
-    // What is taken from a resource that is to be created is not known either.
+    // A value from a resource that does not exist yet is unknown, too.
     const inputs = Object.fromEntries(
       asked.map(([key, { value, from }]) => [key, isPreview && from !== undefined ? unknownText : value]),
     );
@@ -112,7 +117,7 @@ function resourcesOf({ sku, isNamespaceTaken, queues, subscriptions }: Stack, is
 
 const isSure = ({ settings: own }: Entity): boolean => Object.values(own).every((each) => each?.isUnsure !== true);
 
-test("what is found in the first preview is found at the update; all of it, where the program knows its settings", () => {
+test("every finding of the first preview is also one of the update, and the reverse if the program knows its settings", () => {
   const seen = { sure: 0, inPart: 0 };
   fc.assert(
     fc.property(stackOf, (stack) => {

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { unknownText } from "../../src/brokers/pulumi-resource.ts";
-import type { StackResource } from "../../src/policy/judge-stack.ts";
+import { unknownText } from "../../src/foreign/pulumi-resource.ts";
+import type { StackResource } from "../../src/policy/stack.ts";
 import { foundIn } from "../support/found-in-stack.ts";
 
-// Random stacks of SQS, SNS and Lambda, some of whose resources are to be created: what AWS assigns to these a preview does not know, nor
-// what the program makes of it. At the update they are in any region of any account, and a receive count is any.
+// Random stacks of SQS, SNS and Lambda, some with new resources. A preview knows neither the values that AWS will
+// assign to these nor values made of them. At the update, region, account and receive count may be any.
 
 interface Queue {
   readonly isNew: boolean;
@@ -14,12 +14,12 @@ interface Queue {
   readonly visibilityTimeoutSeconds: number;
   readonly messageRetentionSeconds: number;
   readonly delaySeconds: number;
-  /** The number of the dead-letter queue; null for none. */
+  /** The number of the dead-letter queue. Null for none. */
   readonly dead: number | null;
   readonly isApart: boolean;
   readonly maxReceiveCount: number;
   readonly policy: "none" | "anybody" | "topics here";
-  /** The only queue that may name this one; null for all. */
+  /** The only queue that may name this one. Null for all. */
   readonly allows: number | null;
   readonly isUnsure: boolean;
 }
@@ -71,7 +71,7 @@ const stackOf: fc.Arbitrary<Stack> = fc.record({
   ),
 });
 
-/** What only the update tells. */
+/** The values that are known only at the update. */
 interface Update {
   readonly region: string;
   readonly account: string;
@@ -86,16 +86,16 @@ const update: fc.Arbitrary<Update> = fc.record({
   visibilityTimeoutSeconds: fc.constantFrom(0, 30, 3_600),
 });
 
-/** A value, and the resources that the program makes it of. */
+/** A value, and the resources that the program makes it from. */
 interface Made {
   readonly value: unknown;
   readonly of: readonly number[];
 }
 
-/** The resources of the stack at the update, or as a preview of it shows them. */
+/** The resources of the stack at the update, or as a preview shows them. */
 function resourcesOf(stack: Stack, { region, account, ...told }: Update, isPreview: boolean): StackResource[] {
   const { queues, areTopicsNew } = stack;
-  // What is there already is where everything else is going to be: they have one provider.
+  // Existing and new resources have one provider, so they share region and account.
   const place = queues.some(({ isNew }) => !isNew) || !areTopicsNew ? "eu-west-1:123456789012" : `${region}:${account}`;
   const nameOf = (index: number): string => `queue-${index}${queues[index]?.fifo === true ? ".fifo" : ""}`;
   const arnOf = (index: number): string => `arn:aws:sqs:${place}:${nameOf(index)}`;
@@ -250,7 +250,10 @@ const standard: Omit<Queue, "messageRetentionSeconds" | "dead"> = {
   allows: null,
   isUnsure: false,
 };
-/** How many receives move a message on from the second of these four queues, or whether it dies there of its age, only the update knows. */
+/**
+ * Only the update knows the receive count of the second of these four queues. So only then is it known whether a
+ * message moves on or expires there.
+ */
 const untoldBetween: readonly [Stack, Update] = [
   {
     queues: [
@@ -266,7 +269,7 @@ const untoldBetween: readonly [Stack, Update] = [
   { region: "eu-west-1", account: "123456789012", maxReceiveCount: 1_000, visibilityTimeoutSeconds: 0 },
 ];
 
-test("what is found in a preview is found in whatever region, account and with whatever receive count", () => {
+test("every finding of a preview is also one of the update, in any region and account and with any receive count", () => {
   let inPart = 0;
   fc.assert(
     fc.property(stackOf, update, (stack, later) => {

@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { route, routingIndex } from "../../src/brokers/rabbitmq/routing.ts";
+import { route, routingIndex } from "../../src/brokers/rabbitmq/prove/routing.ts";
+import type { RoutingIndex } from "../../src/brokers/rabbitmq/prove/routing.ts";
+import { alternatesByPolicy, brokerTopologyOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import type { CompiledSystem, Contract, Operation, SystemInput, TargetInput } from "../../src/index.ts";
 import { brokers, compile } from "../../src/index.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
@@ -9,7 +11,7 @@ import { checked } from "../support/examples.ts";
 
 type RabbitmqSystem = CompiledSystem<"rabbitmq">;
 
-/** Runs a check on every declaration and target that compile; refusals have to say why. */
+/** Runs a check on every declaration and target that compile. A refusal must give its reason. */
 function forEveryCompiled(
   check: (compiled: RabbitmqSystem, input: SystemInput, target: TargetInput<"rabbitmq">) => void,
 ): void {
@@ -44,7 +46,7 @@ function expectFrozen(value: unknown): void {
   Object.values(value).forEach(expectFrozen);
 }
 
-test("names are unique, within 255 bytes, and such that the provider can take them apart", () => {
+test("names are unique, have at most 255 bytes, and survive the provider's ids", () => {
   forEveryCompiled(({ topology }) => {
     for (const resources of [topology.queues, topology.exchanges, topology.policies]) {
       const names = resources.map((each) => each.name);
@@ -57,16 +59,25 @@ test("names are unique, within 255 bytes, and such that the provider can take th
   });
 });
 
-test("exactly one policy matches each queue, and it is the queue's own", () => {
+test("Redeliver adds no blanks to names: they go into shells, URLs and patterns", () => {
+  forEveryCompiled(({ topology }) => {
+    for (const { name, role, consumer } of [...topology.queues, ...topology.exchanges])
+      if (consumer === null && role !== "source") expect(name.slice(topology.system.length)).not.toMatch(/\s/);
+  });
+});
+
+test("exactly one policy matches each queue: the queue's own", () => {
   forEveryCompiled(({ topology }) => {
     for (const queue of topology.queues) {
-      const matching = topology.policies.filter((policy) => new RegExp(policy.pattern, "u").test(queue.name));
+      const matching = topology.policies.filter(
+        ({ applyTo, pattern }) => applyTo !== "exchanges" && new RegExp(pattern, "u").test(queue.name),
+      );
       expect(matching.map((policy) => policy.name)).toEqual([queue.name]);
     }
   });
 });
 
-test("whatever a binding or a dead-letter argument names exists", () => {
+test("every resource that a binding or a dead-letter argument names exists", () => {
   forEveryCompiled(({ topology }) => {
     const exchanges = new Set(topology.exchanges.map((each) => each.name));
     const queues = new Set(topology.queues.map((each) => each.name));
@@ -82,10 +93,15 @@ test("whatever a binding or a dead-letter argument names exists", () => {
       const deadLetterExchange = queue.arguments["x-dead-letter-exchange"];
       if (deadLetterExchange !== undefined) expect(exchanges).toContain(deadLetterExchange);
     }
+    for (const { applyTo, name, definition } of topology.policies) {
+      if (applyTo !== "exchanges") continue;
+      expect(exchanges).toContain(name);
+      expect(exchanges).toContain(definition["alternate-exchange"]);
+    }
   });
 });
 
-test("every queue is quorum, full queues refuse, and dead-lettering is at least once", () => {
+test("every queue is a quorum queue, refuses messages when it is full, and dead-letters at least once", () => {
   forEveryCompiled(({ topology }) => {
     for (const queue of topology.queues) {
       expect(queue).toMatchObject({ durable: true, autoDelete: false });
@@ -100,18 +116,14 @@ test("every queue is quorum, full queues refuse, and dead-lettering is at least 
 
 test("a death of any reason, on any attempt, has exactly one way on", () => {
   forEveryCompiled(({ topology, contracts }) => {
-    const index = routingIndex(topology);
+    const index = indexOf(topology);
     for (const contract of contracts) {
       const work = topology.queues.find((each) => each.name === contract.workQueue);
       for (const { attempt } of contract.attempts) {
         for (const reason of ["rejected", "delivery_limit", "expired", "maxlen", "a reason of a later version"]) {
-          const headers = {
-            "x-first-death-reason": reason,
-            "x-first-death-queue": work?.name,
-            "x-last-death-reason": reason,
-          };
+          const headers = { "x-last-death-reason": reason, "x-last-death-exchange": exchangeOf(contract, attempt) };
           const targets = route(index, String(work?.arguments["x-dead-letter-exchange"]), {
-            routingKeys: [keyOf(contract, attempt)],
+            routingKeys: [String(work?.arguments["x-dead-letter-routing-key"])],
             headers,
           });
           expect(targets, `${reason} on attempt ${attempt}`).toHaveLength(1);
@@ -122,13 +134,13 @@ test("a death of any reason, on any attempt, has exactly one way on", () => {
   });
 });
 
-test("following the contract, a message that always fails makes every attempt in order, waits as long as planned, and is dead", () => {
+test("under the contract, an always failing message makes every attempt in order, waits as planned, and is dead", () => {
   forEveryCompiled((compiled) => {
     for (const contract of compiled.contracts) expect(follow(compiled, contract)).toEqual(expected(contract));
   });
 });
 
-/** What an always failing message goes through: its waits, then its end. */
+/** The way of a message that always fails: its waits, then its end. */
 function expected(contract: Contract): string[] {
   return [
     ...contract.attempts.slice(1).map((each) => `wait ${each.delayLatestMs ?? each.delayMs}`),
@@ -136,14 +148,15 @@ function expected(contract: Contract): string[] {
   ];
 }
 
-/** Walks the topology as a broker would. A delay that the queue itself keeps is computed from its policy by the vendor's formula. */
+/** Walks the topology as a broker would. It computes a queue's own delay from its policy, by the vendor's formula. */
 function follow({ topology }: RabbitmqSystem, contract: Contract): string[] {
-  const index = routingIndex(topology);
+  const index = indexOf(topology);
   const policies = new Map(topology.policies.map((each) => [each.name, each.definition]));
   const queues = new Map(topology.queues.map((each) => [each.name, each]));
   const policy = policies.get(contract.workQueue ?? "") ?? {};
   const trace: string[] = [];
-  let key = contract.sources[0]?.routingKeys[0] ?? "";
+  let cameThrough = contract.sources[0]?.exchange ?? "";
+  const work = queues.get(contract.workQueue ?? "");
   for (let attempt = 1; attempt <= contract.attempts.length + 1; attempt++) {
     const outcome = contract.outcomes.transient;
     const operation = ("byAttempt" in outcome ? outcome.byAttempt[attempt - 1] : outcome)?.[0] as Operation;
@@ -155,22 +168,19 @@ function follow({ topology }: RabbitmqSystem, contract: Contract): string[] {
       continue;
     }
     const exchange =
+      operation.operation === "basic.publish" ? operation.exchange : String(work?.arguments["x-dead-letter-exchange"]);
+    const key =
       operation.operation === "basic.publish"
-        ? operation.exchange
-        : String(queues.get(contract.workQueue ?? "")?.arguments["x-dead-letter-exchange"]);
-    if (operation.operation === "basic.publish") key = operation.routingKey;
+        ? operation.routingKey
+        : String(work?.arguments["x-dead-letter-routing-key"]);
     const reason = stays ? "delivery_limit" : "rejected";
-    const headers = {
-      "x-first-death-reason": reason,
-      "x-first-death-queue": contract.workQueue,
-      "x-last-death-reason": reason,
-    };
+    const headers = { "x-last-death-reason": reason, "x-last-death-exchange": cameThrough };
     const [target] = route(index, exchange, { routingKeys: [key], headers }) ?? [];
     const queue = queues.get(target ?? "");
     if (queue === undefined || queue.role === "dead") return [...trace, `dead in ${target}`];
     trace.push(`wait ${policies.get(queue.name)?.["message-ttl"]}`);
-    key = String(queue.arguments["x-dead-letter-routing-key"] ?? key);
-    const back = route(index, String(queue.arguments["x-dead-letter-exchange"]), { routingKeys: [key], headers });
+    cameThrough = String(queue.arguments["x-dead-letter-exchange"]);
+    const back = route(index, cameThrough, { routingKeys: [key], headers });
     if (back?.length !== 1 || back[0] !== contract.workQueue) return [...trace, `astray in ${back}`];
   }
   return [...trace, "no end"];
@@ -187,13 +197,19 @@ function delayInQueue(
   return Math.min(Number(policy["delayed-retry-min"]) * failures, Number(policy["delayed-retry-max"]));
 }
 
-function keyOf(contract: Contract, attempt: number): string {
-  if (attempt > 1 && contract.attemptNumber?.from === "routing-key")
-    return `${contract.attemptNumber.prefix}${attempt}`;
-  return contract.sources[0]?.routingKeys[0] ?? "";
+/** The exchange that a message came through on an attempt. */
+function exchangeOf({ attemptNumber, sources }: Contract, attempt: number): string {
+  return attempt > 1 && attemptNumber?.from === "exchange"
+    ? `${attemptNumber.prefix}${attempt}`
+    : (sources[0]?.exchange ?? "");
 }
 
-test("a picture can be drawn of everything that compiles, and every queue is on it", () => {
+function indexOf(topology: RabbitmqSystem["topology"]): RoutingIndex {
+  const { exchanges, policies } = brokerTopologyOf(topology);
+  return routingIndex(topology, alternatesByPolicy(exchanges, policies));
+}
+
+test("every compiled system can be drawn, and every queue is in the picture", () => {
   forEveryCompiled((compiled) => {
     const graph = brokers.rabbitmq.graphOf(compiled);
     const ids = new Set(graph.nodes.map((node) => node.id));

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { topicIndex } from "../../src/brokers/rabbitmq/topic-index.ts";
+import { topicIndex } from "../../src/brokers/rabbitmq/prove/topic-index.ts";
 
-// The index is compared with the definition: a pattern as a regular expression over words, and every key of a small alphabet.
+// Compares the index with the definition: a pattern as a regular expression over words, and every key of a small
+// alphabet.
 
 const words = ["a", "b", ""];
 const keys = ["", ...[1, 2, 3, 4].flatMap((length) => combinations(length))];
@@ -13,7 +14,7 @@ function combinations(length: number): string[] {
   return rest.flatMap((tail) => words.map((word) => [word, ...tail].join(".")));
 }
 
-/** Each word with a dot behind it, so that no word at all is the empty text. */
+/** Each word ends with a dot, so that a key without words is the empty text. */
 function asExpression(pattern: string): RegExp {
   const parts = pattern
     .split(".")
@@ -27,7 +28,7 @@ const pattern = fc
   .array(fc.constantFrom("a", "b", "*", "#", ""), { minLength: 1, maxLength: 3 })
   .map((parts) => parts.join("."));
 
-test("the index finds the patterns that match a key, in the order in which they were given", () => {
+test("the index finds the patterns that match a key, in their given order", () => {
   fc.assert(
     fc.property(fc.array(pattern, { maxLength: 8 }), fc.constantFrom(...keys), (patterns, key) => {
       const index = topicIndex(patterns.map((each, item) => ({ pattern: each, item })));
@@ -42,7 +43,7 @@ test("two patterns overlap exactly if some key matches both", () => {
   fc.assert(
     fc.property(fc.array(pattern, { maxLength: 5 }), pattern, (patterns, other) => {
       const index = topicIndex(patterns.map((each, item) => ({ pattern: each, item })));
-      // Two patterns of at most three words never need a key of more than six.
+      // Two patterns of at most three words each never need a key of more than six.
       const wanted = patterns.flatMap((each, item) => (longKeys(each, other) ? [item] : []));
       expect(index.overlap(other)).toEqual(wanted);
     }),
@@ -50,7 +51,7 @@ test("two patterns overlap exactly if some key matches both", () => {
   );
 });
 
-/** Whether any key of up to six words is matched by both. */
+/** True if both patterns match some key of up to six words. */
 function longKeys(left: string, right: string): boolean {
   const [ours, theirs] = [asExpression(left), asExpression(right)];
   const seen = new Set<string>();

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { mostWaits, spreadWaits } from "../../src/brokers/rabbitmq/spread.ts";
+import { mostWaits, spreadWaits } from "../../src/brokers/rabbitmq/compile/spread.ts";
 
 const anyRange = fc.tuple(fc.nat(31_536_000_000), fc.nat(100)).map(([delayMs, percent]) => ({
   delayMs,
@@ -11,7 +11,7 @@ const shortRange = fc
   .tuple(fc.nat(1_000), fc.nat(300))
   .map(([delayMs, rangeMs]) => ({ delayMs, delayLatestMs: delayMs + rangeMs }));
 
-test("the waits of jitter go from the delay to the delay with all of it, in steps that are alike", () => {
+test("the waits of jitter go in equal steps from the delay to the delay with all of its jitter", () => {
   fc.assert(
     fc.property(fc.oneof(anyRange, shortRange), ({ delayMs, delayLatestMs }) => {
       const waits = spreadWaits({ delayMs, delayLatestMs });
@@ -24,7 +24,7 @@ test("the waits of jitter go from the delay to the delay with all of it, in step
         expect(stepMs).toBeGreaterThan(0);
         expect(Math.abs(stepMs - evenMs)).toBeLessThanOrEqual(1);
       }
-      // Fewer only where they would be nearer to each other than 10 ms.
+      // There are fewer only if they would be closer together than 10 ms.
       expect(waits.length === mostWaits || (delayLatestMs - delayMs) / waits.length < 10).toBe(true);
     }),
     { numRuns: 2_000 },

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { deadLetterFields } from "../../src/consume/dead-letter/fields.ts";
-import { copyAttributes } from "../../src/consume/sqs/copy-attributes.ts";
+import { deadLetterFields } from "../../src/consume/port/dead-letter-fields.ts";
+import { copyAttributes } from "../../src/brokers/sqs/run/copy-attributes.ts";
 
 const operation = {
   operation: "SendMessage",
@@ -31,11 +31,11 @@ const sizeOf = (body: string, attributes: Readonly<Record<string, Attribute>>): 
     Buffer.byteLength(body),
   );
 
-test("a copy keeps what the message has, and never has more than SQS takes", () => {
+test("a copy keeps everything of its message, and never exceeds the limits of SQS", () => {
   fc.assert(
     fc.property(ownAttributes, told, watched, fc.nat({ max: 6_000 }), (own, deadLetter, carried, room) => {
       const kept = Object.entries(own).filter(([name]) => !(deadLetterFields as readonly string[]).includes(name));
-      // What SQS took once it takes again: the message is as large as it may be, less some room.
+      // SQS accepted the original, so it must accept the copy. The message has the largest size, less some room.
       const body = "x".repeat(mebibyte - sizeOf("", Object.fromEntries(kept)) - room);
       const copy = copyAttributes({ Body: body, MessageAttributes: own }, operation, { deadLetter, carried });
       for (const [name, value] of kept) expect(copy[name]).toEqual(value);
@@ -50,7 +50,7 @@ test("a copy keeps what the message has, and never has more than SQS takes", () 
   );
 });
 
-test("where there is room for some fields only, they are the most needed ones, and what is watched comes last", () => {
+test("if only some fields fit, they are the most needed ones, and telemetry comes last", () => {
   const all = Object.fromEntries(deadLetterFields.map((field) => [field, field]));
   for (let own = 0; own <= 10; own++) {
     const ownNames = Array.from({ length: own }, (_, index) => `own-${index}`);

@@ -3,14 +3,14 @@ import { describe, expect, test } from "vitest";
 
 import type { CompiledSystem, TargetInput } from "../../src/index.ts";
 import { brokers, checkSystem, compile, plan } from "../../src/index.ts";
-import { InternalError, prove } from "../../src/verify/compile.ts";
+import { InternalError, prove } from "../../src/compile/compile.ts";
 import { verify, verifyAll } from "../../src/verify/verify.ts";
 import { checked } from "../support/examples.ts";
 import { anySqsDeclaration as anyDeclaration, anySqsTarget as anyTarget } from "../support/sqs-declarations.ts";
 
 const eu = { broker: "sqs", region: "eu-west-1" } as const;
 
-/** What the compiler gives out, not proved yet. */
+/** The compiler's output before its proof. */
 function compiledOf(input: unknown, written: TargetInput<"sqs">): CompiledSystem<"sqs"> | null {
   const system = checkSystem(input);
   const target = brokers.sqs.checkTarget(written);
@@ -26,7 +26,7 @@ function subjectsOf(compiled: CompiledSystem<"sqs">) {
 }
 
 test(
-  "whatever compiles is proved: nothing lost, no loop, the attempts, their times, isolation, and no message too many",
+  "every compiled system is proved: no loss, no loop, the attempts, their times, isolation, and the most deliveries",
   { timeout: 60_000 },
   () => {
     let proved = 0;
@@ -39,11 +39,11 @@ test(
         expect(subjects).toHaveLength(compiled.contracts.length);
         const verdicts = subjects.map(({ model }) => verify(model()));
         expect(verdicts.flatMap(({ violations }) => violations)).toEqual([]);
-        // A receive is a delivery: as many as attempts, and no course has more.
+        // Every receive is a delivery, so there are as many as attempts.
         expect(verdicts.map(({ deliveries }) => deliveries)).toEqual(
           compiled.contracts.map(({ attempts }) => attempts.length),
         );
-        // What was proved of one consumer for all of its shape is what each of them has by itself.
+        // The verdict on one consumer of a shape must equal each consumer's own verdict.
         expect(verifyAll(subjects)).toEqual(verdicts);
         proved += verdicts.length;
         for (const { strategy } of compiled.contracts) strategies.add(strategy);
@@ -55,7 +55,7 @@ test(
   },
 );
 
-describe("a shape", () => {
+describe("the shape of a consumer", () => {
   const base = (more: object = {}): object => ({
     from: { orders: ["order.placed"] },
     handlerTimeout: "10s",
@@ -68,7 +68,7 @@ describe("a shape", () => {
       sources: { orders: { kind: "topic" }, returns: { kind: "fanout" } },
       consumers: {
         billing: base(),
-        // The name of another consumer is the start of this one's, and its keys are its own.
+        // This consumer's name begins with the other's name, and its keys are different.
         "billing-late": base({ from: { orders: ["order.late", "order.#"], returns: "all" } }),
         slow: base({ retry: { attempts: 3, backoff: { kind: "steps", delays: ["1s", "6s"] } } }),
         long: base({ handlerTimeout: "11s" }),
@@ -83,11 +83,11 @@ describe("a shape", () => {
   if (compiled === null) throw new Error("it does not compile");
   const shapes = Object.fromEntries(subjectsOf(compiled).map(({ consumer: name, shape }) => [name, shape()]));
 
-  test("is the same for consumers that differ in names and routing keys", () => {
+  test("is equal for consumers that differ only in names and routing keys", () => {
     expect(shapes["billing-late"]).toBe(shapes["billing"]);
   });
 
-  test("differs where a rule does, and so does the shape of a consumer whose way in or out is broken", () => {
+  test("differs with each rule, and with each break in a consumer's way in or out", () => {
     expect(new Set(Object.values(shapes)).size).toBe(5);
     const shapeWith = (change: Partial<CompiledSystem<"sqs">["topology"]>): string | undefined =>
       subjectsOf({ ...compiled, topology: { ...compiled.topology, ...change } })
@@ -106,7 +106,7 @@ describe("a shape", () => {
   });
 });
 
-describe("what does not keep its promises is not given out, and the error has the trace", () => {
+describe("a result that breaks its promises is never returned, and the error has the trace", () => {
   const system = checked({
     name: "shop",
     sources: { orders: { kind: "topic" } },
@@ -155,7 +155,7 @@ describe("what does not keep its promises is not given out, and the error has th
     expect(proveWith(change)).toThrow(said);
   });
 
-  test("a retention that is longer than the retries by a second will do", () => {
+  test("a retention one second longer than the retries is enough", () => {
     expect(proveWith({ retentionSeconds: 31 })()).toHaveLength(1);
     expect(proveWith({ retentionSeconds: 30 })).toThrow(InternalError);
   });

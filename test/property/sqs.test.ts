@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { filterOf } from "../../src/brokers/sqs/filter.ts";
-import type { FilterValue } from "../../src/brokers/sqs/filter.ts";
-import { route, routingIndex } from "../../src/brokers/rabbitmq/routing.ts";
+import { filterOf } from "../../src/brokers/sqs/compile/filter.ts";
+import type { FilterValue } from "../../src/brokers/sqs/compile/filter.ts";
+import { route, routingIndex } from "../../src/brokers/rabbitmq/prove/routing.ts";
 import type { CompiledSystem, Diagnostic, System, TargetInput } from "../../src/index.ts";
 import { prepare } from "../../src/consume/consume.ts";
 import { brokers, checkSystem, compile } from "../../src/index.ts";
 import { anySystem } from "../support/arbitraries.ts";
 
-/** Mostly what compiles, and now and then what does not. */
+/** Mostly values that compile, and a few that do not. */
 const mostly = <Value>(usual: fc.Arbitrary<Value>, odd: fc.Arbitrary<Value>): fc.Arbitrary<Value> =>
   fc.oneof({ weight: 12, arbitrary: usual }, odd);
 const seldom = <Value>(odd: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
@@ -73,7 +73,7 @@ const anyTarget: fc.Arbitrary<TargetInput<"sqs">> = fc.record({
 type Sqs = CompiledSystem<"sqs">;
 type SqsQueue = Sqs["topology"]["queues"][number];
 
-/** Runs a check on everything that compiles; of a refusal it is checked that each path leads to something that was written. */
+/** Runs a check on everything that compiles. Each path of a refusal must lead to a value that the declaration holds. */
 function forEveryCompiled(check: (compiled: Sqs, input: unknown, target: TargetInput<"sqs">) => void): void {
   let compiledCount = 0;
   fc.assert(
@@ -91,7 +91,7 @@ function forEveryCompiled(check: (compiled: Sqs, input: unknown, target: TargetI
   expect(compiledCount).toBeGreaterThan(50);
 }
 
-/** The path leads to something, and says so in words. */
+/** The path must lead to a value, and the message must name it. */
 function expectPlace({ path, message, code }: Diagnostic, input: unknown): void {
   expect(message).not.toBe("");
   const steps = [...path.matchAll(/\["((?:[^"\\]|\\.)*)"\]|\[(\d+)\]|([^.[]+)/g)].map(
@@ -143,7 +143,7 @@ function expectWhole(value: number, least: number, most: number): void {
   expect(value).toBeLessThanOrEqual(most);
 }
 
-test("what is named exists, is of the same kind, and dead queues are the end", () => {
+test("every named resource exists and has the right type, and messages end in dead queues", () => {
   forEveryCompiled(({ topology }) => {
     const queues = new Map(topology.queues.map((queue) => [queue.name, queue]));
     const topics = new Map(topology.topics.map((topic) => [topic.name, topic]));
@@ -161,14 +161,14 @@ test("what is named exists, is of the same kind, and dead queues are the end", (
       expect(queues.get(queue)?.sendersTopics).toContain(topic);
       expect(queues.get(deadQueue)?.sendersTopics).toContain(topic);
       expect(queues.get(deadQueue)).toMatchObject({ role: "undelivered", fifo: queues.get(queue)?.fifo });
-      // A FIFO queue can be fed by a FIFO topic alone.
+      // Only a FIFO topic can send to a FIFO queue.
       if (queues.get(queue)?.fifo === true) expect(topics.get(topic)?.fifo).toBe(true);
     }
     for (const { queue } of topology.alarms) expect(queues.has(queue)).toBe(true);
   });
 });
 
-test("a message that always fails is never early, has all of its attempts within the retention, and is not visible for ever", () => {
+test("an always failing message is never early, has all of its attempts within the retention, and is not visible for ever", () => {
   forEveryCompiled(({ topology, contracts }) => {
     for (const contract of contracts) {
       const work = topology.queues.find((queue) => queue.name === contract.workQueue);
@@ -198,7 +198,7 @@ test("a message that always fails is never early, has all of its attempts within
   });
 });
 
-test("a picture can be drawn of everything that compiles, and every queue is on it", () => {
+test("every compiled system can be drawn, and every queue is in the picture", () => {
   forEveryCompiled((compiled) => {
     const graph = brokers.sqs.graphOf(compiled);
     const ids = new Set(graph.nodes.map((node) => node.id));
@@ -211,7 +211,7 @@ test("a picture can be drawn of everything that compiles, and every queue is on 
   });
 });
 
-describe("a filter takes what the same keys take on a topic exchange of RabbitMQ, or is refused", () => {
+describe("a filter takes the same keys as a topic exchange of RabbitMQ, or is refused", () => {
   const words = fc.array(fc.constantFrom("a", "b", "order", "", "#", "*"), { minLength: 1, maxLength: 4 });
   const pattern = words.map((each) => each.join(".")).filter((each) => each !== "");
   const key = fc
@@ -223,7 +223,7 @@ describe("a filter takes what the same keys take on a topic exchange of RabbitMQ
       fc.property(fc.array(pattern, { minLength: 1, maxLength: 3 }), key, (patterns, published) => {
         const filter = filterOf(patterns, "topic");
         if ("problems" in filter) {
-          // What is a whole key is never refused.
+          // The compiler never refuses a whole key.
           expect(patterns.some((each) => /[*#]/.test(each))).toBe(true);
           return;
         }
@@ -254,7 +254,7 @@ describe("a filter takes what the same keys take on a topic exchange of RabbitMQ
   }
 });
 
-test("a consumer that is compiled alone takes and settles as beside the others, whatever the target says of them", () => {
+test("a consumer that is compiled alone receives and settles as it does beside others, for any target", () => {
   forEveryCompiled((compiled, input, target) => {
     const consumers = compiled.contracts.map(({ consumer }) => consumer);
     const more = { ...target, emptiedDeadQueues: consumers };
@@ -264,7 +264,7 @@ test("a consumer that is compiled alone takes and settles as beside the others, 
       if (!alone.ok) throw new Error(`${consumer} is refused: ${JSON.stringify(alone.diagnostics)}`);
       const { contract, compiled: own } = alone.value;
       const beside = whole.compiled.contracts.find((each) => each.consumer === consumer);
-      // Whether a topic is FIFO depends on all who subscribe to it; who receives never looks at it.
+      // All subscribers decide whether a topic is FIFO. A receiver does not look at it.
       expect({ ...contract, sources: [] }).toEqual({ ...beside, sources: [] });
       const queues = (own as Sqs).topology.queues.filter((queue) => queue.consumer === consumer);
       expect(queues.length).toBeGreaterThan(0);
@@ -274,7 +274,7 @@ test("a consumer that is compiled alone takes and settles as beside the others, 
   });
 });
 
-/** What a consumer compares before it begins. */
+/** The settings that a consumer compares before it starts. */
 function settingsOf({
   name,
   fifo,

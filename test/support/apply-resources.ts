@@ -2,11 +2,11 @@ import type { JsonObject, Management } from "./management.ts";
 import type { RegisteredResource } from "./pulumi.ts";
 
 /**
- * Creates registered resources on a live broker the way Pulumi's RabbitMQ provider would, one after the other in the
- * order of registration. It is strict so that a test cannot pass by leaving something out.
+ * Creates registered resources on a live broker as Pulumi's RabbitMQ provider would, one after the other in the order
+ * of registration. It is strict, so that a test cannot pass by leaving a property out.
  *
- * @throws Error where a type or a property is unknown, a value is of another kind than the provider takes, or a
- *   resource comes before one that it depends on
+ * @throws Error if a type or a property is unknown, a value has the wrong kind, or a resource comes too early: before
+ *   one that it depends on
  */
 export async function applyResources(management: Management, resources: readonly RegisteredResource[]): Promise<void> {
   const applied = new Set<string>();
@@ -32,6 +32,8 @@ async function apply(management: Management, { type, name, inputs }: RegisteredR
       properties.take("endpoint", "string");
       properties.take("username", "string");
       properties.take("password", "object");
+      if (properties.text("insecure") !== "false") throw new Error(`${name} does not check certificates`);
+      for (const each of ["cacertFile", "clientcertFile", "clientkeyFile"]) properties.optionalText(each);
       break;
     case "rabbitmq:index/exchange:Exchange":
       await applyExchange(management, properties);
@@ -78,7 +80,9 @@ async function applyPolicy(management: Management, properties: Properties): Prom
   policy.end();
 }
 
-/** The provider turns every text that is a whole number into one. Source: `putPolicy` in terraform-provider-rabbitmq. */
+/**
+ * The provider turns every text with a whole number into a number. Source: `putPolicy` in terraform-provider-rabbitmq.
+ */
 function asProviderSends(value: string): string | number {
   return /^[+-]?\d+$/.test(value) ? Number(value) : value;
 }
@@ -106,7 +110,7 @@ async function applyBinding(management: Management, properties: Properties): Pro
   });
 }
 
-/** Properties that have to be taken one by one; what is left over is an error. */
+/** Properties that a caller takes one by one. Properties that remain are an error. */
 export class Properties {
   readonly #owner: string;
   readonly #left: Map<string, unknown>;
@@ -139,7 +143,7 @@ export class Properties {
     return new Properties(`${this.#owner}, ${key}`, this.take(key, "object") as Record<string, unknown>);
   }
 
-  /** A table in which every value is a text, as the provider's maps are; undefined where there is none. */
+  /** A table of texts, like the provider's maps; undefined if there is none. */
   texts(key: string): Readonly<Record<string, string>> | undefined {
     if (!this.#left.has(key)) return undefined;
     const values = this.take(key, "object") as Record<string, unknown>;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-import { versions } from "../../src/brokers/rabbitmq/capabilities.ts";
+import { versions } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
 import type { SystemInput, TargetInput } from "../../src/index.ts";
 
 const unit = fc.constantFrom("ms", "s", "m");
@@ -49,7 +49,7 @@ const retry = fc.integer({ min: 1, max: 8 }).chain((attempts) =>
     .map(withoutUndefined),
 );
 
-// Names of every kind that RabbitMQ and the provider take, the odd ones included.
+// Names of every kind that RabbitMQ and the provider take, including odd ones.
 const name = fc.oneof(
   fc.stringMatching(/^[a-z][a-z0-9_-]{0,12}$/),
   fc.stringMatching(/^[a-z][a-z.+*()[\]^$|?\\{}]{0,8}[a-z]$/),
@@ -76,7 +76,11 @@ export const anySystem: fc.Arbitrary<SystemInput> = fc
         fc.constantFrom("amqp-0-9-1", "amqp-0-9-1", "amqp-0-9-1", "amqp-1.0"),
         ...consumers.map(() =>
           fc.record({
-            from: fc.tuple(fc.constantFrom(...sources), fc.uniqueArray(key, { minLength: 1, maxLength: 3 })),
+            // Without it producers send straight to the work queue.
+            from: fc.option(
+              fc.tuple(fc.constantFrom(...sources), fc.uniqueArray(key, { minLength: 1, maxLength: 3 })),
+              { nil: undefined, freq: 4 },
+            ),
             retry,
             crash: fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined }),
           }),
@@ -91,7 +95,7 @@ export const anySystem: fc.Arbitrary<SystemInput> = fc
             return [
               each,
               withoutUndefined({
-                from: { [one.from[0]]: one.from[1] },
+                from: one.from === undefined ? undefined : { [one.from[0]]: one.from[1] },
                 retry: one.retry,
                 crash: one.crash === undefined ? undefined : { deliveries: one.crash },
                 protocol,
@@ -108,7 +112,7 @@ export const anyTarget: fc.Arbitrary<TargetInput<"rabbitmq">> = fc.record({
   strategy: fc.constantFrom("auto", "auto", "auto", "auto", "auto", "auto", "native", "deferred", "staged", "waits"),
 });
 
-/** Backoffs with delays like these, with jitter and without. */
+/** Backoffs with delays like these, with and without jitter. */
 export function backoffsOf(duration: fc.Arbitrary<string>): fc.Arbitrary<object> {
   const jitter = fc.option(fc.constantFrom("1%", "30%", "100%"), { nil: undefined });
   return fc.oneof(

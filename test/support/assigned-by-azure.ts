@@ -1,4 +1,6 @@
-/** What Azure adds to what a program asks for: the name by which others refer to it. Nothing for the resources of others. */
+/**
+ * The property that Azure adds to a resource: the name that others refer to it by. Other types of resources get none.
+ */
 export function assignedByAzure(type: string, inputs: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const nameOf: Readonly<Record<string, string>> = {
     "azure-native:servicebus:Namespace": "namespaceName",

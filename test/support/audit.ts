@@ -1,9 +1,9 @@
-import { auditDeployment } from "../../src/brokers/rabbitmq/audit.ts";
-import { readDefinitions } from "../../src/brokers/rabbitmq/read-definitions.ts";
+import { auditDeployment } from "../../src/brokers/rabbitmq/foreign/audit.ts";
+import { readDefinitions } from "../../src/brokers/rabbitmq/foreign/read-definitions.ts";
 import type { Diagnostic } from "../../src/index.ts";
 import { parseTarget, renderDiagnostics } from "../../src/index.ts";
 
-/** What an audit of a definitions file finds. */
+/** The findings of an audit of a definitions file. */
 export function findingsIn(definitions: object, version: string, upgradeTo?: string): readonly Diagnostic[] {
   const read = readDefinitions(JSON.stringify({ rabbitmq_version: version, vhosts: [{ name: "/" }], ...definitions }));
   if (!read.ok) throw new Error(renderDiagnostics(read.diagnostics));

@@ -7,12 +7,12 @@ import type { BrokerVersion } from "./broker-images.ts";
 import { until } from "./deployed-system.ts";
 import { createManagement } from "./management.ts";
 
-/** Three brokers that are one cluster, each in a container of its own. */
+/** Three brokers that form a cluster, each in a container of its own. */
 export interface Cluster {
   readonly nodes: readonly StartedBroker[];
-  /** Gives the leadership of all queues of these virtual hosts to one node, and waits until it has it. */
+  /** Moves the leaders of all queues of these virtual hosts to one node, and waits until it has them. */
   readonly moveLeaders: (vhosts: readonly string[], to: number, through: number) => Promise<void>;
-  /** Kills nodes as a power failure would, and waits until those that are left have noticed. */
+  /** Kills nodes like a power failure, and waits until the other nodes have noticed. */
   readonly kill: (...nodes: readonly number[]) => Promise<void>;
   /** Starts killed nodes again, and waits until all queues have their leader. */
   readonly revive: (...nodes: readonly number[]) => Promise<void>;
@@ -43,7 +43,7 @@ export async function startCluster(version: BrokerVersion, deadLetterAgainMs: nu
     moveLeaders: async (vhosts, to, through) => {
       const move = `rabbit_quorum_queue:transfer_leadership(Queue, 'rabbit@${names[to]}')`;
       const queues = `Vhost <- [${vhosts.map((vhost) => `<<"${vhost}">>`).join(", ")}], Queue <- rabbit_amqqueue:list(Vhost)`;
-      // Asked again, each queue answers that its leader is there, on 4.3 as an error.
+      // In a second request each queue answers that its leader is there; on 4.3 the answer is an error.
       await until(60_000, async () => {
         const answer = await node(through).exec(["rabbitmqctl", "eval", `lists:usort([${move} || ${queues}]).`]);
         return /^\[\{(error|not_migrated),already_leader\}\]\s*$/m.test(answer);

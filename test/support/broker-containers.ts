@@ -7,16 +7,24 @@ import { pickFreePort } from "./free-port.ts";
 import type { Broker } from "./live.ts";
 import { createManagement, type Management, type QueueInfo } from "./management.ts";
 
-/** A broker in a container of its own. Everyone who starts one stops it; what is forgotten ends with the process. */
+/**
+ * A broker in a container of its own. Each test stops the brokers that it starts. A forgotten one ends with the
+ * process.
+ */
 export interface StartedBroker {
-  /** What tests are given: plain data, so that it can be handed to a test worker. */
+  /** The data for tests. It is plain, so that it can go to a test worker. */
   readonly broker: Broker & { readonly containerId: string };
+  /** The ports for TLS, if the broker was told to speak it. */
+  readonly tlsPorts: Ports;
   /** Runs a command inside the container, such as `rabbitmqctl`; throws with its output when it fails. */
   exec(command: string[]): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** Lines for every broker: guest from outside the container, counters fresh enough to assert on, warnings on `docker logs`. */
+/**
+ * Lines for every broker: guest from outside the container, counters fresh enough to assert on, warnings in `docker
+ * logs`.
+ */
 const brokerConfiguration = `
 loopback_users = none
 default_user = guest
@@ -31,10 +39,12 @@ log.file = false
 
 const amqpPort = 5672;
 const managementPort = 15672;
+/** With TLS. */
+const securePorts = { amqp: 5671, management: 15671 };
 
 /**
- * Starts a broker of the version through testcontainers and waits until it is ready. Its ports are bound to the loopback
- * interface and stay the same over restarts; so does its node name, and with it its data.
+ * Starts a broker of the version through testcontainers and waits until it is ready. Its ports are on the loopback
+ * interface and stay the same over restarts. Its node name stays the same too, and so does its data.
  */
 export async function startBroker(
   version: BrokerVersion,
@@ -42,7 +52,7 @@ export async function startBroker(
   settings: BrokerSettings = {},
 ): Promise<StartedBroker> {
   const { image, origin } = await ensureImage(version, report);
-  const { container, ports } = await startContainer(image, settings);
+  const { container, ports, tlsPorts } = await startContainer(image, settings);
   const amqpUrl = `amqp://guest:guest@127.0.0.1:${ports.amqp}`;
   const managementUrl = `http://guest:guest@127.0.0.1:${ports.management}`;
   await waitUntilReady(managementUrl, amqpUrl);
@@ -56,6 +66,7 @@ export async function startBroker(
       origin,
       containerId: container.getId(),
     },
+    tlsPorts,
     exec: async (command) => {
       const { exitCode, output } = await container.exec(command);
       if (exitCode !== 0) throw new Error(`${command.join(" ")} ended with code ${exitCode}: ${output}`);
@@ -68,9 +79,9 @@ export async function startBroker(
   };
 }
 
-/** What a test wants of its own broker. */
+/** The settings that a test may want for its own broker. */
 export interface BrokerSettings {
-  /** How soon at-least-once dead-lettering tries again after a target that did not answer; three minutes unless said otherwise. */
+  /** The time until at-least-once dead-lettering tries an unresponsive target again. The default is three minutes. */
   readonly deadLetterAgainMs?: number;
   /** Beside the management API. */
   readonly plugins?: readonly string[];
@@ -78,7 +89,7 @@ export interface BrokerSettings {
   readonly configuration?: string;
   /** By their paths in the container. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Which node it is of a cluster, all of whose nodes start at the same time. */
+  /** Its node in a cluster. All nodes of the cluster start at the same time. */
   readonly cluster?: { readonly network: string; readonly node: string; readonly nodes: readonly string[] };
 }
 
@@ -87,29 +98,35 @@ interface Ports {
   readonly management: number;
 }
 
-/** Another process may take a port between the moment it is found free and the moment Docker binds it, so this tries again. */
+/** Another process may take a port after it was found free and before Docker binds it, so this tries again. */
 async function startContainer(
   image: string,
   settings: BrokerSettings,
-): Promise<{ container: StartedTestContainer; ports: Ports }> {
+): Promise<{ container: StartedTestContainer; ports: Ports; tlsPorts: Ports }> {
   for (let attempt = 1; ; attempt += 1) {
-    const ports = { amqp: await pickFreePort(), management: await pickFreePort() };
+    const [ports, tlsPorts] = [await pickPorts(), await pickPorts()];
     try {
-      return { container: await new BrokerContainer(image, ports, settings).start(), ports };
+      return { container: await new BrokerContainer(image, ports, tlsPorts, settings).start(), ports, tlsPorts };
     } catch (error) {
       if (attempt === 3 || !/already (allocated|in use)/.test(String(error))) throw error;
     }
   }
 }
 
+async function pickPorts(): Promise<Ports> {
+  return { amqp: await pickFreePort(), management: await pickFreePort() };
+}
+
 class BrokerContainer extends GenericContainer {
-  constructor(image: string, ports: Ports, settings: BrokerSettings) {
+  constructor(image: string, ports: Ports, tlsPorts: Ports, settings: BrokerSettings) {
     const { deadLetterAgainMs, plugins = [], configuration = "", files = {}, cluster } = settings;
     super(image);
     removeOwnContainersAtTheEnd();
     this.withExposedPorts(
       { container: amqpPort, host: ports.amqp },
       { container: managementPort, host: ports.management },
+      { container: securePorts.amqp, host: tlsPorts.amqp },
+      { container: securePorts.management, host: tlsPorts.management },
     )
       .withHostname("broker")
       .withLabels({ [testLabel]: "1", [ownerLabel]: owner(process.pid) })
@@ -126,10 +143,10 @@ class BrokerContainer extends GenericContainer {
         },
         ...Object.entries(files).map(([target, content]) => ({ target, content, mode: 0o644 })),
       ])
-      // Not on a request: one that comes while the broker starts its plugins leaves a crash report in its log.
+      // Not on a request: a request during the start of the plugins would leave a crash report in the broker's log.
       .withWaitStrategy(Wait.forLogMessage(/completed with \d+ plugins/))
       .withStartupTimeout(120_000)
-      // The reaper of testcontainers is an image of its own, to be pulled; the two ways below to remove containers need none.
+      // The reaper of testcontainers would need an image of its own. The two ways below to remove containers need none.
       .withAutoCleanup(false);
     if (deadLetterAgainMs !== undefined) {
       const content = `[{rabbit, [{dead_letter_worker_publisher_confirm_timeout, ${deadLetterAgainMs}}]}].\n`;
@@ -143,6 +160,8 @@ class BrokerContainer extends GenericContainer {
     this.hostConfig.PortBindings = {
       [`${amqpPort}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(ports.amqp) }],
       [`${managementPort}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(ports.management) }],
+      [`${securePorts.amqp}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(tlsPorts.amqp) }],
+      [`${securePorts.management}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(tlsPorts.management) }],
     };
   }
 
@@ -160,8 +179,8 @@ function clusterFormation(nodes: readonly string[]): string {
 // --- readiness ------------------------------------------------------------------------------------------------------
 
 /**
- * Waits until the broker answers on both protocols and all its queues have a leader. The listeners open one after the other,
- * and a queue becomes available a moment after them, so none of these alone says that a broker is ready.
+ * Waits until the broker answers on both protocols and all its queues have a leader. The listeners open one after the
+ * other, and a queue becomes available a moment after them. So none of these alone shows that a broker is ready.
  */
 export async function waitUntilReady(managementUrl: string, amqpUrl: string, timeoutMs = 90_000): Promise<void> {
   const management = createManagement(managementUrl);
@@ -176,7 +195,8 @@ export async function waitUntilReady(managementUrl: string, amqpUrl: string, tim
 }
 
 async function findObstacle(management: Management, amqpUrl: string): Promise<string | undefined> {
-  // First, because a broker opens its AMQP listener last. An open socket would say nothing: Docker accepts connections for any mapped port.
+  // First, because a broker opens its AMQP listener last. An open socket would prove nothing, because Docker accepts
+  // connections for any mapped port.
   const connection = await connect(amqpUrl, { timeout: 5_000 });
   await connection.close();
   await management.overview();
@@ -186,7 +206,10 @@ async function findObstacle(management: Management, amqpUrl: string): Promise<st
     : `queues not available: ${waiting.map(({ name, state }) => `${name} (${state ?? "no state yet"})`).join(", ")}`;
 }
 
-/** A quorum queue of 3.10 tells its state only with its first statistics, ten seconds after a restart; until then, where it runs says enough. */
+/**
+ * A quorum queue of 3.10 reports its state only with its first statistics, ten seconds after a restart. Until then, its
+ * list of running nodes is enough.
+ */
 function isAvailable({ state, online = [] }: QueueInfo): boolean {
   return state === undefined ? online.length > 0 : state === "running";
 }
@@ -197,12 +220,18 @@ const testLabel = "redeliver-test";
 const ownerLabel = "redeliver-test-owner";
 const ownContainerIds = new Set<string>();
 
-/** The machine is part of the owner because several may share one Docker daemon, and a process id means nothing on another. */
+/**
+ * The machine is part of the owner, because several may share one Docker daemon. A process id has no meaning on another
+ * machine.
+ */
 const owner = (processId: number): string => `${hostname()}:${processId}`;
 
 let removalIsArranged = false;
 
-/** Containers outlive the process that started them. This removes them however the process ends, unless it is killed outright. */
+/**
+ * Containers outlive the process that started them. This removes them at any end of the process, unless it is killed
+ * outright.
+ */
 function removeOwnContainersAtTheEnd(): void {
   if (removalIsArranged) return;
   removalIsArranged = true;
@@ -210,7 +239,7 @@ function removeOwnContainersAtTheEnd(): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(signal, () => {
       removeOwnContainers();
-      // Without this listener the signal does again what it would have done, or what the next listener makes of it.
+      // Without this listener the signal has its default effect again, or that of the next listener.
       process.kill(process.pid, signal);
     });
   }
@@ -223,7 +252,7 @@ function removeOwnContainers(): void {
   try {
     execFileSync("docker", ["rm", "--force", "--volumes", ...containerIds], { stdio: "ignore" });
   } catch {
-    // The next run removes what is left.
+    // The next run removes the remaining ones.
   }
 }
 

@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 
-/** The broker versions the live tests run against: the newest, the first of 4.x that Debian has, and the oldest we support. */
+/**
+ * The broker versions the live tests run against: the newest, the first of 4.x that Debian has, and the oldest we
+ * support.
+ */
 export const brokerVersions = ["4.3", "4.0", "3.10"] as const;
 export type BrokerVersion = (typeof brokerVersions)[number];
 
@@ -14,7 +17,7 @@ export interface BrokerImage {
 
 type Report = (text: string) => void;
 
-/** The Debian release whose archive carries each broker version. */
+/** The Debian release with each broker version in its archive. */
 const debianSuites: Record<BrokerVersion, string> = {
   "4.3": "forky",
   "4.0": "trixie",
@@ -23,15 +26,16 @@ const debianSuites: Record<BrokerVersion, string> = {
 
 const runFile = promisify(execFile);
 
-/** Runs the docker command line; the error of a failed call carries what docker said. */
+/** Runs the docker command line. The error of a failed call contains docker's output. */
 export async function docker(...commandArguments: readonly string[]): Promise<string> {
   const { stdout } = await runFile("docker", commandArguments, { maxBuffer: 64 * 1024 * 1024 });
   return stdout.trim();
 }
 
 /**
- * The image of a broker version: the official one if it is here or can be pulled, else one built from Debian's packages, so that
- * the tests run on a machine that reaches a Debian mirror and no container registry. Safe to call for all versions at once.
+ * Finds the image of a broker version: the official one if it is here or can be pulled, else one built from Debian's
+ * packages. So the tests run on a machine that reaches a Debian mirror and no container registry. Safe to call for all
+ * versions at once.
  */
 export async function ensureImage(version: BrokerVersion, report: Report = () => {}): Promise<BrokerImage> {
   const official: BrokerImage = { image: `rabbitmq:${version}-management`, origin: "official" };
@@ -58,7 +62,7 @@ async function isLocal(image: string): Promise<boolean> {
 
 let firstPull: Promise<boolean> | undefined;
 
-/** Pulls an image. The first pull finds out for all of them whether a registry can be reached at all. */
+/** Pulls an image. The first pull finds out for all of them if a registry can be reached at all. */
 async function pullOfficial(image: string, report: Report): Promise<boolean> {
   if (firstPull === undefined) {
     firstPull = pull(image, report);
@@ -67,7 +71,7 @@ async function pullOfficial(image: string, report: Report): Promise<boolean> {
   return (await firstPull) && pull(image, report);
 }
 
-/** `docker pull` writes its first line once the registry has answered, so silence for long means that none is reachable. */
+/** `docker pull` writes its first line once the registry has answered. So long silence means that none is reachable. */
 const registryAnswerTimeoutMs = 15_000;
 const pullTimeoutMs = 240_000;
 
@@ -123,7 +127,7 @@ async function buildFromDebian(version: BrokerVersion, image: string, report: Re
       `Debian ${suite} carries RabbitMQ ${fullVersion} and no longer ${version}. Provide the image ${image} or rabbitmq:${version}-management, or name the suite that has ${version} in ${import.meta.filename}.`,
     );
   }
-  // Only a finished and checked image gets its name: a name that exists is taken without a look.
+  // Only a finished and checked image gets its name, because an existing name is used without a check.
   await docker("tag", imageId, image);
   report(`built ${image} with RabbitMQ ${fullVersion}`);
 }

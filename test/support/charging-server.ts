@@ -2,13 +2,13 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** An API that the examples charge orders with. */
+/** The API that the examples charge orders with. */
 export interface ChargingServer {
   readonly url: string;
   readonly stop: () => void;
 }
 
-/** @param answer the status for a request's path and body */
+/** @param answer gives the status for a request's path and body */
 export async function startChargingServer(answer: (path: string, body: string) => number): Promise<ChargingServer> {
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];

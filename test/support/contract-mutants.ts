@@ -12,7 +12,7 @@ export interface ContractMutant {
   readonly contract: Contract;
 }
 
-/** Every way in which a contract could let a consumer of RabbitMQ do the wrong thing for an outcome. */
+/** Every way that a contract could let a consumer of RabbitMQ do the wrong thing for an outcome. */
 export function contractMutantsOf(contract: Contract): readonly ContractMutant[] {
   const names = Object.keys(contract.outcomes) as OutcomeName[];
   const outcome = (name: OutcomeName, what: string, changed: Outcome): ContractMutant[] =>
@@ -20,7 +20,7 @@ export function contractMutantsOf(contract: Contract): readonly ContractMutant[]
       ? []
       : [
           {
-            name: `a ${name} ${what}`,
+            name: `a ${/^(transient|permanent)$/.test(name) ? `${name} failure` : name} ${what}`,
             contract: { ...contract, outcomes: { ...contract.outcomes, [name]: changed } },
           },
         ];
@@ -94,15 +94,15 @@ export function contractMutantsOf(contract: Contract): readonly ContractMutant[]
   });
 }
 
-/** What is done in place of what the contract says. */
+/** The wrong operations in place of the contract's. */
 const replacements: Readonly<
   Record<Contract["protocol"], readonly { readonly what: string; readonly operations: readonly Operation[] }[]>
 > = {
   "amqp-0-9-1": [
     { what: "that does nothing", operations: [] },
     { what: "that is acknowledged alone", operations: [{ operation: "basic.ack" }] },
-    { what: "that is put back by basic.nack", operations: [{ operation: "basic.nack", requeue: true }] },
-    { what: "that is put back by basic.reject", operations: [{ operation: "basic.reject", requeue: true }] },
+    { what: "that is requeued by basic.nack", operations: [{ operation: "basic.nack", requeue: true }] },
+    { what: "that is requeued by basic.reject", operations: [{ operation: "basic.reject", requeue: true }] },
     { what: "that is rejected", operations: [{ operation: "basic.reject", requeue: false }] },
   ],
   "amqp-1.0": [
@@ -122,10 +122,10 @@ const copies: readonly {
 }[] = [
   { what: "goes to an exchange that is not there", change: () => ({ exchange: "nowhere" }) },
   {
-    what: "goes to another consumer's dead exchange",
-    change: () => ({ exchange: "shop.shipping.dead", routingKey: "" }),
+    what: "goes to another consumer's dead queue",
+    change: () => ({ exchange: "shop.dead", routingKey: "shop.shipping" }),
   },
-  { what: "has a key that nothing is bound with", change: () => ({ routingKey: "nowhere" }) },
+  { what: "has a key without a binding", change: () => ({ routingKey: "nowhere" }) },
   {
     what: "waits twice as long",
     change: ({ expirationMs }) =>

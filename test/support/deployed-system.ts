@@ -9,7 +9,7 @@ import { createVhost } from "./live.ts";
 import type { JsonObject } from "./management.ts";
 import { createManagement } from "./management.ts";
 
-/** A system that is compiled and running in a virtual host of its own. */
+/** A compiled system in a virtual host of its own. */
 export interface DeployedSystem {
   readonly url: string;
   readonly vhost: string;
@@ -23,22 +23,28 @@ export interface DeployedSystem {
   ) => Promise<void>;
   /** Takes everything out of a queue. */
   readonly drain: (queue: string) => Promise<GetMessage[]>;
-  /** Ends the test's own connection, and leaves everything else as it is. */
+  /** Ends the test's own connection, and changes nothing else. */
   readonly disconnect: () => Promise<void>;
   readonly dispose: () => Promise<void>;
 }
 
-/** Compiles a declaration for a broker and deploys it through the definitions file, as an operator would by hand. */
+/**
+ * Compiles a declaration for a broker and deploys it through the definitions file, as an operator would by hand.
+ *
+ * @param prepare makes things of other owners in the virtual host first
+ */
 export async function deploy(
   broker: Broker,
   input: unknown,
   strategy: TargetInput<"rabbitmq">["strategy"] = "auto",
+  prepare: (vhost: string) => Promise<void> = async () => {},
 ): Promise<DeployedSystem> {
   const result = compile(checked(input), { broker: "rabbitmq", version: broker.version, strategy });
   if (!result.ok) throw new Error(renderDiagnostics(result.diagnostics));
   const compiled = result.value;
   const { vhost, amqpUrl, dispose } = await createVhost(broker);
   const management = createManagement(broker.managementUrl);
+  await prepare(vhost);
   await management.importDefinitions(compilers.rabbitmq.exportFormats["definitions"]?.(compiled, vhost) as JsonObject);
   await policiesInForce(broker, vhost, compiled);
   const connection = await amqplib.connect(amqpUrl);
@@ -67,7 +73,7 @@ export async function deploy(
   };
 }
 
-/** Waits until every queue has its own policy; what the broker decided is there at once, unlike its statistics. */
+/** Waits until every queue has its own policy. The broker's decision is visible at once, unlike its statistics. */
 async function policiesInForce(broker: Broker, vhost: string, compiled: CompiledSystem<"rabbitmq">): Promise<void> {
   await until(10_000, async () => {
     const policies = await policyOfEachQueue(broker, vhost);
@@ -93,7 +99,7 @@ async function drain(channel: ConfirmChannel, queue: string): Promise<GetMessage
   }
 }
 
-/** Waits until a condition holds. @throws when it does not within the time. */
+/** Waits until a condition holds. @throws if it does not hold within the time */
 export async function until(limitMs: number, condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + limitMs;
   while (!(await condition())) {

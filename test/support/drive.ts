@@ -4,10 +4,10 @@ import type { Channel, ChannelModel, ConfirmChannel, ConsumeMessage } from "amqp
 import type { Contract, Operation, Outcome, PublishOperation } from "../../src/index.ts";
 import { driveAmqp10 } from "./drive-amqp-1-0.ts";
 
-/** How a handler's run ends. A crash is the end of the channel with the message unsettled. */
+/** The end of a handler's run. A crash closes the channel with the message unsettled. */
 export type Ending = "success" | "transient" | "permanent" | "crash" | "return";
 
-/** What a handler decides: an ending, a delay of its own, or a crash after some of an outcome's operations are done. */
+/** The decision of a handler: an ending, a delay of its own, or a crash after some operations of an outcome. */
 export type Decision = Ending | { readonly askMs: number } | { readonly crashAfter: number; readonly of: Ending };
 
 /** One delivery, as the consumer saw it. */
@@ -20,7 +20,7 @@ export interface Seen {
   readonly redelivered: boolean;
 }
 
-/** A consumer that does what a contract says and nothing else: it knows no strategy. */
+/** A consumer that does exactly the operations of a contract: it knows no strategy. */
 export interface DrivenConsumer {
   readonly seen: readonly Seen[];
   readonly stop: () => Promise<void>;
@@ -29,9 +29,11 @@ export interface DrivenConsumer {
 export interface DriveOptions {
   readonly url: string;
   readonly contract: Contract;
-  /** Decides how this run of the handler ends; `runs` counts the deliveries of this message that came before. */
+  /** Decides the end of this run of the handler. `runs` counts the earlier deliveries of this message. */
   readonly decide: (message: { readonly id: string; readonly attempt: number; readonly runs: number }) => Decision;
-  /** How many instances of the consumer run; each takes one message at a time, so a crash takes nobody else down. */
+  /**
+   * The number of the consumer's instances. Each takes one message at a time, so that a crash affects only one message.
+   */
   readonly instances?: number;
 }
 
@@ -95,7 +97,7 @@ async function startInstance(
       await open();
       return;
     }
-    // A consumer that shuts down takes nothing new before it hands back what it has.
+    // A consumer that shuts down stops taking messages before it returns the ones that it has.
     if (ending === "return") await channel.cancel(consumerTag);
     const operations = operationsFor(options.contract, decision, attempt);
     for (const operation of operations) await perform(channel, publisher, message, operation);
@@ -111,7 +113,8 @@ async function startInstance(
   await open();
   return {
     idle: async () => {
-      // A handler that crashes closes its channel and opens another one: that has to be over, or the same channel is closed twice.
+      // A crashing handler closes its channel and opens another one. Wait for that, or the same channel is closed
+      // twice.
       await busy;
       await current?.close();
       await busy;
@@ -124,7 +127,7 @@ export function endingOf(decision: Decision): Ending {
   return "askMs" in decision ? "transient" : decision.of;
 }
 
-/** The operations of a decision: for a delay that the handler asks for, those of the first step that is long enough. */
+/** The operations of a decision. For a requested delay, it takes the first step that is long enough. */
 export function operationsFor(contract: Contract, decision: Decision, attempt: number): readonly Operation[] {
   if (typeof decision === "string")
     return decision === "crash" ? [] : operationsOf(contract.outcomes[decision], attempt);
@@ -143,7 +146,7 @@ function withAsked(operation: Operation, askMs: number): Operation {
   return operation;
 }
 
-/** The operations of an outcome after a given attempt; a number beyond the last is taken for the last. */
+/** The operations of an outcome after a given attempt. A number beyond the last counts as the last. */
 export function operationsOf(outcome: Outcome, attempt: number): readonly Operation[] {
   if (!("byAttempt" in outcome)) return outcome;
   const operations = outcome.byAttempt[Math.min(attempt, outcome.byAttempt.length) - 1];
@@ -151,21 +154,21 @@ export function operationsOf(outcome: Outcome, attempt: number): readonly Operat
   return operations;
 }
 
-/** Which attempt a delivery is, from where the contract says. */
+/** The attempt of a delivery, from the place that the contract names. */
 export function attemptOf(
   contract: Contract,
   message: {
-    readonly fields: { readonly routingKey: string; readonly redelivered: boolean };
+    readonly fields: { readonly routingKey: string; readonly exchange: string; readonly redelivered: boolean };
     readonly properties: { readonly headers?: Readonly<Record<string, unknown>> | undefined };
   },
 ): number {
   const where = contract.attemptNumber;
   if (where === null) return 1;
-  // On 4.3 a first delivery shows the header as it was published.
+  // On 4.3 a first delivery shows the published header.
   if (where.from === "header" && !message.fields.redelivered) return 1;
   if (where.from === "header") return Number(message.properties.headers?.[where.header] ?? 0) + 1;
-  const key = message.fields.routingKey;
-  return key.startsWith(where.prefix) ? Number(key.slice(where.prefix.length)) : 1;
+  const name = where.from === "exchange" ? message.fields.exchange : message.fields.routingKey;
+  return name.startsWith(where.prefix) ? Number(name.slice(where.prefix.length)) : 1;
 }
 
 async function perform(
@@ -192,7 +195,7 @@ async function perform(
   }
 }
 
-/** Publishes with mandatory and waits for the confirm; a copy that the broker returns is a failure. */
+/** Publishes with mandatory and waits for the confirm. A copy that the broker returns is a failure. */
 async function publishCopy(
   publisher: ConfirmChannel,
   message: ConsumeMessage,

@@ -11,7 +11,7 @@ const root = resolve(import.meta.dirname, "../..");
  * Runs a Pulumi program of the repository under mocks.
  *
  * @param file its path from the root
- * @throws what the program throws
+ * @throws the error of the program
  */
 export async function runExample(file: string, options: ProgramOptions = {}): Promise<ProgramRun> {
   // A module runs once; the program has to run again.

@@ -13,7 +13,7 @@ interface StackFile {
 
 interface ExampleStack {
   readonly broker: string;
-  /** With a password where the broker takes one: it is set once, encrypted, and in no file. */
+  /** With a password if the broker takes one. A person sets it once, encrypted, and it is in no file. */
   readonly config: Readonly<Record<string, unknown>>;
 }
 

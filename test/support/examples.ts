@@ -1,7 +1,7 @@
 import type { System, SystemInput } from "../../src/index.ts";
 import { checkSystem, renderDiagnostics } from "../../src/index.ts";
 
-/** A system with one consumer, whose fields a test replaces. */
+/** A system with one consumer; a test replaces its fields. */
 export function oneConsumer(
   consumer: Record<string, unknown> = {},
   system: Record<string, unknown> = {},

@@ -1,17 +1,17 @@
 import type { Contract } from "../../src/index.ts";
 import type { Ending } from "./drive.ts";
 
-/** What a message goes through, as the promises have it: each delivery with its attempt, then where it ends. */
+/** The course of a message by the promises: each delivery with its attempt, then its end. */
 export interface Course {
   readonly deliveries: readonly { readonly attempt: number; readonly ending: Ending }[];
   readonly end: "done" | "dead" | "waiting";
 }
 
 /**
- * Works out from the promises alone, and from no topology, what has to happen to a message whose handler ends in the
- * given ways. The live tests compare the brokers with it.
+ * Computes the course of a message with the given handler endings, from the promises alone and without a topology. The
+ * live tests compare the brokers with it.
  *
- * @param endings how each delivery ends; the message is left waiting where they run out
+ * @param endings the end of each delivery; after the last, the message is left waiting
  */
 export function expectedCourse(contract: Contract, version: string, endings: readonly Ending[]): Course {
   const rules = rulesOf(contract, version);

@@ -3,7 +3,10 @@ import { isSecretInput } from "./pulumi.ts";
 
 const defaultProviderId = "04da6b54-80e4-46f7-96ec-b56ff0331ba0";
 
-/** What `pulumi stack export` writes of what a program has made. Source: `DeploymentV3` in `sdk/go/common/apitype/core.go` of Pulumi. */
+/**
+ * The output of `pulumi stack export` for a program's resources. Source: `DeploymentV3` in
+ * `sdk/go/common/apitype/core.go` of Pulumi.
+ */
 export function exportedState(run: ProgramRun): object {
   const defaultProviders = new Map<string, object>();
   const resources = run.resources.map((resource) => {
@@ -37,7 +40,7 @@ function stateOf(run: ProgramRun, resource: RegisteredResource): object {
   };
 }
 
-/** The provider that a resource refers to; the engine makes one for those that name none. */
+/** The provider of a resource. The engine creates one for resources that name none. */
 function providerOf({ urn, type, provider }: RegisteredResource, defaults: Map<string, object>): string {
   const [name = ""] = type.split(":");
   if (name === "pulumi" || provider !== "") return provider;

@@ -3,12 +3,12 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A server on a port of its own, for what no real broker does on demand. */
+/** A server on a port of its own, for behaviour that no real broker shows on demand. */
 export interface FakeBroker {
   readonly port: number;
   /** The requests so far, as method and path. */
   readonly requests: readonly string[];
-  /** What came in their `authorization` headers. */
+  /** The `authorization` headers of the requests. */
   readonly credentials: readonly string[];
   close(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export function sendJson(response: ServerResponse, value: unknown, status = 200)
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
 }
 
-/** A broker with one virtual host, whose lists are those given. */
+/** A broker with one virtual host and the given lists. */
 export function answersOf(
   lists: Readonly<Record<string, readonly object[]>> = {},
 ): (path: string, response: ServerResponse) => void {
@@ -71,7 +71,9 @@ export function answersOf(
   };
 }
 
-/** The broker's own words for a user that it does not let in. Source: `rabbit_web_dispatch_access_control:not_authenticated/4`. */
+/**
+ * The broker's own words for a user that it refuses. Source: `rabbit_web_dispatch_access_control:not_authenticated/4`.
+ */
 export function refuseLogin(_path: string, response: ServerResponse): void {
   sendJson(response, { error: "not_authorized", reason: "Not_Authorized" }, 401);
 }

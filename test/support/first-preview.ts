@@ -7,7 +7,10 @@ const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** What a provider tells only when something was created. Source: the attributes that are only computed, in the schemas of the providers. */
+/**
+ * Properties that a provider knows only after the creation. Source: the attributes that are only computed, in the
+ * schemas of the providers.
+ */
 const assigned: Readonly<Record<string, readonly string[]>> = {
   "aws:sqs/queue:Queue": ["arn", "url", "id", "kmsDataKeyReusePeriodSeconds", "tagsAll"],
   "aws:sns/topic:Topic": ["arn", "id", "owner"],
@@ -20,7 +23,7 @@ const assigned: Readonly<Record<string, readonly string[]>> = {
   "rabbitmq:index/policy:Policy": ["id"],
 };
 
-/** What a provider tells only then where the program does not say it: optional and computed. */
+/** Properties that a provider knows only then, unless the program sets them: optional and computed. */
 const leftOut: Readonly<Record<string, readonly string[]>> = {
   "aws:sqs/queue:Queue": ["policy", "redrivePolicy", "redriveAllowPolicy", "sqsManagedSseEnabled", "region"],
   "aws:sns/topic:Topic": ["policy", "region"],
@@ -29,7 +32,7 @@ const leftOut: Readonly<Record<string, readonly string[]>> = {
 const require = createRequire(import.meta.url);
 const isOfAzure = (type: string): boolean => type.startsWith("azure-native:");
 
-/** What Azure answers of a resource, by the types of its SDK. */
+/** Azure's answer about a resource, by the types of its SDK. */
 function answeredByAzure(type: string): readonly string[] {
   const [, module = "", name = ""] = type.split(":");
   const file = `${module}/${name[0]?.toLowerCase()}${name.slice(1)}.d.ts`;
@@ -41,15 +44,17 @@ function answeredByAzure(type: string): readonly string[] {
 }
 
 /**
- * The outputs that @pulumi/azure-native projects: what Azure is going to answer, known where the program gives it. What stands in the path of
- * a request, as names do, is no answer. Source: `PreviewOutputs` in `provider/pkg/convert` of pulumi-azure-native.
+ * The outputs that @pulumi/azure-native projects: Azure's future answer, known as far as the program gives it. Parts of
+ * the request's path, such as names, are no answer. Source: `PreviewOutputs` in `provider/pkg/convert` of
+ * pulumi-azure-native.
  */
 export function projectedByAzure(type: string, inputs: Values): Values {
   return Object.fromEntries(["id", ...answeredByAzure(type)].map((key) => [key, inputs[key] ?? unknown]));
 }
 
 /**
- * A run as the first preview of the stack shows it: nothing is known of what AWS and Azure assign, nor of what the program makes of that.
+ * A run as in the stack's first preview. The values that AWS and Azure assign are unknown, and so are the program's
+ * values that depend on them.
  */
 export function firstPreviewOf(run: ProgramRun): ProgramRun {
   const typeOf = new Map(run.resources.map(({ urn, type }) => [urn, type]));

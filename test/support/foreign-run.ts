@@ -25,7 +25,7 @@ const types = [
   "redeliver:servicebus:RetryTopology",
 ];
 
-/** The names of properties that are read, so that what is wrong is the shape of their values. */
+/** The names of the properties that the policies read. So only the shape of their values is wrong. */
 const keys =
   "name arn url id vhost settings arguments argumentsJson type durable source destination destinationType routingKey policy pattern applyTo priority definition redrivePolicy redriveAllowPolicy queueUrl protocol endpoint topic filterPolicy eventSourceArn functionName functionArn enabled functionResponseTypes filterCriteria deadLetterConfig timeout visibilityTimeoutSeconds messageRetentionSeconds delaySeconds fifoQueue region kmsMasterKeyId sqsManagedSseEnabled namespaceName queueName topicName subscriptionName ruleName sku lockDuration forwardTo maxDeliveryCount requiresSession defaultMessageTimeToLive filterType sqlFilter declaration target owner x-dead-letter-exchange x-message-ttl x-queue-type".split(
     " ",
@@ -63,7 +63,7 @@ const resource = fc.record({
   dependsOn: fc.option(fc.tuple(fc.constantFrom(...keys), fc.nat({ max: 7 }))),
 });
 
-/** What is asked one by one is by the inputs, and what is asked together by the outputs; here both are the same. */
+/** The single questions use the inputs, and the common one the outputs. Here both are the same. */
 function runOf(drawn: readonly (typeof resource extends fc.Arbitrary<infer Drawn> ? Drawn : never)[]): ProgramRun {
   const urnOf = (index: number): string => `urn:pulumi:test::shop::${drawn[index]?.type}::r-${index}`;
   const resources = drawn.map(({ type, properties, dependsOn }, index): RegisteredResource => {
@@ -77,5 +77,8 @@ function runOf(drawn: readonly (typeof resource extends fc.Arbitrary<infer Drawn
   return { resources, resourceOutputs, registeredOutputs: new Map(), outputs: {}, error: undefined, log: [] };
 }
 
-/** Resources of every type that is read, with properties of any shape, known and not known, that depend on each other. */
+/**
+ * Resources of every type that the policies read. Their properties have any shape, known and unknown, and they depend
+ * on each other.
+ */
 export const foreignRun: fc.Arbitrary<ProgramRun> = fc.array(resource, { minLength: 1, maxLength: 8 }).map(runOf);

@@ -1,12 +1,14 @@
 import type { BrokerName } from "../../src/brokers/index.ts";
-import type { StackResource } from "../../src/policy/judge-stack.ts";
-import { judgeStack } from "../../src/policy/judge-stack.ts";
+import { auditStack } from "../../src/policy/audit-stack.ts";
+import type { StackResource } from "../../src/policy/stack.ts";
 
-/** What is found in a stack: the code, where, and one queue that it is about. What holds of several is told for each. */
+/**
+ * The findings in a stack: the code, the place, and one queue. A finding about several queues appears once for each.
+ */
 export function foundIn(broker: BrokerName, resources: readonly StackResource[]): readonly string[] {
-  const found = judgeStack(broker, resources, []).flatMap(({ diagnostic: { code, path, value } }) => {
+  const found = auditStack(broker, resources, []).flatMap(({ diagnostic: { code, path, value } }) => {
     const [, place = path, queue] = /^(.*)\.(?:queues|subscriptions)(?:\.|\[")([^"]+?)(?:"\])?$/.exec(path) ?? [];
-    // What the reader says is said once for all of a virtual host, at the first that it holds of.
+    // The reader reports a problem of a virtual host once, at the first place.
     if (code.startsWith("RD40")) return [`${code} ${place.replace(/\.(queues|exchanges)[.[].*$/, "")}`];
     const names = Array.isArray(value) ? value.map(String) : [queue ?? String(value)];
     return names.map((name) => `${code} ${place} ${name}`);

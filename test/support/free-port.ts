@@ -4,8 +4,8 @@ import { createServer } from "node:net";
 const pickedPorts = new Set<number>();
 
 /**
- * A free port below the range from which systems number outgoing connections: while a server restarts, its port must not be
- * taken by some client's connection.
+ * A free port below the range for outgoing connections. During a server's restart no client's connection may take its
+ * port.
  */
 export async function pickFreePort(): Promise<number> {
   for (;;) {

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-/** One run of a snippet's handler, as the snippet's process tells it. */
+/** One run of a snippet's handler, as the snippet's process reports it. */
 interface ToldRun {
   readonly case: string;
   readonly id: string;
@@ -14,30 +14,31 @@ interface ToldRun {
 }
 
 export interface RunningJava {
-  /** @throws Error where the process has ended by itself */
+  /** @throws Error if the process has ended by itself */
   readonly runsOf: (name: string) => readonly ToldRun[];
-  /** Everything that the process said; what is shown when a test fails. */
+  /** The whole output of the process, for the message of a failed test. */
   readonly log: () => string;
-  /** Asks it to end, as a platform does, and waits until it has. */
+  /** Asks it to end, like a platform does, and waits for the end. */
   readonly terminate: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
-/** Java that tells of a run of a handler: of which case, and the texts of two expressions. */
+/** Java code that reports a run of a handler: its case, and the texts of two expressions. */
 export function tellInJava(name: string, id: string, attempt: string): string {
   const told = String.raw`{\"case\":\"${name}\",\"id\":\"%s\",\"attempt\":%d,\"beganAt\":%s}`;
   return `System.out.println(String.format("${told}", ${id}, ${attempt}, System.currentTimeMillis() / 1000.0));`;
 }
 
-/** Java that throws something whose causes come to no end. */
+/** Java code that throws an error with an endless chain of causes. */
 export const throwRingInJava =
   'java.io.IOException down = new java.io.IOException("down"); down.initCause(new RuntimeException("wrapped", down)); throw down;';
 
 /**
- * Compiles a program and runs its class `Main`, which has to end with its standard input: the process that started it holds the other end.
+ * Compiles a program and runs its class `Main`. `Main` has to end with its standard input, because the process that
+ * started it holds the other end.
  *
- * @param jarsFolder what the program needs, with Eclipse's compiler
- * @param files the program's, by their paths; what is no Java is put beside the classes
+ * @param jarsFolder the libraries of the program, with Eclipse's compiler
+ * @param files the program's, by their paths; files of other languages go beside the classes
  */
 export async function runJava(jarsFolder: string, files: ReadonlyMap<string, string>): Promise<RunningJava> {
   if (!existsSync(jarsFolder))
@@ -52,7 +53,7 @@ export async function runJava(jarsFolder: string, files: ReadonlyMap<string, str
   }
 }
 
-/** @returns the class path of what was built */
+/** @returns the class path of the build */
 async function build(folder: string, jarsFolder: string, files: ReadonlyMap<string, string>): Promise<string> {
   const classes = join(folder, "classes");
   const sources: string[] = [];
@@ -64,7 +65,7 @@ async function build(folder: string, jarsFolder: string, files: ReadonlyMap<stri
     if (isSource) sources.push(place);
   }
   const jars = readdirSync(jarsFolder).map((name) => join(jarsFolder, name));
-  // Eclipse's compiler comes from Maven like the rest: what Debian installs to run Java cannot compile it.
+  // Eclipse's compiler comes from Maven like the rest. Debian's package for running Java has no compiler.
   const compiler = "org.eclipse.jdt.internal.compiler.batch.Main";
   const options = ["-source", "17", "-target", "17", "-proc:none", "-nowarn", "-parameters"];
   const child = spawn("java", [...brief, "-cp", jars.join(":"), compiler, ...options, "-d", classes, ...sources]);
@@ -74,7 +75,7 @@ async function build(folder: string, jarsFolder: string, files: ReadonlyMap<stri
   return [classes, ...jars].join(":");
 }
 
-/** It lives for seconds, so what it would win by compiling thoroughly it never gets back. */
+/** The process lives only seconds, so thorough compilation would not pay. */
 const brief = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"];
 
 function start(classPath: string, remove: () => void): RunningJava {
@@ -106,7 +107,7 @@ function start(classPath: string, remove: () => void): RunningJava {
   };
 }
 
-/** Hands on each line of the standard output. @returns everything that was said */
+/** Passes on each line of the standard output. @returns a function that gives the whole output */
 function listen(child: ChildProcess, hear: (line: string) => void): () => string {
   let rest = "";
   let log = "";

@@ -1,26 +1,26 @@
-import { codeOf } from "./code-of.ts";
+import { filesOf } from "./contract-page.ts";
 import { runJava, type RunningJava, tellInJava, throwRingInJava } from "./java-process.ts";
 
-/** A page, and what its snippet consumes from. */
+/** A page, and the entity that its snippet consumes from. */
 export interface JavaCase {
   /** The name of a Java package. */
   readonly name: string;
   readonly page: string;
-  /** Settings of Spring's that say where that is. */
+  /** Spring's settings that name this entity. */
   readonly settings: Readonly<Record<string, string>>;
+  /** The statements of a slow handler; `context` is Spring's. */
+  readonly slow?: string;
 }
 
 /**
- * What stands in the place of the user's code: does with each message what its body says, run after run: `id|transient,permanent,600`, where a number
- * is a delay in milliseconds that it asks for. `permanent` throws something whose cause is the declared error, so that the chain has to be looked
- * through. It needs a map `runs`, a method `textOf` and a class `ValidationError` around it.
+ * Replaces the user's code. It treats each message as its body says, run after run: `id|transient,permanent,600`. A
+ * number is a requested delay in milliseconds. `permanent` throws an error with the declared error as its cause, so
+ * that the snippet has to search the chain. The code needs a map `runs`, a method `textOf` and a class
+ * `ValidationError` around it.
  *
- * @param consumer the class of the snippet
+ * @param slow the statements of a handler whose body says that it is slow
  */
-export function handlerInJava(name: string, page: string, consumer: string): string {
-  const asked = page.includes("static class RetryAfter")
-    ? `default -> throw new ${consumer}.RetryAfter(Long.parseLong(ending));`
-    : "";
+export function handlerInJava(name: string, slow = "Thread.sleep(1500);"): string {
   return `(body, attempt) -> {
             String[] told = textOf(body).split("\\\\|", -1);
             String[] plan = told[1].split(",");
@@ -29,17 +29,18 @@ export function handlerInJava(name: string, page: string, consumer: string): str
             String ending = number <= plan.length ? plan[number - 1] : "";
             switch (ending) {
                 case "" -> {}
-                case "slow" -> Thread.sleep(1500);
+                case "slow" -> { ${slow} }
                 case "transient" -> { ${throwRingInJava} }
                 case "permanent" -> throw new IllegalStateException("wrapped", new ValidationError());
-                case "return" -> throw new ${consumer}.HandBack();
-                ${asked}
+                case "return" -> throw new Outcomes.HandBack();
+                default -> throw new Outcomes.RetryAfter(Long.parseLong(ending));
             }
         }`;
 }
 
 /** An application around the snippet of one page. */
-function applicationOf({ name, page }: JavaCase): string {
+function applicationOf({ name, page, slow }: JavaCase): string {
+  const body = /Handler<(.+?)> handler;/.exec(page)?.[1] ?? "";
   return `package ${name};
 
 import java.util.Map;
@@ -60,15 +61,15 @@ public class Application {
     }
 
     @Bean
-    Consumer.Handler handler() {
+    Outcomes.Handler<${body}> handler(org.springframework.context.ApplicationContext context) {
         Map<String, Integer> runs = new ConcurrentHashMap<>();
-        return ${handlerInJava(name, page, "Consumer")};
+        return ${handlerInJava(name, slow)};
     }
 }
 `;
 }
 
-/** Ends with the process that started it, which holds the other end of its standard input. */
+/** The program ends when the process that started it closes its standard input. */
 function mainOf(cases: readonly JavaCase[]): string {
   const starts = cases.map(({ name, settings }) => {
     const all = { ...settings, "spring.main.banner-mode": "off", "logging.level.root": "WARN" };
@@ -88,18 +89,19 @@ ${starts.join("\n")}
 }
 
 /**
- * Compiles the snippets of all pages for Spring as they are printed, each in a package of its own, and runs them in one process.
+ * Compiles the snippets of all pages for Spring as printed, each in a package of its own, and runs them in one process.
  *
- * @param jarsFolder Spring, and what of it the snippets are for
+ * @param jarsFolder Spring, with the libraries that the snippets use
  */
 export async function runSpringSnippets(jarsFolder: string, cases: readonly JavaCase[]): Promise<RunningJava> {
   const files = new Map([
     ["Main.java", mainOf(cases)],
-    ["application.yaml", codeOf(cases[0]?.page ?? "", "yaml")],
+    ["application.yaml", [...filesOf(cases[0]?.page ?? "", ".yaml").values()].join("\n")],
   ]);
   for (const each of cases) {
     files.set(`${each.name}/Application.java`, applicationOf(each));
-    files.set(`${each.name}/Consumer.java`, `package ${each.name};\n${codeOf(each.page, "java")}`);
+    for (const [file, text] of filesOf(each.page, ".java"))
+      files.set(`${each.name}/${file}`, `package ${each.name};\n${text}`);
   }
   return runJava(jarsFolder, files);
 }

@@ -1,4 +1,4 @@
-// Definitions files of topologies that people run: what their tools declare, as the broker exports it.
+// Definitions files of topologies that people run, as their tools declare them and the broker exports them.
 
 type Arguments = Readonly<Record<string, string | number>>;
 
@@ -65,7 +65,7 @@ export function singleWaitQueue(
 
 const level = (number: number): string => `nsb.v2.delay-level-${String(number).padStart(2, "0")}`;
 
-/** Delays of any number of seconds, bit by bit through 28 queues, as NServiceBus and Celery build them. */
+/** Delays of any number of seconds through 28 queues, one for each bit, as NServiceBus and Celery build them. */
 export function delayInfrastructure({
   endpoints = ["Sales", "Billing"],
 }: { readonly endpoints?: readonly string[] } = {}): object {
@@ -104,7 +104,7 @@ export function delayInfrastructure({
   };
 }
 
-/** What Spring Cloud Stream declares with `autoBindDlq`, and with `dlqTtl` and an empty `dlqDeadLetterExchange`. */
+/** The topology of Spring Cloud Stream with `autoBindDlq`, and with `dlqTtl` and an empty `dlqDeadLetterExchange`. */
 export function springDeadLetterQueue(options: {
   readonly type: "classic" | "quorum";
   readonly dlqTtlMs?: number;

@@ -4,7 +4,9 @@ import { brokerVersions, docker } from "./broker-images.ts";
 import type { Broker } from "./live.ts";
 import { createManagement } from "./management.ts";
 
-/** Provides the brokers of the live tests: the one that the environment names, or a container of each supported version. */
+/**
+ * Provides the brokers of the live tests: the one that the environment names, or a container of each supported version.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const report = createReport();
   const fromEnvironment = await findBrokerInEnvironment();
@@ -60,7 +62,7 @@ async function startBrokers(report: Report): Promise<readonly StartedBroker[]> {
     }),
   );
   const failures = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason as Error] : []));
-  // What did start ends with this process, which ends after this error.
+  // The started ones end with this process, which ends after this error.
   if (failures.length > 0)
     throw new Error(
       `The brokers of the live tests did not start:\n${failures.map(({ message }) => message).join("\n")}`,

@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import { inject } from "vitest";
 import { docker } from "./broker-images.ts";
-import { createManagement, credentialsOf } from "./management.ts";
+import type { Management } from "./management.ts";
+import { createManagement, credentialsOf, ManagementError } from "./management.ts";
 
-/** A running broker, as the live tests are given it. Both URLs carry the credentials of an administrator. */
+/** A running broker for the live tests. Both URLs carry the credentials of an administrator. */
 export interface Broker {
   /** Major and minor, as targets name it: "4.3". */
   readonly version: string;
@@ -12,7 +14,7 @@ export interface Broker {
   readonly amqpUrl: string;
   readonly managementUrl: string;
   readonly origin: "official" | "debian" | "environment";
-  /** Missing for a broker from the environment: such a one is not ours to restart. */
+  /** Missing for a broker from the environment, because a test must not restart it. */
   readonly containerId?: string;
 }
 
@@ -27,7 +29,7 @@ export function brokers(): readonly Broker[] {
   return inject("brokers");
 }
 
-/** A virtual host of a test's own, so that tests share brokers without meeting. */
+/** A virtual host of a test's own, so that tests can share brokers. */
 export interface TestVhost {
   readonly vhost: string;
   readonly amqpUrl: string;
@@ -37,7 +39,7 @@ export interface TestVhost {
 export async function createVhost(broker: Broker): Promise<TestVhost> {
   const management = createManagement(broker.managementUrl);
   const vhost = `test-${randomUUID()}`;
-  await management.putVhost(vhost);
+  await putVhost(management, vhost);
   await management.putPermissions(vhost, credentialsOf(broker.amqpUrl).user);
   return {
     vhost,
@@ -47,8 +49,27 @@ export async function createVhost(broker: Broker): Promise<TestVhost> {
 }
 
 /**
- * Restarts a broker and waits until its queues are available again. This cuts every connection to it, so call it only on a broker
- * that the test started for itself (`startBroker`): the brokers of `brokers()` serve other test files at the same time.
+ * A node of a cluster may learn of a new virtual host a little later than the node that was asked. Then the answer is
+ * an error. Asking again for an existing virtual host changes nothing.
+ */
+async function putVhost(management: Management, vhost: string): Promise<void> {
+  const isLate = (error: unknown): boolean =>
+    error instanceof ManagementError && error.message.includes("failed_to_start_vhost_on_nodes");
+  for (let again = 0; again < 10; again++) {
+    try {
+      return await management.putVhost(vhost);
+    } catch (error) {
+      if (!isLate(error)) throw error;
+      await setTimeout(1_000);
+    }
+  }
+  return management.putVhost(vhost);
+}
+
+/**
+ * Restarts a broker and waits until its queues are available again. This cuts every connection, so call it only on a
+ * broker that the test started for itself (`startBroker`). The brokers of `brokers()` serve other test files at the
+ * same time.
  */
 export async function restartBroker(broker: Broker): Promise<void> {
   if (broker.containerId === undefined)

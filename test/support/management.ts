@@ -1,7 +1,7 @@
 /** A definition, argument table or answer of the management API. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** What the management API tells about a queue; the counts are missing until the broker has gathered its first statistics. */
+/** The management API's data on a queue. The counts are missing until the broker has its first statistics. */
 export interface QueueInfo {
   readonly name: string;
   readonly vhost: string;
@@ -11,7 +11,7 @@ export interface QueueInfo {
   readonly exclusive: boolean;
   readonly arguments: JsonObject;
   readonly state?: string;
-  /** The nodes on which a quorum queue runs. */
+  /** The nodes that run a quorum queue. */
   readonly online?: readonly string[];
   readonly policy?: string | null;
   readonly effective_policy_definition?: JsonObject | null;
@@ -48,7 +48,7 @@ export interface BindingRequest {
   readonly arguments?: JsonObject;
 }
 
-/** What the broker does with the messages after it has shown them. */
+/** The broker's action on the messages after it has shown them. */
 export type AckMode = "ack_requeue_true" | "ack_requeue_false" | "reject_requeue_true" | "reject_requeue_false";
 
 /** A request the broker refused, with its own words in `reason`. */
@@ -64,9 +64,11 @@ export class ManagementError extends Error {
   }
 }
 
-/** The RabbitMQ management API. Every call throws a `ManagementError` when the broker answers with anything but success. */
+/**
+ * The RabbitMQ management API. Every call throws a `ManagementError` when the broker answers with anything but success.
+ */
 export interface Management {
-  /** Requests to a path below `/api/`, for what has no function of its own; the path's parts must be encoded. */
+  /** Requests to a path below `/api/`, for endpoints without a function of their own. Encode the path's parts. */
   get<Answer>(path: string): Promise<Answer>;
   put(path: string, body: JsonObject): Promise<void>;
   post<Answer>(path: string, body: JsonObject): Promise<Answer>;
@@ -90,7 +92,9 @@ export interface Management {
   getMessages(vhost: string, queue: string, count: number, ackMode: AckMode): Promise<readonly QueueMessage[]>;
 }
 
-/** A client for the management API at a URL like `http://user:password@host:15672`; without credentials, those of guest. */
+/**
+ * A client for the management API at a URL like `http://user:password@host:15672`; without credentials, those of guest.
+ */
 export function createManagement(managementUrl: string): Management {
   const send = createSender(managementUrl);
   const get = async <Answer>(path: string): Promise<Answer> => (await send("GET", path)) as Answer;
@@ -160,8 +164,8 @@ function createSender(managementUrl: string): Sender {
   const headers = {
     authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`,
     "content-type": "application/json",
-    // The broker closes a connection on which it was asked nothing for five seconds, and a test that computes for as long does not notice
-    // before it asks again. Source: Cowboy, `request_timeout`.
+    // The broker closes a connection after five seconds without a request. A test that computes for that long does not
+    // notice before its next request. Source: Cowboy, `request_timeout`.
     connection: "close",
   };
   return async (method, path, body) => {
@@ -170,7 +174,8 @@ function createSender(managementUrl: string): Sender {
       method,
       headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(30_000),
+      // A broker takes over half a minute to declare hundreds of quorum queues beside other work.
+      signal: AbortSignal.timeout(path === "definitions" ? 240_000 : 30_000),
     });
     const text = await response.text();
     if (!response.ok) throw new ManagementError(`${method} /api/${path}`, response.status, reasonIn(text));

@@ -44,7 +44,7 @@ export function mutantsOf(topology: Topology): Mutant[] {
     ...[...topology.bindings.entries()]
       .filter(([, binding]) => !`${binding.source} ${binding.destination}`.includes("shipping"))
       .map(([index, each]) => ({
-        name: `without the binding ${each.source} → ${each.destination} (${each.routingKey})`,
+        name: `without the binding ${each.source} → ${each.destination} (${each.arguments["x-last-death-exchange"] ?? each.routingKey})`,
         topology: { ...topology, bindings: without(topology.bindings, index) },
       })),
     ...[...topology.exchanges.entries()]
@@ -60,10 +60,12 @@ export function mutantsOf(topology: Topology): Mutant[] {
         topology: { ...topology, exchanges: replaced(topology.exchanges, index, { ...each, arguments: {} }) },
       })),
     ...[...topology.policies.entries()]
-      .filter(([, policy]) =>
-        queues.some(
-          ([, queue]) => queue.name === policy.name && queue.role !== "dead" && queue.role !== "undeliverable",
-        ),
+      .filter(
+        ([, policy]) =>
+          (policy.applyTo === "exchanges" && !policy.name.includes("shipping")) ||
+          queues.some(
+            ([, queue]) => queue.name === policy.name && queue.role !== "dead" && queue.role !== "undeliverable",
+          ),
       )
       .map(([index, each]) => ({
         name: `without the policy of ${each.name}`,
@@ -125,6 +127,7 @@ export function mutantsOf(topology: Topology): Mutant[] {
           topology: argued(index, queue, { "x-dead-letter-routing-key": undefined }),
         },
       ]),
+    ...misled(topology),
     ...[...topology.bindings.entries()]
       .filter(([, binding]) => "x-last-death-reason" in binding.arguments)
       .map(([index, each]) => ({
@@ -138,7 +141,7 @@ export function mutantsOf(topology: Topology): Mutant[] {
         },
       })),
     ...[...topology.policies.entries()].flatMap(([index, policy]) => {
-      if (policy.name.includes("shipping")) return [];
+      if (policy.name.includes("shipping") || policy.applyTo === "exchanges") return [];
       const defined = (definition: Record<string, string | number>): Topology => ({
         ...topology,
         policies: replaced(topology.policies, index, { ...policy, definition }),
@@ -147,7 +150,7 @@ export function mutantsOf(topology: Topology): Mutant[] {
         name: `${name} over ${policy.name}`,
         topology: {
           ...topology,
-          // Of two with the same priority the first one given is taken, so the intruder comes first.
+          // The first of two policies with the same priority wins, so the intruder comes first.
           policies: [
             { name: "intruder", pattern, applyTo: "queues", priority, definition: { "max-length": 10 } },
             ...topology.policies,
@@ -220,6 +223,75 @@ export function mutantsOf(topology: Topology): Mutant[] {
   ];
 }
 
+/** Ways on that lead to another place, for exchanges and tiers that consumers share. */
+function misled(topology: Topology): Mutant[] {
+  const bindings = [...topology.bindings.entries()];
+  const rebound = (name: string, index: number, change: Partial<Topology["bindings"][number]>): Mutant[] => {
+    const old = topology.bindings[index];
+    return old === undefined
+      ? []
+      : [{ name, topology: { ...topology, bindings: replaced(topology.bindings, index, { ...old, ...change }) } }];
+  };
+  const again = new Set(topology.exchanges.filter(({ role }) => role === "again").map(({ name }) => name));
+  return [
+    ...bindings.flatMap(([index, { source, destination, routingKey }]) =>
+      again.has(source) && destination === "shop.billing" && routingKey.includes("billing")
+        ? [
+            ...rebound(`the way back with the other consumer's key instead of ${routingKey}`, index, {
+              routingKey: routingKey.replace("billing", "shipping"),
+            }),
+            ...rebound(`the way back with the key ${routingKey} to the other consumer`, index, {
+              destination: "shop.shipping",
+            }),
+          ]
+        : [],
+    ),
+    ...bindings.flatMap(([index, { destination, destinationKind, arguments: given }]) => {
+      const exchange = given["x-last-death-exchange"];
+      if (exchange === undefined || destinationKind === "exchange") return [];
+      const { "x-last-death-exchange": _, ...others } = given;
+      return [
+        ...rebound(`after ${exchange} to the dead queue instead of ${destination}`, index, {
+          destination: "shop.dead",
+          destinationKind: "exchange",
+        }),
+        ...rebound(`to ${destination} after every attempt`, index, { arguments: others }),
+        ...rebound(`to ${destination} after the attempt before`, index, {
+          arguments: { ...given, "x-last-death-exchange": `${exchange.slice(0, -1)}${Number(exchange.slice(-1)) + 1}` },
+        }),
+      ];
+    }),
+    ...[...topology.policies.entries()].flatMap(([index, policy]) =>
+      policy.applyTo === "exchanges" && policy.name.includes("billing")
+        ? ["shop.dead", "shop.again", "nowhere", "shop.orders"].map((to) => ({
+            name: `${policy.name} led on to ${to}`,
+            topology: {
+              ...topology,
+              policies: replaced(topology.policies, index, { ...policy, definition: { "alternate-exchange": to } }),
+            },
+          }))
+        : [],
+    ),
+    ...[...topology.queues.entries()].flatMap(([index, queue]) => {
+      const out = queue.arguments["x-dead-letter-exchange"];
+      const isTier = queue.role === "tier" && typeof out === "string";
+      const others = topology.exchanges.filter(({ role, name }) => role === "attempt" && name !== out);
+      return isTier
+        ? others.map(({ name }) => ({
+            name: `${queue.name} leads to ${name}`,
+            topology: {
+              ...topology,
+              queues: replaced(topology.queues, index, {
+                ...queue,
+                arguments: { ...queue.arguments, "x-dead-letter-exchange": name },
+              }),
+            },
+          }))
+        : [];
+    }),
+  ];
+}
+
 /** A binding too many, from each source to each queue and by each kind of key. */
 function added(topology: Topology): Mutant[] {
   const sources = topology.exchanges.filter(({ role }) => role === "source");
@@ -228,7 +300,7 @@ function added(topology: Topology): Mutant[] {
       .filter(({ consumer }) => consumer !== "shipping")
       .flatMap((queue) =>
         ["order.placed", "order.vip", "refund.made", "#"]
-          // These are declared for the work queue, or do no more than what is.
+          // These are declared for the work queue, or add nothing to the existing ones.
           .filter((key) => queue.role !== "work" || !["order.placed", "order.vip"].includes(key))
           .map((routingKey) => ({
             name: `a binding ${source.name} → ${queue.name} (${routingKey}) added`,

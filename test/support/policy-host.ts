@@ -8,12 +8,12 @@ import { join, resolve } from "node:path";
 import type { ProgramRun, RegisteredResource } from "./pulumi.ts";
 
 const require = createRequire(import.meta.url);
-/** Pulumi's own copies: its messages are of no other class. */
+/** Pulumi's own copies, because it checks the class of its messages. */
 const pulumiRequire = createRequire(require.resolve("@pulumi/pulumi/package.json"));
 const grpc = pulumiRequire("@grpc/grpc-js") as {
   readonly credentials: { createInsecure(): never };
 };
-/** What is used of google-protobuf, which has no types of its own. */
+/** The used part of google-protobuf, which has no types of its own. */
 interface Struct {
   toJavaScript(): Record<string, unknown>;
 }
@@ -29,7 +29,7 @@ const { AnalyzerClient } =
 const root = resolve(import.meta.dirname, "../..");
 const levels = ["advisory", "mandatory", "disabled", "remediate"] as const;
 
-/** A violation as the engine would get it. */
+/** A violation as the engine would receive it. */
 export interface ReportedViolation {
   readonly rule: string;
   readonly level: (typeof levels)[number];
@@ -37,7 +37,7 @@ export interface ReportedViolation {
   readonly urn: string;
 }
 
-/** A policy of the pack as the engine learns of it. */
+/** A policy of the pack as the engine receives it. */
 export interface ServedPolicy {
   readonly name: string;
   readonly description: string;
@@ -46,7 +46,7 @@ export interface ServedPolicy {
   readonly url: string;
   readonly remediationSteps: string;
   readonly tags: readonly string[];
-  /** Undefined where the policy tells none. */
+  /** Undefined if the policy has none. */
   readonly framework: Readonly<Record<"name" | "version" | "reference" | "specification", string>> | undefined;
   readonly settings: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
@@ -60,7 +60,7 @@ export interface PolicyHost {
   readonly served: () => Promise<readonly ServedPolicy[]>;
   readonly configure: (config: EngineConfig) => Promise<void>;
   readonly setStackTags: (tags: Readonly<Record<string, string>>) => Promise<void>;
-  /** Asks about each resource by its inputs, as the engine does before it touches it. */
+  /** Asks about each resource by its inputs, as the engine does before it changes the resource. */
   readonly analyze: (resources: readonly RegisteredResource[]) => Promise<ReportedViolation[]>;
   /** Asks about all of them by their outputs, as the engine does at the end. */
   readonly analyzeStack: (run: ProgramRun) => Promise<readonly ReportedViolation[]>;
@@ -70,7 +70,7 @@ export interface PolicyHost {
   readonly stop: () => Promise<void>;
 }
 
-/** How a pack that did not load has ended. */
+/** The end of a pack that did not load. */
 export interface FailedStart {
   readonly exitCode: number | null;
   readonly output: string;
@@ -230,7 +230,7 @@ function requestFor(resource: RegisteredResource): InstanceType<Messages["Analyz
   return provider === undefined ? request : request.setProvider(provider);
 }
 
-/** Of a component the engine knows as outputs what it registered itself. */
+/** As outputs of a component, the engine knows only the registered ones. */
 function stackResource(run: ProgramRun, resource: RegisteredResource): InstanceType<Messages["AnalyzerResource"]> {
   const message = new messages.AnalyzerResource();
   const outputs = (resource.custom ? run.resourceOutputs : run.registeredOutputs).get(resource.urn) ?? {};

@@ -16,14 +16,14 @@ const options = {
   additionalSecretOutputs: [],
 };
 
-/** A violation, and the resource that it is about. */
+/** A violation, and its resource. */
 export interface FoundViolation {
   readonly rule: string;
   readonly message: string;
   readonly urn: string;
 }
 
-/** What the policies find in a run without a process of their own, with Pulumi's own cover over what is not known. */
+/** The policies' findings in a run, without a process of their own, but with Pulumi's own guard on unknown values. */
 export async function foundInProcess(run: ProgramRun, given: PolicyOptions = {}): Promise<readonly FoundViolation[]> {
   const found: FoundViolation[] = [];
   const common = { stackTags: new Map<string, string>(), getConfig: <T>(): T => ({}) as T };
@@ -54,7 +54,7 @@ export async function foundInProcess(run: ProgramRun, given: PolicyOptions = {})
   const policies = redeliverPolicies(given) as (ResourceValidationPolicy & StackValidationPolicy)[];
   const report = (rule: string, own: string) => (message: string, urn?: string) =>
     void found.push({ rule, message, urn: urn ?? own });
-  // One by one by the inputs, and then together by the outputs, as the engine asks.
+  // One by one with the inputs, and then together with the outputs, as the engine asks.
   for (const { type, urn, name, inputs, protect } of run.resources) {
     for (const each of policies) {
       if (typeof each.validateResource !== "function") continue;
@@ -71,7 +71,7 @@ export async function foundInProcess(run: ProgramRun, given: PolicyOptions = {})
   return found;
 }
 
-/** As the host tells it; undefined for the default provider of these runs. */
+/** As the host reports it; undefined for the default provider of these runs. */
 function providerOf({ provider }: RegisteredResource): PolicyResource["provider"] | undefined {
   if (provider === "") return undefined;
   const urn = provider.split("::").slice(0, -1).join("::");

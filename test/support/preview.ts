@@ -27,15 +27,20 @@ export interface Digest {
 }
 
 export interface DigestOptions {
-  /** Whether the provider's answers are in the steps: they are where the engine was faster than the reader of its events. */
+  /**
+   * True if the steps contain the provider's answers. They do if the engine was faster than the reader of its events.
+   */
   readonly hasOutputs?: boolean;
-  /** With `--show-sames`, which is what the command asks for. */
+  /** With `--show-sames`, as the command asks. */
   readonly showSames?: boolean;
   /** With `--show-replacement-steps`. */
   readonly showReplacementSteps?: boolean;
 }
 
-/** The properties whose change makes a provider replace a resource, as far as tests change them. Source: `ForceNew` of the providers' resources. */
+/**
+ * The properties that force a replacement when they change, as far as tests change them. Source: `ForceNew` of the
+ * providers' resources.
+ */
 const replacing: Readonly<Record<string, readonly string[]>> = {
   "rabbitmq:index/queue:Queue": ["name", "vhost", "settings"],
   "rabbitmq:index/exchange:Exchange": ["name", "vhost", "settings"],
@@ -45,13 +50,11 @@ const replacing: Readonly<Record<string, readonly string[]>> = {
 
 const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
-/**
- * What `pulumi preview --json` prints where a program is deployed and another takes its place; null for what is not deployed yet.
- */
+/** The output of `pulumi preview --json` when a program replaces a deployed one; null for no earlier program. */
 export function digestOf(before: ProgramRun | null, after: ProgramRun, options: DigestOptions = {}): Digest {
   const { hasOutputs = false, showSames = true, showReplacementSteps = false } = options;
   const olds = new Map((before?.resources ?? []).map((resource) => [resource.urn, resource]));
-  /** What a resource was before, by its name or by one that it had. */
+  /** The old version of a resource, by its name or a former one. */
   const oldOf = ({ urn, type, formerNames = [] }: RegisteredResource): RegisteredResource | undefined =>
     olds.get(urn) ?? [...olds.values()].find((old) => old.type === type && formerNames.includes(old.name));
   const kept = new Set(after.resources.map(oldOf));
@@ -105,7 +108,7 @@ function stepsFor(
   }
   const told = { replaceReasons: reasons, diffReasons: changed };
   const detailedDiff = Object.fromEntries(reasons.map((key) => [key, { kind: "update-replace", inputDiff: true }]));
-  // A fixed name cannot be given twice, so the old one is deleted first.
+  // A fixed name cannot be given twice, so the old resource is deleted first.
   return [
     stepOf("delete-replaced", urn, { oldState }),
     stepOf("replace", urn, { oldState, newState, ...told }, detailedDiff),
@@ -118,7 +121,7 @@ function stepOf(op: string, urn: string, rest: Partial<Step>, detailedDiff: Valu
   return { op, urn, ...(typeof provider === "string" ? { provider } : {}), ...rest, detailedDiff };
 }
 
-/** A resource in the form of a stack's state. Source: `apitype.ResourceV3` of Pulumi, whose empty fields are left out. */
+/** A resource in the form of a stack's state. Source: `apitype.ResourceV3` of Pulumi; its empty fields are left out. */
 function stateOf(run: ProgramRun | null, resource: RegisteredResource, hasOutputs: boolean): Values {
   const { urn, type, custom, inputs, parent, provider, protect, retainOnDelete, deletedWith, dependencies } = resource;
   const outputs = (custom ? run?.resourceOutputs : run?.registeredOutputs)?.get(urn) ?? {};
@@ -128,7 +131,7 @@ function stateOf(run: ProgramRun | null, resource: RegisteredResource, hasOutput
     type,
     ...(custom && hasOutputs ? { id: `${resource.name}-id` } : {}),
     inputs: blinded(inputs),
-    // What a component registers comes after its step.
+    // A component registers its outputs after its step.
     ...(hasOutputs && custom ? { outputs: blinded(outputs) } : {}),
     parent,
     protect,
@@ -141,7 +144,7 @@ function stateOf(run: ProgramRun | null, resource: RegisteredResource, hasOutput
   });
 }
 
-/** Something new: the mocks' answer without what only AWS or Azure assigns. */
+/** A new resource: the mocks' answer without the values that only AWS or Azure assigns. */
 function newStateOf(run: ProgramRun, resource: RegisteredResource, hasOutputs: boolean): Values {
   const { inputs, custom, urn } = resource;
   const { id: _, ...state } = stateOf(run, resource, hasOutputs);
@@ -159,7 +162,10 @@ function withoutEmpty(state: Values): Values {
   return Object.fromEntries(Object.entries(state).filter(([key, value]) => key === "custom" || !isEmpty(value)));
 }
 
-/** Secrets are blinded, whatever the command was told. Source: `massagePropertyValue` in `pkg/backend/display/json.go`. */
+/**
+ * Secrets are always hidden, with any options of the command. Source: `massagePropertyValue` in
+ * `pkg/backend/display/json.go`.
+ */
 function blinded(value: Values): Values {
   return blind(value) as Values;
 }

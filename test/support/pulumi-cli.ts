@@ -11,7 +11,7 @@ import type { Stack } from "@pulumi/pulumi/automation/index.js";
 import type { Broker } from "./live.ts";
 import { credentialsOf } from "./management.ts";
 
-/** Whether there is a `pulumi` on PATH; no package registry has it. */
+/** True if there is a `pulumi` on PATH. No package registry has it. */
 export const hasPulumiCli = (process.env["PATH"] ?? "")
   .split(delimiter)
   .some((folder) => isExecutable(join(folder, "pulumi")));
@@ -25,7 +25,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** What tells this stack from others; the password travels as a secret of its own. */
+/** The settings that differ between stacks. The password is a separate secret. */
 export function configOf(broker: Broker, vhost: string): Record<string, unknown> {
   const endpoint = new URL(broker.managementUrl);
   endpoint.username = "";
@@ -41,13 +41,21 @@ export function configOf(broker: Broker, vhost: string): Record<string, unknown>
 /** A stack of this project's own program, in a backend that is a folder. */
 export interface CliStack {
   readonly stack: Stack;
-  /** Runs the command in the project's folder with that backend; throws with its output where it fails. */
+  /** Runs the command in the project's folder with that backend; throws with its output if it fails. */
   readonly pulumi: (...words: readonly string[]) => Promise<string>;
   readonly remove: () => Promise<void>;
 }
 
-/** Makes a stack that deploys the example to a virtual host of a broker. */
-export async function createCliStack(broker: Broker, vhost: string): Promise<CliStack> {
+/**
+ * Creates a stack that deploys the example to a virtual host of a broker.
+ *
+ * @param more keys of the configuration, in the place of those that follow from the broker
+ */
+export async function createCliStack(
+  broker: Broker,
+  vhost: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<CliStack> {
   const { LocalWorkspace } = await import("@pulumi/pulumi/automation/index.js");
   const folder = await mkdtemp(join(tmpdir(), "redeliver-deployment-"));
   const projectFolder = fileURLToPath(new URL("../..", import.meta.url));
@@ -58,7 +66,7 @@ export async function createCliStack(broker: Broker, vhost: string): Promise<Cli
     PULUMI_SKIP_UPDATE_CHECK: "true",
   };
   const stack = await LocalWorkspace.createStack({ stackName, workDir: projectFolder }, { envVars });
-  for (const [key, value] of Object.entries(configOf(broker, vhost))) {
+  for (const [key, value] of Object.entries({ ...configOf(broker, vhost), ...more })) {
     if (typeof value === "string") await stack.setConfig(key, { value });
     else
       for (const [name, part] of Object.entries(value as object))

@@ -3,13 +3,13 @@ import { fileURLToPath } from "node:url";
 
 import * as pulumi from "@pulumi/pulumi";
 
-import { RetryTopology } from "../../src/deploy/index.ts";
+import { RetryTopology } from "../../src/brokers/rabbitmq/make/index.ts";
 import { compile } from "../../src/index.ts";
 import type { System, Topology } from "../../src/index.ts";
 import { assignedByAzure } from "./assigned-by-azure.ts";
 import { assignedByAws } from "./sqs/assigned-by-aws.ts";
 
-/** A resource as the program registered it, with the options that Pulumi's own mocks do not show. */
+/** A resource as the program registered it, with the options that Pulumi's own mocks hide. */
 export interface RegisteredResource {
   readonly urn: string;
   /** The provider's type, such as `rabbitmq:index/queue:Queue`. */
@@ -17,7 +17,7 @@ export interface RegisteredResource {
   readonly name: string;
   /** False for components and the stack itself. */
   readonly custom: boolean;
-  /** As the engine would get them: a secret is an object with Pulumi's signature, not its value. */
+  /** In the engine's form: a secret is an object with Pulumi's signature, not its value. */
   readonly inputs: Readonly<Record<string, unknown>>;
   /** The parent's URN; empty for the stack. */
   readonly parent: string;
@@ -25,32 +25,32 @@ export interface RegisteredResource {
   readonly provider: string;
   readonly protect: boolean;
   readonly retainOnDelete: boolean;
-  /** The URN of what it is deleted together with; empty where there is none. */
+  /** The URN of the resource that it is deleted together with; empty for none. */
   readonly deletedWith?: string;
-  /** What the program says; undefined where it leaves the choice to the provider. */
+  /** The program's choice; undefined if it leaves the choice to the provider. */
   readonly deleteBeforeReplace?: boolean | undefined;
-  /** The URNs of everything it has to wait for, from `dependsOn` and from outputs among its inputs. */
+  /** The URNs of all its dependencies, from `dependsOn` and from outputs among its inputs. */
   readonly dependencies: readonly string[];
   /** The same per input, only from outputs among the inputs. */
   readonly propertyDependencies: Readonly<Record<string, readonly string[]>>;
   /** The names that it had before. */
   readonly formerNames?: readonly string[];
-  /** Where the program made it, as the engine writes it into the state. */
+  /** The place in the program that created it, as the engine writes it into the state. */
   readonly sourcePosition?: string;
 }
 
 export interface ProgramRun {
   /** In the order of registration, the stack first. */
   readonly resources: readonly RegisteredResource[];
-  /** What the mocks answered for a resource, by its URN: its inputs, and what AWS would assign. */
+  /** The mocks' answer for a resource, by its URN: its inputs, and the values that AWS would assign. */
   readonly resourceOutputs: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
-  /** What a component passed to `registerOutputs`, by its URN. */
+  /** The outputs that a component passed to `registerOutputs`, by its URN. */
   readonly registeredOutputs: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
-  /** What the program exports; undefined where it failed. */
+  /** The program's exports; undefined if it failed. */
   readonly outputs: Readonly<Record<string, unknown>> | undefined;
-  /** What ended the program; undefined where it came to its end. */
+  /** The error that ended the program; undefined if it reached its end. */
   readonly error: Error | undefined;
-  /** Every line of text that came out while it ran. */
+  /** Every line of output during the run. */
   readonly log: readonly string[];
 }
 
@@ -64,7 +64,9 @@ export interface ProgramOptions {
   readonly secretKeys?: readonly string[];
 }
 
-/** What the SDK offers at run time but leaves out of its types. All that is internal to Pulumi is in this file. */
+/**
+ * The part of the SDK that exists at run time but not in its types. All access to Pulumi's internals is in this file.
+ */
 interface Internals {
   readonly waitForRPCs: () => Promise<void>;
   readonly getMonitor: () => Monitor;
@@ -111,11 +113,11 @@ interface OutputsRequest {
 const internals = pulumi.runtime as unknown as Internals;
 
 /**
- * Runs a program under Pulumi's mocks and waits until everything is registered. A resource's outputs are its inputs, and what AWS
- * or Azure would assign.
- * One run at a time: the mocks belong to the process.
+ * Runs a program under Pulumi's mocks and waits until every resource is registered. A resource's outputs are its
+ * inputs, and the values that AWS or Azure would assign. Only one program runs at a time, because the mocks belong to
+ * the process.
  *
- * @throws Error where a resource cannot be registered; what the program itself throws is in the result
+ * @throws Error if a resource cannot be registered; an error of the program itself is in the result
  */
 export async function runProgram(program: () => unknown, options: ProgramOptions = {}): Promise<ProgramRun> {
   const config = Object.entries(options.config ?? {}).map(([key, value]) => [
@@ -144,7 +146,7 @@ export async function runProgram(program: () => unknown, options: ProgramOptions
   const restoreConsole = captureConsole(log);
   let outputs: ProgramRun["outputs"];
   let error: Error | undefined;
-  // What the program throws is kept from the stack, which would pass it on to promises that nobody waits for.
+  // Keeps the program's error from the stack. The stack would pass it on to promises without a handler.
   const caught = async (): Promise<unknown> => {
     try {
       return await program();
@@ -162,7 +164,7 @@ export async function runProgram(program: () => unknown, options: ProgramOptions
   return { ...recorded, outputs: error === undefined ? outputs : undefined, error, log };
 }
 
-/** Writes down what goes to the monitor, on its way there. */
+/** Records the requests to the monitor. */
 function record(monitor: Monitor): Pick<ProgramRun, "resources" | "resourceOutputs" | "registeredOutputs"> {
   const resources: RegisteredResource[] = [];
   const resourceOutputs = new Map<string, Record<string, unknown>>();
@@ -211,7 +213,10 @@ function describe(request: RegisterRequest, urn: string): RegisteredResource {
   };
 }
 
-/** As the engine writes it: a path from the project's folder. Source: `parseSourcePosition` in `source_eval.go` of Pulumi. */
+/**
+ * As the engine writes it: a path from the project's folder. Source: `parseSourcePosition` in `source_eval.go` of
+ * Pulumi.
+ */
 function sourcePositionOf(request: RegisterRequest): { readonly sourcePosition?: string } {
   const position = request.getSourceposition();
   if (position === undefined) return {};
@@ -238,7 +243,7 @@ export async function stackProgram(): Promise<unknown> {
   return { ...((await import(/* @vite-ignore */ module)) as Record<string, unknown>) };
 }
 
-/** Whether a value among the inputs is one of Pulumi's secrets. */
+/** True if a value among the inputs is one of Pulumi's secrets. */
 export function isSecretInput(value: unknown): boolean {
   return (
     typeof value === "object" && value !== null && Object.values(value).includes("1b47061264138c4ac30d75fd1eb44270")
@@ -250,7 +255,7 @@ export function resourcesOf(run: ProgramRun, kind: string): RegisteredResource[]
   return run.resources.filter(({ type }) => type.endsWith(`:${kind}`));
 }
 
-/** Registers a system as the component "shop" in the vhost "a vhost", which is an output of something else. */
+/** Registers a system as the component "shop" in the vhost "a vhost", which is an output of another resource. */
 export async function register(system: System, version: string, preview = false): Promise<ProgramRun> {
   const run = await runProgram(
     () => {
@@ -268,7 +273,7 @@ export async function register(system: System, version: string, preview = false)
   return run;
 }
 
-/** What has to be registered for it. */
+/** The topology that has to be registered for it. */
 export function topologyOf(system: System, version: string): Topology {
   const compiled = compile(system, { broker: "rabbitmq", version });
   if (!compiled.ok) throw new Error(compiled.diagnostics.map(({ message }) => message).join("\n"));

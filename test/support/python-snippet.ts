@@ -5,25 +5,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { motoPython } from "../../scripts/sqs-emulators.mjs";
-import { codeOf } from "./code-of.ts";
+import { filesOf } from "./contract-page.ts";
 import type { SnippetRun } from "./snippet-course.ts";
 
 export interface RunningSnippet {
   readonly runs: readonly SnippetRun[];
-  /** Everything that the process said that is no run; what is shown when a test fails. */
+  /** The whole output of the process apart from its runs, for the message of a failed test. */
   readonly log: () => string;
-  /** Asks it to end, as a platform does. @returns its exit code, when it has */
+  /** Asks it to end, like a platform does. @returns its exit code after the end */
   readonly terminate: () => Promise<number | null>;
   readonly stop: () => Promise<void>;
 }
 
 /**
- * What stands in the place of the user's code: does with each message what the message itself says, run after run, and tells of it.
- * `permanent` raises from the declared error, so that the chain has to be looked through.
+ * Replaces the user's code. It treats each message as the message itself says, run after run, and reports it.
+ * `permanent` raises an error from the declared error, so that the snippet has to search the chain.
  */
 const handler = `
 import json, sys, time
 import consumer as snippet
+import outcomes
 
 class ValidationError(Exception):
     pass
@@ -41,9 +42,9 @@ def handle(body, attempt):
     if ending == "slow":
         time.sleep(1.5)
     if ending == "return":
-        raise snippet.HandBack()
+        raise outcomes.HandBack()
     if isinstance(ending, (int, float)):
-        raise snippet.RetryAfter(ending)
+        raise outcomes.RetryAfter(ending)
     if ending == "transient":
         # Its causes come to no end.
         error = OSError("down")
@@ -55,17 +56,14 @@ snippet.handle = handle
 `;
 
 /**
- * Runs a snippet of a page in a process of its own, with the Python that the emulators were installed with.
+ * Runs a snippet of a page in a process of its own, with the Python of the emulators' installation.
  *
- * @param main what starts it, in Python
+ * @param main the Python code that starts it
  */
 export function runSnippet(page: string, main: string, environment: Readonly<Record<string, string>>): RunningSnippet {
   if (!existsSync(motoPython)) throw new Error("Python is not installed: `npm run bootstrap -- --sqs` installs it");
   const folder = mkdtempSync(join(tmpdir(), "redeliver-snippet-"));
-  writeFileSync(join(folder, "consumer.py"), codeOf(page, "python"));
-  // The page of a function of Lambda has none.
-  if (page.includes("\nimport consumer\n"))
-    writeFileSync(join(folder, "tasks.py"), codeOf(page, "python", "Python, Celery"));
+  for (const [file, text] of filesOf(page, ".py")) writeFileSync(join(folder, file), text);
   writeFileSync(join(folder, "run.py"), `${handler}\n${main}\n`);
   const child = spawn(motoPython, [join(folder, "run.py")], {
     env: { ...process.env, ...environment, PYTHONUNBUFFERED: "1" },
@@ -98,7 +96,7 @@ export function runSnippet(page: string, main: string, environment: Readonly<Rec
 
 async function end(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
-  // After what it has said.
+  // After all of its output.
   const closed = once(child, "close");
   child.kill(signal);
   await closed;

@@ -1,12 +1,12 @@
 import { brokers } from "../../src/brokers/index.ts";
-import { readPulumiState } from "../../src/brokers/pulumi-state.ts";
-import type { brokerTopologyOf } from "../../src/brokers/rabbitmq/semantics.ts";
+import { readPulumiState } from "../../src/foreign/pulumi-state.ts";
+import type { brokerTopologyOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import type { Diagnostic } from "../../src/index.ts";
 
-/** What a reader of topologies gives. */
+/** The result of a reader of topologies. */
 export type Read = ReturnType<typeof brokers.rabbitmq.auditor.file.read>;
 
-/** What the state of a stack holds of RabbitMQ. */
+/** Reads the RabbitMQ part of a stack's state. */
 export function readState(text: string): Read {
   const state = readPulumiState(text);
   return state.ok ? brokers.rabbitmq.auditor.resources.read(state.value) : state;

@@ -5,8 +5,8 @@ import type { TimelineStep } from "../../src/simulate/result.ts";
 import type { ConsumerScenario, Ending, Scenario } from "../../src/simulate/scenario.ts";
 
 /**
- * The simulator once more, written for being read: objects and closures, an array of events, and the model itself in place of a
- * graph of it. It shares the random numbers with the real one, and nothing else but the arrivals.
+ * A second simulator, written for readers. It uses objects, closures, an array of events, and the model itself instead
+ * of a graph. It shares with the real one only the random numbers and the arrivals.
  */
 export function referenceSteps<State>(
   models: readonly Model<State>[],
@@ -32,7 +32,7 @@ export function referenceSteps<State>(
       draws: number;
       deliveries: number;
       isBegun: boolean;
-      /** Changes with every timer, so that one of before does not count. */
+      /** Changes with every timer, so that an earlier timer no longer counts. */
       timer: object | null;
       instance: Instance | null;
     }

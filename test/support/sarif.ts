@@ -1,13 +1,13 @@
 import { z } from "zod";
 
 // The objects of SARIF 2.1.0 that Redeliver writes, as the specification defines them
-// (https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html). The official schema is a hundred kilobytes and knows
-// nothing of the rules between objects, so what is used is written down here; strict, so that any other property is noticed.
+// (https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html). The official schema has a hundred kilobytes and
+// no rules between objects. So this file has the used part. It is strict, so that it notices any other property.
 
 const index = z.int().min(0);
 /** §3.4.3, RFC 3986: no blank, no letter beyond ASCII, no backslash, and a percent sign only before two digits. */
 const uriReference = z.string().regex(/^(?:[\w\-.~:/?#[\]@!$&'()*+,;=]|%[0-9A-F]{2})+$/);
-/** §3.11.5: a brace that is not doubled belongs to a placeholder. */
+/** §3.11.5: a single brace belongs to a placeholder. */
 const messageText = z
   .string()
   .min(1)
@@ -69,13 +69,13 @@ const run = z
     columnKind: z.enum(["utf16CodeUnits", "unicodeCodePoints"]),
     results: z.array(result),
   })
-  // §3.27.6: the index leads to the rule that the id names. Rules that no result is about are not listed.
+  // §3.27.6: the index leads to the rule with that id. Rules without a result are not listed.
   .refine(({ tool, results }) => results.every((each) => tool.driver.rules[each.ruleIndex]?.id === each.ruleId))
   .refine(({ tool, results }) => tool.driver.rules.every(({ id }) => results.some((each) => each.ruleId === id)))
   .refine(({ tool }) => new Set(tool.driver.rules.map(({ id }) => id)).size === tool.driver.rules.length);
 const log = z.strictObject({ $schema: z.url(), version: z.literal("2.1.0"), runs: z.array(run).min(1) });
 
-/** Reads a log in SARIF 2.1.0; throws where it is none. */
+/** Reads a log in SARIF 2.1.0; throws if it is none. */
 export function parseSarif(text: string): z.infer<typeof log> {
   return log.parse(JSON.parse(text));
 }

@@ -7,13 +7,13 @@ type Subscription = Topology["subscriptions"][number];
 type Contract = Servicebus["contracts"][number];
 type Operations = Contract["outcomes"]["success"];
 
-/** A compiled system that is broken in one place of the consumer billing's. */
+/** A compiled system with one broken part of the consumer billing. */
 export interface ServicebusMutant {
   readonly name: string;
   readonly compiled: Servicebus;
 }
 
-/** Every way in which a person might break the entities of the consumer billing, or what its code does. */
+/** Every way that a person might break the entities of the consumer billing, or its code. */
 export function servicebusMutantsOf(compiled: Servicebus): readonly ServicebusMutant[] {
   return [...queueMutants(compiled), ...subscriptionMutants(compiled), ...contractMutants(compiled)];
 }
@@ -28,8 +28,8 @@ function queueMutants(compiled: Servicebus): readonly ServicebusMutant[] {
     .filter(({ consumer }) => consumer !== "shipping")
     .flatMap((queue) => {
       const changes: Readonly<Record<string, Partial<Queue>>> = {
-        "a delivery more": { maxDeliveryCount: queue.maxDeliveryCount + 1 },
-        "a delivery less": { maxDeliveryCount: queue.maxDeliveryCount - 1 },
+        "one delivery more": { maxDeliveryCount: queue.maxDeliveryCount + 1 },
+        "one delivery less": { maxDeliveryCount: queue.maxDeliveryCount - 1 },
         "a time to live of a second": { timeToLiveMs: 1_000 },
         "no dead-lettering on expiry": { deadLetterOnExpiration: false },
         "a second to live, and dropped": { timeToLiveMs: 1_000, deadLetterOnExpiration: false },
@@ -75,7 +75,7 @@ function subscriptionMutants(compiled: Servicebus): readonly ServicebusMutant[] 
   });
   return own.flatMap((subscription) => [
     changed("without the subscription", subscription, null),
-    changed("sessions turned over in the subscription", subscription, {
+    changed("sessions swapped in the subscription", subscription, {
       requiresSession: !subscription.requiresSession,
     }),
     changed("a subscription that forwards to another consumer", subscription, { forwardTo: "shop.shipping" }),
@@ -84,7 +84,7 @@ function subscriptionMutants(compiled: Servicebus): readonly ServicebusMutant[] 
       changed(`without the rule ${rule.name}`, subscription, {
         rules: subscription.rules.filter((each) => each !== rule),
       }),
-      changed(`everything by the rule ${rule.name}`, subscription, {
+      changed(`every message admitted by the rule ${rule.name}`, subscription, {
         rules: subscription.rules.map((each) => (each === rule ? { ...rule, filter: { kind: "true" } } : each)),
       }),
     ]),
@@ -144,11 +144,11 @@ function contractMutants(compiled: Servicebus): readonly ServicebusMutant[] {
     changed("a return is completed", outcome("return", [{ operation: "complete" }])),
     changed("a return is abandoned", outcome("return", [{ operation: "abandon" }])),
     changed("a transient failure is handed back", outcome("transient", outcomes.return as Operations)),
-    changed("an attempt more is promised", { attempts: [...attempts, { attempt: attempts.length + 1, delayMs: 0 }] }),
-    changed("an attempt less is promised", { attempts: attempts.slice(0, -1) }),
-    changed("a delivery less is promised", { maxDeliveries: contract.maxDeliveries - 1 }),
+    changed("one attempt more is promised", { attempts: [...attempts, { attempt: attempts.length + 1, delayMs: 0 }] }),
+    changed("one attempt less is promised", { attempts: attempts.slice(0, -1) }),
+    changed("one delivery less is promised", { maxDeliveries: contract.maxDeliveries - 1 }),
     changed("no lock renewal", { receive: { ...receive, lockRenewalMs: 0 } }),
-    changed("sessions turned over in the contract", { receive: { ...receive, sessions: !receive.sessions } }),
+    changed("sessions swapped in the contract", { receive: { ...receive, sessions: !receive.sessions } }),
   ];
 }
 

@@ -6,7 +6,7 @@ import type { ConsumerResult } from "../../src/simulate/result.ts";
 import type { Scenario } from "../../src/simulate/scenario.ts";
 import { checked } from "./examples.ts";
 
-/** The consumers of a system, to be simulated on a target; with the plan of the first one. */
+/** The consumers of a system for a simulation on a target, and the plan of the first one. */
 export function subjectsFor(
   system: unknown,
   target: string,
@@ -21,7 +21,7 @@ export function subjectsFor(
   return { subjects: brokerOf(parsed.value).subjectsOf(compiled.value, parsed.value), retry };
 }
 
-/** A checked scenario for those consumers, in which a handler may ask for a delay of its own if it is said so. */
+/** A checked scenario for those consumers. `hasRetryAfter` lets a handler ask for a delay of its own. */
 export function scenarioFor(
   subjects: readonly Pick<Subject<unknown>, "consumer">[],
   input: unknown,

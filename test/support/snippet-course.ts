@@ -4,10 +4,9 @@ import type { Contract } from "../../src/index.ts";
 import { type DeployedSystem, deploy, until } from "./deployed-system.ts";
 import { operationsOf } from "./drive.ts";
 import { type Broker, brokers } from "./live.ts";
+import { speaksAmqp091, strategiesOn, type Strategy } from "./strategies.ts";
 
-type Strategy = "native" | "staged" | "waits" | "deferred";
-
-/** A broker of this run and a strategy that it has. */
+/** A broker of this run with one of its strategies. */
 export interface SnippetCase {
   readonly broker: Broker;
   readonly strategy: Strategy;
@@ -17,13 +16,13 @@ export interface SnippetCase {
 /** Every strategy of AMQP 0-9-1. */
 export function snippetCases(): readonly SnippetCase[] {
   return brokers().flatMap((broker) =>
-    (broker.version === "4.3" ? (["native", "staged", "waits"] as const) : (["staged", "waits"] as const)).map(
-      (strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` }),
-    ),
+    strategiesOn(broker.version)
+      .filter(speaksAmqp091)
+      .map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
   );
 }
 
-/** One run of a snippet's handler, as the snippet's process tells it. */
+/** One run of a snippet's handler, as the snippet's process reports it. */
 export interface SnippetRun {
   readonly id: string;
   readonly attempt: number;
@@ -31,7 +30,10 @@ export interface SnippetRun {
   readonly beganAt: number;
 }
 
-/** What a handler does with a message, run after run; a number is a delay in seconds that it asks for. It succeeds when the list is over. */
+/**
+ * The actions of a handler on a message, run after run. A number is a requested delay in seconds. After the list it
+ * succeeds.
+ */
 export type Plan = readonly (string | number)[];
 
 interface Course {
@@ -39,14 +41,14 @@ interface Course {
   readonly attempts: readonly number[];
 }
 
-/** The plans that every snippet is driven through, and the attempts that they have to come to. */
+/** The plans for every snippet, with the expected attempts. */
 const courses: Readonly<Record<string, Course>> = {
   "success at once": { plan: [], attempts: [1] },
   "success on attempt 3": { plan: ["transient", "transient"], attempts: [1, 2, 3] },
   "always transient": { plan: Array<string>(6).fill("transient"), attempts: [1, 2, 3, 4] },
   permanent: { plan: ["permanent"], attempts: [1] },
   "permanent after a failure": { plan: ["transient", "permanent"], attempts: [1, 2] },
-  // A message that is handed back was not tried.
+  // A returned message was not tried.
   "handed back": { plan: ["return", "transient"], attempts: [1, 1, 2] },
 };
 const asking: typeof courses = { "asked for 600 ms": { plan: [0.6], attempts: [1, 2] } };
@@ -72,17 +74,17 @@ export async function deployForSnippet({ broker, strategy }: SnippetCase): Promi
   return deploy(broker, declared, strategy);
 }
 
-/** A snippet that runs, as a test sees it. */
+/** A running snippet, from the test's side. */
 interface Driven {
   readonly system: DeployedSystem;
-  /** The body of a message from which the handler reads its id and its plan. */
+  /** A body that gives the handler its id and its plan. */
   readonly bodyOf: (id: string, plan: Plan) => string;
   readonly runs: () => readonly SnippetRun[];
-  /** What is shown where it does not get on. */
+  /** The output to show if it makes no progress. */
   readonly log: () => string;
 }
 
-/** Publishes a message that has everything a message can have. */
+/** Publishes a message with every possible property. */
 export async function publishPlan({ channel }: DeployedSystem, id: string, body: string): Promise<void> {
   channel.publish("shop.orders", "order.placed", Buffer.from(body), {
     messageId: id,
@@ -96,7 +98,7 @@ export async function publishPlan({ channel }: DeployedSystem, id: string, body:
   await channel.waitForConfirms();
 }
 
-/** Drives a snippet through all courses: attempts, delays, dead letters with all that they had. */
+/** Drives a snippet through all courses: attempts, delays, and dead letters with all their properties. */
 export async function expectContractKept({ system, bodyOf, runs, log }: Driven): Promise<void> {
   const contract = system.contract("billing");
   const wanted = { ...courses, ...(contract.retryAfter === undefined ? {} : asking) };
@@ -129,7 +131,10 @@ export async function expectContractKept({ system, bodyOf, runs, log }: Driven):
   }
 }
 
-/** What is on the letter of a permanent failure: on a copy headers, where the outcome carries them annotations, and otherwise nothing. */
+/**
+ * The reasons on the letter of a permanent failure: headers on a copy, annotations if the outcome carries them,
+ * otherwise none.
+ */
 function reasonsOn(contract: Contract): Readonly<Record<string, string>> {
   const isCopied = publishesPermanent(contract);
   expect(isCopied).toBe(contract.strategy === "staged" || contract.strategy === "waits");
@@ -140,21 +145,21 @@ function reasonsOn(contract: Contract): Readonly<Record<string, string>> {
 
 const waiting = ["waits behind it", "waits behind that"];
 
-/** Has a snippet run a slow handler, with messages that wait behind it. The plan `slow` takes 1.5 s. */
+/** Makes a snippet run a slow handler, with messages that wait behind it. The plan `slow` takes 1.5 s. */
 export async function beginSlowly({ system, bodyOf, runs }: Driven): Promise<void> {
   await publishPlan(system, "slow", bodyOf("slow", ["slow"]));
-  await until(30_000, () => runs().some(({ id }) => id === "slow"));
+  await until(90_000, () => runs().some(({ id }) => id === "slow"));
   for (const id of waiting) await publishPlan(system, id, bodyOf(id, []));
 }
 
-/** After a shutdown that has begun during a slow run: it has come to its end, and what waited behind it is as it was. */
+/** After a shutdown that began during a slow run: the run has finished, and the messages behind it are unchanged. */
 export async function expectNothingLostByShutdown({ system, runs }: Driven): Promise<void> {
   const ran = runs().map(({ id }) => id);
   expect(ran.filter((id) => id === "slow")).toEqual(["slow"]);
   const left = await system.drain("shop.billing");
   expect(left.map(({ properties }) => properties.messageId)).toEqual(waiting.filter((id) => !ran.includes(id)));
-  // Neither failures nor crashes: what the broker counts is not there.
-  // Up to 4.2 a message that a client has in its buffer costs crash budget when it is handed back, whoever does it.
+  // These returns are neither failures nor crashes, so 4.3 counts none. Up to 4.2 every return of a buffered message
+  // costs crash budget.
   const isFree = system.contract("billing").target === "rabbitmq@4.3";
   for (const { properties } of left) {
     if (isFree) expect(properties.headers?.["x-delivery-count"] ?? 0).toBe(0);
@@ -173,30 +178,34 @@ function expectDelaysKept(contract: Contract, runsOf: (id: string) => readonly S
   expect(elapsedMs(first?.beganAt, second?.beganAt)).toBeGreaterThanOrEqual(600);
 }
 
-/** Seconds since 1970 have a quarter of a microsecond's precision as floating-point numbers; what lies below a microsecond is noise. */
+/**
+ * As floating-point numbers, seconds since 1970 have a precision of a quarter of a microsecond. Smaller parts are
+ * noise.
+ */
 function elapsedMs(from = 0, to = 0): number {
   return Math.round((to - from) * 1_000_000) / 1_000;
 }
 
-/** Whether a permanent failure is a copy of the consumer's. */
+/** True if the consumer publishes a copy for a permanent failure. */
 export function publishesPermanent(contract: Contract): boolean {
   return operationsOf(contract.outcomes.permanent, 1).some(({ operation }) => operation === "basic.publish");
 }
 
 /**
- * A copy that the broker has no queue for: the message is not acknowledged, comes back, and dies when there is a queue again.
+ * The broker has no queue for a copy. The message is not acknowledged, comes back, and dies when the queue exists
+ * again.
  */
 export async function expectCopyRetried({ system, bodyOf, runs, log }: Driven): Promise<void> {
   const dead = "shop.billing.dead";
   const id = "permanent, and no dead queue";
   const endings = Array<string>(9).fill("permanent");
-  await system.channel.unbindQueue(dead, dead, "");
+  await system.channel.unbindQueue(dead, "shop.dead", "shop.billing");
   await publishPlan(system, id, bodyOf(id, endings));
   const runsOfIt = (): number => runs().filter((run) => run.id === id).length;
   try {
-    // The second run says that the first one's copy was not taken.
+    // The second run shows that the broker refused the first one's copy.
     await until(90_000, () => runsOfIt() >= 2);
-    await system.channel.bindQueue(dead, dead, "");
+    await system.channel.bindQueue(dead, "shop.dead", "shop.billing");
     const letters: string[] = [];
     await until(90_000, async () => {
       letters.push(...(await system.drain(dead)).map(({ properties }) => String(properties.messageId)));

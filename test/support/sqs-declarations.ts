@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { TargetInput } from "../../src/index.ts";
 import { backoffsOf, systemsOf } from "./arbitraries.ts";
 
-// Delays of hours and many attempts, so that retention and the 12 h of a visibility timeout are come near to.
+// Delays of hours and many attempts, to come near to the retention and the 12 h of a visibility timeout.
 const duration = fc.oneof(
   fc.integer({ min: 1, max: 90 }).map((count) => `${count}s`),
   fc.integer({ min: 1, max: 30 }).map((count) => `${count}m`),
@@ -17,7 +17,7 @@ const consumer = fc.record({
       [["order.#", "#.late", "a"]],
       [["order.placed", "order.#", "example.#"]],
     )
-    .map(([keys]) => ({ orders: keys })),
+    .chain(([keys]) => fc.constantFrom({ orders: keys }, { orders: keys }, { orders: keys }, undefined)),
   retry: fc.record({
     attempts: fc.oneof({ weight: 8, arbitrary: fc.integer({ min: 1, max: 7 }) }, fc.constantFrom(24, 40)),
     backoff: backoffsOf(duration),
@@ -27,7 +27,7 @@ const consumer = fc.record({
   order: fc.constantFrom("none", "none", "per-key"),
   deadLetter: fc.option(fc.record({ retain: fc.constantFrom("1h", "4d", "13d") }), { nil: undefined }),
 });
-/** Systems of which many come near to a limit of SQS; some are refused. */
+/** Systems with many values near to a limit of SQS. Some are refused. */
 export const anySqsDeclaration = systemsOf(consumer);
 export const anySqsTarget: fc.Arbitrary<TargetInput<"sqs">> = fc.record({
   broker: fc.constant("sqs" as const),

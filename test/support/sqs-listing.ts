@@ -1,5 +1,5 @@
 import { brokers } from "../../src/brokers/index.ts";
-import { queuePolicy } from "../../src/brokers/sqs/policy.ts";
+import { queuePolicy } from "../../src/brokers/sqs/compile/queue-policy.ts";
 import type { CompiledSystem, Diagnostic } from "../../src/index.ts";
 import { renderDiagnostics } from "../../src/index.ts";
 
@@ -9,7 +9,7 @@ type Queue = Topology["queues"][number];
 const { auditor } = brokers.sqs;
 const target = { broker: "sqs", region: "eu-west-1", strategy: "auto" } as const;
 
-/** What an audit finds in the answers of AWS that a file holds. */
+/** The findings of an audit on AWS's answers in a file. */
 export function findingsIn(answers: readonly unknown[]): readonly Diagnostic[] {
   const read = auditor.file.read(JSON.stringify(answers));
   if (!read.ok) throw new Error(renderDiagnostics(read.diagnostics));
@@ -24,7 +24,7 @@ const place = "eu-west-1:123456789012";
 export const arnOf = (name: string): string => `arn:aws:sqs:${place}:${name}`;
 export const topicArnOf = (name: string): string => `arn:aws:sns:${place}:${name}`;
 
-/** What AWS would answer of a queue, each value a text. */
+/** AWS's answer about a queue, each value a text. */
 export function queue(name: string, attributes: Readonly<Record<string, unknown>> = {}): object {
   const text = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
   const given = Object.entries(attributes).map(([key, value]) => [key, text(value)]);
@@ -36,9 +36,9 @@ export function redriveTo(name: string, maxReceiveCount = 5): Readonly<Record<st
 }
 
 /**
- * What AWS would answer of everything in a topology, once it is deployed.
+ * AWS's answers about a whole topology after its deployment.
  *
- * @param timeouts of the functions, in seconds, by their consumers: the topology has none
+ * @param timeouts of the functions, in seconds, by their consumers, because the topology has none
  */
 export function listingOf(
   { queues, subscriptions, mappings }: Topology,

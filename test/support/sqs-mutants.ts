@@ -6,13 +6,13 @@ type Queue = Topology["queues"][number];
 type Subscription = Topology["subscriptions"][number];
 type Contract = Sqs["contracts"][number];
 
-/** A compiled system that is broken in one place of the consumer billing's. */
+/** A compiled system with one broken part of the consumer billing. */
 export interface SqsMutant {
   readonly name: string;
   readonly compiled: Sqs;
 }
 
-/** Every way in which a person might break the resources of the consumer billing, or what its code does. */
+/** Every way that a person might break the resources of the consumer billing, or its code. */
 export function sqsMutantsOf(compiled: Sqs): readonly SqsMutant[] {
   return [
     ...topologyMutants(compiled.topology).map(({ name, topology }) => ({ name, compiled: { ...compiled, topology } })),
@@ -90,10 +90,12 @@ function topologyMutants(topology: Topology): readonly TopologyMutant[] {
     changed("a retention of 14 days", work, { retentionSeconds: 1_209_600 }),
     changed("a delay of 15 min", work, { delaySeconds: 900 }),
     changed("the other type", work, { fifo: !work.fifo }),
-    changed("no senders", work, { sendersTopics: [] }),
+    changed("no topic may send", work, { sendersTopics: [] }),
     changed("no long polling", work, { receiveWaitSeconds: 0 }),
-    changed("nobody allowed", dead, { redriveAllow: { permission: "denyAll" } }),
-    changed("others allowed", dead, { redriveAllow: { permission: "byQueue", sourceQueues: [foreign.name] } }),
+    changed("no queue may dead-letter to it", dead, { redriveAllow: { permission: "denyAll" } }),
+    changed("only another queue may dead-letter to it", dead, {
+      redriveAllow: { permission: "byQueue", sourceQueues: [foreign.name] },
+    }),
     changed("a retention of 60 s", dead, { retentionSeconds: 60 }),
     changed("the other type", dead, { fifo: !dead.fifo }),
     changed("a delay of 15 min", dead, { delaySeconds: 900 }),
@@ -110,7 +112,7 @@ function topologyMutants(topology: Topology): readonly TopologyMutant[] {
     changed("a redrive back that the work queue denies", dead, to(work.name)),
     changed("a chain: on from the dead queue", dead, to(second.name), [second]),
     changed("itself as dead queue", dead, { ...to(dead.name), redriveAllow: open }),
-    changed("no senders", undelivered, { sendersTopics: [] }),
+    changed("no topic may send", undelivered, { sendersTopics: [] }),
     changed("the other type", undelivered, { fifo: !undelivered.fifo }),
     changed("a retention of 60 s", undelivered, { retentionSeconds: 60 }),
     ...subscriptionMutants(topology, shipping),
@@ -161,11 +163,11 @@ function subscriptionMutants(topology: Topology, shipping: readonly Queue[]): re
           ...(topology.subscriptions.find(({ consumer }) => consumer === "shipping") as Subscription),
           queue: subscription.queue,
         }),
-        changed("no place for what is undelivered", { deadQueue: "nowhere" }),
+        changed("no queue for undelivered messages", { deadQueue: "nowhere" }),
         changed("a subscription to a queue that is not there", { queue: "nowhere" }),
         changed("a filter on another attribute", filter({ key: values })),
         changed("a filter on one attribute more", filter({ ...subscription.filterPolicy, region: ["eu"] })),
-        changed("a filter with an operator that nobody knows", filter({ "routing-key": [{ cidr: "10.0.0.0/24" }] })),
+        changed("a filter with an unknown operator", filter({ "routing-key": [{ cidr: "10.0.0.0/24" }] })),
         ...(values.length === 0 ? [] : [changed("no filter", filter(null))]),
         ...values.flatMap((value, index) => [
           changed(`a filter without ${JSON.stringify(value)}`, filter({ "routing-key": values.toSpliced(index, 1) })),
@@ -230,5 +232,15 @@ function contractMutants(contracts: readonly Contract[]): readonly { name: strin
       permanent: operations.map((each) => (each.operation === "SendMessage" ? { ...each, queue: "nowhere" } : each)),
     }),
     changed("a success does nothing", { success: [] }),
+    {
+      name: "the contract: publishers may give a message one attribute more",
+      contracts: contracts.map((each) =>
+        each === billing ? { ...billing, sources: billing.sources.map(withOneMore) } : each,
+      ),
+    },
   ];
+}
+
+function withOneMore(source: Contract["sources"][number]): Contract["sources"][number] {
+  return { ...source, most: { ...source.most, messageAttributes: source.most.messageAttributes + 1 } };
 }

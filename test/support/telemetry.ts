@@ -18,16 +18,16 @@ import type { OpenTelemetryOptions } from "../../src/consume/opentelemetry.ts";
 
 export type Metrics = Readonly<Record<string, number | { readonly count: number; readonly sum: number }>>;
 
-/** The real SDK, with what it would send kept in memory. */
+/** The real SDK. It keeps in memory the data that it would send. */
 export interface Monitoring {
   readonly options: Required<OpenTelemetryOptions>;
   readonly spans: () => readonly ReadableSpan[];
-  /** By `name` or `name{label}`: the sum of a counter, or how many values a histogram has and their sum. */
+  /** By `name` or `name{label}`: the sum of a counter, or the number and the sum of a histogram's values. */
   readonly metrics: () => Promise<Metrics>;
   readonly shutdown: () => Promise<void>;
 }
 
-/** Context and propagation belong to the process, so a test file sets them once, as the SDK for Node sets them by itself. */
+/** Context and propagation belong to the process. So a test file sets them once, as the SDK for Node does by itself. */
 export function registerGlobals(): void {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   const propagators = [new W3CTraceContextPropagator(), new W3CBaggagePropagator()];

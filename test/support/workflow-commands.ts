@@ -6,8 +6,8 @@ export interface WorkflowCommand {
 }
 
 /**
- * Reads the lines that the runner takes for commands; any other line is an error here.
- * Source: https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs
+ * Reads the lines that the runner takes for commands. Any other line is an error here. Source:
+ * https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs
  */
 export function parseWorkflowCommands(text: string): WorkflowCommand[] {
   const lines = text.split(/\r\n|\r|\n/);

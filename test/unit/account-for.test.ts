@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { accountFor, courseOf, type Fates, permanentReason, randomFates } from "../support/random-fates.ts";
 
 const attempts = 3;
-/** `m0` ends well, `m1` with its second attempt, `m2` never, `m3` is dead at once. */
+/** `m0` succeeds at once and `m1` at its second attempt. `m2` always fails, and `m3` is dead at once. */
 const fates: Fates = (id, attempt) => {
   if (id === "m3") return "permanent";
   return id === "m2" || (id === "m1" && attempt < 2) ? "transient" : "success";
@@ -17,8 +17,8 @@ const letters = [
 ];
 const whole = { fates, attempts, ids };
 
-describe("what the tests of faults account for", () => {
-  test("messages that nothing got in the way of", () => {
+describe("the accounting that the tests of faults use", () => {
+  test("accepts messages without a disturbance", () => {
     expect(accountFor(whole, { runs, well, unanswered: [], letters })).toEqual({ wrong: [], disturbed: [] });
   });
 
@@ -44,11 +44,11 @@ describe("what the tests of faults account for", () => {
       { runs, well, letters: [...letters, { id: "m9", reason: permanentReason }] },
       "m9 is dead, and nobody sent it",
     ],
-  ] as const)("%s is wrong, whatever the fault was", ([, seen, wrong]) => {
+  ] as const)("reports a fault-independent mistake: %s", ([, seen, wrong]) => {
     expect(accountFor(whole, { unanswered: [], ...seen }).wrong).toEqual([wrong]);
   });
 
-  test("a doubled end, a doubled attempt, and a death of the fault are disturbed, and no more than that", () => {
+  test("accepts a doubled end, a doubled attempt and a death by the fault as disturbed, and nothing else", () => {
     const doubled = [...letters, { id: "m3", reason: permanentReason }, { id: "m1", reason: "CRASH_LIMIT" }];
     const runsAgain = [...runs, { id: "m0", attempt: 2 }];
     expect(accountFor(whole, { runs: runsAgain, well, unanswered: [], letters: doubled })).toEqual({
@@ -57,7 +57,7 @@ describe("what the tests of faults account for", () => {
     });
   });
 
-  test("a success without an answer is the end of a message that has no other, and of no message that had none", () => {
+  test("takes a success without an answer as the end of a message only if the message has no other end", () => {
     const unanswered = ["m0", "m1", "m3"];
     expect(accountFor(whole, { runs, well: ["m0"], unanswered, letters: letters.slice(0, 1) })).toEqual({
       wrong: ["m3 had attempts 1 of permanent: success"],
@@ -65,7 +65,7 @@ describe("what the tests of faults account for", () => {
     });
   });
 
-  test("a seed gives the same fates again, another one others, and every end is among them", () => {
+  test("draws the same fates from one seed, others from another seed, and every outcome among them", () => {
     const many = Array.from({ length: 2_000 }, (_, index) => `m${index}`);
     const courses = (seed: number): readonly string[] =>
       many.map((id) => courseOf(randomFates(seed), id, attempts).join());

@@ -22,7 +22,7 @@ interface Ended {
   readonly error: string;
 }
 
-/** In a process of its own, which must not wait for an answer of this one: hence not spawnSync. */
+/** Runs in its own process, which needs answers from this one. So `spawnSync` would block both. */
 async function audit(words: readonly string[], environment: Record<string, string> = {}): Promise<Ended> {
   const child = spawn(process.execPath, [join(root, "src/cli/main.ts"), "audit", ...words], {
     cwd: folder,
@@ -65,7 +65,7 @@ const state = file("state.json", {
 describe("wrong usage is exit code 2, with the fix", () => {
   test.each([
     [[], "one of --definitions FILE"],
-    [["--definitions", good, "--stack", state], "given are 2"],
+    [["--definitions", good, "--stack", state], "given: 2"],
     [["--stack", state], "--target"],
     [["--definitions", good, "--target", "rabbitmq@9"], "RD201"],
     [["--definitions", good, "--as-version", "five"], "RD201"],
@@ -84,14 +84,14 @@ test.each([
   ["--definitions", "http://auditor:hunter/2@host"],
   ["--target", "http://auditor:hunter/2@host", "--definitions", good],
   ["--as-version", "http://auditor:hunter/2@host", "--definitions", good],
-])("a URL in the wrong place is not repeated with its password: %s", async (...words) => {
+])("a URL in the wrong place is not shown with its password: %s", async (...words) => {
   for (const format of ["text", "json", "sarif", "github"]) {
     const { code, out, error } = await audit([...words, "--format", format]);
     expect([code, `${out}${error}`.includes("hunter")]).toEqual([2, false]);
   }
 });
 
-describe("input that cannot be read is exit code 2, one diagnostic and nothing else", () => {
+describe("unreadable input gives exit code 2, one diagnostic and nothing else", () => {
   test.each([
     ["--definitions", "missing.json", "RD001"],
     ["--definitions", file("cut.json", '{"queues": ['), "RD002"],
@@ -108,8 +108,28 @@ describe("input that cannot be read is exit code 2, one diagnostic and nothing e
   });
 });
 
-describe("what an audit prints", () => {
-  test("text ends with what was looked at and what the rules rest on", async () => {
+describe("an unreadable resource of a stack is an error, unless the user allows it", () => {
+  const types = ["rabbitmq:index/queue:Queue", "aws:sqs/queue:Queue", "azure-native:servicebus:Queue"];
+  const unread = { name: "q", settings: { durable: true, argumentsJson: "{" }, arn: "no ARN", queueName: 1 };
+  test.each(types)("%s", async (type) => {
+    const resources = [{ type, urn: `urn:a::b::${type}::unread`, outputs: unread }];
+    const name = file("unread.json", { version: 3, deployment: { resources } });
+    const words = ["--stack", name, ...(type.startsWith("rabbitmq") ? ["--target", "rabbitmq@4.3"] : [])];
+    const refused = await audit(words);
+    expect(refused.code).toBe(1);
+    expect(refused.out).toContain("error[RD410]: left out");
+    const allowed = await audit([...words, "--allow-unread"]);
+    expect(allowed.code).toBe(0);
+    expect(allowed.out).toContain("warning[RD409]: left out");
+  });
+  test("a resource without a type", async () => {
+    const { code, error } = await audit(["--stack", file("untyped.json", { deployment: { resources: [{}] } })]);
+    expect([code, error.match(/RD\d{3}/)?.[0]]).toEqual([2, "RD402"]);
+  });
+});
+
+describe("the output of an audit", () => {
+  test("ends with a summary of the audited parts and the evidence", async () => {
     const { out } = await audit(["--definitions", good]);
     expect(out).toContain("looked at  1 queue in 1 virtual host, by the rules of rabbitmq@4.0.5");
     expect(out).toContain("compared with live brokers");
@@ -126,7 +146,7 @@ describe("what an audit prints", () => {
     expect(other.out).toContain("follows the server's source only");
   });
 
-  test("the exit code says whether an error was found", async () => {
+  test("the exit code shows if an error was found", async () => {
     for (const name of [good, file("nothing.json", { rabbitmq_version: "4.3.6", queues: [] })]) {
       const { code, out } = await audit(["--definitions", name, "--json"]);
       const { ok, audits } = JSON.parse(out) as { ok: boolean; audits: readonly { errors: number }[] };
@@ -134,7 +154,7 @@ describe("what an audit prints", () => {
     }
   });
 
-  test("JSON, SARIF and GitHub's annotations hold the same diagnostics", async () => {
+  test("JSON, SARIF and GitHub's annotations have the same diagnostics", async () => {
     const twice = file("twice.json", {
       rabbitmq_version: "4.3.6",
       queues: [
@@ -155,7 +175,7 @@ describe("what an audit prints", () => {
     );
   });
 
-  test("a name cannot drive the terminal, in any format", async () => {
+  test("a name cannot control the terminal, in any format", async () => {
     const name = "a\u001b[31m\u009b\u202eb\n::error::c";
     const odd = file("odd.json", { rabbitmq_version: "4.3.6", queues: [{ name, vhost: `/${name}`, type: name }] });
     for (const format of ["text", "json", "sarif", "github"]) {
@@ -172,11 +192,11 @@ describe("what an audit prints", () => {
   });
 });
 
-// Node can use certificates and make none.
+// Node can use certificates but cannot make them.
 const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
 
 describe("a running broker", () => {
-  // Everything that means something in a URL, in a shell or in a terminal.
+  // Every character that has a meaning in a URL, in a shell or in a terminal.
   const password = "p@ss/w:o?r#d%41 \u001b[31mü";
   const encoded = encodeURIComponent(password);
   const traces = [password, encoded, "w:o", "d%41", "%1B", Buffer.from(`auditor:${password}`).toString("base64")];
@@ -190,7 +210,7 @@ describe("a running broker", () => {
     return asText.error;
   }
 
-  test("is asked with GET alone, for one virtual host or for all", async () => {
+  test("gets only GET requests, for one virtual host or for all", async () => {
     const { port, requests, credentials } = await fake(answersOf());
     const { code, out } = await audit(["--url", `http://auditor:${encoded}@127.0.0.1:${port}`]);
     expect([code, out.includes("0 queues in 1 virtual host")]).toEqual([0, true]);
@@ -211,13 +231,13 @@ describe("a running broker", () => {
     );
   });
 
-  test("has a port that fetch never asks", async () => {
+  test("has a port that fetch never uses", async () => {
     expect(await refusedBy(`http://auditor:${encoded}@127.0.0.1:6000`)).toContain(
-      "the port is one of those that web clients never connect to",
+      "web clients never connect to this port",
     );
   });
 
-  test("has a name that is not known", async () => {
+  test("has an unknown name", async () => {
     expect(await refusedBy(`http://auditor:${encoded}@broker.invalid:15672`)).toContain("RD407");
   });
 
@@ -250,12 +270,12 @@ describe("a running broker", () => {
     ["other JSON", '{"name":"another service"}'],
     ["JSON that is no object", "[]"],
     ["nothing", ""],
-  ])("is something else that answers with %s", async (_, body) => {
+  ])("is another program that answers with %s", async (_, body) => {
     const { port } = await fake((_path, response) => response.end(body));
     expect(await refusedBy(`http://auditor:${encoded}@127.0.0.1:${port}`)).toContain("not as the management API");
   });
 
-  test("cuts an answer", async () => {
+  test("cuts its answer off", async () => {
     const { port } = await fake((path, response) =>
       path.startsWith("/api/queues") ? response.end('[{"name":') : answersOf()(path, response),
     );
@@ -270,7 +290,7 @@ describe("a running broker", () => {
     expect(await refusedBy(`http://auditor:${encoded}@127.0.0.1:${port}`)).toContain("does not speak HTTP");
   });
 
-  test.runIf(hasOpenssl)("has a certificate that nobody trusts", async () => {
+  test.runIf(hasOpenssl)("has an untrusted certificate", async () => {
     const [key, certificate] = [join(folder, "key.pem"), join(folder, "certificate.pem")];
     const request = [
       "req",
@@ -302,7 +322,7 @@ describe("a running broker", () => {
     "http://127.0.0.1:15672/%zz",
     "amqp://auditor@127.0.0.1",
     "not a url",
-  ])("is named by a URL that is refused before anything is sent: %j", async (url) => {
+  ])("has a URL that is refused before any request: %j", async (url) => {
     expect(await refusedBy(url)).toContain("RD407");
   });
 
@@ -319,12 +339,12 @@ describe("a running broker", () => {
     for (const trace of traces) expect(JSON.stringify(read)).not.toContain(trace);
   });
 
-  test("shows only some virtual hosts: the others are named; none at all is an error", async () => {
+  test("hides some virtual hosts: the audit names them, and fails if it sees none", async () => {
     const exchange = { name: "amq.direct", vhost: "/", type: "direct" };
     const vhosts = [{ name: "/" }, { name: "hidden" }];
     const some = await fake(answersOf({ vhosts, exchanges: [exchange] }));
     const { code, out } = await audit(["--url", `http://127.0.0.1:${some.port}`]);
-    expect([code, out.includes("RD409"), out.includes('"hidden"')]).toEqual([0, true, true]);
+    expect([code, out.includes("RD409"), out.includes("permission there: hidden")]).toEqual([0, true, true]);
     const none = await fake(answersOf({ vhosts, exchanges: [] }));
     expect(await refusedBy(`http://auditor:${encoded}@127.0.0.1:${none.port}`)).toContain("RD408");
   });

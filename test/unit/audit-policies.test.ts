@@ -8,7 +8,7 @@ function codes(definitions: object, version: string): string[] {
   return findingsIn(definitions, version).map(({ code }) => code);
 }
 
-describe("a pattern of the broker's dialect", () => {
+describe("a pattern in the broker's dialect", () => {
   test.for([
     [String.raw`^svc\-.*$`, "svc-a"],
     [String.raw`^tmp\_\d+$`, "tmp_12"],
@@ -29,7 +29,7 @@ describe("a pattern of the broker's dialect", () => {
   });
 
   test.for(["(?x)^orders", "orders++", String.raw`\p{L}`, "(?>a)", "[[:nonsense:]]"])(
-    "%s is not guessed at",
+    "%s is unreadable, and its meaning is not guessed",
     (pattern) => {
       const definitions = { queues: [queue("orders"), dead], policies: [policy("dlx", pattern, deadToByPolicy)] };
       expect(codes(definitions, "4.3.2")).toContain("RD427");
@@ -39,7 +39,7 @@ describe("a pattern of the broker's dialect", () => {
 
 const deadToByPolicy = { "dead-letter-exchange": "", "dead-letter-routing-key": "dead" };
 
-describe("a key that a classic queue does not know sets the policy aside", () => {
+describe("a policy with a key that a classic queue does not know does not apply", () => {
   test.for([
     ["max-in-memory-length", 1_000, "3.10.8", false],
     ["max-in-memory-length", 1_000, "3.12.14", true],
@@ -53,7 +53,7 @@ describe("a key that a classic queue does not know sets the policy aside", () =>
     expect(found.includes("RD420")).toBe(isSetAside);
   });
 
-  test("the fix names apply-to only where the version has it", () => {
+  test("the fix names apply-to only for versions that have it", () => {
     const policies = [policy("dlx", "^orders$", { ...deadToByPolicy, "delivery-limit": 5 })];
     const helpOn = (version: string): string | undefined =>
       findingsIn({ queues: [queue("orders"), dead], policies }, version).find(({ code }) => code === "RD423")?.help;
@@ -62,7 +62,7 @@ describe("a key that a classic queue does not know sets the policy aside", () =>
   });
 });
 
-describe("what a policy asks for and does not get is said once, with the queues", () => {
+describe("a key without effect is reported once, with all its queues", () => {
   test("at-least-once without reject-publish", () => {
     const policies = [policy("safe", "^w", { ...deadToByPolicy, "dead-letter-strategy": "at-least-once" })];
     const found = findingsIn({ queues: [quorum("w1"), quorum("w2"), dead], policies }, "4.0.5");

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { brokers } from "../../src/brokers/index.ts";
-import { placeOf } from "../../src/brokers/rabbitmq/deployment.ts";
-import { brokerTopologyOf } from "../../src/brokers/rabbitmq/semantics.ts";
+import { placeOf } from "../../src/brokers/rabbitmq/foreign/deployment.ts";
+import { brokerTopologyOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import { compile } from "../../src/index.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
 import { checked } from "../support/examples.ts";
@@ -31,7 +31,7 @@ const binding = (source: string, destination: string, rest: object = {}): object
   ...rest,
 });
 
-test("what our own exporter writes reads back as the same topology, for any declaration, target and virtual host", () => {
+test("our own export reads back as the same topology, for any declaration, target and virtual host", () => {
   fc.assert(
     fc.property(anySystem, anyTarget, fc.constantFrom("/", "shop", "ü/注"), (input, target, vhost) => {
       const compiled = compile(checked(input), target);
@@ -45,7 +45,7 @@ test("what our own exporter writes reads back as the same topology, for any decl
   );
 });
 
-describe("no text breaks a reader: it is read, or there is one diagnostic", () => {
+describe("a broken text gives a topology or one diagnostic", () => {
   const formats = [readDefinitions, readState];
 
   test("any JSON", () => {
@@ -76,7 +76,7 @@ describe("no text breaks a reader: it is read, or there is one diagnostic", () =
     );
   });
 
-  test("any text, and no part of it is repeated", () => {
+  test("any text, and no part of it is shown", () => {
     const secret = "s3cr3t-hash";
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (junk) => {
@@ -90,7 +90,7 @@ describe("no text breaks a reader: it is read, or there is one diagnostic", () =
     );
   });
 
-  test("any export that was cut off is called truncated, with the place", () => {
+  test("an export that was cut off is called truncated, with the place", () => {
     const text = JSON.stringify(
       { rabbit_version: "4.3.5", queues: [queue('a"\\ü', { n: -1.5e-7, t: true })] },
       null,
@@ -111,7 +111,7 @@ describe("no text breaks a reader: it is read, or there is one diagnostic", () =
     ["[1 2]", "line 1, column 4"],
     ["{} {}", "line 1, column 4"],
     ["queues:\n- a", "line 1, column 1"],
-  ])("%j is no JSON at %s", (text, place) => {
+  ])("%j is not JSON from %s on", (text, place) => {
     expect(reported(readDefinitions(text)).map(({ code, message }) => [code, message.includes(place)])).toEqual([
       ["RD002", true],
     ]);
@@ -121,18 +121,18 @@ describe("no text breaks a reader: it is read, or there is one diagnostic", () =
     expect(codesOf(readDefinitions(`{"a": "${"x".repeat(20_000_000)}", }`))).toEqual(["RD002"]);
   });
 
-  test.each(["", " \n", "\ufeff"])("nothing: %j", (text) => {
+  test.each(["", " \n", "\ufeff"])("an empty text: %j", (text) => {
     expect(codesOf(readDefinitions(text))).toEqual(["RD004"]);
   });
 
   test.each(['{"name":"shop","version":"1.0.0"}', "[]", '"text"', "3", "null", "{}", '{"queues":{}}'])(
-    "%s is no definitions file",
+    "%s is not a definitions file",
     (text) => {
       expect(codesOf(readDefinitions(text))).toEqual(["RD401"]);
     },
   );
 
-  test("each kind of file is told where it belongs", () => {
+  test("the refusal of each kind of file names the option for it", () => {
     expect(JSON.stringify(readDefinitions('{"version":3,"deployment":{}}'))).toContain("--stack");
     expect(JSON.stringify(readState('{"rabbit_version":"4.3.5"}'))).toContain("--definitions");
   });
@@ -152,19 +152,19 @@ describe("a definitions file", () => {
     expect(reported(result).map((each) => [each.code, each.path])).toEqual([["RD402", path]]);
   });
 
-  test("a thousand malformed entries are one diagnostic", () => {
+  test("a thousand malformed entries give one diagnostic", () => {
     const result = read({ queues: Array.from({ length: 1_000 }, () => ({ vhost: "/" })) });
     expect(reported(result).map(({ code, notes }) => [code, notes])).toEqual([
       ["RD402", ["999 more of the file's entries are malformed"]],
     ]);
   });
 
-  test("unknown keys are passed over, as a broker does", () => {
+  test("unknown keys are skipped, as in a broker's import", () => {
     const result = read({ rabbitmq_version: "4.3.9", superstreams: [1], queues: [queue("a", { shards: 3 })] });
     expect(codesOf(result)).toEqual([]);
   });
 
-  test("a queue's type: its own, then the argument, then the default of the virtual host where it may have it", () => {
+  test("a queue's type is its own, then the argument, then the default of the virtual host if it applies", () => {
     const result = read({
       vhosts: [{ name: "/", metadata: { default_queue_type: "quorum" } }],
       queues: [
@@ -184,7 +184,7 @@ describe("a definitions file", () => {
     ]);
   });
 
-  test("of one virtual host: what names it, and its default queue type", () => {
+  test("of one virtual host: its entries need no name for it, and it has its own default queue type", () => {
     const nameless = { name: "a", durable: true, arguments: {} };
     const now = read({
       rabbitmq_version: "4.3.5",
@@ -201,12 +201,12 @@ describe("a definitions file", () => {
     expect(codesOf(read({ vhosts: [{ name: "a" }, { name: "b" }], queues: [nameless] }))).toEqual(["RD402"]);
   });
 
-  test("the exchanges that every virtual host has are there; empty lists stand for empty tables", () => {
+  test("the exchanges of every virtual host exist; empty lists stand for empty tables", () => {
     const { exchanges } = topologyIn(read({ queues: [queue("a", { arguments: [] })] }));
     expect(exchanges.map(({ name }) => name)).toEqual(builtIn);
   });
 
-  test("operator policies come from the parameters", () => {
+  test("operator policies are read from the parameters", () => {
     const value = { pattern: "^a$", definition: { "max-length": 10 }, priority: 2, "apply-to": "queues" };
     const parameters = [
       { vhost: "/", component: "operator_policy", name: "ceiling", value },
@@ -241,13 +241,13 @@ describe("a definitions file", () => {
     });
   });
 
-  test("of what is named twice the first counts, with a warning", () => {
+  test("of two entries with one name the first counts, with a warning", () => {
     const result = read({ queues: [queue("a", { type: "quorum" }), queue("a", { type: "classic" })] });
     expect(codesOf(result)).toEqual(["RD404"]);
     expect(topologyIn(result).queues).toMatchObject([{ kind: "quorum" }]);
   });
 
-  test("bindings to what is not there: one warning for queues, one for exchanges", () => {
+  test("bindings to missing resources give one warning for queues and one for exchanges", () => {
     const result = read({
       queues: [queue("a")],
       bindings: [
@@ -279,7 +279,7 @@ describe("a definitions file", () => {
     expect(topologyIn(result).exchanges[0]).toMatchObject({ name: "x", kind });
   });
 
-  test("its version decides the rules; a newer one is judged by the newest, with a warning", () => {
+  test("its version decides the rules; the newest rules judge a newer version, with a warning", () => {
     const targetOf = (version: string | null) => auditor.targetOf({ brokerVersion: version, virtualHosts: [] });
     expect(targetOf("3.13.2")).toMatchObject({ ok: true, value: { version: "3.13", patch: 2 }, warnings: [] });
     expect(targetOf("4.0.0-rc.1+12.gabc")).toMatchObject({ ok: true, value: { version: "4.0", patch: 0 } });
@@ -293,7 +293,7 @@ describe("a definitions file", () => {
     expect(targetOf(null)).toMatchObject({ ok: true, value: null });
   });
 
-  test("a place is written so that any name stays one name", () => {
+  test("the path of a place keeps any name a single name", () => {
     expect(placeOf("/", "queues", "a.b")).toBe('vhosts["/"].queues["a.b"]');
   });
 });

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 
-import { deploymentOfResources } from "../../src/brokers/rabbitmq/import/pulumi-resources.ts";
-import { brokerTopologyOf } from "../../src/brokers/rabbitmq/semantics.ts";
+import { deploymentOfResources } from "../../src/brokers/rabbitmq/foreign/import/pulumi-resources.ts";
+import { brokerTopologyOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import { deploymentsInState } from "../../src/cli/audit-source.ts";
 import { compile, parseTarget } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
 import type { Read } from "../support/read-topology.ts";
 import { codesOf, readState, topologyIn, withoutBuiltIn } from "../support/read-topology.ts";
 
-test("the resources that the Pulumi component makes are the topology that was compiled", () => {
+test("the resources of the Pulumi component are the compiled topology", () => {
   const target = parseTarget("rabbitmq@4.3", "waits");
   if (!target.ok) throw new Error("no target");
   const compiled = compile(
@@ -33,7 +33,7 @@ test("the resources that the Pulumi component makes are the topology that was co
     ...topology.exchanges.map((each) =>
       resource("rabbitmq:index/exchange:Exchange", {
         name: each.name,
-        settings: { type: each.kind, arguments: each.arguments },
+        settings: { type: each.kind, durable: true, arguments: each.arguments },
       }),
     ),
     ...topology.queues.map((each) =>
@@ -73,13 +73,13 @@ describe("the state of a stack", () => {
   const settings = { durable: true, arguments: { "x-delivery-limit": "5" } };
   const sealed = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", plaintext: '"hunter2"' };
 
-  test("arguments are texts as the provider sends them, numbers of a policy are numbers", () => {
+  test("arguments are texts as the provider sends them, and numbers of a policy are numbers", () => {
     const result = state(
       made("queue:Queue", { name: "a", settings }),
       made("queue:Queue", {
         name: "b",
         vhost: "/",
-        settings: { argumentsJson: '{"x-delivery-limit":5,"x-queue-type":"quorum"}' },
+        settings: { durable: true, argumentsJson: '{"x-delivery-limit":5,"x-queue-type":"quorum"}' },
       }),
       made("policy:Policy", {
         name: "p",
@@ -115,7 +115,7 @@ describe("the state of a stack", () => {
     { name: "a", settings: { durable: true, arguments: { "x-dead-letter-exchange": sealed } } },
     { name: "a", settings: { durable: true, argumentsJson: sealed } },
     { name: "a", vhost: "04da6b54-80e4-46f7-96ec-b56ff0331ba9", settings },
-  ])("a resource with a secret is left out and named, and the secret never shown", (outputs) => {
+  ])("a resource with a secret is left out and named, and the secret is not shown", (outputs) => {
     const result = state(made("queue:Queue", outputs), made("queue:Queue", { name: "seen", settings }));
     expect(codesOf(result)).toEqual(["RD409"]);
     expect(JSON.stringify(result)).toContain("name-in-program");
@@ -123,7 +123,7 @@ describe("the state of a stack", () => {
     expect(topologyIn(result).queues.map(({ name }) => name)).toEqual(["seen"]);
   });
 
-  test("the file of a backend of one's own is read too, and what is still to be deleted is passed over", () => {
+  test("the file of a self-managed backend is read, too, and a resource that waits for its deletion is skipped", () => {
     const resources = [
       made("queue:Queue", { name: "old", settings }, { delete: true }),
       made("queue:Queue", { name: "new", settings }),
@@ -144,7 +144,7 @@ describe("the state of a stack", () => {
     expect(result.ok && result.value.virtualHosts.map(({ name }) => name)).toEqual(["east: /", "west: /"]);
   });
 
-  test("without anything of RabbitMQ there is nothing to audit", () => {
+  test("without resources of RabbitMQ there is nothing to audit", () => {
     const stack = { type: "pulumi:pulumi:Stack", urn: "urn:pulumi:prod::shop::pulumi:pulumi:Stack::s" };
     for (const resources of [[stack], []]) {
       const read = deploymentsInState(JSON.stringify({ version: 3, deployment: { resources } }));
@@ -171,11 +171,11 @@ describe("the version of the broker", () => {
     return read.ok ? read.value.brokerVersion : undefined;
   };
 
-  test("is that of the components in the stack, where they are for one", () => {
+  test("comes from the components in the stack, where a component has it", () => {
     expect(versionOf(component("rabbitmq@4.3"), component("rabbitmq@4.3"))).toBe("4.3");
   });
 
-  test("is open where there is no component, none that says it, or two that say different things", () => {
+  test("is unknown without a component, with one that lacks it, and with two that differ", () => {
     expect([versionOf(), versionOf(component(undefined)), versionOf(component({ version: "4.3" }))]).toEqual([
       null,
       null,

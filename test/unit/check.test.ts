@@ -5,9 +5,9 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { brokers, parseTarget } from "../../src/brokers/index.ts";
-import { versions } from "../../src/brokers/rabbitmq/capabilities.ts";
-import { liveReleases } from "../../src/brokers/rabbitmq/evidence.ts";
-import { semanticsVersions, versionRules } from "../../src/brokers/rabbitmq/semantics.ts";
+import { versions } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
+import { liveReleases } from "../../src/brokers/rabbitmq/prove/evidence.ts";
+import { semanticsVersions, versionRules } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import { parseSarif } from "../support/sarif.ts";
 import { parseWorkflowCommands } from "../support/workflow-commands.ts";
 
@@ -34,7 +34,7 @@ beforeAll(() => {
   writeFileSync(join(folder, "broken.yaml"), "name: shop\nname: shop\n");
 });
 
-/** What the log says first: its code, its file and its region. */
+/** The code, file and region of the first result in the log. */
 function firstOf(text: string): unknown[] {
   const first = parseSarif(text).runs[0]?.results[0];
   const place = first?.locations[0]?.physicalLocation;
@@ -47,7 +47,7 @@ const region = (line: number, column: number, length: number): object => ({
   endColumn: column + length,
 });
 
-describe("whatever becomes of a file, the log is valid and the exit code says it", () => {
+describe("for any result, the log is valid and the exit code agrees", () => {
   const cases: readonly (readonly [file: string, version: string, exitCode: number, first: unknown[]])[] = [
     ["shop.yaml", "4.3", 0, [undefined, undefined, undefined]],
     ["shop.yaml", "4.0", 0, ["RD207", "shop.yaml", region(10, 26, 1)]],
@@ -71,7 +71,20 @@ describe("whatever becomes of a file, the log is valid and the exit code says it
   });
 });
 
-test("the log is written to a file also where the declaration is refused", () => {
+test("without a consumer every format reports that nothing is proved, with exit code 0", () => {
+  writeFileSync(join(folder, "none.yaml"), "name: shop\nsources: {}\nconsumers: {}\n");
+  const [text, json, sarif, github] = ["text", "json", "sarif", "github"].map((format) =>
+    check("none.yaml", ...on("4.3"), "--format", format),
+  );
+  expect([text, json, sarif, github].map((each) => each?.code)).toEqual([0, 0, 0, 0]);
+  expect(text?.out).toContain("nothing is proved");
+  expect(text?.error).toContain("warning[RD114]: no consumer is declared");
+  expect(JSON.parse(json?.out ?? "")).toMatchObject({ verdicts: [], warnings: [{ code: "RD114", path: "consumers" }] });
+  expect(firstOf(sarif?.out ?? "")).toEqual(["RD114", "none.yaml", region(3, 12, 2)]);
+  expect(parseWorkflowCommands(github?.out ?? "")).toHaveLength(1);
+});
+
+test("the log is written to a file even if the declaration is refused", () => {
   const { code, out, error } = check("broken.yaml", ...on("4.3"), "--format", "sarif", "--output", "out/found.sarif");
   expect([code, out, error]).toEqual([1, "", ""]);
   expect(firstOf(readFileSync(join(folder, "out/found.sarif"), "utf8"))[0]).toBe("RD002");
@@ -105,7 +118,7 @@ test("an unknown format is wrong usage", () => {
   expect(check("shop.yaml", ...on("4.3"), "--format", "xml").code).toBe(2);
 });
 
-test("the terminal shows line and column; a module has none", () => {
+test("the terminal shows line and column; a module has neither", () => {
   expect(check("my retries/größe #1.yaml", ...on("4.3")).error).toContain(
     "  at   my retries/größe #1.yaml:8:17: consumers.billing.retry.attempts = 0\n",
   );
@@ -113,19 +126,19 @@ test("the terminal shows line and column; a module has none", () => {
   expect(check("shop.ts", ...on("4.3")).error).toContain("  at   shop.ts: x = 1\n");
 });
 
-describe("a proof says what it rests on", () => {
-  test("the text", () => {
+describe("the evidence behind a proof", () => {
+  test("is in the text", () => {
     expect(check("shop.yaml", ...on("4.3")).out).toContain("\nmodel    compared with live brokers (4.3.6)\n");
     expect(check("shop.yaml", ...on("4.1")).out).toContain("\nmodel    follows the server's source only\n");
   });
-  test("each class of versions that is tested live names the release, and no other does", () => {
+  test("names the release for exactly those classes of versions that tests run live", () => {
     const tested = semanticsVersions.filter((each) => versionRules[each].testedLive);
     expect(Object.keys(liveReleases).toSorted()).toEqual(tested.toSorted());
     const facts = readFileSync(join(root, "docs/broker-facts.md"), "utf8");
     for (const release of Object.values(liveReleases))
       expect(facts).toMatch(new RegExp(`RabbitMQ [^)]*\\b${release}\\b`));
   });
-  test("a release that a class begins with may have no evidence where later ones have", () => {
+  test("can differ between the first release of a class and later ones", () => {
     const evidence = (version: string): unknown => {
       const target = parseTarget(`rabbitmq@${version}`);
       return target.ok && brokers.rabbitmq.evidenceOf(target.value).testedLive;

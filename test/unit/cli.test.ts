@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { withoutProgress } from "../support/without-progress.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "redeliver-cli-"));
@@ -13,7 +14,7 @@ function redeliver(...words: string[]): { code: number | null; out: string; erro
     cwd: folder,
     encoding: "utf8",
   });
-  return { code: child.status, out: child.stdout, error: child.stderr };
+  return { code: child.status, out: child.stdout, error: withoutProgress(child.stderr) };
 }
 function file(name: string, text: string): string {
   writeFileSync(join(folder, name), text);
@@ -21,7 +22,7 @@ function file(name: string, text: string): string {
 }
 const shop = join(root, "examples/shop.yaml");
 
-describe("a file that cannot be taken: one diagnostic, its exit code, no stack trace, nothing on the standard output", () => {
+describe("an unusable file: one diagnostic, its exit code, no stack trace, nothing on the standard output", () => {
   const cases: readonly (readonly [name: string, text: string | null, code: string, exitCode: number])[] = [
     ["missing.yaml", null, "RD001", 2],
     ["shop.txt", "name: shop", "RD001", 2],
@@ -54,14 +55,14 @@ describe("a file that cannot be taken: one diagnostic, its exit code, no stack t
     const result = redeliver("plan", name);
     expect(result.error.match(/RD\d{3}/g)?.[0]).toBe(code);
     expect(result.error.match(/error\[RD/g)).toHaveLength(1);
-    // A diagnostic's own place is indented by two.
+    // Two spaces indent a diagnostic's own place.
     expect(result.error).not.toMatch(/\n {4,}at .*:\d+:\d+/);
     expect([result.code, result.out]).toEqual([exitCode, ""]);
     expect(JSON.parse(redeliver("plan", name, "--json").out)).toMatchObject({ ok: false, diagnostics: [{ code }] });
   });
 });
 
-test("a TypeScript file anywhere may import redeliver, and its refusal comes with the user's paths", () => {
+test("a TypeScript file in any folder may import redeliver, and its refusal has the user's paths", () => {
   const text = (attempts: number): string =>
     `import { constant, defineSystem } from "redeliver";\nexport default defineSystem({ name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing: { from: { orders: "all" }, retry: { attempts: ${attempts}, backoff: constant("1s") } } } });\n`;
   expect(redeliver("plan", file("good.ts", text(3)), "--json").code).toBe(0);
@@ -92,6 +93,7 @@ describe("wrong usage is exit code 2", () => {
     ["contract", shop, "nobody", "--target", "rabbitmq@4.3"],
     ["graph", shop, "--target", "rabbitmq@4.3", "--format", "png"],
     ["plan", shop, "--verbose"],
+    ["plan", shop, "--strategy", "staged"],
   ])("%j", (words) => {
     const result = redeliver(...words);
     expect([result.code, result.out]).toEqual([2, ""]);
@@ -100,14 +102,14 @@ describe("wrong usage is exit code 2", () => {
   });
 });
 
-test("help is no error, and names every command", () => {
+test("help is not an error, and names every command", () => {
   const { code, out } = redeliver("--help");
   expect(code).toBe(0);
   for (const command of ["plan", "compile", "contract", "simulate", "graph", "report", "explain"])
     expect(out).toContain(command);
 });
 
-test("what does not fit the target is refused with exit code 1 and writes no file", () => {
+test("a declaration that does not fit the target is refused with exit code 1, and writes no file", () => {
   const result = redeliver(
     "compile",
     shop,
@@ -123,7 +125,7 @@ test("what does not fit the target is refused with exit code 1 and writes no fil
   expect(readdirSync(folder)).not.toContain("refused.json");
 });
 
-test("compile gives everything as JSON, or a definitions file for the virtual host named", () => {
+test("compile prints everything as JSON, or a definitions file for the named virtual host", () => {
   const compiled = JSON.parse(redeliver("compile", shop, "--target", "rabbitmq@4.3").out) as Record<string, unknown>;
   expect(Object.keys(compiled)).toEqual(["target", "topology", "contracts", "promises", "choices", "warnings"]);
   expect(
@@ -141,7 +143,7 @@ test("for SQS it gives a CloudFormation template", () => {
   expect(redeliver("contract", portable, "shipping", "-t", "sqs@eu-west-1").out).toContain("transient\n  nothing\n");
 });
 
-test("the contract is a page of Markdown for other languages, or a file of it, and not JSON as well", () => {
+test("the contract is a page of Markdown for other languages, or one file of it; JSON excludes both", () => {
   const words = ["contract", shop, "billing", "--target", "rabbitmq@4.3", "--markdown"] as const;
   const { code, out } = redeliver(...words);
   expect(code).toBe(0);
@@ -151,7 +153,7 @@ test("the contract is a page of Markdown for other languages, or a file of it, a
   expect(redeliver(...words, "--json").code).toBe(2);
 });
 
-test("the contract is the JSON that other programs drive consumers by", () => {
+test("the contract as JSON lets other programs drive consumers", () => {
   const contract = JSON.parse(
     redeliver("contract", shop, "billing", "--target", "rabbitmq@4.3", "--json").out,
   ) as Record<string, unknown>;
@@ -174,7 +176,7 @@ test("the contract is the JSON that other programs drive consumers by", () => {
       success: [{ operation: "basic.ack" }],
       transient: [{ operation: "basic.nack", requeue: false }],
       permanent: [
-        { operation: "basic.publish", exchange: "shop.billing.dead", confirm: true, mandatory: true },
+        { operation: "basic.publish", exchange: "shop.dead", confirm: true, mandatory: true },
         { operation: "basic.ack" },
       ],
       return: [{ operation: "basic.nack", requeue: true }],
@@ -202,7 +204,7 @@ test("the command line loads no Pulumi", () => {
     ],
     { encoding: "utf8" },
   );
-  expect([child.status, child.stderr]).toEqual([0, ""]);
+  expect([child.status, withoutProgress(child.stderr)]).toEqual([0, ""]);
 });
 
 describe("leftovers", () => {
@@ -225,23 +227,32 @@ describe("leftovers", () => {
   const { out: definitions } = redeliver("compile", four, ...target, "--format", "definitions");
   const exported = file("exported.json", definitions);
 
-  test("are told with the reason, the end and the requests, and end with 1", () => {
+  test("are listed with the reason, the end of their need and the requests, with exit code 1", () => {
     const { code, out } = redeliver("leftovers", two, ...target, "--definitions", exported);
     expect(code).toBe(1);
-    expect(out).toContain("queue shop.billing.attempt.4 in /");
-    expect(out).toContain("needed  until what waits in it is due, 9s after the last message came in");
-    expect(out).toContain("DELETE /api/queues/%2F/shop.billing.attempt.4\n");
+    expect(out).toContain("queue shop.attempt.4.9s in /");
+    expect(out).toContain("needed  until its waiting messages are due, 9s after the last message came in");
+    expect(out).toContain("DELETE /api/queues/%2F/shop.attempt.4.9s\n");
     const { leftovers } = JSON.parse(
       redeliver("leftovers", two, ...target, "--definitions", exported, "--json").out,
     ) as { readonly leftovers: readonly { readonly kind: string; readonly name: string }[] };
     const queues = leftovers.filter(({ kind }) => kind === "queue").map(({ name }) => name);
-    expect(queues).toEqual(["shop.billing.attempt.3", "shop.billing.attempt.4"]);
+    expect(queues).toEqual(["shop.attempt.3.3s", "shop.attempt.4.9s"]);
   });
 
-  test("where there are none, the exit code is 0", () => {
+  test("a name on the broker cannot control a terminal, as text and as JSON", () => {
+    const driving = definitions.replaceAll("shop.attempt.4.9s", "shop.attempt.4.9s\u009b2J");
+    const from = ["--definitions", file("driving.json", driving)];
+    for (const words of [[], ["--json"]]) {
+      const { code, out } = redeliver("leftovers", two, ...target, ...from, ...words);
+      expect([code, out.includes("shop.attempt.4.9s"), out.includes("\u009b")]).toEqual([1, true, false]);
+    }
+  });
+
+  test("if there are none, the exit code is 0", () => {
     expect(redeliver("leftovers", four, ...target, "--definitions", exported)).toMatchObject({
       code: 0,
-      out: "shop on rabbitmq@4.3: everything that bears its name is declared\n",
+      out: "shop on rabbitmq@4.3: every resource that bears its name is declared\n",
     });
   });
 
@@ -250,7 +261,7 @@ describe("leftovers", () => {
     ["a broker that is down", ["--url", "http://127.0.0.1:1/%2F"]],
     ["a file that is cut off", ["--definitions", file("cut-export.json", '{"queues": [')]],
     ["another broker's file", ["--sqs", exported]],
-  ])("%s ends with 2, and says nothing of leftovers", (_, words) => {
+  ])("%s ends with 2, and does not mention leftovers", (_, words) => {
     expect(redeliver("leftovers", two, ...target, ...words)).toMatchObject({ code: 2, out: "" });
   });
 });

@@ -4,29 +4,29 @@ import { permanent, retryAfter } from "redeliver/consume";
 import type { BodySchema } from "redeliver/consume";
 import { z } from "zod";
 
-import { createBreaker } from "../../src/consume/breaker.ts";
-import { askedDelay, operationsAfter } from "../../src/consume/contract.ts";
+import { operationsAfter } from "../../src/contract/interpret.ts";
+import { askedDelay } from "../../src/contract/interpret.ts";
 import { prepare } from "../../src/consume/consume.ts";
 import { classify } from "../../src/consume/failure.ts";
-import { afterMs } from "../../src/consume/long-timer.ts";
+import { afterMs } from "../../src/consume/port/long-timer.ts";
 import { readBody, UnreadableError } from "../../src/consume/read-body.ts";
-import { readDelivery } from "../../src/consume/rabbitmq/read-delivery.ts";
+import { readDelivery } from "../../src/brokers/rabbitmq/run/amqp-0-9-1/read-delivery.ts";
 import { compile } from "../../src/index.ts";
 import { billingUnder } from "../support/consume/billing-under.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
 
 class ValidationError extends Error {}
 
-describe("what an error means", () => {
+describe("the class of an error", () => {
   const transient = { kind: "transient", askedMs: null };
   const names = ["ValidationError", "NotFound"];
 
-  test("is transient unless something says otherwise", () => {
+  test("is transient by default", () => {
     for (const thrown of [new Error("x"), "text", null, undefined, 7, {}, Object.create(null)])
       expect(classify(thrown, names)).toEqual(transient);
   });
 
-  test("is permanent by its name, by its class's name, and by those of any cause", () => {
+  test("is permanent by its name, by its class's name, or by those of a cause", () => {
     const named = Object.assign(new Error("x"), { name: "NotFound" });
     const byName = { kind: "permanent", reason: null };
     expect(classify(named, names)).toEqual(byName);
@@ -35,7 +35,7 @@ describe("what an error means", () => {
     expect(classify({ name: "NotFound" }, names)).toEqual(byName);
   });
 
-  test("the outermost error that says something decides", () => {
+  test("comes from the outermost error with a known class", () => {
     expect(classify(retryAfter("90s", permanent("GONE")), names)).toEqual({ kind: "transient", askedMs: 90_000 });
     expect(classify(new Error("x", { cause: permanent("GONE") }), names)).toEqual({
       kind: "permanent",
@@ -43,7 +43,7 @@ describe("what an error means", () => {
     });
   });
 
-  test("causes that go round end, and properties that throw are not there", () => {
+  test("ignores circular causes, and properties that throw", () => {
     const loop = new Error("x");
     loop.cause = loop;
     expect(classify(loop, names)).toEqual(transient);
@@ -55,7 +55,7 @@ describe("what an error means", () => {
     expect(classify(trap, names)).toEqual(transient);
   });
 
-  test("a delay that is none is an error of the handler", () => {
+  test("an invalid delay is the handler's error", () => {
     expect(() => retryAfter("soon" as "1s")).toThrow(TypeError);
   });
 });
@@ -72,7 +72,7 @@ describe("reading a body", () => {
     expect(readBody(text("{"), "bytes", null)).toEqual(text("{"));
   });
 
-  test("what is none is unreadable, and what the message says of it does not quote it", () => {
+  test("an unreadable body gives a message that does not quote it", () => {
     for (const [body, format] of [
       [text("secret"), "json"],
       [text(""), "json"],
@@ -83,7 +83,7 @@ describe("reading a body", () => {
     }
   });
 
-  test("a schema changes it, refuses it, or throws", async () => {
+  test("a schema can change it, refuse it, or throw", async () => {
     expect(
       readBody(
         "1",
@@ -119,7 +119,7 @@ describe("reading a body", () => {
 });
 
 describe("a timer", () => {
-  test.each([1, 2 ** 31 - 1, 2 ** 31, 5 * 2 ** 31])("of %d ms ends then, and not before", (delayMs) => {
+  test.each([1, 2 ** 31 - 1, 2 ** 31, 5 * 2 ** 31])("of %d ms ends after that time, and not before", (delayMs) => {
     vi.useFakeTimers();
     try {
       const ended = vi.fn();
@@ -140,14 +140,6 @@ describe("a timer", () => {
   });
 });
 
-test("the breaker pauses after so many failures, longer each time the probe fails, and forgets with a success", () => {
-  const breaker = createBreaker({ failures: 3, firstPauseMs: 100, longestPauseMs: 300 });
-  const failed = [false, false, false, true, true, true].map((isProbe) => breaker.failed(isProbe));
-  expect(failed).toEqual([null, null, 100, 200, 300, 300]);
-  breaker.succeeded();
-  expect([breaker.failed(false), breaker.failed(false), breaker.failed(false)]).toEqual([null, null, 100]);
-});
-
 describe("a contract", () => {
   const compiled = compile(
     checked(
@@ -161,13 +153,13 @@ describe("a contract", () => {
   const [contract] = compiled.value.contracts;
   if (contract === undefined) throw new Error("no contract");
 
-  test("has something for every attempt number, also for one beyond the last", () => {
+  test("has operations for every attempt number, also beyond the last", () => {
     const { transient } = contract.outcomes;
     expect(operationsAfter(transient, 3)).toEqual([{ operation: "basic.nack", requeue: false }]);
     expect(operationsAfter(transient, 99)).toEqual(operationsAfter(transient, 3));
   });
 
-  test("a delay that is asked for takes the first step that is long enough, and never a shorter one", () => {
+  test("answers a requested delay with the first step that is long enough", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 10_000 }), (delayMs) => {
         const asked = askedDelay(contract, 1, delayMs);
@@ -179,7 +171,7 @@ describe("a contract", () => {
     expect(askedDelay(contract, 1, 60_000)?.delayMs).toBe(10_000);
   });
 
-  test("whatever is in a message's headers, it has an attempt of 1 or more", () => {
+  test("gives an attempt of 1 or more, for any headers", () => {
     const native = compile(
       checked(oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" } } })),
       {
@@ -220,7 +212,8 @@ describe("a contract", () => {
           properties: published,
         } as unknown as Parameters<typeof readDelivery>[1],
       ).attempt;
-    // A dead letter that was sent again brings its old count along: on its first delivery that is no count of this queue's.
+    // A dead letter that an operator sends again carries its old count. On its first delivery this queue has not
+    // counted it.
     expect([attemptOf(false), attemptOf(true)]).toEqual([1, 3]);
   });
 });
@@ -229,7 +222,7 @@ test.each([
   { target: { broker: "rabbitmq", version: "4.3" }, connection: { url: "amqp://localhost" } },
   { target: { broker: "sqs", region: "eu-west-1" }, connection: {} },
   { target: { broker: "servicebus", sku: "standard" }, connection: { connectionString: "Endpoint=sb://localhost" } },
-] as const)("a consumer that is not declared is refused before anything is connected: $target.broker", (options) => {
+] as const)("an undeclared consumer is refused before any connection: $target.broker", (options) => {
   const result = prepare(checked(oneConsumer()), "biling", options);
   expect(result.ok || result.diagnostics).toMatchObject([
     { code: "RD801", message: 'shop declares no consumer "biling"', notes: ["it declares billing"] },
@@ -247,7 +240,7 @@ describe("options", () => {
     return result.ok ? [] : result.diagnostics.flatMap(({ code, notes }) => [code, ...notes]);
   };
 
-  test("are filled in, and undefined is as good as left out", () => {
+  test("get their defaults, also for undefined", () => {
     const result = prepare(shop, "billing", { ...options, concurrency: undefined, schema: undefined, log: undefined });
     expect(result.ok && result.value.settings).toMatchObject({
       concurrency: 10,
@@ -258,7 +251,7 @@ describe("options", () => {
     expect(refusedWith({ schema: z.object({}), breaker: false })).toEqual([]);
   });
 
-  test("that are wrong are all named at once, in one diagnostic", () => {
+  test("with mistakes give one diagnostic that names all", () => {
     const problems = refusedWith({ concurency: 3, concurrency: 0, stopWithin: "soon", schema: {}, log: true });
     expect(problems[0]).toBe("RD802");
     expect(problems.filter((each) => each === "RD802")).toHaveLength(1);
@@ -266,11 +259,11 @@ describe("options", () => {
       expect(problems.join("\n")).toContain(name);
   });
 
-  test("a breaker's pauses have an order", () => {
+  test("a breaker's shortest pause may not exceed its longest", () => {
     expect(refusedWith({ breaker: { failures: 3, firstPause: "2m", longestPause: "1m" } })).toContain("RD802");
   });
 
-  test("of a connection are checked too, and nothing of it is repeated", () => {
+  test("of a connection are checked too, and no value of them is shown", () => {
     const problems = refusedWith({ connection: { url: "http://user:secret@localhost", managmentUrl: "x" } });
     expect(problems[0]).toBe("RD802");
     for (const said of ["managmentUrl", "amqp://user:password@host:5672/vhost"])
@@ -280,20 +273,20 @@ describe("options", () => {
     expect(refused.ok || refused.diagnostics[0]?.help).toContain("url, credentials, managementUrl, tls");
   });
 
-  test("a token is no function that fetches one, and a virtual host has a name that can be read", () => {
+  test("a token is not a function, and the virtual host needs a readable name", () => {
     const problems = refusedWith({ connection: { url: "amqp://localhost/%zz", credentials: "secret" } });
     expect(problems[0]).toBe("RD802");
-    for (const said of ["credentials: is no function", "url: has a % in its path that begins no character"])
+    for (const said of ["credentials is no function", "url has a % in its path that begins no character"])
       expect(problems.join("\n")).toContain(said);
     expect(problems.join("\n")).not.toContain("secret");
   });
 
   test.each([
-    { url: [], said: "url: Too small" },
-    { url: ["amqp://localhost", "http://user:secret@localhost"], said: "url[1]: is no URL such as" },
-    { url: ["amqp://one/shop", "amqp://two/billing"], said: "url: names more than one virtual host" },
-    { url: ["amqp://one/%zz", "amqp://two"], said: "url[0]: has a % in its path that begins no character" },
-  ])("the nodes of a cluster are of one virtual host, each with a URL: $said", ({ url, said }) => {
+    { url: [], said: "url is an empty list" },
+    { url: ["amqp://localhost", "http://user:secret@localhost"], said: "url[1] is no URL such as" },
+    { url: ["amqp://one/shop", "amqp://two/billing"], said: "url names more than one virtual host" },
+    { url: ["amqp://one/%zz", "amqp://two"], said: "url[0] has a % in its path that begins no character" },
+  ])("the nodes of a cluster need a URL each, and one virtual host: $said", ({ url, said }) => {
     const problems = refusedWith({ connection: { url } });
     expect(problems[0]).toBe("RD802");
     expect(problems.join("\n")).toContain(said);
@@ -313,7 +306,7 @@ describe("options", () => {
     { url: "amqp://user:secret@localhost?heartbeat=20", strategy: "deferred", isTaken: true },
     { url: "amqp://user:secret@localhost?channelMax=8", strategy: "deferred", isTaken: false },
     { url: ["amqp://one", "amqp://user:secret@two?verify=none"], strategy: "deferred", isTaken: false },
-  ] as const)("parameters of a URL that the client does not take are refused: $url, $strategy", (given) => {
+  ] as const)("parameters of a URL that the client does not know are refused: $url, $strategy", (given) => {
     const { url, strategy, isTaken } = given;
     const target = { broker: "rabbitmq", version: "4.3", strategy } as const;
     const result = prepare(checked(billingUnder(strategy)), "billing", { target, connection: { url } });
@@ -321,7 +314,7 @@ describe("options", () => {
     expect(problems).toEqual(
       isTaken
         ? []
-        : ["RD802", expect.stringContaining("has a parameter that the client of this strategy does not take")],
+        : ["RD802", expect.stringContaining("has a parameter that the client of this strategy does not accept")],
     );
   });
 });

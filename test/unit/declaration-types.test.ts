@@ -3,12 +3,12 @@ import { expect, expectTypeOf, test } from "vitest";
 import type { Duration, System } from "../../src/index.ts";
 import { constant, defineSystem, exponential, linear, steps } from "../../src/index.ts";
 
-// The assertions of this file are the `@ts-expect-error` lines: `npm run typecheck` fails where one is not an error.
+// The assertions of this file are the `@ts-expect-error` lines: `npm run typecheck` fails if one of them has no error.
 
 const sources = { orders: { kind: "topic" } } as const;
 const retry = { attempts: 3, backoff: constant("1s") } as const;
 
-/** Never called: its body is only for the type-checker. */
+/** Never called. Only the type checker reads its body. */
 export function wrongOnPurpose(): void {
   // @ts-expect-error a bare number is no duration
   constant(1000);
@@ -39,7 +39,7 @@ export function wrongOnPurpose(): void {
   defineSystem({ name: "shop", sources: { orders: { kind: "queue" } }, consumers: {} });
 }
 
-test("what is right has the right type", () => {
+test("a correct declaration has the right type", () => {
   const system = defineSystem({
     name: "shop",
     sources,
@@ -48,7 +48,8 @@ test("what is right has the right type", () => {
       cache: { from: { orders: "all" }, delivery: "every-instance" },
     },
   });
-  expectTypeOf(system).toEqualTypeOf<System>();
+  expectTypeOf(system).toEqualTypeOf<System<"billing" | "cache">>();
+  expectTypeOf(system).toExtend<System>();
   expectTypeOf<"250ms">().toExtend<Duration>();
   expect(Object.keys(system.consumers)).toEqual(["billing", "cache"]);
 });

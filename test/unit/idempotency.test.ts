@@ -19,7 +19,7 @@ const options = (store: IdempotencyStore, more: Partial<OnceOptions> = {}): Once
   ...more,
 });
 
-/** A handler that counts its runs, and ends when it is told to. */
+/** A handler that counts its runs and ends when the test tells it to. */
 function controlled(): {
   readonly handler: Handler;
   readonly runs: () => number;
@@ -38,7 +38,7 @@ function controlled(): {
 }
 
 describe("the guard", () => {
-  test("of two deliveries at the same time runs the handler once; the other one fails, and its next attempt is a success", async () => {
+  test("of two simultaneous deliveries, one runs the handler; the other fails, and succeeds on its next attempt", async () => {
     const { handler, runs, end } = controlled();
     const guarded = once(options(createMemoryStore()), handler);
     const first = guarded(message("m-1"), attempt);
@@ -49,7 +49,7 @@ describe("the guard", () => {
     expect(runs()).toBe(1);
   });
 
-  test("lets the next attempt run after a failure, whose error it passes on as it is", async () => {
+  test("allows the next attempt after a failure, and passes the error on unchanged", async () => {
     const { handler, runs, end } = controlled();
     const guarded = once(options(createMemoryStore()), handler);
     for (const error of [new Error("the bank is down"), new Error("still down")]) {
@@ -65,7 +65,7 @@ describe("the guard", () => {
     expect(runs()).toBe(3);
   });
 
-  test("frees the key of a run that never ends when its time is over", async () => {
+  test("frees the key of an endless run when its time is over", async () => {
     let nowMs = 0;
     const { handler, runs } = controlled();
     const guarded = once(options(createMemoryStore(() => nowMs)), handler);
@@ -78,7 +78,7 @@ describe("the guard", () => {
     expect(runs()).toBe(2);
   });
 
-  test("keeps the messages of two consumers apart in one store, and different messages of one", async () => {
+  test("separates the messages of two consumers in one store, and different messages of one", async () => {
     const ran: string[] = [];
     const store = createMemoryStore();
     const guardedFor = (consumer: string): Handler =>
@@ -88,7 +88,7 @@ describe("the guard", () => {
     expect(ran).toEqual(["billing m-1", "billing m-2", "mail m-1", "mail m-2"]);
   });
 
-  test("takes the key that it is given, and refuses a message without any as permanent", async () => {
+  test("uses the given key, and treats a message without a key as a permanent failure", async () => {
     const ran: unknown[] = [];
     const key = ({ headers }: Message): string => String(headers["order"]);
     const byOrder = once(options(createMemoryStore(), { key }), ({ id }) => void ran.push(id));
@@ -100,12 +100,12 @@ describe("the guard", () => {
     expect(ran).toEqual(["m-1"]);
   });
 
-  test("does not run the handler where the store fails at the beginning; at the end the handler's own outcome counts", async () => {
+  test("does not run the handler if the store fails at the beginning; at the end the handler's own outcome counts", async () => {
     const down = new Error("the store is down");
     const heard: unknown[] = [];
     const failing = (operation: keyof IdempotencyStore): IdempotencyStore => ({
       ...createMemoryStore(),
-      // Not even a promise: the guard bears that, too.
+      // It throws instead of returning a rejected promise. The guard must bear that, too.
       [operation]: () => {
         throw down;
       },
@@ -124,14 +124,14 @@ describe("the guard", () => {
     const throwing = once(options(failing("release"), { storeFailed }), () => Promise.reject(own));
     await expect(throwing(message("m-1"), attempt)).rejects.toBe(own);
     expect(heard).toEqual([down, "billing:m-1", down, "billing:m-1"]);
-    // Somebody who writes it down somewhere else is asynchronous, and nobody waits for it.
+    // A listener that records elsewhere is asynchronous, and the guard does not wait for it.
     const tells = vi.fn(async () => Promise.reject(new Error("a bug in the listener")));
     await once(options(failing("finish"), { storeFailed: tells }), count)(message("m-1"), attempt);
     await new Promise((resolve) => setImmediate(resolve));
     expect(tells).toHaveBeenCalledOnce();
   });
 
-  test("refuses a duration that is none before any message comes", () => {
+  test("refuses an invalid duration before any message comes", () => {
     const wrong = options(createMemoryStore(), { expires: "1 minute" as "1m" });
     expect(() => once(wrong, () => {})).toThrow('"1 minute" is no duration');
   });

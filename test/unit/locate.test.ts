@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { locateIn } from "../../src/declare/locate.ts";
 import { parseText } from "../../src/declare/parse.ts";
 
-/** The text that is underlined, and where it starts; what `test/property/locate.test.ts` does not draw at random. */
+/** Returns the underlined text and its start. These are cases that `test/property/locate.test.ts` does not draw. */
 function place(text: string, path: string, format: "json" | "yaml" = "yaml"): string | undefined {
   const region = locateIn(text, format)(path);
   if (region === undefined) return undefined;
@@ -31,7 +31,7 @@ consumers:
 `;
 
 test.for([
-  ["what is under an alias is where the anchor is", 'consumers["a.b"].retry.attempts', "2:33 0"],
+  ["a value below an alias is at the anchor", 'consumers["a.b"].retry.attempts', "2:33 0"],
   ["an alias", 'consumers["a.b"].retry', "2:21 { attempts: 0 }"],
   ["a value on several lines is left to its key", 'consumers["a.b"].notes', "6:5 notes"],
   ["a block is left to its key", 'consumers["a.b"]', '4:3 "a.b"'],
@@ -44,7 +44,7 @@ test.for([
   ["a number as a key", 'consumers["7"]', "14:6 seven"],
   ["a list as a key is not looked for", 'consumers["[ odd ]"]', "3:1 consumers"],
   ["null as a key", 'consumers[""]', "17:9 none"],
-  ["what is not in the document", "target.version", undefined],
+  ["a value outside the document", "target.version", undefined],
   ["the whole of it", "", undefined],
 ] as const)("%s", ([, path, expected]) => {
   expect(place(written, path)).toBe(expected);
@@ -57,7 +57,7 @@ test.for([
   ["JSON with a comma too many", "json", '{\n  "name": "shop",\n}\n', "3:1"],
   ["JSON with a comment", "json", '{\n  "name": "shop" // no\n}\n', "2:18"],
   ["JSON with a key given twice", "json", '{\n  "name": "a",\n  "name": "b"\n}\n', "3:3"],
-] as const)("%s is not well-formed, and located where it breaks off", ([, format, text, expected]) => {
+] as const)("%s is not well-formed, and is located at its end", ([, format, text, expected]) => {
   expect(parseText(text, format)).toMatchObject({ ok: false, diagnostics: [{ code: "RD002", path: "" }] });
   expect(place(text, "", format)?.split(" ")[0]).toBe(expected);
 });
@@ -67,11 +67,11 @@ test.for([
   ["nothing but a comment", "yaml", "# nothing yet\n"],
   ["a text", "yaml", "just a text", "1:1 just a text"],
   ["a list", "json", "[1]", "1:1 [1]"],
-] as const)("%s has no place for what is missing", ([, format, text, whole]) => {
+] as const)("%s has no place for a missing value", ([, format, text, whole]) => {
   expect([place(text, "", format), place(text, "name", format)]).toEqual([whole, undefined]);
 });
 
-test("where the message names a line and a column, it is the same", () => {
+test("if the message names a line and a column, the place is the same", () => {
   for (const [format, text] of [
     ["json", '{\n  "name": "shop",\n}\n'],
     ["yaml", "name: a\nname: b\n"],
@@ -86,7 +86,7 @@ test("where the message names a line and a column, it is the same", () => {
   }
 });
 
-test("aliases that multiply are followed only where a path leads", () => {
+test("multiplying aliases are followed only along a path", () => {
   const bomb = ["a: &a [x,x,x,x,x,x,x,x,x]"];
   for (let index = 1; index < 30; index++)
     bomb.push(`k${index}: &k${index} [*${index === 1 ? "a" : `k${index - 1}`}, 1]`);

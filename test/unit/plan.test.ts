@@ -25,7 +25,7 @@ describe("the timeline", () => {
     expect(attempts.at(-1)?.dueMs).toBe(delays.reduce((sum, each) => sum + each, 0));
   });
 
-  test("jitter is added, never taken off", () => {
+  test("jitter is added, and never subtracted", () => {
     const { attempts } = retryPlan({
       retry: { attempts: 3, backoff: { kind: "constant", delay: "1s", jitter: "20%" } },
     });
@@ -36,7 +36,7 @@ describe("the timeline", () => {
   });
 });
 
-test("giveUpAfter leaves out the attempts that would be scheduled later", () => {
+test("giveUpAfter leaves out attempts that would start later", () => {
   const retry = retryPlan({
     retry: { attempts: 5, backoff: { kind: "exponential", first: "1s", factor: 2 }, giveUpAfter: "7s" },
   });
@@ -55,12 +55,12 @@ test("budgets: attempts × crash deliveries, and the worst case with every handl
   expect(retry.worstCaseToDeadLetterMs).toBe(15_000 + 15 * 30_000);
 });
 
-test("the crash budget is as many as attempts where none is declared", () => {
+test("the default crash budget is the number of attempts", () => {
   expect(retryPlan({})).toMatchObject({ crashDeliveries: 5, crashDeclared: false });
   expect(retryPlan({ crash: { deliveries: 5 } })).toMatchObject({ crashDeliveries: 5, crashDeclared: true });
 });
 
-test("a delay that the handler may ask for counts in the worst case", () => {
+test("the longest delay that the handler may ask for counts in the worst case", () => {
   const retry = retryPlan({
     retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" }, retryAfter: { max: "1m" } },
   });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { patternTestOf } from "../../src/brokers/rabbitmq/semantics/policy-pattern.ts";
+import { patternTestOf } from "../../src/brokers/rabbitmq/prove/semantics/policy-pattern.ts";
 
 test.each<readonly [pattern: string, matches: readonly string[], others: readonly string[]]>([
   ["^shop\\.", ["shop.billing"], ["my.shop.billing", "shopping"]],
@@ -20,11 +20,11 @@ test.each<readonly [pattern: string, matches: readonly string[], others: readonl
 });
 
 test.each(["a(?!b)", "^(?!a)b|c", "(a)\\1", "a++", "(?>a)b", "(?<=a)b", "(", "\\p{L}", "^(?!a"])(
-  "%s is unreadable, and nobody guesses",
+  "%s is unreadable, and its meaning is not guessed",
   (pattern) => expect(patternTestOf(pattern)).toBeNull(),
 );
 
 test.each(["^(\\w+_?)+\\.dlq$", "^(a|a)*$", "^(?!(x+x+)+y)(.*)*!$", "(.*){1,32}[bc]"])(
-  "%s and a name of 10,000 characters come to an end",
+  "%s ends quickly on a name of 10,000 characters",
   (pattern) => expect(patternTestOf(pattern)?.("a".repeat(10_000))).toBeTypeOf("boolean"),
 );

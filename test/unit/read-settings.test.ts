@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 
 import { compile } from "../../src/index.ts";
-import { readSettings } from "../../src/consume/rabbitmq/read-settings.ts";
+import { readSettings } from "../../src/brokers/rabbitmq/run/deployed/read-settings.ts";
 import { billingUnder } from "../support/consume/billing-under.ts";
 import { checked } from "../support/examples.ts";
 import type { FakeBroker } from "../support/fake-broker.ts";
@@ -9,7 +9,10 @@ import { sendJson, startFakeBroker } from "../support/fake-broker.ts";
 
 const compiled = compile(checked(billingUnder("native")), { broker: "rabbitmq", version: "4.3", strategy: "native" });
 
-/** A management API that has the work queue alone, and cuts connections off first. @param cuts how often, for each path */
+/**
+ * A management API that knows only the work queue and first cuts connections off. @param cuts the number of cuts for
+ * each path
+ */
 async function startCutting(cuts: number): Promise<FakeBroker> {
   const seen = new Map<string, number>();
   const api = await startFakeBroker((path, response) => {
@@ -32,7 +35,7 @@ async function read({ port }: FakeBroker): ReturnType<typeof readSettings> {
   return readSettings(login, "/", compiled.value.topology);
 }
 
-test("a connection that is cut under a request costs no comparison: the request is said again", async () => {
+test("a connection that is cut during a request is not a failure: the request is repeated", async () => {
   const api = await startCutting(1);
   const settings = await read(api);
   expect(settings).toMatchObject({ queues: new Map([["shop.billing", expect.anything()]]), bindings: [] });
@@ -40,7 +43,7 @@ test("a connection that is cut under a request costs no comparison: the request 
   for (const request of new Set(api.requests)) expect(api.requests.filter((each) => each === request)).toHaveLength(2);
 });
 
-test("one that is cut each time: that is told, without the password", async () => {
+test("if it is cut each time, the refusal says so, without the password", async () => {
   const api = await startCutting(Infinity);
   expect(await read(api)).toEqual({ unreadable: "the management API does not answer" });
   expect(api.requests).toHaveLength(2);

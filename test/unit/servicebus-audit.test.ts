@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
-import { readIsoDuration } from "../../src/brokers/servicebus/iso-duration.ts";
-import { ServicebusRetryTopology } from "../../src/deploy/servicebus.ts";
+import { readIsoDuration } from "../../src/brokers/servicebus/compile/iso-duration.ts";
+import { ServicebusRetryTopology } from "../../src/brokers/servicebus/make/index.ts";
 import type { SystemInput, TargetInput } from "../../src/index.ts";
 import { brokers } from "../../src/index.ts";
 import { runProgram } from "../support/pulumi.ts";
@@ -59,8 +59,8 @@ describe("an ARM template", () => {
       [
         `RD740 ${at} orders has a lock of P5M, which is 150d`,
         `RD740 ${at} orders has a time to live of P1M, which is 30d`,
-        `RD747 ${at} orders has a max delivery count of 1: a message whose lock is lost once is dead, tried or not`,
-        `RD748 ${at} orders drops what nobody received within P1M`,
+        `RD446 ${at} orders has a max delivery count of 1: a message that loses its lock once dies, tried or not`,
+        `RD748 ${at} orders drops messages that no consumer received within P1M`,
       ],
     ],
     ["a forward to itself", [queue("shop/orders", { forwardTo: "orders" })], [`RD743 ${at} orders forwards to itself`]],
@@ -87,12 +87,12 @@ describe("an ARM template", () => {
     [
       "a forward to nowhere",
       [queue("shop/orders", { forwardTo: "b" })],
-      [`RD742 ${at} orders forwards to b, which is not there`],
+      [`RD742 ${at} orders forwards to b, which does not exist`],
     ],
     [
       "dead letters to nowhere",
       [queue("shop/orders", { forwardDeadLetteredMessagesTo: "b" })],
-      [`RD742 ${at} orders forwards its dead letters to b, which is not there`],
+      [`RD742 ${at} orders forwards its dead letters to b, which does not exist`],
     ],
     [
       "a destination by its URL",
@@ -100,7 +100,7 @@ describe("an ARM template", () => {
       [],
     ],
     [
-      "what the basic tier does not have",
+      "features that the basic tier lacks",
       [
         { type: "Microsoft.ServiceBus/namespaces", name: "shop", sku: { name: "Basic" } },
         { type: "Microsoft.ServiceBus/namespaces/topics", name: "shop/events" },
@@ -116,21 +116,21 @@ describe("an ARM template", () => {
       [{ type: "Microsoft.ServiceBus/namespaces", name: "shop", sku: { name: "Basic" } }, queue("shop/orders")],
       [],
     ],
-    ["what Azure takes where nothing is said", [queue("shop/orders")], []],
+    ["the defaults of Azure", [queue("shop/orders")], []],
   ])("%s", (_, resources, expected) => expect(found(auditor.file.read(arm(resources)))).toEqual(expected));
 
-  test("a ring and a chain are told with where messages die", () => {
+  test("a ring and a chain are reported with the places where messages die", () => {
     const ring = [queue("shop/orders", { forwardTo: "b" }), queue("shop/b", { forwardTo: "orders" })];
     expect(found(auditor.file.read(arm(ring)))[0]).toBe(`RD743 ${at} orders forwards in a ring: orders → b → orders`);
     const chain = [0, 1, 2, 3, 4, 5].map((index) =>
       queue(`shop/q${index}`, index === 5 ? {} : { forwardTo: `q${index + 1}` }),
     );
     expect(found(auditor.file.read(arm(chain)))).toEqual([
-      "RD745 namespaces.shop.queues.q0: q0 forwards over more than four hops: messages are dead in q4",
+      "RD745 namespaces.shop.queues.q0: q0 forwards over more than four hops: messages die in q4",
     ]);
   });
 
-  test("names are read where they are made by parameters, variables and functions", () => {
+  test("names made by parameters, variables and functions are read", () => {
     const rest = {
       parameters: { namespaces_shop_name: { type: "String", defaultValue: "shop" } },
       variables: { queue: "orders" },
@@ -142,7 +142,7 @@ describe("an ARM template", () => {
       "shop/orders",
     ]) {
       expect(found(auditor.file.read(arm([queue(name, mortal)], rest)))).toEqual([
-        `RD748 ${at} orders drops what nobody received within PT10M`,
+        `RD748 ${at} orders drops messages that no consumer received within PT10M`,
       ]);
     }
     const nested = {
@@ -155,11 +155,13 @@ describe("an ARM template", () => {
     expect(found(auditor.file.read(arm(unknown)))).toEqual([expect.stringContaining("RD409")]);
   });
 
-  test("anything else is refused", () => {
+  test("any other file is refused", () => {
     expect(found(auditor.file.read("{"))).toEqual([expect.stringContaining("RD002")]);
-    expect(found(auditor.file.read("{}"))).toEqual(["RD401 this is JSON, but no template of Azure Resource Manager"]);
+    expect(found(auditor.file.read("{}"))).toEqual([
+      "RD401 this is JSON, but not a template of Azure Resource Manager",
+    ]);
     expect(found(auditor.file.read(arm([{ type: "Microsoft.Web/sites", name: "a" }])))).toEqual([
-      "RD401 there is no queue, topic or subscription of Service Bus in this template",
+      "RD401 this template has no queue, topic or subscription of Service Bus",
     ]);
   });
 });
@@ -169,7 +171,7 @@ const targets: readonly TargetInput<"servicebus">[] = [
   { broker: "servicebus", sku: "standard", deadQueue: "shared", duplicates: "10m" },
 ];
 
-test.each(targets)("what Redeliver deploys has no findings: %o", async (target) => {
+test.each(targets)("Redeliver's own deployment has no findings: %o", async (target) => {
   const example = readFileSync(new URL("../../examples/portable.yaml", import.meta.url), "utf8");
   const namespaceId = "/subscriptions/1/resourceGroups/shop/providers/Microsoft.ServiceBus/namespaces/shop-eu";
   const run = await runProgram(
@@ -184,7 +186,7 @@ test.each(targets)("what Redeliver deploys has no findings: %o", async (target) 
   expect(found(read)).toEqual([]);
 });
 
-test("ttl-tier is found to be what it is", async () => {
+test("the audit finds the fault of ttl-tier", async () => {
   const example = readFileSync(new URL("../../examples/portable.yaml", import.meta.url), "utf8");
   const namespaceId = "/subscriptions/1/resourceGroups/shop/providers/Microsoft.ServiceBus/namespaces/shop-eu";
   const target = { broker: "servicebus", sku: "standard", strategy: "ttl-tier" } as const;
@@ -195,7 +197,7 @@ test("ttl-tier is found to be what it is", async () => {
   expect(new Set(found(auditor.resources.read(resources)).map((each) => each.slice(0, 5)))).toEqual(new Set(["RD749"]));
 });
 
-test("a name that is not known yet is left out with a warning, and nothing is said of what is not told", () => {
+test("a name that is still unknown is left out with a warning, and no finding depends on it", () => {
   const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
   const resource = (name: string, properties: Properties) => ({
     type: "azure-native:servicebus/v20240101:Queue",
@@ -210,7 +212,7 @@ test("a name that is not known yet is left out with a warning, and nothing is sa
     resource("elsewhere", { forwardTo: "not-in-this-stack" }),
   ]);
   expect(found(read)).toEqual([
-    "RD409 : left out, since what says where messages go is secret, malformed or not known yet: billing",
+    "RD409 : left out, because a value that routes messages is secret, malformed or not known yet: billing",
   ]);
 });
 
@@ -226,6 +228,6 @@ test.each([
   expect(readIsoDuration(text)).toEqual({ text, durationMs, isCalendar });
 });
 
-test.each(["", "P", "PT", "5m", "PT5", "-PT5M"])("%o is no duration", (text) => {
+test.each(["", "P", "PT", "5m", "PT5", "-PT5M"])("%o is not a duration", (text) => {
   expect(readIsoDuration(text)).toBeUndefined();
 });

@@ -2,19 +2,20 @@ import { describe, expect, test } from "vitest";
 
 import type {
   Circumstances,
-  ClaimName,
   MessageContent,
   MessageState,
   SentMessage,
   ServicebusEvent,
-} from "../../src/brokers/servicebus/semantics.ts";
-import { claims, semanticsOf } from "../../src/brokers/servicebus/semantics.ts";
+} from "../../src/brokers/servicebus/prove/semantics.ts";
+import { semanticsOf } from "../../src/brokers/servicebus/prove/semantics.ts";
+import { type ClaimName, claims } from "../support/servicebus/claims.ts";
 import type {
   RuleFilter,
   ServicebusQueue,
   ServicebusSubscription,
   ServicebusTopic,
-} from "../../src/brokers/servicebus/topology.ts";
+} from "../../src/brokers/servicebus/compile/topology.ts";
+import { inWords } from "../support/servicebus/state-in-words.ts";
 
 type Topology = Parameters<typeof semanticsOf>[0];
 
@@ -73,34 +74,16 @@ function statesAfter(
   return states;
 }
 
-/** Where a message can be after some moves, each way once, in words; moves that cannot happen end a way. */
+/** Describes each place where a message can be after some moves. An impossible move ends its path. */
 function ends(...given: Parameters<typeof statesAfter>): readonly string[] {
   return [...new Set(statesAfter(...given).map(inWords))];
 }
 
-/** Where the copies of a message are, for each way in which sending it can end. */
+/** The places of a message's copies, for each way in which its sending can end. */
 function arrivals(topology: Topology, message: Partial<SentMessage> = {}, circumstances: Circumstances = {}) {
   return semanticsOf(topology)
     .send(sent(message), circumstances)
     .map((copies) => copies.map(inWords));
-}
-
-function inWords({ place, deliveryCount, hops }: MessageState): string {
-  switch (place.kind) {
-    case "entity": {
-      const where = place.deadLetter === null ? place.entity : `the dead letters of ${place.entity}`;
-      const why = place.deadLetter === null ? "" : ` (${place.deadLetter})`;
-      return `${place.status} in ${where}${why}, ${deliveryCount}${hops === 0 ? "" : `, forwarded ${hops}`}`;
-    }
-    case "completed":
-      return "completed";
-    case "lost":
-      return `lost: ${place.cause}`;
-    case "refused":
-      return `refused: ${place.error}`;
-    default:
-      return place satisfies never;
-  }
 }
 
 const work = only(queue("work"));
@@ -108,7 +91,7 @@ const exceeded = "active in the dead letters of work (MaxDeliveryCountExceeded),
 const sessionWork = only(queue("work", { requiresSession: true }));
 const toDead = (given: Partial<ServicebusQueue> = {}, dead: Partial<ServicebusQueue> = {}): Topology =>
   only(queue("work", { forwardDeadLetteredTo: "dead", ...given }), queue("dead", dead));
-/** A chain of queues, each forwarding to the next. */
+/** A chain of queues. Each forwards to the next. */
 const chain = (length: number): Topology =>
   only(
     ...Array.from({ length }, (_, index) =>
@@ -117,7 +100,7 @@ const chain = (length: number): Topology =>
       }),
     ),
   );
-/** What of these subjects a rule lets in. */
+/** The subjects that a rule lets in. */
 const letIn = (filter: RuleFilter, ...subjects: readonly (string | null)[]): readonly (string | null)[] =>
   subjects.filter((subject) => {
     const outcomes = arrivals(fanned(subscription("billing", rule(filter))), {
@@ -128,7 +111,7 @@ const letIn = (filter: RuleFilter, ...subjects: readonly (string | null)[]): rea
   });
 const sql = (expression: string): RuleFilter => ({ kind: "sql", expression });
 
-/** One test for each claim; a claim without one does not compile. */
+/** One test for each claim. The compiler refuses a claim without one. */
 const tests: Readonly<Record<ClaimName, () => void>> = {
   "count-on-abandon": () => expect(ends(work, ["failed delivery"])).toEqual(["active in work, 1"]),
   "release-is-not-counted": () => {
@@ -281,6 +264,11 @@ const tests: Readonly<Record<ClaimName, () => void>> = {
     const path = "orders/Subscriptions/billing";
     expect(arrivals(fanned(subscription("billing")), { to: path })).toEqual([["refused: MessagingEntityNotFound"]]);
   },
+  "too-large-is-refused": () => {
+    const refused = [["refused: MessageSizeExceeded"]];
+    expect(arrivals(work, {}, { isTooLarge: true })).toEqual(refused);
+    expect(arrivals(work, { scheduled: true }, { isTooLarge: true })).toEqual(refused);
+  },
   "forwarding-entity-takes": () => {
     expect(ends(chain(2), [])).toEqual(["active in queue-1, 0, forwarded 1"]);
     expect(ends(chain(2), ["schedule-due"], { scheduled: true })).toEqual(["active in queue-1, 0, forwarded 1"]);
@@ -363,13 +351,13 @@ describe("every claim about Service Bus", () => {
   });
 });
 
-test("what no source settles says so", () => {
+test("an assumed claim says that it is assumed", () => {
   const assumed = Object.values(claims).filter((claim) => "assumed" in claim);
   expect(assumed.length).toBeGreaterThan(5);
-  for (const { source } of assumed) expect(source).toMatch(/no source|is assumed/);
+  for (const { source } of assumed) expect(source).toMatch(/no source|is assumed|Redeliver assumes/);
 });
 
-test("a session that another receiver holds keeps its messages back", () => {
+test("a session that another receiver holds keeps its messages", () => {
   const held = { lockedSessions: new Set(["a"]) };
   expect(ends(sessionWork, ["deliver"], { content: inSession }, held)).toEqual([]);
   expect(ends(sessionWork, ["deliver"], { content: { ...inSession, sessionId: "b" } }, held)).toEqual([
@@ -377,7 +365,7 @@ test("a session that another receiver holds keeps its messages back", () => {
   ]);
 });
 
-test("a ring of dead-letter queues comes to rest", () => {
+test("a message in a ring of dead-letter queues comes to rest", () => {
   const ring = only(
     queue("work", { forwardTo: "gone", forwardDeadLetteredTo: "other" }),
     queue("other", { forwardTo: "gone", forwardDeadLetteredTo: "work" }),
@@ -385,7 +373,7 @@ test("a ring of dead-letter queues comes to rest", () => {
   for (const state of statesAfter(ring, [])) expect(state.place).toMatchObject({ kind: "entity", status: "active" });
 });
 
-test("states that no later event can tell apart have one key, and others do not", () => {
+test("exactly those states share a key that no later event can tell apart", () => {
   const semantics = semanticsOf(work);
   const [state] = statesAfter(work, ["deliver"]) as [MessageState];
   const key = semantics.behaviourKey(state);

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import type { ServicebusTarget, Sku } from "../../src/brokers/servicebus/capabilities.ts";
-import type { EmulatorConfig } from "../../src/brokers/servicebus/export.ts";
-import { forEver, isoDuration } from "../../src/brokers/servicebus/iso-duration.ts";
-import { diagnoseQuotas } from "../../src/brokers/servicebus/quotas.ts";
-import type { ServicebusTopology } from "../../src/brokers/servicebus/topology.ts";
+import type { ServicebusTarget, Sku } from "../../src/brokers/servicebus/compile/capabilities.ts";
+import type { EmulatorConfig } from "../../src/brokers/servicebus/make/export.ts";
+import { forEver, isoDuration } from "../../src/brokers/servicebus/compile/iso-duration.ts";
+import { diagnoseQuotas } from "../../src/brokers/servicebus/compile/quotas.ts";
+import type { ServicebusTopology } from "../../src/brokers/servicebus/compile/topology.ts";
 import type { TargetInput } from "../../src/index.ts";
 import { brokers, checkSystem, compile, parseTarget } from "../../src/index.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
@@ -15,7 +15,7 @@ const retry = { attempts: 3, backoff: { kind: "constant", delay: "30s" } };
 const atOnce = { attempts: 3, backoff: { kind: "immediate" } };
 const billing = { from: { orders: ["order.placed"] }, retry, handlerTimeout: "10s" };
 
-/** What is said of one consumer, or of its target: code, path and message. */
+/** The diagnostics about one consumer or its target: code, path and message. */
 function said(consumer: object, target: object = standard, name = "billing"): readonly string[] {
   const system = checkSystem({
     name: "shop",
@@ -26,16 +26,16 @@ function said(consumer: object, target: object = standard, name = "billing"): re
   const compiled = compile(system.value, target as TargetInput<"servicebus">);
   const diagnostics = compiled.ok ? compiled.warnings : compiled.diagnostics;
   return diagnostics
-    .filter(({ code }) => code !== "RD713")
+    .filter(({ code }) => code !== "RD207")
     .map(({ code, path, message }) => `${code} ${path}: ${message}`);
 }
 
-describe("bad input is one diagnostic, with both numbers", () => {
+describe("bad input gives one diagnostic, with both numbers", () => {
   test.each<readonly [string, object, object, string]>([
-    ["P5M for five minutes", {}, { lock: "P5M" }, 'RD702 target.lock: "P5M" is no duration'],
-    ["a lock above 5 min", {}, { lock: "6m" }, "RD702 target.lock: 6m is out of range: from 5s to 5m"],
-    ["a lock below 5 s", {}, { lock: "4s" }, "RD702 target.lock: 4s is out of range: from 5s to 5m"],
-    ["a window of 8 days", {}, { duplicates: "8d" }, "RD703 target.duplicates: 8d is out of range: from 20s to 7d"],
+    ["P5M for five minutes", {}, { lock: "P5M" }, 'RD221 target.lock: "P5M" is no duration'],
+    ["a lock above 5 min", {}, { lock: "6m" }, "RD221 target.lock: 6m is out of range: from 5s to 5m"],
+    ["a lock below 5 s", {}, { lock: "4s" }, "RD221 target.lock: 4s is out of range: from 5s to 5m"],
+    ["a window of 8 days", {}, { duplicates: "8d" }, "RD221 target.duplicates: 8d is out of range: from 20s to 7d"],
     [
       "the basic tier with duplicates",
       { from: { orders: "all" } },
@@ -52,20 +52,20 @@ describe("bad input is one diagnostic, with both numbers", () => {
       "the basic tier with topics",
       {},
       { sku: "basic" },
-      "RD704 consumers.billing.from.orders: orders is taken by routing key, and only a topic tells routing keys apart",
+      "RD704 consumers.billing.from.orders: orders is taken by routing key, and only a topic distinguishes routing keys",
     ],
     [
       "the basic tier with sessions",
       { from: { orders: "all" }, retry: atOnce, order: "per-key" },
       { sku: "basic" },
-      "RD704 consumers.billing.order: order per key takes sessions",
+      "RD704 consumers.billing.order: order per key needs sessions",
     ],
     ["max delivery count 0", { crash: { deliveries: 0 } }, {}, "RD104 consumers.billing.crash.deliveries"],
     [
       "delays with sessions",
       { order: "per-key" },
       {},
-      "RD706 consumers.billing.retry.backoff: servicebus@standard has no strategy for what billing declares",
+      "RD203 consumers.billing.retry.backoff: servicebus@standard has no strategy that keeps the declaration of billing",
     ],
     [
       "sessions with two sources",
@@ -77,23 +77,23 @@ describe("bad input is one diagnostic, with both numbers", () => {
       "duplicate rules",
       { from: { orders: ["order.*", "order.one-word"] } },
       {},
-      'RD708 consumers.billing.from: "order.one-word" would be a rule of billing on shop.orders',
+      'RD205 consumers.billing.from: "order.one-word" would be a rule of billing on shop.orders',
     ],
-    ["a tier that there is not", {}, { sku: "gold" }, 'RD701 target.sku: "gold" is no tier of Service Bus'],
-    ["an option that there is not", {}, { locks: "1m" }, "RD701 target.locks: a target on Service Bus has no locks"],
+    ["an unknown tier", {}, { sku: "gold" }, 'RD201 target.sku: "gold" is no tier of Service Bus'],
+    ["an unknown option", {}, { locks: "1m" }, 'RD221 target.locks: "locks" is no option of a target for Service Bus'],
     [
       "a strategy of another broker",
       {},
       { strategy: "staged" },
-      'RD701 target.strategy: Service Bus has no strategy named "staged"',
+      'RD201 target.strategy: "staged" is no strategy of Service Bus',
     ],
     [
       "jitter with ttl-tier",
       { retry: { ...retry, backoff: { ...retry.backoff, jitter: "20%" } } },
       { strategy: "ttl-tier" },
-      "RD705 consumers.billing.retry.backoff.jitter",
+      "RD202 consumers.billing.retry.backoff.jitter",
     ],
-    ["a long routing key", { from: { orders: ["a".repeat(51)] } }, {}, "RD711 consumers.billing.from.orders[0]"],
+    ["a long routing key", { from: { orders: ["a".repeat(51)] } }, {}, "RD216 consumers.billing.from.orders[0]"],
   ])("%s", (_, consumer, options, expected) => {
     const found = said(consumer, { ...standard, ...options });
     expect(found).toHaveLength(1);
@@ -102,7 +102,7 @@ describe("bad input is one diagnostic, with both numbers", () => {
 
   test("a name of 261 characters, and a subscription name of 51", () => {
     expect(said({}, standard, "b".repeat(51))).toEqual([
-      `RD707 consumers.${"b".repeat(51)}: the name of a subscription derived from this would have 51 characters; 50 are allowed`,
+      `RD204 consumers.${"b".repeat(51)}: a subscription name derived from this would have 51 characters; 50 are allowed`,
     ]);
     expect(said({}, standard, "b".repeat(50))).toEqual([]);
     const named = (length: number): readonly string[] => {
@@ -115,7 +115,7 @@ describe("bad input is one diagnostic, with both numbers", () => {
       const compiled = compile(system, standard);
       return compiled.ok ? [] : compiled.diagnostics.map(({ code, message }) => `${code} ${message}`);
     };
-    // A source's own name has 255 characters at most, so the rest is the system's.
+    // A source's own name has at most 255 characters, so the rest belongs to the system.
     expect(named(255)).toEqual([]);
     const long = checked({
       name: "s".repeat(10),
@@ -124,12 +124,12 @@ describe("bad input is one diagnostic, with both numbers", () => {
     });
     const compiled = compile(long, standard);
     expect(compiled.ok ? [] : compiled.diagnostics.map(({ message }) => message)).toEqual([
-      "the name of a topic derived from this would have 261 characters; 260 are allowed",
-      expect.stringContaining("handed back"),
+      "a topic name derived from this would have 261 characters; 260 are allowed",
+      expect.stringContaining("is returned"),
     ]);
   });
 
-  test("nothing changes where something is refused", () => {
+  test("a refused target changes nothing", () => {
     const target = parseTarget("servicebus@gold");
     expect(target.ok).toBe(false);
     expect(brokers.servicebus.checkTarget({ ...standard, lock: "30s" })).toMatchObject({
@@ -139,9 +139,9 @@ describe("bad input is one diagnostic, with both numbers", () => {
   });
 });
 
-describe("quotas: what is there at most passes, and one more does not", () => {
+describe("quotas: the maximum passes, and one more does not", () => {
   const named = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `n${index}`);
-  /** A topology by numbers: only what quotas are about. */
+  /** A topology from counts alone, for the quotas. */
   const topology = (counts: { queues?: number; subscriptions?: number; sql?: number; correlation?: number }) => {
     const rules = [
       { name: "$Default", filter: { kind: "false" } },
@@ -168,32 +168,32 @@ describe("quotas: what is there at most passes, and one more does not", () => {
     [
       { queues: 10_000 },
       "standard",
-      "RD719 consumers: there would be 10,001 queues and topics; a namespace of the standard tier has 10,000 at most",
+      "RD219 consumers: the namespace of the standard tier would have 10,001 queues and topics; 10,000 are allowed",
     ],
     [
       { queues: 10_000 },
       "basic",
-      "RD719 consumers: there would be 10,001 queues and topics; a namespace of the basic tier has 10,000 at most",
+      "RD219 consumers: the namespace of the basic tier would have 10,001 queues and topics; 10,000 are allowed",
     ],
     [
       { queues: 1_000 },
       "premium",
-      "RD720 consumers: there would be 1,001 queues and topics; a namespace of the premium tier has 1,000 for each of its messaging units",
+      "RD220 consumers: the namespace of the premium tier would have 1,001 queues and topics; 1,000 are allowed for each of its messaging units",
     ],
     [
       { subscriptions: 2_001 },
       "standard",
-      "RD721 sources.orders: the topic shop.orders would have 2,001 subscriptions; 2,000 are allowed",
+      "RD219 sources.orders: the topic shop.orders would have 2,001 subscriptions; 2,000 are allowed",
     ],
     [
       { sql: 2_001 },
       "standard",
-      "RD722 sources.orders: the topic shop.orders would have 2,001 SQL filters; 2,000 are allowed",
+      "RD219 sources.orders: the topic shop.orders would have 2,001 SQL filters; 2,000 are allowed",
     ],
     [
       { correlation: 100_001 },
       "premium",
-      "RD722 sources.orders: the topic shop.orders would have 100,001 correlation filters; 100,000 are allowed",
+      "RD219 sources.orders: the topic shop.orders would have 100,001 correlation filters; 100,000 are allowed",
     ],
   ])("%o in the %s tier", (counts, sku, expected) => {
     expect(problems(counts, sku)).toEqual([expected]);
@@ -201,25 +201,23 @@ describe("quotas: what is there at most passes, and one more does not", () => {
     expect(problems({ [key]: count - 1 }, sku)).toEqual([]);
   });
 
-  test("a premium namespace has 64 messaging units, and is told how many it needs", () => {
+  test("a premium namespace has at most 64 messaging units, and a warning names the needed number", () => {
     const [warning] = diagnoseQuotas(topology({ queues: 63_999 }), { sku: "premium" } as ServicebusTarget);
-    expect([warning?.code, warning?.help]).toEqual(["RD720", "deploy to a namespace with 64 messaging units or more"]);
-    expect(problems({ queues: 64_000 }, "premium")[0]).toContain(
-      "64,001 queues and topics; a namespace of the premium tier has 64,000",
-    );
+    expect([warning?.code, warning?.help]).toEqual(["RD220", "deploy to a namespace with 64 messaging units or more"]);
+    expect(problems({ queues: 64_000 }, "premium")[0]).toContain("64,001 queues and topics; 64,000 are allowed");
   });
 });
 
-describe("a returned message", () => {
+describe("the warning about a returned message", () => {
   const warned = (consumer: object) => {
     const compiled = compile<"servicebus">(checked(oneConsumer({ ...billing, ...consumer })), standard);
     if (!compiled.ok) throw new Error("it does not compile");
     return compiled.warnings
-      .filter(({ code }) => code === "RD713")
+      .filter(({ code }) => code === "RD207")
       .map(({ path, value, help }) => `${path} = ${String(value)}: ${help?.split(", or ")[1]}`);
   };
 
-  test("is told with the field that decides, its value in the declaration, and the edit", () => {
+  test("names the deciding field, its value in the declaration, and the edit", () => {
     expect(warned({ crash: { deliveries: 4 } })).toEqual([
       "consumers.billing.crash.deliveries = 4: raise crash.deliveries above 4",
     ]);
@@ -243,7 +241,7 @@ describe("a duration of ISO 8601", () => {
     [null, forEver],
   ])("%s ms is %s", (durationMs, text) => expect(isoDuration(durationMs)).toBe(text));
 
-  test("has no months, and says every millisecond", () => {
+  test("has no months, and keeps every millisecond", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 10_000_000_000_000 }), (durationMs) => {
         const match = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/.exec(isoDuration(durationMs));
@@ -255,7 +253,7 @@ describe("a duration of ISO 8601", () => {
   });
 });
 
-test("a lock is renewed for as long as the handler runs, and a session's as long as can be", () => {
+test("a lock is renewed for as long as the handler runs, and a session's lock for as long as possible", () => {
   const contractOf = (consumer: Record<string, unknown>) => {
     const compiled = compile<"servicebus">(checked(oneConsumer(consumer)), standard);
     if (!compiled.ok) throw new Error("it does not compile");
@@ -273,7 +271,7 @@ interface Namespace {
   readonly Topics: readonly { readonly Subscriptions: readonly { readonly Rules: unknown }[] }[];
 }
 
-describe("the configuration of the official emulator", () => {
+describe("the configuration file of the official emulator", () => {
   const config = (consumer: Record<string, unknown>, target: object = standard) => {
     const compiled = compile<"servicebus">(checked(oneConsumer(consumer)), target as TargetInput<"servicebus">);
     if (!compiled.ok) throw new Error("it does not compile");
@@ -335,7 +333,7 @@ describe("the configuration of the official emulator", () => {
     });
   });
 
-  test("lets in what was declared, and has no rule that it may not name", () => {
+  test("admits the declared messages, and has no forbidden rule name", () => {
     const rulesOf = (keys: unknown): unknown => {
       const { file } = config({ ...billing, from: { orders: keys } });
       const [{ Topics = [] } = {}] = (file as EmulatorConfig).UserConfig.Namespaces as readonly Namespace[];

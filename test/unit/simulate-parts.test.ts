@@ -9,15 +9,15 @@ import { createTimers, removeFirst, setTimer } from "../../src/simulate/timers.t
 import { scenarioFor } from "../support/simulation.ts";
 
 test.for([
-  // The vectors that the authors publish with Random123, in kat_vectors.
+  // The vectors that the authors of Random123 publish, in kat_vectors.
   [0x0000_0000, 0x0000_0000, 0x0000_0000, 0xff1d_ae59],
   [0xffff_ffff, 0xffff_ffff, 0xffff_ffff, 0x2c3f_628b],
   [0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0xdd7c_e038],
-])("random numbers are those of Philox2x32-10: %j", ([message = 0, position = 0, key = 0, bits]) => {
+])("random numbers equal those of Philox2x32-10: %j", ([message = 0, position = 0, key = 0, bits]) => {
   expect(drawBits(key, message, position)).toBe(bits);
 });
 
-test("timers come in order of time, and of setting where the time is the same", () => {
+test("timers come in order of time, and those of one time in the order of setting", () => {
   fc.assert(
     fc.property(fc.array(fc.nat(50), { maxLength: 3_000 }), (times) => {
       const timers = createTimers();
@@ -35,7 +35,7 @@ test("timers come in order of time, and of setting where the time is the same", 
   );
 });
 
-test("depths are the most of each stretch, however often the stretches are doubled", () => {
+test("depths are the maximum of each stretch, however often the stretches are doubled", () => {
   const change = fc.record({ afterUs: fc.nat(40_000_000), isArrival: fc.boolean(), queue: fc.nat(1) });
   fc.assert(
     fc.property(fc.array(change, { maxLength: 2_000 }), (changes) => {
@@ -83,7 +83,7 @@ describe("percentiles", () => {
     expect(percentilesOf(samples)).toEqual({ isExact: true, p50Ms: 100, p90Ms: 180, p99Ms: 198, maxMs: 200 });
   });
 
-  test("of more than a million are those of an even sample, but for the largest", () => {
+  test("of more than a million come from an even sample, except the largest", () => {
     const samples = createSamples(1);
     const count = 3 * keptSamples;
     for (let value = 1; value <= count; value++) addSample(samples, value * 1_000);
@@ -95,7 +95,7 @@ describe("percentiles", () => {
   });
 });
 
-test("arrivals are as far apart as their rate says, across the phases of a burst", () => {
+test("gaps between arrivals follow the rate, across the phases of a burst", () => {
   const scenario = scenarioFor([{ consumer: "billing" }], {
     duration: "10s",
     everyConsumer: { arrivals: { every: "1s" } },

@@ -29,7 +29,12 @@ describe("a scenario is refused", () => {
     [{ events: ["outage"] }, "RD501", "events[0]", '"outage" is not a mapping with a kind'],
     [{ events: [{ ...event, to: undefined }] }, "RD501", "events[0].to", "to is missing"],
     [{ events: [{ ...event, outcome: "permanent" }] }, "RD501", "events[0].outcome", "is not one of transient, crash"],
-    [{ events: [{ ...event, consumers: [] }] }, "RD501", "events[0].consumers", "is not a list with something in it"],
+    [
+      { events: [{ ...event, consumers: [] }] },
+      "RD501",
+      "events[0].consumers",
+      "this has 0 entries; it must have at least 1",
+    ],
     [{ consumers: { billing: { instances: 0 } } }, "RD501", "consumers.billing.instances", "a whole number from 1 to"],
     [
       { everyConsumer: { outcomes: { crash: "101%" } } },
@@ -43,8 +48,10 @@ describe("a scenario is refused", () => {
       "everyConsumer.poison.return",
       '"return" is no key of poison',
     ],
+    [JSON.parse('{"consumers":{"__proto__":{}}}'), "RD111", "consumers.__proto__", "__proto__ cannot be a name"],
+    [{ consumers: { constructor: {} } }, "RD503", "consumers.constructor", 'no consumer named "constructor"'],
     [{ durations: "1h" }, "RD502", "durations", '"durations" is no key of a scenario'],
-    [{ events: [{ ...event, factor: 2 }] }, "RD502", "events[0].factor", '"factor" is no key of this event'],
+    [{ events: [{ ...event, factor: 2 }] }, "RD502", "events[0].factor", '"factor" is no key of an event'],
     [{ events: [{ ...event, kind: "flood" }] }, "RD502", "events[0].kind", '"flood" is no kind of event'],
     [{ events: [{ from: "1m", to: "2m" }] }, "RD502", "events[0].kind", "the event has no kind"],
     [{ consumers: { biling: {} } }, "RD503", "consumers.biling", 'no consumer named "biling" is simulated'],
@@ -117,7 +124,7 @@ describe("a scenario is refused", () => {
   });
 });
 
-test("what a scenario leaves out comes from everyConsumer, then from the defaults", () => {
+test("a missing setting comes from everyConsumer, then from the defaults", () => {
   const scenario = scenarioFor(
     simulated,
     {
@@ -142,7 +149,7 @@ test("what a scenario leaves out comes from everyConsumer, then from the default
   ]);
 });
 
-test("the defaults and the events that docs/simulating.md shows are what it says", () => {
+test("docs/simulating.md shows the real defaults, and valid events", () => {
   const text = readFileSync(resolve(import.meta.dirname, "../../docs/simulating.md"), "utf8");
   const [defaults, events] = [...text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => {
     const parsed = parseText(block, "yaml");
@@ -153,7 +160,7 @@ test("the defaults and the events that docs/simulating.md shows are what it says
   expect(scenarioFor(simulated, events).consumers[0]?.phases).toHaveLength(9);
 });
 
-test("no line of the text is longer than the terminal is wide, and every queue is in it", () => {
+test("no line of the text is wider than the terminal, and every queue is in it", () => {
   const { subjects } = subjectsFor(shop, "rabbitmq@4.3");
   const events = [{ kind: "outage", from: "5m", to: "15m" }];
   const result = simulate(subjects, scenarioFor(subjects, { duration: "30m", events }));
@@ -167,7 +174,7 @@ test("no line of the text is longer than the terminal is wide, and every queue i
   expect(renderSimulation("rabbitmq@4.3", result, { colour: true })).toMatch(/\u001B\[/);
 });
 
-test("where nothing has a work queue there is nothing to simulate", () => {
+test("without a work queue there is nothing to simulate", () => {
   const result = simulate([], scenarioFor([], {}));
   expect([result.events, result.isSettled, result.timeline]).toEqual([0, true, null]);
   expect(renderSimulation("rabbitmq@4.3", result)).toBe(
@@ -189,11 +196,11 @@ describe("redeliver simulate", () => {
   const short = join(folder, "short.json");
   writeFileSync(short, '{ "duration": "1m" }');
 
-  test("needs no scenario, and plays the same for the same seed", () => {
+  test("needs no scenario, and gives the same result for the same seed", () => {
     const [one, two] = [simulateIt(declaration, ...target), simulateIt(declaration, ...target)];
     expect([one.code, one.error]).toEqual([0, ""]);
     expect(one.out).toBe(two.out);
-    expect(one.out).toContain("shop.billing.attempt.2");
+    expect(one.out).toContain("shop.attempt.2.1s");
     const seeded = simulateIt(declaration, ...target, "--scenario", short, "--seed", "7", "--json");
     expect(JSON.parse(seeded.out)).toMatchObject({
       target: "rabbitmq@4.3",
@@ -223,6 +230,22 @@ describe("redeliver simulate", () => {
     expect([exitCode, out, existsSync(join(folder, "refused.txt"))]).toEqual([2, "", false]);
     expect(error.match(/\[(RD\d+)\]/g)).toEqual([`[${code}]`]);
     expect(JSON.parse(simulateIt(...words, "--json").out)).toMatchObject({ ok: false, diagnostics: [{ code }] });
+  });
+
+  test("refuses too many pairs of attempts and crashes, and names the setting to declare", { timeout: 120_000 }, () => {
+    const patient = (crash: string): ReturnType<typeof simulateIt> => {
+      const consumer = `{ from: { orders: all }, retry: { attempts: 1000, backoff: { kind: constant, delay: 1s } }${crash} }`;
+      const text = `name: shop\nsources: { orders: { kind: fanout } }\nconsumers: { billing: ${consumer} }\n`;
+      writeFileSync(join(folder, "patient.yaml"), text);
+      return simulateIt("patient.yaml", ...target, "--strategy", "waits", "--scenario", short);
+    };
+    const { code, out, error } = patient("");
+    expect([code, out]).toEqual([2, ""]);
+    expect(error.match(/\[(RD\d+)\]/g)).toEqual(["[RD505]"]);
+    expect(error).toContain("1000 attempts with 1000 crash deliveries");
+    expect(error).toContain("consumers.billing.crash.deliveries");
+    expect(error).toContain("crash: { deliveries: 10 }");
+    expect(patient(", crash: { deliveries: 2 }").code).toBe(0);
   });
 
   test("a wrong seed is wrong usage; a refused declaration is exit code 1", () => {

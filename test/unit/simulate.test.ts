@@ -9,7 +9,7 @@ const always = { outcomes: { transient: "100%" } };
 const never = { outcomes: {} };
 const alone = { arrivals: { every: "1h" }, handlingTime: { from: "7ms", to: "7ms" } };
 
-/** Each way of using RabbitMQ, with a schedule that it can keep. */
+/** Every strategy on RabbitMQ, with a schedule that it can keep. */
 const strategies = [
   ["staged", { kind: "exponential", first: "1s", factor: 2, max: "10s" }],
   ["waits", { kind: "exponential", first: "1s", factor: 2, max: "10s" }],
@@ -17,7 +17,7 @@ const strategies = [
   ["staged", { kind: "immediate" }],
 ] as const;
 
-describe("a message that is alone", () => {
+describe("a single message", () => {
   test.for(strategies)("fails on the plan's schedule: %s, %j", ([strategy, backoff]) => {
     const system = oneConsumer({ retry: { attempts: 5, backoff } });
     const { subjects, retry } = subjectsFor(system, "rabbitmq@4.3", strategy);
@@ -34,7 +34,7 @@ describe("a message that is alone", () => {
       byAttempt: [{ number: 5, messages: 1 }],
       byCause: [{ cause: "transient", messages: 1 }],
     });
-    // No handler timeout is declared, so that the plan's worst case is without the handlers.
+    // Without a declared handler timeout, the plan's worst case leaves the handlers out.
     expect(result.timeToDeadLetter?.maxMs).toBe(retry.worstCaseToDeadLetterMs + 5 * 7);
   });
 
@@ -52,7 +52,7 @@ describe("a message that is alone", () => {
       3,
       [{ cause: "crash", messages: 1 }],
     ]);
-    // The one instance is away for ten seconds after each crash.
+    // The only instance is away for ten seconds after each crash.
     expect(crash.timeToDeadLetter?.maxMs).toBe(3 * 7 + 2 * 10_000);
   });
 
@@ -67,7 +67,7 @@ describe("a message that is alone", () => {
   });
 });
 
-describe("many messages, against what is known of queues", () => {
+describe("many messages, compared with queueing theory", () => {
   const { subjects } = subjectsFor(oneConsumer(), "rabbitmq@4.3", "staged");
 
   test.for([
@@ -101,7 +101,7 @@ describe("many messages, against what is known of queues", () => {
     expect(meanMs / (50 + (50 * load) / (2 * (1 - load)))).toBeCloseTo(1, 1);
   });
 
-  test("outcomes come as often as their shares say, poison stays poison", () => {
+  test("outcomes come as often as their shares say, and a poison message fails every time", () => {
     const everyConsumer = {
       arrivals: { perSecond: 100 },
       instances: 20,
@@ -160,7 +160,7 @@ describe("events", () => {
     }
   });
 
-  test("an outage may crash: the instance comes back after its restart, and all that it held comes back before", () => {
+  test("an outage may crash: the instance comes back after its restart, and its messages come back before", () => {
     const steps = play([{ kind: "outage", ...minute, outcome: "crash" }], { instances: 1, restart: "20s" });
     const crashedAtMs = [...new Set(steps.filter(({ happened }) => happened === "crash").map(({ atMs }) => atMs))];
     expect(crashedAtMs.length).toBe(3);
@@ -171,21 +171,21 @@ describe("events", () => {
     }
   });
 
-  test("who is stopped takes nothing, ends what was begun, and hands back the rest", () => {
+  test("a stopped instance takes nothing, finishes running handlers, and returns the rest", () => {
     const steps = play([{ kind: "stopped", ...minute }], { arrivals: { perSecond: 100 } });
     const inside = steps.filter((step) => isIn(step) && step.happened !== "published");
     expect(inside.map(({ happened }) => happened)).toEqual(["success", "success", "success", "success"]);
     const returned = steps.filter(({ happened }) => happened === "return");
     expect(returned.length).toBeGreaterThan(0);
     expect(new Set(returned.map(({ atMs }) => atMs))).toEqual(new Set([30_000]));
-    // They were first, and are first again.
+    // Returned messages keep their place at the head of the queue.
     const again = steps.filter((step) => step.happened === "delivery" && step.atMs === 90_000);
     expect(again.slice(0, returned.length).map(({ message }) => message)).toEqual(
       returned.map(({ message }) => message),
     );
   });
 
-  test("a burst multiplies arrivals, also even ones", () => {
+  test("a burst multiplies arrivals, also evenly spaced ones", () => {
     const publishedIn = (arrivals: object): number =>
       play([{ kind: "burst", ...minute, factor: 7 }], { arrivals }).filter(
         (step) => step.happened === "published" && isIn(step),
@@ -194,7 +194,7 @@ describe("events", () => {
     expect(Math.abs(publishedIn({ perSecond: 10 }) - 4_200)).toBeLessThan(4 * Math.sqrt(4_200));
   });
 
-  test("after so long a drain the rest is told as left", () => {
+  test("after the longest drain, the remaining messages count as left", () => {
     const input = { duration: "10s", drain: "2s", everyConsumer: { ...alone, arrivals: { every: "1s" }, ...always } };
     const { isSettled, endedAtMs, consumers } = simulate(subjects, scenarioFor(subjects, input));
     const { published, left } = only(consumers);
@@ -204,7 +204,7 @@ describe("events", () => {
   });
 });
 
-test("jitter spreads a wait evenly between its shortest and its longest: over queues that each wait for one time", () => {
+test("jitter spreads a wait evenly between its shortest and its longest: over queues with one time each", () => {
   const retry = { attempts: 2, backoff: { kind: "constant", delay: "10s", jitter: "50%" } };
   const { subjects } = subjectsFor(oneConsumer({ retry }), "rabbitmq@4.3", "waits");
   const everyConsumer = { arrivals: { perSecond: 5 }, ...always };
@@ -213,7 +213,7 @@ test("jitter spreads a wait evenly between its shortest and its longest: over qu
   const waits: number[] = [];
   for (const { message, happened, atMs, attempt } of steps) {
     if (happened === "transient" && attempt === 1) failedAtMs.set(message, atMs);
-    // Times are counted in microseconds; what lies below is noise of the division.
+    // Times count in microseconds. Smaller parts are noise of the division.
     if (happened === "time") waits.push(Math.round((atMs - (failedAtMs.get(message) ?? 0)) * 1_000) / 1_000);
   }
   expect(waits.length).toBeGreaterThan(2_000);
@@ -223,7 +223,7 @@ test("jitter spreads a wait evenly between its shortest and its longest: over qu
   expect(waits.reduce((sum, wait) => sum + wait, 0) / waits.length / 12_500).toBeCloseTo(1, 1);
 });
 
-test("a model that doubles and loses is played as it is", () => {
+test("the simulation plays a model that doubles and loses messages as it is", () => {
   const situations: Readonly<Record<string, Situation>> = {
     ready: { kind: "work", attempt: 1 },
     handled: { kind: "handling", attempt: 1 },
@@ -257,7 +257,7 @@ test("a model that doubles and loses is played as it is", () => {
   expect(published).toBe(1_000);
   expect(duplicated).toBe(1_000 + outcomes.transient);
   expect(succeeded + deadLettered.total + lost).toBe(published + duplicated);
-  // Of the two ways in which a permanent failure can end each is taken about as often.
+  // A permanent failure can end in two ways, and chance takes each about as often.
   expect(lost / outcomes.permanent).toBeCloseTo(0.5, 1);
   expect(queues.map(({ queue, atEnd }) => [queue, atEnd])).toEqual([
     ["work", 0],

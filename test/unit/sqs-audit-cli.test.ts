@@ -21,7 +21,7 @@ interface Ended {
 
 const credentials = { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "hunter2", AWS_EC2_METADATA_DISABLED: "true" };
 
-/** In a process of its own, which must not wait for an answer of this one: hence not spawnSync. */
+/** Runs in its own process, which needs answers from this one. So `spawnSync` would block both. */
 async function audit(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ended> {
   const { SQS_ENDPOINT: _endpoint, ...own } = process.env;
   const child = spawn(process.execPath, [join(root, "src/cli/main.ts"), "audit", ...words], {
@@ -59,20 +59,20 @@ const both = file("both.json", {
 });
 
 describe("a listing of AWS", () => {
-  test("text, JSON, SARIF and GitHub's annotations tell the same, and the exit code whether an error was found", async () => {
+  test("text, JSON, SARIF and GitHub's annotations have the same findings, and the exit code shows if there is an error", async () => {
     const text = await audit(["--sqs", flawed]);
     expect([text.code, text.error]).toEqual([1, ""]);
-    expect(text.out).toContain("error[RD441]: orders has the dead-letter queue nowhere, which does not exist");
+    expect(text.out).toContain("error[RD411]: orders has the dead-letter queue nowhere, which does not exist");
     expect(text.out).toContain("looked at  1 queue in 1 region, by the rules of Amazon SQS");
     const json = await audit(["--sqs", flawed, "--json"]);
     expect(JSON.parse(json.out)).toMatchObject({
       ok: false,
       audits: [{ target: "Amazon SQS", upgradeTo: null, queues: 1, namespaces: 1, errors: 1, warnings: 0 }],
-      diagnostics: [{ code: "RD441", path: "regions.eu-west-1.queues.orders" }],
+      diagnostics: [{ code: "RD411", path: "regions.eu-west-1.queues.orders" }],
     });
     const sarif = await audit(["--sqs", flawed, "--format", "sarif"]);
     expect([JSON.parse(sarif.out), sarif.code]).toMatchObject([{ version: "2.1.0" }, 1]);
-    expect(sarif.out).toContain('"RD441"');
+    expect(sarif.out).toContain('"RD411"');
     const github = await audit(["--sqs", flawed, "--format", "github"]);
     expect(github.out).toContain("::error file=flawed.json,line=1");
     const good = await audit(["--sqs", sound]);
@@ -91,30 +91,30 @@ describe("a listing of AWS", () => {
   });
 
   test.each([
-    [["--sqs", sound, "--definitions", sound], "given are 2"],
-    [["--sqs", sound, "--target", "rabbitmq@4.3"], "nothing of it in what was read"],
-    [["--sqs", sound, "--as-version", "4.3"], "nothing of it in what was read"],
+    [["--sqs", sound, "--definitions", sound], "given: 2"],
+    [["--sqs", sound, "--target", "rabbitmq@4.3"], "the input has nothing of that broker"],
+    [["--sqs", sound, "--as-version", "4.3"], "the input has nothing of that broker"],
   ])("%j is wrong usage", async (words, told) => {
     const { code, error } = await audit(words);
     expect([code, error.includes(told)]).toEqual([2, true]);
   });
 });
 
-test("a stack with queues of both brokers: each is judged by its own rules", async () => {
+test("in a stack with queues of both brokers, each is judged by its own rules", async () => {
   const { code, out } = await audit(["--stack", both, "--target", "rabbitmq@4.3"]);
   expect(code).toBe(0);
   expect(out).toContain("by the rules of rabbitmq@4.3");
   expect(out).toContain("by the rules of Amazon SQS");
   const json = JSON.parse((await audit(["--stack", both, "--target", "rabbitmq@4.3", "--json"])).out) as object;
   expect(json).toMatchObject({ ok: true, audits: [{ target: "rabbitmq@4.3" }, { target: "Amazon SQS" }] });
-  expect((await audit(["--stack", both])).error).toContain("say it with --target");
+  expect((await audit(["--stack", both])).error).toContain("name it with --target");
 });
 
-describe("an account that cannot be read", () => {
+describe("an account that is read with restrictions", () => {
   const live = async (endpoint: string, environment = {}): Promise<Ended> =>
     audit(["--url", "sqs:eu-west-1", "--endpoint", endpoint], environment);
 
-  /** Answers everything in this way. */
+  /** Answers every request in this way. */
   async function answering(status: number, type: string): Promise<string> {
     const server = createServer((_, response) => {
       response.writeHead(status, { "content-type": "application/x-amz-json-1.0" });
@@ -125,7 +125,7 @@ describe("an account that cannot be read", () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  test("it is asked for all pages, and only to read; what may not be read of topics and functions is left out", async () => {
+  test("the audit reads all pages with read-only requests, and leaves out forbidden topics and functions", async () => {
     const requests: string[] = [];
     const server = createServer((request, response) => {
       let body = "";
@@ -141,7 +141,7 @@ describe("an account that cannot be read", () => {
     await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
     onTestFinished(() => void server.close());
     const { code, out } = await live(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    expect([code, out.match(/\[RD\d{3}\]/g)]).toEqual([1, ["[RD409]", "[RD409]", "[RD409]", "[RD441]", "[RD441]"]]);
+    expect([code, out.match(/\[RD\d{3}\]/g)]).toEqual([1, ["[RD409]", "[RD409]", "[RD409]", "[RD411]", "[RD411]"]]);
     expect(out).toContain("sns:ListSubscriptions");
     expect(out).toContain("queues are left out, since their attributes may not be read: denied");
     expect(out).toContain("looked at  3 queues in 1 region");
@@ -150,7 +150,10 @@ describe("an account that cannot be read", () => {
     expect(requests.filter((each) => each.endsWith("ListQueues"))).toHaveLength(2);
   });
 
-  /** Two pages of queues, of which one is deleted before it is read, and one keeps its attributes; nothing else may be read. */
+  /**
+   * Two pages of queues. One queue is deleted before the audit reads it, and one refuses its attributes. Any other
+   * request fails.
+   */
   function answerTo(action: string, body: string): readonly [number, object] {
     const { QueueUrl: url = "", NextToken: next } = body.startsWith("{")
       ? (JSON.parse(body) as Record<string, string>)
@@ -162,18 +165,18 @@ describe("an account that cannot be read", () => {
     }
     if (!action.endsWith("GetQueueAttributes")) return [403, { __type: "AccessDeniedException" }];
     if (url.endsWith("denied")) return [403, { __type: "AccessDenied" }];
-    // The queue that may not be read is there, so nothing is wrong with it as a dead-letter queue.
+    // The audit may not read this queue, but the queue exists. So nothing is wrong with it as a dead-letter queue.
     if (url.endsWith("safe")) return [200, queue("safe", redriveTo("denied"))];
     if (url.endsWith("deleted")) return [400, { __type: "com.amazonaws.sqs#QueueDoesNotExist" }];
     return [200, queue(url.split("/").at(-1) ?? "", redriveTo("nowhere"))];
   }
 
-  test("a region that there is not is refused before anything is asked", async () => {
+  test("an unknown region is refused before any request", async () => {
     const { code, error } = await audit(["--url", "sqs:eu-west-9"]);
-    expect([code, error.includes("RD601")]).toEqual([2, true]);
+    expect([code, error.includes("RD201")]).toEqual([2, true]);
   });
 
-  test("an endpoint that is no URL, and one where nobody listens", async () => {
+  test("an endpoint that is not a URL, and one without a server", async () => {
     expect((await live("nowhere")).error).toContain("RD407");
     const { code, error } = await live(`http://127.0.0.1:${await closedPort()}`);
     expect([code, error.includes("connection refused")]).toEqual([2, true]);
@@ -190,7 +193,7 @@ describe("an account that cannot be read", () => {
     expect(error).toContain(told);
   });
 
-  test("without credentials it is said where they come from", async () => {
+  test("without credentials the refusal names their sources", async () => {
     const none = { AWS_ACCESS_KEY_ID: "", AWS_SECRET_ACCESS_KEY: "", AWS_PROFILE: "", HOME: folder };
     const { code, error } = await live(await answering(200, "None"), none);
     expect([code, error.includes("no credentials for AWS are found"), error.includes("AWS_PROFILE")]).toEqual([
@@ -200,7 +203,7 @@ describe("an account that cannot be read", () => {
     ]);
   });
 
-  test("without the packages it is one line that names the command", async () => {
+  test("without the packages the refusal is one line with the command to install them", async () => {
     const hook = [
       'import { registerHooks } from "node:module";',
       "registerHooks({ resolve(name, context, next) {",
@@ -212,7 +215,7 @@ describe("an account that cannot be read", () => {
     const { code, error } = await audit(["--url", "sqs:eu-west-1"], { NODE_OPTIONS: options });
     expect(code).toBe(2);
     expect(error).toContain("fix  npm install @aws-sdk/client-sqs @aws-sdk/client-sns @aws-sdk/client-lambda");
-    // A file needs none of them.
+    // A file needs none of the packages.
     expect((await audit(["--sqs", sound], { NODE_OPTIONS: options })).code).toBe(0);
   });
 });

@@ -15,7 +15,7 @@ function stateOf(...resources: readonly object[]): string {
   return JSON.stringify({ version: 3, deployment: { resources } });
 }
 
-/** What the resources of AWS in a state come to. */
+/** The findings about the AWS resources of a state. */
 function reported(text: string): readonly Diagnostic[] {
   const found = deploymentsInState(text);
   if (!found.ok) return found.diagnostics;
@@ -39,7 +39,7 @@ const redrive = (name: string, maxReceiveCount = 5): string =>
   JSON.stringify({ deadLetterTargetArn: arnOf(name), maxReceiveCount });
 const functionArn = "arn:aws:lambda:eu-west-1:123456789012:function:billing";
 
-test("what the component registers is the topology that was compiled, and nothing is found in it", async () => {
+test("the resources of the component are the compiled topology, without any finding", async () => {
   const system = checked({
     name: "shop",
     sources: { orders: { kind: "topic" } },
@@ -72,8 +72,8 @@ test("what the component registers is the topology that was compiled, and nothin
   expect(queues).toEqual([topology.queues.length]);
 });
 
-describe("attributes that are resources of their own", () => {
-  test("count as if they stood in the queue, and go before what the queue itself was made with", () => {
+describe("attributes that are separate resources", () => {
+  test("count as attributes of the queue, and take precedence over the queue's own", () => {
     const denied = made("sqs/redriveAllowPolicy:RedriveAllowPolicy", "allow", {
       queueUrl: url("dead"),
       redriveAllowPolicy: JSON.stringify({ redrivePermission: "denyAll" }),
@@ -89,24 +89,24 @@ describe("attributes that are resources of their own", () => {
       }),
     });
     const queues = [queue("orders", { redrivePolicy: "" }), queue("dead", { policy: "" })];
-    expect(codesOf(stateOf(...queues))).toEqual(["RD440"]);
+    expect(codesOf(stateOf(...queues))).toEqual(["RD415"]);
     expect(codesOf(stateOf(...queues, policy))).toEqual([]);
     expect(codesOf(stateOf(...queues, policy, denied, open))).toEqual(["RD452", "RD455"]);
   });
 });
 
 describe("a stack is a part of an account", () => {
-  test("a dead-letter queue that it does not hold may be in another stack", () => {
+  test("a dead-letter queue outside the stack may be in another stack", () => {
     expect(codesOf(stateOf(queue("orders", { redrivePolicy: redrive("shared-dead") })))).toEqual([]);
   });
 
-  test("a topic or a function alone is nothing to audit", () => {
+  test("a topic or a function alone gives nothing to audit", () => {
     expect(codesOf(stateOf(made("lambda/function:Function", "f", { arn: functionArn, timeout: 3 })))).toEqual([
       "RD401",
     ]);
   });
 
-  test("it may hold queues of RabbitMQ too, which are told apart", () => {
+  test("queues of RabbitMQ in the same stack are audited separately", () => {
     const rabbitmq = {
       type: "rabbitmq:index/queue:Queue",
       urn: "urn:pulumi:prod::shop::rabbitmq:index/queue:Queue::orders",
@@ -132,7 +132,7 @@ describe("functions and subscriptions", () => {
   const lambda = (timeout?: number): object =>
     made("lambda/function:Function", "billing", { arn: functionArn, timeout });
 
-  test("a function is found by its name or its ARN, and runs for 3 s where nothing else is said", () => {
+  test("a function is found by its name or its ARN, and its default timeout is 3 s", () => {
     expect(codesOf(stateOf(...queues, mapping(), lambda(60)))).toEqual(["RD450"]);
     expect(codesOf(stateOf(...queues, mapping({ functionName: functionArn, functionArn }), lambda(10)))).toEqual([
       "RD451",
@@ -141,12 +141,12 @@ describe("functions and subscriptions", () => {
     expect(codesOf(stateOf(...queues, mapping({ enabled: false }), lambda(60)))).toEqual([]);
   });
 
-  test("what the mapping says is read", () => {
+  test("the settings of the mapping are read", () => {
     const more = { batchSize: 100, functionResponseTypes: [], filterCriteria: { filters: [{ pattern: "{}" }] } };
     expect(codesOf(stateOf(...queues, mapping(more), lambda(3)))).toEqual(["RD462", "RD463"]);
   });
 
-  test("a subscription without a dead-letter queue, which the queue does not let in", () => {
+  test("a subscription without a dead-letter queue, refused by the queue's policy", () => {
     const subscription = made("sns/topicSubscription:TopicSubscription", "subscription", {
       protocol: "sqs",
       endpoint: arnOf("orders"),
@@ -157,21 +157,21 @@ describe("functions and subscriptions", () => {
   });
 });
 
-describe("secrets and values that are not known yet", () => {
+describe("secret and unknown values", () => {
   const sealed = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", plaintext: '"hunter2"' };
   const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
-  test.each([sealed, unknown])("without its ARN a queue is left out and named: %j", (arn) => {
+  test.each([sealed, unknown])("a queue without its ARN is left out and named: %j", (arn) => {
     const text = stateOf(
       made("sqs/queue:Queue", "name-in-program", { arn }),
       queue("dead", { redriveAllowPolicy: "" }),
     );
-    expect(codesOf(text)).toEqual(["RD409", "RD440"]);
+    expect(codesOf(text)).toEqual(["RD409", "RD415"]);
     expect(JSON.stringify(reported(text))).toContain("name-in-program");
     expect(JSON.stringify(reported(text))).not.toContain("hunter2");
   });
 
-  test.each([sealed, unknown])("of another value nothing is said: %j", (value) => {
+  test.each([sealed, unknown])("another unknown value gives no finding: %j", (value) => {
     const names = [
       "redrivePolicy",
       "policy",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { topicMaySend } from "../../src/brokers/sqs/audit/policy-access.ts";
+import { topicMaySend } from "../../src/brokers/sqs/foreign/audit/policy-access.ts";
 import { brokers } from "../../src/brokers/index.ts";
 import { arnOf, codesIn, findingsIn, queue, redriveTo, topicArnOf } from "../support/sqs-listing.ts";
 
@@ -8,7 +8,7 @@ const { auditor } = brokers.sqs;
 const dead = queue("dead", { MessageRetentionPeriod: 1_209_600 });
 const usual = { VisibilityTimeout: 30, MessageRetentionPeriod: 345_600 };
 
-describe("what a listing has to be", () => {
+describe("the form of a listing", () => {
   const codesOf = (data: unknown): readonly string[] => {
     const read = auditor.file.read(JSON.stringify(data));
     return read.ok ? ["read"] : read.diagnostics.map(({ code }) => code);
@@ -23,7 +23,7 @@ describe("what a listing has to be", () => {
     expect(codesOf(data)).toEqual(["RD401"]);
   });
 
-  test("the state of a stack is told where it belongs", () => {
+  test("the refusal of a stack's state names its option", () => {
     const read = auditor.file.read('{"version":3,"deployment":{}}');
     expect(JSON.stringify(read)).toContain("--stack");
   });
@@ -36,7 +36,7 @@ describe("what a listing has to be", () => {
     ["a redrive policy that is no JSON", queue("orders", { RedrivePolicy: "{" })],
     ["a redrive policy without a count", queue("orders", { RedrivePolicy: { deadLetterTargetArn: arnOf("dead") } })],
     ["a maxReceiveCount of 0", queue("orders", redriveTo("dead", 0))],
-    ["a permission that there is not", queue("orders", { RedriveAllowPolicy: { redrivePermission: "some" } })],
+    ["an unknown permission", queue("orders", { RedriveAllowPolicy: { redrivePermission: "some" } })],
     ["a policy whose statements are texts", queue("orders", { Policy: { Statement: ["allow"] } })],
     ["an answer about something else", { Reservations: [] }],
     ["a subscription without a topic", { Subscriptions: [{ Protocol: "sqs", Endpoint: arnOf("orders") }] }],
@@ -46,18 +46,18 @@ describe("what a listing has to be", () => {
     expect(codesOf([dead, answer, answer])).toEqual(["RD402"]);
   });
 
-  test("one queue alone is a listing, and numbers may be texts or numbers", () => {
+  test("a single queue is a listing, and numbers may be texts or numbers", () => {
     const answer = { Attributes: { QueueArn: arnOf("orders"), VisibilityTimeout: 30, MessageRetentionPeriod: "60" } };
     expect(codesOf(answer)).toEqual(["read"]);
     const redrive = { deadLetterTargetArn: arnOf("dead"), maxReceiveCount: "1" };
     expect(codesIn([queue("orders", { RedrivePolicy: redrive }), dead])).toEqual(["RD446"]);
   });
 
-  test("a queue that is there twice counts once", () => {
+  test("a queue that occurs twice counts once", () => {
     expect(codesIn([queue("orders", redriveTo("dead")), queue("orders"), dead])).toEqual(["RD404"]);
   });
 
-  test("subscriptions to something else than a queue, and mappings that are switched off, are passed over", () => {
+  test("subscriptions to other things than queues, and switched-off mappings, are skipped", () => {
     const answers = [
       { Subscriptions: [{ Protocol: "email", Endpoint: "on-call@example.com", TopicArn: topicArnOf("orders") }] },
       {
@@ -72,7 +72,7 @@ describe("what a listing has to be", () => {
   });
 });
 
-describe("who is a dead-letter queue", () => {
+describe("a dead-letter queue is recognised", () => {
   const functionArn = "arn:aws:lambda:eu-west-1:123456789012:function:billing";
 
   test.each([
@@ -91,26 +91,26 @@ describe("who is a dead-letter queue", () => {
     ],
     ["a function names it", { FunctionArn: functionArn, Timeout: 3, DeadLetterConfig: { TargetArn: arnOf("other") } }],
   ])("%s: it needs none itself", (_, answer) => {
-    expect(codesIn([queue("other", usual), answer])).not.toContain("RD440");
-    expect(codesIn([queue("other", usual)])).toEqual(["RD440"]);
+    expect(codesIn([queue("other", usual), answer])).not.toContain("RD415");
+    expect(codesIn([queue("other", usual)])).toEqual(["RD415"]);
   });
 
-  test("one that lists its sources is meant to be one; one that takes topics may be one, as long as nobody lists subscriptions", () => {
+  test("by a list of its sources, or as a queue for topics if no subscriptions are listed", () => {
     const lists = { RedriveAllowPolicy: { redrivePermission: "byQueue", sourceQueueArns: [arnOf("orders")] } };
     expect(codesIn([queue("other", lists)])).toEqual([]);
     const allow = { Effect: "Allow", Principal: { Service: "sns.amazonaws.com" }, Action: "sqs:SendMessage" };
     const takesTopics = queue("other", { Policy: { Statement: allow } });
     expect(codesIn([takesTopics])).toEqual([]);
-    expect(codesIn([takesTopics, { Subscriptions: [] }])).toEqual(["RD440"]);
+    expect(codesIn([takesTopics, { Subscriptions: [] }])).toEqual(["RD415"]);
   });
 });
 
-describe("a finding carries the shortest way to it", () => {
+describe("a finding has the shortest way to it", () => {
   const notesOf = (code: string, answers: readonly unknown[]): readonly string[] =>
     findingsIn(answers).find((each) => each.code === code)?.notes ?? [];
 
   test("without a dead-letter queue a message is received until it is too old", () => {
-    expect(notesOf("RD440", [queue("orders", usual)])).toEqual([
+    expect(notesOf("RD415", [queue("orders", usual)])).toEqual([
       "1. sent: visible in the queue",
       "2. received: hidden in the queue for 30 s from its receive",
       "3. its visibility timeout passes: visible in the queue",
@@ -120,7 +120,7 @@ describe("a finding carries the shortest way to it", () => {
     ]);
   });
 
-  test("queues of which the same is found are told of at once", () => {
+  test("queues with the same finding share one diagnostic", () => {
     const findings = findingsIn([
       queue("a", usual),
       queue("b", usual),
@@ -132,17 +132,17 @@ describe("a finding carries the shortest way to it", () => {
     ]);
   });
 
-  test("a message that has to be moved to nowhere", () => {
-    expect(notesOf("RD441", [queue("orders", { ...usual, ...redriveTo("nowhere", 7) })])).toEqual([
+  test("a message that must move to a missing queue", () => {
+    expect(notesOf("RD411", [queue("orders", { ...usual, ...redriveTo("nowhere", 7) })])).toEqual([
       "1. sent: visible in orders",
       "2. received: hidden in orders for 30 s from its receive",
       "3. its visibility timeout passes: visible in orders",
       "4. receive 8 has to move it: lost at orders: missing-dead-queue",
-      "AWS does not say what it does then: it may be received for ever instead",
+      "AWS does not document the rest: SQS may deliver it for ever instead",
     ]);
   });
 
-  test("retries that take longer than the dead-letter queue keeps a message end there at once", () => {
+  test("retries that take longer than the dead-letter queue's retention end in an immediate deletion there", () => {
     const slow = queue("orders", {
       VisibilityTimeout: 3_600,
       MessageRetentionPeriod: 1_209_600,
@@ -158,7 +158,7 @@ describe("a finding carries the shortest way to it", () => {
   });
 });
 
-test("retries of a queue further along are told of that queue alone", () => {
+test("a finding about retries names only the queue that causes them", () => {
   const slow = { VisibilityTimeout: 43_200, MessageRetentionPeriod: 345_600 };
   const chain = [
     queue("orders", { ...usual, ...redriveTo("middle") }),
@@ -172,29 +172,29 @@ test("retries of a queue further along are told of that queue alone", () => {
   ]);
 });
 
-describe("nothing is said of what is not told", () => {
-  test("a queue of which only the ARN is known", () => {
+describe("unknown facts give no finding", () => {
+  test("for a queue that is known only by its ARN", () => {
     expect(codesIn([queue("orders", redriveTo("dead")), queue("dead")])).toEqual([]);
   });
 
-  test("a function whose timeout is not listed", () => {
+  test("for a function with an unlisted timeout", () => {
     const functionArn = "arn:aws:lambda:eu-west-1:123456789012:function:billing:live";
     const mapping = { EventSourceMappings: [{ EventSourceArn: arnOf("orders"), FunctionArn: functionArn }] };
     const orders = queue("orders", { ...usual, ...redriveTo("dead") });
     expect(codesIn([orders, dead, mapping])).toEqual([]);
-    // An alias has the timeout of its function where nothing else is listed.
+    // An alias has its function's timeout, unless the listing gives it another.
     const own = { FunctionArn: functionArn.replace(/:live$/, ""), Timeout: 60 };
     expect(codesIn([orders, dead, mapping, own])).toEqual(["RD450"]);
     expect(codesIn([orders, dead, mapping, own, { FunctionArn: functionArn, Timeout: 5 }])).toEqual([]);
   });
 
-  test("a dead-letter queue in a region that was not read", () => {
+  test("for a dead-letter queue in a region that was not read", () => {
     const redrive = { deadLetterTargetArn: arnOf("dead").replace("eu-west-1", "us-east-1"), maxReceiveCount: 5 };
     expect(codesIn([queue("orders", { ...usual, RedrivePolicy: redrive })])).toEqual(["RD442"]);
   });
 });
 
-test("queues of several accounts and regions are judged by themselves, and named with their account", () => {
+test("and queues of several accounts and regions are judged separately, and named with their account", () => {
   const elsewhere = (name: string, account: string): object => ({
     Attributes: { QueueArn: `arn:aws:sqs:us-east-1:${account}:${name}`, VisibilityTimeout: "0" },
   });
@@ -208,7 +208,7 @@ test("queues of several accounts and regions are judged by themselves, and named
   ]);
 });
 
-describe("whether the policy of a queue lets a topic in", () => {
+describe("the policy of a queue towards a topic", () => {
   const [arn, topic] = [arnOf("orders"), topicArnOf("orders")];
   const sns = {
     Effect: "Allow",
@@ -250,13 +250,13 @@ describe("whether the policy of a queue lets a topic in", () => {
     expect(topicMaySend(statements as never, arn, topic)).toBe(access);
   });
 
-  test("a pattern of a stranger is compared in no time", () => {
+  test("a stranger's slow pattern is compared quickly", () => {
     const evil = on("ArnLike", `${"*a".repeat(5_000)}b`);
     expect(topicMaySend([evil] as never, arn, `${topic}${"a".repeat(2_000)}`)).toBe("no");
   });
 });
 
-describe("anybody may send", () => {
+describe("a policy that lets anyone send", () => {
   const allow = { Effect: "Allow", Principal: { AWS: "*" }, Action: "sqs:*", Resource: "*" };
   test.each<[string, readonly object[], boolean]>([
     ["an open statement", [allow], true],
@@ -274,7 +274,7 @@ describe("anybody may send", () => {
   });
 });
 
-describe("a filter that no message meets", () => {
+describe("a filter that no message matches", () => {
   test.each([
     [{ key: [] }, true],
     [{ key: ["a"], other: [] }, true],

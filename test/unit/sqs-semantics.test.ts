@@ -2,15 +2,15 @@ import { describe, expect, test } from "vitest";
 
 import type {
   Circumstances,
-  ClaimName,
   MessageState,
   Outcome,
   Publication,
   SentMessage,
   SqsEvent,
-} from "../../src/brokers/sqs/semantics.ts";
-import { claims, proofOf, semanticsOf } from "../../src/brokers/sqs/semantics.ts";
-import type { SnsSubscription, SnsTopic, SqsQueue } from "../../src/brokers/sqs/topology.ts";
+} from "../../src/brokers/sqs/prove/semantics.ts";
+import { semanticsOf } from "../../src/brokers/sqs/prove/semantics.ts";
+import { type RuleName, rules } from "../support/sqs/rules.ts";
+import type { SnsSubscription, SnsTopic, SqsQueue } from "../../src/brokers/sqs/compile/topology.ts";
 
 type Topology = Parameters<typeof semanticsOf>[0];
 
@@ -38,7 +38,7 @@ const only = (...queues: readonly SqsQueue[]): Topology => ({ queues, topics: []
 const pair = (work: Partial<SqsQueue> = {}, dead: Partial<SqsQueue> = {}): Topology =>
   only(queue("work", { ...to("dead"), ...work }), queue("dead", dead));
 
-/** An event by its name, or with its fields. A failed receive is let go, and its visibility timeout passes. */
+/** An event by its name or with its fields. A failed receive lets the message go, and its visibility timeout passes. */
 type Move = SqsEvent | SqsEvent["kind"] | "failed receive";
 const later = (toSeconds: number, elapsedSeconds = 0): SqsEvent => ({
   kind: "change-visibility",
@@ -47,7 +47,7 @@ const later = (toSeconds: number, elapsedSeconds = 0): SqsEvent => ({
   elapsedSeconds,
 });
 
-/** Where a message can be after some moves, each way once, in words; moves that cannot happen end a way. */
+/** Describes each place where a message can be after some moves. An impossible move ends its path. */
 function ends(
   topology: Topology,
   moves: readonly Move[],
@@ -96,7 +96,7 @@ function inWords({ place, receiveCount }: MessageState): string {
   }
 }
 
-/** Where the copies of a publication are, for each way in which it can end. */
+/** The places of a publication's copies, for each way in which it can end. */
 function published(topology: Topology, publication: Partial<Publication> = {}, circumstances: Circumstances = {}) {
   const outcomes: readonly Outcome[] = semanticsOf(topology).publish(
     { topic: "orders", ...publication },
@@ -129,14 +129,16 @@ const fanned = (given: Partial<Topology> = {}): Topology => ({
   subscriptions: [subscription()],
   ...given,
 });
+const attributes = (count: number): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`attribute-${index}`, "any"]));
 const takenWith = (value: unknown, given: string | null): boolean | "unknown" => {
   const topology = fanned({ subscriptions: [subscription({ filterPolicy: { key: [value] } })] });
   const outcomes = published(topology, { attributes: given === null ? {} : { key: given } });
   return outcomes.length > 1 ? "unknown" : outcomes[0]?.[0] === "visible in work, 0";
 };
 
-/** One test for each claim; a claim without one does not compile. */
-const tests: Readonly<Record<ClaimName, () => void>> = {
+/** One test for each claim. The compiler refuses a claim without one. */
+const tests: Readonly<Record<RuleName, () => void>> = {
   "moves-on-next-receive": () => {
     expect(ends(pair(), ["failed receive", "receive"])).toEqual([`${held}, 2`]);
     expect(ends(pair(), [...twice, "receive"])).toEqual(["visible in dead, 2"]);
@@ -144,7 +146,10 @@ const tests: Readonly<Record<ClaimName, () => void>> = {
   "unpolled-never-moves": () => {
     const [state] = statesAfter(pair(), twice);
     expect(inWords(state as MessageState)).toBe("visible in work, 2");
-    expect(semanticsOf(pair()).spontaneousEvents(state as MessageState)).toEqual([{ kind: "expire" }]);
+    const { step } = semanticsOf(pair());
+    for (const kind of ["delay-passes", "visibility-passes"] as const) {
+      expect(step(state as MessageState, { kind })).toEqual([]);
+    }
   },
   "count-across-queues": () =>
     expect(ends(pair(), [...twice, "receive", "receive"])).toEqual(["hidden in dead for 30 s from the receive, 3"]),
@@ -261,8 +266,6 @@ const tests: Readonly<Record<ClaimName, () => void>> = {
   },
   "fifo-in-flight-blocks-group": () => {
     const topology = pair(fifo, fifo);
-    const [state] = statesAfter(topology, ["receive"], {}, inGroup);
-    expect(semanticsOf(topology).blockedGroup(state as MessageState)).toBe("a");
     expect(ends(topology, ["receive"], { blockedGroups: new Set(["a"]) }, inGroup)).toEqual([]);
     expect(ends(topology, ["receive"], { blockedGroups: new Set(["b"]) }, inGroup)).toEqual([`${held}, 1`]);
   },
@@ -270,7 +273,6 @@ const tests: Readonly<Record<ClaimName, () => void>> = {
     const topology = pair(fifo, fifo);
     const [state] = statesAfter(topology, [...twice, "receive"], {}, inGroup);
     expect(inWords(state as MessageState)).toBe("visible in dead, 2");
-    expect(semanticsOf(topology).blockedGroup(state as MessageState)).toBeNull();
   },
   "fifo-delete-after-visibility": () => {
     const topology = pair(fifo, fifo);
@@ -331,6 +333,15 @@ const tests: Readonly<Record<ClaimName, () => void>> = {
     expect(published(fanned(), {}, { unreachableQueues: new Set(["work"]) })).toEqual([["visible in undelivered, 0"]]);
     expect(published(fanned({ queues: [] }))).toEqual([["lost: undeliverable"]]);
   },
+  "topic-raw-attributes": () => {
+    expect(published(fanned(), { attributes: attributes(10) })).toEqual([["visible in work, 0"]]);
+    expect(published(fanned(), { attributes: attributes(11) }).flat()).not.toContain("visible in work, 0");
+  },
+  "topic-raw-dead-letter": () => {
+    const eleven = { attributes: attributes(11) };
+    expect(published(fanned(), eleven)).toEqual([["visible in undelivered, 0"], ["lost: undeliverable"]]);
+    expect(published(fanned({ queues: [queue("work")] }), eleven)).toEqual([["lost: undeliverable"]]);
+  },
   "topic-wants-queue-policy": () => {
     const closed = queue("work", { sendersTopics: [] });
     expect(published(fanned({ queues: [closed, queue("undelivered")] }))).toEqual([["visible in undelivered, 0"]]);
@@ -355,19 +366,17 @@ const tests: Readonly<Record<ClaimName, () => void>> = {
 describe("every claim about SQS", () => {
   test.for(Object.entries(tests))("%s", ([name, check]) => {
     check();
-    expect(claims[name as ClaimName].says).not.toBe("");
+    expect(rules[name as RuleName].says).not.toBe("");
   });
 });
 
-test("what no source settles is static only, or says what of it is assumed", () => {
-  const assumed = Object.entries(claims).filter(([, claim]) => "assumed" in claim);
+test("a claim without a source says which part is assumed", () => {
+  const assumed = Object.entries(rules).filter(([, claim]) => "assumed" in claim);
   expect(assumed.length).toBeGreaterThan(5);
-  for (const [, { source }] of assumed) expect(source).toMatch(/no source|reports only|is assumed/);
-  expect(proofOf("moves-on-next-receive")).toBe("proved on elasticmq, moto");
-  expect(proofOf("self-dead-letter-queue")).toBe("static only");
+  for (const [, { source }] of assumed) expect(source).toMatch(/no source|reports only|is assumed|Redeliver assumes/);
 });
 
-test("states that differ in counts above every limit have one key, and others do not", () => {
+test("states that differ only in counts above every limit share a key, and others do not", () => {
   const semantics = semanticsOf(pair());
   const [state] = statesAfter(pair(), [...twice, "receive"]) as [MessageState];
   const key = semantics.behaviourKey(state);

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
-import { queuesOf } from "../../src/consume/sqs/queue-urls.ts";
-import { waitSecondsFor } from "../../src/consume/sqs/receiving.ts";
+import { queuesOf } from "../../src/brokers/sqs/run/queue-urls.ts";
+import { waitSecondsFor } from "../../src/brokers/sqs/run/receiving.ts";
 import { compile } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
 
-/** How long a receive of the consumer waits, and for how long it hides a message. */
+/** The wait of the consumer's receive, and the time for which it hides a message. */
 function timesOf(consumer: object): { readonly waitSeconds: number; readonly visibilitySeconds: number } {
   const declared = { from: { orders: "all" }, ...consumer };
   const system = checked({ name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing: declared } });
@@ -24,10 +24,10 @@ test.each([
   ["the shortest", { ...constant("1s"), handlerTimeout: "30s" }, 1, 31],
   ["one that is no whole second more than the handler", { ...constant("4s"), handlerTimeout: "1500ms" }, 3, 6],
   ["a long one", { ...constant("1m"), handlerTimeout: "30s" }, 5, 90],
-  ["no delay: what is left for settling has room", { ...immediate(), handlerTimeout: "2s" }, 5, 12],
+  ["no delay: the time for settling has room", { ...immediate(), handlerTimeout: "2s" }, 5, 12],
   ["no timeout that could be missed", { ...immediate() }, 5, 30],
 ])(
-  "%s: a message that comes at the end of a wait is hidden for as long as its handler may take",
+  "%s: a message that comes at the end of a wait stays hidden for as long as its handler may take",
   (_, declared, ...wanted) => {
     const { waitSeconds, visibilitySeconds } = timesOf(declared);
     expect([waitSeconds, visibilitySeconds]).toEqual(wanted);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import { regions } from "../../src/brokers/sqs/capabilities.ts";
-import { filterOf } from "../../src/brokers/sqs/filter.ts";
-import { retentionOf } from "../../src/brokers/sqs/retention.ts";
+import { regions } from "../../src/brokers/sqs/compile/regions.ts";
+import { filterOf } from "../../src/brokers/sqs/compile/filter.ts";
+import { retentionOf } from "../../src/brokers/sqs/compile/retention.ts";
 import type { CompiledSystem, Diagnostic } from "../../src/index.ts";
 import { checkSystem, compile, parseTarget } from "../../src/index.ts";
 import { oneConsumer } from "../support/examples.ts";
@@ -10,7 +10,7 @@ import { oneConsumer } from "../support/examples.ts";
 const eu = { broker: "sqs", region: "eu-west-1" } as const;
 const constant = (delay: string, attempts = 3): object => ({ attempts, backoff: { kind: "constant", delay } });
 
-/** A consumer that compiles for SQS with no other warning than that of a returned message. */
+/** Compiles a consumer for SQS, which may only warn about returned messages. */
 function compiled(consumer: object, system: object = {}) {
   const checked = checkSystem(
     oneConsumer({ retry: constant("30s"), handlerTimeout: "10s", ...consumer }, { ...system }),
@@ -20,7 +20,7 @@ function compiled(consumer: object, system: object = {}) {
 
 function saidOf(consumer: object, system: object = {}): readonly Diagnostic[] {
   const result = compiled(consumer, system);
-  return (result.ok ? result.warnings : result.diagnostics).filter(({ code }) => code !== "RD607");
+  return (result.ok ? result.warnings : result.diagnostics).filter(({ code }) => code !== "RD207");
 }
 
 function workOf(consumer: object) {
@@ -43,22 +43,22 @@ describe("a target", () => {
   });
 
   test.each([
-    ["sqs", "the target names no region"],
-    ["sqs@", "the target names no region"],
+    ["sqs", "the target names no known region of AWS"],
+    ["sqs@", "the target names no known region of AWS"],
     ["sqs@eu-west-9", '"eu-west-9" is no known region of AWS'],
     ["sqs@EU-WEST-1", '"EU-WEST-1" is no known region of AWS'],
-  ])("%s is none", (text, message) => {
+  ])("%s is not a target", (text, message) => {
     const target = parseTarget(text);
-    expect(!target.ok && target.diagnostics.map((each) => [each.code, each.message])).toEqual([["RD601", message]]);
+    expect(!target.ok && target.diagnostics.map((each) => [each.code, each.message])).toEqual([["RD201", message]]);
   });
 
-  test("the nearest regions are named, and an unknown strategy is said beside an unknown region", () => {
+  test("the refusal names the nearest regions, and an unknown strategy beside an unknown region", () => {
     const target = parseTarget("sqs@eu-west1", "staged");
     expect(target.ok ? [] : target.diagnostics.map(({ path }) => path)).toEqual(["target.region", "target.strategy"]);
     expect(!target.ok && target.diagnostics[0]?.notes).toEqual(["the nearest are eu-west-1, eu-west-2, eu-west-3"]);
   });
 
-  test("a checked target is a target", () => {
+  test("a checked target can be checked again", () => {
     const system = checkSystem(oneConsumer({ retry: constant("30s"), handlerTimeout: "10s" }));
     const target = parseTarget("sqs@eu-west-1");
     if (!system.ok || !target.ok) throw new Error("refused");
@@ -66,12 +66,12 @@ describe("a target", () => {
   });
 });
 
-describe("what AWS would refuse in the middle of a deployment, or never say, is said before", () => {
+describe("a declaration that AWS would refuse in the middle of a deployment, or silently break, is refused before", () => {
   const exponential = (first: string): object => ({ attempts: 2, backoff: { kind: "exponential", first, factor: 1 } });
   test.each<[string, object, string, string]>([
-    ["12 h and 1 s of delay", { retry: exponential("43201s") }, "RD603", "consumers.billing.retry.backoff"],
-    ["12 h of delay, and the handler", { retry: exponential("12h") }, "RD603", "consumers.billing.retry.backoff"],
-    ["a delay of 15 days", { retry: exponential("15d") }, "RD603", "consumers.billing.retry.backoff"],
+    ["12 h and 1 s of delay", { retry: exponential("43201s") }, "RD203", "consumers.billing.retry.backoff"],
+    ["12 h of delay, and the handler", { retry: exponential("12h") }, "RD203", "consumers.billing.retry.backoff"],
+    ["a delay of 15 days", { retry: exponential("15d") }, "RD203", "consumers.billing.retry.backoff"],
     ["a retention of 15 days", { deadLetter: { retain: "15d" } }, "RD610", "consumers.billing.deadLetter.retain"],
     [
       "all 14 days on a standard queue",
@@ -93,32 +93,32 @@ describe("what AWS would refuse in the middle of a deployment, or never say, is 
       "RD611",
       "consumers.billing.retry.attempts",
     ],
-    ["visibility below the handler's time", { handlerTimeout: "13h" }, "RD613", "consumers.billing.handlerTimeout"],
+    ["visibility below the handler's time", { handlerTimeout: "13h" }, "RD218", "consumers.billing.handlerTimeout"],
     ["retries beyond the retention", { retry: constant("10h", 40) }, "RD609", "consumers.billing.retry"],
-    ["a crash budget of its own", { crash: { deliveries: 2 } }, "RD603", "consumers.billing.crash.deliveries"],
-    ["half a second", { retry: constant("500ms") }, "RD603", "consumers.billing.retry.backoff"],
+    ["a crash budget of its own", { crash: { deliveries: 2 } }, "RD203", "consumers.billing.crash.deliveries"],
+    ["half a second", { retry: constant("500ms") }, "RD203", "consumers.billing.retry.backoff"],
     [
       "back-off per message on FIFO",
       { order: "per-key", retry: exponential("1s"), handlerTimeout: undefined },
-      "RD603",
+      "RD203",
       "consumers.billing",
     ],
     [
       "a pattern with a wildcard for a word",
       { from: { orders: ["a", "order.*"] } },
-      "RD608",
+      "RD216",
       "consumers.billing.from.orders[1]",
     ],
     [
       "151 values to filter by",
       { from: { orders: Array.from({ length: 151 }, (_, index) => `k${index}`) } },
-      "RD608",
+      "RD216",
       "consumers.billing.from.orders",
     ],
     [
       "half a second that a handler asks for",
       { retry: { ...constant("30s"), retryAfter: { max: "1500ms" } } },
-      "RD603",
+      "RD203",
       "consumers.billing.retry.retryAfter",
     ],
   ])("%s", (_name, consumer, code, path) => {
@@ -127,37 +127,42 @@ describe("what AWS would refuse in the middle of a deployment, or never say, is 
     expect(said[0]?.help).not.toBe(undefined);
   });
 
-  test("names: 80 characters with everything derived, and no .fifo of one's own", () => {
-    const system = (consumer: string): object => ({
+  test("names: 80 characters with everything derived, and no .fifo of the user's own, no two alike", () => {
+    const system = (consumer: string): { readonly consumers: object } => ({
       consumers: { [consumer]: { from: { orders: "all" }, retry: constant("30s"), handlerTimeout: "10s" } },
     });
-    // shop- and -undelivered are 17 characters.
+    // `shop-` and `-undelivered` are 17 characters.
     expect(saidOf({}, system("c".repeat(63)))).toEqual([]);
     expect(saidOf({}, system("c".repeat(64))).map(({ code, message }) => [code, message])).toEqual([
-      ["RD604", "a queue name derived from this would have 81 characters; 80 are allowed"],
+      ["RD204", "a queue name derived from this would have 81 characters; 80 are allowed"],
     ]);
     const [fifo] = saidOf({}, system("billing.fifo"));
-    expect([fifo?.code, fifo?.help]).toEqual(["RD604", 'write for example "billing"']);
+    expect([fifo?.code, fifo?.help]).toEqual(["RD204", 'write for example "billing"']);
     expect(fifo?.notes.join()).toContain("per-key");
     expect(saidOf({}, { name: "größe" })[0]?.path).toBe("name");
+    const [clash] = saidOf({}, { consumers: { ...system("a").consumers, ...system("a-dead").consumers } });
+    expect([clash?.code, clash?.message]).toEqual([
+      "RD205",
+      '"shop-a-dead" would be the dead queue of a and the work queue of a-dead',
+    ]);
     const source = (name: string): object => ({
       sources: { [name]: { kind: "topic" }, orders: { kind: "topic" } },
     });
     expect(saidOf({}, source("s".repeat(246)))).toEqual([]);
-    expect(saidOf({}, source("s".repeat(247))).map(({ code }) => code)).toEqual(["RD604"]);
+    expect(saidOf({}, source("s".repeat(247))).map(({ code }) => code)).toEqual(["RD204"]);
   });
 
-  test("every problem at once, and no consequence of a reported one", () => {
+  test("every problem is reported at once, and no consequence of a reported one", () => {
     const said = saidOf(
       { handlerTimeout: "13h", from: { orders: ["order.*"] }, crash: { deliveries: 1 } },
       { name: "a b" },
     );
-    expect(said.map(({ code }) => code)).toEqual(["RD604", "RD613", "RD608"]);
+    expect(said.map(({ code }) => code)).toEqual(["RD204", "RD218", "RD216"]);
   });
 });
 
 describe("the visibility timeout", () => {
-  test("under redrive it is the handler's time and the delay", () => {
+  test("under redrive it is the handler's time plus the delay", () => {
     const { work, contract } = workOf({ handlerTimeout: "1500ms", retry: constant("30s") });
     expect(contract.strategy).toBe("redrive");
     expect(work.visibilityTimeoutSeconds).toBe(32);
@@ -165,9 +170,9 @@ describe("the visibility timeout", () => {
     expect(contract.outcomes.transient).toEqual([]);
   });
 
-  test("up to 12 h together", () => {
+  test("may be up to 12 h for both together", () => {
     expect(workOf({ handlerTimeout: "1h", retry: constant("11h") }).work.visibilityTimeoutSeconds).toBe(43_200);
-    expect(saidOf({ handlerTimeout: "1h", retry: constant("39601s") }).map(({ code }) => code)).toEqual(["RD603"]);
+    expect(saidOf({ handlerTimeout: "1h", retry: constant("39601s") }).map(({ code }) => code)).toEqual(["RD203"]);
   });
 
   test("under visibility it covers the handler, and each attempt has its own delay, the last none", () => {
@@ -187,13 +192,13 @@ describe("the visibility timeout", () => {
     expect(contract.attempts[1]).toEqual({ attempt: 2, delayMs: 10_000, delayLatestMs: 12_000 });
   });
 
-  test("without a handler timeout it is that of SQS, and it is said", () => {
+  test("without a handler timeout it is the default of SQS, with a warning", () => {
     const backoff = { kind: "immediate" };
     expect(workOf({ handlerTimeout: undefined, retry: { attempts: 3, backoff } }).work.visibilityTimeoutSeconds).toBe(
       30,
     );
     expect(saidOf({ handlerTimeout: undefined, retry: { attempts: 3, backoff } }).map(({ code }) => code)).toEqual([
-      "RD612",
+      "RD217",
     ]);
   });
 });
@@ -208,13 +213,7 @@ describe("retention", () => {
       60,
       { workSeconds: 4 * day, leftSeconds: 10 * day },
     ],
-    [
-      "what is declared for dead letters is left for them",
-      false,
-      12 * day,
-      60,
-      { workSeconds: 2 * day, leftSeconds: 12 * day },
-    ],
+    ["dead letters get their declared retention", false, 12 * day, 60, { workSeconds: 2 * day, leftSeconds: 12 * day }],
     ["a long window, and a day more", false, null, 5 * day - 1, { workSeconds: 6 * day, leftSeconds: 8 * day }],
     ["on FIFO the clock starts again", true, 14 * day, 60, { workSeconds: 14 * day, leftSeconds: 14 * day }],
   ])("%s", (_name, fifo, retainSeconds, windowSeconds, expected) => {
@@ -225,7 +224,7 @@ describe("retention", () => {
     });
   });
 
-  test("to the second: the work queue keeps a message for longer than its retries take, and for a minute", () => {
+  test("is exact to the second: the work queue keeps a message longer than its retries take, by a minute at least", () => {
     // 3 attempts of 40 s are 2 min.
     const mostMs = 14 * day * 1_000 - 120_000;
     const retain = (ms: number): object => ({ deadLetter: { retain: `${ms}ms` } });
@@ -238,10 +237,10 @@ describe("retention", () => {
     expect(workOf({ ...quick, ...retain(14 * day * 1_000 - 60_000) }).work.retentionSeconds).toBe(60);
   });
 
-  test("what is short is said", () => {
+  test("that is short gives a warning", () => {
     expect(saidOf({ deadLetter: { retain: "10d" } })).toEqual([]);
     const [retain] = saidOf({ deadLetter: { retain: "12d" } });
-    expect(retain?.message).toBe("what nobody receives within 2d is deleted from the work queue");
+    expect(retain?.message).toBe("a message that no consumer receives within 2d is deleted from the work queue");
     const [window] = saidOf({ retry: constant("10h", 25) });
     expect([window?.code, window?.message]).toEqual([
       "RD615",
@@ -260,23 +259,23 @@ test.each([
   ],
   [["order.placed", "#"], null],
   [["#.#"], null],
-])("%j is filtered by %j", (keys, values) => {
+])("%j becomes the filter %j", (keys, values) => {
   expect(filterOf(keys, "topic")).toEqual({ values });
 });
 
 test.each(["*", "order.*", "*.placed", "a.#.b", "#.a.#", "order.*.#", 'a"b', "a\\b"])(
-  "%j is no filter of SNS",
+  "%j cannot be a filter of SNS",
   (key) => {
     expect(filterOf([key], "topic")).toHaveProperty("problems");
   },
 );
 
-test("a direct source is compared as it stands, a fanout not at all", () => {
+test("a direct source is compared literally, and a fanout source is not compared", () => {
   expect(filterOf(["a*b#"], "direct")).toEqual({ values: ["a*b#"] });
   expect(filterOf("all", "fanout")).toEqual({ values: null });
 });
 
-test("a source is FIFO where one consumer wants order, and then feeds standard queues too", () => {
+test("a source is FIFO if one consumer needs order, and then feeds standard queues, too", () => {
   const result = compiled(
     {},
     {

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { permanent, retryAfter } from "redeliver/consume";
 import { openTelemetry } from "redeliver/opentelemetry";
 
-import type { Adapter, Delivery, SettleValues } from "../../src/consume/adapter.ts";
+import type { Adapter, Delivery, SettleValues } from "../../src/consume/port/adapter.ts";
 import { prepare } from "../../src/consume/consume.ts";
 import type { ConsumeOptions } from "../../src/consume/options.ts";
 import { runConsumer } from "../../src/consume/run-consumer.ts";
@@ -18,7 +18,7 @@ beforeAll(registerGlobals);
 const script = { opens: [], settles: [], resumes: [], pauses: [], closes: [], unstarted: "hold" } as const;
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-/** What the broker is told of one message, and in which span. */
+/** The values of one settlement, and the span that was active. */
 interface Told {
   readonly values: SettleValues;
   readonly span: SpanContext | undefined;
@@ -28,7 +28,7 @@ const declared = oneConsumer({
   retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" }, retryAfter: { max: "1m" } },
 });
 
-/** Lets a consumer handle one message with these headers, which fails. */
+/** Lets a consumer handle one message with these headers, and fail. */
 async function toldOf(
   telemetry: ConsumeOptions["telemetry"],
   carrier: Delivery["carrier"],
@@ -77,8 +77,8 @@ const textOf = (context: SpanContext | undefined): string | undefined => {
   return written["traceparent"];
 };
 
-describe("what an attempt leaves on its message", () => {
-  test("is its own context beside the producer's, which stays", async () => {
+describe("the context that an attempt writes on its message", () => {
+  test("is its own, beside the unchanged one of the producer", async () => {
     const monitoring = startMonitoring();
     const { values, attempt } = await toldOf(openTelemetry(monitoring.options), { traceparent });
     expect(values.carried).toEqual({ "redeliver-attempt-traceparent": textOf(attempt) });
@@ -86,7 +86,7 @@ describe("what an attempt leaves on its message", () => {
   });
 
   test.for([new Error("again"), retryAfter("5s"), retryAfter("1h")])(
-    "whatever the next attempt waits for: %s",
+    "is written for any kind of next attempt: %s",
     async (error) => {
       const monitoring = startMonitoring();
       const { values, attempt } = await toldOf(openTelemetry(monitoring.options), { traceparent }, error);
@@ -95,7 +95,7 @@ describe("what an attempt leaves on its message", () => {
     },
   );
 
-  test("has the vendor's part of the trace, and none of the baggage, which the message keeps", async () => {
+  test("has the vendor's part of the trace, and no baggage, which the message keeps", async () => {
     const monitoring = startMonitoring();
     const carrier = { traceparent, tracestate: "vendor=1", baggage: "customer=eve" };
     const { values, attempt } = await toldOf(openTelemetry(monitoring.options), carrier);
@@ -106,7 +106,7 @@ describe("what an attempt leaves on its message", () => {
     await monitoring.shutdown();
   });
 
-  test("is its own under both names where the message came with none", async () => {
+  test("has both names if the message came without a context", async () => {
     const monitoring = startMonitoring();
     const { values, attempt } = await toldOf(openTelemetry(monitoring.options), {});
     const own = textOf(attempt);
@@ -114,28 +114,25 @@ describe("what an attempt leaves on its message", () => {
     await monitoring.shutdown();
   });
 
-  test.for(["no context", Buffer.from(traceparent)])(
-    "never takes the place of what cannot be read: %s",
-    async (text) => {
-      const monitoring = startMonitoring();
-      const { values, attempt } = await toldOf(openTelemetry(monitoring.options), { traceparent: text });
-      expect(values.carried).toEqual({ "redeliver-attempt-traceparent": textOf(attempt) });
-      await monitoring.shutdown();
-    },
-  );
+  test.for(["no context", Buffer.from(traceparent)])("never replaces a field that cannot be read: %s", async (text) => {
+    const monitoring = startMonitoring();
+    const { values, attempt } = await toldOf(openTelemetry(monitoring.options), { traceparent: text });
+    expect(values.carried).toEqual({ "redeliver-attempt-traceparent": textOf(attempt) });
+    await monitoring.shutdown();
+  });
 
-  test("says as well that nobody records the trace", async () => {
+  test("also says that the trace is not recorded", async () => {
     const tracers = new BasicTracerProvider({ sampler: new AlwaysOffSampler() });
     const { values } = await toldOf(openTelemetry({ tracer: tracers.getTracer("test") }), {});
     expect(values.carried["traceparent"]).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
   });
 
-  test.for([{}, { traceparent }])("is nothing without an SDK: %o", async (carrier) => {
+  test.for([{}, { traceparent }])("is empty without an SDK: %o", async (carrier) => {
     const { values } = await toldOf(openTelemetry({ tracer: new ProxyTracerProvider().getTracer("test") }), carrier);
     expect(values.carried).toEqual({});
   });
 
-  test("is nothing where a telemetry of somebody else's throws, rejects or gives what no broker takes", async () => {
+  test("is empty if a custom telemetry throws, rejects or returns values that no broker accepts", async () => {
     const attempt = async (_: unknown, __: unknown, run: () => Promise<never>): Promise<never> => run();
     const event = (): void => undefined;
     const answers: readonly (() => unknown)[] = [
@@ -154,7 +151,7 @@ describe("what an attempt leaves on its message", () => {
   });
 });
 
-test("the broker is told in the context of the attempt, so that an instrumented client library writes no other trace on a copy", async () => {
+test("a settlement runs in the context of its attempt, so an instrumented client library writes no other trace on a copy", async () => {
   const monitoring = startMonitoring();
   const { span, attempt } = await toldOf(openTelemetry(monitoring.options), { traceparent });
   expect(span?.traceId).toBe("0af7651916cd43dd8448eb211c80319c");

@@ -1,4 +1,4 @@
 import { ComponentResource } from "@pulumi/pulumi";
 
-// What another version of the component might register.
+// Another version of the component might register this.
 new ComponentResource("redeliver:index:RetryTopology", "shop", { policies: { billing: { tries: 5 } } });

@@ -1,6 +1,6 @@
 import * as sqs from "@pulumi/aws/sqs/index.js";
 
-// Another logical name is another resource: the old queue is deleted, though the new one has its name.
+// Another logical name is another resource. Pulumi deletes the old queue, although the new one has its name.
 const dead = new sqs.Queue(
   "orders-dead",
   { name: "orders-dead", messageRetentionSeconds: 1_209_600 },

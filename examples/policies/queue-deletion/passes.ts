@@ -1,6 +1,6 @@
 import * as sqs from "@pulumi/aws/sqs/index.js";
 
-// What it was called before makes it the same resource.
+// The alias makes it the same resource.
 const dead = new sqs.Queue(
   "orders-dead",
   { name: "orders-dead", messageRetentionSeconds: 1_209_600 },

@@ -1,6 +1,6 @@
 import * as rabbitmq from "@pulumi/rabbitmq";
 
-// One more argument, and Pulumi replaces the queue by an empty one.
+// With one more argument here, Pulumi replaces the queue by an empty one.
 const dead = { "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders.dead" };
 new rabbitmq.Queue("orders", {
   name: "orders",

@@ -1,6 +1,6 @@
 import * as rabbitmq from "@pulumi/rabbitmq";
 
-// One more argument, and Pulumi refuses the update.
+// With one more argument here, Pulumi refuses the update.
 const dead = { "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders.dead" };
 new rabbitmq.Queue(
   "orders",

@@ -1,6 +1,6 @@
 import * as rabbitmq from "@pulumi/rabbitmq";
 
-// What the delivery limit gives up waits and comes back, and the second time the broker drops it.
+// A message over the delivery limit waits and comes back. The second time, the broker drops it.
 new rabbitmq.Exchange("orders-failed", { name: "orders.failed", settings: { type: "headers", durable: true } });
 new rabbitmq.Queue(
   "orders",

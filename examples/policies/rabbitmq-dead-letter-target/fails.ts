@@ -1,6 +1,6 @@
 import * as rabbitmq from "@pulumi/rabbitmq";
 
-// Dead letters keep the routing key that they were published with, and the binding has another.
+// Dead letters keep the routing key of their publication, and the binding has another key.
 new rabbitmq.Exchange("orders-failed", { name: "orders.failed", settings: { type: "direct", durable: true } });
 new rabbitmq.Queue(
   "orders",

@@ -1,6 +1,6 @@
 import * as rabbitmq from "@pulumi/rabbitmq";
 
-// Everything in `arguments` is sent as a text, and the broker passes over a limit that is a text.
+// Pulumi sends every value in `arguments` as text, and the broker ignores a limit that is text.
 new rabbitmq.Queue(
   "orders",
   {

@@ -1,6 +1,6 @@
 import * as rabbitmq from "@pulumi/rabbitmq";
 
-// The second policy is the only one that counts: the queue has no length limit.
+// Only the second policy applies, so the queue has no length limit.
 new rabbitmq.Queue(
   "orders",
   {

@@ -1,6 +1,6 @@
 import * as rabbitmq from "@pulumi/rabbitmq";
 
-// What failed in billing comes back by a key that shipping takes as well.
+// A message that failed in billing comes back with a key that shipping takes as well.
 new rabbitmq.Exchange("events", { name: "events", settings: { type: "direct", durable: true } });
 new rabbitmq.Exchange("billing-retry", { name: "billing.retry", settings: { type: "direct", durable: true } });
 new rabbitmq.Queue(

@@ -1,6 +1,6 @@
 import * as rabbitmq from "@pulumi/rabbitmq";
 
-// What is rejected waits for five seconds and comes back, for as long as anybody rejects it.
+// A rejected message waits for five seconds and comes back, as long as consumers reject it.
 new rabbitmq.Queue(
   "orders",
   {

@@ -1,6 +1,6 @@
 import * as rabbitmq from "@pulumi/rabbitmq";
 
-// The queue itself delays what is rejected with requeue, counts it, and gives it up after five times.
+// The queue itself delays each message that is rejected with requeue, counts it, and gives it up after five times.
 new rabbitmq.Queue(
   "orders",
   {

@@ -3,7 +3,7 @@ import { Rule } from "@pulumi/azure-native/servicebus/rule.js";
 import { Subscription } from "@pulumi/azure-native/servicebus/subscription.js";
 import { Topic } from "@pulumi/azure-native/servicebus/topic.js";
 
-// What $Default lets in, the rule beside it does not keep out.
+// `$Default` lets in messages that the other rule would keep out.
 const shop = { resourceGroupName: "shop", namespaceName: "shop" };
 const orders = new Topic("orders", { ...shop, topicName: "orders" }, { protect: true });
 const billing = new Subscription(

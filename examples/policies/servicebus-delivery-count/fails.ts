@@ -1,5 +1,5 @@
 import { Queue } from "@pulumi/azure-native/servicebus/queue.js";
 
-// A restart of the consumer is enough for a message to be dead.
+// One restart of the consumer makes a message dead.
 const shop = { resourceGroupName: "shop", namespaceName: "shop" };
 new Queue("orders", { ...shop, queueName: "orders", maxDeliveryCount: 1 }, { protect: true });

@@ -1,6 +1,6 @@
 import { Queue } from "@pulumi/azure-native/servicebus/queue.js";
 
-// Half a minute is over before the lock of a crashed consumer is.
+// The window of half a minute ends before the lock of a crashed consumer.
 const shop = { resourceGroupName: "shop", namespaceName: "shop" };
 new Queue(
   "orders",

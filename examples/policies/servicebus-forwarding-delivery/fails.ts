@@ -1,6 +1,6 @@
 import { Queue } from "@pulumi/azure-native/servicebus/queue.js";
 
-// Five hops: each message is dead in the fifth queue.
+// Five hops: each message dies in the fifth queue.
 const shop = { resourceGroupName: "shop", namespaceName: "shop" };
 const archive = new Queue("archive", { ...shop, queueName: "archive" }, { protect: true });
 const ledger = new Queue("ledger", { ...shop, queueName: "ledger", forwardTo: archive.name }, { protect: true });

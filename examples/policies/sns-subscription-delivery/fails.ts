@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import * as sns from "@pulumi/aws/sns/index.js";
 import * as sqs from "@pulumi/aws/sqs/index.js";
 
-// The queue has no policy, so it does not let the topic in.
+// Without a policy, the queue does not let the topic send to it.
 const topic = new sns.Topic("orders", { name: "orders" });
 const letsTopicIn = pulumi.jsonStringify({
   Version: "2012-10-17",

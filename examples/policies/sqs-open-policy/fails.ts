@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import * as sqs from "@pulumi/aws/sqs/index.js";
 
-// Any account of AWS may send.
+// Any AWS account may send to the queue.
 const ordersDead = new sqs.Queue(
   "orders-dead",
   {

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import * as sqs from "@pulumi/aws/sqs/index.js";
 
-// Ten receives of up to 12 hours each, and after four days the message is gone.
+// Ten receives may take 12 hours each, but SQS deletes the message after four days.
 const ordersDead = new sqs.Queue(
   "orders-dead",
   {

@@ -2,7 +2,7 @@ import * as lambda from "@pulumi/aws/lambda/index.js";
 import * as pulumi from "@pulumi/pulumi";
 import * as sqs from "@pulumi/aws/sqs/index.js";
 
-// The function may run for 60 seconds, and its message is there for others after 30.
+// The function may run for 60 seconds, but SQS gives its message to others after 30.
 const ordersDead = new sqs.Queue(
   "orders-dead",
   {

@@ -1,6 +1,6 @@
 import * as rabbitmq from "@pulumi/rabbitmq";
 
-// Which queue a plugin's exchange chooses is not known here.
+// The pack cannot know to which queue a plugin's exchange routes.
 new rabbitmq.Exchange("orders", { name: "orders", settings: { type: "x-consistent-hash", durable: true } });
 new rabbitmq.Queue(
   "orders",

@@ -1,83 +1,85 @@
-import type { Auditor, Broker, HttpReader } from "../broker.ts";
-import { auditDeployment } from "./audit.ts";
-import type { RabbitmqTarget } from "./capabilities.ts";
-import { formatTarget, strategyNames } from "./capabilities.ts";
-import type { RabbitmqCompiled } from "./compile.ts";
-import { compileRabbitmq } from "./compile.ts";
-import type { Deployment } from "./deployment.ts";
-import { partsOf, targetOf } from "./deployment.ts";
-import { evidenceOf } from "./evidence.ts";
-import { exportDefinitions } from "./export.ts";
+import type { Broker, HttpReader } from "../broker.ts";
+import type { Differ } from "../drift.ts";
+import { auditor } from "./auditor.ts";
+import type { RabbitmqTarget } from "./compile/capabilities.ts";
+import { formatTarget, strategyNames } from "./compile/capabilities.ts";
+import type { RabbitmqCompiled } from "./compile/compile.ts";
+import { compileRabbitmq } from "./compile/compile.ts";
+import type { Deployment } from "./foreign/deployment.ts";
+import { deploymentOf, driftOf } from "./foreign/drift.ts";
+import { liveWithReports } from "./foreign/live.ts";
+import { evidenceOf } from "./prove/evidence.ts";
+import { exportDefinitions } from "./make/export.ts";
 import { graphOf } from "./graph.ts";
-import { certainResources } from "./import/certain-resources.ts";
-import { losingTypes } from "./import/losing-types.ts";
-import { deploymentOfResources, isRabbitmqResource, placesOf } from "./import/pulumi-resources.ts";
-import { queueType } from "./import/resource-types.ts";
-import { leftoversIn } from "./leftovers.ts";
-import { live } from "./live.ts";
-import { subjectsOf } from "./model.ts";
-import { deployedPartsOf } from "./parts.ts";
-import { readDefinitions } from "./read-definitions.ts";
-import type { MessageState } from "./semantics.ts";
-import type { RabbitmqTargetInput } from "./target.ts";
-import { checkRabbitmqTarget, parseRabbitmqTarget } from "./target.ts";
+import { changesOf } from "./prove/change.ts";
+import { subjectsOf } from "./prove/model.ts";
+import { consuming } from "./run/index.ts";
+import type { RabbitmqConnection } from "./run/connection.ts";
+import { deployedPartsOf } from "./compile/parts.ts";
+import { inPermissions, toAudit, toConsume, toDeploy, toOperate } from "./compile/permissions.ts";
+import type { MessageState } from "./prove/semantics.ts";
+import { rules } from "./rules.ts";
+import { stack } from "./stack.ts";
+import type { RabbitmqTargetInput } from "./compile/target.ts";
+import { checkRabbitmqTarget, parseRabbitmqTarget } from "./compile/target.ts";
 
 const defaultNamespace = "/";
 
-/** What RabbitMQ has that a broker need not have. */
+/** The members of RabbitMQ that other brokers may lack. */
 export interface RabbitmqBroker extends Broker<
   RabbitmqTarget,
   RabbitmqTargetInput,
   RabbitmqCompiled,
   MessageState,
-  Deployment
+  Deployment,
+  RabbitmqConnection
 > {
-  readonly auditor: Auditor<RabbitmqTarget, Deployment, RabbitmqCompiled, HttpReader<Deployment>>;
+  readonly auditor: typeof auditor;
+  readonly differ: Differ<RabbitmqTarget, Deployment, RabbitmqCompiled, MessageState, HttpReader<Deployment>>;
   readonly defaultNamespace: string;
+  /** The permissions that each task needs. */
+  readonly permissions: typeof permissions;
+  readonly rules: typeof rules;
+  readonly stack: typeof stack;
 }
+
+const permissions = Object.freeze({ toAudit, toConsume, toDeploy, toOperate, inPermissions });
 
 /** RabbitMQ, as the rest of Redeliver sees it. */
 export const rabbitmq: RabbitmqBroker = Object.freeze({
   title: "RabbitMQ",
+  exampleTarget: "rabbitmq@4.3",
   strategyNames,
   parseTarget: parseRabbitmqTarget,
   checkTarget: checkRabbitmqTarget,
   formatTarget,
   compile: compileRabbitmq,
   graphOf,
+  // The bundled command line loads the file behind a getter when it is used.
+  get consuming() {
+    return consuming;
+  },
   deployedPartsOf,
   subjectsOf,
+  changesOf,
   evidenceOf,
   exportFormats: Object.freeze({
     definitions: ({ topology }: RabbitmqCompiled, namespace: string | null) =>
       exportDefinitions(topology, namespace ?? defaultNamespace),
   }),
-  auditor: Object.freeze({
-    file: Object.freeze({
-      option: "definitions",
-      what: "what rabbitmqctl export_definitions wrote",
-      read: readDefinitions,
-    }),
-    resources: Object.freeze({
-      isOwn: isRabbitmqResource,
-      plainTypeOf: (type: string) => type,
-      losingTypes,
-      // Everything has the name that the program gives it.
-      assigned: Object.freeze({}),
-      queueType,
-      isRead: isRabbitmqResource,
-      placesOf,
-      certain: certainResources,
-      read: deploymentOfResources,
-    }),
-    live,
-    partNoun: "virtual host",
-    rulesOf: formatTarget,
-    newestTarget: "rabbitmq@4.3",
-    targetOf,
-    partsOf,
-    leftoversIn,
-    audit: auditDeployment,
-  }),
+  loadContractPages: async () => (await import("./pages/index.ts")).contractPages,
+  get auditor() {
+    return auditor;
+  },
+  get differ() {
+    return { live: liveWithReports, compare: driftOf, deploymentOf };
+  },
   defaultNamespace,
+  permissions,
+  get rules() {
+    return rules;
+  },
+  get stack() {
+    return stack;
+  },
 });

@@ -3,10 +3,10 @@ import type { Graph, GraphEdge, GraphNode } from "../broker.ts";
 type Drawing = Pick<Graph, "nodes" | "edges">;
 
 /**
- * Draws places as one that the same arrows lead to and from, such as the queues between which jitter is a choice.
+ * Draws places as one if the same arrows lead to and from them, such as the queues between which jitter chooses.
  *
- * @param isJoined which places may be drawn together
- * @param join the place that stands for several; it has the id of the first
+ * @param isJoined selects the places that may be drawn together
+ * @param join makes the place that stands for several. It has the id of the first
  */
 export function joinAlike(
   { nodes, edges }: Drawing,

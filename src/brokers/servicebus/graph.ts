@@ -1,35 +1,45 @@
+import { deepFreeze } from "../../declare/freeze.ts";
 import { formatDurationMs } from "../../declare/duration.ts";
 import type { Graph, GraphEdge, GraphNode } from "../broker.ts";
-import type { ServicebusCompiled } from "./compile.ts";
-import type { Contract, Operation } from "./contract.ts";
-import { operationsAfter } from "../contract.ts";
-import type { ServicebusQueue, ServicebusSubscription, ServicebusTopology } from "./topology.ts";
-import { subscriptionPath } from "./topology.ts";
+import type { ServicebusCompiled } from "./compile/compile.ts";
+import type { Contract, Operation } from "./compile/contract.ts";
+import { operationsAfter } from "../../contract/interpret.ts";
+import type { ServicebusQueue, ServicebusSubscription, ServicebusTopology } from "./compile/topology.ts";
+import { subscriptionPath } from "./compile/topology.ts";
 
-/** Draws a topology as the places where messages are. Every arrow comes from a subscription, a forwarding or the contract. */
+/**
+ * Draws a topology as the places where messages are. Every arrow comes from a subscription, a forwarding or the
+ * contract.
+ */
 export function graphOf({ topology, contracts }: ServicebusCompiled): Graph {
-  const nodes: GraphNode[] = [
-    ...topology.topics.map(({ name }): GraphNode => ({
-      id: `topic:${name}`,
-      kind: "source",
-      label: name,
-      detail: "topic",
-      consumer: null,
-    })),
-    ...topology.queues.map(queueNode),
-    ...contracts.flatMap((contract) => consumerNodes(topology, contract)),
-  ];
-  return Object.freeze({
+  return deepFreeze<Graph>({
     title: `${topology.system} on ${topology.target}`,
-    nodes: Object.freeze(nodes.map((node) => Object.freeze(node))),
-    edges: Object.freeze(
-      contracts.flatMap((contract) => [
-        ...publishEdges(topology, contract),
-        ...retryEdges(topology, contract),
-        ...deadEdges(topology, contract),
-      ]),
-    ),
+    nodes: [
+      ...topology.topics.map(({ name }): GraphNode => {
+        return { id: `topic:${name}`, kind: "source", label: name, detail: "topic", consumer: null };
+      }),
+      ...(contracts.some(isDirect) ? [producers] : []),
+      ...topology.queues.map(queueNode),
+      ...contracts.flatMap((contract) => consumerNodes(topology, contract)),
+    ],
+    edges: contracts.flatMap((contract) => [
+      ...publishEdges(topology, contract),
+      ...retryEdges(topology, contract),
+      ...deadEdges(topology, contract),
+    ]),
   });
+}
+
+const producers: GraphNode = {
+  id: "producers",
+  kind: "source",
+  label: "producers",
+  detail: "send to the queue",
+  consumer: null,
+};
+
+function isDirect({ sources }: Contract): boolean {
+  return sources.some(({ source }) => source === null);
 }
 
 function queueNode({ name, role, consumer, maxDeliveryCount, timeToLiveMs }: ServicebusQueue): GraphNode {
@@ -46,7 +56,7 @@ function queueNode({ name, role, consumer, maxDeliveryCount, timeToLiveMs }: Ser
   }
 }
 
-/** What is no queue of its own: a subscription with sessions, and the dead-letter queue of an entity. */
+/** Places without a queue of their own: a subscription with sessions, and the dead-letter queue of an entity. */
 function consumerNodes(
   { queues, subscriptions }: ServicebusTopology,
   { workQueue, deadQueue, consumer }: Contract,
@@ -71,6 +81,7 @@ function consumerNodes(
 
 function publishEdges({ subscriptions }: ServicebusTopology, contract: Contract): GraphEdge[] {
   const { workQueue, consumer } = contract;
+  if (isDirect(contract)) return [{ from: producers.id, to: workQueue, label: "all", kind: "publish", consumer }];
   const leadsHere = (each: ServicebusSubscription): boolean =>
     each.forwardTo === workQueue || subscriptionPath(each) === workQueue;
   return subscriptions.filter(leadsHere).map(({ topic }) => {
@@ -80,7 +91,10 @@ function publishEdges({ subscriptions }: ServicebusTopology, contract: Contract)
   });
 }
 
-/** A message that is abandoned stays in its place, and a copy comes back to it: lines on one arrow for each place where it waits. */
+/**
+ * An abandoned message stays in its place, and a copy comes back to it. One arrow for each waiting place shows both, as
+ * lines.
+ */
 function retryEdges({ queues }: ServicebusTopology, contract: Contract): GraphEdge[] {
   const { workQueue, consumer, outcomes, retryAfter = [] } = contract;
   const lines = new Map<string, string[]>();

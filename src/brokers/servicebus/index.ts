@@ -1,88 +1,76 @@
-import type { Auditor, Broker } from "../broker.ts";
-import { auditDeployment } from "./audit.ts";
-import type { ServicebusTarget } from "./capabilities.ts";
-import { formatTarget, strategyNames } from "./capabilities.ts";
-import type { ServicebusCompiled } from "./compile.ts";
-import { compileServicebus } from "./compile.ts";
-import type { Deployment } from "./deployment.ts";
-import { partsOf, targetOf } from "./deployment.ts";
-import { evidenceOf } from "./evidence.ts";
-import { diagnoseEmulatorConfig, exportEmulatorConfig } from "./export.ts";
+import type { Broker } from "../broker.ts";
+import { auditor } from "./auditor.ts";
+import type { ServicebusTarget } from "./compile/capabilities.ts";
+import { formatTarget, strategyNames } from "./compile/capabilities.ts";
+import type { ServicebusCompiled } from "./compile/compile.ts";
+import { compileServicebus } from "./compile/compile.ts";
+import type { Deployment } from "./foreign/deployment.ts";
+import { evidenceOf } from "./prove/evidence.ts";
+import { diagnoseEmulatorConfig, exportEmulatorConfig } from "./make/export.ts";
 import { graphOf } from "./graph.ts";
-import type { HeldMessage } from "./held-message.ts";
-import { certainResources } from "./import/certain-resources.ts";
-import { losingTypes } from "./import/losing-types.ts";
-import { leftoversIn } from "./leftovers.ts";
-import {
-  assigned,
-  deploymentOfResources,
-  isReadResource,
-  isServicebusResource,
-  placesOf,
-  plainTypeOf,
-} from "./import/pulumi-resources.ts";
-import { subjectsOf } from "./model.ts";
-import { deployedPartsOf } from "./parts.ts";
-import { readArm } from "./read-arm.ts";
-import type { ServicebusTargetInput } from "./target.ts";
-import { checkServicebusTarget, parseServicebusTarget } from "./target.ts";
+import type { ModelState } from "./prove/model-state.ts";
+import { changesOf, subjectsOf } from "./prove/model.ts";
+import { consuming } from "./run/index.ts";
+import type { ServicebusConnection } from "./run/connection.ts";
+import { deployedPartsOf } from "./compile/parts.ts";
+import { claimOf, toDeploy } from "./compile/permissions.ts";
+import { rules } from "./rules.ts";
+import { stack } from "./stack.ts";
+import type { ServicebusTargetInput } from "./compile/target.ts";
+import { checkServicebusTarget, parseServicebusTarget } from "./compile/target.ts";
 
-const title = "Azure Service Bus";
-
-/** What Service Bus has that a broker need not have. */
+/** The members of Service Bus that other brokers may lack. */
 export interface ServicebusBroker extends Broker<
   ServicebusTarget,
   ServicebusTargetInput,
   ServicebusCompiled,
-  HeldMessage,
-  Deployment
+  ModelState,
+  Deployment,
+  ServicebusConnection
 > {
-  readonly auditor: Auditor<ServicebusTarget, Deployment, ServicebusCompiled, null>;
+  readonly auditor: typeof auditor;
+  /** The permissions that each task needs. */
+  readonly permissions: typeof permissions;
+  readonly rules: typeof rules;
+  readonly stack: typeof stack;
 }
+
+const permissions = Object.freeze({ claimOf, toDeploy });
 
 /** Azure Service Bus, as the rest of Redeliver sees it. */
 export const servicebus: ServicebusBroker = Object.freeze({
-  title,
+  title: "Azure Service Bus",
+  exampleTarget: "servicebus@standard",
   strategyNames,
   parseTarget: parseServicebusTarget,
   checkTarget: checkServicebusTarget,
   formatTarget,
   compile: compileServicebus,
   graphOf,
+  // The bundled command line loads the file behind a getter when it is used.
+  get consuming() {
+    return consuming;
+  },
   deployedPartsOf,
   subjectsOf,
+  changesOf,
   evidenceOf,
   exportFormats: Object.freeze({
     "emulator-config": ({ topology }: ServicebusCompiled) => exportEmulatorConfig(topology),
   }),
   diagnoseExport: (compiled: ServicebusCompiled, format: string) =>
     format === "emulator-config" ? diagnoseEmulatorConfig(compiled) : [],
-  auditor: Object.freeze({
-    file: Object.freeze({
-      option: "servicebus",
-      what: "an ARM template, as az group export writes it of a resource group with a namespace of Service Bus",
-      read: readArm,
-    }),
-    resources: Object.freeze({
-      isOwn: isServicebusResource,
-      plainTypeOf,
-      losingTypes,
-      assigned,
-      queueType: null,
-      isRead: isReadResource,
-      placesOf,
-      certain: certainResources,
-      read: deploymentOfResources,
-    }),
-    live: null,
-    partNoun: "namespace",
-    rulesOf: () => title,
-    newestTarget: "servicebus@standard",
-    targetOf,
-    partsOf,
-    leftoversIn,
-    audit: auditDeployment,
-  }),
-  // A namespace is told by its name and the credentials, and there is nothing below it.
+  loadContractPages: async () => (await import("./pages/index.ts")).contractPages,
+  get auditor() {
+    return auditor;
+  },
+  // The name and the credentials identify a namespace, and there is nothing below it.
   defaultNamespace: null,
+  permissions,
+  get rules() {
+    return rules;
+  },
+  get stack() {
+    return stack;
+  },
 });

@@ -1,35 +1,45 @@
+import { deepFreeze } from "../../declare/freeze.ts";
 import { formatDurationMs } from "../../declare/duration.ts";
 import type { Graph, GraphEdge, GraphNode } from "../broker.ts";
-import type { SqsCompiled } from "./compile.ts";
-import type { Contract, Operation } from "./contract.ts";
-import { operationsAfter } from "../contract.ts";
-import type { SqsQueue, SqsTopology } from "./topology.ts";
+import type { SqsCompiled } from "./compile/compile.ts";
+import { type Contract, type Operation, topicSources } from "./compile/contract.ts";
+import { operationsAfter } from "../../contract/interpret.ts";
+import type { SqsQueue, SqsTopology } from "./compile/topology.ts";
 
-/** Draws a topology as the places where messages are. Every arrow comes from a subscription, a redrive policy or the contract. */
+/**
+ * Draws a topology as the places where messages are. Every arrow comes from a subscription, a redrive policy or the
+ * contract.
+ */
 export function graphOf({ topology, contracts }: SqsCompiled): Graph {
   const queues = new Map(topology.queues.map((queue) => [queue.name, queue]));
-  return Object.freeze({
+  return deepFreeze<Graph>({
     title: `${topology.system} on ${topology.target}`,
-    nodes: Object.freeze([
-      ...topology.topics.map(({ name, fifo }): GraphNode =>
-        Object.freeze({
-          id: `topic:${name}`,
-          kind: "source",
-          label: name,
-          detail: fifo ? "FIFO topic" : "topic",
-          consumer: null,
-        }),
-      ),
+    nodes: [
+      ...topology.topics.map(({ name, fifo }): GraphNode => {
+        const detail = fifo ? "FIFO topic" : "topic";
+        return { id: `topic:${name}`, kind: "source", label: name, detail, consumer: null };
+      }),
+      ...(contracts.some(isDirect) ? [producers] : []),
       ...topology.queues.map((queue) => nodeOf(topology, queue)),
+    ],
+    edges: contracts.flatMap((contract) => [
+      ...publishEdges(topology, contract),
+      ...retryEdges(contract, queues),
+      ...deadEdges(contract, queues),
     ]),
-    edges: Object.freeze(
-      contracts.flatMap((contract) => [
-        ...publishEdges(topology, contract),
-        ...retryEdges(contract, queues),
-        ...deadEdges(contract, queues),
-      ]),
-    ),
   });
+}
+
+const producers: GraphNode = {
+  id: "producers",
+  kind: "source",
+  label: "producers",
+  detail: "SendMessage",
+  consumer: null,
+};
+
+function isDirect({ sources }: Contract): boolean {
+  return sources.some((source) => "queue" in source);
 }
 
 function nodeOf({ mappings }: SqsTopology, { name, role, consumer, visibilityTimeoutSeconds }: SqsQueue): GraphNode {
@@ -38,22 +48,26 @@ function nodeOf({ mappings }: SqsTopology, { name, role, consumer, visibilityTim
     case "work": {
       const hidden = `hidden for ${inWords(visibilityTimeoutSeconds)} after a receive`;
       const by = mappings.filter(({ queue }) => queue === name).map(({ functionName }) => `by Lambda ${functionName}`);
-      return Object.freeze({ ...node, kind: "work", detail: [hidden, ...by].join(" ") });
+      return { ...node, kind: "work", detail: [hidden, ...by].join(" ") };
     }
     case "dead":
-      return Object.freeze({ ...node, kind: "dead" });
+      return { ...node, kind: "dead" };
     case "undelivered":
-      return Object.freeze({ ...node, kind: "dead", detail: "what no topic could deliver" });
+      return { ...node, kind: "dead", detail: "messages that no topic could deliver" };
     default:
       return role satisfies never;
   }
 }
 
 function publishEdges({ subscriptions }: SqsTopology, contract: Contract): GraphEdge[] {
+  if (isDirect(contract)) {
+    const { workQueue: to, consumer } = contract;
+    return [{ from: producers.id, to, label: "all", kind: "publish", consumer }];
+  }
   return subscriptions
     .filter(({ queue }) => queue === contract.workQueue)
     .flatMap(({ topic, queue, deadQueue, consumer }): GraphEdge[] => {
-      const keys = contract.sources.find((source) => source.topic === topic)?.routingKeys ?? "all";
+      const keys = topicSources(contract).find((source) => source.topic === topic)?.routingKeys ?? "all";
       const from = `topic:${topic}`;
       return [
         { from, to: queue, label: keys === "all" ? "all" : keys.join("\n"), kind: "publish", consumer },
@@ -62,7 +76,7 @@ function publishEdges({ subscriptions }: SqsTopology, contract: Contract): Graph
     });
 }
 
-/** A message that is retried stays in its queue, hidden: an arrow that comes back, with a line for each attempt. */
+/** A message in retry stays in its queue, hidden. The drawing shows a loop with a line for each attempt. */
 function retryEdges(contract: Contract, queues: ReadonlyMap<string, SqsQueue>): GraphEdge[] {
   const { workQueue, consumer } = contract;
   const visibility = queues.get(workQueue)?.visibilityTimeoutSeconds ?? 0;

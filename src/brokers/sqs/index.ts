@@ -1,37 +1,48 @@
-import type { AnswerReader, Auditor, Broker } from "../broker.ts";
-import { auditDeployment } from "./audit.ts";
-import type { SqsTarget } from "./capabilities.ts";
-import { formatTarget, strategyNames } from "./capabilities.ts";
-import type { SqsCompiled } from "./compile.ts";
-import { compileSqs } from "./compile.ts";
-import type { Deployment } from "./deployment.ts";
-import { partsOf, targetOf } from "./deployment.ts";
-import { evidenceOf } from "./evidence.ts";
-import { exportCloudFormation } from "./export.ts";
+import type { Broker } from "../broker.ts";
+import { auditor } from "./auditor.ts";
+import type { SqsTarget } from "./compile/capabilities.ts";
+import { formatTarget, strategyNames } from "./compile/capabilities.ts";
+import type { SqsCompiled } from "./compile/compile.ts";
+import { compileSqs } from "./compile/compile.ts";
+import type { Deployment } from "./foreign/deployment.ts";
+import { evidenceOf } from "./prove/evidence.ts";
+import { diagnoseTemplate } from "./make/diagnose-template.ts";
+import { exportCloudFormation } from "./make/export.ts";
 import { graphOf } from "./graph.ts";
-import { certainResources } from "./import/certain-resources.ts";
-import { losingTypes } from "./import/losing-types.ts";
-import { deploymentOfResources, isReadResource, isSqsResource, placesOf } from "./import/pulumi-resources.ts";
-import { assigned, queueType } from "./import/resource-types.ts";
-import { leftoversIn } from "./leftovers.ts";
-import { live } from "./live.ts";
-import { subjectsOf } from "./model.ts";
-import { deployedPartsOf } from "./parts.ts";
-import { readListing } from "./read-listing.ts";
-import type { MessageState } from "./semantics.ts";
-import type { SqsTargetInput } from "./target.ts";
-import { checkSqsTarget, parseSqsTarget, targetForConsumer } from "./target.ts";
+import { changesOf, subjectsOf } from "./prove/model.ts";
+import { consuming } from "./run/index.ts";
+import type { SqsConnection } from "./run/connection.ts";
+import { deployedPartsOf } from "./compile/parts.ts";
+import { toAudit, toDeploy, toOperate } from "./compile/permissions.ts";
+import type { MessageState } from "./prove/semantics.ts";
+import { partitionOf } from "./compile/regions.ts";
+import { rules } from "./rules.ts";
+import { stack } from "./stack.ts";
+import type { SqsTargetInput } from "./compile/target.ts";
+import { checkSqsTarget, parseSqsTarget, targetForConsumer } from "./compile/target.ts";
 
-const title = "Amazon SQS";
-
-/** What SQS has that a broker need not have. */
-export interface SqsBroker extends Broker<SqsTarget, SqsTargetInput, SqsCompiled, MessageState, Deployment> {
-  readonly auditor: Auditor<SqsTarget, Deployment, SqsCompiled, AnswerReader<Deployment>>;
+/** The members of SQS that other brokers may lack. */
+export interface SqsBroker extends Broker<
+  SqsTarget,
+  SqsTargetInput,
+  SqsCompiled,
+  MessageState,
+  Deployment,
+  SqsConnection
+> {
+  readonly auditor: typeof auditor;
+  /** The permissions that each task needs. Those of a consumer follow from its contract. */
+  readonly permissions: typeof permissions;
+  readonly rules: typeof rules;
+  readonly stack: typeof stack;
 }
+
+const permissions = Object.freeze({ partitionOf, toAudit, toDeploy, toOperate });
 
 /** Amazon SQS, with SNS in front of it, as the rest of Redeliver sees it. */
 export const sqs: SqsBroker = Object.freeze({
-  title,
+  title: "Amazon SQS",
+  exampleTarget: "sqs@eu-west-1",
   strategyNames,
   parseTarget: parseSqsTarget,
   checkTarget: checkSqsTarget,
@@ -39,38 +50,30 @@ export const sqs: SqsBroker = Object.freeze({
   targetFor: targetForConsumer,
   compile: compileSqs,
   graphOf,
+  // The bundled command line loads the file behind a getter when it is used.
+  get consuming() {
+    return consuming;
+  },
   deployedPartsOf,
   subjectsOf,
+  changesOf,
   evidenceOf,
   exportFormats: Object.freeze({
     "aws-json": ({ topology }: SqsCompiled) => exportCloudFormation(topology),
   }),
-  auditor: Object.freeze({
-    file: Object.freeze({
-      option: "sqs",
-      what: "a list of what the AWS CLI printed about queues, subscriptions, event source mappings and functions",
-      read: readListing,
-    }),
-    resources: Object.freeze({
-      isOwn: isSqsResource,
-      plainTypeOf: (type: string) => type,
-      losingTypes,
-      assigned,
-      queueType,
-      isRead: isReadResource,
-      placesOf,
-      certain: certainResources,
-      read: deploymentOfResources,
-    }),
-    live,
-    partNoun: "region",
-    rulesOf: () => title,
-    newestTarget: "sqs@us-east-1",
-    targetOf,
-    partsOf,
-    leftoversIn,
-    audit: auditDeployment,
-  }),
-  // An account and a region are told by the credentials and the target, and there is nothing below them.
+  diagnoseExport: ({ topology }: SqsCompiled, format: string) =>
+    format === "aws-json" ? diagnoseTemplate(topology) : [],
+  loadContractPages: async () => (await import("./pages/index.ts")).contractPages,
+  get auditor() {
+    return auditor;
+  },
+  // The credentials and the target identify an account and a region, and there is nothing below them.
   defaultNamespace: null,
+  permissions,
+  get rules() {
+    return rules;
+  },
+  get stack() {
+    return stack;
+  },
 });

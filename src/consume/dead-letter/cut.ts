@@ -1,21 +1,16 @@
 const mark = " … [cut]";
 const encoder = new TextEncoder();
 
-/** How many bytes a text has in UTF-8, which is how brokers count. */
-export function byteLength(text: string): number {
-  return encoder.encode(text).length;
-}
-
 /**
- * A text of so many bytes at most, with a mark where something was left out, and never ending in half of a character.
+ * Cuts a text to this many bytes of UTF-8, with a mark where a part is missing. It never splits a character.
  *
  * @param maxBytes at least the 10 bytes of the mark
  */
 export function cut(text: string, maxBytes: number): string {
   // A lone half of a surrogate pair cannot be written in UTF-8.
   const wellFormed = text.toWellFormed();
-  if (byteLength(wellFormed) <= maxBytes) return wellFormed;
-  // What fits is found without encoding the rest, which may be megabytes.
-  const { read } = encoder.encodeInto(wellFormed, new Uint8Array(maxBytes - byteLength(mark)));
+  if (Buffer.byteLength(wellFormed) <= maxBytes) return wellFormed;
+  // Finds the part that fits without encoding the rest, which may be megabytes.
+  const { read } = encoder.encodeInto(wellFormed, new Uint8Array(maxBytes - Buffer.byteLength(mark)));
   return `${wellFormed.slice(0, read)}${mark}`;
 }

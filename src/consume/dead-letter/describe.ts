@@ -1,21 +1,22 @@
-import { type DeadLetterField, deadLetterFields } from "./fields.ts";
-import type { AnyContract, Letter, LetterReader } from "./letter.ts";
-import { readAmqplibLetter, readRheaLetter } from "./rabbitmq-letter.ts";
-import { readServicebusLetter } from "./servicebus-letter.ts";
-import { readSqsLetter } from "./sqs-letter.ts";
+import { type DeadLetterField, deadLetterFields } from "../port/dead-letter-fields.ts";
+import { brokers } from "../../brokers/index.ts";
+import type { AnyContract } from "../../contract/contract.ts";
+import type { Letter } from "../port/dead-letter.ts";
 
-const readers: readonly LetterReader[] = [readServicebusLetter, readSqsLetter, readAmqplibLetter, readRheaLetter];
+const readers = Object.values(brokers).flatMap(({ consuming }) => consuming.letterReaders);
 
-/** What is known of a dead letter's end. */
+/** The known facts about a dead letter's end. */
 export type DeadLetterDescription = Readonly<Partial<Record<DeadLetterField, string>>>;
 
 /**
- * What a dead letter says of its end: what its consumer wrote, and where the broker ended it by itself, what follows from what the broker
- * recorded. A field that is not certain is left out, so is a time that nobody recorded. Of a letter of RabbitMQ's `native` the reason is that of the
- * contract, `PERMANENT_FAILURE`: what the handler gave to `permanent` is on no letter that the broker moved for an AMQP 0-9-1 consumer. It never throws.
+ * Reads a dead letter's end from the fields that its consumer wrote. If the broker ended it, the broker's records
+ * count. An uncertain field is left out, and so is an unrecorded time. A letter of RabbitMQ's `native` has the
+ * contract's reason `PERMANENT_FAILURE`. A letter that the broker moved for an AMQP 0-9-1 consumer does not hold the
+ * handler's reason for `permanent`. It never throws.
  *
  * @param letter a message of the dead queue, as amqplib, rhea, the AWS SDK or that of Service Bus gives it
- * @param contract of the consumer that the dead queue belongs to: a spent crash budget and a failed last attempt are told apart only with it
+ * @param contract of the consumer that the dead queue belongs to. Only it can tell a spent crash budget from a failed
+ *   last attempt
  */
 export function describeDeadLetter(letter: unknown, contract?: AnyContract): DeadLetterDescription {
   try {
@@ -24,7 +25,7 @@ export function describeDeadLetter(letter: unknown, contract?: AnyContract): Dea
       if (found !== null) return Object.freeze(describe(found));
     }
   } catch {
-    // What throws when it is looked at is no message of any client library.
+    // A value that throws when it is read is no message of any client library.
   }
   return Object.freeze({});
 }
@@ -32,7 +33,7 @@ export function describeDeadLetter(letter: unknown, contract?: AnyContract): Dea
 function describe({ written, death, messageId, correlationId, isRewritten }: Letter): DeadLetterDescription {
   const found = deadLetterFields.map((field) => [field, isRewritten ? undefined : written(field)] as const);
   const told: Partial<Record<DeadLetterField, string | undefined>> = Object.fromEntries(found);
-  // A consumer that gave a reason ended the message itself: what the broker recorded was before that.
+  // A consumer that gave a reason ended the message itself. The broker's record is older.
   const end = told["dlq-failure-reason"] === undefined ? death : null;
   const described: Readonly<Record<DeadLetterField, string | undefined>> = {
     "dlq-original-queue": told["dlq-original-queue"] ?? end?.queue,

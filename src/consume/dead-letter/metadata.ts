@@ -1,8 +1,8 @@
 import { cut } from "./cut.ts";
-import type { DeadLetterField, ReasonCode } from "./fields.ts";
+import type { DeadLetterField, ReasonCode } from "../port/dead-letter-fields.ts";
 import { summarise } from "./summarise.ts";
 
-/** Who failed, for whoever reads the dead letter. */
+/** The failing consumer's own description, for readers of the dead letter. */
 export interface ConsumerInfo {
   readonly service: string;
   readonly version?: string;
@@ -12,14 +12,17 @@ export interface ConsumerInfo {
 }
 
 /**
- * Decides what a dead letter says of an error: the value, another one in its place, or null for nothing. It sees the whole value, before
- * anything is cut off. Where it throws, the field is left out: a dead letter is not lost for it.
+ * Decides which text of an error a dead letter holds: the value, another one, or null for none. It sees the whole value
+ * before anything is cut. If it throws, the field is left out, and the dead letter is not lost.
  */
 export type Redact = (field: DeadLetterField, value: string) => string | null;
 
 export interface FailureContext {
   readonly workQueue: string;
-  /** A code, or what the application said. Where redaction leaves nothing of it, `PERMANENT_FAILURE` and its like stay as the contract has them. */
+  /**
+   * A code, or the application's own text. If redaction removes it, the contract's reason stays, such as
+   * `PERMANENT_FAILURE`.
+   */
   readonly reason: ReasonCode | (string & {});
   readonly failedAt: Date;
   /** The attempt that failed. */
@@ -30,12 +33,15 @@ export interface FailureContext {
   readonly redact?: Redact;
 }
 
-/** A stack trace can be of any length, and headers travel with every copy. */
+/** A stack trace can have any length, and headers travel with every copy. */
 const maxStackBytes = 2_048;
-/** Beyond the 255 bytes that RabbitMQ allows a name, the longest of the others. */
+/** More than the 255 bytes of a RabbitMQ name, which is the longest of the other values. */
 const maxFieldBytes = 512;
 
-/** What a consumer writes on a message that it sends to the dead queue. Sizes are capped, and marked where something was cut off. */
+/**
+ * The fields that a consumer writes on a message for the dead queue. Their sizes are limited, and a mark shows each
+ * cut.
+ */
 export function deadLetterMetadata(
   error: unknown,
   context: FailureContext,
@@ -69,8 +75,8 @@ function redacted(redact: Redact, field: DeadLetterField, value: string): string
 }
 
 /**
- * Control characters make SQS refuse the whole message, and mean nothing to a reader. Allowed are tab, line feed and carriage return.
- * Source: SQS API Reference, `SendMessage`: the characters of XML 1.0.
+ * Control characters make SQS refuse the whole message, and help no reader. Tab, line feed and carriage return are
+ * allowed. Source: SQS API Reference, `SendMessage`: the characters of XML 1.0.
  */
 function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex -- they are what is looked for

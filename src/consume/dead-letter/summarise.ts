@@ -1,9 +1,11 @@
-/** Longer chains are loops, or tell nothing more. */
+import { read } from "../port/read-path.ts";
+
+/** Longer chains are loops, or add nothing. */
 const maxCauses = 5;
 
 /**
- * The stack of an error and of what caused it, as text. Nothing else of an error is read: drivers put rows and requests into its other
- * properties. It never throws, whatever was thrown.
+ * The stack of an error and of its causes, as text. It reads nothing else of an error, because drivers put rows and
+ * requests into other properties. It never throws, for any thrown value.
  */
 export function summarise(error: unknown): string | undefined {
   const parts: string[] = [];
@@ -18,7 +20,7 @@ export function summarise(error: unknown): string | undefined {
 
 function textOf(thrown: unknown): string | undefined {
   if (typeof thrown === "string") return thrown;
-  // A function's text is code, and may be anything.
+  // A function's text is code, and may hold anything.
   if (typeof thrown === "function") return undefined;
   if (typeof thrown !== "object" || thrown === null) return String(thrown);
   const stack = read(thrown, "stack");
@@ -26,14 +28,4 @@ function textOf(thrown: unknown): string | undefined {
   const [name, message] = [read(thrown, "name"), read(thrown, "message")];
   const words = [name, message].filter((word) => typeof word === "string" && word !== "");
   return words.length === 0 ? undefined : words.join(": ");
-}
-
-/** A property of anything, or undefined where there is none or reading it throws. */
-export function read(value: unknown, name: string): unknown {
-  if ((typeof value !== "object" && typeof value !== "function") || value === null) return undefined;
-  try {
-    return (value as Readonly<Record<string, unknown>>)[name];
-  } catch {
-    return undefined;
-  }
 }

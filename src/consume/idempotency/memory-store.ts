@@ -1,7 +1,7 @@
 import type { IdempotencyStore } from "./store.ts";
 
 interface Entry {
-  /** Null when the run has ended well. */
+  /** Null after a successful run. */
   readonly token: string | null;
   readonly expiresAtMs: number;
 }

@@ -8,17 +8,24 @@ import type { IdempotencyStore } from "./store.ts";
 
 export interface OnceOptions<Body = unknown> {
   readonly store: IdempotencyStore;
-  /**
-   * The consumer's name. It is part of every key: a message that two consumers get has one id, and each of them has to handle it.
-   */
+  /** The consumer's name. It is part of every key: a message for two consumers has one id, and each must handle it. */
   readonly consumer: string;
-  /** How long a run may take before another one may begin. Longer than `handlerTimeout`, or two runs can overlap. */
+  /**
+   * The time that a run may take before another one may begin. Make it longer than `handlerTimeout`, or two runs can
+   * overlap.
+   */
   readonly expires: Duration;
-  /** How long a message that was handled is recognised. As long as it can come again: the retries, and the dead letters that are sent back. */
+  /**
+   * The time for which a handled message is recognised. Make it as long as the message can come again: through retries
+   * and through dead letters that are sent again.
+   */
   readonly keep: Duration;
-  /** What makes two messages the same; the message's id unless said otherwise. Null for a message that has nothing like it. */
+  /** The key that equal messages share. The default is the message's id. Null for a message without such a key. */
   readonly key?: (message: Message<Body>) => string | null;
-  /** Hears of a run that ended well and could not be remembered, or of a claim that could not be given back. What it throws is not looked at. */
+  /**
+   * Hears of a successful run that could not be remembered, and of a claim that could not be released. Its errors are
+   * ignored.
+   */
   readonly storeFailed?: (error: unknown, key: string) => void;
 }
 
@@ -28,19 +35,22 @@ class AlreadyRunningError extends Error {
 }
 
 /**
- * Runs a handler once for messages that are the same, however often and wherever they are delivered, for as long as the store remembers.
+ * Runs a handler once for equal messages, however often and wherever they are delivered, as long as the store
+ * remembers.
  *
- * - A message that was handled is a success at once.
- * - A message that another run is handling right now is a transient failure: it costs this delivery an attempt, and its next one finds
- *   the other run's success, or takes its place if it failed or crashed. So `expires` should be over before the retries are.
- * - A message without a key is dead at once, with the reason `NO_IDEMPOTENCY_KEY`: it could be a duplicate of any other.
- * - Where the store does not answer at the beginning, it is a transient failure, and the handler does not run. Where it does not answer at the
- *   end, the handler's own outcome counts, and `storeFailed` hears of it.
+ * - A handled message is a success at once.
+ * - A message that another run is handling is a transient failure. It costs this delivery an attempt. Its next delivery
+ *   finds the other run's success, or takes its place if it failed or crashed. So `expires` should end before the
+ *   retries do.
+ * - A message without a key is dead at once, with the reason `NO_IDEMPOTENCY_KEY`, because it could be a duplicate of
+ *   any other.
+ * - If the store does not answer at the beginning, that is a transient failure, and the handler does not run. If it
+ *   does not answer at the end, the handler's own outcome counts, and `storeFailed` hears of it.
  *
- * A crash between the handler's last effect and `finish` lets the handler run again: where that must not be, its effects and the key belong into
- * one transaction.
+ * After a crash between the handler's last effect and `finish`, the handler runs again. To exclude that, write its
+ * effects and the key in one transaction.
  *
- * @throws TypeError where a duration is none
+ * @throws TypeError if a duration is not valid
  */
 export function once<Body>(options: OnceOptions<Body>, handler: Handler<Body>): Handler<Body> {
   const { store, consumer, key: keyOf = ({ id }) => id, storeFailed = () => undefined } = options;

@@ -1,22 +1,24 @@
 /**
- * Remembers which messages a consumer has handled, and which one it is handling. A store is shared by all instances of the consumer, and each
- * call is one atomic step there.
+ * Remembers which messages a consumer has handled and is handling. All instances of the consumer share a store, and
+ * each call is one atomic step there.
  */
 export interface IdempotencyStore {
   /**
-   * Claims a key for one run of the handler. A claim that is neither finished nor released ends by itself, so that a crash leaves no key
-   * behind that nobody may touch.
+   * Claims a key for one run of the handler. A claim that is neither finished nor released expires by itself, so a
+   * crash does not block its key for ever.
    *
-   * @param token of this run; a claim can be released with it alone
-   * @returns whether the claim was made, or why not: another run has one, or one has ended well
+   * @param token identifies this run. Only this token can release the claim
+   * @returns `begun` if the claim was made, `running` if another run has one, `done` if a run has succeeded
    */
   readonly begin: (key: string, token: string, expiresAfterMs: number) => Promise<"begun" | "running" | "done">;
   /**
-   * Remembers that a run has ended well, whoever has the claim by now: what is done is done, also if it took longer than its claim.
+   * Remembers that a run has succeeded, even if its claim has expired and belongs to another run by now.
    *
-   * @param keepForMs how long a duplicate is recognised
+   * @param keepForMs the time for which a duplicate is recognised
    */
   readonly finish: (key: string, keepForMs: number) => Promise<void>;
-  /** Gives a claim back after a failure. Does nothing where the claim is another run's, or a run has ended well. */
+  /**
+   * Releases a claim after a failure. It does nothing if the claim belongs to another run, or if a run has succeeded.
+   */
   readonly release: (key: string, token: string) => Promise<void>;
 }

@@ -1,20 +1,18 @@
-import type { Entry } from "../../brokers/entries.ts";
-import { isEntry } from "../../brokers/entries.ts";
-import type { Target } from "../../brokers/index.ts";
-import { brokerOf, checkTarget } from "../../brokers/index.ts";
-import { unknownText } from "../../brokers/pulumi-resource.ts";
+import { type Entry, isEntry } from "../../foreign/entries.ts";
+import { type Target, brokerOf, checkTarget } from "../../brokers/index.ts";
+import { unknownText } from "../../foreign/pulumi-resource.ts";
 import { isComponentType } from "../component.ts";
 import { plannedProperties } from "../planned-properties.ts";
 import { assignedTo } from "../resource-types.ts";
-import type { PreviewStep } from "./step.ts";
-import { propertiesOf } from "./step.ts";
+import { type PreviewStep, propertiesOf } from "./step.ts";
 
 /**
- * What there is going to be at the provider.
+ * Finds the properties at the provider after the update.
  *
- * A step is written down when it begins, so that its outputs are there only by chance: `ResourcePreEvent` comes before the step is applied, and
- * its state is read by another goroutine. Where they are not, what is the same stays the same; of what is updated, everything that the
- * program does not ask for does; and of what is new, what the provider assigns is not known.
+ * A preview writes a step down when it begins, so the outputs of the step are there only by chance.
+ * `ResourcePreEvent` comes before Pulumi applies the step, and another goroutine reads its state. If they are missing,
+ * an unchanged resource keeps its old outputs. An updated one keeps the old outputs that the program does not set. In a
+ * new one, the properties that the provider assigns are unknown.
  */
 export function outputsOf({ op, oldState }: PreviewStep, newState: Entry): Entry {
   const inputs = propertiesOf(newState["inputs"]);
@@ -28,12 +26,15 @@ export function outputsOf({ op, oldState }: PreviewStep, newState: Entry): Entry
     return { ...Object.fromEntries(Object.entries(before).filter(([key]) => !asked.has(key))), ...inputs };
   }
   const unknown = assignedTo(String(newState["type"]));
-  // What is only looked up has nothing but its id among its inputs.
+  // A resource that is only looked up has its id alone among its inputs.
   const lookedUp = newState["external"] === true ? ["name"] : [];
   return { ...Object.fromEntries([...unknown, ...lookedUp].map((key) => [key, unknownText])), ...inputs };
 }
 
-/** A component registers its outputs when its children are there, so a step never has them. Of ours the rules ask for the target. */
+/**
+ * A component registers its outputs when its children are there, so a step never has them. The rules need one of them:
+ * the target of Redeliver's own component.
+ */
 function componentOutputs(type: string, { target }: Entry): Entry {
   if (!isComponentType(type) || !isEntry(target)) return {};
   const checked = checkTarget(target as unknown as Target);

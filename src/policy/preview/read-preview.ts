@@ -1,16 +1,14 @@
-import type { Entry } from "../../brokers/entries.ts";
-import { isEntry } from "../../brokers/entries.ts";
-import { parseJson } from "../../brokers/parse-json.ts";
-import { nameIn } from "../../brokers/pulumi-resource.ts";
-import type { Checked, Diagnostic } from "../../diagnostics/diagnostic.ts";
-import { diagnostic } from "../../diagnostics/diagnostic.ts";
+import { type Entry, isEntry } from "../../foreign/entries.ts";
+import { parseJson } from "../../foreign/parse-json.ts";
+import { nameIn } from "../../foreign/pulumi-resource.ts";
+import { type Checked, type Diagnostic, diagnostic, refuseWhole } from "../../diagnostics/diagnostic.ts";
 import type { Preview, PreviewedChange, PreviewedResource } from "./preview.ts";
 import { outputsOf } from "./outputs.ts";
 import { parseSourcePosition } from "./source-position.ts";
-import type { PreviewStep } from "./step.ts";
-import { propertiesOf, stepsIn, textsIn } from "./step.ts";
+import { type PreviewStep, propertiesOf, stepsIn, textsIn } from "./step.ts";
+import { wordOf } from "../../diagnostics/word-of.ts";
 
-/** Steps that take something away which is there. Source: `StepOp` in `pkg/resource/deploy/step.go` of Pulumi. */
+/** Steps that remove an existing resource. Source: `StepOp` in `pkg/resource/deploy/step.go` of Pulumi. */
 const deletions: Readonly<Record<string, PreviewedChange["kind"]>> = {
   delete: "delete",
   replace: "replace",
@@ -20,37 +18,38 @@ const deletions: Readonly<Record<string, PreviewedChange["kind"]>> = {
 };
 
 /**
- * Reads what `pulumi preview --json --show-sames` prints.
+ * Reads the output of `pulumi preview --json --show-sames`.
  *
- * Source: `PreviewDigest` in `pkg/display/json.go` and `ShowPreviewDigest` in `pkg/backend/display/json.go` of Pulumi; docs/policy-in-ci.md
- * has what of it is used.
+ * Source: `PreviewDigest` in `pkg/display/json.go` and `ShowPreviewDigest` in `pkg/backend/display/json.go` of Pulumi.
+ * docs/policy-in-ci.md lists the parts that Redeliver uses.
  *
- * @returns the stack as it is going to be; refused where this is no such text (RD904), or where a part of the stack is missing (RD905)
+ * @returns the stack after the update; refused where the text has another form (RD904), or a part of the stack is
+ *   missing (RD905)
  */
 export function readPreview(text: string): Checked<Preview> {
   const parsed = parseJson(text, "the preview");
   if (!parsed.ok) {
     const isStream = /^\s*\{.*\}\s*\n\s*\{/.test(text.slice(0, 100_000));
-    return isStream ? refuse("RD904", "this is a stream of events, and not one document", unsetStreaming) : parsed;
+    return isStream ? refuseWhole("RD904", "this is a stream of events, not one document", unsetStreaming) : parsed;
   }
   const digest = parsed.value;
   if (!isEntry(digest) || !isDigest(digest)) {
-    return refuse(
+    return refuseWhole(
       "RD904",
-      "this is JSON, but not what pulumi preview --json prints",
+      "this is JSON, but not the output of pulumi preview --json",
       "run pulumi preview --json --show-sames",
     );
   }
   const steps = stepsIn(digest["steps"]);
   if (steps === null) {
     const help = "use a version of Redeliver that knows this version of Pulumi";
-    return refuse("RD904", "a step of this preview has another form than is known here", help);
+    return refuseWhole("RD904", "a step of this preview has an unknown form", help);
   }
   const missing = missingIn(digest, steps);
   if (missing !== null) return { ok: false, diagnostics: [missing] };
   const resources = resourcesAfter(steps);
   const urns = new Set(resources.map(({ urn }) => urn));
-  // What a refresh did not find any more is told as deleted, and then made again.
+  // A resource that a refresh did not find has a step that deletes it, and another that makes it again.
   const changes = changesIn(steps).filter(({ kind, urn }) => kind === "replace" || !urns.has(urn));
   return { ok: true, value: { resources, changes }, warnings: [] };
 }
@@ -62,25 +61,30 @@ function isDigest(digest: Entry): boolean {
   return Array.isArray(digest["steps"]) || "changeSummary" in digest || Array.isArray(digest["diagnostics"]);
 }
 
-/** What would make a judgement wrong: a dead-letter queue is known by who names it, so every resource has to be there. */
+/**
+ * Every resource has to be there: other resources name a dead-letter queue, so a missing one makes a violation wrong.
+ */
 function missingIn(digest: Entry, steps: readonly PreviewStep[]): Diagnostic | null {
   const { diagnostics, changeSummary } = digest;
   const failure = (Array.isArray(diagnostics) ? diagnostics : [])
     .filter(isEntry)
     .find(({ severity }) => severity === "error");
   if (failure !== undefined) {
-    const [message = ""] = String(failure["message"] ?? "")
+    const [message = ""] = wordOf(failure["message"] ?? "")
       .trim()
       .split("\n");
-    return incomplete(`the preview failed: ${message}`, "mend what pulumi preview says, and run it again");
+    return incomplete(
+      `the preview failed: ${message}`,
+      "correct the errors that pulumi preview reports, and run it again",
+    );
   }
   if (!isEntry(changeSummary)) {
-    return incomplete("the preview did not come to its end", "run it again, and look at what it says");
+    return incomplete("the preview did not finish", "run it again, and read its messages");
   }
   const wanted = Number(changeSummary["same"] ?? 0);
   const shown = steps.filter(({ op }) => op === "same").length;
   if (shown >= wanted) return null;
-  const message = `${wanted - shown} of the ${wanted} resources that stay the same are not in it`;
+  const message = `${wanted - shown} of the ${wanted} unchanged resources are not in it`;
   return incomplete(message, "run pulumi preview --json --show-sames");
 }
 
@@ -88,16 +92,12 @@ function incomplete(message: string, help: string): Diagnostic {
   return diagnostic("RD905", { path: "", message, help });
 }
 
-function refuse(code: "RD904", message: string, help: string): Checked<never> {
-  return { ok: false, diagnostics: [diagnostic(code, { path: "", message, help })] };
-}
-
-/** A replacement is told in two or three steps: the last one that says what there is going to be counts. */
+/** A replacement has two or three steps: the last one with a new state counts. */
 function resourcesAfter(steps: readonly PreviewStep[]): readonly PreviewedResource[] {
   const resources = new Map<string, PreviewedResource>();
   for (const step of steps) {
     const { op, urn, newState } = step;
-    // What was only read for a moment, or belongs to the old of a replacement, is not in the stack afterwards.
+    // A resource that was only read for a moment, or that is replaced, is not in the stack afterwards.
     if (newState === null || newState["delete"] === true || op.startsWith("discard") || op.startsWith("delete"))
       continue;
     resources.set(urn, resourceOf(step, newState));
@@ -106,7 +106,7 @@ function resourcesAfter(steps: readonly PreviewStep[]): readonly PreviewedResour
 }
 
 function resourceOf(step: PreviewStep, state: Entry): PreviewedResource {
-  const { type, parent, provider, protect, dependencies, propertyDependencies, sourcePosition } = state;
+  const { type, parent, provider, protect, propertyDependencies, sourcePosition } = state;
   const named = isEntry(propertyDependencies) ? propertyDependencies : {};
   return {
     urn: step.urn,
@@ -118,7 +118,6 @@ function resourceOf(step: PreviewStep, state: Entry): PreviewedResource {
     provider: typeof provider === "string" ? provider : "",
     protect: protect === true,
     isExternal: state["external"] === true,
-    dependencies: textsIn(dependencies),
     propertyDependencies: Object.fromEntries(Object.entries(named).map(([key, urns]) => [key, textsIn(urns)])),
     source: parseSourcePosition(sourcePosition),
   };

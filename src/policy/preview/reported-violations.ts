@@ -2,7 +2,8 @@ import type { SarifRule } from "../../diagnostics/sarif.ts";
 import type { Reported } from "../../diagnostics/reported.ts";
 import { pageFileOf } from "../rule.ts";
 import { rules } from "../rules.ts";
-import type { PreviewViolation, SourcePosition } from "./preview.ts";
+import type { PreviewViolation } from "../preview.ts";
+import type { SourcePosition } from "./preview.ts";
 
 /**
  * A violation as diagnostics are shown: in a terminal, in a log for code scanning, as an annotation.
@@ -30,7 +31,6 @@ export function reportedViolation(
   };
 }
 
-/** What code scanning shows beside what a rule found. */
 export function sarifRuleOf(name: string): SarifRule {
   const rule = rules.find((each) => each.name === name);
   if (rule === undefined) throw new Error(`there is no rule ${name}`);

@@ -3,11 +3,11 @@ import type { SourcePosition } from "./preview.ts";
 /**
  * Reads where a resource was made: `project:///index.ts#12,3`, with a path from the folder of `Pulumi.yaml`.
  *
- * The Node SDK takes the place from a stack trace. In an ES module a frame names a URL and not a path, which it takes for a path below the
- * working directory: then the whole path of the file stands behind `file:`.
- * Source: `sourcePositions.parseSourcePosition` of the engine, `Resource.stackTrace` of @pulumi/pulumi 3.270.
+ * The Node SDK takes the place from a stack trace. In an ES module a frame names a URL. The SDK takes it for a path
+ * below the working directory, and the whole path of the file stands behind `file:`. Source:
+ * `sourcePositions.parseSourcePosition` of the engine, `Resource.stackTrace` of @pulumi/pulumi 3.270.
  *
- * @returns null where nothing is told, or where it is no file of the project: a package made the resource
+ * @returns null if there is no place, or if the file is not the project's: a package made the resource
  */
 export function parseSourcePosition(text: unknown): SourcePosition | null {
   const match = typeof text === "string" ? /^project:\/\/\/(.+)#(\d+)(?:,(\d+))?$/.exec(text) : null;

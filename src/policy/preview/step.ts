@@ -1,8 +1,7 @@
-import type { Entry } from "../../brokers/entries.ts";
-import { isEntry } from "../../brokers/entries.ts";
-import { unknownText } from "../../brokers/pulumi-resource.ts";
+import { type Entry, isEntry } from "../../foreign/entries.ts";
+import { unknownText } from "../../foreign/pulumi-resource.ts";
 
-/** A step of the digest in which nothing has been looked at but what every step has. */
+/** A step of the digest, with the fields of every step. */
 export interface PreviewStep {
   readonly op: string;
   readonly urn: string;
@@ -11,7 +10,7 @@ export interface PreviewStep {
   readonly replaceReasons: readonly string[];
 }
 
-/** @returns null where one of them has another form than is known here */
+/** @returns null if a field has an unknown form */
 export function stepsIn(list: unknown): readonly PreviewStep[] | null {
   if (list === undefined || list === null) return [];
   const read = Array.isArray(list) ? list.map(stepOf) : [null];
@@ -27,10 +26,10 @@ function stepOf(step: unknown): PreviewStep | null {
   return { op, urn, oldState, newState, replaceReasons: textsIn(replaceReasons) };
 }
 
-/** What the digest writes in the place of a secret, whatever options it was made with. Source: `massagePropertyValue`. */
+/** The digest writes this in the place of a secret under all options. Source: `massagePropertyValue`. */
 const secretText = "[secret]";
 
-/** A secret cannot be judged, no more than what is not known. */
+/** Rules judge a secret as little as an unknown value. */
 export function propertiesOf(properties: unknown): Entry {
   return isEntry(properties) ? (withoutSecrets(properties) as Entry) : {};
 }

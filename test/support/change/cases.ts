@@ -2,7 +2,7 @@ import type { System } from "../../../src/index.ts";
 import { checked } from "../examples.ts";
 import type { Deployment } from "./registered.ts";
 
-/** What a person does, one update after the other, and how each of them ends. */
+/** The updates of a person, one after the other, and the end of each. */
 export interface ChangeCase {
   readonly name: string;
   readonly before: Deployment;
@@ -13,9 +13,9 @@ export interface ChangeStep {
   /** Null for `destroy`. */
   readonly to: Deployment | null;
   readonly skipPreview?: boolean;
-  /** Whether `pulumi state unprotect --all` comes before it. */
+  /** True if `pulumi state unprotect --all` comes before it. */
   readonly unprotect?: boolean;
-  /** Part of what is said where it is refused; null where it goes through. */
+  /** A part of the refusal; null if the update succeeds. */
   readonly refused: RegExp | null;
 }
 
@@ -34,10 +34,10 @@ interface Lines {
 }
 
 /**
- * Every change that a person is known to have lost messages by, and its way back.
+ * Every change that is known to have lost messages, and its way back.
  *
  * @param version the broker's own
- * @param delay how long each attempt waits
+ * @param delay the delay before each attempt
  */
 export function changeCases(version: string, vhost: string, otherVhost: string, delay: string): readonly ChangeCase[] {
   const systemOf = (lines: Lines = {}): System =>
@@ -55,80 +55,82 @@ export function changeCases(version: string, vhost: string, otherVhost: string, 
         },
       },
     });
-  const staged: Deployment = { component: "shop", vhost, system: systemOf(), version, strategy: "staged" };
-  const waits: Deployment = { ...staged, strategy: "waits" };
-  const changed = (lines: Lines): Deployment => ({ ...staged, system: systemOf(lines) });
-  const { billing: _, ...others } = staged.system.consumers;
-  const removed: Deployment = { ...staged, system: checked({ ...staged.system, consumers: others }) };
+  const hasStaged = version !== "3.10";
+  const waits: Deployment = { component: "shop", vhost, system: systemOf(), version, strategy: "waits" };
+  const usual: Deployment = hasStaged ? { ...waits, strategy: "staged" } : waits;
+  const changed = (lines: Lines): Deployment => ({ ...usual, system: systemOf(lines) });
+  const { billing: _, ...others } = usual.system.consumers;
+  const removed: Deployment = { ...usual, system: checked({ ...usual.system, consumers: others }) };
   const older = version === "4.3" ? "4.0" : "3.10";
-  const back: ChangeStep = { to: staged, refused: null };
+  const back: ChangeStep = { to: usual, refused: null };
   const skipped = { skipPreview: true } as const;
   const allowed = { unprotect: true, ...skipped } as const;
   const twice = (name: string, to: Deployment | null): readonly ChangeCase[] => [
-    { name: `${name}, without a preview`, before: staged, steps: [{ to, ...skipped, refused: protection }] },
+    { name: `${name}, without a preview`, before: usual, steps: [{ to, ...skipped, refused: protection }] },
     {
       name: `${name}, unprotected`,
-      before: staged,
+      before: usual,
       steps: [
         { to, ...allowed, refused: null },
-        { to: staged, ...allowed, refused: null },
+        { to: usual, ...allowed, refused: null },
       ],
     },
   ];
   return [
-    {
-      name: "another strategy, as people were told to do it",
-      before: staged,
-      // Up to 3.12 the work queue is the same under both, so there nothing stands in the way.
-      steps:
-        version === "3.10"
-          ? [
-              { to: waits, ...allowed, refused: null },
-              { to: staged, ...allowed, refused: null },
-            ]
-          : [{ to: waits, unprotect: true, refused: inPlace }, { to: waits, ...allowed, refused: inPlace }, back],
-    },
-    ...(version === "4.3"
+    ...(hasStaged
       ? [
           {
-            name: "another way of counting attempts",
-            before: { ...staged, strategy: "native" as const },
+            name: "another strategy, after the protection is removed",
+            before: usual,
             steps: [
+              { to: waits, unprotect: true, refused: inPlace },
               { to: waits, ...allowed, refused: inPlace },
-              { to: { ...staged, strategy: "native" as const }, refused: null },
+              back,
             ],
           },
         ]
       : []),
-    ...(version === "3.10"
-      ? []
-      : [
+    ...(version === "4.3"
+      ? [
+          {
+            name: "another way of counting attempts",
+            before: { ...usual, strategy: "native" as const },
+            steps: [
+              { to: waits, ...allowed, refused: inPlace },
+              { to: { ...usual, strategy: "native" as const }, refused: null },
+            ],
+          },
+        ]
+      : []),
+    ...(hasStaged
+      ? [
           {
             name: `from the target ${older}`,
-            before: { ...staged, version: older },
-            // From 4.0 on waiting queues have one argument more; between 4.0 and 4.3 nothing differs.
-            steps: [{ to: staged, ...allowed, refused: older === "3.10" ? inPlace : null }],
+            before: { ...waits, version: older },
+            // From 4.0 on, waiting queues have one argument more. Between 4.0 and 4.3 they do not differ.
+            steps: [{ to: waits, ...allowed, refused: older === "3.10" ? inPlace : null }],
           },
-        ]),
+        ]
+      : []),
     ...twice("a consumer removed", removed),
     ...twice("a consumer renamed", changed({ consumer: "invoices" })),
     ...twice("the system renamed", changed({ name: "store" })),
-    ...twice("the component renamed", { ...staged, component: "renamed" }),
-    ...twice("another virtual host", { ...staged, vhost: otherVhost }),
+    ...twice("the component renamed", { ...usual, component: "renamed" }),
+    ...twice("another virtual host", { ...usual, vhost: otherVhost }),
     ...twice("destroy", null),
     {
       name: "a source of another kind",
-      before: staged,
+      before: usual,
       steps: [{ to: changed({ kind: "direct" }), ...allowed, refused: inPlace }, back],
     },
     {
       name: "a source renamed",
-      before: staged,
+      before: usual,
       steps: [{ to: changed({ source: "sales" }), ...allowed, refused: inUse }, back],
     },
     {
       name: "fewer attempts, and more again",
-      before: staged,
+      before: usual,
       steps: [{ to: changed({ attempts: 2 }), refused: null }, back, { to: changed({ attempts: 3 }), refused: null }],
     },
     {
@@ -141,12 +143,8 @@ export function changeCases(version: string, vhost: string, otherVhost: string, 
     },
     {
       name: "one attempt in place of several",
-      before: staged,
-      // Up to 3.12 only what is left over is protected.
-      steps: [
-        { to: changed({ attempts: 1 }), ...skipped, refused: version === "3.10" ? protection : inPlace },
-        version === "3.10" ? { to: changed({ attempts: 1 }), ...allowed, refused: null } : back,
-      ],
+      before: usual,
+      steps: [{ to: changed({ attempts: 1 }), refused: null }, back],
     },
     {
       name: "fewer attempts, other delays and keys, under waits",

@@ -5,7 +5,7 @@ import { cloudInventory } from "./cloud-inventory.ts";
 import { runUpdate } from "./engine-model.ts";
 import { provider } from "./providers.ts";
 
-/** A change that somebody makes to a system of two consumers, and whether protection is in its way. */
+/** A change to a system of two consumers; it tells if protection blocks it. */
 export interface CloudCase {
   readonly name: string;
   readonly to: System | null;
@@ -24,7 +24,7 @@ const systemOf = (name: string, consumers: object): System => {
   return system.value;
 };
 
-/** What is deployed first. */
+/** The first deployment. */
 export const before: System = systemOf("change", { billing: consumer, mail: consumer });
 
 /** All changes that leave the queue of billing without a program. */
@@ -39,9 +39,9 @@ export const cloudCases: readonly CloudCase[] = [
 ]);
 
 /**
- * Lets the model of Pulumi's engine deploy one program over the other.
+ * Deploys one program over the other on the model of Pulumi's engine.
  *
- * @returns what it deleted; all else is there
+ * @returns the deleted resources; all others still exist
  */
 export async function removedBy(
   old: readonly RegisteredResource[],

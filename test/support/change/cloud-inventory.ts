@@ -1,13 +1,16 @@
 import type { RegisteredResource } from "../pulumi.ts";
 import type { Backend } from "./engine-model.ts";
 
-/** What would be at AWS or in a namespace of Azure. */
+/** The resources that would be at AWS or in a namespace of Azure. */
 export interface Inventory extends Backend {
-  /** What was deleted there, in order. */
+  /** The deleted resources, in order. */
   readonly removed: readonly RegisteredResource[];
 }
 
-/** The inputs that name a thing, and those that Azure never changes: it refuses a second request with another value. */
+/**
+ * The inputs that name a resource, and those that Azure never changes. Azure refuses a second request with another
+ * value.
+ */
 const identities: Readonly<Record<string, readonly string[]>> = {
   "aws:sqs/queue:Queue": ["name", "region"],
   "aws:sqs/queuePolicy:QueuePolicy": ["queueUrl"],

@@ -7,13 +7,14 @@ import type { StateEntry } from "./engine-model.ts";
 
 const isComponent = ({ type }: RegisteredResource): boolean => type.startsWith("redeliver:");
 
-/** What the outputs of components say in the state, by URN. */
+/** The outputs of components in the state, by URN. */
 export type Taken = Map<string, TakenSources>;
 
 /**
- * What the hook of a component would say of a program. The state has the declaration of the last update, also where it was cut off.
+ * The verdict of a component's hook on a program. The state has the declaration of the last update, even if that was
+ * cut off.
  *
- * @returns null where it has nothing against the update
+ * @returns null if the hook allows the update
  */
 export function refusalOf(
   state: readonly StateEntry[],
@@ -30,7 +31,7 @@ export function refusalOf(
   return compared.problems.length === 0 ? null : compared.problems.map(({ message }) => message).join("\n");
 }
 
-/** Keeps what the components write into their outputs. */
+/** Keeps the outputs of the components. */
 export function noteTaken(state: readonly StateEntry[], taken: Taken): void {
   for (const { urn, inputs } of state.filter(isComponent)) {
     const declared = readDeployed(inputs["declaration"], inputs["target"]);

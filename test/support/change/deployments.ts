@@ -8,13 +8,14 @@ const keys = ["order.placed", "order.cancelled", "order.*", "#"];
 
 const consumer = (sources: readonly string[]): fc.Arbitrary<object> =>
   fc.record({
-    from: fc
-      .uniqueArray(fc.constantFrom(...sources), { minLength: 1, maxLength: 2 })
-      .chain((own) =>
-        fc
-          .tuple(...own.map(() => fc.uniqueArray(fc.constantFrom(...keys), { minLength: 1, maxLength: 2 })))
-          .map((lists) => Object.fromEntries(own.map((source, index) => [source, lists[index]]))),
-      ),
+    from: fc.uniqueArray(fc.constantFrom(...sources), { maxLength: 2 }).chain((own) =>
+      fc
+        .tuple(...own.map(() => fc.uniqueArray(fc.constantFrom(...keys), { minLength: 1, maxLength: 2 })))
+        // Without a source producers send straight to the work queue.
+        .map((lists) =>
+          own.length === 0 ? undefined : Object.fromEntries(own.map((source, index) => [source, lists[index]])),
+        ),
+    ),
     retry: fc.record({
       attempts: fc.integer({ min: 1, max: 5 }),
       backoff: fc.constantFrom(
@@ -63,7 +64,7 @@ export const anyDeployment: fc.Arbitrary<Deployment> = fc
 
 type Plain = Record<string, Record<string, Record<string, unknown>>>;
 
-/** What a person changes in a declaration or in a program; `other` is where new values are taken from. */
+/** The changes of a person to a declaration or a program. New values come from `other`. */
 const edits: Readonly<Record<string, (last: Deployment, other: Deployment) => Partial<Deployment>>> = {
   everything: (_, other) => other,
   component: () => ({ component: "renamed" }),
@@ -117,13 +118,14 @@ function consumersOf(last: Deployment, edit: (own: Record<string, unknown>) => o
   );
 }
 
-/** The sources stay, the keys are others. */
-function keysLike(own: Record<string, unknown>, other: Deployment): object {
-  const [taken] = Object.values(firstOf(other)["from"] as object) as unknown[];
+/** The same sources with other keys, or none if the other consumer has none. */
+function keysLike(own: Record<string, unknown>, other: Deployment): object | undefined {
+  const [taken] = Object.values(firstOf(other)["from"] ?? {}) as unknown[];
+  if (taken === undefined || own["from"] === undefined) return undefined;
   return Object.fromEntries(Object.keys(own["from"] as object).map((source) => [source, taken]));
 }
 
-/** One thing changed in what was deployed; null where nothing would compile. */
+/** The last deployment with one change; null if nothing would compile. */
 export function edited(last: Deployment, edit: string, other: Deployment): Deployment | null {
   const changed = { ...last, ...edits[edit]?.(last, other) };
   const system = checkSystem(JSON.parse(JSON.stringify(changed.system)) as System);
@@ -134,7 +136,7 @@ export function edited(last: Deployment, edit: string, other: Deployment): Deplo
 
 export const editNames: readonly string[] = Object.keys(edits);
 
-/** Null where it does not compile. */
+/** Null if it does not compile. */
 export function topologyOf({ system, version, strategy }: Deployment): Topology | null {
   const compiled = compile(system, { broker: "rabbitmq", version, strategy });
   return compiled.ok ? compiled.value.topology : null;

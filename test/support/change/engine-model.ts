@@ -1,24 +1,25 @@
 import type { RegisteredResource } from "../pulumi.ts";
 
-// What Pulumi's engine does with a program and a state, as far as it decides what happens to messages. Small enough to be read beside the
-// engine's own source: `step_generator.go` (continueStepsFromDiff, GenerateDeletes, ScheduleDeletes) and `step.go` (DeleteStep.Apply).
+// The actions of Pulumi's engine on a program and a state, as far as they affect messages. It is small enough to read
+// beside the engine's own source: `step_generator.go` (continueStepsFromDiff, GenerateDeletes, ScheduleDeletes) and
+// `step.go` (DeleteStep.Apply).
 
 /** A resource as the state keeps it. */
 export type StateEntry = RegisteredResource & {
-  /** It was replaced, and its own deletion is still to come. */
+  /** It was replaced, and the engine still has to delete it. */
   readonly isReplaced: boolean;
 };
 
-/** What a provider makes of a difference between old and new inputs. */
+/** A provider's reaction to a difference between old and new inputs. */
 export type Difference = "same" | "update" | "replace";
 
 export interface Provider {
   readonly diff: (old: RegisteredResource, now: RegisteredResource) => Difference;
-  /** Whether it deletes before it creates, where the program says nothing. */
+  /** True if it deletes before it creates, unless the program decides. */
   readonly deletesFirst: (type: string) => boolean;
 }
 
-/** What the steps are done to. Each may throw, as a provider does when the broker refuses. */
+/** Carries out the steps. Each may throw, like a provider when the broker refuses. */
 export interface Backend {
   readonly create: (resource: RegisteredResource) => Promise<void> | void;
   readonly update: (old: RegisteredResource, now: RegisteredResource) => Promise<void> | void;
@@ -29,26 +30,26 @@ export interface UpdateOptions {
   readonly provider: Provider;
   readonly backend: Backend;
   readonly skipPreview: boolean;
-  /** Why the component's hook refuses the update; null where it does not. */
+  /** The reason that the component's hook refuses the update; null if it does not. */
   readonly refusal: string | null;
-  /** Which of several steps that may be next is taken: the engine promises no order among them. */
+  /** Chooses one of several possible next steps, because the engine promises no order among them. */
   readonly pick: (count: number) => number;
-  /** Called before each step that changes something; where it throws, the update ends there. */
+  /** Called before each step that changes something. If it throws, the update ends there. */
   readonly beforeStep?: (step: string) => void;
 }
 
 export interface UpdateResult {
   readonly state: readonly StateEntry[];
-  /** Why the update ended early; null where it came to its end. */
+  /** The reason that the update ended early; null if it reached its end. */
   readonly error: string | null;
-  /** What was done on the broker, in order: `create queue shop.billing`. */
+  /** The steps on the broker, in order: `create queue shop.billing`. */
   readonly steps: readonly string[];
 }
 
 /**
  * Runs one update.
  *
- * @param program what the program registers; empty for `destroy`
+ * @param program the resources that the program registers; empty for `destroy`
  */
 export async function runUpdate(
   state: readonly StateEntry[],
@@ -72,10 +73,10 @@ interface Run {
 
 const nameOf = ({ type, name }: RegisteredResource): string => `${type.split(":").at(-1)} ${name}`;
 
-/** Whether it is something on the broker: neither a component nor a provider. */
+/** True for a resource on the broker: neither a component nor a provider. */
 const isProvided = ({ type, custom }: RegisteredResource): boolean => custom && !type.startsWith("pulumi:");
 
-/** A preview does the same without touching anything, so it meets every refusal that needs no broker. */
+/** A preview does the same without changes, so it meets every refusal that needs no broker. */
 function previewError(
   state: readonly StateEntry[],
   program: readonly RegisteredResource[],
@@ -93,7 +94,7 @@ function previewError(
   return gone === undefined ? null : `protected, and would be deleted: ${nameOf(gone)}`;
 }
 
-/** A resource is registered when everything that it depends on is done. Among those that are ready any may be the next. */
+/** The engine registers a resource when all its dependencies are done. Any ready resource may be the next. */
 async function register(run: Run, program: readonly RegisteredResource[]): Promise<string | null> {
   const done = new Set<string>();
   const waiting = [...program];
@@ -108,7 +109,7 @@ async function register(run: Run, program: readonly RegisteredResource[]): Promi
     const failure = await applyRegistration(run, next);
     if (failure === null) done.add(next.urn);
     else error ??= failure;
-    // What has begun beside the failure comes to its end: here, as many of the steps that are ready as the order happens to allow.
+    // Steps that began beside the failure still finish: here, a random number of the ready ones.
     if (error !== null && run.options.pick(2) === 0) return error;
   }
   return error;
@@ -160,7 +161,10 @@ async function replace(run: Run, old: StateEntry, now: StateEntry): Promise<stri
   return null;
 }
 
-/** Deletes what the program no longer has and what was replaced: what depends on something else goes before it, level by level. */
+/**
+ * Deletes the resources that the program no longer has, and the replaced ones. A dependent resource goes first, level
+ * by level.
+ */
 async function deleteRest(run: Run, program: readonly RegisteredResource[]): Promise<string | null> {
   const urns = new Set(program.map(({ urn }) => urn));
   const condemned = run.entries.filter(({ urn, isReplaced }) => isReplaced || !urns.has(urn));
@@ -174,7 +178,7 @@ async function deleteRest(run: Run, program: readonly RegisteredResource[]): Pro
       if (failure === null) run.entries.splice(run.entries.indexOf(next), 1);
       else error ??= failure;
     }
-    // The whole level runs at once, so the others of it come to their end.
+    // The whole level runs at once, so its other steps still finish.
     if (error !== null) return error;
   }
   return null;
@@ -187,7 +191,7 @@ async function applyDeletion(run: Run, entry: StateEntry, condemned: ReadonlySet
   return step(run, `delete ${nameOf(entry)}`, () => run.options.backend.remove(entry));
 }
 
-/** The first level depends on nothing that goes; each further one on the levels before it. */
+/** The first level depends on no other deleted resource. Each further level depends only on the levels before it. */
 function levelsOf(condemned: readonly StateEntry[]): StateEntry[][] {
   const levels: StateEntry[][] = [];
   let rest = [...condemned];

@@ -20,9 +20,9 @@ import { provider } from "./providers.ts";
 import type { Deployment } from "./registered.ts";
 import { registeredFor } from "./registered.ts";
 
-/** What deploys: Pulumi itself, or the model of it. */
+/** The engine of a deployment: Pulumi itself, or the model of it. */
 export interface Engine {
-  /** @returns what was said where the update failed; null where it came to its end */
+  /** @returns the error text if the update failed; null if it succeeded */
   readonly up: (deployment: Deployment, options?: { readonly skipPreview?: boolean }) => Promise<string | null>;
   readonly destroy: (options?: { readonly skipPreview?: boolean }) => Promise<string | null>;
   readonly unprotect: () => Promise<void>;
@@ -31,7 +31,7 @@ export interface Engine {
 
 const run = promisify(execFile);
 
-/** The engine that is on PATH, with a backend that is a folder. */
+/** The engine on PATH, with a folder as its backend. */
 export async function pulumiEngine(broker: Broker): Promise<Engine> {
   const folder = await mkdtemp(join(tmpdir(), "redeliver-change-"));
   const stack = `change-${randomUUID()}`;
@@ -72,7 +72,10 @@ export async function pulumiEngine(broker: Broker): Promise<Engine> {
   };
 }
 
-/** The model of the engine, with the management API as its provider. Of several steps that may be next it takes one at random. */
+/**
+ * The model of the engine, with the management API as its provider. It takes one of several possible next steps at
+ * random.
+ */
 export async function modelledEngine(broker: Broker): Promise<Engine> {
   const backend = liveBackend(broker);
   let state: readonly StateEntry[] = [];
@@ -100,7 +103,7 @@ export async function modelledEngine(broker: Broker): Promise<Engine> {
   };
 }
 
-/** What the provider does to a broker. */
+/** The actions of the provider on a broker. */
 function liveBackend(broker: Broker): Backend {
   const management = createManagement(broker.managementUrl);
   const put = async (resource: RegisteredResource): Promise<void> =>

@@ -11,15 +11,17 @@ import type { Deployment } from "./registered.ts";
 
 type Compiled = CompiledSystem<"rabbitmq">;
 
-/** A virtual host in which messages wait while a deployment is changed. */
+/** A virtual host where messages wait during a change of the deployment. */
 export interface Waiting {
-  /** Publishes to every source; each consumer that the first deployment had is owed what is published from then on. */
+  /** Publishes to every source. Each consumer of the first deployment must receive every message from then on. */
   readonly publish: () => Promise<void>;
   /**
-   * Lets consumers fail each attempt until nothing moves any more, and says what did not end in its consumer's dead queue.
+   * Lets consumers fail each attempt until no message moves any more. Lists the messages that did not end in their
+   * consumer's dead queue.
    *
-   * @param now the system by which consumers run in the end
-   * @param asked every system that was deployed, or was to be: a work queue that only it has holds what was published since
+   * @param now the final system, which the consumers run by
+   * @param asked every system whose deployment was tried. A work queue that an update removed holds the messages since
+   *   then
    */
   readonly unsettled: (now: Deployment, asked: readonly Deployment[]) => Promise<readonly string[]>;
   readonly dispose: () => Promise<void>;
@@ -33,7 +35,7 @@ export function compiledOf({ system, version, strategy }: Deployment): Compiled 
   return compiled.value;
 }
 
-/** Puts messages into every queue of a deployment that is there, and binds a queue of somebody else's to its sources. */
+/** Puts messages into every queue of an existing deployment, and binds a foreign queue to its sources. */
 export async function fill(broker: Broker, deployment: Deployment, perQueue: number): Promise<Waiting> {
   const { vhost } = deployment;
   const url = `${broker.amqpUrl.replace(/\/[^/@]*$/, "")}/${encodeURIComponent(vhost)}`;
@@ -54,24 +56,27 @@ export async function fill(broker: Broker, deployment: Deployment, perQueue: num
       persistent: true,
       mandatory,
     });
+  const into = (queue: string): string => `test.${queue}`;
   await channel.assertQueue(foreign, { durable: true, arguments: { "x-queue-type": "quorum" } });
   let foreignOwed = 0;
   const sources = topology.exchanges.filter(({ role }) => role === "source");
   for (const { name } of sources) await channel.bindQueue(foreign, name, "order.placed");
   for (const { name, role, consumer } of topology.queues) {
     if (role === "undeliverable") continue;
-    if (consumer !== null) owe(consumer, perQueue);
+    if (consumer !== null) {
+      for (let index = 0; index < perQueue; index++) send("", name, true);
+      owe(consumer, perQueue);
+      continue;
+    }
+    // In a shared queue the routing key names the consumer, and the default exchange takes no such key.
+    await channel.assertExchange(into(name), "fanout", { durable: false });
+    await channel.bindQueue(name, into(name), "");
+    const keys = topology.bindings.filter(({ source }) => source === `${topology.system}.again`);
     for (let index = 0; index < perQueue; index++) {
-      if (role !== "wait") {
-        send("", name, true);
-        continue;
-      }
-      // In a shared queue the key says whose it is.
-      const keys = topology.bindings.filter(({ source }) => source === `${topology.system}.wait.again`);
-      const each = keys[index % keys.length];
-      const owner = topology.queues.find((queue) => queue.name === each?.destination)?.consumer;
-      if (each === undefined || owner === undefined || owner === null) throw new Error(`nobody waits in ${name}`);
-      send(name, each.routingKey, true);
+      const { routingKey, destination } = keys[index % keys.length] ?? {};
+      const owner = topology.queues.find((queue) => queue.name === destination)?.consumer;
+      if (routingKey === undefined || typeof owner !== "string") throw new Error(`nobody waits in ${name}`);
+      send(into(name), routingKey, true);
       owe(owner, 1);
     }
   }

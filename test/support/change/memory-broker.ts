@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
-import type { BrokerTopology } from "../../../src/brokers/rabbitmq/semantics.ts";
+import type { BrokerTopology } from "../../../src/brokers/rabbitmq/prove/semantics.ts";
 import type { RegisteredResource } from "../pulumi.ts";
 import type { Backend } from "./engine-model.ts";
 
@@ -11,7 +11,10 @@ interface Place {
   readonly bindings: Map<string, BrokerTopology["bindings"][number]>;
 }
 
-/** RabbitMQ's management API as far as a deployment uses it, in memory: a declaration that differs from what is there is refused. */
+/**
+ * RabbitMQ's management API in memory, as far as a deployment uses it. It refuses a declaration that differs from the
+ * existing one.
+ */
 export interface MemoryBroker extends Backend {
   readonly topologyOf: (vhost: string) => BrokerTopology;
   readonly vhosts: () => readonly string[];

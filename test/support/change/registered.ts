@@ -1,11 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
 
-import { RetryTopology } from "../../../src/deploy/index.ts";
+import { RetryTopology } from "../../../src/brokers/rabbitmq/make/index.ts";
 import type { System } from "../../../src/index.ts";
 import type { RegisteredResource } from "../pulumi.ts";
 import { runProgram } from "../pulumi.ts";
 
-/** One deployment of a system to RabbitMQ, as a person's program says it. */
+/** One deployment of a system to RabbitMQ, as in a person's program. */
 export interface Deployment {
   readonly component: string;
   readonly vhost: string;
@@ -17,7 +17,10 @@ export interface Deployment {
 const registered = new Map<string, Promise<readonly RegisteredResource[]>>();
 let last: Promise<unknown> = Promise.resolve();
 
-/** What the program registers, in an order that Pulumi's SDK chose. Only one program runs at a time: the mocks belong to the process. */
+/**
+ * The resources that the program registers, in an order that Pulumi's SDK chose. Only one program runs at a time,
+ * because the mocks belong to the process.
+ */
 export async function registeredFor(deployment: Deployment): Promise<readonly RegisteredResource[]> {
   const key = JSON.stringify(deployment);
   let resources = registered.get(key);

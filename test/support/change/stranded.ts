@@ -1,27 +1,27 @@
-import type { BrokerTopology, MessageState, Semantics } from "../../../src/brokers/rabbitmq/semantics.ts";
-import { semanticsOf } from "../../../src/brokers/rabbitmq/semantics.ts";
-import type { SemanticsVersion } from "../../../src/brokers/rabbitmq/semantics.ts";
+import type { BrokerTopology, MessageState, Semantics } from "../../../src/brokers/rabbitmq/prove/semantics.ts";
+import { semanticsOf } from "../../../src/brokers/rabbitmq/prove/semantics.ts";
+import type { SemanticsVersion } from "../../../src/brokers/rabbitmq/prove/semantics.ts";
 import type { Topology } from "../../../src/index.ts";
 
-/** A publisher's message and the work queue that it has to reach. */
+/** A publisher's message, and the work queue that it must reach. */
 export interface Promised {
   readonly exchange: string;
   readonly routingKey: string;
   readonly workQueue: string;
 }
 
-/** What is known of a virtual host beside what is there now. */
+/** The facts about a virtual host beside its present state. */
 export interface Expected {
-  /** Every topology that was ever deployed to it, or was to be. */
+  /** Every topology that was or should have been deployed to it. */
   readonly topologies: readonly Topology[];
-  /** Those by which consumers ever ran. */
+  /** The topologies that consumers have run by. */
   readonly settled: readonly Topology[];
-  /** The queues in which messages may lie. Those are added that a message can come to now. */
+  /** The queues that may hold messages. Queues that a message can reach now are added. */
   readonly holding: Set<string>;
   readonly promised: readonly Promised[];
 }
 
-/** The messages that would be lost, stuck, doubled or astray with what is on the broker now, each as a sentence. */
+/** The messages that would be lost, stuck, doubled or astray on the present broker, each as a sentence. */
 export function strandedOn(broker: BrokerTopology, expected: Expected, version: SemanticsVersion): readonly string[] {
   const semantics = semanticsOf(broker, version);
   const known = new Map(
@@ -33,12 +33,14 @@ export function strandedOn(broker: BrokerTopology, expected: Expected, version: 
       expected.holding.add(destination);
   }
   const gone = [...expected.holding].filter((name) => !there.has(name)).map((name) => `${name} is gone`);
-  const keys = attemptKeysOf(expected.settled, false);
-  const sharedKeys = attemptKeysOf(expected.settled, true);
-  const context: Context = { semantics, known, keys, sharedKeys };
+  const keys = keysOf(expected.settled);
+  const attempts = expected.settled.flatMap(({ exchanges }) =>
+    exchanges.flatMap(({ name, role }) => (role === "attempt" ? [name] : [])),
+  );
+  const context: Context = { semantics, known, keys, attempts: [...new Set(attempts)] };
   return [
     ...gone,
-    // What is added while they are looked at is looked at, too.
+    // The loop also visits the queues that it adds.
     ...Array.from(wayOutOfAll(context, expected.holding, there)),
     ...expected.promised.flatMap((promised) => wayIn(context, promised)),
   ];
@@ -55,85 +57,73 @@ function isSource({ topologies }: Expected, exchange: string): boolean {
 interface Context {
   readonly semantics: Semantics;
   readonly known: ReadonlyMap<string, Topology["queues"][number]>;
-  /** By consumer, the keys of all attempts that there ever were. */
+  /** By consumer, the keys of its waiting messages in all topologies. */
   readonly keys: ReadonlyMap<string, readonly string[]>;
-  /** The same of those whose messages wait in shared queues. */
-  readonly sharedKeys: ReadonlyMap<string, readonly string[]>;
+  /** The exchanges that messages of further attempts came through. */
+  readonly attempts: readonly string[];
 }
 
-/** By consumer, the keys of its attempts: those that its tiers write, and those by which shared waits bring it back. */
-function attemptKeysOf(topologies: readonly Topology[], isShared: boolean): ReadonlyMap<string, readonly string[]> {
-  const pairs = topologies.flatMap(({ exchanges, queues, bindings }): (readonly [string | null, unknown])[] => {
-    const shared = new Set(
-      exchanges.filter(({ role, consumer }) => role === "again" && consumer === null).map(({ name }) => name),
-    );
-    const back = bindings.filter(({ source }) => shared.has(source));
+/** By consumer, the keys that bring a waiting message back to it. */
+function keysOf(topologies: readonly Topology[]): ReadonlyMap<string, readonly string[]> {
+  const pairs = topologies.flatMap(({ exchanges, queues, bindings }) => {
+    const back = new Set(exchanges.filter(({ role }) => role === "again").map(({ name }) => name));
     const consumers = new Map(queues.map(({ name, consumer }) => [name, consumer]));
-    return [
-      ...back.map(({ destination, routingKey }) => [consumers.get(destination) ?? null, routingKey] as const),
-      ...(isShared ? [] : queues.map((each) => [each.consumer, each.arguments["x-dead-letter-routing-key"]] as const)),
-    ];
+    return bindings.flatMap(({ source, destination, routingKey }) => {
+      const consumer = consumers.get(destination) ?? null;
+      return back.has(source) && consumer !== null ? [[consumer, routingKey] as const] : [];
+    });
   });
-  const keyed = pairs.flatMap(([consumer, key]) =>
-    consumer === null || typeof key !== "string" ? [] : [[consumer, key] as const],
-  );
-  const grouped = Map.groupBy(keyed, ([consumer]) => consumer);
+  const grouped = Map.groupBy(pairs, ([consumer]) => consumer);
   return new Map([...grouped].map(([consumer, own]) => [consumer, [...new Set(own.map(([, key]) => key))]]));
 }
 
-/** A message that lies in a queue has to be able to leave it, to one place, and that has to be its own consumer's. */
-function wayOutOf({ semantics, known, keys, sharedKeys }: Context, name: string, holding: Set<string>): string[] {
+/** A message in a queue must be able to leave it, to one place, and that place must belong to its own consumer. */
+function wayOutOf({ semantics, known, keys, attempts }: Context, name: string, holding: Set<string>): string[] {
   const queue = known.get(name);
   if (queue === undefined) return [];
-  const consumersKeys = (consumer: string): [string, string][] =>
-    (keys.get(consumer) ?? []).map((key) => [consumer, key]);
+  const ends = (message: MessageState, isDue: boolean, consumer: string, how: string): string[] =>
+    endsWell(
+      { semantics, known, holding },
+      name,
+      isDue ? expired(semantics, message) : rejected(semantics, message),
+      consumer,
+      how,
+    );
   switch (queue.role) {
     case "dead":
     case "undeliverable":
       return [];
-    case "work":
-      return [[queue.consumer ?? "", "order.placed"] as const, ...consumersKeys(queue.consumer ?? "")].flatMap(
-        ([consumer, key]) =>
-          endsWell(
-            { semantics, known, holding },
-            name,
-            rejected(semantics, lying(semantics, name, key)),
-            consumer,
-            `rejected with the key ${key}`,
-          ),
+    case "work": {
+      const consumer = queue.consumer ?? "";
+      const own = keys.get(consumer) ?? [];
+      return ["order.placed", ...own].flatMap((key) =>
+        ["", ...(key.startsWith("order.") ? [] : attempts)].flatMap((exchange) =>
+          ends(lying(semantics, name, key, exchange), false, consumer, `rejected with the key ${key} from ${exchange}`),
+        ),
       );
+    }
     case "tier":
-      return endsWell(
-        { semantics, known, holding },
-        name,
-        expired(semantics, lying(semantics, name, name)),
-        queue.consumer ?? "",
-        "due",
-      );
     case "wait":
-      return [...sharedKeys]
+      return [...keys]
         .flatMap(([consumer, own]) => own.map((key) => [consumer, key] as const))
         .flatMap(([consumer, key]) => {
-          // A consumer's message can be in the queues of its own system alone.
-          if (!key.startsWith(`redeliver:${name.split(".wait.")[0] ?? ""}.`)) return [];
-          return endsWell(
-            { semantics, known, holding },
-            name,
-            expired(semantics, lying(semantics, name, key)),
-            consumer,
-            `due with the key ${key}`,
-          );
+          // A consumer's message can only be in the queues of its own system and strategy.
+          const system = name.split(queue.role === "tier" ? ".attempt." : ".wait.")[0] ?? "";
+          const start = `${queue.role === "tier" ? "" : "redeliver:"}${system}.`;
+          return key.startsWith(start)
+            ? ends(lying(semantics, name, key, ""), true, consumer, `due with the key ${key}`)
+            : [];
         });
     default:
       return queue.role satisfies never;
   }
 }
 
-/** A message in a queue with a key of its own: published to the queue, and then with that key. */
-function lying(semantics: Semantics, queue: string, routingKey: string): MessageState {
+/** A message in a queue, with a key and an exchange. A client publishes it to the queue, and the test then sets these. */
+function lying(semantics: Semantics, queue: string, routingKey: string, exchange: string): MessageState {
   const [[state] = []] = semantics.publish({ exchange: "", routingKey: queue });
   if (state === undefined) throw new Error(`${queue} takes no message`);
-  return { ...state, routingKeys: [routingKey] };
+  return { ...state, routingKeys: [routingKey], exchange };
 }
 
 function expired(semantics: Semantics, state: MessageState): readonly (readonly MessageState[])[] {
@@ -161,7 +151,7 @@ function endsWell(
       if (place.kind !== "queue") return [`${at} is ${place.kind}`];
       if (place.status === "retained") return [`${at} is kept inside ${place.queue}`];
       const to = known.get(place.queue);
-      if (to?.consumer !== consumer) return [`${at} comes to ${place.queue}`];
+      if (to?.consumer !== consumer && to?.role !== "tier") return [`${at} comes to ${place.queue}`];
       holding.add(place.queue);
       return semantics.settings(place.queue) === null ? [`${at} comes to a queue that is gone`] : [];
     });

@@ -1,23 +1,29 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
-/** Which channel of which connection a frame belongs to. Connections are numbered as they come. */
+/** The channel and the connection of a frame. Connections are numbered in the order of their arrival. */
 export interface Channel091 {
   readonly connection: number;
   readonly channel: number;
 }
 
-/** A frame of AMQP 0-9-1 that opens a channel, carries, settles or publishes something, as it went by. */
+/** A frame of AMQP 0-9-1 that opens a channel, or carries, settles or publishes a message. */
 export type WireFrame091 = Channel091 &
-  /** A channel is opened, confirms from now on, or takes back what was published in its transaction. */
+  /** The client opens a channel, asks for confirms, or rolls its transaction back. */
   (
     | { readonly kind: "channel" | "select" | "rollback" }
-    | { readonly kind: "deliver"; readonly tag: number; readonly redelivered: boolean; readonly routingKey: string }
+    | {
+        readonly kind: "deliver";
+        readonly tag: number;
+        readonly redelivered: boolean;
+        readonly exchange: string;
+        readonly routingKey: string;
+      }
     | { readonly kind: "ack"; readonly tag: number; readonly multiple: boolean }
     | { readonly kind: "nack"; readonly tag: number; readonly multiple: boolean; readonly requeue: boolean }
     | { readonly kind: "reject"; readonly tag: number; readonly requeue: boolean }
     | { readonly kind: "publish"; readonly exchange: string; readonly routingKey: string; readonly mandatory: boolean }
-    /** What the client publishes has these. */
+    /** The properties of a message that the client publishes. */
     | {
         readonly kind: "properties";
         readonly expiration: string | null;
@@ -27,18 +33,18 @@ export type WireFrame091 = Channel091 &
         readonly size: number;
         readonly atMs: number;
       }
-    /** What the broker delivers, or returns, has these. */
+    /** The properties of a message that the broker delivers or returns. */
     | { readonly kind: "delivered-properties"; readonly properties: Properties091; readonly size: number }
-    /** A part of what is delivered, returned or published. */
+    /** A part of a delivered, returned or published message. */
     | { readonly kind: "body"; readonly side: "client" | "broker"; readonly bytes: Buffer }
     | { readonly kind: "confirmed" | "refused"; readonly tag: number; readonly multiple: boolean }
     | { readonly kind: "returned" }
   );
 
-/** Those that a message has, by amqplib's names; its headers are one of them. */
+/** The properties of a message, by amqplib's names. Its headers are one of them. */
 export type Properties091 = Readonly<Record<string, unknown>>;
 
-/** What amqplib decodes a frame with, and its exports leave out. */
+/** The part of amqplib that decodes frames; its exports leave it out. */
 interface Codec {
   readonly decode: (id: number, fields: Buffer) => Readonly<Record<string, unknown>>;
 }
@@ -46,7 +52,7 @@ interface Codec {
 const require = createRequire(import.meta.url);
 const codec = require(join(dirname(require.resolve("amqplib")), "lib", "defs.js")) as Codec;
 
-/** Class and method in one number, as amqplib has them. Source: AMQP 0-9-1, the tables of classes and methods. */
+/** Class and method in one number, as in amqplib. Source: AMQP 0-9-1, the tables of classes and methods. */
 const idOf = (classId: number, methodId: number): number => classId * 65_536 + methodId;
 const basic = 60;
 const frameTypes = { method: 1, header: 2, body: 3 } as const;
@@ -88,8 +94,8 @@ function methodOf(place: Channel091, payload: Buffer, side: "client" | "broker")
     case idOf(basic, 50):
       return { ...place, kind: "returned" };
     case idOf(basic, 60): {
-      const { deliveryTag: tag, redelivered, routingKey } = fields();
-      return { ...place, kind: "deliver", tag, redelivered, routingKey };
+      const { deliveryTag: tag, redelivered, exchange, routingKey } = fields();
+      return { ...place, kind: "deliver", tag, redelivered, exchange, routingKey };
     }
     case idOf(basic, 80): {
       const { deliveryTag: tag, multiple } = fields();

@@ -3,7 +3,10 @@ import { createRequire } from "node:module";
 import rhea from "rhea";
 import type { Message } from "rhea";
 
-/** A frame of AMQP 1.0 that opens, begins, attaches, delivers or settles, as it went by. Every session has a number of its own, and its deliveries are counted in it. */
+/**
+ * A frame of AMQP 1.0 that opens, begins, attaches, delivers or settles. Every session has a number of its own and
+ * counts its deliveries.
+ */
 export type WireFrame10 =
   | { readonly kind: "opened" | "attached" }
   | { readonly kind: "begun"; readonly channel: number }
@@ -12,7 +15,7 @@ export type WireFrame10 =
       readonly session: number;
       readonly delivery: number;
       readonly messageId: string;
-      /** How many deliveries of it have failed before. */
+      /** The number of its earlier failed deliveries. */
       readonly failed: number;
       readonly atMs: number;
     }
@@ -27,14 +30,14 @@ export type WireFrame10 =
     };
 
 export interface WireOutcome {
-  /** Null where the frame says none. */
+  /** Null if the frame has none. */
   readonly name: "accepted" | "rejected" | "released" | "modified" | null;
   readonly deliveryFailed: boolean;
   readonly undeliverableHere: boolean;
   readonly annotations: ReadonlyMap<string, { readonly type: string; readonly value: unknown }>;
 }
 
-/** What rhea decodes a frame with, and its types leave out. */
+/** The part of rhea that decodes frames; its types leave it out. */
 interface Codec {
   readonly read_frame: (bytes: Buffer) => RheaFrame;
   readonly write_frame: (frame: object) => Buffer;
@@ -66,7 +69,7 @@ const message = rhea.message as unknown as {
 
 /** Reads the frames of one connection, both sides of it. */
 export function createFrameReader10(): (bytes: Buffer, side: "client" | "broker") => WireFrame10 | null {
-  // Each side numbers channels as it likes, and uses the number of a session that has ended again.
+  // Each side chooses its channel numbers, and reuses the number of an ended session.
   const sessions = { client: new Map<number, number>(), broker: new Map<number, number>() };
   let begun = 0;
   return (bytes, side) => {
@@ -120,7 +123,7 @@ function dispositionOf({ first = -1, last, settled, state }: Performative, sessi
   };
 }
 
-/** An outcome of rhea, whose fields are null where the frame has none. The annotations are looked at with their types. */
+/** An outcome of rhea. Its fields are null if the frame has none. The annotations are compared with their types. */
 interface RheaOutcome {
   readonly constructor: { readonly composite_type?: WireOutcome["name"] };
   readonly delivery_failed?: boolean | null;
@@ -149,12 +152,12 @@ function outcomeOf(state: object | null): WireOutcome {
   };
 }
 
-/** How a broker ends a connection with an error. */
+/** The frame with which a broker closes a connection with an error. */
 export function closeFrame10(condition: string): Buffer {
   return codec.write_frame(codec.amqp_frame(0, codec.close({ error: { condition } })));
 }
 
-/** The same frame of a broker that lets a client in, with another number for the highest channel. */
+/** The broker's open frame with another number for the highest channel. */
 export function withChannelMax(bytes: Buffer, channelMax: number): Buffer {
   const { channel, performative } = codec.read_frame(bytes);
   return codec.write_frame(codec.amqp_frame(channel, Object.assign(performative ?? {}, { channel_max: channelMax })));

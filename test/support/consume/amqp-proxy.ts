@@ -8,35 +8,45 @@ import type { WireFrame091 } from "./amqp-0-9-1-frames.ts";
 import { createFrameReader10 } from "./amqp-1-0-frames.ts";
 import type { WireFrame10 } from "./amqp-1-0-frames.ts";
 
-/** A frame that delivers, settles or publishes something, as it went by. */
+/** A frame that delivers, settles or publishes a message. */
 export type WireFrame = WireFrame091 | WireFrame10;
 
-/** Stands between a client and a broker: sees each frame, and can cut the connection before it goes on. */
+/**
+ * Stands between a client and a broker. It sees each frame, and can cut the connection before it passes the frame on.
+ */
 export interface AmqpProxy {
-  /** The URL of the broker, by way of the proxy. */
+  /** The URL of the broker through the proxy. */
   readonly url: string;
   readonly frames: WireFrame[];
-  /** Where connections lead that are made from now on, as with a name that a load balancer stands behind. */
+  /** The destination of new connections, like the name of a load balancer. */
   brokerUrl: string;
-  /** Decides about each of these frames; `cut` ends the connection instead of passing it on, and bytes go on in its place. */
+  /**
+   * Decides about each of these frames. `cut` ends the connection instead of passing the frame on. Bytes replace the
+   * frame.
+   */
   onFrame: (frame: WireFrame, bytes: Buffer) => "pass" | "cut" | Buffer;
-  /** Holds back what the broker confirms, so that a client that does not wait is seen not to wait. */
+  /** Delays the broker's confirms, so that a client that does not wait reveals itself. */
   confirmDelayMs: number;
-  /** While true, nobody is let in. */
+  /** While true, the proxy accepts no connection. */
   refuses: boolean;
-  /** While true, nothing goes through any more, and nobody is told. */
+  /** While true, the proxy passes nothing on, and tells no side. */
   isSilent: boolean;
-  /** How many greetings and frames of the broker go through on each connection that is made from now on; then it says nothing more. */
+  /** The number of the broker's greetings and frames that pass on each new connection. After that it is silent. */
   passes: number;
-  /** How many connections have come so far that something was held back. */
+  /** The number of connections that have reached the limit. */
   held: number;
   readonly cutAll: () => void;
+  /**
+   * Silences the connections that are open now without telling either side, like a firewall that has forgotten them.
+   */
+  readonly silenceAll: () => void;
   readonly connections: () => number;
   readonly close: () => Promise<void>;
 }
 
 export async function startAmqpProxy(brokerUrl: string): Promise<AmqpProxy> {
   const sockets = new Set<Socket>();
+  const silenced = new WeakSet<Socket>();
   let connected = 0;
   const server = createServer((client) => {
     if (proxy.refuses) {
@@ -61,8 +71,9 @@ export async function startAmqpProxy(brokerUrl: string): Promise<AmqpProxy> {
       read091: createFrameReader091(connected),
       read10: createFrameReader10(),
     };
-    relay(proxy, { from: client, to: broker, side: "client", language });
-    relay(proxy, { from: broker, to: client, side: "broker", language });
+    const isSilent = (): boolean => proxy.isSilent || silenced.has(client);
+    relay(proxy, { from: client, to: broker, side: "client", language, isSilent });
+    relay(proxy, { from: broker, to: client, side: "broker", language, isSilent });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -81,6 +92,9 @@ export async function startAmqpProxy(brokerUrl: string): Promise<AmqpProxy> {
     cutAll: () => {
       for (const socket of sockets) socket.destroy();
     },
+    silenceAll: () => {
+      for (const socket of sockets) silenced.add(socket);
+    },
     connections: () => sockets.size / 2,
     close: async () => {
       proxy.cutAll();
@@ -91,7 +105,7 @@ export async function startAmqpProxy(brokerUrl: string): Promise<AmqpProxy> {
   return proxy;
 }
 
-/** What is spoken on a connection: its client begins with it. */
+/** The protocol of a connection. Its client's first bytes name it. */
 interface Language {
   isAmqp10: boolean;
   readonly read091: ReturnType<typeof createFrameReader091>;
@@ -103,16 +117,17 @@ interface Way {
   readonly to: Socket;
   readonly side: "client" | "broker";
   readonly language: Language;
+  readonly isSilent: () => boolean;
 }
 
 /** Passes on whole frames, in their order, and the greetings between them. */
-function relay(proxy: AmqpProxy, { from, to, side, language }: Way): void {
+function relay(proxy: AmqpProxy, { from, to, side, language, isSilent }: Way): void {
   let rest = Buffer.alloc(0);
   let turn = Promise.resolve();
   const most = side === "broker" ? proxy.passes : Infinity;
   let passed = 0;
   from.on("data", (data: Buffer) => {
-    if (proxy.isSilent) return;
+    if (isSilent()) return;
     rest = Buffer.concat([rest, data]);
     for (let length = pieceLength(rest, language); length <= rest.length; length = pieceLength(rest, language)) {
       const bytes = rest.subarray(0, length);
@@ -143,12 +158,12 @@ function readFrame(bytes: Buffer, side: Way["side"], { isAmqp10, read091, read10
   return isAmqp10 ? read10(bytes, side) : read091(bytes, side);
 }
 
-/** No frame is so long, or of a type, that it would begin like this. */
+/** No frame has a length or type that would look like this beginning. */
 function isGreeting(bytes: Buffer): boolean {
   return bytes.toString("latin1", 0, 4) === "AMQP";
 }
 
-/** How long the first greeting or frame is; infinite where that cannot be said yet. */
+/** The length of the first greeting or frame; infinite if it is still unknown. */
 function pieceLength(bytes: Buffer, language: Language): number {
   if (bytes.length < 8) return Infinity;
   if (isGreeting(bytes)) {

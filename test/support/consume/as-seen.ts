@@ -7,8 +7,9 @@ import { headersOf, nameOf } from "./judge-wire-0-9-1.ts";
 import { readWire091 } from "./read-wire-0-9-1.ts";
 
 /**
- * The same contract, as far as what went by can tell: of what an operation takes off its copies, only that which a message had that it was done
- * with. Whoever leaves on what is not there does nothing else.
+ * The same contract, as far as the frames can show it. An operation of the contract removes headers and properties from
+ * its copies. Here it removes only those that some message of this operation had. A consumer that does not remove
+ * missing ones behaves the same.
  */
 export function asSeen(contract: Contract, frames: readonly WireFrame[], handled: readonly Handled[]): Contract {
   const had = new Map<string, Set<string>>();
@@ -57,7 +58,7 @@ export function asSeen(contract: Contract, frames: readonly WireFrame[], handled
   };
 }
 
-/** Which list of operations a run ended in. */
+/** The key of the list of operations that a run ended in. */
 function keyOf({ retryAfter = [] }: Contract, { decision, attempt }: Handled): string {
   if (typeof decision === "string" || !("askMs" in decision)) return `${endingOf(decision)} ${attempt}`;
   const step = retryAfter.findIndex(({ upToMs }) => upToMs >= decision.askMs);

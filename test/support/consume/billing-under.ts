@@ -1,6 +1,9 @@
 import { oneConsumer } from "../examples.ts";
 
-/** The shop with the consumer billing alone, which speaks what a strategy of RabbitMQ wants. @param more fields of the consumer that a test replaces */
+/**
+ * The shop with the consumer billing alone, with the protocol that a strategy of RabbitMQ needs. @param more fields of
+ * the consumer that a test replaces
+ */
 export function billingUnder(strategy: string, more: Record<string, unknown> = {}): ReturnType<typeof oneConsumer> {
   return oneConsumer({
     from: { orders: "all" },

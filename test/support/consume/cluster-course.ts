@@ -7,7 +7,7 @@ import type { Broker } from "../live.ts";
 import type { Consuming, Strategy } from "./fates.ts";
 import { consumeFated, endsOf, fill, mostDeadLettersDoubled } from "./fates.ts";
 
-/** What a consumer of these tests holds at most. */
+/** The most messages that a consumer of these tests holds. */
 export const concurrency = 10;
 export const longestMs = 180_000;
 
@@ -16,10 +16,10 @@ export function brokerOf(cluster: Cluster, index: number): Broker {
 }
 
 /**
- * A consumer of each strategy, connected to the first node, or to whatever its URL is made to lead to.
+ * A consumer of each strategy, connected to the first node, or to the destination of the given URL.
  *
- * @param count how many messages each has
- * @param happened what half of them wait for
+ * @param count the number of messages for each
+ * @param happened the event that half of them wait for
  */
 export async function consuming(
   { onTestFinished }: Pick<TestContext, "onTestFinished">,
@@ -56,8 +56,8 @@ export const countOf = ({ billing }: Consuming, ...kinds: readonly string[]): nu
   billing.events.filter(({ kind }) => kinds.includes(kind)).length;
 
 /**
- * Each message ends as it should. It is doubled only by a copy that was sent again because nothing had been said of it, by a lost connection, or by
- * the dead-lettering of a queue that has lost its leader.
+ * Each message must end correctly. A message may double only for three reasons. A copy without an answer was sent
+ * again, a connection was lost, or a queue that lost its leader dead-lettered it.
  */
 export async function judge(consumer: Consuming, leadersLost: number): Promise<void> {
   const { strategy, system, ids, shouldBeDead } = consumer;

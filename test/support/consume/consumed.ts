@@ -1,6 +1,6 @@
-import type { ConsumeEvent, ConsumeOptions, Handler, Running } from "redeliver/consume";
-import { consume } from "redeliver/consume";
-
+// The public entry. A benchmark loads it as well, and runs without the tests' names for it.
+import type { ConsumeEvent, ConsumeOptions, Handler, Running } from "../../../src/consume/index.ts";
+import { consume } from "../../../src/consume/index.ts";
 import type { DeployedSystem } from "../deployed-system.ts";
 import { checked } from "../examples.ts";
 import type { Broker } from "../live.ts";
@@ -20,7 +20,7 @@ export interface ConsumedSystem {
   readonly events: ConsumeEvent[];
 }
 
-/** Runs a consumer of a deployed system through the public entry, and notes what its handler sees. */
+/** Runs a consumer of a deployed system through the public entry, and records the messages that its handler sees. */
 export async function consumeFrom(
   system: DeployedSystem,
   input: {

@@ -1,19 +1,19 @@
 import { consume } from "../../../src/consume/index.ts";
 import type { Duration, System } from "../../../src/index.ts";
 
-/** What a test starts a consumer's process with, as JSON in its first argument. */
+/** The input of a consumer's process, as JSON in its first argument. */
 export interface ProcessInput {
   readonly system: System;
   readonly version: string;
   readonly strategy: "native" | "deferred" | "staged" | "waits";
   readonly url: string;
   readonly concurrency: number;
-  /** How long a handler takes; null for one that never ends, and does not look at its signal. */
+  /** The time that a handler takes; null for one that never ends and ignores its signal. */
   readonly handlingMs: number | null;
   readonly stopWithin?: Duration;
 }
 
-// Says what its handler does, a line each: `began ID ATTEMPT`, `ended ID`. On SIGTERM it stops.
+// Reports the handler's steps, a line each: `began ID ATTEMPT`, `ended ID`. On SIGTERM it stops.
 const input = JSON.parse(process.argv[2] ?? "") as ProcessInput;
 const running = await consume(
   input.system,
@@ -26,7 +26,7 @@ const running = await consume(
   },
   async (message, attempt) => {
     process.stdout.write(`began ${message.id} ${attempt.number}\n`);
-    // Without a timer such a handler does not keep the process from ending by itself.
+    // Without a timer such a handler does not keep the process alive.
     await new Promise((resolve) => void (input.handlingMs !== null && setTimeout(resolve, input.handlingMs)));
     process.stdout.write(`ended ${message.id}\n`);
   },

@@ -2,16 +2,16 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 
 import { permanent, retryAfter } from "redeliver/consume";
 
-import { operationsAfter } from "../../../src/brokers/contract.ts";
-import type { BrokerContract } from "../../../src/brokers/contract.ts";
+import { operationsAfter } from "../../../src/contract/interpret.ts";
+import type { BrokerContract } from "../../../src/contract/contract.ts";
 import type { Decision } from "../drive.ts";
 
-/** What becomes of one attempt on a message. */
+/** The fate of one attempt on a message. */
 export interface Fate {
   readonly decision: Decision;
-  /** What a dead letter says why it died, where that is not what the contract has. */
+  /** The reason on a dead letter, if it differs from the contract's. */
   readonly reason?: string;
-  /** The delay that the handler asks for, be there such a thing or not. */
+  /** The delay that the handler asks for, with or without support in the contract. */
   readonly askMs?: number;
   readonly means:
     | "returns"
@@ -26,9 +26,9 @@ export interface Fate {
 const kinds = ["success", "permanent", "named", "reasoned", "late", "asks", "asks-more", "asks-most"] as const;
 type Kind = (typeof kinds)[number] | "return";
 
-/** Of the delays that handlers ask for here, no two are the same. The last is more than anybody may ask for. */
+/** Each delay that handlers ask for here is different. The last is more than the contract allows. */
 const askedMs = { asks: 70, "asks-more": 1_000, "asks-most": 7_200_000 } as const;
-/** The most that they may ask for, so that more comes back in a test's time; and the first step of it is shorter than that. */
+/** The longest delay that handlers may ask for. It is short, because a test waits for it. Its first step is shorter. */
 export const askingDeclared = { retryAfter: { max: "2s" } } as const;
 
 /** Declared as permanent by its name. */
@@ -36,19 +36,19 @@ class ValidationError extends Error {
   override readonly name = "ValidationError";
 }
 
-/** What a consumer has to declare for its messages to be able to end like this. Those that are handed back end in no time. */
+/** The declaration that lets messages end like this. Messages that are returned come back at once. */
 export const everyEndingDeclared = { errors: { permanent: ["ValidationError"] } } as const;
 export const lateDeclared = { handlerTimeout: "300ms" } as const;
 
-/** Of a body that nobody can read, no handler hears. */
+/** No handler sees a message with an unreadable body. */
 export const unreadable = { name: "unreadable", body: "{ broken", reason: "UNREADABLE_MESSAGE" } as const;
 
-/** Names of messages that together end in every way after each of so many attempts; before it they fail. */
+/** Names of messages that together end in every way after each number of attempts. Before that they fail. */
 export function everyEnding(attempts: number): readonly string[] {
   return [...kinds.flatMap((kind) => afterEach(kind, attempts)), `success ${attempts + 1}`];
 }
 
-/** Those in whose last attempt the consumer stops. */
+/** The messages that the consumer stops on in their last attempt. */
 export function everyReturn(attempts: number): readonly string[] {
   return afterEach("return", attempts);
 }
@@ -57,7 +57,9 @@ function afterEach(kind: Kind, attempts: number): readonly string[] {
   return Array.from({ length: attempts }, (_, index) => `${kind} ${index + 1}`);
 }
 
-/** What becomes of an attempt on one of these messages. @param hasDelays whether the contract lets handlers ask for delays */
+/**
+ * The fate of an attempt on one of these messages. @param hasDelays true if the contract lets handlers ask for delays
+ */
 export function fateOf(name: string, attempt: number, hasDelays: boolean): Fate {
   const [kind, at] = name.split(" ") as [Kind, string];
   if (attempt < Number(at)) return { decision: "transient", means: "throws" };
@@ -86,7 +88,7 @@ export function fateOf(name: string, attempt: number, hasDelays: boolean): Fate 
   }
 }
 
-/** How an attempt ends, for whoever compares it with a contract. */
+/** The end of an attempt, for a comparison with a contract. */
 export type Ends =
   | "success"
   | "transient"
@@ -95,14 +97,17 @@ export type Ends =
   | { readonly askMs: number }
   | { readonly permanent: string };
 
-/** The same, by the body of the message: a JSON string, but for the one that cannot be read. */
+/** The same, from the body of the message: a JSON string, but for the unreadable one. */
 export function endsOf(body: string, attempt: number, hasDelays: boolean): Ends {
   if (body === unreadable.body) return { permanent: unreadable.reason };
   const { decision, reason } = fateOf(JSON.parse(body) as string, attempt, hasDelays);
   return reason === undefined ? (decision as Ends) : { permanent: reason };
 }
 
-/** The operations that a contract has for it. Who asks for more than there is gets the most; where there are no delays to ask for, it has failed. */
+/**
+ * The operations of a contract for it. A handler that asks for too much gets the longest delay. Without requested
+ * delays in the contract, the attempt has failed.
+ */
 export function operationsOfEnds<Operation>(
   contract: Pick<BrokerContract<Operation>, "outcomes" | "retryAfter">,
   ends: Ends,
@@ -118,7 +123,7 @@ export function operationsOfEnds<Operation>(
   return { operations: operationsAfter(step, attempt), askedMs: Math.min(ends.askMs, step.upToMs) };
 }
 
-/** How often messages of these names are attempted in all. */
+/** The number of all attempts on messages of these names. */
 export function attemptsInAll(names: readonly string[], attempts: number): number {
   const each = names.map((name) => {
     const [kind, at] = name.split(" ") as [Kind, string];
@@ -129,9 +134,10 @@ export function attemptsInAll(names: readonly string[], attempts: number): numbe
 }
 
 /**
- * Does what a handler does that meets a fate. It waits for no timer, so that only what is to take too long does, however busy the machine is.
+ * Acts as a handler with a given fate. It waits for no timer, so that even on a busy machine only the intended attempts
+ * take too long.
  *
- * @param ended told when the attempt is over for the consumer
+ * @param ended called when the attempt is over for the consumer
  */
 export async function meet(
   { means, reason = "", askMs = 0 }: Fate,

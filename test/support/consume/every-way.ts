@@ -1,4 +1,4 @@
-import { waysOf } from "../../../src/brokers/contract.ts";
+import { waysOf } from "../../../src/contract/interpret.ts";
 import type { Contract, PublishOperation } from "../../../src/index.ts";
 import { operationsFor } from "../drive.ts";
 import type { WireFrame } from "./amqp-proxy.ts";
@@ -8,8 +8,8 @@ import { longestFor, nameOf } from "./judge-wire-0-9-1.ts";
 import { readWire091 } from "./read-wire-0-9-1.ts";
 
 /**
- * What went by, as it is where every copy takes the first of the ways that jitter gives it, then the second, and so on. Which of them a consumer
- * takes is chance; together these have all.
+ * Changes recorded frames so that every copy takes the first way of its jitter, then the second, and so on. A consumer
+ * chooses a way by chance; together these cover all.
  */
 export function everyWay(
   contract: Contract,

@@ -1,7 +1,7 @@
 import amqplib from "amqplib";
 import type { Channel, GetMessage } from "amqplib";
-import { permanent } from "redeliver/consume";
 
+import { permanent } from "../../../src/consume/index.ts";
 import type { DeployedSystem } from "../deployed-system.ts";
 import { deploy, sleep, until } from "../deployed-system.ts";
 import type { Broker } from "../live.ts";
@@ -12,8 +12,11 @@ import { consumeFrom } from "./consumed.ts";
 
 export type Strategy = NonNullable<Parameters<typeof deploy>[2]>;
 
+/** The delay before each attempt but the first. */
+export const delayMs = 200;
+
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
-/** How many attempts a message has at most. */
+/** The most attempts of a message. */
 export const attempts = 5;
 
 /** One consumer. */
@@ -23,7 +26,7 @@ export const declarationFor = (strategy: Strategy): unknown => ({
   consumers: {
     billing: {
       from: { orders: "all" },
-      retry: { attempts, backoff: { kind: "constant", delay: "200ms" } },
+      retry: { attempts, backoff: { kind: "constant", delay: `${delayMs}ms` } },
       ...(strategy === "deferred" ? { protocol: "amqp-1.0" } : {}),
     },
   },
@@ -37,7 +40,7 @@ const everyFifth: Fates = (id, attempt) => {
   return number === 3 && attempt < 3 ? "transient" : "success";
 };
 
-/** A system with messages in it that nobody has taken yet. */
+/** A system with messages that no consumer has taken yet. */
 export interface Filled {
   readonly strategy: Strategy;
   readonly system: DeployedSystem;
@@ -54,15 +57,15 @@ export async function fill(broker: Broker, strategy: Strategy, count: number, fa
   const system = await deploy(broker, declarationFor(strategy), strategy);
   const ids = Array.from({ length: count }, (_, index) => `m${index}`);
   await system.publish(ids, source);
-  // The test's own connection would not survive what follows.
+  // The test's own connection would not survive the next steps.
   await system.disconnect();
   const shouldBeDead = ids.filter((id) => courseOf(fates, id, attempts).at(-1) !== "success");
   return { strategy, system, ids, fates, shouldBeDead };
 }
 
 /**
- * Consumes, so that each message has its fate. Before something has happened no more attempts than half of the messages begin, so that it happens
- * in their middle.
+ * Consumes with a given fate for each message. Until the event has happened, at most half as many attempts begin as
+ * there are messages. So it happens in their middle.
  */
 export async function consumeFated(
   broker: Broker,
@@ -98,7 +101,9 @@ export function succeeded({ events }: ConsumedSystem): readonly string[] {
   );
 }
 
-/** Waits for each message to end, and for every queue to be empty; gives the ids of all that ended well, and the dead letters. */
+/**
+ * Waits until each message has ended and every queue is empty. Returns the ids of all successes, and the dead letters.
+ */
 export async function endsOf(
   { system, ids, billing }: Consuming,
   withinMs: number,
@@ -107,25 +112,42 @@ export async function endsOf(
   readonly dead: readonly string[];
   readonly letters: readonly GetMessage[];
 }> {
+  const letters: GetMessage[] = [];
+  const haveEnded = (dead: ReadonlySet<string>): boolean =>
+    new Set([...dead, ...succeeded(billing)]).size === ids.length && billing.running.health().handling === 0;
+  await takeLetters(system, letters, haveEnded, withinMs);
+  return { well: succeeded(billing), dead: letters.map(idOf), letters };
+}
+
+/**
+ * Takes dead letters until all messages have ended and every queue is empty.
+ *
+ * @param letters receives them, also after a timeout
+ * @throws if they do not end within the time
+ */
+export async function takeLetters(
+  system: DeployedSystem,
+  letters: GetMessage[],
+  haveEnded: (dead: ReadonlySet<string>) => boolean,
+  withinMs: number,
+): Promise<void> {
   const connection = await amqplib.connect(system.url);
-  // It is told again by whatever waits for an answer then.
+  // The pending call reports this error too.
   connection.on("error", () => undefined);
   const channel = await connection.createChannel();
-  const letters: GetMessage[] = [];
   const dead = new Set<string>();
   await until(withinMs, async () => {
     for (const letter of await drained(channel, "shop.billing.dead")) {
       letters.push(letter);
       dead.add(idOf(letter));
     }
-    if (new Set([...dead, ...succeeded(billing)]).size < ids.length) return false;
+    if (!haveEnded(dead)) return false;
     for (const { name } of system.compiled.topology.queues) {
       if ((await channel.checkQueue(name)).messageCount > 0) return false;
     }
-    return billing.running.health().handling === 0;
+    return true;
   });
   await connection.close();
-  return { well: succeeded(billing), dead: letters.map(idOf), letters };
 }
 
 export function idOf({ properties }: GetMessage): string {
@@ -141,10 +163,13 @@ async function drained(channel: Channel, queue: string): Promise<readonly GetMes
   }
 }
 
-/** Dead letters that a quorum queue passes on at least once are on their way this many at a time. Source: `dead_letter_worker_consumer_prefetch`. */
+/**
+ * A quorum queue has this many dead letters on their way at a time with at-least-once dead-lettering. Source:
+ * `dead_letter_worker_consumer_prefetch`.
+ */
 const deadLettersOnTheirWay = 32;
 
-/** How many dead letters can be doubled when all queues lose their leaders once. */
+/** The most dead letters that can double when all queues lose their leaders once. */
 export function mostDeadLettersDoubled({ compiled }: DeployedSystem): number {
   const sources = compiled.topology.queues.filter((queue) => queue.arguments["x-overflow"] === "reject-publish");
   return deadLettersOnTheirWay * sources.length;

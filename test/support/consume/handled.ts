@@ -1,18 +1,18 @@
 import type { Decision } from "../drive.ts";
 
-/** One run of a handler: how it ended, when, and how many frames had gone by until then. */
+/** One run of a handler: its end, its time, and the number of frames until then. */
 export interface Handled {
   /** The message's name. */
   readonly message: string;
   readonly attempt: number;
   readonly decision: Decision;
-  /** What a dead letter says why it died, where that is not what the contract has. */
+  /** The reason on a dead letter, if it differs from the contract's. */
   readonly reason?: string;
   readonly endedAtMs: number;
   readonly framesBefore: number;
 }
 
-/** Tells which run a delivery was, when it is asked for each delivery in their order. */
+/** Names the run of each delivery. Ask for the deliveries in their order. */
 export function runsInOrder(handled: readonly Handled[]): (message: string) => Handled {
   const runs = Map.groupBy(handled, ({ message }) => message);
   const asked = new Map<string, number>();
@@ -25,7 +25,7 @@ export function runsInOrder(handled: readonly Handled[]): (message: string) => H
   };
 }
 
-/** Says of each delivery, asked in their order, whether it is the first of those that ended alike. */
+/** Tells if a delivery is the first of those that ended alike. Ask for the deliveries in their order. */
 export function firstOfEach(handled: readonly Handled[]): (message: string) => boolean {
   const runOf = runsInOrder(handled);
   const seen = new Set<string>();

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
-import { waysOf } from "../../../src/brokers/contract.ts";
+import { waysOf } from "../../../src/contract/interpret.ts";
 import type { Contract, Operation, PublishOperation } from "../../../src/index.ts";
 import { attemptOf, operationsFor } from "../drive.ts";
 import type { Decision } from "../drive.ts";
@@ -10,12 +10,12 @@ import { readWire091 } from "./read-wire-0-9-1.ts";
 import type { Copy091, Delivery091, Made091 } from "./read-wire-0-9-1.ts";
 
 /**
- * Compares what went over the wire with a contract, for every delivery: that after its handler has ended exactly the contract's operations come,
- * in its order, each with its fields, and none before the one in front of it is confirmed. It knows nothing of how the consumer is made. Every
- * message needs a body of its own, a JSON string that is its name.
+ * Compares the frames with a contract, for every delivery. After its handler has ended, exactly the contract's
+ * operations must come, in its order, each with its fields. None may come before the confirm of the one before. The
+ * check knows nothing of the consumer's code. Every message needs a body of its own, a JSON string that is its name.
  *
- * @param handled in the order in which handlers ended; of a delivery that no handler saw, what is to become of it
- * @returns what differs, in words; empty for a consumer that keeps its contract
+ * @param handled in the order of the handlers' ends; for a delivery that no handler saw, its expected end
+ * @returns the differences, in words; empty for a consumer that keeps its contract
  */
 export function breachesOf091(
   contract: Contract,
@@ -62,7 +62,7 @@ function deliveryBreaches(contract: Contract, delivery: Delivery091, run: Handle
   ]);
 }
 
-/** Who asks for more than there is gets the most. */
+/** A handler that asks for too much gets the longest delay. */
 export function longestFor({ retryAfter }: Contract, decision: Decision): Decision {
   const mostMs = retryAfter?.at(-1)?.upToMs;
   if (typeof decision === "string" || !("askMs" in decision) || mostMs === undefined) return decision;
@@ -108,7 +108,7 @@ function copyBreaches(
   ];
 }
 
-/** Where a copy goes, and how long it waits there. */
+/** Compares the place of a copy and its wait there. */
 function placeBreaches({ exchange, routingKey, expirationMs }: PublishOperation, copy: Copy091): readonly string[] {
   if (expirationMs === "asked") throw new Error("the decision says which delay is asked for");
   const expiration = copy.properties["expiration"];
@@ -125,10 +125,13 @@ function placeBreaches({ exchange, routingKey, expirationMs }: PublishOperation,
   ];
 }
 
-/** By the names of the protocol, which the contract uses, those of amqplib. */
+/** From the protocol's names, which the contract uses, to amqplib's. */
 const propertyNames = { "user-id": "userId" } as const;
 
-/** A copy has the properties of its message, but for those that the contract names; and an id in any case, by which repeats are known. */
+/**
+ * A copy has the properties of its message, except for those that the contract names. It always has an id, so that
+ * repeats can be recognised.
+ */
 function propertyBreaches(
   { removeProperties }: PublishOperation,
   copy: Copy091,
@@ -142,7 +145,10 @@ function propertyBreaches(
   return differences(wanted, found).map((name) => `its ${name} is ${String(found[name])}`);
 }
 
-/** Headers of the message stay, but for those that the contract takes off; what comes to them is the contract's, and words on a dead letter. */
+/**
+ * Headers of the message stay, except for those that the contract removes. New ones come from the contract, or describe
+ * a death.
+ */
 function headerBreaches(
   operation: PublishOperation,
   copy: Copy091,
@@ -165,7 +171,7 @@ function headerBreaches(
   ];
 }
 
-/** What a dead letter says beside what it has to, it says of this delivery. */
+/** Further headers on a dead letter must describe this delivery. */
 function letterBreaches(
   found: Readonly<Record<string, unknown>>,
   { properties }: Delivery091,

@@ -8,11 +8,11 @@ type Transfer = Extract<WireFrame10, { readonly kind: "transfer" }>;
 type Disposition = Extract<WireFrame10, { readonly kind: "disposition" }>;
 
 /**
- * Compares what went over the wire with a contract, for each delivery of these handlers: that it is settled once, after its handler has
- * ended, with the contract's outcome and nothing else in it. It knows nothing of how the consumer is made.
+ * Compares the frames with a contract, for each delivery of these handlers. It must be settled once, after its handler
+ * has ended, with exactly the contract's outcome. The check knows nothing of the consumer's code.
  *
- * @param watched names of annotations that whoever watches wants on each failure, beside those of the contract
- * @returns what differs, in words; empty for a consumer that keeps its contract
+ * @param watched names of annotations that monitoring adds on each failure, beside those of the contract
+ * @returns the differences, in words; empty for a consumer that keeps its contract
  */
 export function breachesOf10(
   contract: Contract,
@@ -74,7 +74,13 @@ function outcomeBreaches(
 
 const deliveryTime = "x-opt-delivery-time";
 
-/** The time of the next delivery is the delay after the failure: at the earliest when the handler ended, at the latest when the frame went by. */
+/** By it the next consumer sees whether the message comes too early. */
+const wait = "x-opt-redeliver-wait";
+
+/**
+ * The time of the next delivery must be the delay after the failure. The failure lies between the end of the handler
+ * and the time of the frame. The consumer rounds up, and its clock rounds down.
+ */
 function timeBreaches(
   { deliveryTimeMs }: ModifiedOperation,
   { outcome, atMs }: Disposition,
@@ -88,14 +94,17 @@ function timeBreaches(
   const time = Number(found.value);
   if (time < endedAtMs + deliveryTimeMs.from)
     return [`${deliveryTime} ${time - endedAtMs} ms after the failure, at least ${deliveryTimeMs.from} declared`];
-  if (time > atMs + deliveryTimeMs.to)
+  if (time > atMs + 1 + deliveryTimeMs.to)
     return [`${deliveryTime} ${time - atMs} ms after the disposition, at most ${deliveryTimeMs.to} declared`];
   return [];
 }
 
-/** A dead letter says what the contract says, and more of the kind; beside what is watched nothing else is annotated. */
+/**
+ * A dead letter carries the contract's annotations, and more of that kind. Beside those and the watched ones, there are
+ * no others.
+ */
 function annotationBreaches(
-  { messageAnnotations }: ModifiedOperation,
+  { messageAnnotations, deliveryTimeMs }: ModifiedOperation,
   { annotations }: WireOutcome,
   watched: readonly string[],
 ): readonly string[] {
@@ -103,6 +112,7 @@ function annotationBreaches(
   const others = [...annotations.keys()].filter(
     (name) =>
       name !== deliveryTime &&
+      !(deliveryTimeMs !== undefined && name === wait) &&
       !watched.includes(name) &&
       !(messageAnnotations !== undefined && name.startsWith("x-opt-dlq-")),
   );

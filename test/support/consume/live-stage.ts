@@ -14,7 +14,9 @@ interface LiveStage {
 
 type Deployed = Parameters<typeof deploy> extends [Broker, ...infer Rest] ? Rest : never;
 
-/** What the tests of one suite start on a broker. It ends with them: first consumers, then what they speak through. */
+/**
+ * Everything that the tests of one suite start on a broker. It ends with them: first consumers, then their connections.
+ */
 export function liveStage(broker: Broker): LiveStage {
   const systems: DeployedSystem[] = [];
   const proxies: AmqpProxy[] = [];

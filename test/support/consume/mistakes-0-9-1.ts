@@ -1,10 +1,12 @@
 import type { ConsumeMessage, Options } from "amqplib";
 
-/** How messages of these consumers end, in the order in which they are handled. The one that is handled first was delivered last. */
+/**
+ * The ends of messages of these consumers, in the order of their handling. The first one handled was delivered last.
+ */
 export const endings091 = ["success", "transient", "permanent", "return"] as const;
 export type Ending091 = (typeof endings091)[number];
 
-/** What a consumer does for a message, one after the other. */
+/** The steps of a consumer for a message, in order. */
 export type Step =
   | { readonly do: "copy"; readonly copy: Copy }
   | { readonly do: "confirm" }
@@ -24,11 +26,11 @@ export interface Copy {
 
 export interface Mistake {
   readonly of: Ending091;
-  /** What it does in place of the right steps; null where it can do nothing wrong in this way. */
+  /** The wrong steps in place of the right ones; null if this mistake is impossible there. */
   readonly steps: (right: readonly Step[], message: ConsumeMessage) => readonly Step[] | null;
   /** Done before the handler of the message has ended. */
   readonly isTooSoon?: boolean;
-  /** What the harness says of it. */
+  /** The words of the check about it. */
   readonly caught: RegExp;
 }
 
@@ -59,7 +61,7 @@ const withCopy = (change: (copy: Copy, message: ConsumeMessage) => Partial<Copy>
 const withOptions = (change: (options: Options.Publish) => Options.Publish): Mistake["steps"] =>
   withCopy(({ options }) => ({ options: { ...options, ...change(options) } }));
 
-/** Mistakes with a copy, which a person makes with the one of a failure as with the one of a dead letter. */
+/** Mistakes with a copy. A person makes them with the copy of a failure and the copy of a dead letter alike. */
 const copying: Readonly<Record<string, Omit<Mistake, "of">>> = {
   "is not copied": {
     steps: only((right) => right.slice(-1)),
@@ -67,7 +69,7 @@ const copying: Readonly<Record<string, Omit<Mistake, "of">>> = {
   },
   "is acknowledged before it is copied": {
     steps: only((right) => right.toReversed()),
-    // amqplib sends what is due on several channels in an order of its own.
+    // amqplib sends the frames of several channels in an order of its own.
     caught:
       /: basic.ack(, then basic.publish instead of basic.publish, then basic.ack| before the broker has confirmed the copy)$/,
   },
@@ -135,7 +137,7 @@ const ofEnding = (of: Ending091, mistakes: Readonly<Record<string, Omit<Mistake,
 
 const settling = (caught: string): RegExp => new RegExp(`: ${caught} instead of `);
 
-/** What a person gets wrong by hand, by what it is. */
+/** The mistakes of a person who writes a consumer by hand, by their names. */
 export const mistakes091: Readonly<Record<string, Mistake>> = {
   ...ofEnding("transient", copying),
   ...ofEnding("permanent", copying),
@@ -199,14 +201,14 @@ export const mistakes091: Readonly<Record<string, Mistake>> = {
       caught: /: basic.ack before its handler has ended$/,
     },
     "is left": { steps: () => [], caught: settling("nothing") },
-    "is acknowledged with what is older": {
+    "is acknowledged together with older deliveries": {
       steps: () => [settle("ack", false, true)],
       caught: /^return .*: basic.ack.* instead of basic.nack with requeue=true$/,
     },
     "is nacked": { steps: instead(settle("nack")), caught: settling("basic.nack with requeue=false") },
     "is put back": { steps: instead(settle("reject", true)), caught: settling("basic.reject with requeue=true") },
     "is copied to the dead queue": {
-      steps: (right, message) => [copyOf({ exchange: "shop.billing.dead", routingKey: "" }, message), ...right],
+      steps: (right, message) => [copyOf({ exchange: "shop.dead", routingKey: "shop.billing" }, message), ...right],
       caught: /: basic.publish, then basic.ack instead of basic.ack$/,
     },
     "is acknowledged twice": {

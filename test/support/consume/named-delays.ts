@@ -1,16 +1,16 @@
 import type { WireFrame } from "./amqp-proxy.ts";
 
-/** A delay that a consumer has named on the wire, be it as the expiration of a copy or as a time of delivery. */
+/** A delay that a consumer named on the wire, as the expiration of a copy or as a time of delivery. */
 export interface NamedDelay {
   readonly messageId: string;
-  /** 1 for the first that was named for the message. */
+  /** 1 for the first named delay of the message. */
   readonly retry: number;
-  /** When the frame went by. */
+  /** The time of the frame. */
   readonly atMs: number;
   readonly dueAtMs: number;
 }
 
-/** In the order in which they were named. */
+/** In the order of the frames. */
 export function namedDelays(frames: readonly WireFrame[]): readonly NamedDelay[] {
   const named: NamedDelay[] = [];
   const add = (messageId: string, atMs: number, dueAtMs: number): void => {

@@ -1,17 +1,17 @@
 /** A value with a change in one place of it. */
 export interface Change<Value> {
-  /** The place, and what is wrong there. */
+  /** The place, and the fault there. */
   readonly what: string;
   readonly value: Value;
 }
 
 /**
- * Every way to change plain data in one place: a text, a number or a truth value is another one; of a list an entry is
- * missing, or changes places with the next one; an operation is done twice. A range of two numbers lies elsewhere as a whole, above and below: one that is wider allows what the narrow one
- * allows, so nothing that went by can tell.
+ * Gives every way to change plain data in one place. A text, a number or a truth value gets another value. A list loses
+ * an entry, or swaps it with the next. An operation is done twice. A range of two numbers moves as a whole, up and
+ * down. It never gets wider, because no recording could reveal that.
  *
- * @param skip names of fields that are left as they are
- * @param shift how far a range is moved away from itself
+ * @param skip names of fields that stay as they are
+ * @param shift the distance that a range or a bound in milliseconds moves
  */
 export function onePlaceChangesOf<Value>(
   value: Value,
@@ -20,7 +20,9 @@ export function onePlaceChangesOf<Value>(
 ): readonly Change<Value>[] {
   const changes = (found: unknown, place: string): readonly Change<unknown>[] => {
     if (typeof found === "string") return [{ what: `${place}: another text`, value: `${found}-` }];
-    if (typeof found === "number") return [{ what: `${place}: another number`, value: found + 1 }];
+    // A bound on time moves as far as a range: a slow machine could not show a difference of a millisecond.
+    if (typeof found === "number")
+      return [{ what: `${place}: another number`, value: found + (place.endsWith("Ms") ? shift : 1) }];
     if (typeof found === "boolean") return [{ what: `${place}: turned over`, value: !found }];
     if (found === null) return [{ what: `${place}: something in place of nothing`, value: { from: 1, to: 1 } }];
     if (Array.isArray(found)) return changesOfList(found, place, changes);

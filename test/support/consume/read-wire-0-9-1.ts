@@ -1,14 +1,14 @@
 import type { WireFrame } from "./amqp-proxy.ts";
 import type { Properties091, WireFrame091 } from "./amqp-0-9-1-frames.ts";
 
-/** A message as it was delivered or published. */
+/** A delivered or published message. */
 export interface Content091 {
   readonly routingKey: string;
   readonly properties: Properties091;
   readonly body: string;
 }
 
-/** What a client did, and which frame it was that told it. */
+/** An action of a client, and the frame that showed it. */
 export type Made091 =
   | {
       readonly kind: "settled";
@@ -23,30 +23,31 @@ export interface Copy091 extends Content091 {
   readonly kind: "copy";
   readonly exchange: string;
   readonly mandatory: boolean;
-  /** Whether its channel confirms what is published. */
+  /** True if its channel confirms publications. */
   readonly isToBeConfirmed: boolean;
   readonly index: number;
-  /** Which frame confirmed it; null for none. */
+  /** The frame that confirmed it; null for none. */
   confirmedAt: number | null;
   isReturned: boolean;
 }
 
 export interface Delivery091 extends Content091 {
+  readonly exchange: string;
   readonly redelivered: boolean;
   readonly index: number;
-  /** What was done about it, in that order. */
+  /** The actions on it, in order. */
   readonly made: Made091[];
 }
 
 export interface Wire091 {
   readonly deliveries: readonly Delivery091[];
-  /** What was done and concerns no delivery, in words. */
+  /** Actions that concern no delivery, in words. */
   readonly strays: readonly string[];
 }
 
 type Of<Kind extends WireFrame091["kind"]> = Extract<WireFrame091, { readonly kind: Kind }>;
 
-/** A method whose properties and body follow it. */
+/** A method, followed by its properties and its body. */
 interface Begun {
   readonly method: Of<"deliver" | "publish" | "returned">;
   readonly index: number;
@@ -71,9 +72,9 @@ interface Found {
 }
 
 /**
- * Puts the frames of AMQP 0-9-1 together: for every delivery what was done about it. A settlement of `multiple` is one for each delivery of its
- * channel up to the tag that was not settled before. A copy names no delivery, so it belongs to the last one before it with the same body or the
- * same message id.
+ * Assembles the frames of AMQP 0-9-1: for every delivery the actions on it. A settlement with `multiple` counts for
+ * each unsettled delivery of its channel up to the tag. A copy names no delivery. It belongs to the last earlier
+ * delivery with the same body or the same message id.
  */
 export function readWire091(frames: readonly WireFrame[]): Wire091 {
   const channels = new Map<string, ChannelState>();
@@ -161,8 +162,14 @@ function freshChannel(): ChannelState {
 }
 
 function deliver(state: ChannelState, { deliveries }: Found, method: Of<"deliver">, begun: Begun): void {
-  const { tag, redelivered, routingKey } = method;
-  const delivery: Delivery091 = { ...contentOf(begun, routingKey), redelivered, index: begun.index, made: [] };
+  const { tag, redelivered, exchange, routingKey } = method;
+  const delivery: Delivery091 = {
+    ...contentOf(begun, routingKey),
+    exchange,
+    redelivered,
+    index: begun.index,
+    made: [],
+  };
   state.byTag.set(tag, delivery);
   state.unsettled.set(tag, delivery);
   deliveries.push(delivery);
@@ -211,7 +218,7 @@ function markReturned({ published }: ChannelState, { properties, parts }: Begun)
   if (copy !== undefined) copy.isReturned = true;
 }
 
-/** Confirms count what was published on the channel, from 1. */
+/** Confirms count the publications of the channel, from 1. */
 function confirm(
   { published }: ChannelState,
   { tag, multiple }: { readonly tag: number; readonly multiple: boolean },
@@ -224,7 +231,7 @@ function settle(state: ChannelState, { strays }: Found, frame: Of<"ack" | "nack"
   const isMultiple = frame.kind !== "reject" && frame.multiple;
   const own = state.byTag.get(frame.tag);
   if (own === undefined) strays.push(`${frame.kind} of nothing, tag ${frame.tag}`);
-  // Of what is settled already it is a second settlement.
+  // For a settled delivery it is a second settlement.
   const others = isMultiple ? [...state.unsettled].filter(([tag]) => tag < frame.tag) : [];
   const covered = [...others.map(([, delivery]) => delivery), ...(own === undefined ? [] : [own])];
   const requeue = frame.kind === "ack" ? null : frame.requeue;

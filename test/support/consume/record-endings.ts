@@ -10,7 +10,7 @@ import { attemptsInAll, everyEnding, everyReturn, fateOf, lateDeclared, meet, un
 import type { Handled } from "./handled.ts";
 import type { liveStage } from "./live-stage.ts";
 
-/** What to do, and on what. */
+/** The input of a recording. */
 interface Recording {
   readonly stage: ReturnType<typeof liveStage>;
   readonly broker: Broker;
@@ -18,11 +18,11 @@ interface Recording {
   /** Fields of the consumer. */
   readonly declared: Record<string, unknown>;
   readonly attempts: number;
-  /** What a message has beside its body, by its number. */
+  /** The properties of a message beside its body, by its number. */
   readonly options: (number: number) => Options.Publish;
 }
 
-/** What went over the wire, and how handlers ended meanwhile. */
+/** The frames on the wire, and the ends of the handlers meanwhile. */
 export interface Recorded {
   readonly system: DeployedSystem;
   readonly frames: AmqpProxy["frames"];
@@ -30,10 +30,13 @@ export interface Recorded {
 }
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
-/** Long enough for a consumer that does not wait for the confirm to be seen not to wait. */
+/** Long enough to reveal a consumer that does not wait for the confirm. */
 const confirmDelayMs = 20;
 
-/** Consumes messages that end in every way after every attempt, several at once, and then some until the consumer stops. */
+/**
+ * Consumes messages that end in every way after every attempt, several at once. Then it consumes some until the
+ * consumer stops.
+ */
 export async function recordEndings(recording: Recording): Promise<Recorded> {
   const { stage, strategy, declared, attempts } = recording;
   const { system, proxy } = await stage.proxied(billingUnder(strategy, { ...declared, ...lateDeclared }), strategy);

@@ -7,34 +7,37 @@ import type { CompiledSystem } from "../../../src/index.ts";
 import { compile, RefusedError } from "../../../src/index.ts";
 import type { Diagnostic } from "../../../src/index.ts";
 import { loadAdapter, prepare } from "../../../src/consume/consume.ts";
-import type { Found } from "../../../src/consume/rabbitmq/compare.ts";
-import { compareFound } from "../../../src/consume/rabbitmq/compare.ts";
-import { noAnswer, queueRefused } from "../../../src/consume/rabbitmq/queue-refusals.ts";
-import { noConnection } from "../../../src/consume/rabbitmq/refusals.ts";
+import type { Contract } from "../../../src/brokers/rabbitmq/compile/contract.ts";
+import type { Found } from "../../../src/brokers/rabbitmq/run/deployed/compare.ts";
+import { compareFound } from "../../../src/brokers/rabbitmq/run/deployed/compare.ts";
+import { noAnswer, queueRefused } from "../../../src/brokers/rabbitmq/run/queue-refusals.ts";
+import { noConnection } from "../../../src/brokers/rabbitmq/run/refusals.ts";
 import { checked } from "../examples.ts";
 
 interface Start {
-  /** A file of `examples`; `shop.yaml` unless said otherwise. */
+  /** A file of `examples`; the default is `shop.yaml`. */
   readonly declaration?: string;
   readonly consumer: string;
   readonly options?: object;
   readonly amqplib?: "installed" | "not installed";
-  /** A word of what it does, or what it is. */
+  /** A word for its behaviour or its kind. */
   readonly broker: string | BrokerFound;
 }
 
 interface BrokerFound {
   readonly version: string;
   readonly missing?: readonly string[];
-  /** Queues and exchanges to which nothing leads any more. */
+  /** Queues and exchanges without any binding to them. */
   readonly unbound?: readonly string[];
   readonly policies?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-/** What a broker refuses for good, each with its own code or words. */
-const refusing: Readonly<Record<string, () => Diagnostic>> = {
-  "has given the queue to another alone": () =>
-    diagnosticIn(queueRefused("shop.billing", "/", Object.assign(new Error("RESOURCE_LOCKED"), { code: 405 }))),
+/** A broker's permanent refusals, each with its own code or words. */
+const refusing: Readonly<Record<string, (contract: Contract) => Diagnostic>> = {
+  "has given the queue to another alone": (contract) =>
+    diagnosticIn(
+      queueRefused(contract, "shop.billing", "/", Object.assign(new Error("RESOURCE_LOCKED"), { code: 405 })),
+    ),
   "gives one channel": () =>
     noConnection(
       url,
@@ -46,7 +49,7 @@ const refusing: Readonly<Record<string, () => Diagnostic>> = {
 const examples = resolve(import.meta.dirname, "../../../examples");
 const url = "amqp://guest:guest@localhost:5672";
 
-/** What a consumer that is started as an example says would be reported. */
+/** The diagnostics of a consumer that starts in the situation of an example. */
 export async function reportedByStart(text: string): Promise<readonly Diagnostic[]> {
   const { declaration = "shop.yaml", consumer, options, amqplib, broker } = parse(text) as Start;
   const shop = checked(parse(readFileSync(resolve(examples, declaration), "utf8")));
@@ -54,8 +57,8 @@ export async function reportedByStart(text: string): Promise<readonly Diagnostic
   const prepared = prepare(shop, consumer, { target, connection: { url }, ...options });
   if (!prepared.ok) return prepared.diagnostics;
   try {
-    const load = amqplib === "not installed" ? moduleNotFound : prepared.value.entry.load;
-    await loadAdapter({ library: prepared.value.entry.library, load });
+    const load = amqplib === "not installed" ? moduleNotFound : prepared.value.library.load;
+    await loadAdapter({ name: prepared.value.library.name, load });
   } catch (error) {
     if (error instanceof RefusedError) return error.diagnostics;
     throw error;
@@ -64,8 +67,9 @@ export async function reportedByStart(text: string): Promise<readonly Diagnostic
   if (broker === "refuses the user") {
     return [noConnection(url, new Error("Handshake terminated by server: 403 (ACCESS-REFUSED)"))];
   }
-  if (typeof broker === "string") return [refusing[broker]?.() ?? expect.unreachable(broker)];
   const compiled = prepared.value.compiled as CompiledSystem<"rabbitmq">;
+  const [contract = expect.unreachable()] = compiled.contracts;
+  if (typeof broker === "string") return [refusing[broker]?.(contract) ?? expect.unreachable(broker)];
   const there = compile(shop, { broker: "rabbitmq", version: broker.version, strategy: "staged" });
   const pair = { compiled, there: there.ok ? there.value : null };
   return compareFound(pair, foundAs(compiled, broker)).problems;
@@ -80,7 +84,7 @@ function moduleNotFound(): Promise<never> {
   return Promise.reject(Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" }));
 }
 
-/** Everything as it was compiled, but for what the example says. */
+/** Everything as compiled, except for the example's changes. */
 function foundAs(
   { topology }: CompiledSystem<"rabbitmq">,
   { version, missing, unbound, policies }: BrokerFound,
@@ -100,7 +104,12 @@ function foundAs(
       queues: new Map(
         topology.queues.map((queue) => [queue.name, { arguments: queue.arguments, policy: policyOf(queue.name) }]),
       ),
-      exchanges: new Map(topology.exchanges.map((each) => [each.name, { kind: each.kind, arguments: each.arguments }])),
+      exchanges: new Map(
+        topology.exchanges.map(({ name, kind, arguments: given }) => [
+          name,
+          { kind, arguments: given, policy: policyOf(name) },
+        ]),
+      ),
       bindings: topology.bindings.filter(({ destination }) => !(unbound ?? []).includes(destination)),
     },
   };

@@ -1,21 +1,25 @@
-import type { Adapter, Delivery, Session, SessionListener } from "../../../src/consume/adapter.ts";
-import { NotOursError } from "../../../src/consume/adapter.ts";
+import type { Adapter, Delivery, Feed, FeedListener } from "../../../src/consume/port/adapter.ts";
+import { NotOursError } from "../../../src/consume/port/adapter.ts";
 
-/** How one call to the broker ends, and after how long. `throws`: before there is a promise; `at-once`: without one; `never`: not at all. */
+/**
+ * The end of one call to the broker, and its time. `throws`: before there is a promise; `at-once`: without one;
+ * `never`: not at all.
+ */
 export interface CallFate {
   readonly ends: "well" | "at-once" | "rejects" | "throws" | "not-ours" | "never";
   readonly afterMs: number;
 }
 
 /**
- * What becomes of a try to connect: `lost-meanwhile` is told so before it has its session. `hangs` ends when it is given up, and `deaf` does not know
- * of that and opens long after. The first one of a consumer, before which there is nobody to stop it, opens.
+ * The fate of a try to connect. `lost-meanwhile` loses the connection before it has its session. `hangs` ends when
+ * the consumer gives up. `deaf` does not notice that and opens long after. The first connection of a consumer always
+ * opens, because the consumer could not be stopped before.
  */
 export type OpenFate = "opens" | "fails" | "lost-meanwhile" | "hangs" | "deaf";
 
 const deafMs = 20_000;
 
-/** What the broker does, call by call. What there is no word for any more goes well. */
+/** The broker's behaviour, call by call. Calls beyond the script succeed. */
 export interface Script {
   readonly opens: readonly OpenFate[];
   readonly settles: readonly CallFate[];
@@ -25,31 +29,31 @@ export interface Script {
   readonly unstarted: Adapter["unstarted"];
 }
 
-/** A connection as the broker sees it. */
+/** A connection from the broker's side. */
 interface Connection {
-  readonly listener: SessionListener;
+  readonly listener: FeedListener;
   isTaking: boolean;
   isOver: boolean;
   closes: number;
-  /** Deliveries that it waits for word of, and those that it has word of. */
+  /** Deliveries without an answer, and deliveries with one. */
   readonly fates: Map<Delivery, "held" | "being-settled" | "settled">;
 }
 
 export interface ScriptedBroker {
   readonly adapter: Adapter;
-  /** Gives a message to whoever takes some. @returns null where nobody does */
+  /** Gives a message to a consumer that takes one. @returns null if there is none */
   readonly deliver: (id: string, attempt: number, carrier?: Delivery["carrier"]) => Delivery | null;
   readonly cut: () => void;
   readonly connections: readonly Connection[];
-  /** What a real broker would close the channel for, or would do twice. */
+  /** Breaches that make a real broker close the channel or do something twice. */
   readonly breaches: readonly string[];
-  /** Calls that the consumer has made and that have not ended. */
+  /** Calls of the consumer that have not ended. */
   readonly underWay: () => number;
 }
 
 const well: CallFate = { ends: "well", afterMs: 1 };
 
-/** A broker that does what a script says, and notes what a consumer must not do. Its clock is that of `setTimeout`. */
+/** A broker that follows a script and records forbidden actions of a consumer. Its clock is that of `setTimeout`. */
 export function createScriptedBroker(script: Script): ScriptedBroker {
   const connections: Connection[] = [];
   const breaches: string[] = [];
@@ -70,7 +74,7 @@ export function createScriptedBroker(script: Script): ScriptedBroker {
     });
   };
 
-  const sessionOf = (connection: Connection): Session => {
+  const sessionOf = (connection: Connection): Feed => {
     const inUse = (call: string): void => {
       if (connection.closes > 0) breaches.push(`${call} after close`);
     };
@@ -78,7 +82,7 @@ export function createScriptedBroker(script: Script): ScriptedBroker {
       resume: () => {
         inUse("resume");
         const fate = fateOf("resumes");
-        // Nobody could stop a consumer that has not begun.
+        // A consumer that has not begun could not be stopped.
         return promised(calls.resumes === 1 && fate.ends === "never" ? well : fate, () => {
           connection.isTaking = true;
         });

@@ -7,9 +7,9 @@ import type { DeployedSystem } from "../deployed-system.ts";
 import { checked } from "../examples.ts";
 import type { Broker } from "../live.ts";
 
-/** How a start ended. */
+/** The end of a start. */
 export interface Start {
-  /** Empty where it began. */
+  /** Empty if it began. */
   readonly diagnostics: readonly Diagnostic[];
   readonly codes: readonly string[];
   /** As a person reads it. */
@@ -17,7 +17,7 @@ export interface Start {
   readonly events: readonly ConsumeEvent[];
 }
 
-/** Starts a consumer whose queue is empty, and stops it again where it begins. */
+/** Starts a consumer with an empty queue, and stops it again if it begins. */
 export async function start(
   system: Pick<DeployedSystem, "url">,
   input: {

@@ -4,20 +4,20 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:tls";
 import type { TLSSocket } from "node:tls";
 
-import { selfSigned } from "../servicebus/emulator/self-signed.ts";
+import { selfSigned } from "../self-signed.ts";
 
 /** A broker behind TLS. */
 export interface TlsBroker {
   readonly url: string;
-  /** What its certificate is from. */
+  /** The authority behind its certificate. */
   readonly ca: string;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Takes TLS for a broker, with a certificate that nobody has signed but itself.
+ * Takes TLS for a broker, with a self-signed certificate.
  *
- * @param asksForClient whether a client has to have a certificate of its own
+ * @param asksForClient true if a client needs a certificate of its own
  */
 export async function startTlsBroker(brokerUrl: string, asksForClient: boolean): Promise<TlsBroker> {
   const { certificate, key } = selfSigned("localhost");

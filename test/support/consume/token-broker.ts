@@ -4,9 +4,9 @@ import type { StartedBroker } from "../broker-containers.ts";
 import { startBroker } from "../broker-containers.ts";
 import type { BrokerVersion } from "../broker-images.ts";
 
-/** A broker that lets users in by tokens of OAuth 2.0, and who signs them. */
+/** A broker that accepts users with tokens of OAuth 2.0, and the signer of these tokens. */
 export interface TokenBroker extends StartedBroker {
-  /** A token that allows everything, for so long. A token tells whole seconds, so it may expire up to one second sooner. */
+  /** A token that allows everything, for this time. It has whole seconds, so it may expire up to one second sooner. */
   readonly issue: (lifetimeMs: number) => { readonly password: string; readonly expiration: Date };
 }
 

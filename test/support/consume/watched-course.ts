@@ -5,15 +5,18 @@ import { openTelemetry } from "redeliver/opentelemetry";
 import { type ExpectStatic } from "vitest";
 import { z } from "zod";
 
-import type { AnyContract } from "../../../src/consume/contract.ts";
+import type { AnyContract } from "../../../src/contract/contract.ts";
 import { until } from "../deployed-system.ts";
 import { type Metrics, type Monitoring, startMonitoring } from "../telemetry.ts";
 
-/** How many attempts the consumer that is watched has to be declared with: the first, the one before, and the one that follows are three. */
+/**
+ * The attempts that the watched consumer must be declared with. Three are the first, the one before, and the one that
+ * follows.
+ */
 export const attemptsOfCourse = 3;
-/** What it has to be declared with, too. */
+/** The handler timeout that it must be declared with, too. */
 export const handlerTimeoutOfCourse = "5s";
-/** In every body, and nowhere where it could be read by others. */
+/** In every body, and in no other place that people could read. */
 export const secret = "eve@example.com";
 export const routingKeyOfCourse = "order.placed";
 
@@ -27,7 +30,7 @@ export const producer: SpanContext = {
 export interface CourseMessage {
   readonly name: string;
   readonly body: string;
-  /** The producer's context, where it sends one. */
+  /** The producer's context, if it sends one. */
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
@@ -45,14 +48,14 @@ export interface WatchedStage {
       readonly redact: Redact;
     },
   ) => Promise<{ readonly events: readonly ConsumeEvent[]; readonly stop: (within: "0ms") => Promise<void> }>;
-  /** The dead letters so far: what stands beside their bodies, by the names that a consumer gave it. */
+  /** The dead letters so far: the data beside their bodies, under the consumer's names. */
   readonly letters: () => Promise<readonly CourseLetter[]>;
 }
 
 export interface CourseLetter {
   readonly name: string;
   readonly texts: Readonly<Record<string, unknown>>;
-  /** What whoever sends it again puts on it: all that the broker shows, as it shows it. */
+  /** The headers for sending it again: all that the broker shows, in its form. */
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
@@ -67,7 +70,7 @@ export interface CourseRun {
   readonly routingKey: string | null;
 }
 
-/** All that is seen of the course of some messages. */
+/** All observations of some messages. */
 export interface Watched {
   readonly contract: AnyContract;
   readonly runs: readonly CourseRun[];
@@ -75,13 +78,13 @@ export interface Watched {
   readonly events: readonly ConsumeEvent[];
   readonly spans: ReturnType<Monitoring["spans"]>;
   readonly metrics: Metrics;
-  /** What redaction was asked about, as it was. */
+  /** The inputs of redaction, as they were. */
   readonly redacted: readonly string[];
-  /** Errors of the handler, some of which say what no error should. */
+  /** Errors of the handler. Some contain texts that no error should. */
   readonly thrown: ReadonlySet<unknown>;
 }
 
-/** Each way that a message can end: by its name. The names ending in `alone` come without a context. */
+/** Each possible end of a message, by its name. Names ending in `alone` come without a context. */
 const messages: readonly CourseMessage[] = [
   ...["fails", "dies", "works"].map((name) => messageOf(name, true)),
   ...["fails-alone", "dies-alone", "hangs-alone"].map((name) => messageOf(name, false)),
@@ -89,7 +92,7 @@ const messages: readonly CourseMessage[] = [
   { ...messageOf("unfit", false), body: JSON.stringify({ id: "unfit", customer: [secret] }) },
 ];
 const deadOnes = ["dies", "dies-alone", "fails", "fails-alone", "unfit", "unreadable"];
-/** A handler that works by now gets the letter of `dies-alone` once more. */
+/** A handler that now succeeds gets the letter of `dies-alone` once more. */
 export const sentAgain = "works-again";
 /** Two fail each time, and one the first time; the other five have one attempt. */
 const attemptsSettled = 2 * attemptsOfCourse + 2 + 5;
@@ -108,7 +111,7 @@ export function nameIn(body: string): string {
   return /"id": ?"([a-z-]+)"/.exec(body)?.[1] ?? body;
 }
 
-/** What its handler does, and what is noted of it. */
+/** The actions of its handler, and the records of it. */
 interface Course {
   readonly runs: CourseRun[];
   readonly thrown: Set<unknown>;
@@ -143,7 +146,7 @@ function createCourse(): Course {
   return course;
 }
 
-/** Lets messages go each way that there is, until all are settled, and then stops the consumer in the middle of one. */
+/** Sends messages through each possible end until all are settled. Then it stops the consumer in the middle of one. */
 export async function watchCourse(stage: WatchedStage): Promise<Watched> {
   const monitoring = startMonitoring();
   const redacted: string[] = [];
@@ -189,7 +192,7 @@ export async function watchCourse(stage: WatchedStage): Promise<Watched> {
   }
 }
 
-/** Every metric counts what has happened, under its own label. */
+/** Every metric counts its events, under its own label. */
 export function expectMetrics(expect: ExpectStatic, { metrics }: Watched): void {
   const some = (count: number): object => ({ count, sum: expect.any(Number) as number });
   expect(metrics).toEqual({
@@ -207,7 +210,7 @@ export function expectMetrics(expect: ExpectStatic, { metrics }: Watched): void 
     "redeliver.handling{success}": some(3),
     "redeliver.handling{transient}": some(2 * attemptsOfCourse + 1),
     "redeliver.handling{permanent}": some(4),
-    // Of each message once, those that no handler sees and the one that is handed back among them.
+    // Each message once, including those that no handler sees and the returned one.
     "redeliver.lag": some(messages.length + 2),
   });
 }

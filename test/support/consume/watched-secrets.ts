@@ -5,12 +5,12 @@ import { type ExpectStatic } from "vitest";
 import { type CourseRun, routingKeyOfCourse, secret, type Watched } from "./watched-course.ts";
 import { isWritten } from "./watched-traces.ts";
 
-/** Also what JSON leaves out. */
+/** Also properties that JSON leaves out. */
 const shown = (value: unknown): string => inspect(value, { depth: null, showHidden: true, getters: true });
 
 /**
- * Nothing of a body is in the log, a span or a metric, but for what an error of the handler itself says in the log, and nothing of it is beside
- * the body of a dead letter, once it is redacted.
+ * No part of a body is in the log, a span or a metric, except for the words of a handler's error in the log. After
+ * redaction no part is beside the body of a dead letter either.
  */
 export function expectNothingOfBodies(expect: ExpectStatic, watched: Watched): void {
   const { events, spans, letters, redacted, thrown } = watched;
@@ -24,21 +24,21 @@ export function expectNothingOfBodies(expect: ExpectStatic, watched: Watched): v
     if (value.includes(secret)) expect(value).toMatch(/eve@example.com is unknown|cannot find eve@example.com/);
 }
 
-/** Where the consumer may say why a message is dead, redaction has had its say. */
+/** If the consumer writes the reason of a death, redaction has changed it. */
 export function expectRedacted(expect: ExpectStatic, { contract, letters }: Watched): void {
   const said = JSON.stringify(letters.find(({ name }) => name === "dies")?.texts);
   if (isWritten(contract, "permanent", 1)) expect(said).toContain("cannot find (customer)");
   else expect(said).not.toContain("cannot find");
 }
 
-/** The headers that are the producer's: not those that the broker writes, or the contract, or an attempt of ours. */
+/** The producer's headers, without those of the broker, the contract, or our attempts. */
 function published({ name, headers }: CourseRun): Readonly<Record<string, unknown>> {
   const isOurs = (header: string): boolean =>
     /^(x-|redeliver-|DeadLetter)/.test(header) || (header === "traceparent" && name.endsWith("-alone"));
   return Object.fromEntries(Object.entries(headers).filter(([header]) => !isOurs(header)));
 }
 
-/** Whatever the retries made of a message, its handler sees it as it was published. */
+/** After any retries a handler sees its message as it was published. */
 export function expectSameMessage(expect: ExpectStatic, { runs }: Watched): void {
   for (const run of runs) {
     const first = runs.find(({ name }) => name === run.name);

@@ -1,20 +1,20 @@
 import { propagation, ROOT_CONTEXT, type SpanContext, trace } from "@opentelemetry/api";
 import { type ExpectStatic } from "vitest";
 
-import type { OutcomeName } from "../../../src/brokers/contract.ts";
-import type { AnyContract } from "../../../src/consume/contract.ts";
-import { operationsAfter } from "../../../src/consume/contract.ts";
+import type { OutcomeName } from "../../../src/contract/contract.ts";
+import type { AnyContract } from "../../../src/contract/contract.ts";
+import { operationsAfter } from "../../../src/contract/interpret.ts";
 import { type CourseLetter, type CourseRun, producer, sentAgain, type Watched } from "./watched-course.ts";
 
-/** Operations by which a consumer can write on what becomes of a message. */
+/** Operations that let a consumer write on the message or its copy. */
 const writing = new Set(["basic.publish", "modified", "SendMessage", "schedule", "send", "abandon", "deadLetter"]);
 
-/** Whether the contract lets the consumer write on the message after an attempt. */
+/** True if the contract lets the consumer write on the message after an attempt. */
 export function isWritten({ outcomes }: AnyContract, outcome: OutcomeName, attempt: number): boolean {
   return operationsAfter(outcomes[outcome], attempt).some(({ operation }) => writing.has(operation));
 }
 
-/** How an attempt of a message ends, by the message's name. */
+/** The end of an attempt of a message, from the message's name. */
 function outcomeOf({ name, attempt }: CourseRun): OutcomeName {
   const [end] = name.split("-");
   if (end === "dies") return "permanent";
@@ -23,15 +23,16 @@ function outcomeOf({ name, attempt }: CourseRun): OutcomeName {
 
 type Texts = CourseLetter["texts"];
 
-/** What a message carries: the context that its attempts are in, and that of the last attempt that could write on it. */
+/** The contexts on a message: the one of its attempts, and the one of the last attempt that could write on it. */
 interface Carried {
   readonly origin: SpanContext | null;
   readonly before: SpanContext | null;
 }
 
 /**
- * Each attempt is in the producer's trace, or else in that of the first attempt that could write on the message, and linked to the attempt before;
- * the dead letter carries both. Who can write is the contract's word: by every other operation the message stays as it is.
+ * Each attempt is in the producer's trace. Without one, it is in the trace of the first attempt that could write on the
+ * message. It is linked to the attempt before, and the dead letter carries both. The contract says which operations can
+ * write; all others leave the message as it is.
  */
 export function expectTraces(expect: ExpectStatic, watched: Watched): void {
   for (const name of new Set(watched.runs.map((run) => run.name))) {
@@ -93,7 +94,7 @@ function contextsOn(texts: Texts): readonly ReturnType<typeof idsOf>[] {
   return [contextIn(texts, ""), contextIn(texts, "redeliver-attempt-")];
 }
 
-/** As anybody reads it, who has the API of OpenTelemetry and knows what stands before the names. */
+/** Reads like a program that has the API of OpenTelemetry and knows the prefix of the names. */
 function contextIn(texts: Texts, before: string): ReturnType<typeof idsOf> {
   const found = propagation.extract<Texts>(ROOT_CONTEXT, texts, {
     keys: (carrier) => Object.keys(carrier),

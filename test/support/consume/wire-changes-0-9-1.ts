@@ -6,8 +6,8 @@ import { readWire091 } from "./read-wire-0-9-1.ts";
 import type { Delivery091 } from "./read-wire-0-9-1.ts";
 
 /**
- * Not what a contract speaks of: where a frame is and when it came, what is there a second time for other readers, and what a dead letter says of
- * its error. `multiple` is another thing only where something older is unsettled.
+ * Fields that a contract does not mention: the place and time of a frame, copies for other readers, and the error texts
+ * of a dead letter. `multiple` makes a difference only with older unsettled deliveries.
  */
 const skip = [
   "kind",
@@ -24,9 +24,9 @@ const skip = [
 ];
 
 /**
- * What went by with one thing wrong that a client did, for everything that it did about some deliveries.
+ * The recorded frames with one wrong action of a client, for each action on some deliveries.
  *
- * @param isLookedAt called once for each delivery; to look at one of several that are alike is enough
+ * @param isLookedAt called once for each delivery; one of several alike is enough
  */
 export function wireChangesOf(
   frames: readonly WireFrame[],
@@ -57,7 +57,7 @@ export function wireChangesOf(
   ];
 }
 
-/** The same, with one frame for each acknowledgement: what is left out is not told by a later one with `multiple`. */
+/** The same, with one frame for each acknowledgement. So a later one with `multiple` does not hide a missing one. */
 export function oneByOne(frames: readonly WireFrame[]): readonly WireFrame[] {
   const unsettled = new Map<string, Set<number>>();
   return frames.flatMap((frame): readonly WireFrame[] => {
@@ -129,7 +129,7 @@ function otherSettlements(frame: Extract<WireFrame091, { readonly tag: number }>
   return all.filter(({ kind }) => kind !== frame.kind);
 }
 
-/** A settlement that follows a copy, as if nobody had waited for the confirm. */
+/** A settlement that follows a copy, as if the consumer had not waited for the confirm. */
 function tooSoon(frames: readonly WireFrame[], made: Delivery091["made"]): readonly Change<readonly WireFrame[]>[] {
   return made.flatMap((copy, position) => {
     const next = made[position + 1];

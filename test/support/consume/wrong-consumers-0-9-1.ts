@@ -50,14 +50,15 @@ function rightCopy(operation: PublishOperation, { fields, properties, content }:
 export interface Place091 {
   readonly connection: ChannelModel;
   readonly contract: Contract;
-  /** How many frames have gone by. */
+  /** The number of frames so far. */
   readonly frameCount: () => number;
 }
 
 /**
- * Takes a message of each ending, and handles them. Whatever else is there has been left by another mistake, and is acknowledged.
+ * Takes a message of each ending, and handles them. Other messages are left over from another mistake, and are
+ * acknowledged.
  *
- * @returns null where there is nothing that this mistake could be made with
+ * @returns null if this mistake is impossible with the contract
  */
 export async function handleAll091(
   { connection, contract, frameCount }: Place091,
@@ -66,7 +67,7 @@ export async function handleAll091(
 ): Promise<readonly Handled[] | null> {
   const channel = await connection.createChannel();
   let isClosed = false;
-  // The broker closes the channel on which something is settled twice: that is what the mistake comes to.
+  // The broker closes the channel after a second settlement. The mistake leads to this.
   channel.on("error", () => {
     isClosed = true;
   });
@@ -90,7 +91,7 @@ export async function handleAll091(
     if (wrong === null) isPossible = false;
     const isTooSoon = isWrong && mistake.isTooSoon === true;
     if (isTooSoon) await perform(place, message, wrong ?? right);
-    // Whatever was sent has gone by when the broker has answered.
+    // After the broker's answer, all earlier frames have passed.
     if (isTooSoon) await publisher.checkQueue(contract.workQueue ?? "");
     ended(name, 1, ending);
     if (!isTooSoon) await perform(place, message, wrong ?? right);

@@ -5,11 +5,11 @@ import type { Connection, Delivery, Session } from "rhea";
 
 import { sleep } from "../deployed-system.ts";
 
-/** How messages of these consumers end, in the order in which they are published. */
+/** The ends of messages of these consumers, in the order of their publication. */
 export const endings = ["transient", "return", "permanent", "success"] as const;
 type Ending = (typeof endings)[number];
 
-/** What a consumer does that somebody wrote by hand, for each ending: once right, and then with one mistake each. */
+/** The code of a consumer written by hand, for each ending: once correct, and then with one mistake each. */
 interface Ways {
   readonly done: "when it is done" | "at once";
   readonly success: "accepted" | "nothing" | "twice" | "unsettled";
@@ -41,7 +41,7 @@ const right: Ways = {
 
 interface HandWritten {
   readonly ways: Ways;
-  /** What the harness says of it; null for nothing. */
+  /** The words of the check about it; null for none. */
   readonly caught: RegExp | null;
 }
 
@@ -60,7 +60,7 @@ export const handWritten10: Readonly<Record<string, HandWritten>> = {
     ways: { ...right, success: "twice" },
     caught: /^success.*: 2 dispositions instead of 1$/,
   },
-  "an outcome is said and not settled": {
+  "an outcome is sent and not settled": {
     ways: { ...right, success: "unsettled" },
     caught: /^success.*: a disposition that does not settle$/,
   },
@@ -128,11 +128,11 @@ export const handWritten10: Readonly<Record<string, HandWritten>> = {
     ways: { ...right, permanent: "without reason" },
     caught: /^permanent.*: x-opt-dlq-failure-reason is undefined instead of PERMANENT_FAILURE$/,
   },
-  "a dead letter says what nobody asked for": {
+  "a dead letter has an extra annotation": {
     ways: { ...right, permanent: "with its body" },
     caught: /^permanent.*: x-opt-body on it$/,
   },
-  "a message that is handed back costs an attempt": {
+  "a message that is returned costs an attempt": {
     ways: { ...right, return: "failed" },
     caught: /^return.*: modified instead of released$/,
   },
@@ -143,7 +143,7 @@ export interface Place10 {
   readonly queue: string;
   /** The declared delay of the first retry. */
   readonly delayMs: number;
-  /** Told when the handler of a message has ended. */
+  /** Called when the handler of a message has ended. */
   readonly ended: (messageId: string, ending: Ending) => void;
 }
 
@@ -157,7 +157,7 @@ interface Held {
   readonly atMs: number;
 }
 
-/** Takes one message of each ending, and handles them. What is there beside them is accepted. */
+/** Takes one message of each ending, and handles them. It accepts all other messages. */
 export async function handleAll10(place: Place10, ways: Ways, ids: Readonly<Record<Ending, string>>): Promise<void> {
   const connection = connectTo(place.url);
   const held = await takeAll(connection, place, ways, ids);
@@ -185,7 +185,7 @@ function connectTo(text: string): Connection {
   } as Parameters<typeof rhea.connect>[0]);
 }
 
-/** In the order of their deliveries, which is that in which they were published. */
+/** In the order of their deliveries, which is the order of publication. */
 function takeAll(
   connection: Connection,
   { queue }: Place10,
@@ -313,7 +313,7 @@ function modified(
   } as Parameters<Delivery["modified"]>[0]);
 }
 
-/** What rhea's types leave out. */
+/** A function that rhea's types leave out. */
 function accepted(): object {
   return (rhea.message as unknown as { accepted: () => { described: () => object } }).accepted().described();
 }

@@ -9,26 +9,28 @@ import type {
   TopicProperties,
 } from "@azure/service-bus";
 
+import type { Sku } from "../../../src/brokers/servicebus/compile/capabilities.ts";
 import { Properties } from "../apply-resources.ts";
 import type { RegisteredResource } from "../pulumi.ts";
 
-/** What is not created, by the resource's type. Whatever is not named here has to be created, or the test fails. */
+/** Resources that are not created, by their type. Every other resource must be created, or the test fails. */
 const leftOutBecause: Readonly<Record<string, string>> = {
   "azure-native:monitor:MetricAlert": "the emulator has no Azure Monitor",
 };
 
 /**
- * Creates registered resources in the namespace of an emulator the way Pulumi's Azure provider would, one after the other in the order
- * of registration; what is there already is brought to what the program says. It is strict so that a test cannot pass by leaving
- * something out.
+ * Creates registered resources in the namespace of an emulator as Pulumi's Azure provider would, one after the other in
+ * the order of registration. It updates existing ones to the program's settings. It is strict, so that a test cannot
+ * pass by leaving a property out.
  *
- * @returns what was not created, and why: `<type> <logical name>: <reason>`
- * @throws Error where a type or a property is unknown, a value is of another kind than the provider takes, a resource comes before one
- *   that it depends on, or is for another namespace than the first
+ * @returns the resources that were not created, and the reason: `<type> <logical name>: <reason>`
+ * @throws Error if a type or a property is unknown, or a value has another kind than the provider takes. Also if a
+ *   resource comes before one that it depends on, or is for another namespace than the first
  */
 export async function applyToEmulator(
   administration: ServiceBusAdministrationClient,
   resources: readonly RegisteredResource[],
+  sku: Sku = "standard",
 ): Promise<readonly string[]> {
   const applied = new Set<string>();
   const namespaces = new Set<string>();
@@ -38,7 +40,7 @@ export async function applyToEmulator(
     const missing = dependencies.find((each) => !applied.has(each));
     if (missing !== undefined) throw new Error(`${name} is registered before ${missing}, which it depends on`);
     const reason = leftOutBecause[type];
-    if (reason === undefined) await apply(administration, resource, namespaces);
+    if (reason === undefined) await apply(administration, resource, namespaces, sku);
     else leftOut.push(`${type} ${name}: ${reason}`);
     if (namespaces.size > 1) throw new Error(`${name} is in another namespace: ${[...namespaces].join(", ")}`);
     applied.add(urn);
@@ -50,6 +52,7 @@ async function apply(
   administration: ServiceBusAdministrationClient,
   { type, name, inputs }: RegisteredResource,
   namespaces: Set<string>,
+  sku: Sku,
 ): Promise<void> {
   const properties = new Properties(`${name} (${type})`, inputs);
   if (type.startsWith("azure-native:")) {
@@ -69,7 +72,7 @@ async function apply(
       properties.take("target", "object");
       break;
     case "azure-native:servicebus:Queue":
-      await applyQueue(administration, properties);
+      await applyQueue(administration, properties, sku);
       break;
     case "azure-native:servicebus:Topic":
       await applyTopic(administration, properties);
@@ -91,7 +94,7 @@ async function apply(
 
 type Kind = "string" | "boolean" | "number";
 
-/** What the management API calls by the same name as Azure Resource Manager, each with the kind of its value. */
+/** Settings with the same name in the management API and in Azure Resource Manager, each with the kind of its value. */
 const receivable = {
   lockDuration: "string",
   maxDeliveryCount: "number",
@@ -109,9 +112,13 @@ const detection = {
   enablePartitioning: "boolean",
 } as const;
 
-/** Every one of them has to be there: Azure would fill in a value of its own. */
-function takeAll(properties: Properties, kinds: Readonly<Record<string, Kind>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(kinds).map(([name, kind]) => [name, properties.take(name, kind)]));
+/** Settings that a namespace of the basic tier refuses or ignores. */
+const notOnBasic: ReadonlySet<string> = new Set(["autoDeleteOnIdle", "duplicateDetectionHistoryTimeWindow"]);
+
+/** The program must set each property that the tier takes, because Azure would fill in a value of its own. */
+function takeAll(properties: Properties, sku: Sku, kinds: Readonly<Record<string, Kind>>): Record<string, unknown> {
+  const taken = Object.entries(kinds).filter(([name]) => sku !== "basic" || !notOnBasic.has(name));
+  return Object.fromEntries(taken.map(([name, kind]) => [name, properties.take(name, kind)]));
 }
 
 function takeForwards(properties: Properties): { forwardTo?: string; forwardDeadLetteredMessagesTo?: string } {
@@ -122,9 +129,13 @@ function takeForwards(properties: Properties): { forwardTo?: string; forwardDead
   };
 }
 
-async function applyQueue(administration: ServiceBusAdministrationClient, properties: Properties): Promise<void> {
+async function applyQueue(
+  administration: ServiceBusAdministrationClient,
+  properties: Properties,
+  sku: Sku,
+): Promise<void> {
   const name = properties.text("queueName");
-  const settings = { ...takeAll(properties, { ...receivable, ...detection }), ...takeForwards(properties) };
+  const settings = { ...takeAll(properties, sku, { ...receivable, ...detection }), ...takeForwards(properties) };
   if (await administration.queueExists(name)) {
     const before = await administration.getQueue(name);
     await administration.updateQueue({ ...before, ...(settings as unknown as QueueProperties), name });
@@ -133,7 +144,7 @@ async function applyQueue(administration: ServiceBusAdministrationClient, proper
 
 async function applyTopic(administration: ServiceBusAdministrationClient, properties: Properties): Promise<void> {
   const name = properties.text("topicName");
-  const settings = takeAll(properties, {
+  const settings = takeAll(properties, "standard", {
     ...detection,
     defaultMessageTimeToLive: "string",
     autoDeleteOnIdle: "string",
@@ -152,10 +163,10 @@ async function applySubscription(
   properties: Properties,
 ): Promise<void> {
   const [topicName, subscriptionName] = [properties.text("topicName"), properties.text("subscriptionName")];
-  // The API for JMS, which the management API does not know and the emulator does not have.
+  // The API for JMS. The management API does not know it, and the emulator does not have it.
   if (properties.take("isClientAffine", "boolean") === true) throw new Error(`${subscriptionName} is for JMS`);
   const own = { deadLetteringOnFilterEvaluationExceptions: "boolean" } as const;
-  const settings = { ...takeAll(properties, { ...receivable, ...own }), ...takeForwards(properties) };
+  const settings = { ...takeAll(properties, "standard", { ...receivable, ...own }), ...takeForwards(properties) };
   if (await administration.subscriptionExists(topicName, subscriptionName)) {
     const before = await administration.getSubscription(topicName, subscriptionName);
     const names = { topicName, subscriptionName };
@@ -165,7 +176,7 @@ async function applySubscription(
       ...names,
     });
   } else {
-    // Azure makes `$Default` along with it, as the emulator does.
+    // Azure creates `$Default` along with it, as the emulator does.
     await administration.createSubscription(topicName, subscriptionName, settings as CreateSubscriptionOptions);
   }
 }

@@ -6,17 +6,21 @@ import type { ConsumedSystem } from "./consuming.ts";
 
 const file = resolve(import.meta.dirname, "consuming-child.ts");
 
-/** A consumer in a process of its own. */
+/** A consumer in a process of its own, perhaps with a wrong wall clock. */
 export interface ConsumerProcess {
-  /** What it has said, a line each. */
+  /** Its output, one entry for each line. */
   readonly lines: readonly string[];
   readonly kill: (signal: "SIGKILL" | "SIGTERM") => void;
   readonly ended: Promise<unknown>;
 }
 
-export function startProcess(system: ConsumedSystem, finished: (end: () => void) => void): ConsumerProcess {
+export function startProcess(
+  system: ConsumedSystem,
+  finished: (end: () => void) => void,
+  offsetMs = 0,
+): ConsumerProcess {
   const { declared, options } = system;
-  const child = spawn(process.execPath, [file, JSON.stringify({ declared, options })], {
+  const child = spawn(process.execPath, [file, JSON.stringify({ declared, options, offsetMs })], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   finished(() => void child.kill("SIGKILL"));

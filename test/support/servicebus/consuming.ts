@@ -1,5 +1,5 @@
 import { consume } from "../../../src/consume/consume.ts";
-import type { ConsumeEvent } from "../../../src/consume/event.ts";
+import type { ConsumeEvent } from "../../../src/consume/port/event.ts";
 import type { Attempt, Handler, Message } from "../../../src/consume/message.ts";
 import type { ConsumeOptions } from "../../../src/consume/options.ts";
 import type { Running } from "../../../src/consume/run-consumer.ts";
@@ -17,7 +17,7 @@ interface Run {
   endedAtMs: number;
 }
 
-/** A consumer that runs by `consume`, and what its handler and its log saw. */
+/** A consumer that runs by `consume`, with the records of its handler and its log. */
 export interface Consuming extends Running {
   readonly runs: readonly Run[];
   readonly events: readonly ConsumeEvent[];
@@ -31,7 +31,7 @@ export type Handle = (message: Message<string>, attempt: Attempt) => Promise<voi
 /** A system with one consumer, `billing`, on an emulator of its own. */
 export interface ConsumedSystem extends DeployedSystem {
   readonly consuming: (handle: Handle, options?: Partial<ConsumeOptions<"servicebus", string>>) => Promise<Consuming>;
-  /** What `consume` takes to connect to it. */
+  /** The options of `consume` that connect to it. */
   readonly options: Pick<ConsumeOptions<"servicebus", string>, "target" | "connection" | "body">;
   readonly declared: ReturnType<typeof checked>;
 }

@@ -1,4 +1,4 @@
-import type { ServicebusTopology } from "../../../src/brokers/servicebus/topology.ts";
+import type { ServicebusTopology } from "../../../src/brokers/servicebus/compile/topology.ts";
 import type { CompiledSystem, System } from "../../../src/index.ts";
 import { checked } from "../examples.ts";
 import { sharedBehaviours } from "./behaviours/all-behaviours.ts";
@@ -6,7 +6,10 @@ import type { Behaviour, RunningSystem } from "./behaviours/behaviour.ts";
 import { deploy, type DeployedSystem, running, standard } from "./deployed-system.ts";
 import { compileServicebus } from "./register.ts";
 
-/** Puts a behaviour's system onto an emulator of its own, as a Pulumi program does; relays besides, which no program makes. */
+/**
+ * Puts a behaviour's system onto an emulator of its own, as a Pulumi program does. It also creates relays, which no
+ * program has.
+ */
 export async function deployBehaviour(
   finished: (end: () => Promise<void>) => void,
   behaviour: Behaviour,
@@ -25,7 +28,7 @@ export async function deployBehaviour(
   return system;
 }
 
-/** A behaviour's system on Microsoft's emulator, which was started with `sharedTopology`. */
+/** A behaviour's system on Microsoft's emulator, started with `sharedTopology`. */
 export function onMicrosofts(
   finished: (end: () => Promise<void>) => void,
   behaviour: Behaviour,
@@ -53,7 +56,10 @@ export function sharedTopology(): ServicebusTopology {
   };
 }
 
-/** Queues that forward one to the next, between the subscriptions and the one work queue; each stands after the one that it forwards to. */
+/**
+ * Adds queues that forward one to the next, between the subscriptions and the one work queue. Each stands after the one
+ * that it forwards to.
+ */
 export function withRelays(topology: ServicebusTopology, relays: readonly string[]): ServicebusTopology {
   const [work] = topology.queues;
   const [first] = relays;

@@ -1,13 +1,13 @@
+import { createClient, type Lab, peekAll, startLab } from "@redeliver/servicebus-emulator";
+
 import type { CompiledSystem } from "../../../src/index.ts";
+import type { Sku } from "../../../src/brokers/servicebus/compile/capabilities.ts";
 import { checked } from "../examples.ts";
 import { inTurn } from "../in-turn.ts";
 import type { RegisteredResource } from "../pulumi.ts";
 import { applyToEmulator } from "./apply.ts";
 import type { RunningSystem } from "./behaviours/behaviour.ts";
-import { createClient } from "./clients.ts";
 import { drive, type ServicebusContract } from "./drive.ts";
-import { peekAll } from "./entity.ts";
-import { type Lab, startLab } from "./lab.ts";
 import { compileServicebus, registerServicebus, type ServicebusTargetInput } from "./register.ts";
 
 /** A system on an emulator of its own. */
@@ -15,17 +15,17 @@ export interface DeployedSystem extends RunningSystem {
   readonly lab: Lab;
   readonly compiled: CompiledSystem<"servicebus">;
   readonly resources: readonly RegisteredResource[];
-  /** What was not created, and why. */
+  /** The resources that were not created, with the reason. */
   readonly leftOut: readonly string[];
 }
 
 export const standard = { broker: "servicebus", sku: "standard" } as const;
 
 /**
- * Compiles a system, registers it as a Pulumi program does, and creates what was registered on an emulator.
+ * Compiles a system, registers it as a Pulumi program does, and creates the registered resources on an emulator.
  *
  * @param finished the `onTestFinished` of the test's own context
- * @param consumers what is declared; a message comes from the source `orders`
+ * @param consumers the declared consumers; a message comes from the source `orders`
  */
 export async function deploy(
   finished: (end: () => Promise<void>) => void,
@@ -36,12 +36,12 @@ export async function deploy(
   const system = checked({ name: "shop", sources: { orders: { kind: "topic" } }, consumers });
   const compiled = compileServicebus(system, chosen);
   const { resources } = await inTurn(async () => registerServicebus(system, chosen));
-  const lab = await startLab(finished);
-  const leftOut = await applyToEmulator(lab.administration, resources);
+  const lab = await startLab(finished, { sku: chosen.sku as Sku });
+  const leftOut = await applyToEmulator(lab.administration, resources, chosen.sku as Sku);
   return { ...running(finished, compiled, lab.emulator.connectionString), lab, compiled, resources, leftOut };
 }
 
-/** A compiled system whose entities are there, wherever that is. */
+/** A compiled system with existing entities, on any emulator. */
 export function running(
   finished: (end: () => Promise<void>) => void,
   { contracts }: CompiledSystem<"servicebus">,
@@ -53,7 +53,7 @@ export function running(
     return found;
   };
   const connect = (): ReturnType<typeof createClient> => {
-    // Who asks for a session waits for one as long as an operation may take.
+    // A client that asks for a session waits for one as long as an operation may take.
     const client = createClient({ connectionString }, { retryOptions: { maxRetries: 0, timeoutInMs: 10_000 } });
     finished(async () => client.close());
     return client;

@@ -8,54 +8,56 @@ import type {
   ServiceBusReceiver,
 } from "@azure/service-bus";
 import { isServiceBusError } from "@azure/service-bus";
+import { createReceiver, subscriptionOf } from "@redeliver/servicebus-emulator";
 
 import type { CompiledSystem } from "../../../src/index.ts";
-import { createReceiver, subscriptionOf } from "./entity.ts";
 
 export type ServicebusContract = CompiledSystem<"servicebus">["contracts"][number];
 type Outcome = ServicebusContract["outcomes"]["success"];
 type Operation = NonNullable<ServicebusContract["retryAfter"]>[number]["byAttempt"][number][number];
 type SendOperation = Extract<Operation, { readonly queue: string }>;
 
-/** How a handler's run ends. At a crash nothing is done with the message, and the consumer's connection is gone. */
+/** The end of a handler's run. After a crash the message is untouched, and the consumer's connection is gone. */
 export type Ending = "success" | "transient" | "permanent" | "crash" | "return";
 
-/** What a handler decides: an ending, a delay of its own, or a crash after some of an outcome's operations are done. */
+/** The decision of a handler: an ending, a delay of its own, or a crash after some operations of an outcome. */
 export type Decision = Ending | { readonly askMs: number } | { readonly crashAfter: number; readonly of: Ending };
 
-/** One delivery, as the consumer saw it. Times by the clock of `Date.now()`, which says when copies are due. */
+/**
+ * One delivery, as the consumer saw it. Times are by the clock of `Date.now()`, which decides the due times of copies.
+ */
 export interface Seen {
   readonly body: string;
   readonly attempt: number;
   readonly originalId: string;
   readonly receivedAtMs: number;
-  /** When the first operation began: delays count from after this. */
+  /** The time of the first operation. Delays count from a later moment. */
   readonly settledAtMs: number;
   readonly message: ServiceBusReceivedMessage;
 }
 
-/** A consumer that does what a contract says and nothing else: it knows no strategy. */
+/** A consumer that does exactly the operations of a contract: it knows no strategy. */
 export interface DrivenConsumer {
   readonly seen: readonly Seen[];
-  /** Receives one message, if there is one within the time, and handles it. @returns whether there was one */
+  /** Receives one message, if one comes within the time, and handles it. @returns true if one came */
   readonly poll: (waitMs?: number) => Promise<boolean>;
   /** Polls until a condition holds. @throws Error when it does not within the time */
   readonly pollUntil: (condition: () => boolean | Promise<boolean>, limitMs?: number) => Promise<void>;
 }
 
 export interface DriveOptions {
-  /** A connection of its own, which a crash takes away. */
+  /** A connection of its own, which ends with a crash. */
   readonly connect: () => ServiceBusClient;
   readonly contract: ServicebusContract;
-  /** Decides how this run of the handler ends. */
+  /** Decides the end of this run of the handler. */
   readonly decide: (delivery: { readonly body: string; readonly attempt: number }) => Decision;
-  /** Where in the range of a jitter a delay lies, from 0 to 1. */
+  /** The position of a delay in the range of its jitter, from 0 to 1. */
   readonly draw?: () => number;
 }
 
 interface Connected {
   readonly client: ServiceBusClient;
-  /** Null where there is no session to be had. */
+  /** Null if no session is available. */
   readonly receiver: ServiceBusReceiver | null;
 }
 
@@ -72,7 +74,7 @@ export function drive(options: DriveOptions): DrivenConsumer {
     }
     const [message] = await receiver.receiveMessages(1, { maxWaitTimeInMs: waitMs });
     const isGone = message !== undefined && (await handle(options, seen, { client, receiver }, message));
-    // The session of which nothing comes is given back, and another one asked for.
+    // Gives back a silent session, and asks for another one.
     const isDone = message === undefined && options.contract.receive.sessions;
     if (isGone || isDone) {
       connected = null;
@@ -111,7 +113,7 @@ async function connect({ connect: open, contract }: DriveOptions): Promise<Conne
   }
 }
 
-/** @returns whether the consumer crashed, or has given its session back */
+/** @returns true if the consumer crashed, or has given its session back */
 async function handle(
   options: DriveOptions,
   seen: Seen[],
@@ -146,7 +148,7 @@ function attemptOf(
   };
 }
 
-/** The operations of a decision: for a delay that the handler asks for, those of the first step that is long enough. */
+/** The operations of a decision. For a requested delay, it takes the first step that is long enough. */
 function operationsFor(contract: ServicebusContract, decision: Decision, attempt: number): readonly Operation[] {
   if (typeof decision === "string")
     return decision === "crash" ? [] : operationsOf(contract.outcomes[decision], attempt);
@@ -204,7 +206,10 @@ async function perform(
       const sender = client.createSender(operation.queue);
       const copy = copyOf(contract, handled, operation);
       if (operation.operation === "send") await sender.sendMessages(copy);
-      else await sender.scheduleMessages(copy, new Date(Date.now() + delayOf(operation, draw)));
+      else {
+        const scheduledEnqueueTimeUtc = new Date(Date.now() + delayOf(operation, draw));
+        await sender.sendMessages({ ...copy, scheduledEnqueueTimeUtc });
+      }
       await sender.close();
       return;
     }

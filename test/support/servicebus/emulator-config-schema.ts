@@ -1,8 +1,8 @@
 import { z } from "zod";
 
-// What Microsoft publishes about the configuration file of its emulator, written down once more and apart from the exporter, so that each is a
-// check of the other. Source: azure-service-bus-emulator-installer, `Config-schema.json`, as of June 2026, with the limits that are in its
-// descriptions.
+// Microsoft's rules for the configuration file of its emulator. They are written apart from the exporter, so that each
+// checks the other. Source: azure-service-bus-emulator-installer, `Config-schema.json`, as of June 2026, with the
+// limits in its descriptions.
 
 const name = z.string().regex(/^[A-Za-z0-9]([\w\-./]*[A-Za-z0-9])?$/);
 const destination = z.union([z.literal(""), name]);

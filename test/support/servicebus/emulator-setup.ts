@@ -1,18 +1,21 @@
 import type { TestProject } from "vitest/node";
 
-import { exportEmulatorConfig } from "../../../src/brokers/servicebus/export.ts";
+import { exportEmulatorConfig } from "../../../src/brokers/servicebus/make/export.ts";
 import { startOfficialEmulator, whyNot } from "./official-emulator.ts";
 import { behaviours, notOnMicrosofts, sharedBehaviours } from "./behaviours/all-behaviours.ts";
 import { sharedTopology } from "./deploy-behaviour.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Its connection string; null where it does not run. */
+    /** Its connection string; null if it does not run. */
     officialServicebus: string | null;
   }
 }
 
-/** Provides Microsoft's emulator where it can run, and says what runs on it and what does not. The one in the tests' process always runs. */
+/**
+ * Provides Microsoft's emulator if it can run, and reports the tests that run on it. The one in the tests' process
+ * always runs.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const report = (text: string): void => console.log(`[Service Bus] ${text}`);
   report(`the emulator in the tests' process runs ${Object.keys(behaviours).length} behaviours`);

@@ -1,16 +1,17 @@
+import type { Heard } from "@redeliver/servicebus-emulator";
+
 import type { Change } from "../consume/one-place-changes.ts";
-import type { Heard } from "./emulator/watcher.ts";
 
 type Sent = Extract<Heard, { readonly kind: "sent" }>;
 type Settled = Extract<Heard, { readonly kind: "settled" }>;
 
-/** What was heard, and when. */
+/** The recorded actions, with their times. */
 export interface HeardAt {
   readonly heard: readonly Heard[];
   readonly atMs: readonly number[];
 }
 
-/** What clients did with one thing wrong, for each thing that they did about deliveries from a queue. */
+/** The recorded actions with one fault, for each action on deliveries from a queue. */
 export function heardChangesOf({ heard, atMs }: HeardAt, workQueue: string): readonly Change<HeardAt>[] {
   return heard.flatMap((each, index) => {
     const instead = (what: string, ...others: readonly Heard[]): Change<HeardAt> => ({
@@ -44,7 +45,7 @@ export function heardChangesOf({ heard, atMs }: HeardAt, workQueue: string): rea
   });
 }
 
-/** What a publisher sends has an id without an attempt in it. */
+/** The id of a publisher's message contains no attempt. */
 function isCopy({ content }: Sent): boolean {
   return /:r\d+$/.test(String(content.message_id));
 }

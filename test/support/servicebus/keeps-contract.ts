@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 
+import type { Heard } from "@redeliver/servicebus-emulator";
+
 import { type Ends, operationsOfEnds } from "../consume/every-ending.ts";
-import type { Heard } from "./emulator/watcher.ts";
 import { copyIdFor, type ServicebusContract } from "./drive.ts";
 
 type Operation = NonNullable<ServicebusContract["retryAfter"]>[number]["byAttempt"][number][number];
@@ -10,16 +11,17 @@ type Content = Heard extends infer Each ? (Each extends { readonly content: infe
 type Delivery = Extract<Heard, { readonly kind: "delivered" }>;
 type Made = Extract<Heard, { readonly kind: "settled" | "deleted" | "sent" }>;
 
-/** How a handler ends an attempt. */
+/** The end of an attempt by its handler. */
 export type Ended = (body: string, attempt: number) => Ends;
 
 /**
- * Compares what clients did with a contract: for each delivery from the work queue, which operations came, in which order, and that each waited
- * for the answer to the one before. It knows nothing of how the consumer is made. Every message needs a body of its own.
+ * Compares the clients' actions with a contract. For each delivery from the work queue it checks the operations, their
+ * order, and that each waited for the answer to the one before. It knows nothing of the consumer's code. Every message
+ * needs a body of its own.
  *
- * @param heardAtMs when each was heard
- * @param endedAtMs when the handler of an attempt had ended, by the same clock; null where nobody knows
- * @returns what differs, in words; empty for a consumer that keeps its contract
+ * @param heardAtMs the time of each action
+ * @param endedAtMs the end of an attempt's handler, by the same clock; null if unknown
+ * @returns the differences, in words; empty for a consumer that keeps its contract
  */
 export function breachesOf(
   contract: ServicebusContract,
@@ -32,7 +34,7 @@ export function breachesOf(
   const atMs = (each: Heard): number => heardAtMs[heard.indexOf(each)] ?? 0;
   return heard.flatMap((each, index) => {
     if (each.kind === "deleted") return [`${bodyOf(each.content)}: received and deleted in one`];
-    // What publishers send is delivered later; what nobody delivers is no copy of anything.
+    // A publisher's message is delivered later. A message without a delivery is a copy of none.
     if (each.kind === "sent" && each.path === contract.workQueue && !known.has(bodyOf(each.content)))
       return [`a copy of nothing: ${bodyOf(each.content)}`];
     if (each.kind !== "delivered" || each.path !== contract.workQueue) return [];
@@ -55,7 +57,7 @@ export function breachesOf(
   });
 }
 
-/** What was done about one delivery. A copy names no delivery, so it belongs to the last one of its body. */
+/** The actions on one delivery. A copy names no delivery, so it belongs to the last one with its body. */
 function ownOf(rest: readonly Heard[], { sequenceNumber, content }: Delivery): readonly Heard[] {
   const until = (isNext: (each: Delivery) => boolean): number => {
     const index = rest.findIndex((each) => each.kind === "delivered" && isNext(each));
@@ -79,10 +81,10 @@ interface Delivered {
   readonly body: string;
   readonly content: Content;
   readonly ends: Ends;
-  /** What the contract has for it. */
+  /** The contract's operations for it. */
   readonly operations: readonly Operation[];
   readonly askedMs: number | null;
-  /** When its handler had ended; where nobody knows that, when it was delivered. */
+  /** The end of its handler; if unknown, the time of the delivery. */
   readonly endedAtMs: number;
 }
 
@@ -127,7 +129,7 @@ function isAnswered(own: readonly Heard[], sent: Extract<Heard, { kind: "sent" }
   return before.some((each) => each.kind === "answered" && each.messageIds.includes(String(sent.content.message_id)));
 }
 
-/** A copy has them as its message has. */
+/** A copy has the same values as its message. */
 const keptProperties = ["subject", "content_type", "content_encoding", "correlation_id", "reply_to", "to"] as const;
 
 function copyBreaches(
@@ -160,7 +162,10 @@ function copyBreaches(
   ];
 }
 
-/** A copy is due no earlier than its delay after the handler's end, and no later than its delay after it was sent. */
+/**
+ * A copy must be due no earlier than its delay after the handler's end, and no later than its delay after it was sent. The
+ * consumer rounds up, and its clock rounds down.
+ */
 function timeBreaches(
   own: readonly Heard[],
   { body, operations, askedMs, endedAtMs }: Delivered,
@@ -173,7 +178,7 @@ function timeBreaches(
     const { from, to } = operation.delayMs === "asked" ? asked : (operation.delayMs ?? { from: 0, to: 0 });
     if (sent.dueAtMs < endedAtMs + from) return [`due ${sent.dueAtMs - endedAtMs} ms after the failure`];
     const afterSendMs = sent.dueAtMs - atMs(sent);
-    return afterSendMs > to ? [`due ${afterSendMs} ms after it was sent`] : [];
+    return afterSendMs > to + 1 ? [`due ${afterSendMs} ms after it was sent`] : [];
   });
 }
 
@@ -187,7 +192,7 @@ function letterBreaches(made: Made, contracted: string, ends: Ends): readonly st
   ];
 }
 
-/** Messages that were sent are as rhea decoded them: the body is a section. */
+/** Sent messages are in rhea's decoded form: the body is a section. */
 function bodyOf(content: Content): string {
   const body: unknown = content.body;
   const inner = Buffer.isBuffer(body) ? body : (body as { readonly content?: unknown } | null)?.content;

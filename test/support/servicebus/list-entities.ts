@@ -3,7 +3,7 @@ import type { RuleProperties, ServiceBusAdministrationClient } from "@azure/serv
 type Settings = Readonly<Record<string, unknown>>;
 export type ListedFilter = { readonly sqlExpression: string } | { readonly subject: string };
 
-/** Everything that is registered in a namespace, by name; subscriptions as `<topic>/<name>`. */
+/** Every registered entity of a namespace, by name; subscriptions as `<topic>/<name>`. */
 export interface Listed {
   readonly queues: Readonly<Record<string, Settings>>;
   readonly topics: Readonly<Record<string, Settings>>;
@@ -23,7 +23,7 @@ const receivable = [
   "autoDeleteOnIdle",
 ];
 
-/** Asks the management API for every setting that a topology has a say in. Where nothing is forwarded to is null. */
+/** Asks the management API for every setting that a topology decides. A missing destination is null. */
 export async function listEntities(administration: ServiceBusAdministrationClient): Promise<Listed> {
   const queues: Record<string, Settings> = {};
   const topics: Record<string, Settings> = {};

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { docker } from "../broker-images.ts";
 
 const emulatorImage = "mcr.microsoft.com/azure-messaging/servicebus-emulator:2.0.1";
-/** It keeps its messages in a database of its own. */
+/** The emulator keeps its messages in a database of its own. */
 const databaseImage = "mcr.microsoft.com/mssql/server:2022-CU14-ubuntu-22.04";
 const amqpPort = 5672;
 const healthPort = 5300;
@@ -13,7 +13,7 @@ export interface OfficialEmulator {
   readonly stop: () => Promise<void>;
 }
 
-/** Why Microsoft's emulator cannot run here; null where it can. Its licence is for a person to accept. */
+/** The reason that Microsoft's emulator cannot run here; null if it can. A person has to accept its licence. */
 export async function whyNot(): Promise<string | null> {
   if (process.env["ACCEPT_EULA"] !== "Y") return "its licence is not accepted (ACCEPT_EULA=Y)";
   for (const image of [databaseImage, emulatorImage]) {
@@ -27,8 +27,8 @@ export async function whyNot(): Promise<string | null> {
 }
 
 /**
- * Starts Microsoft's emulator with a configuration file, and waits until it says that it is well. Images, waits and variables follow the module
- * that Testcontainers has for it, `@testcontainers/azureservicebus` 12.1.
+ * Starts Microsoft's emulator with a configuration file, and waits until it reports that it is healthy. Images, waits
+ * and variables follow the Testcontainers module for it, `@testcontainers/azureservicebus` 12.1.
  */
 export async function startOfficialEmulator(config: object): Promise<OfficialEmulator> {
   const { GenericContainer, Network, Wait } = await import("testcontainers");
@@ -43,7 +43,7 @@ export async function startOfficialEmulator(config: object): Promise<OfficialEmu
     .start();
   const emulator = await new GenericContainer(emulatorImage)
     .withNetwork(network)
-    // By itself it waits 15 seconds for the database, which is there already.
+    // By default it waits 15 seconds for the database, which is there already.
     .withEnvironment({
       ACCEPT_EULA: "Y",
       MSSQL_SA_PASSWORD: password,

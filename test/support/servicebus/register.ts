@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 
-import { ServicebusRetryTopology } from "../../../src/deploy/servicebus.ts";
+import { ServicebusRetryTopology } from "../../../src/brokers/servicebus/make/index.ts";
 import type { CompiledSystem, System, TargetInput } from "../../../src/index.ts";
 import { compile, renderDiagnostics } from "../../../src/index.ts";
 import type { ProgramRun } from "../pulumi.ts";
@@ -17,7 +17,7 @@ export function compileServicebus(system: System, target: ServicebusTargetInput)
   return compiled.value;
 }
 
-/** Registers a system as the component "shop", in a namespace that is an output of something else. */
+/** Registers a system as the component "shop", in a namespace that is an output of another resource. */
 export async function registerServicebus(
   system: System,
   target: ServicebusTargetInput,

@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 import { serviceBusClientFolder } from "../../../scripts/java-clients.mjs";
-import { renderContractPage } from "../../../src/report/contract-page/contract-page.ts";
-import { codeOf } from "../code-of.ts";
+import { filesOf, pageOf } from "../contract-page.ts";
 import { runJava, tellInJava, throwRingInJava } from "../java-process.ts";
 import type { DeployedSystem } from "./deployed-system.ts";
 import type { Ended } from "./keeps-contract.ts";
@@ -18,16 +17,19 @@ interface Run {
 /** The snippets of several pages, each on its own system. */
 export interface RunningSnippets {
   readonly runsOf: (name: string) => readonly Run[];
-  /** Ends them as a platform does: what is in hand is done, and nothing else is taken. */
+  /** Ends them like a platform does: each finishes its current message and takes no other. */
   readonly shutDown: () => Promise<void>;
 }
 
-/** The systems by names that are words of every language, each with one consumer, `billing`. */
+/** The systems, each with one consumer, `billing`. Their names are words of every language. */
 export type Systems = Readonly<Record<string, DeployedSystem>>;
 
 type Finished = (end: () => void | Promise<void>) => void;
 
-/** The first word of a body says how each run of the handler ends. `back`, `asked` and `slow` are about the first one. */
+/**
+ * The first word of a body decides the end of each run of the handler. `back`, `asked` and `slow` apply to the first
+ * run.
+ */
 export const ended: Ended = (body, attempt) => {
   const [kind = ""] = body.split(" ");
   if (kind === "permanent" || kind === "transient") return kind;
@@ -35,7 +37,7 @@ export const ended: Ended = (body, attempt) => {
   return "success";
 };
 
-/** How long a handler takes that a shutdown comes upon. */
+/** The time of a handler that a shutdown interrupts. */
 const slowMs = 1_500;
 export const askedMs = 600;
 
@@ -48,7 +50,7 @@ interface Snippet {
 
 class ValidationError extends Error {}
 
-/** An error whose causes come to no end. */
+/** An error with an endless chain of causes. */
 function inRing(): Error {
   const error = new Error("down");
   error.cause = new Error("wrapped", { cause: error });
@@ -57,7 +59,7 @@ function inRing(): Error {
 
 /** In this process, with Microsoft's client for JavaScript. */
 async function runJavascript(finished: Finished, systems: Systems): Promise<RunningSnippets> {
-  // Below the checkout, where the SDK is found.
+  // Below the checkout, so that Node finds the SDK.
   const parent = resolve(import.meta.dirname, "../../../out");
   mkdirSync(parent, { recursive: true });
   const folder = mkdtempSync(join(parent, "snippet-"));
@@ -66,7 +68,7 @@ async function runJavascript(finished: Finished, systems: Systems): Promise<Runn
   const aborting = new AbortController();
   const running = Object.entries(systems).map(async ([name, { contract, lab }]) => {
     const path = join(folder, `${name}.mjs`);
-    writeFileSync(path, codeOf(renderContractPage(contract("billing")), "js"));
+    writeFileSync(path, filesOf(pageOf(contract("billing"))).get("service-bus.mjs") ?? "");
     const { run, RetryAfter, HandBack } = (await import(/* @vite-ignore */ path)) as Snippet;
     const own: Run[] = [];
     runs.set(name, own);
@@ -98,9 +100,9 @@ async function runInJava(finished: Finished, systems: Systems): Promise<RunningS
     ["simplelogger.properties", "org.slf4j.simpleLogger.defaultLogLevel=warn"],
   ]);
   for (const [name, { contract }] of Object.entries(systems)) {
-    const page = renderContractPage(contract("billing"));
-    files.set(`${name}/Consumer.java`, `package ${name};\n${codeOf(page, "java")}`);
-    files.set(`${name}/Billing.java`, handlerInJava(name, page.includes("static class RetryAfter")));
+    for (const [file, text] of filesOf(pageOf(contract("billing")), ".java"))
+      files.set(`${name}/${file}`, `package ${name};\n${text}`);
+    files.set(`${name}/Billing.java`, handlerInJava(name));
   }
   const java = await runJava(serviceBusClientFolder, files);
   finished(java.stop);
@@ -116,7 +118,7 @@ function mainOf(systems: Systems): string {
     ([
       name,
       { lab },
-    ]) => `        ${name}.Consumer ${name} = new ${name}.Consumer(${JSON.stringify(lab.emulator.connectionString)}, new ${name}.Billing());
+    ]) => `        ${name}.ServiceBusConsumer ${name} = new ${name}.ServiceBusConsumer(${JSON.stringify(lab.emulator.connectionString)}, new ${name}.Billing());
         new Thread(${name}::run).start();
         stops.add(() -> { ${name}.stop(); return null; });`,
   );
@@ -141,13 +143,10 @@ ${starts.join("\n")}
 `;
 }
 
-function handlerInJava(name: string, takesRetryAfter: boolean): string {
-  const asked = takesRetryAfter
-    ? `if (kind.equals("asked") && isFirst) throw new Consumer.RetryAfter(${askedMs});`
-    : "";
+function handlerInJava(name: string): string {
   return `package ${name};
 
-public class Billing implements Consumer.Handler {
+public class Billing implements Outcomes.Handler<byte[]> {
     static class ValidationError extends RuntimeException {}
 
     private final java.util.Set<String> seen = java.util.concurrent.ConcurrentHashMap.newKeySet();
@@ -158,8 +157,8 @@ public class Billing implements Consumer.Handler {
         boolean isFirst = seen.add(body);
         ${tellInJava(name, "body", "attempt")}
         if (kind.equals("slow")) Thread.sleep(${slowMs});
-        if (kind.equals("back") && isFirst) throw new Consumer.HandBack();
-        ${asked}
+        if (kind.equals("back") && isFirst) throw new Outcomes.HandBack();
+        if (kind.equals("asked") && isFirst) throw new Outcomes.RetryAfter(${askedMs});
         if (kind.equals("permanent")) throw new IllegalStateException("wrapped", new ValidationError());
         if (kind.equals("transient") || kind.equals("once") && attempt == 1) { ${throwRingInJava} }
     }

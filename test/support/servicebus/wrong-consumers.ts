@@ -2,10 +2,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 
 import type { ServiceBusClient, ServiceBusMessage, ServiceBusReceivedMessage } from "@azure/service-bus";
 
-/** How a handler ends its attempt. */
+/** The end of an attempt by its handler. */
 type EndsPlainly = (body: string, attempt: number) => "success" | "transient" | "permanent" | "return";
 
-/** What a consumer does that somebody wrote by hand, once right and then with one mistake each. */
+/** The code of a consumer written by hand, once correct and then with one mistake each. */
 interface Ways {
   readonly receive: "peekLock" | "receiveAndDelete";
   readonly success: "complete" | "abandon" | "nothing";
@@ -46,7 +46,7 @@ export const handWritten: Readonly<Record<string, Ways>> = {
   "a message that is done is left": { ...right, success: "nothing" },
   "a message that is done is abandoned": { ...right, success: "abandon" },
   "a message is completed before it is copied": { ...right, transient: "complete, then copy" },
-  "nobody waits for the copy": { ...right, transient: "both at once" },
+  "the consumer does not wait for the copy": { ...right, transient: "both at once" },
   "a message is copied and left": { ...right, transient: "copy" },
   "a failed message is completed": { ...right, transient: "complete" },
   "a failed message is abandoned": { ...right, transient: "abandon" },
@@ -58,7 +58,7 @@ export const handWritten: Readonly<Record<string, Ways>> = {
   "a copy has the id of the original": { ...right, copy: "with the same id" },
   "a copy does not say which attempt it is": { ...right, copy: "without the attempt" },
   "a copy says the attempt that has failed": { ...right, copy: "with the same attempt" },
-  "a copy does not say what it is a copy of": { ...right, copy: "without the original id" },
+  "a copy does not name its original": { ...right, copy: "without the original id" },
   "a copy has none of the properties": { ...right, copy: "without its properties" },
   "a copy has a time to live": { ...right, copy: "with a time to live" },
   "a copy is due at once": { ...right, copy: "at once" },
@@ -73,7 +73,7 @@ export interface Place {
   readonly delayMs: number;
 }
 
-/** Receives so many first attempts, and handles them. */
+/** Receives this many first attempts, and handles them. */
 export async function handleAll(place: Place, ways: Ways, ended: EndsPlainly, count: number): Promise<void> {
   const receiver = place.client.createReceiver(place.queue, { receiveMode: ways.receive, skipParsingBodyAsJson: true });
   for (let handled = 0; handled < count; handled += 1) {
@@ -86,7 +86,7 @@ export async function handleAll(place: Place, ways: Ways, ended: EndsPlainly, co
       copy: () => sendCopy(place, ways.copy, message),
     };
     const steps = stepsOf(settle, ways, ended(String(message.body), 1));
-    // Service Bus may refuse what is a mistake; it was tried all the same.
+    // Service Bus may refuse a mistake. The attempt counts all the same.
     for (const step of steps) await step().catch(() => undefined);
     await nextTurn();
   }

@@ -11,11 +11,11 @@ import {
 import { Properties } from "../apply-resources.ts";
 import type { RegisteredResource } from "../pulumi.ts";
 import { queueArn, queueUrl, topicArn } from "./assigned-by-aws.ts";
-import { createSnsClient, createSqsClient, region } from "./clients.ts";
+import { createSnsClient, createSqsClient, type Credentials, region } from "./clients.ts";
 import type { SqsEmulator } from "./emulators.ts";
 import type { Queue } from "./lab.ts";
 
-/** What is not created, by the resource's type. Whatever is not named here has to be created, or the test fails. */
+/** Resources that are not created, by their type. Every other resource must be created, or the test fails. */
 const leftOutBecause = (emulator: SqsEmulator): Readonly<Record<string, string>> => ({
   "aws:cloudwatch/metricAlarm:MetricAlarm": "no emulator lets an alarm go off",
   ...(emulator.name === "elasticmq"
@@ -27,15 +27,15 @@ const leftOutBecause = (emulator: SqsEmulator): Readonly<Record<string, string>>
     : {}),
 });
 
-/** What is on an emulator now. */
+/** The resources on an emulator now. */
 export interface AppliedSystem {
   /** By name. */
   readonly queues: ReadonlyMap<string, Queue>;
   /** ARNs by name. */
   readonly topics: ReadonlyMap<string, string>;
-  /** What was not created, and why: `<type> <logical name>: <reason>`. */
+  /** The resources that were not created, with the reason: `<type> <logical name>: <reason>`. */
   readonly leftOut: readonly string[];
-  /** Takes everything away again. */
+  /** Deletes everything again. */
   readonly dispose: () => Promise<void>;
 }
 
@@ -47,19 +47,20 @@ interface Making {
 }
 
 /**
- * Creates registered resources on an emulator the way Pulumi's AWS provider would, one after the other in the order of
- * registration. It is strict so that a test cannot pass by leaving something out.
+ * Creates registered resources on an emulator as Pulumi's AWS provider would, one after the other in the order of
+ * registration. It is strict, so that a test cannot pass by leaving a property out.
  *
- * @throws Error where a type or a property is unknown, a value is of another kind than the provider takes, a resource comes before
- *   one that it depends on, or what refers to a queue or a topic names another one than the emulator has
+ * @throws Error if a type or a property is unknown, or a value has another kind than the provider takes. Also if a
+ *   resource comes before one that it depends on, or names a queue or topic that the emulator does not have
  */
 export async function applyToEmulator(
   emulator: SqsEmulator,
   resources: readonly RegisteredResource[],
+  credentials?: Credentials,
 ): Promise<AppliedSystem> {
   const making: Making = {
-    sqs: createSqsClient(emulator.endpoint),
-    sns: createSnsClient(emulator.endpoint),
+    sqs: createSqsClient(emulator.endpoint, credentials),
+    sns: createSnsClient(emulator.endpoint, credentials),
     queues: new Map(),
     topics: new Map(),
   };
@@ -215,7 +216,7 @@ async function applySubscription({ sns, topics, queues }: Making, properties: Pr
   await sns.send(new SubscribeCommand({ TopicArn: topic, Protocol, Endpoint: endpoint, Attributes }));
 }
 
-/** An attribute where the program says something, and none where it does not. */
+/** The attribute if the program sets it, and none otherwise. */
 function given(
   properties: Properties,
   input: string,

@@ -1,8 +1,8 @@
 import { accountId } from "./clients.ts";
 
 /**
- * What AWS adds to what a program asks for: names that others refer to. Nothing for the resources of others. Where the program gives no name,
- * Pulumi makes one of the logical name, `.fifo` at its end.
+ * The values that AWS adds to a resource: names that others refer to. Other types of resources get none. If the program
+ * gives no name, Pulumi derives one from the logical name, with `.fifo` at its end.
  */
 export function assignedByAws(
   type: string,
@@ -10,7 +10,7 @@ export function assignedByAws(
   logicalName: string,
 ): Record<string, string> {
   const { fifoQueue, fifoTopic } = inputs;
-  // A resource that names no region is made in that of its provider.
+  // A resource without a region is created in that of its provider.
   const region = String(inputs["region"] ?? "eu-west-1");
   const automatic = `${logicalName}-1a2b3c4${fifoQueue === true || fifoTopic === true ? ".fifo" : ""}`;
   const name = String(inputs["name"] ?? automatic);

@@ -1,7 +1,10 @@
 import { type Change, onePlaceChangesOf } from "../consume/one-place-changes.ts";
 import type { Call } from "./recording-proxy.ts";
 
-/** What a dead letter says of its error is no contract's. What a receive asks for beyond its contract harms nobody. */
+/**
+ * A contract does not define the error texts of a dead letter. More attributes in a receive than its contract needs do
+ * no harm.
+ */
 const skip = [
   "dlq-failure-timestamp",
   "dlq-exception-stack-trace-summary",
@@ -11,7 +14,7 @@ const skip = [
   "VisibilityTimeout",
 ];
 
-/** The calls of a consumer with one thing wrong, for some of those that settle something. */
+/** The calls of a consumer with one fault, for some of the calls that settle a message. */
 export function callChangesOf(
   calls: readonly Call[],
   isLookedAt: (call: Call) => boolean,

@@ -1,6 +1,6 @@
 import type { EmulatorName } from "./emulators.ts";
 
-/** What an experiment sees: JSON, so that it can be compared and shown. */
+/** The observation of an experiment: JSON, so that tests can compare and show it. */
 export type Observation =
   | string
   | number
@@ -9,19 +9,19 @@ export type Observation =
   | readonly Observation[]
   | { readonly [key: string]: Observation };
 
-/** Where an emulator does something else than AWS. */
+/** A difference between an emulator and AWS. */
 export interface Gap {
   readonly observed: Observation;
-  /** What the emulator does, in a sentence without its name. */
+  /** The behaviour of the emulator, in a sentence without its name. */
   readonly does: string;
 }
 
 export interface Claim {
-  /** What AWS does, in a sentence; tests are named after it. */
+  /** The behaviour of AWS, in a sentence. It is the name of a test. */
   readonly says: string;
-  /** What the experiment sees where the claim holds. */
+  /** The observation if the claim holds. */
   readonly aws: Observation;
-  /** Where the claim comes from: AWS's documentation, behaviour recorded from AWS, or public reports. */
+  /** The source of the claim: AWS's documentation, behaviour recorded from AWS, or public reports. */
   readonly source: string;
   readonly gaps?: Partial<Record<EmulatorName, Gap>>;
 }
@@ -29,7 +29,7 @@ export interface Claim {
 const docs = "docs.aws.amazon.com/AWSSimpleQueueService/latest";
 export const guide = (page: string): string => `${docs}/SQSDeveloperGuide/${page}.html`;
 export const api = (page: string): string => `${docs}/APIReference/API_${page}.html`;
-/** A test of LocalStack whose results were recorded on AWS (tests/aws/services/sqs). */
+/** A test of LocalStack with results recorded on AWS (tests/aws/services/sqs). */
 export const recorded = (test: string): string => `recorded from AWS: LocalStack, ${test}`;
 
 export const accepts: Gap = { observed: "accepted", does: "accepts it" };

@@ -1,4 +1,4 @@
-// A consumer in a process of its own, to be killed. It says on its output what it does, a line each.
+// A consumer in a process of its own, for a test to kill. It reports its actions on its output, a line each.
 import { consume } from "../../../src/consume/consume.ts";
 import type { System, TargetInput } from "../../../src/index.ts";
 import { region } from "./clients.ts";
@@ -16,7 +16,8 @@ const running = await consume<"sqs", string>(
     target,
     connection: { endpoint, region, credentials: { accessKeyId: "test", secretAccessKey: "test" } },
     body: "text",
-    // No receive is under way while it handles: that of a process that is killed would go on, and take a message for nobody.
+    // No receive is open while it handles. The receive of a killed process would go on, and take a message that no
+    // process handles.
     concurrency: 1,
     stopWithin: "8s",
   },

@@ -1,5 +1,5 @@
 import { consume } from "../../../src/consume/consume.ts";
-import type { ConsumeEvent } from "../../../src/consume/event.ts";
+import type { ConsumeEvent } from "../../../src/consume/port/event.ts";
 import type { Attempt, Handler, Message } from "../../../src/consume/message.ts";
 import type { ConsumeOptions } from "../../../src/consume/options.ts";
 import type { Running } from "../../../src/consume/run-consumer.ts";
@@ -15,7 +15,7 @@ interface Run {
   endedAtMs: number;
 }
 
-/** A consumer that runs by `consume`, and what its handler and its log saw. */
+/** A consumer that runs by `consume`, with the records of its handler and its log. */
 export interface Consuming extends Running {
   readonly runs: readonly Run[];
   readonly events: readonly ConsumeEvent[];
@@ -26,7 +26,7 @@ export interface Consuming extends Running {
 export type Handle = (message: Message<string>, attempt: Attempt) => Promise<void> | void;
 
 export interface ConsumingOptions extends Partial<ConsumeOptions<"sqs", string>> {
-  /** Instead of the emulator itself. */
+  /** Replaces the emulator's own. */
   readonly endpoint?: string;
 }
 
@@ -65,7 +65,10 @@ export async function consuming(
   return { ...running, runs, events, attemptsOf };
 }
 
-/** Waits until so many messages are in a queue, visible or not; for a busy machine and a few visibility timeouts. */
+/**
+ * Waits until this many messages are in a queue, visible or not. It allows for a busy machine and a few visibility
+ * timeouts.
+ */
 export async function untilCount(
   system: DeployedSystem,
   queue: "work" | "dead",

@@ -1,6 +1,6 @@
 import { type Claim, acceptedByBoth, accepts, api, both, guide, recorded } from "./claim.ts";
 
-/** When a message is delivered, when no more, and where it is then. */
+/** The time of a message's deliveries, their end, and its place then. */
 export const deliveryClaims = {
   // --- redrive ---
   "moves-on-next-receive": {
@@ -14,7 +14,7 @@ export const deliveryClaims = {
     source: recorded("test_dead_letter_queue_message_attributes"),
   },
   "unpolled-never-moves": {
-    says: "without a further receive a message that used up its receives stays where it is",
+    says: "without a further receive a message that has used up its receives stays",
     aws: { left: 1, dead: 0 },
     source: "LocalStack issue 8234: 60 s without a receive, no move",
   },
@@ -35,7 +35,7 @@ export const deliveryClaims = {
     source: guide("sqs-dead-letter-queues"),
   },
   "success-ends-it": {
-    says: "a message deleted on its second delivery is gone from everywhere",
+    says: "a message deleted on its second delivery is in no queue any more",
     aws: { left: 0, dead: 0 },
     source: api("DeleteMessage"),
   },
@@ -91,7 +91,7 @@ export const deliveryClaims = {
 
   // --- visibility and delay ---
   "visibility-from-receive": {
-    says: "a message nobody deletes is back one visibility timeout after its receive, not earlier",
+    says: "a message that is not deleted returns one visibility timeout after its receive, not earlier",
     aws: { early: false, late: false },
     source: recorded("test_receive_after_visibility_timeout"),
   },
@@ -106,17 +106,17 @@ export const deliveryClaims = {
     source: recorded("test_change_message_visibility_not_permanent"),
   },
   "visibility-zero-returns-at-once": {
-    says: "a visibility timeout of 0 gives a message back at once, and its receive stays counted",
+    says: "a visibility timeout of 0 returns a message at once, and its receive still counts",
     aws: "2",
     source: recorded("test_terminate_visibility_timeout_after_receive"),
   },
   "delete-after-visibility": {
-    says: "a delete after the visibility timeout still works on a standard queue while nobody has received the message again",
+    says: "a delete after the visibility timeout still works on a standard queue until the next receive of the message",
     aws: { answer: "accepted", left: 0 },
     source: recorded("test_delete_after_visibility_timeout"),
   },
   "change-after-visibility": {
-    says: "the visibility can be changed after it ran out while nobody has received the message again",
+    says: "the visibility can be changed after it ran out, until the next receive of the message",
     aws: { answer: "accepted", visible: false },
     source: recorded("test_change_message_visibility_after_visibility_timeout_expiration"),
   },
@@ -160,7 +160,7 @@ export const deliveryClaims = {
     source: guide("FIFO-queues-understanding-logic"),
   },
   "fifo-dead-letter-frees-group": {
-    says: "the move of a message to the dead-letter queue lets the later ones of its group pass it",
+    says: "after the move of a message to the dead-letter queue the later ones of its group pass it",
     aws: { delivered: ["a1", "a1", "a2"], dead: ["a1"] },
     source: recorded("test_dead_letter_queue_with_fifo_and_content_based_deduplication"),
   },

@@ -30,9 +30,9 @@ export interface DeployedSystem {
 }
 
 /**
- * Compiles a system, registers it as a Pulumi program does, and creates what was registered on an emulator.
+ * Compiles a system, registers it as a Pulumi program does, and creates the registered resources on an emulator.
  *
- * @param consumers what is declared; a message comes from the source `orders`
+ * @param consumers the declared consumers; a message comes from the source `orders`
  */
 export async function deploy(
   emulator: SqsEmulator,

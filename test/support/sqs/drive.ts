@@ -14,29 +14,29 @@ export type SqsContract = CompiledSystem<"sqs">["contracts"][number];
 type Outcome = SqsContract["outcomes"]["success"];
 type Operation = NonNullable<SqsContract["retryAfter"]>[number]["byAttempt"][number][number];
 
-/** How a handler's run ends. After a crash nothing is done with the message. */
+/** The end of a handler's run. After a crash the message is untouched. */
 export type Ending = "success" | "transient" | "permanent" | "crash" | "return";
 
-/** What a handler decides: an ending, a delay of its own, or a crash after some of an outcome's operations are done. */
+/** The decision of a handler: an ending, a delay of its own, or a crash after some operations of an outcome. */
 export type Decision = Ending | { readonly askMs: number } | { readonly crashAfter: number; readonly of: Ending };
 
 /** One delivery, as the consumer saw it. Times by the clock of `performance.now()`, in milliseconds. */
 export interface Seen {
   readonly body: string;
   readonly attempt: number;
-  /** When the receive was sent: the queue's own visibility timeout counts from after this. */
+  /** The time of the request. The queue's own visibility timeout counts from a later moment. */
   readonly askedAtMs: number;
-  /** When its answer was there. */
+  /** The time of its answer. */
   readonly receivedAtMs: number;
-  /** When the first operation began: delays count from after this. */
+  /** The time of the first operation. Delays count from a later moment. */
   readonly settledAtMs: number;
   readonly message: Message;
 }
 
-/** A consumer that does what a contract says and nothing else: it knows no strategy. */
+/** A consumer that does exactly the operations of a contract: it knows no strategy. */
 export interface DrivenConsumer {
   readonly seen: readonly Seen[];
-  /** Asks for messages once, without waiting for any, and handles them. @returns how many there were */
+  /** Asks for messages once, without waiting, and handles them. @returns the number of messages */
   readonly poll: () => Promise<number>;
   /** Polls until a condition holds. @throws Error when it does not within the time */
   readonly pollUntil: (condition: () => boolean | Promise<boolean>, limitMs?: number) => Promise<void>;
@@ -46,7 +46,7 @@ export interface DriveOptions {
   readonly sqs: SQSClient;
   readonly queues: ReadonlyMap<string, Queue>;
   readonly contract: SqsContract;
-  /** Decides how this run of the handler ends. */
+  /** Decides the end of this run of the handler. */
   readonly decide: (delivery: { readonly body: string; readonly attempt: number }) => Decision;
 }
 
@@ -101,7 +101,7 @@ async function handle(
     await perform(options, message, operation);
 }
 
-/** The operations of a decision: for a delay that the handler asks for, those of the first step that is long enough. */
+/** The operations of a decision. For a requested delay, it takes the first step that is long enough. */
 function operationsFor(contract: SqsContract, decision: Decision, attempt: number): readonly Operation[] {
   if (typeof decision === "string")
     return decision === "crash" ? [] : operationsOf(contract.outcomes[decision], attempt);

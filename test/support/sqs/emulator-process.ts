@@ -7,7 +7,7 @@ export interface ProcessOptions {
   readonly command: string;
   readonly arguments: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Finds the port in the log; the server picks a free one itself, so no other process can take it in between. */
+  /** Finds the port in the log. The server picks a free one itself, so no other process can take it in between. */
   readonly portInLog: RegExp;
   /** A page that answers with success once the server works. */
   readonly readyPath: string;
@@ -20,7 +20,10 @@ export interface ServerProcess {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a server on a free loopback port and waits until it answers. The error of one that does not carries the end of its log. */
+/**
+ * Starts a server on a free loopback port and waits until it answers. If it fails, the error contains the end of its
+ * log.
+ */
 export async function startServer(options: ProcessOptions): Promise<ServerProcess> {
   const child = spawn(options.command, options.arguments, {
     env: { ...process.env, ...options.environment },
@@ -60,13 +63,13 @@ async function answers(url: string): Promise<boolean> {
 interface Log {
   readonly text: () => string;
   readonly tail: () => string;
-  /** Why the process is no more, or undefined while it runs. */
+  /** The reason that the process has ended, or undefined while it runs. */
   readonly end: () => string | undefined;
 }
 
 const keptCharacters = 100_000;
 
-/** Reads on for as long as the process runs: one whose pipe is full stands still. */
+/** Keeps reading while the process runs, because a process with a full pipe stands still. */
 function keepLogOf(child: ChildProcess): Log {
   let text = "";
   let end: string | undefined;
@@ -80,7 +83,9 @@ function keepLogOf(child: ChildProcess): Log {
   return { text: () => text, tail: () => text.trimEnd().split("\n").slice(-40).join("\n"), end: () => end };
 }
 
-/** Emulators keep what they have in memory, so there is nothing that an orderly end would save; the one that does not is to be killed. */
+/**
+ * Kills the process if it does not end soon. Emulators keep their data in memory, so an orderly end would save none.
+ */
 async function stop(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");
@@ -102,7 +107,7 @@ function endWithThisProcess(child: ChildProcess): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(signal, () => {
       killAll();
-      // Without this listener the signal does again what it would have done, or what the next listener makes of it.
+      // Without this listener the signal has its default effect again, or that of the next listener.
       process.kill(process.pid, signal);
     });
   }

@@ -7,22 +7,22 @@ import { type ServerProcess, startServer } from "./emulator-process.ts";
 export const emulatorNames = ["elasticmq", "moto"] as const;
 export type EmulatorName = (typeof emulatorNames)[number];
 
-/** A running emulator, as tests are given it: plain data, so that it can be handed to a test worker. */
+/** A running emulator for tests. It is plain data, so that it can go to a test worker. */
 export interface SqsEmulator {
-  /** "other" is an endpoint from the environment that is none of ours: nothing is known of its gaps. */
+  /** "other" is an endpoint from the environment. Its gaps are unknown. */
   readonly name: EmulatorName | "other";
-  /** As we installed it; "unknown" for an endpoint from the environment. */
+  /** The installed version; "unknown" for an endpoint from the environment. */
   readonly version: string;
-  /** Without a slash at its end. moto answers for SNS there too; ElasticMQ has no SNS. */
+  /** Without a slash at its end. moto also answers for SNS there; ElasticMQ has no SNS. */
   readonly endpoint: string;
 }
 
-/** An emulator of one's own. Whoever starts one stops it; what is forgotten ends with the process. */
+/** An emulator of a test's own. Each test stops the emulators that it starts. A forgotten one ends with the process. */
 export interface StartedEmulator extends SqsEmulator {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts every emulator, or takes the endpoint that SQS_ENDPOINT names, which nobody stops. */
+/** Starts every emulator, or takes the endpoint that SQS_ENDPOINT names, which the tests never stop. */
 export async function startEmulators(): Promise<readonly StartedEmulator[]> {
   const fromEnvironment = process.env["SQS_ENDPOINT"];
   if (fromEnvironment !== undefined) return [await identify(fromEnvironment.replace(/\/+$/, ""))];
@@ -31,20 +31,23 @@ export async function startEmulators(): Promise<readonly StartedEmulator[]> {
   const started = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
   if (failures.length === 0) return started;
   await Promise.all(started.map(async ({ stop }) => stop()));
-  // Both say the same where neither is installed.
+  // Both give the same message if neither is installed.
   throw new Error([...new Set(failures.map(({ message }) => message))].join("\n"));
 }
 
-/** Where an ElasticMQ keeps what it has, so that it can be killed and started again: at this port, and in this folder. */
+/**
+ * The place of an ElasticMQ's data, so that a test can kill it and start it again: at this port, and in this folder.
+ */
 interface KeptPlace {
   readonly port: number;
   readonly folder: string;
 }
 
 /**
- * ElasticMQ with AWS's limits. Its queue URLs repeat the host of each request, so it needs no port of its own beforehand.
+ * ElasticMQ with AWS's limits. Its queue URLs repeat the host of each request, so it does not need to know its port
+ * before.
  *
- * @param kept what is there is there again, with its receives; without a place of its own it keeps everything in memory
+ * @param kept keeps its data and receives for the next start; without it, all data is in memory
  */
 export async function startElasticMq(kept?: KeptPlace): Promise<StartedEmulator> {
   requireInstalled(elasticMqFolder);
@@ -72,7 +75,7 @@ export async function startElasticMq(kept?: KeptPlace): Promise<StartedEmulator>
   return describe("elasticmq", elasticMqVersion, server);
 }
 
-/** A database in a file. H2 writes half a second later what was committed, unless it is told to do so at once. */
+/** A database in a file. By default H2 writes a commit half a second later, so it is told to write at once. */
 function storageIn({ folder }: KeptPlace): Readonly<Record<string, string>> {
   const uri = `jdbc:h2:${join(folder, "messages")};WRITE_DELAY=0`;
   return { "messages-storage.enabled": "true", "messages-storage.uri": uri };
@@ -85,7 +88,7 @@ export async function startMoto(): Promise<StartedEmulator> {
     name: `moto ${motoVersion}`,
     command: motoPython,
     arguments: [join(import.meta.dirname, "moto-server.py"), "-H", "127.0.0.1", "-p", "0"],
-    // Without the account, names in its ARNs would differ from ElasticMQ's; without the other, Python keeps its log to itself.
+    // Without the account, names in its ARNs would differ from ElasticMQ's. Without the other, Python buffers its log.
     environment: { MOTO_ACCOUNT_ID: accountId, PYTHONUNBUFFERED: "1" },
     portInLog: /Running on http:\/\/127\.0\.0\.1:(\d+)/,
     readyPath: "/moto-api/",
@@ -104,7 +107,7 @@ function requireInstalled(path: string): void {
     );
 }
 
-/** Which emulator answers at an endpoint; its gaps are known then. */
+/** Finds out the emulator at an endpoint, because its gaps are then known. */
 async function identify(endpoint: string): Promise<StartedEmulator> {
   const isThere = async (path: string): Promise<boolean> =>
     (await fetch(`${endpoint}${path}`, { signal: AbortSignal.timeout(10_000) })).ok;

@@ -2,17 +2,17 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 
-import { region } from "./clients.ts";
+import { type Credentials, region } from "./clients.ts";
 import { startMoto, type StartedEmulator } from "./emulators.ts";
 
-/** A moto of one's own that looks at the policy of whoever calls. It knows actions, and takes every resource for the one that is meant. */
+/** A moto of a test's own that checks the policy of the caller. It knows actions, but accepts every resource. */
 export interface EnforcingMoto {
-  /** To deploy on, before anything is enforced. */
+  /** For the deployment, before it enforces any policy. */
   readonly emulator: StartedEmulator;
   /** To consume from. */
   readonly endpoint: string;
-  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
-  /** From now on the owner of the credentials may do this, and nobody may do anything else. */
+  readonly credentials: Credentials;
+  /** From now on the owner of the credentials may do only this. */
   readonly allow: (actions: readonly string[]) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
@@ -32,7 +32,7 @@ export async function startEnforcingMoto(): Promise<EnforcingMoto> {
     endpoint: `http://127.0.0.1:${(front.address() as AddressInfo).port}`,
     credentials: { accessKeyId: textOf("AccessKeyId"), secretAccessKey: textOf("SecretAccessKey") },
     allow: async (actions) => {
-      // To change a policy would take a right as well.
+      // Changing a policy would need a right as well.
       await enforceAfter(endpoint, "inf");
       const document = { Version: "2012-10-17", Statement: [{ Effect: "Allow", Action: actions, Resource: "*" }] };
       const policy = { PolicyName: "consume", PolicyDocument: JSON.stringify(document) };
@@ -47,12 +47,12 @@ export async function startEnforcingMoto(): Promise<EnforcingMoto> {
   };
 }
 
-/** After how many calls rights are looked at. Source: moto's documentation, "IAM-like Access Control". */
+/** Sets the number of calls before moto checks rights. Source: moto's documentation, "IAM-like Access Control". */
 async function enforceAfter(endpoint: string, calls: string): Promise<void> {
   await fetch(`${endpoint}/moto-api/reset-auth`, { method: "POST", body: calls });
 }
 
-/** Nothing is enforced yet, so the signature is none; moto reads the service out of it all the same. */
+/** moto enforces no policy yet, so the signature is false. But moto reads the service out of it. */
 async function askIam(endpoint: string, parameters: Readonly<Record<string, string>>): Promise<string> {
   const authorization = `AWS4-HMAC-SHA256 Credential=test/20260101/${region}/iam/aws4_request, SignedHeaders=host, Signature=0`;
   const body = new URLSearchParams({ Version: "2010-05-08", ...parameters });
@@ -62,7 +62,10 @@ async function askIam(endpoint: string, parameters: Readonly<Record<string, stri
   return text;
 }
 
-/** Its refusals are XML in moto 5.2.5, where SQS and the SDK speak JSON. The host stays as it was signed. */
+/**
+ * The refusals of moto 5.2.5 are XML, but SQS and Lambda speak JSON with the SDK; SNS does not. The host stays as it
+ * was signed.
+ */
 async function passOn(endpoint: string, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await buffer(incoming);
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -74,6 +77,7 @@ async function passOn(endpoint: string, incoming: IncomingMessage, response: Ser
   const text = (await buffer(answer)).toString();
   const [, code] = /<Code>([^<]*)</.exec(text) ?? [];
   const [, message] = /<Message>([^<]*)</.exec(text) ?? [];
-  response.writeHead(answer.statusCode ?? 502, { "content-type": "application/x-amz-json-1.0" });
-  response.end(code === undefined ? text : JSON.stringify({ __type: code, message }));
+  const isXml = incoming.headers["content-type"]?.startsWith("application/x-www-form-urlencoded") === true;
+  response.writeHead(answer.statusCode ?? 502, { "content-type": isXml ? "text/xml" : "application/x-amz-json-1.0" });
+  response.end(isXml || code === undefined ? text : JSON.stringify({ __type: code, message }));
 }

@@ -2,13 +2,13 @@ import type { Message } from "@aws-sdk/client-sqs";
 import type { Observation } from "./claim.ts";
 import { type Lab, type Queue, type QueueAttributes, redrivePolicy, sleep } from "./lab.ts";
 
-/** Asks an emulator about one claim and says what was to be seen; it judges nothing. */
+/** Asks an emulator about one claim and returns the observation; it judges nothing. */
 export type Experiment = (lab: Lab) => Promise<Observation>;
 
-/** How long an experiment waits for what must come. What must not come is looked for after something that must. */
+/** The time that an experiment waits for an expected message. It looks for an unexpected one after an expected one. */
 export const patienceMs = 6_000;
 
-/** The shortest visibility timeout that leaves time to do something within it. */
+/** The shortest visibility timeout that leaves time for an action. */
 export const shortVisibility: QueueAttributes = { VisibilityTimeout: "1" };
 
 export interface Pair {
@@ -29,14 +29,14 @@ export async function mustReceive(lab: Lab, queue: Queue): Promise<Message> {
   return message;
 }
 
-/** Receives a number of deliveries, each of which runs out of its visibility timeout. */
+/** Receives a number of deliveries, and lets the visibility timeout of each pass. */
 export async function failTimes(lab: Lab, queue: Queue, times: number): Promise<readonly Message[]> {
   const messages: Message[] = [];
   while (messages.length < times) messages.push(await mustReceive(lab, queue));
   return messages;
 }
 
-/** Polls a queue until the message has moved to the other one. @returns how many messages the polls got */
+/** Polls a queue until the message has moved to the other one. @returns the number of messages in the polls */
 export async function pollUntilMoved(lab: Lab, from: Queue, to: Queue): Promise<number> {
   const deadline = performance.now() + patienceMs;
   let delivered = 0;
@@ -57,8 +57,8 @@ export interface Timing {
 }
 
 /**
- * Whether a message comes before or long after its time. Measured from before the call that starts the clock until after the
- * receive, so that a busy machine never makes it early.
+ * Tells if a message comes before its time or long after it. The measurement starts before the call that starts the
+ * clock, and ends after the receive. So a busy machine never makes it early.
  */
 export async function timeUntil(lab: Lab, queue: Queue, startedAt: number, dueAfterMs: number): Promise<Timing> {
   await mustReceive(lab, queue);

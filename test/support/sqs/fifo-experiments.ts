@@ -32,7 +32,7 @@ const batchHoldsGroup: Experiment = async (lab) => {
   return (await lab.receive(queue, { max: 10, waitSeconds: 1 })).map(bodyOf);
 };
 
-/** Whether the moving receive also delivers the next message of the group is not settled, so this reads on until it comes. */
+/** It is unknown if the moving receive also delivers the next message of the group. So this reads on until it comes. */
 const deadLetterFreesGroup: Experiment = async (lab) => {
   const dead = await lab.createFifoQueue();
   const work = await lab.createFifoQueue({ ...shortVisibility, ...redrivePolicy(dead, 2) });

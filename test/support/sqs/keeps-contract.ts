@@ -7,7 +7,7 @@ import type { SqsContract } from "./drive.ts";
 type Operation = NonNullable<SqsContract["retryAfter"]>[number]["byAttempt"][number][number];
 type SendOperation = Extract<Operation, { readonly operation: "SendMessage" }>;
 
-/** How a handler ended an attempt. */
+/** The end of an attempt by its handler. */
 export type Ended = (body: string, attempt: number) => Ends;
 
 interface Received {
@@ -28,22 +28,22 @@ interface Attribute {
 interface Delivery {
   readonly message: Received;
   readonly workQueueUrl: unknown;
-  /** When it was there, and when the message was there again; by the clock of the calls. */
+  /** The times of its arrival and of its next arrival, by the clock of the calls. */
   readonly atMs: number;
   readonly untilMs: number;
   readonly attempt: number;
   readonly ends: Ends;
-  /** Null where nobody knows when the handler had ended. */
+  /** Null if the end of the handler is unknown. */
   readonly endedAtMs: number | null;
 }
 
 /**
- * Compares the calls that a consumer made with its contract: how it receives, and for each message it received, which operations it did, in which
- * order and with which values, and that each waited for the answer of the one before, the first for the handler. It knows nothing of how the consumer
- * is made.
+ * Compares the calls of a consumer with its contract. It checks the receives. For each message it checks the
+ * operations, their order and their values. Each must wait for the answer of the one before, and the first for the
+ * handler. It knows nothing of the consumer's code.
  *
- * @param endedAtMs when the handler of an attempt had ended, where that is known
- * @returns what differs, in words; empty for a consumer that keeps its contract
+ * @param endedAtMs the end of an attempt's handler, if known
+ * @returns the differences, in words; empty for a consumer that keeps its contract
  */
 export function breachesOf(
   contract: SqsContract,
@@ -52,7 +52,7 @@ export function breachesOf(
   endedAtMs: (body: string, attempt: number) => number | null = () => null,
 ): readonly string[] {
   const first = calls.findIndex(({ operation }) => operation === "ReceiveMessage");
-  // What a consumer does before it receives is about no message: it asks what it may do.
+  // The consumer's calls before its first receive concern no message: they check its rights.
   const made = calls.slice(Math.max(0, first));
   const receives = made.filter(({ operation }) => operation === "ReceiveMessage");
   const received = receives.flatMap((call) =>
@@ -123,8 +123,8 @@ function isAfter({ calledAtMs }: Call, before: Call | undefined): boolean {
 }
 
 /**
- * A copy names no receipt, so it is known by its body, of which each message of a test has its own, or by the message id that it carries, and
- * belongs to the receive that was the last one before it.
+ * A copy names no receipt. It is recognised by its body, which differs for each message of a test, or by the message id
+ * that it carries. It belongs to the last receive before it.
  */
 function isAbout({ operation, input, calledAtMs }: Call, { message, atMs, untilMs }: Delivery): boolean {
   const { ReceiptHandle, MessageId, Body } = message;
@@ -154,7 +154,7 @@ function operationBreaches(
   return [...breaches, `hidden for ${String(seconds)} s instead of ${from} to ${to} s`];
 }
 
-/** What a message and its copy have beside their attributes; of everything else that a send may have a copy has nothing. */
+/** The properties that a message and its copy share beside their attributes. A copy has no other property of a send. */
 function copyBreaches(input: Call["input"], operation: SendOperation, delivery: Delivery): string[] {
   const { message } = delivery;
   const { MessageAttributes: _, QueueUrl, ...rest } = input;

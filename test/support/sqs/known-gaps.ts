@@ -4,25 +4,25 @@ import { type EmulatorName, emulatorNames } from "./emulators.ts";
 import { refusalClaims } from "./refusal-claims.ts";
 import { topicClaims } from "./topic-claims.ts";
 
-/** All that the semantics of SQS relies on and an emulator can be asked; `sqs-emulators.test.ts` asks both about every one. */
+/** All rules of the SQS semantics that an emulator can show. `sqs-emulators.test.ts` asks both about every one. */
 export const claims = { ...deliveryClaims, ...refusalClaims, ...topicClaims } as const;
 
 export type ClaimName = keyof typeof claims;
 export const claimNames = Object.keys(claims) as readonly ClaimName[];
 
-/** What is known to differ on an emulator; of one that is none of ours nothing is known. */
+/** The known difference of an emulator. Nothing is known of a foreign endpoint. */
 export function gapOf(name: ClaimName, emulator: EmulatorName | "other"): Gap | undefined {
   const claim: Claim = claims[name];
   return emulator === "other" ? undefined : claim.gaps?.[emulator];
 }
 
-/** What an experiment must see on an emulator: its known gap, or else what AWS does. */
+/** The observation that an experiment must make on an emulator: its known gap, or else AWS's behaviour. */
 export function expectedOn(name: ClaimName, emulator: EmulatorName | "other"): Observation {
   const gap = gapOf(name, emulator);
   return gap === undefined ? claims[name].aws : gap.observed;
 }
 
-/** Who shows that a claim holds: "proved on elasticmq, moto", or "static only" where no emulator does what AWS does. */
+/** The evidence that a claim holds: "proved on elasticmq, moto", or "static only" if no emulator behaves like AWS. */
 export function proofOf(name: ClaimName): string {
   const witnesses = emulatorNames.filter((emulator) => gapOf(name, emulator) === undefined);
   return witnesses.length === 0 ? "static only" : `proved on ${witnesses.join(", ")}`;

@@ -23,32 +23,35 @@ export interface Queue {
 
 export type QueueAttributes = Readonly<Record<string, string>>;
 
-/** What a receive takes at most; by default one message, and no waiting for it. */
+/** The limits of a receive. The default is one message, without a wait. */
 export interface ReceiveOptions {
   readonly max?: number;
   readonly waitSeconds?: number;
 }
 
-/** An emulator with the few calls that experiments are made of. Queues get names of their own, so experiments share emulators. */
+/**
+ * An emulator with the few calls of experiments. Queues get names of their own, so that experiments can share
+ * emulators.
+ */
 export interface Lab {
   readonly emulator: SqsEmulator;
   readonly sqs: SQSClient;
   readonly sns: SNSClient;
   createQueue(attributes?: QueueAttributes, name?: string): Promise<Queue>;
-  /** The first-in-first-out kind, with deduplication by content. */
+  /** The FIFO kind, with deduplication by content. */
   createFifoQueue(attributes?: QueueAttributes): Promise<Queue>;
   createTopic(): Promise<string>;
   publish(topicArn: string, message: string, attributes?: SendMessageCommandInput["MessageAttributes"]): Promise<void>;
   /** @returns the message id */
   send(queue: Queue, body: string, input?: Partial<SendMessageCommandInput>): Promise<string>;
   receive(queue: Queue, options?: ReceiveOptions): Promise<readonly Message[]>;
-  /** Receives until there is a message or the time is over. */
+  /** Receives until a message comes or the time ends. */
   receiveWithin(queue: Queue, durationMs: number): Promise<Message | undefined>;
   changeVisibility(queue: Queue, message: Message, seconds: number): Promise<void>;
   deleteMessage(queue: Queue, message: Message): Promise<void>;
-  /** How many messages are in a queue: visible, in flight and delayed. */
+  /** The number of messages in a queue: visible, in flight and delayed. */
   count(queue: Queue): Promise<number>;
-  /** Removes what was created and closes the clients. */
+  /** Deletes the created resources and closes the clients. */
   dispose(): Promise<void>;
 }
 
@@ -116,8 +119,8 @@ async function attributesOf(sqs: SQSClient, url: string): Promise<QueueAttribute
 }
 
 /**
- * The first count that two reads in a row agree on. moto reads the messages that are visible before those that are not, so one that becomes visible
- * between the two is counted nowhere, and a queue that holds it alone seems empty.
+ * The first count that two reads in a row agree on. moto counts the visible messages before the invisible ones. A
+ * message that becomes visible in between is in neither count, so a queue with this message alone seems empty.
  */
 async function steadyCount(read: () => Promise<number>): Promise<number> {
   for (let before = await read(); ;) {
@@ -150,14 +153,14 @@ const handle = (queue: Queue, message: Message) => ({
   ReceiptHandle: message.ReceiptHandle ?? "",
 });
 
-/** A redrive policy as the attribute wants it: JSON in a string. */
+/** A redrive policy in the form of the attribute: JSON in a string. */
 export function redrivePolicy(deadLetterQueue: { readonly arn: string }, maxReceiveCount: number): QueueAttributes {
   return { RedrivePolicy: JSON.stringify({ deadLetterTargetArn: deadLetterQueue.arn, maxReceiveCount }) };
 }
 
 /**
- * Whether a request is refused. A server that fails at it (500) has not refused it but does not know it; anything else that goes
- * wrong is no answer and is thrown.
+ * Tells if a request is refused. A server that fails (500) has not refused the request but does not know it. Any other
+ * error is no answer and is thrown.
  */
 export async function answerTo(request: Promise<unknown>): Promise<"accepted" | "refused" | "unknown to it"> {
   try {

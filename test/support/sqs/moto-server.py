@@ -1,8 +1,8 @@
-"""moto's own server, with queues that one thread can look through while another one makes or deletes some.
+"""Starts moto's own server with queues that one thread can read while another one creates or deletes some.
 
-moto 5.2.5 serves each request in a thread of its own. Whoever makes a queue with a redrive policy looks through all queues for the dead-letter
-queue, in `Queue._setup_dlq` of moto/sqs/models.py. A queue that comes or goes meanwhile ends that with "dictionary changed size during
-iteration", and the client gets a page in HTML.
+moto 5.2.5 serves each request in a thread of its own. To create a queue with a redrive policy, moto reads all queues to
+find the dead-letter queue (`Queue._setup_dlq` in moto/sqs/models.py). If a queue comes or goes meanwhile, Python raises
+"dictionary changed size during iteration", and the client gets a page in HTML.
 """
 
 from moto.server import main
@@ -10,7 +10,7 @@ from moto.sqs.models import SQSBackend
 
 
 class Queues(dict):
-    """Gives out copies, which Python makes without letting another thread in."""
+    """Returns copies. Python makes a copy without a switch to another thread."""
 
     def values(self):
         return list(super().values())

@@ -1,16 +1,17 @@
 import { type Message, SetQueueAttributesCommand } from "@aws-sdk/client-sqs";
 
-import type { SqsEvent } from "../../../src/brokers/sqs/semantics.ts";
+import type { SqsEvent } from "../../../src/brokers/sqs/prove/semantics.ts";
 import { answerTo, type Lab, type Queue, redrivePolicy, sleep } from "./lab.ts";
 import { isSettled, type Observation, predictionFor, type RandomCourse } from "./random-course.ts";
 
-/** Longer than what is hidden for a short time, and how long to look for what must be there then. */
+/** Longer than a short visibility timeout or delay, and the time to look for a message that must be there then. */
 const waitMs = 1_200;
 const patienceMs = 8_000;
 
 /**
- * Does what a course says on an emulator and writes down what is seen. What the semantics calls impossible is not tried, such as a delete
- * of what was never received; and a receive whose answer would depend on how fast the machine is waits until it does not.
+ * Plays a course on an emulator and records the observations. It skips actions that the semantics calls impossible,
+ * such as deleting a message that was never received. If the answer to a receive would depend on the machine's speed,
+ * it waits until it does not.
  */
 export async function playCourse(lab: Lab, course: RandomCourse, tag: string): Promise<readonly Observation[]> {
   const queues = await createQueues(lab, course, tag);
@@ -30,7 +31,7 @@ export async function playCourse(lab: Lab, course: RandomCourse, tag: string): P
   await lab.send(queues[0] as Queue, "message", group);
   let held: { readonly message: Message; readonly index: number } | null = null;
   for (const action of course.actions) {
-    // What was seen cannot be explained: the rest would tell nothing.
+    // The observation cannot be explained, so the rest would show nothing.
     if (prediction.states.length === 0) break;
     switch (action.kind) {
       case "wait":
@@ -72,12 +73,14 @@ export async function playCourse(lab: Lab, course: RandomCourse, tag: string): P
   return observations;
 }
 
-/** Whether the receipt is that of the last receive of a message that is hidden still: what may be late is asked about elsewhere. */
+/**
+ * True if the receipt is that of the last receive, and the message is still hidden. Other tests ask about late calls.
+ */
 function isPossible(states: ReturnType<typeof predictionFor>["states"], queue: string): boolean {
   return states.every(({ place }) => place.kind === "queue" && place.queue === queue && place.status === "in-flight");
 }
 
-/** A receive that may get nothing is made once; one that must get something until it does. */
+/** A receive that may be empty is made once. One that must return a message is repeated until it does. */
 async function receive(lab: Lab, queue: Queue, mayBeEmpty: boolean): Promise<Message | undefined> {
   return mayBeEmpty ? (await lab.receive(queue))[0] : lab.receiveWithin(queue, patienceMs);
 }
@@ -101,7 +104,7 @@ async function createQueues(lab: Lab, { queues }: RandomCourse, tag: string): Pr
   return made;
 }
 
-/** The queue that the message is in; null where it is in none. */
+/** The queue that holds the message; null for none. */
 async function find(lab: Lab, { queues }: RandomCourse, made: readonly Queue[]): Promise<string | null> {
   const counts = await Promise.all(made.map(async (queue) => lab.count(queue)));
   const index = counts.findIndex((count) => count > 0);

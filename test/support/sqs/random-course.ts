@@ -1,33 +1,33 @@
 import fc from "fast-check";
 
-import type { MessageState, SqsEvent } from "../../../src/brokers/sqs/semantics.ts";
-import { semanticsOf } from "../../../src/brokers/sqs/semantics.ts";
+import type { MessageState, SqsEvent } from "../../../src/brokers/sqs/prove/semantics.ts";
+import { semanticsOf } from "../../../src/brokers/sqs/prove/semantics.ts";
 import type { CompiledSystem } from "../../../src/index.ts";
 
 type SqsQueue = CompiledSystem<"sqs">["topology"]["queues"][number];
 
-/** A few queues and what a program does with one message in them: made of a seed alone. */
+/** A few queues, and a program's actions on one message in them, all derived from a seed. */
 export interface RandomCourse {
   readonly queues: readonly SqsQueue[];
   readonly actions: readonly Action[];
 }
 
-/** What a program does; queues by their place in the list. */
+/** An action of a program. Queues are named by their place in the list. */
 export type Action =
   | { readonly kind: "receive"; readonly queue: number }
   | { readonly kind: "delete" }
   | { readonly kind: "change-visibility"; readonly seconds: number }
-  /** Until whatever is hidden or delayed for a short time is there again. */
+  /** Waits until every message with a short timeout or delay is visible. */
   | { readonly kind: "wait" };
 
-/** What was seen: whether a receive got the message, and which count it had; whether a request was refused; where the message is. */
+/** An observation: the message of a receive and its count, a refusal, or the place of the message. */
 export type Observation =
   | { readonly kind: "received"; readonly queue: string; readonly receiveCount: number | null }
   | { readonly kind: "answered"; readonly event: SqsEvent; readonly refused: boolean }
   | { readonly kind: "waited" }
   | { readonly kind: "found"; readonly queue: string | null };
 
-/** From this on a message that is hidden stays so for the whole of a test. */
+/** A message with this timeout stays hidden for the whole test. */
 const longSeconds = 600;
 const shortSeconds = 1;
 
@@ -38,7 +38,7 @@ const queue = fc.record({
   count: fc.integer({ min: 1, max: 3 }),
 });
 
-/** One to three queues, each the dead-letter queue of the one before; perhaps the last leads back to the first. */
+/** One to three queues, each the dead-letter queue of the one before. The last may lead back to the first. */
 const anyCourse: fc.Arbitrary<RandomCourse> = fc
   .record({
     own: fc.array(queue, { minLength: 1, maxLength: 3 }),
@@ -61,7 +61,8 @@ const anyCourse: fc.Arbitrary<RandomCourse> = fc
     const nameOf = (index: number): string => `q${index}${fifo ? ".fifo" : ""}`;
     const queues = own.map((each, index): SqsQueue => {
       const isLast = index === own.length - 1;
-      // ElasticMQ loses what a FIFO queue would move to itself; what AWS does with it is not known, see the claim self-dead-letter-queue.
+      // ElasticMQ loses a message that a FIFO queue would move to itself. AWS's behaviour is unknown, see the claim
+      // self-dead-letter-queue.
       const leadsBack = isCircle && (own.length > 1 || !fifo);
       const next = isLast ? (leadsBack ? 0 : null) : index + 1;
       return {
@@ -86,7 +87,7 @@ export function randomCourses(seed: number, count: number): readonly RandomCours
   return fc.sample(anyCourse, { seed, numRuns: count });
 }
 
-/** Everything that the semantics allows by now, narrowed down by what was seen. Empty: it does not allow what was seen. */
+/** The states that the semantics still allows after the observations. Empty if it does not allow them. */
 export interface Prediction {
   readonly states: readonly MessageState[];
   readonly after: (observation: Observation) => Prediction;
@@ -103,7 +104,7 @@ export function predictionFor({ queues }: Pick<RandomCourse, "queues">): Predict
       case "received": {
         const { queue: name, receiveCount } = observation;
         const outcomes = isIn(state, name) ? step(state, { kind: "receive" }) : [];
-        // A timeout of 0 hides nothing, so that what was received is there still.
+        // A timeout of 0 hides nothing, so a received message is still visible.
         const settled = outcomes.flatMap((each) =>
           hiddenSeconds(each) === 0 ? step(each, { kind: "visibility-passes" }) : [each],
         );
@@ -144,7 +145,9 @@ function distinct(states: readonly MessageState[]): readonly MessageState[] {
   return [...new Map(states.map((state) => [JSON.stringify(state), state])).values()];
 }
 
-/** Whether nothing is just about to become visible: then what a receive gets would depend on how fast the machine is. */
+/**
+ * True if no message is about to become visible. Otherwise the result of a receive would depend on the machine's speed.
+ */
 export function isSettled({ states }: Prediction): boolean {
   return states.every((state) => {
     const isDelayed = state.place.kind === "queue" && state.place.status === "delayed";
@@ -153,7 +156,7 @@ export function isSettled({ states }: Prediction): boolean {
   });
 }
 
-/** The first observation that the semantics does not allow; null where it allows them all. */
+/** The first observation that the semantics does not allow; null if it allows them all. */
 export function inexplicable(
   course: Pick<RandomCourse, "queues">,
   observations: readonly Observation[],

@@ -1,36 +1,38 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** One call of SQS, as it went over the wire. */
+/** One call of SQS, as on the wire, or a call of SNS and CloudFormation, which speak the older protocol. */
 export interface Call {
   /** `ReceiveMessage`, `SendMessage`, … */
   readonly operation: string;
+  /** In the SDK's form. In the older protocol it is flat, as in `Attributes.entry.1.key`. */
   readonly input: Readonly<Record<string, unknown>>;
   /** The access key that it was signed with. */
   readonly accessKeyId: string;
   readonly calledAtMs: number;
   answeredAtMs: number | null;
-  /** Null until it is answered, and for one that never was. */
+  /** Null until the answer, and for a call without one. */
   status: number | null;
   output: Readonly<Record<string, unknown>>;
 }
 
 /**
- * What becomes of a call: it is passed on; it never arrives (`cut-call`); it arrives, and its answer does not (`cut-answer`); or it is answered by an
- * error of SQS without arriving.
+ * The fate of a call. It is passed on. It never arrives (`cut-call`). It arrives, but its answer does not
+ * (`cut-answer`). Or the proxy answers itself, with an error of SQS or with success, and the call never arrives.
  */
 export type Fate =
   | "pass"
   | "cut-call"
   | "cut-answer"
+  | { readonly answer: string }
   | { readonly error: string; readonly status: number; readonly message?: string };
 
-/** Stands between a client and SQS, writes down every call, and decides what becomes of it. */
+/** Stands between a client and SQS, records every call, and decides its fate. */
 export interface RecordingProxy {
   readonly endpoint: string;
   /** In the order in which they were made. */
   readonly calls: readonly Call[];
-  /** Decides from now on; everything is passed on before. */
+  /** Decides from now on; before that, every call is passed on. */
   readonly decide: (fate: (call: Call) => Fate | Promise<Fate>) => void;
   readonly close: () => Promise<void>;
 }
@@ -40,9 +42,11 @@ export async function startRecordingProxy(endpoint: string): Promise<RecordingPr
   let decide: (call: Call) => Fate | Promise<Fate> = () => "pass";
   const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await bodyOf(incoming);
+    const isForm = incoming.headers["content-type"]?.startsWith("application/x-www-form-urlencoded") === true;
+    const input = (isForm ? Object.fromEntries(new URLSearchParams(body.toString())) : jsonIn(body)) as Call["input"];
     const call: Call = {
-      operation: String(incoming.headers["x-amz-target"] ?? "").replace("AmazonSQS.", ""),
-      input: JSON.parse(body.toString() || "{}") as Call["input"],
+      operation: String(input["Action"] ?? incoming.headers["x-amz-target"] ?? "").replace("AmazonSQS.", ""),
+      input,
       accessKeyId: /Credential=([^/]+)/.exec(incoming.headers.authorization ?? "")?.[1] ?? "",
       calledAtMs: performance.now(),
       answeredAtMs: null,
@@ -56,14 +60,14 @@ export async function startRecordingProxy(endpoint: string): Promise<RecordingPr
       return;
     }
     if (typeof fate === "object") {
-      call.status = fate.status;
-      response.writeHead(fate.status, { "content-type": "application/x-amz-json-1.0" });
-      response.end(JSON.stringify({ __type: fate.error, message: fate.message ?? "by the test" }));
+      call.status = "answer" in fate ? 200 : fate.status;
+      response.writeHead(call.status, { "content-type": isForm ? "text/xml" : "application/x-amz-json-1.0" });
+      response.end("answer" in fate ? fate.answer : errorOf(fate, isForm));
       return;
     }
     const { status, headers, answer } = await passOn(endpoint, incoming, body);
     call.status = status;
-    call.output = JSON.parse(answer.toString() || "{}") as Call["output"];
+    call.output = isForm ? {} : jsonIn(answer);
     if (fate === "cut-answer") {
       incoming.socket.destroy();
       return;
@@ -90,6 +94,18 @@ export async function startRecordingProxy(endpoint: string): Promise<RecordingPr
   };
 }
 
+function jsonIn(body: Buffer): Call["output"] {
+  return JSON.parse(body.toString() || "{}") as Call["output"];
+}
+
+function errorOf(
+  { error, message = "by the test" }: Extract<Fate, { readonly error: string }>,
+  isForm: boolean,
+): string {
+  if (!isForm) return JSON.stringify({ __type: error, message });
+  return `<ErrorResponse><Error><Type>Sender</Type><Code>${error}</Code><Message>${message}</Message></Error><RequestId>0</RequestId></ErrorResponse>`;
+}
+
 async function bodyOf(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk);
@@ -98,7 +114,7 @@ async function bodyOf(stream: AsyncIterable<Buffer>): Promise<Buffer> {
 
 type Passed = Pick<Required<IncomingMessage>, "headers"> & { readonly status: number; readonly answer: Buffer };
 
-/** A client that hangs up does not end the call here: SQS would not notice at once, either. */
+/** A client that hangs up does not end the call here, because SQS would not notice at once, either. */
 async function passOn(endpoint: string, incoming: IncomingMessage, body: Buffer): Promise<Passed> {
   const { host: _host, connection: _connection, ...headers } = incoming.headers;
   return new Promise((resolve, reject) => {

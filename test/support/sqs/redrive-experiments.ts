@@ -12,7 +12,7 @@ import { answerTo, type Lab, type Queue, redrivePolicy, sleep } from "./lab.ts";
 
 const text = { kind: { DataType: "String", StringValue: "order.placed" } };
 
-/** A message after two deliveries and the move, with itself before the move. */
+/** A message after two deliveries and the move, and the same message before the move. */
 async function deadLetter(lab: Lab): Promise<{ before: Message; after: Message; work: Queue; dead: Queue }> {
   const { work, dead } = await createPair(lab, 2);
   await lab.send(work, "order", { MessageAttributes: text });
@@ -55,7 +55,7 @@ const noLoop: Experiment = async (lab) => {
   await lab.send(work, "order");
   let deliveries = (await failTimes(lab, work, 2)).length;
   deliveries += await pollUntilMoved(lab, work, dead);
-  // Twice as many polls as there are queues; what the dead-letter queue delivers is left to come back there.
+  // Twice as many polls as queues. The test leaves a message of the dead-letter queue there, so that it comes back.
   for (let poll = 0; poll < 4; poll += 1) {
     await lab.receive(dead);
     await sleep(300);
@@ -113,7 +113,7 @@ const cycleDeliversOn: Experiment = async (lab) => {
   return delivered > 0 ? "delivers on" : "delivers no more";
 };
 
-/** AWS allows no retention below a minute, which no test waits for; both emulators accept what AWS refuses. */
+/** AWS allows no retention below a minute, which is too long for a test. Both emulators accept shorter ones. */
 const retentionDeletes: Experiment = async (lab) => {
   const { work, dead } = await createPair(lab, 2, { MessageRetentionPeriod: "2" });
   await lab.send(work, "order");

@@ -1,6 +1,6 @@
 import { type Claim, acceptedByBoth, accepts, api, recorded } from "./claim.ts";
 
-/** What AWS refuses. */
+/** The requests that AWS refuses. */
 export const refusalClaims = {
   "attempts-zero": {
     says: "maxReceiveCount 0 is refused",

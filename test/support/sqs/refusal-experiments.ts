@@ -25,7 +25,9 @@ const redriveElsewhere: Experiment = async (lab) => {
 
 const someQueue = (number: number): string => `arn:aws:sqs:${region}:${accountId}:some-queue-${number}`;
 
-/** Whether a queue with this allow policy can become the dead-letter queue of a queue that the policy does not know. */
+/**
+ * Tells if a queue with this allow policy can become the dead-letter queue of a queue that the policy does not name.
+ */
 const allowing =
   (policy: { readonly redrivePermission: string; readonly sourceQueueArns?: readonly string[] }): Experiment =>
   async (lab) => {

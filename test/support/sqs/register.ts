@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 
-import { SqsRetryTopology } from "../../../src/deploy/sqs.ts";
+import { SqsRetryTopology } from "../../../src/brokers/sqs/make/index.ts";
 import type { CompiledSystem, System, TargetInput } from "../../../src/index.ts";
 import { compile, renderDiagnostics } from "../../../src/index.ts";
 import type { ProgramRun } from "../pulumi.ts";
@@ -14,7 +14,7 @@ export function compileSqs(system: System, target: SqsTargetInput): CompiledSyst
   return compiled.value;
 }
 
-/** Registers a system as the component "shop", whose alarms tell a topic that is an output of something else. */
+/** Registers a system as the component "shop". Its alarms notify a topic that is an output of another resource. */
 export async function registerSqs(system: System, target: SqsTargetInput, preview = false): Promise<ProgramRun> {
   const run = await runProgram(
     () => {

@@ -7,10 +7,10 @@ import { sleep } from "./lab.ts";
 const retry = { attempts: 3, backoff: { kind: "steps", delays: ["1s", "2s"] }, retryAfter: { max: "5s" } };
 const errors = { permanent: ["ValidationError"] };
 
-/** What snippets are driven through: a consumer on a standard queue, and one in order. */
+/** The consumers for snippets: one on a standard queue, and one in order. */
 export const declarations = {
   billing: { from: { orders: "all" }, retry, handlerTimeout: "10s", errors },
-  /** With an attempt at once: what a function of Lambda can keep, too. */
+  /** With an immediate attempt, which a Lambda function can keep, too. */
   ledger: {
     from: { orders: "all" },
     retry: { attempts: 3, backoff: { kind: "immediate" } },
@@ -22,7 +22,7 @@ export const declarations = {
 
 type Plan = readonly (string | number)[];
 
-/** Run after run, how the handler ends; a number is a delay in seconds that it asks for. */
+/** The end of each handler run, one after the other. A number is a requested delay in seconds. */
 const plans: Readonly<Record<string, Plan>> = {
   "success at once": [],
   "success on attempt 2": ["transient"],
@@ -31,18 +31,18 @@ const plans: Readonly<Record<string, Plan>> = {
   "asked for 3 s": [3.0],
 };
 
-/** A snippet that runs, as a test sees it. */
+/** A running snippet, from the test's side. */
 export interface Driven {
   readonly system: DeployedSystem;
   readonly consumer: keyof typeof declarations;
-  /** The body of a message from which the handler reads its id and its plan. */
+  /** A body that gives the handler its id and its plan. */
   readonly bodyOf: (id: string, plan: Plan) => string;
   readonly runs: () => readonly SnippetRun[];
-  /** What is shown where it does not get on. */
+  /** The output to show if it makes no progress. */
   readonly log: () => string;
 }
 
-/** Each message in a group of its own, so that none waits for another; the name of a group has no spaces. */
+/** Each message in a group of its own, so that none waits for another. The name of a group has no spaces. */
 function groupOf(id: string): string {
   return `group-of-${id.replaceAll(" ", "-")}`;
 }
@@ -65,7 +65,7 @@ async function until({ log, runs }: Driven, condition: () => Promise<boolean>): 
   }
 }
 
-/** Drives a snippet through all plans: attempts, delays, dead letters with all that they had. */
+/** Drives a snippet through all plans: attempts, delays, and dead letters with all their properties. */
 export async function expectContractKept(driven: Driven): Promise<void> {
   const { system, consumer, bodyOf, runs } = driven;
   const { lab } = system;
@@ -88,7 +88,7 @@ export async function expectContractKept(driven: Driven): Promise<void> {
   const begun = (id: string): number[] => runs().flatMap((run) => (run.id === id ? [run.beganAt] : []));
   const waits = fifo ? [0, 0] : [1, 2];
   const always = begun("always transient");
-  // The emulators count in milliseconds what AWS counts in seconds, and round the beginning down.
+  // The emulators count milliseconds where AWS counts seconds, and they round the beginning down.
   for (const [index, seconds] of waits.entries())
     expect((always[index + 1] ?? 0) - (always[index] ?? 0)).toBeGreaterThanOrEqual(seconds - 0.05);
   if (!fifo) {
@@ -110,14 +110,14 @@ export async function expectContractKept(driven: Driven): Promise<void> {
 
 const behind = "waits behind it";
 
-/** Has a snippet run a slow handler, with a message that waits behind it. */
+/** Makes a snippet run a slow handler, with a message that waits behind it. */
 export async function beginSlowly(driven: Driven): Promise<void> {
   await send(driven, "slow", ["slow"]);
   await until(driven, async () => driven.runs().some(({ id }) => id === "slow"));
   await send(driven, behind, []);
 }
 
-/** After a shutdown that has begun during a slow run: it has come to its end, and what waited has lost no receive. */
+/** After a shutdown that began during a slow run: the run has finished, and the waiting message has lost no receive. */
 export async function expectNothingLostByShutdown({ system, consumer, bodyOf, runs }: Driven): Promise<void> {
   const ran = runs().map(({ id }) => id);
   expect(ran.filter((id) => id === "slow")).toEqual(["slow"]);

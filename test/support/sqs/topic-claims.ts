@@ -1,6 +1,6 @@
 import { type Claim, noSns } from "./claim.ts";
 
-/** What a topic in front of the queues does. */
+/** The behaviour of a topic in front of the queues. */
 export const topicClaims = {
   "topic-reaches-all": {
     says: "a topic gives every subscribed queue a copy, and a retry of one reaches nobody else",
@@ -21,10 +21,22 @@ export const topicClaims = {
     gaps: noSns,
   },
   "topic-dead-letters": {
-    says: "what a subscription cannot deliver goes to the subscription's own dead-letter queue",
+    says: "messages that a subscription cannot deliver go to the subscription's own dead-letter queue",
     aws: { answer: "accepted", dead: 1 },
     source: "docs.aws.amazon.com/sns/latest/dg/sns-dead-letter-queues.html",
     gaps: { ...noSns, moto: { observed: { answer: "refused", dead: 0 }, does: "fails the publish instead" } },
+  },
+  "topic-raw-attributes": {
+    says: "with raw delivery SNS hands over a message of ten attributes, and not one of eleven",
+    aws: { ten: { answer: "accepted", work: 1 }, eleven: { answer: "accepted", work: 0 } },
+    source: "docs.aws.amazon.com/sns/latest/dg/sns-message-attributes.html",
+    gaps: {
+      ...noSns,
+      moto: {
+        observed: { ten: { answer: "accepted", work: 1 }, eleven: { answer: "accepted", work: 1 } },
+        does: "hands it over all the same",
+      },
+    },
   },
   "topic-wants-queue-policy": {
     says: "a topic reaches no queue whose policy does not allow it",

@@ -4,9 +4,9 @@ import { type Experiment, failTimes, mustReceive, receiveCount, shortVisibility 
 import type { Observation } from "./claim.ts";
 import { answerTo, type Lab, type Queue, type QueueAttributes } from "./lab.ts";
 
-const typed = (type: string) => ({ type: { DataType: "String", StringValue: type } });
+const typed = (type: string, name = "type") => ({ [name]: { DataType: "String", StringValue: type } });
 
-/** Runs an experiment with a topic, where there are topics at all. */
+/** Runs an experiment with a topic, if the emulator has topics. */
 const withTopic =
   (observe: (lab: Lab, topicArn: string) => Promise<Observation>): Experiment =>
   async (lab) => {
@@ -72,6 +72,19 @@ const deadLetters = withTopic(async (lab, topicArn) => {
   return { answer, dead: (await lab.receive(dead, { waitSeconds: 1 })).length };
 });
 
+const rawAttributes = withTopic(async (lab, topicArn) => {
+  const publish = async (count: number): Promise<Observation> => {
+    const queue = await subscribe(lab, topicArn);
+    const attributes = Object.assign(
+      {},
+      ...Array.from({ length: count }, (_, index) => typed("any", `attribute-${index}`)),
+    );
+    const answer = await answerTo(lab.publish(topicArn, "order", attributes));
+    return { answer, work: (await lab.receive(queue, { waitSeconds: 1 })).length };
+  };
+  return { ten: await publish(10), eleven: await publish(11) };
+});
+
 const wantsQueuePolicy = withTopic(async (lab, topicArn) => {
   const queue = await lab.createQueue();
   await subscribeQueue(lab, topicArn, queue, {});
@@ -84,5 +97,6 @@ export const topicExperiments = {
   "topic-raw-delivery": rawDelivery,
   "topic-filter": filter,
   "topic-dead-letters": deadLetters,
+  "topic-raw-attributes": rawAttributes,
   "topic-wants-queue-policy": wantsQueuePolicy,
 } satisfies Readonly<Record<string, Experiment>>;

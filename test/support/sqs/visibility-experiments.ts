@@ -57,7 +57,7 @@ const changeAfterVisibility: Experiment = async (lab) => {
   return { answer, visible: (await lab.receive(queue)).length > 0 };
 };
 
-/** The delays differ, so that the one that was not meant shows in when the message comes. */
+/** The delays differ, so that the arrival time reveals the wrong one. */
 const delayOf =
   (queueSeconds: number, messageSeconds?: number): Experiment =>
   async (lab) => {

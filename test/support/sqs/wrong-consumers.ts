@@ -8,10 +8,10 @@ import {
   type SQSClient,
 } from "@aws-sdk/client-sqs";
 
-/** How a handler ends an attempt. */
+/** The end of an attempt by its handler. */
 export type EndsPlainly = (body: string, attempt: number) => "success" | "transient" | "permanent" | "return";
 
-/** What a consumer does that somebody wrote by hand, once right and then with one mistake each. */
+/** The code of a consumer written by hand, once correct and then with one mistake each. */
 interface Ways {
   readonly receive: { readonly count: boolean; readonly attributes: boolean; readonly own: object };
   readonly transient: "wait" | "delete" | "at once" | "too long" | "wait twice" | "copy, then delete" | "nothing";
@@ -39,7 +39,7 @@ const right: Ways = {
 
 interface HandWritten {
   readonly ways: Ways;
-  /** What the harness says of it; null for nothing. */
+  /** The words of the check about it; null for none. */
   readonly caught: RegExp | null;
 }
 
@@ -63,7 +63,7 @@ const copying = (copy: Ways["copy"], caught: RegExp): HandWritten => doing({ cop
 
 export const withoutMistake: HandWritten = { ways: right, caught: null };
 
-/** Mistakes that are seen whatever comes. */
+/** Mistakes that show with any message. */
 export const wrongReceives: Readonly<Record<string, HandWritten>> = {
   "the receive count is not asked for": ofReceive({ count: false }, /^does not ask for ApproximateReceiveCount$/),
   "attributes are not asked for": ofReceive({ attributes: false }, /^does not ask for All$/),
@@ -98,7 +98,7 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     { permanent: "delete, then copy" },
     /permanent.*: DeleteMessage, then SendMessage instead of SendMessage, then DeleteMessage$/,
   ),
-  "nobody waits for the copy": doing(
+  "the consumer does not wait for the copy": doing(
     { permanent: "both at once" },
     /permanent.*: (DeleteMessage before SQS has answered|DeleteMessage, then SendMessage instead of .*)$/,
   ),
@@ -114,7 +114,7 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     withAttributes({ tenant: { DataType: "Binary", BinaryValue: Buffer.from("a") } }),
     /: its tenant is \{"DataType":"Binary"/,
   ),
-  "a copy has attributes that nobody asked for": copying(withAttributes({ more: text("b") }), /: more on the copy$/),
+  "a copy has an extra attribute": copying(withAttributes({ more: text("b") }), /: more on the copy$/),
   "a copy has no reason": copying(without("dlq-failure-reason"), /: the copy lacks dlq-failure-reason$/),
   "a copy has another reason": copying(
     withAttributes({ "dlq-failure-reason": text("EXPIRED") }),
@@ -144,9 +144,9 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     { success: "delete in the dead queue" },
     /success.*: in the queue .*-dead$/,
   ),
-  "a message that is handed back is deleted": doing({ return: "delete" }, /return.*: DeleteMessage instead of Change/),
-  "a message that is handed back waits": doing({ return: "wait" }, /return.*: hidden for 1 s instead of 0 to 0 s$/),
-  "a message that is handed back is left": doing({ return: "nothing" }, /return.*: nothing instead of Change/),
+  "a message that is returned is deleted": doing({ return: "delete" }, /return.*: DeleteMessage instead of Change/),
+  "a message that is returned waits": doing({ return: "wait" }, /return.*: hidden for 1 s instead of 0 to 0 s$/),
+  "a message that is returned is left": doing({ return: "nothing" }, /return.*: nothing instead of Change/),
 };
 
 export interface Place {
@@ -158,7 +158,7 @@ export interface Place {
   readonly delays: readonly number[];
 }
 
-/** Receives once, and handles what comes. @param writtenOf who handles a message, by its body */
+/** Receives once, and handles the messages. @param writtenOf gives the consumer for a message, by its body */
 export async function handleOnce(
   place: Place,
   { ways: { receive } }: HandWritten,
@@ -215,7 +215,7 @@ async function end(
     "both at once": [() => Promise.all([copy(), remove()])],
     nothing: [],
   };
-  // SQS may refuse what is a mistake; the call was made all the same.
+  // SQS may refuse a mistake. The call counts all the same.
   for (const step of steps[ways[outcome]] ?? []) await step().catch(() => undefined);
 }
 

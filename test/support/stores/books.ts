@@ -9,12 +9,12 @@ export interface BooksPlace {
   readonly folder: string;
 }
 
-/** Who was charged, and the guard's memory beside it, by the documented store. */
+/** The charges, and the guard's memory beside them, in the documented store. */
 export interface Books {
   readonly store: IdempotencyStore;
-  /** Each call is one charge, whatever was charged before. */
+  /** Each call is one charge, even for an order that was charged before. */
   readonly charge: (order: string) => Promise<void>;
-  /** How often each order was charged. */
+  /** The number of charges of each order. */
   readonly chargesOf: (orders: readonly string[]) => Promise<readonly number[]>;
   readonly close: () => Promise<void>;
 }
@@ -36,7 +36,7 @@ async function openTable(folder: string): Promise<Books> {
   };
 }
 
-/** Once, before anybody opens the books in PostgreSQL. */
+/** Call it once, before a process opens the books in PostgreSQL. */
 export async function layOutTables(folder: string): Promise<void> {
   const pool = connectPostgresql(folder);
   await pool.query(createTable);

@@ -9,21 +9,24 @@ import type { ChargingInput } from "./charging-child.ts";
 
 const script = resolve(import.meta.dirname, "charging-child.ts");
 
-/** The consumer `billing` where it is deployed. It has to have many attempts: who comes while another run handles the same order spends one. */
+/**
+ * The deployed consumer `billing`. It must have many attempts, because a run spends one if another run handles the same
+ * order.
+ */
 export interface Shop extends Pick<ChargingInput, "declared" | "options"> {
   /** Publishes a message for each order, with the order as its id and in its body. */
   readonly publish: (orders: readonly string[]) => Promise<unknown>;
 }
 
-/** What came of it. */
+/** The result. */
 export interface Charged {
-  /** How often each order was charged. */
+  /** The number of charges of each order. */
   readonly charges: readonly number[];
-  /** How a process ended that died between the charge and what the broker was to hear. */
+  /** The exits of processes that died after the charge, before the broker learned of it. */
   readonly died: readonly unknown[];
-  /** How often the guard let a run begin, in all processes. */
+  /** The number of runs that the guard allowed, in all processes. */
   readonly begun: number;
-  /** How often the guard found an order done. */
+  /** The number of times that the guard found an order done. */
   readonly done: number;
 }
 
@@ -31,8 +34,8 @@ const orderCount = 5;
 const copies = 3;
 
 /**
- * One order, whose process dies when it has charged, and before it settles the message; then several copies of that order and of others, for two
- * processes at a time. It is through when the guard has answered for each message.
+ * First one order: its process dies after the charge, and before it settles the message. Then several copies of that
+ * order and of others, for two processes at a time. It ends when the guard has answered for each message.
  */
 export async function chargeOnce(
   place: BooksPlace,

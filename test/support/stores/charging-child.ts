@@ -1,4 +1,5 @@
-// A consumer in a process of its own that charges for orders behind the guard. It says on its output what the guard answers, a line each.
+// A consumer in a process of its own that charges for orders behind the guard. It reports the guard's answers on its
+// output, a line each.
 import { registerHooks } from "node:module";
 
 import type { ConsumeOptions } from "../../../src/consume/options.ts";
@@ -6,17 +7,17 @@ import type { Running } from "../../../src/consume/run-consumer.ts";
 import type { System } from "../../../src/index.ts";
 import { type Books, type BooksPlace, openBooks } from "./books.ts";
 
-/** What a test starts the process with, as JSON in its first argument. */
+/** The input of the process, as JSON in its first argument. */
 export interface ChargingInput {
   readonly declared: System;
-  /** How `billing` is consumed; the documented example where there is only an endpoint of SQS. */
+  /** The options of `billing`. With only an endpoint of SQS, it uses the documented example. */
   readonly options: Pick<ConsumeOptions, "target" | "connection"> | { readonly endpoint: string };
   readonly books: BooksPlace;
-  /** Whether it dies when the guard has remembered its first run, and before the broker hears of it. */
+  /** True if it dies when the guard has remembered its first run, before the broker learns of it. */
   readonly dies: boolean;
 }
 
-// The examples name the package as those do who have installed it.
+// The examples import the package by the name that its users install.
 registerHooks({
   resolve: (specifier, context, next) => {
     const file = { "redeliver/consume": "index", "redeliver/opentelemetry": "opentelemetry" }[specifier];
@@ -44,7 +45,7 @@ const store: Books["store"] = {
 
 async function run(): Promise<Running> {
   if ("endpoint" in options) {
-    // What its log says is looked at elsewhere.
+    // Other tests check its log.
     console.error = () => undefined;
     const { runBilling } = await import("../../../examples/consume-orders.ts");
     return runBilling(declared, options, store, async ({ id }) => {

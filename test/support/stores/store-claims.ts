@@ -6,14 +6,14 @@ import { until } from "../deployed-system.ts";
 
 const longMs = 600_000;
 
-/** What every store has to do; `open` gives one that is shared by all who ask. */
+/** The duties of every store; `open` gives one that all callers share. */
 export function storeClaims(open: () => IdempotencyStore): void {
   const some = (): { readonly key: string; readonly token: string } => ({
     key: `billing:${randomUUID()}`,
     token: randomUUID(),
   });
 
-  test("of many runs that begin at once one does", async () => {
+  test("of many runs that begin at once, one gets the claim", async () => {
     for (let round = 0; round < 20; round++) {
       const { key } = some();
       const claims = await Promise.all(Array.from({ length: 20 }, () => open().begin(key, randomUUID(), longMs)));
@@ -21,7 +21,7 @@ export function storeClaims(open: () => IdempotencyStore): void {
     }
   });
 
-  test("what has ended well is done, for everybody and until it is forgotten", async () => {
+  test("a finished run is done for everyone, until it is forgotten", async () => {
     const { key, token } = some();
     expect(await open().begin(key, token, longMs)).toBe("begun");
     await open().finish(key, longMs);
@@ -32,7 +32,7 @@ export function storeClaims(open: () => IdempotencyStore): void {
     await until(30_000, async () => (await open().begin(key, token, longMs)) === "begun");
   });
 
-  test("a release gives the key back at once, and only to the run that has it", async () => {
+  test("a release frees the key at once, and only the owner of the claim can release it", async () => {
     const { key, token } = some();
     await open().begin(key, token, longMs);
     await open().release(key, randomUUID());
@@ -42,7 +42,7 @@ export function storeClaims(open: () => IdempotencyStore): void {
     await open().release(some().key, token);
   });
 
-  test("a claim of a run that crashed ends by itself, and not before its time", async () => {
+  test("a claim of a crashed run ends by itself, and not before its time", async () => {
     const { key, token } = some();
     const beganAtMs = performance.now();
     await open().begin(key, token, 1_000);
@@ -53,7 +53,7 @@ export function storeClaims(open: () => IdempotencyStore): void {
     expect(await open().begin(key, randomUUID(), longMs), "it is another's by now").toBe("running");
   });
 
-  test("a run that outlives its claim is done all the same", async () => {
+  test("a run that outlives its claim still counts as done", async () => {
     const { key, token } = some();
     await open().begin(key, token, 1);
     const other = randomUUID();
@@ -63,7 +63,7 @@ export function storeClaims(open: () => IdempotencyStore): void {
     expect(await open().begin(key, token, longMs)).toBe("done");
   });
 
-  test("one key says nothing about another, whatever characters they have", async () => {
+  test("keys are independent, with any characters in them", async () => {
     const keys = [
       "billing:1",
       "billing:2",

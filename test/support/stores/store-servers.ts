@@ -8,7 +8,10 @@ import { createClient } from "redis";
 
 import { until } from "../deployed-system.ts";
 
-/** A server of a test's own. It keeps its files in a folder that goes with it, and listens on a socket in there: it needs no port. */
+/**
+ * A server of a test's own. Its files are in a folder that is deleted with it. It listens on a socket in that folder,
+ * so it needs no port.
+ */
 interface StoreServer {
   /** The folder with the server's socket. */
   readonly folder: string;
@@ -46,14 +49,14 @@ export async function startPostgresql(): Promise<StoreServer & { readonly connec
   });
 }
 
-/** @param folder that of the server; also from another process */
+/** @param folder the server's; it works from another process too */
 export function connectPostgresql(folder: string): Pool {
   return new Pool({ host: folder, user: "test", database: "postgres", max: 20 });
 }
 
 const redisClient = (path: string) => {
   const client = createClient({ socket: { path, tls: false, reconnectStrategy: false } });
-  // Without a listener an error would end the process; whoever calls hears of it anyhow.
+  // Without a listener an error would end the process. The caller of the client also receives it.
   client.on("error", () => {});
   return client;
 };
@@ -72,7 +75,7 @@ export async function startRedis(): Promise<StoreServer & { readonly connect: ()
   });
 }
 
-/** @param folder that of the server; also from another process */
+/** @param folder the server's; it works from another process too */
 export function connectRedis(folder: string): ReturnType<typeof redisClient> {
   return redisClient(redisSocket(folder));
 }
@@ -99,7 +102,7 @@ async function started<Client>(
     process.removeListener("exit", kill);
     if (child.exitCode === null && child.signalCode === null) {
       const ended = once(child, "exit");
-      // PostgreSQL then waits until its last client is gone, which a pool does not.
+      // PostgreSQL then waits until its last client is gone, and a pool does not leave.
       child.kill("SIGTERM");
       await ended;
     }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 import * as rabbitmq from "@pulumi/rabbitmq";
 
-import { RetryTopology } from "../../../../src/deploy/index.ts";
+import { RetryTopology } from "../../../../src/brokers/rabbitmq/make/index.ts";
 import type { Deployment } from "../registered.ts";
 
 interface Change extends Deployment {
@@ -16,5 +16,5 @@ const { component, vhost, system, version, strategy, endpoint, user: username, p
 const provider = new rabbitmq.Provider("broker", { endpoint, username, password });
 const target = { broker: "rabbitmq", version, strategy } as const;
 
-/** What this update leaves on the broker. */
+/** The queues that this update leaves on the broker. */
 export const { left } = new RetryTopology(component, { system, target, vhost }, { provider });

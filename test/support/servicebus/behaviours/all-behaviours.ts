@@ -8,7 +8,7 @@ type BehaviourName = keyof typeof all;
 
 export const behaviours: Readonly<Record<string, Behaviour>> = all;
 
-/** What is not shown on Microsoft's emulator, and why. Everything else is the same test on both. */
+/** Behaviours that are not shown on Microsoft's emulator, with the reason. All others are the same test on both. */
 export const notOnMicrosofts: Readonly<Record<string, string>> = {
   "ttl-tier, which only its name chooses: an attempt does not come before its tier has expired":
     "its times to live begin at 5 minutes",
@@ -16,5 +16,5 @@ export const notOnMicrosofts: Readonly<Record<string, string>> = {
     "Microsoft names no time by which a message has expired",
 } satisfies Partial<Record<BehaviourName, string>>;
 
-/** What runs on both emulators. */
+/** The behaviours that run on both emulators. */
 export const sharedBehaviours = Object.entries(behaviours).filter(([name]) => !Object.hasOwn(notOnMicrosofts, name));

@@ -40,7 +40,7 @@ function permanentAtOnce(name: string, declared: object): Behaviour {
   };
 }
 
-/** How often a message is tried, when, and how it ends. */
+/** The number, the times and the end of a message's attempts. */
 export const attemptBehaviours = {
   "immediate: N deliveries, then one dead letter with MaxDeliveryCountExceeded, as it was sent": {
     consumers: consumerOf("at-once", atOnce),
@@ -97,7 +97,7 @@ export const attemptBehaviours = {
     },
   },
   "ttl-tier, which only its name chooses: an attempt does not come before its tier has expired": {
-    // The copy carries the time of its tier, and has to be received before it is over once more.
+    // The copy carries the time to live of its tier. The consumer must receive it before that ends again.
     consumers: consumerOf("tiered", {
       ...scheduled,
       retry: { attempts: 2, backoff: { kind: "constant", delay: "10s" } },
@@ -127,7 +127,7 @@ export const attemptBehaviours = {
     consumers: consumerOf("long-id", scheduled),
     target: { duplicates: "5m" },
     run: async (system, expect) => {
-      // The longest that there are, alike but for their ends.
+      // The longest possible ids, equal but for their ends.
       const ids = ["a", "b"].map((end) => "x".repeat(127) + end);
       await system.publish(...ids.map((id) => ({ body: id.at(-1), messageId: id, subject: "long-id" })));
       const consumer = system.drive("long-id", always("transient"));

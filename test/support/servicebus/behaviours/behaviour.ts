@@ -4,7 +4,7 @@ import type { ExpectStatic } from "vitest";
 import type { Decision, DrivenConsumer, DriveOptions, ServicebusContract } from "../drive.ts";
 import type { ServicebusTargetInput } from "../register.ts";
 
-/** A system that runs somewhere: on the emulator in the tests' process, or on Microsoft's. */
+/** A running system, on the emulator in the tests' process or on Microsoft's. */
 export interface RunningSystem {
   readonly contract: (consumer: string) => ServicebusContract;
   /** Publishes to the topic `orders`. */
@@ -14,17 +14,17 @@ export interface RunningSystem {
     decide: DriveOptions["decide"],
     options?: Partial<Pick<DriveOptions, "draw" | "contract">>,
   ) => DrivenConsumer;
-  /** Everything that is in a queue, a subscription or a dead-letter queue now, scheduled messages too; it stays there. */
+  /** Everything in a queue, a subscription or a dead-letter queue now, including scheduled messages. It stays there. */
   readonly peek: (path: string) => Promise<readonly ServiceBusReceivedMessage[]>;
-  /** Everything that is in the consumer's dead queue. */
+  /** Everything in the consumer's dead queue. */
   readonly letters: (consumer: string) => Promise<readonly ServiceBusReceivedMessage[]>;
 }
 
-/** What a deployed system does, shown through the real SDK, whatever it runs on. */
+/** A behaviour of a deployed system, shown through the real SDK on any emulator. */
 export interface Behaviour {
   /**
-   * Named apart from those of every other behaviour, and with a routing key of their own: on Microsoft's emulator all behaviours share one topic, since
-   * there are 50 queues and topics at most.
+   * With other names than every other behaviour's, and a routing key of their own. On Microsoft's emulator all
+   * behaviours share one topic, because it allows only 50 queues and topics.
    */
   readonly consumers: Readonly<Record<string, object>>;
   readonly target?: Partial<ServicebusTargetInput>;
@@ -33,7 +33,7 @@ export interface Behaviour {
   readonly run: (system: RunningSystem, expect: ExpectStatic) => Promise<void>;
 }
 
-/** A consumer of the messages whose subject is its name. */
+/** A consumer of the messages with its name as their subject. */
 export function consumerOf(name: string, declared: object): Readonly<Record<string, object>> {
   return { [name]: { from: { orders: [name] }, handlerTimeout: "10s", ...declared } };
 }
@@ -44,7 +44,7 @@ export const scheduled = {
   retry: { attempts: 3, backoff: { kind: "exponential", first: "1s", factor: 2 } },
   crash: { deliveries: 2 },
 };
-/** A lock that a test can wait for, and that a machine which stands still for some seconds does not lose. */
+/** A lock that a test can wait for, and that survives some seconds of standstill. */
 export const soon = { lock: "10s" } as const;
 
 export const always =
@@ -65,7 +65,7 @@ export async function isDead(system: RunningSystem, consumer: string, letters = 
   return (await system.letters(consumer)).length === letters;
 }
 
-/** Nothing that could ever be delivered to a consumer is left, scheduled or not. */
+/** True if no message is left that a consumer could ever receive, scheduled or not. */
 export async function isEmpty(system: RunningSystem, ...consumers: readonly string[]): Promise<boolean> {
   const left = await Promise.all(consumers.map(async (each) => system.peek(system.contract(each).workQueue)));
   return left.every((messages) => messages.length === 0);

@@ -11,7 +11,7 @@ import {
   soon,
 } from "./behaviour.ts";
 
-/** Attempt 1 schedules its copy and crashes, and the next time it fails as it should. */
+/** Attempt 1 schedules its copy and crashes. The next time it fails as it should. */
 function crashingAfterCopy(): (delivery: { readonly attempt: number }) => Decision {
   let crashes = 0;
   return ({ attempt }) => {
@@ -21,10 +21,10 @@ function crashingAfterCopy(): (delivery: { readonly attempt: number }) => Decisi
 }
 
 const threeCrashes = { ...scheduled, crash: { deliveries: 3 } };
-/** As long as Microsoft's emulator remembers an id. */
+/** Microsoft's emulator remembers an id for this time. */
 const duplicates = "5m";
 
-/** What crashes, returns and copies that are sent twice come to. */
+/** The results of crashes, returns and copies that are sent twice. */
 export const crashBehaviours = {
   "scheduled: a consumer that crashes ends at the crash budget, after as many locks": {
     consumers: consumerOf("crashing", scheduled),

@@ -1,10 +1,14 @@
-import { waitUntil } from "../wait.ts";
+import { waitUntil } from "@redeliver/servicebus-emulator";
+
 import { always, atOnce, type Behaviour, consumerOf, isEmpty, scheduled } from "./behaviour.ts";
 
 const ordered = { ...atOnce, order: "per-key" };
 const all = { handlerTimeout: "10s", ...scheduled };
 
-/** A chain of so many hops from the topic's subscription into the work queue, and where a message of it comes to rest. */
+/**
+ * A chain of this many hops from the topic's subscription into the work queue, and the place where a message of it
+ * comes to rest.
+ */
 function chained(hops: number, rest: { readonly at: string; readonly reason?: string }): Behaviour {
   const name = `after-${hops}-hops`;
   const relays = Array.from({ length: hops - 1 }, (_, index) => `relay-${index + 1}-of-${hops}`);
@@ -20,7 +24,7 @@ function chained(hops: number, rest: { readonly at: string; readonly reason?: st
   };
 }
 
-/** Who gets a message, in which order, and over which way. */
+/** The receivers of a message, their order, and its way to them. */
 export const topicBehaviours = {
   "a session waits for its failed message, another one does not, and a dead one lets the others pass": {
     consumers: consumerOf("ordered", ordered),

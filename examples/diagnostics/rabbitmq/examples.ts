@@ -1,0 +1,18 @@
+import { changeExamples } from "./change.ts";
+import { driftExamples } from "./drift.ts";
+import { compileExamples } from "./compile.ts";
+import { readExamples } from "./read.ts";
+import { auditExamples } from "./audit.ts";
+import { lifetimeExamples } from "./lifetimes.ts";
+import { runExamples } from "./run.ts";
+
+/** An example for each code of RabbitMQ. */
+export const rabbitmqExamples = {
+  ...compileExamples,
+  ...changeExamples,
+  ...driftExamples,
+  ...readExamples,
+  ...auditExamples,
+  ...lifetimeExamples,
+  ...runExamples,
+} as const;

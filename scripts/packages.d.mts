@@ -1,0 +1,1 @@
+export const commandLinePackages: readonly string[];

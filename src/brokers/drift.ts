@@ -1,0 +1,43 @@
+import type { Checked } from "../diagnostics/diagnostic.ts";
+import type { Subject } from "../explore/model.ts";
+
+/** One difference between a declared system and the resources on a broker. */
+export interface DeployedDifference<State> {
+  /** `missing`: declared alone. `extra`: deployed alone. */
+  readonly change: "missing" | "extra" | "different";
+  /** The broker's word for the kind of resource. */
+  readonly kind: string;
+  readonly name: string;
+  /** The different settings of a resource. A value is left out if it is not set. */
+  readonly settings: readonly { readonly key: string; readonly declared?: unknown; readonly deployed?: unknown }[];
+  /** An effect that no consumer's model shows, with half a sentence. Null for none. */
+  readonly beside: { readonly effect: "otherwise" | "loss"; readonly reason: string } | null;
+  /** The consumers of the system with this difference alone. */
+  readonly subjects: () => readonly Subject<State>[];
+}
+
+/** All differences between a declared system and the resources on a broker. */
+export interface Drift<State> {
+  readonly differences: readonly DeployedDifference<State>[];
+  /** The consumers without any difference. */
+  readonly declared: () => readonly Subject<State>[];
+  /** The consumers with all differences, once for each form that the broker may choose. */
+  readonly together: () => readonly (readonly Subject<State>[])[];
+  /** The parts that could not be compared, each as half a sentence. */
+  readonly unread: readonly string[];
+  /** Dead letters that no next queue has accepted yet. */
+  readonly keptLetters: readonly { readonly queue: string; readonly letters: number }[];
+}
+
+/** Compares declared systems with deployments. */
+export interface Differ<Target, Deployment, System, State, Live> {
+  /** Reads a running broker with everything that a comparison needs. */
+  readonly live: Live;
+  readonly compare: (deployment: Deployment, compiled: System, target: Target) => Checked<Drift<State>>;
+  /**
+   * A compiled system as if it were deployed.
+   *
+   * @param over the system that was deployed before. A deployment leaves on the broker what messages may need
+   */
+  readonly deploymentOf: (compiled: System, over?: System) => Deployment;
+}

@@ -1,0 +1,139 @@
+import type { Checked, Diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { hasErrors } from "../../../diagnostics/diagnostic.ts";
+import { deepFreeze } from "../../../declare/freeze.ts";
+import type { ConsumerPlan, Plan, RetryPlan } from "../../../plan/plan.ts";
+import type { Compiled } from "../../broker.ts";
+import type { Objections } from "../../../contract/choose-strategy.ts";
+import type { CompiledConsumer } from "../../../contract/compile-consumer.ts";
+import { chooseStrategy } from "../../../contract/choose-strategy.ts";
+import { compileConsumers } from "../../../contract/compile-consumer.ts";
+import { sharedQueues } from "../../../contract/shared-problems.ts";
+import type { RabbitmqTarget, StrategyName } from "./capabilities.ts";
+import { capabilities, formatTarget } from "./capabilities.ts";
+import type { Contract } from "./contract.ts";
+import { diagnoseClashes, diagnosePlan, refuseConsumer, warnings } from "./diagnose.ts";
+import { everyInstance } from "./every-instance.ts";
+import { consumerNames, defaultExchange, sourceExchange, sourcesOf } from "./names.ts";
+import { addBinding, addExchange } from "./resources.ts";
+import { deferred } from "./strategies/deferred.ts";
+import { native } from "./strategies/native.ts";
+import { staged } from "./strategies/staged.ts";
+import type { Strategy, StrategyInput, StrategyOutput } from "./strategies/strategy.ts";
+import { waits } from "./strategies/waits.ts";
+import type { Topology, TopologyDraft } from "./topology.ts";
+
+export type RabbitmqStrategy = StrategyName | "every-instance";
+export type RabbitmqCompiled = Compiled<Topology, Contract, RabbitmqStrategy>;
+
+/** In the order that `auto` tries them. Strategies that the broker carries out alone come first. */
+const strategies: readonly Strategy[] = [native, deferred, staged, waits];
+
+/**
+ * Compiles a plan into the topology that RabbitMQ runs, the contract of each consumer, and the keeper of each promise.
+ *
+ * @returns frozen, JSON-serialisable data, the same bytes for the same input; or every reason to refuse it
+ */
+export function compileRabbitmq(plan: Plan, target: RabbitmqTarget): Checked<RabbitmqCompiled> {
+  const problems = diagnosePlan(plan);
+  const draft: TopologyDraft = { exchanges: [], policies: [], queues: [], bindings: [] };
+  for (const [source, { kind, owner }] of Object.entries(plan.sources)) {
+    const isForeign = owner === "other";
+    addExchange(draft, { name: sourceExchange(plan, source), role: "source", kind, consumer: null, isForeign });
+  }
+  const sharedNames = new Set<string>();
+  const { diagnostics, contracts, promises, choices } = compileConsumers(plan.consumers, (consumer) =>
+    compileConsumer(draft, plan, consumer, target, sharedNames),
+  );
+  const topology: Topology = Object.freeze({
+    broker: "rabbitmq",
+    target: formatTarget(target),
+    system: plan.system,
+    exchanges: Object.freeze(draft.exchanges),
+    policies: Object.freeze(draft.policies),
+    queues: Object.freeze(draft.queues),
+    bindings: Object.freeze(draft.bindings),
+  });
+  const shared = sharedQueues(plan, (consumer) => consumerNames(plan, consumer).workQueue);
+  problems.push(...diagnostics, ...(shared.length > 0 ? shared : diagnoseClashes(topology)));
+  if (hasErrors(problems)) return { ok: false, diagnostics: problems };
+  return {
+    ok: true,
+    warnings: [...problems, ...warnings(plan, target, capabilities[target.version], choices, topology)],
+    value: Object.freeze({ target: topology.target, topology, contracts, promises, choices }),
+  };
+}
+
+function compileConsumer(
+  draft: TopologyDraft,
+  whole: Plan,
+  plan: ConsumerPlan,
+  target: RabbitmqTarget,
+  shared: Set<string>,
+): CompiledConsumer<Contract, RabbitmqStrategy> {
+  if (plan.retry === null) return { diagnostics: [], result: everyInstance(whole, plan, target) };
+  const input: StrategyInput = {
+    target,
+    capabilities: capabilities[target.version],
+    system: whole.system,
+    plan,
+    retry: plan.retry,
+    names: consumerNames(whole, plan),
+  };
+  const chosen = chooseStrategy<StrategyName, StrategyInput, Strategy>(strategies, target.strategy, input);
+  if ("objections" in chosen) return { diagnostics: [refusal(input, chosen.objections)], result: null };
+  const { strategy, choice } = chosen;
+  const output = strategy.build(draft, input, shared);
+  const sources = sourcesOf(whole, plan.from);
+  for (const { exchange, routingKeys } of sources) {
+    for (const routingKey of routingKeys) {
+      addBinding(draft, { source: exchange, destination: input.names.workQueue, routingKey });
+    }
+  }
+  const direct = [{ exchange: defaultExchange, routingKeys: [input.names.workQueue] }];
+  const contract = contractOf(input, strategy, output, sources.length === 0 ? direct : sources);
+  return { diagnostics: [], result: { contract, promises: output.promises, choice } };
+}
+
+/** Names the objections to each strategy, and tells if a newer broker would keep the broken promise. */
+function refusal(input: StrategyInput, objections: Objections<StrategyName>): Diagnostic {
+  const wanted = input.target.strategy;
+  const newest: RabbitmqTarget = { ...input.target, version: "4.3", patch: null };
+  const onNewest = { ...input, target: newest, capabilities: capabilities[newest.version] };
+  const upgradeTo = strategies.some(
+    (strategy) => (wanted === "auto" || strategy.name === wanted) && strategy.objections(onNewest).length === 0,
+  )
+    ? newest
+    : null;
+  return refuseConsumer(input.target, input.plan, objections, upgradeTo);
+}
+
+function contractOf(
+  input: StrategyInput,
+  strategy: Strategy,
+  output: StrategyOutput,
+  sources: Contract["sources"],
+): Contract {
+  const retry: RetryPlan = input.retry;
+  return {
+    consumer: input.plan.consumer,
+    target: formatTarget(input.target),
+    strategy: strategy.name,
+    protocol: strategy.protocol,
+    workQueue: input.names.workQueue,
+    deadQueue: input.names.dead,
+    attempts: Object.freeze(
+      retry.attempts.map(({ attempt, delayMs, delayLatestMs }) =>
+        Object.freeze(delayMs === delayLatestMs ? { attempt, delayMs } : { attempt, delayMs, delayLatestMs }),
+      ),
+    ),
+    crashDeliveries: retry.crashDeliveries,
+    maxDeliveries: output.maxDeliveries,
+    outcomes: deepFreeze(output.outcomes),
+    why: Object.freeze(output.why),
+    ...(output.retryAfter === undefined ? {} : { retryAfter: deepFreeze(output.retryAfter) }),
+    attemptNumber: deepFreeze(output.attemptNumber),
+    sources: deepFreeze(sources),
+    handlerTimeoutMs: input.plan.handlerTimeoutMs,
+    permanentErrors: retry.permanentErrors,
+  };
+}

@@ -1,0 +1,146 @@
+import { createHash } from "node:crypto";
+
+import { formatDurationMs } from "../../../declare/duration.ts";
+import type { Contract } from "./contract.ts";
+import { queueNames, sourceName } from "../../../plan/names.ts";
+import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
+
+/**
+ * The names of all resources of a consumer. A consumer's own resources start with the name of its work queue, which is
+ * `<system>.<consumer>` unless the declaration gives another. Shared ones start with `<system>`.
+ */
+export interface ConsumerNames {
+  /** The work queue. On shared exchanges this name is also the consumer's routing key. */
+  readonly workQueue: string;
+  readonly dead: string;
+  /** The exchange that the work queue dead-letters to. A policy leads it on to the exchanges of the schedule. */
+  readonly failedExchange: string;
+  /** The routing key of a copy that the consumer itself publishes. It names the next attempt. */
+  readonly attemptKey: (attempt: number) => string;
+}
+
+/**
+ * No publisher may use routing keys with this prefix. Under `waits` the attempt number travels in the routing key, so a
+ * publisher's key that looked like one would skip attempts.
+ */
+export const reservedKeyPrefix = "redeliver:";
+
+export function consumerNames(plan: Pick<Plan, "system" | "names">, consumer: ConsumerPlan): ConsumerNames {
+  const { work: workQueue, dead } = queueNames(plan, consumer, ".");
+  return {
+    workQueue,
+    dead,
+    failedExchange: `${workQueue}.failed`,
+    attemptKey: (attempt) => `${attemptKeyPrefix(workQueue)}${attempt}`,
+  };
+}
+
+/** The part before the attempt number in the routing key of a copy. */
+export function attemptKeyPrefix(workQueue: string): string {
+  return `${reservedKeyPrefix}${workQueue}:attempt:`;
+}
+
+/** The exchange for the dead letters that consumers publish, and for those of `staged`. */
+export function deadExchange(system: string): string {
+  return `${system}.dead`;
+}
+
+/** The exchange that waiting messages leave through. Every work queue is bound to it by its own keys. */
+export function againExchange(system: string): string {
+  return `${system}.again`;
+}
+
+/** The exchange that a message passes on its way to one attempt. Its name tells the attempt. */
+export function attemptExchange(system: string, attempt: number): string {
+  return `${attemptExchangePrefix(system)}${attempt}`;
+}
+
+/** No source has a name that begins like this. */
+export function attemptExchangePrefix(system: string): string {
+  return `${againExchange(system)}.`;
+}
+
+/** The queue where messages wait for one attempt with one delay, and the exchange that leads to it alone. */
+export function tierQueue(system: string, attempt: number, delayMs: number): string {
+  return `${system}.attempt.${attempt}.${inName(delayMs)}`;
+}
+
+/** A duration without blanks, such as `1m30s`: names go into shells, URLs and patterns. */
+function inName(delayMs: number): string {
+  return formatDurationMs(delayMs).replaceAll(" ", "");
+}
+
+/** Consumers share these two exchanges if they have the same delays. */
+export interface ScheduleNames {
+  /** By the reason of the death: failures go on, all else is dead. */
+  readonly reasonsExchange: string;
+  /** By the attempt that failed. */
+  readonly attemptsExchange: string;
+}
+
+const longestSchedule = 60;
+
+/** A name that is as long as the longest of any schedule. */
+export function longestScheduleName(system: string): string {
+  return `${system}.retry.${"-".repeat(longestSchedule)}.attempts`;
+}
+
+/** The names of a schedule: `shop.retry.1s-5s-25s`, `shop.retry.3x1s`. A long one is named by its hash. */
+export function scheduleNames(system: string, delays: readonly number[]): ScheduleNames {
+  const runs: { readonly delayMs: number; count: number }[] = [];
+  for (const delayMs of delays) {
+    const last = runs.at(-1);
+    if (last?.delayMs === delayMs) last.count += 1;
+    else runs.push({ delayMs, count: 1 });
+  }
+  const text = runs.map(({ delayMs, count }) => `${count === 1 ? "" : `${count}x`}${inName(delayMs)}`).join("-");
+  const hash = (): string => createHash("sha256").update(text).digest("hex").slice(0, 16);
+  const base = `${system}.retry.${text.length > longestSchedule ? hash() : text}`;
+  return { reasonsExchange: base, attemptsExchange: `${base}.attempts` };
+}
+
+/** The exchange of a source. */
+export function sourceExchange(plan: Pick<Plan, "system" | "sources" | "names">, source: string): string {
+  return sourceName(plan, source, ".");
+}
+
+/** The exchange and the queue of a shared wait. The name carries its longest delay. */
+export function waitQueue(system: string, longestMs: number): string {
+  return `${system}.wait.${longestMs}ms`;
+}
+
+/** The queue for a waiting message with a deleted consumer, so that it does not hold up the others. */
+export function undeliverable(system: string): string {
+  return `${system}.undeliverable`;
+}
+
+/** A policy pattern that matches one name and no other. */
+export function exactPattern(name: string): string {
+  return `^${name.replaceAll(/[\\^$.*+?()[\]{}|#]/g, String.raw`\$&`)}$`;
+}
+
+/**
+ * The broker's default exchange, which has no name. It leads to each queue by the queue's own name, and nobody can bind
+ * to it. Source: docs, "AMQP 0-9-1 Model Explained", section "Default Exchange".
+ */
+export const defaultExchange = "";
+
+/** The system's exchanges that a consumer's messages come from, with their routing keys. */
+export function sourcesOf(
+  plan: Pick<Plan, "system" | "sources" | "names">,
+  from: ConsumerPlan["from"],
+): { exchange: string; routingKeys: readonly string[] }[] {
+  return Object.entries(from).map(([source, keys]) => ({
+    exchange: sourceExchange(plan, source),
+    // "#" matches every key on a topic exchange; a fanout exchange ignores it.
+    routingKeys: keys === "all" ? ["#"] : keys,
+  }));
+}
+
+/** Gives one matching routing key for each pattern of an exchange. Any other routing key stands for itself. */
+export function examplesOf({ exchange, routingKeys }: Contract["sources"][number]): readonly string[] {
+  if (exchange === defaultExchange) return routingKeys;
+  return routingKeys.map((pattern) =>
+    pattern.includes("*") || pattern.includes("#") ? pattern.replaceAll(/(?<=^|\.)[*#](?=\.|$)/g, "example") : pattern,
+  );
+}

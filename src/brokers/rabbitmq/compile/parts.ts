@@ -1,0 +1,48 @@
+import type { DeployedPart } from "../../broker.ts";
+import type { RabbitmqCompiled } from "./compile.ts";
+import type { AttemptNumber } from "./contract.ts";
+
+/**
+ * The queues and exchanges of a system. RabbitMQ refuses to declare one again with another kind or other arguments. The
+ * way of counting attempts cannot change either while a work queue holds messages. Source: docs, "Queues", section
+ * "Declaration and Property Equivalence"; "Exchanges" says the same of them.
+ */
+export function deployedPartsOf({ topology, contracts }: RabbitmqCompiled): readonly DeployedPart[] {
+  const counted = new Map(contracts.map(({ workQueue, attemptNumber }) => [workQueue, countOf(attemptNumber)]));
+  const delays = new Map(topology.policies.map(({ name, definition }) => [name, definition["message-ttl"]]));
+  return [
+    ...topology.queues.map(({ name, role, consumer, durable, autoDelete, arguments: given }): DeployedPart => {
+      const waitsMs = delays.get(name);
+      return {
+        kind: "queue",
+        name,
+        consumer,
+        holds: role === "work" || role === "dead" ? role : "waiting",
+        longestWaitMs: typeof waitsMs === "number" ? waitsMs : null,
+        // The old rule counted the messages in the queue. Under the policy of a new rule they could loop.
+        fixed: {
+          durable,
+          autoDelete,
+          ...given,
+          ...(role === "work" ? { "attempts counted in": counted.get(name) ?? "" } : {}),
+        },
+      };
+    }),
+    ...topology.exchanges.flatMap(
+      ({ name, consumer, kind, durable, autoDelete, arguments: given, owner }): readonly DeployedPart[] => {
+        if (owner === "other") return [];
+        const fixed = { kind, durable, autoDelete, ...given };
+        return [{ kind: "exchange", name, consumer, holds: null, longestWaitMs: null, fixed }];
+      },
+    ),
+  ];
+}
+
+/**
+ * The header or key that carries the number of the next attempt. The broker sets it, or a consumer sets it on its
+ * copies.
+ */
+function countOf(where: AttemptNumber | null): string {
+  if (where === null) return "nothing";
+  return where.from === "header" ? where.header : where.from === "exchange" ? "the exchange" : "the routing key";
+}

@@ -1,0 +1,271 @@
+import { formatDurationMs } from "../../../../declare/duration.ts";
+import type { ConsumerPlan, RetryPlan } from "../../../../plan/plan.ts";
+import type { KeptPromise } from "../../../../contract/promise.ts";
+import { promise } from "../../../../contract/promise.ts";
+import type { Objection } from "../../../../contract/choose-strategy.ts";
+import type { RabbitmqCapabilities, RabbitmqTarget, StrategyName } from "../capabilities.ts";
+import { rabbitmqLimits } from "../capabilities.ts";
+import type { Contract, Operation, Outcome, PublishOperation } from "../contract.ts";
+import type { OutcomeName } from "../../../../contract/contract.ts";
+import type { ConsumerNames } from "../names.ts";
+import { againExchange, deadExchange, undeliverable } from "../names.ts";
+import { addBinding, addExchange, addQueue, addQueueWithExchange } from "../resources.ts";
+import type { TopologyDraft } from "../topology.ts";
+
+/** One consumer with a work queue, and all that a strategy needs to compile it. */
+export interface StrategyInput {
+  readonly target: RabbitmqTarget;
+  readonly capabilities: RabbitmqCapabilities;
+  readonly system: string;
+  readonly plan: ConsumerPlan;
+  readonly retry: RetryPlan;
+  readonly names: ConsumerNames;
+}
+
+/** The part of the contract and of the promises that depends on the strategy. */
+export interface StrategyOutput {
+  readonly maxDeliveries: number;
+  readonly outcomes: Readonly<Record<OutcomeName, Outcome>>;
+  readonly why: Readonly<Record<OutcomeName, string>>;
+  readonly attemptNumber: Contract["attemptNumber"];
+  readonly retryAfter?: NonNullable<Contract["retryAfter"]>;
+  readonly promises: readonly KeptPromise[];
+}
+
+/** A way of using RabbitMQ. */
+export interface Strategy {
+  readonly name: StrategyName;
+  readonly protocol: Contract["protocol"];
+  /** A sentence that describes the strategy, for the reason of a choice. */
+  readonly summary: string;
+  /** The demands of the declaration that the strategy cannot keep on this target; empty if it keeps all. */
+  readonly objections: (input: StrategyInput) => Objection[];
+  /** Adds the consumer's resources to the draft. It adds shared resources only once. */
+  readonly build: (draft: TopologyDraft, input: StrategyInput, shared: Set<string>) => StrategyOutput;
+}
+
+/**
+ * Adds the dead queue behind the exchange for dead letters, which all consumers share. Dead letters do not go through
+ * the default exchange. The right to publish there would let a consumer, or a deployment, publish to every queue.
+ */
+export function addDeadQueue(draft: TopologyDraft, input: StrategyInput, shared: Set<string>): void {
+  const { names, plan, system, capabilities } = input;
+  const exchange = deadExchange(system);
+  if (isNew(shared, exchange)) addExchange(draft, { name: exchange, role: "dead", kind: "direct", consumer: null });
+  addQueue(draft, capabilities, {
+    name: names.dead,
+    role: "dead",
+    consumer: plan.consumer,
+    deadLetterExchange: null,
+    tuning: {},
+  });
+  addBinding(draft, { source: exchange, destination: names.dead, routingKey: names.workQueue });
+}
+
+/** True the first time that a shared resource is needed. */
+export function isNew(shared: Set<string>, name: string): boolean {
+  if (shared.has(name)) return false;
+  shared.add(name);
+  return true;
+}
+
+/**
+ * Adds the exchange that brings back due messages. A message for a deleted consumer goes to a queue of its own. Without
+ * a route it would stay at the head of at-least-once dead-lettering and hold up every other consumer.
+ */
+export function addWayBack(draft: TopologyDraft, input: StrategyInput, shared: Set<string>): void {
+  const name = undeliverable(input.system);
+  if (!isNew(shared, name)) return;
+  addQueueWithExchange(draft, input.capabilities, {
+    name,
+    role: "undeliverable",
+    deadLetterExchange: null,
+    tuning: {},
+  });
+  addExchange(draft, {
+    name: againExchange(input.system),
+    role: "again",
+    kind: "direct",
+    consumer: null,
+    alternateExchange: name,
+  });
+}
+
+export function addWorkQueue(
+  draft: TopologyDraft,
+  input: StrategyInput,
+  options: {
+    readonly deadLetterExchange: string;
+    readonly deliveryLimit: number;
+    readonly tuning?: Readonly<Record<string, string | number>>;
+  },
+): void {
+  const timeoutMs = consumerTimeoutMs(input);
+  addQueue(draft, input.capabilities, {
+    name: input.names.workQueue,
+    role: "work",
+    consumer: input.plan.consumer,
+    deadLetterExchange: options.deadLetterExchange,
+    deadLetterRoutingKey: input.names.workQueue,
+    tuning: {
+      "delivery-limit": options.deliveryLimit,
+      ...options.tuning,
+      ...(timeoutMs !== null && input.capabilities.consumerTimeoutPolicy ? { "consumer-timeout": timeoutMs } : {}),
+    },
+  });
+}
+
+/** The consumer timeout that a long handler needs; null if the broker's default is enough. */
+export function consumerTimeoutMs(input: StrategyInput): number | null {
+  const handlerMs = input.plan.handlerTimeoutMs ?? 0;
+  return handlerMs < rabbitmqLimits.consumerTimeoutMs ? null : handlerMs + rabbitmqLimits.consumerTimeoutMs;
+}
+
+/** It counts attempts and crashes alike. */
+export const sharedCounter = "the broker's one counter, the delivery limit";
+
+export function protocolObjection(input: StrategyInput, protocol: Contract["protocol"]): Objection[] {
+  return input.plan.protocol === protocol
+    ? []
+    : [{ reason: `its contract is for ${protocol}; the consumer speaks ${input.plan.protocol}`, path: ["protocol"] }];
+}
+
+export function noJitterObjection(input: StrategyInput, because: string): Objection[] {
+  const { retry } = input;
+  return [
+    ...(retry.jitterPercent === 0
+      ? []
+      : [{ reason: `${retry.jitterPercent}% jitter: ${because}`, path: ["retry", "backoff", "jitter"] }]),
+    ...(retry.retryAfterMaxMs === null
+      ? []
+      : [{ reason: `a delay that the handler chooses: ${because}`, path: ["retry", "retryAfter"] }]),
+  ];
+}
+
+/** Keeps the publisher's routing key, because the attempt key replaces it. */
+export const originalRoutingKeyHeader = "redeliver-original-routing-key";
+
+/**
+ * Headers that would turn a copy into another message. With CC and BCC the broker routes it to further queues. The
+ * counts of deliveries belong to the queue that the message was in. Source: docs, "Sender-selected Distribution";
+ * `rabbit_fifo:maybe_set_msg_delivery_count` (4.3).
+ */
+const routingAndCountHeaders = ["CC", "BCC", "x-delivery-count", "x-acquired-count"];
+
+/** A dead letter keeps the record of its deaths, because it tells how the letter came there. */
+const deadCopyRemoves = Object.freeze(routingAndCountHeaders);
+
+/**
+ * Up to 3.13 the broker believes death records that a client publishes. A copy of a replayed dead letter would bring
+ * the record of its death along. The cycle rule would then keep it in the tier for ever.
+ */
+const waitingCopyRemoves = Object.freeze([
+  ...routingAndCountHeaders,
+  "x-death",
+  "x-first-death-exchange",
+  "x-first-death-queue",
+  "x-first-death-reason",
+]);
+
+const removeProperties = Object.freeze(["user-id"] as const);
+
+/**
+ * Puts a copy into the queue where it waits for its next attempt. The consumer acknowledges the message only after the
+ * broker's confirm.
+ */
+export function publishWaiting(
+  routingKey: string,
+  { exchange, expirationMs }: Pick<PublishOperation, "exchange" | "expirationMs">,
+  spread: NonNullable<PublishOperation["spread"]> = [],
+): readonly Operation[] {
+  return [
+    {
+      operation: "basic.publish",
+      exchange,
+      routingKey,
+      confirm: true,
+      mandatory: true,
+      expirationMs,
+      ...(spread.length === 0 ? {} : { spread }),
+      copyRoutingKeyTo: originalRoutingKeyHeader,
+      removeHeaders: waitingCopyRemoves,
+      removeProperties,
+    },
+    { operation: "basic.ack" },
+  ];
+}
+
+/** Puts a copy with the reason into the dead queue before the consumer acknowledges the message. */
+export function publishDead(input: StrategyInput, reason: string): PublishOperation {
+  return Object.freeze({
+    operation: "basic.publish",
+    exchange: deadExchange(input.system),
+    routingKey: input.names.workQueue,
+    confirm: true,
+    mandatory: true,
+    expirationMs: null,
+    headers: Object.freeze({ "dlq-original-queue": input.names.workQueue, "dlq-failure-reason": reason }),
+    removeHeaders: deadCopyRemoves,
+    removeProperties,
+  });
+}
+
+/** The promises that every strategy keeps in the same way. */
+export function commonPromises(input: StrategyInput): KeptPromise[] {
+  const { retry, plan } = input;
+  const promises = [
+    promise(
+      input,
+      "no-loss",
+      "broker",
+      "every message ends acknowledged or in the dead queue, for every cause of death: quorum queues, dead-lettering at least once",
+    ),
+  ];
+  if (plan.handlerTimeoutMs !== null) {
+    promises.push(
+      promise(
+        input,
+        "handler-timeout",
+        "consumer",
+        `the consumer's code ends a handler after ${formatDurationMs(plan.handlerTimeoutMs)} and treats it as a transient failure`,
+      ),
+    );
+  }
+  if (retry.retainMs !== null) {
+    promises.push(
+      promise(
+        input,
+        "retention",
+        "broker",
+        `dead letters stay until they are removed, so at least ${formatDurationMs(retry.retainMs)}`,
+      ),
+    );
+  }
+  if (retry.alarmAbove !== null) {
+    promises.push(
+      promise(
+        input,
+        "alarm",
+        "nobody",
+        `RabbitMQ has no alarms on depth: watch messages of ${input.names.dead} for more than ${retry.alarmAbove}`,
+      ),
+    );
+  }
+  return promises;
+}
+
+/** The promises of a consumer that publishes its permanent failures itself and returns messages with `basic.nack`. */
+export function publisherPromises(input: StrategyInput): KeptPromise[] {
+  const returned = input.capabilities.returnsCount
+    ? `a returned message costs no attempt, but it spends crash budget: ${input.retry.crashDeliveries - 1} in a row are safe`
+    : "a returned message costs no attempt";
+  return [
+    promise(
+      input,
+      "permanent",
+      "consumer",
+      "the consumer publishes a copy to the dead queue, then acknowledges: a crash between the two doubles the dead letter",
+    ),
+    promise(input, "return", "broker", returned),
+  ];
+}

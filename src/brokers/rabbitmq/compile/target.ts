@@ -1,0 +1,56 @@
+import type { Checked } from "../../../diagnostics/diagnostic.ts";
+import { unknownOptions, unknownStrategy, unknownTarget } from "../../../contract/shared-problems.ts";
+import type { RabbitmqTarget, RabbitmqVersion, StrategyName } from "./capabilities.ts";
+import { strategyNames, versions } from "./capabilities.ts";
+
+/** A target as a person writes it, in code or in the configuration of a stack. */
+export interface RabbitmqTargetInput {
+  readonly broker: "rabbitmq";
+  /** `"4.3"`, the newest patch release of the series, or `"4.3.1"`. */
+  readonly version: string;
+  readonly strategy?: "auto" | StrategyName | undefined;
+}
+
+/** Reads a version such as `4.3` or `4.3.6`, and a strategy's name. */
+export function parseRabbitmqTarget(version: string, strategy = "auto"): Checked<RabbitmqTarget> {
+  const diagnostics = [];
+  // A number from a file is ambiguous: it may mean 4.1 or 4.10.
+  const match = typeof version === "string" ? /^(\d{1,3}\.\d{1,3})(?:\.(\d{1,3}))?$/.exec(version) : null;
+  const series = versions.find((each) => each === match?.[1]);
+  if (series === undefined) {
+    diagnostics.push(
+      unknownTarget({
+        field: "version",
+        noun: "known version of RabbitMQ",
+        given: version,
+        notes: [`known versions are ${versions.join(", ")}, each also with its patch release, such as 4.3.6`],
+        help:
+          typeof version === "number"
+            ? `write it in quotes: version: "${version as number}"`
+            : "write for example rabbitmq@4.3",
+      }),
+    );
+  }
+  diagnostics.push(...unknownStrategy("RabbitMQ", strategy, strategyNames));
+  if (diagnostics.length > 0) return { ok: false, diagnostics };
+  return {
+    ok: true,
+    warnings: [],
+    value: Object.freeze({
+      broker: "rabbitmq",
+      version: series as RabbitmqVersion,
+      patch: match?.[2] === undefined ? null : Number(match[2]),
+      strategy: strategy as RabbitmqTarget["strategy"],
+    }),
+  };
+}
+
+/** Checks a target that is data, or that was checked before. */
+export function checkRabbitmqTarget(input: RabbitmqTargetInput | RabbitmqTarget): Checked<RabbitmqTarget> {
+  const { patch, ...written } = { patch: null, ...input };
+  const known = ["broker", "version", "strategy"];
+  const unknown = unknownOptions(["target"], "option of a target for RabbitMQ", written, known);
+  const target = parseRabbitmqTarget(patch === null ? input.version : `${input.version}.${patch}`, input.strategy);
+  if (unknown.length === 0) return target;
+  return { ok: false, diagnostics: [...(target.ok ? [] : target.diagnostics), ...unknown] };
+}

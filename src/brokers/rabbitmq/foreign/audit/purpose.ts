@@ -1,0 +1,42 @@
+/**
+ * The purpose that a queue's name shows, if its place in the topology cannot show it. Frameworks publish failed
+ * messages, copies and replies themselves, so no dead-letter exchange leads there.
+ *
+ * - `failures`: messages that could not be handled stay there, as in a dead queue.
+ * - `copies`: an audit of handled messages, or replies. The sender has the originals.
+ */
+export type Purpose = "failures" | "copies";
+
+/** True if the name says that messages wait there. Frameworks name their delay queues so. */
+export function isNamedForWaiting(queue: string): boolean {
+  return wordsOf(queue).some((word) => /^(delay(s|ed)?|wait(ing)?|retry|retries|later|deferred|backoff)$/.test(word));
+}
+
+const purposes: Readonly<Record<Purpose, ReadonlySet<string>>> = {
+  failures: new Set([
+    ..."error errors failed failure failures fault faults poison skipped invalid rejected undeliverable quarantine".split(
+      " ",
+    ),
+    ..."dead deadletter deadletters dlq dlx parked parking parkinglot".split(" "),
+  ]),
+  copies: new Set("audit audits reply replies response responses callback callbacks rpc".split(" ")),
+};
+
+/** @returns null if the name shows neither: nearly always a queue with a consumer */
+export function purposeOf(queue: string): Purpose | null {
+  const words = wordsOf(queue);
+  if (words.at(-1) === "queue" || words.at(-1) === "q") words.pop();
+  // Some names have two words: dead-letter and parking-lot.
+  const last = [words.at(-1) ?? "", words.slice(-2).join("")];
+  const names = Object.keys(purposes) as Purpose[];
+  if (words.some((word) => /^(dlq|dlt|dlx|deadletters?)$/.test(word))) return "failures";
+  return names.find((purpose) => last.some((word) => purposes[purpose].has(word))) ?? null;
+}
+
+function wordsOf(name: string): string[] {
+  return name
+    .replaceAll(/(?<=[a-z])(?=[A-Z])/g, "-")
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== "");
+}

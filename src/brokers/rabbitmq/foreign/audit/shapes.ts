@@ -1,0 +1,240 @@
+import type {
+  BrokerBinding,
+  BrokerTopology,
+  EffectiveSettings,
+  MessageState,
+  Semantics,
+} from "../../prove/semantics.ts";
+import { topicIndex } from "../../prove/topic-index.ts";
+import { anyKeyLike, unknownHeaders } from "../../prove/unknown-message.ts";
+import { isNamedForWaiting, purposeOf } from "./purpose.ts";
+
+/**
+ * The purpose of a queue, as far as its place in the topology shows.
+ *
+ * - `wait`: messages expire there into a dead-letter exchange. Only dead letters come in, and messages that a publisher
+ *   sends to it by name.
+ * - `dead`: it dead-letters nowhere. Only dead letters of consumers' queues come in, or its name says that failures do.
+ * - `work`: any other queue, with a consumer.
+ */
+export type QueueShape = "work" | "wait" | "dead" | "stream";
+
+/** A topology with indexes for look-ups. */
+export interface Neighbourhood {
+  readonly topology: BrokerTopology;
+  readonly semantics: Semantics;
+  readonly settings: readonly EffectiveSettings[];
+  readonly kinds: ReadonlyMap<string, string>;
+  /** The bindings that lead to each queue. */
+  readonly incoming: ReadonlyMap<string, readonly BrokerBinding[]>;
+  /** The alternate exchanges that are in force. */
+  readonly alternates: ReadonlyMap<string, string>;
+}
+
+export function shapesOf(neighbourhood: Neighbourhood) {
+  const { settings, incoming } = neighbourhood;
+  const leadingOn = leadingOnOf(neighbourhood);
+  const keysInto = deadLetterKeys(neighbourhood);
+  const onlyFromThere = (queue: string): boolean =>
+    (incoming.get(queue) ?? []).every(
+      (binding) => leadingOn.has(binding.source) && takesSome(neighbourhood, binding, keysInto.get(binding.source)),
+    );
+  const named = new Set(
+    settings.flatMap((each) => (each.deadLetterExchange === "" ? (each.deadLetterRoutingKey ?? []) : [])),
+  );
+  const waits = waitsOf(neighbourhood, onlyFromThere, named);
+  // The queues that messages reach after a wait, with any of their possible keys.
+  const waiting = settings.filter(({ queue }) => waits.has(queue));
+  const fedByWaits = new Set(waiting.flatMap((each) => aimsOf(neighbourhood, each)));
+  const shapeOf = ({ queue, kind, deadLetterExchange }: EffectiveSettings): QueueShape => {
+    if (kind === "stream") return "stream";
+    if (waits.has(queue)) return "wait";
+    if (deadLetterExchange === null && purposeOf(queue) === "failures") return "dead";
+    // A message that comes out of a wait queue is due for an attempt, so its queue has a consumer.
+    if (deadLetterExchange !== null || fedByWaits.has(queue) || !onlyFromThere(queue)) return "work";
+    return named.has(queue) || (incoming.get(queue) ?? []).length > 0 ? "dead" : "work";
+  };
+  const fedByDeaths = new Set(
+    [...waits].filter((queue) => named.has(queue) || ((incoming.get(queue) ?? []).length > 0 && onlyFromThere(queue))),
+  );
+  return {
+    /** The exchanges that dead letters go through. Producers may publish to these too, but no source shows it. */
+    leadingOn,
+    /** The wait queues that dead letters come into, so that producers need not publish there. */
+    fedByDeaths,
+    shapes: new Map(settings.map((each) => [each.queue, shapeOf(each)])),
+  };
+}
+
+/** The exchanges that queues dead-letter to, and the exchanges that these lead to by bindings or as alternates. */
+function leadingOnOf({ topology, settings, incoming, alternates }: Neighbourhood): ReadonlySet<string> {
+  const onward = Map.groupBy(
+    topology.bindings.filter(({ destinationKind }) => destinationKind === "exchange"),
+    ({ source }) => source,
+  );
+  const leadingOn = new Set(settings.flatMap((each) => each.deadLetterExchange ?? []).filter((name) => name !== ""));
+  // The loop also reaches elements that are added to the set while it runs.
+  for (const name of leadingOn) {
+    for (const { destination } of onward.get(name) ?? []) leadingOn.add(destination);
+    const alternate = alternates.get(name);
+    if (alternate !== undefined) leadingOn.add(alternate);
+  }
+  // A queue that dead-letters without a time to live has a consumer. So producers also publish to the exchanges that it
+  // is bound to.
+  for (const { queue, deadLetterExchange, messageTtlMs } of settings) {
+    if (deadLetterExchange === null || messageTtlMs !== null) continue;
+    for (const { source } of incoming.get(queue) ?? []) leadingOn.delete(source);
+  }
+  return leadingOn;
+}
+
+/**
+ * Finds the wait queues. Unlike a consumer's queue with a time to live, a wait queue gets only dead letters, has a name
+ * for waiting, or comes and goes.
+ */
+function waitsOf(
+  neighbourhood: Neighbourhood,
+  onlyFromThere: (queue: string) => boolean,
+  named: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const { settings, incoming } = neighbourhood;
+  const byName = new Map(settings.map((each) => [each.queue, each]));
+  const { cycleOf } = neighbourhood.semantics;
+  const sizes = Map.groupBy(byName.keys(), cycleOf);
+  const isInCircle = (queue: string): boolean => (sizes.get(cycleOf(queue))?.length ?? 0) > 1;
+  const waits = new Set<string>();
+  for (const each of settings) {
+    const { queue, kind, deadLetterExchange, messageTtlMs, expiresMs } = each;
+    if (kind === "stream" || deadLetterExchange === null) continue;
+    // Symfony, Laravel and Celery make such a queue for each delay. It goes away when they no longer use it.
+    const comesAndGoes = messageTtlMs !== null && expiresMs !== null && expiresMs >= messageTtlMs;
+    const isWait =
+      messageTtlMs === null
+        ? (isNamedForWaiting(queue) && leadsOn(each)) ||
+          (!named.has(queue) && (incoming.get(queue) ?? []).length === 0 && isAimedAtConsumer(each))
+        : comesAndGoes ||
+          (onlyFromThere(queue) && !aimsAtFailures(each)) ||
+          (isNamedForWaiting(queue) && !isInCircle(queue));
+    if (isWait) waits.add(queue);
+  }
+  // Several wait queues may add up to a delay. A queue that sends on to a wait queue, and gets nothing back, is one of
+  // them.
+  for (const each of settings.toReversed()) {
+    if (each.messageTtlMs === null || waits.has(each.queue) || isInCircle(each.queue)) continue;
+    if (each.deadLetterExchange !== null && aimsOf(neighbourhood, each).some((queue) => waits.has(queue))) {
+      waits.add(each.queue);
+    }
+  }
+  for (const queue of consumedInCycles(neighbourhood, waits)) waits.delete(queue);
+  return waits;
+
+  /**
+   * True if its publishers probably set the expiration of each message: it leads only to queues that certainly have a
+   * consumer.
+   */
+  function isAimedAtConsumer(each: EffectiveSettings): boolean {
+    if (each.deadLetterExchange === "" && each.deadLetterRoutingKey === null) return false;
+    const targets = aimsOf(neighbourhood, each).map((queue) => byName.get(queue));
+    return (
+      targets.length > 0 &&
+      targets.every(
+        (target) =>
+          target !== undefined &&
+          target !== each &&
+          target.deadLetterExchange !== null &&
+          target.messageTtlMs === null &&
+          // Some binding is for producers, and not for messages from queues of this kind.
+          !onlyFromThere(target.queue),
+      )
+    );
+  }
+
+  /** True if expired messages are given up instead of tried later. */
+  function aimsAtFailures(each: EffectiveSettings): boolean {
+    const aims = aimsOf(neighbourhood, each);
+    return aims.length > 0 && aims.every((queue) => purposeOf(queue) === "failures");
+  }
+
+  function leadsOn(each: EffectiveSettings): boolean {
+    const aims = aimsOf(neighbourhood, each);
+    return aims.some((queue) => queue !== each.queue && purposeOf(queue) !== "failures");
+  }
+}
+
+/** A message in a queue that any publisher may have sent there. Undefined if there is no such queue. */
+export function messageIn(semantics: Semantics, queue: string): MessageState | undefined {
+  return semantics.publish({ exchange: "", routingKey: queue, headers: { [unknownHeaders]: true } }).flat()[0];
+}
+
+/** The queues that messages go to when they expire. They have the keys of the queue's bindings, or any key. */
+function aimsOf({ semantics, incoming, kinds }: Neighbourhood, settings: EffectiveSettings): string[] {
+  const { queue, deadLetterRoutingKey } = settings;
+  const inQueue = messageIn(semantics, queue);
+  if (inQueue === undefined) return [];
+  const bindings = deadLetterRoutingKey === null ? (incoming.get(queue) ?? []) : [];
+  const keys = new Set(bindings.map((binding) => keyThrough(kinds.get(binding.source), binding)));
+  return (keys.size === 0 ? [anyKeyLike("#")] : [...keys]).flatMap((key) =>
+    semantics
+      .step({ ...inQueue, routingKeys: [key], expiresAfterMs: 1 }, { kind: "expire" })
+      .flat()
+      .flatMap(({ place }) => (place.kind === "queue" && place.status === "ready" ? [place.queue] : [])),
+  );
+}
+
+/**
+ * In a cycle of wait queues alone, one of them must have a consumer. The audit takes the queue with the longest time to
+ * live.
+ */
+function consumedInCycles({ semantics, settings }: Neighbourhood, waits: ReadonlySet<string>): string[] {
+  if (waits.size < 2) return [];
+  const members = Map.groupBy(settings, ({ queue }) => semantics.cycleOf(queue));
+  return [...members.values()].flatMap((cycle) => {
+    if (cycle.length < 2 || cycle.some(({ queue }) => !waits.has(queue))) return [];
+    const [consumed] = cycle.toSorted(
+      (left, right) => (right.messageTtlMs ?? 0) - (left.messageTtlMs ?? 0) || left.queue.length - right.queue.length,
+    );
+    return consumed === undefined ? [] : [consumed.queue];
+  });
+}
+
+/** The routing keys that dead letters bring into each exchange. Null if they may bring any. */
+function deadLetterKeys({ settings, incoming, kinds }: Neighbourhood): ReadonlyMap<string, ReadonlySet<string> | null> {
+  const keys = new Map<string, Set<string> | null>();
+  for (const { queue, deadLetterExchange, deadLetterRoutingKey } of settings) {
+    if (deadLetterExchange === null || deadLetterExchange === "") continue;
+    const known = keys.get(deadLetterExchange) ?? new Set();
+    const own = incoming.get(queue) ?? [];
+    const isKnown = deadLetterRoutingKey !== null || own.every(({ source }) => kinds.get(source) === "direct");
+    keys.set(deadLetterExchange, keys.get(deadLetterExchange) === null || !isKnown ? null : known);
+    // Producers that publish to the queue directly use its name as the key.
+    if (deadLetterRoutingKey !== null) known.add(deadLetterRoutingKey);
+    else for (const key of [queue, ...own.map((each) => each.routingKey)]) known.add(key);
+  }
+  return keys;
+}
+
+/** Above this number, keys are not tried one by one. */
+const mostKeys = 100;
+
+/** True if a binding takes some of the dead letters that come to its exchange. Also true if that is unknown. */
+function takesSome(
+  { kinds }: Neighbourhood,
+  { source, routingKey }: BrokerBinding,
+  keys: ReadonlySet<string> | null | undefined,
+): boolean {
+  // An exchange also gets the messages of exchanges that lead to it, and this function does not follow those. A
+  // consumer may publish to an exchange named for failures, with a key of its own.
+  if (keys === null || keys === undefined || purposeOf(source) === "failures") return true;
+  const kind = kinds.get(source);
+  if (kind === "direct") return keys.has(routingKey);
+  if (kind !== "topic" || keys.size > mostKeys) return true;
+  const index = topicIndex([{ pattern: routingKey, item: routingKey }]);
+  return [...keys].some((key) => index.match(key).length > 0);
+}
+
+/** The keys of messages that come through a binding, as far as the binding shows them. */
+export function keyThrough(kind: string | undefined, { routingKey }: BrokerBinding): string {
+  if (kind === "direct") return routingKey;
+  if (kind !== "topic") return anyKeyLike("#");
+  return /(^|\.)[*#](\.|$)/.test(routingKey) ? anyKeyLike(routingKey) : routingKey;
+}

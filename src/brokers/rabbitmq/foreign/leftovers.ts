@@ -1,0 +1,103 @@
+import type { Leftover } from "../../broker.ts";
+import type { RabbitmqCompiled } from "../compile/compile.ts";
+import type { Deployment } from "./deployment.ts";
+import type { BrokerBinding, BrokerTopology } from "../prove/semantics.ts";
+
+/**
+ * The resources of a virtual host that have the system's name and are not declared any more. They are ways into queues,
+ * queues, exchanges, and bindings between declared resources.
+ *
+ * Each comes after the resources that still need it, so that a user can remove them in this order. Requests are for the
+ * management API.
+ */
+export function leftoversIn(deployment: Deployment, compiled: RabbitmqCompiled): readonly Leftover[] {
+  return deployment.virtualHosts.flatMap(({ name, topology }) => leftoversOf(name, topology, compiled));
+}
+
+function leftoversOf(virtualHost: string, found: BrokerTopology, { topology }: RabbitmqCompiled): Leftover[] {
+  const isOwn = (name: string): boolean => name.startsWith(`${topology.system}.`);
+  const declared = {
+    queues: new Set(topology.queues.map(({ name }) => name)),
+    exchanges: new Set(topology.exchanges.map(({ name }) => name)),
+    bindings: new Set(topology.bindings.map(keyOf)),
+  };
+  const queues = found.queues.filter(({ name }) => isOwn(name) && !declared.queues.has(name));
+  const exchanges = found.exchanges.filter(({ name }) => isOwn(name) && !declared.exchanges.has(name));
+  const gone = new Set([...queues, ...exchanges].map(({ name }) => name));
+  const bindings = found.bindings.filter(
+    (each) =>
+      (isOwn(each.source) || declared.exchanges.has(each.source)) &&
+      (isOwn(each.destination) || declared.queues.has(each.destination)) &&
+      !gone.has(each.source) &&
+      !gone.has(each.destination) &&
+      !declared.bindings.has(keyOf(each)),
+  );
+  const path = (...words: readonly string[]): string => `/api/${words.map(encodeURIComponent).join("/")}`;
+  const unbind = ({ source, destination, destinationKind, routingKey }: BrokerBinding): string =>
+    // The API names a binding without arguments by its key, and by ~ if the key is empty.
+    `DELETE ${path("bindings", virtualHost, "e", source, destinationKind === "queue" ? "q" : "e", destination, routingKey === "" ? "~" : routingKey)}`;
+  const common = { place: virtualHost, holds: null, longestWaitMs: null };
+  const bindingOf = (each: BrokerBinding): Leftover => {
+    const key = each.routingKey === "" ? "" : ` with the key ${each.routingKey}`;
+    return { ...common, kind: "binding", name: `${each.source} to ${each.destination}${key}`, removal: [unbind(each)] };
+  };
+  // A queue and an exchange may have the same name, and only one of them a policy.
+  const policyOf = (owner: string, owns: "queue" | "exchange"): readonly string[] =>
+    found.policies.some(
+      ({ kind, name, applyTo }) =>
+        kind === "user" && name === owner && (applyTo === "exchanges" ? "exchange" : "queue") === owns,
+    )
+      ? [`DELETE ${path("policies", virtualHost, owner)}`]
+      : [];
+  const goneQueues = new Set(queues.map(({ name }) => name));
+  // A binding by which waiting messages come back, or die, goes with its queue.
+  const inner = new Set(topology.exchanges.flatMap(({ name, role }) => (role === "source" ? [] : [name])));
+  const waysIn = found.bindings.filter(
+    ({ source, destination }) => goneQueues.has(destination) && !inner.has(source) && !gone.has(source),
+  );
+  return [
+    ...waysIn.map((each): Leftover => ({ ...bindingOf(each), holds: "work" })),
+    ...stages.flatMap((stage) =>
+      queues
+        .map(({ name }) => name)
+        .filter((name) => stageOf(found, name) === stage)
+        .toSorted()
+        .map((name): Leftover => ({
+          ...common,
+          kind: "queue",
+          name,
+          holds: stage,
+          longestWaitMs: waitIn(found, name),
+          removal: [`DELETE ${path("queues", virtualHost, name)}`, ...policyOf(name, "queue")],
+        })),
+    ),
+    ...exchanges.map(({ name }): Leftover => ({
+      ...common,
+      kind: "exchange",
+      name,
+      removal: [`DELETE ${path("exchanges", virtualHost, name)}`, ...policyOf(name, "exchange")],
+    })),
+    ...bindings.map(bindingOf),
+  ];
+}
+
+/** The longest wait of a message, by the queue's own policy. Null if that sets none. */
+function waitIn({ policies }: BrokerTopology, queue: string): number | null {
+  const waitMs = policies.find(({ kind, name }) => kind === "user" && name === queue)?.definition["message-ttl"];
+  return typeof waitMs === "number" ? waitMs : null;
+}
+
+/**
+ * Waiting messages come back into a work queue, and messages that fail there die into a dead queue. So the queues empty
+ * in this order.
+ */
+const stages = ["waiting", "work", "dead"] as const;
+
+function stageOf(found: BrokerTopology, queue: string): (typeof stages)[number] {
+  if (waitIn(found, queue) !== null) return "waiting";
+  return /\.(dead|undeliverable)$/.test(queue) ? "dead" : "work";
+}
+
+function keyOf({ source, destination, destinationKind, routingKey, arguments: given }: BrokerBinding): string {
+  return JSON.stringify([source, destination, destinationKind, routingKey, Object.entries(given).toSorted()]);
+}

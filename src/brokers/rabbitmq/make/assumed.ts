@@ -1,0 +1,44 @@
+import * as pulumi from "@pulumi/pulumi";
+import * as rabbitmq from "@pulumi/rabbitmq";
+
+import { diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { refusal } from "../../../deploy/accept.ts";
+import type { ExchangeResource } from "../compile/topology.ts";
+import type { RabbitmqPlacement } from "./resources.ts";
+
+/**
+ * The name of an exchange that somebody else made. It refuses the deployment if the exchange is missing or has another
+ * kind. A preview refuses only another kind: without a known provider it gets the same empty answer as for a missing
+ * exchange. It asks at once, so the exchange cannot be made by the same program. Source: provider 3.3.8,
+ * `dataSourcesReadExchange`, `checkDeleted`.
+ */
+export function assumed(
+  { name: component, parent, namespace }: RabbitmqPlacement,
+  { name, kind }: ExchangeResource,
+): pulumi.Output<string> {
+  return pulumi.output(namespace).apply(async (vhost) => {
+    const found: Partial<rabbitmq.GetExchangeResult> = await rabbitmq.getExchange({ name, vhost }, { parent });
+    const isMissing = found.name === undefined;
+    if (isMissing && !pulumi.runtime.isDryRun()) {
+      throw refusal(component, [
+        diagnostic("RD805", {
+          path: name,
+          message: `there is no exchange ${name} in the virtual host ${vhost}`,
+          notes: ["the declaration says that somebody else makes it"],
+          help: 'deploy it first, or take away owner: "other"',
+        }),
+      ]);
+    }
+    // A program under mocks gets no settings.
+    const type = found.settings?.[0]?.type ?? kind;
+    if (type === kind) return name;
+    throw refusal(component, [
+      diagnostic("RD808", {
+        path: name,
+        message: `its kind differs from the compiled one, for ${name}`,
+        notes: [`type: compiled is ${JSON.stringify(kind)}, deployed is ${JSON.stringify(type)}`],
+        help: "declare the source with the kind that it has: it belongs to somebody else",
+      }),
+    ]);
+  });
+}

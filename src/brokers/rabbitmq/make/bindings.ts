@@ -1,0 +1,103 @@
+import type * as pulumi from "@pulumi/pulumi";
+import * as rabbitmq from "@pulumi/rabbitmq";
+
+import type { BindingResource, QueueResource, Topology } from "../compile/topology.ts";
+import { assumed } from "./assumed.ts";
+import { find, goesUnlessWith } from "../../../deploy/resource-options.ts";
+import { type Made, type RabbitmqPlacement, addPolicy, kept } from "./resources.ts";
+
+/**
+ * Adds the bindings, and the policies of exchanges, against the flow of messages: each waits for all that a message
+ * needs behind it. The way back to a work queue closes a circle, so the bindings out of the sources come last of all.
+ */
+export function addBindings(made: Made, placement: RabbitmqPlacement, topology: Topology): void {
+  const exchanges = new Map(topology.exchanges.map((exchange) => [exchange.name, exchange]));
+  const queues = new Map(topology.queues.map((queue) => [queue.name, queue]));
+  const bySource = Map.groupBy(topology.bindings, ({ source }) => source);
+  const waysOn = new Map(
+    topology.policies.map((policy) => [policy.name, policy.applyTo === "exchanges" ? policy : null]),
+  );
+  const seen = new Map<string, readonly pulumi.Resource[]>();
+  const isShared = ({ destination, destinationKind }: BindingResource): boolean =>
+    destinationKind === "exchange" || find(queues, destination).consumer === null;
+
+  const add = (binding: BindingResource, more: readonly pulumi.Resource[] = []): rabbitmq.Binding => {
+    const { source, destination, destinationKind } = binding;
+    const from = find(exchanges, source);
+    const behind =
+      destinationKind === "exchange" ? behindExchange(destination) : behindQueue(find(queues, destination));
+    return addBinding(placement, binding, from.owner === "other" ? assumed(placement, from) : source, {
+      ...(from.role === "source"
+        ? goesUnlessWith(placement.parent, find(made.queues, destination))
+        : kept(placement.parent, from.role === "dead" || from.role === "undeliverable")),
+      dependsOn: [...(from.owner === "other" ? [] : [find(made.exchanges, source)]), ...behind, ...more],
+    });
+  };
+  const behindQueue = ({ name, arguments: given }: QueueResource): readonly pulumi.Resource[] => {
+    const exchange = given["x-dead-letter-exchange"];
+    return [find(made.policies, name), ...(exchange === undefined ? [] : behindExchange(String(exchange)))];
+  };
+  const behindExchange = (name: string): readonly pulumi.Resource[] => {
+    const known = seen.get(name);
+    if (known !== undefined) return known;
+    const exchange = find(made.exchanges, name);
+    const policy = waysOn.get(name) ?? null;
+    const alternate = find(exchanges, name).arguments["alternate-exchange"] ?? policy?.definition["alternate-exchange"];
+    const onward = alternate === undefined ? [] : behindExchange(String(alternate));
+    const bindings = (bySource.get(name) ?? []).filter(isShared).map((binding) => add(binding));
+    const options = { ...kept(placement.parent, true), dependsOn: [exchange, ...onward] };
+    const found = [exchange, ...bindings, ...(policy === null ? onward : [addPolicy(placement, policy, options)])];
+    seen.set(name, found);
+    return found;
+  };
+
+  const own = new Map<string | null, pulumi.Resource[]>();
+  const waits = topology.exchanges.flatMap(({ name, role }) => (role === "wait" ? behindExchange(name) : []));
+  for (const { name, role } of topology.exchanges) {
+    if (role === "source") continue;
+    behindExchange(name);
+    for (const binding of bySource.get(name) ?? []) {
+      if (isShared(binding)) continue;
+      const { consumer } = find(queues, binding.destination);
+      const ways = own.get(consumer) ?? [];
+      ways.push(add(binding));
+      own.set(consumer, ways);
+    }
+  }
+  for (const binding of topology.bindings) {
+    if (find(exchanges, binding.source).role !== "source") continue;
+    const { consumer, arguments: given } = find(queues, binding.destination);
+    // A consumer whose work queue does not lead to waiting publishes its copies there itself.
+    const publishes = exchanges.get(String(given["x-dead-letter-exchange"]))?.role === "dead";
+    add(binding, [...(own.get(consumer) ?? []), ...(publishes ? waits : [])]);
+  }
+}
+
+function addBinding(
+  { name, namespace }: RabbitmqPlacement,
+  { source: sourceName, destination, destinationKind, routingKey, arguments: given }: BindingResource,
+  source: pulumi.Input<string>,
+  options: pulumi.CustomResourceOptions,
+): rabbitmq.Binding {
+  const headers = Object.entries(given);
+  // No name on the broker contains a / (RD204), so no two bindings have the same logical name.
+  const identity = [
+    sourceName,
+    destinationKind,
+    destination,
+    ...(routingKey === "" ? [] : [routingKey]),
+    ...headers.map(([key, value]) => `${key}=${value}`),
+  ].join("/");
+  return new rabbitmq.Binding(
+    `${name}-${identity}`,
+    {
+      vhost: namespace,
+      source,
+      destination,
+      destinationType: destinationKind,
+      routingKey,
+      ...(headers.length === 0 ? {} : { argumentsJson: JSON.stringify(given) }),
+    },
+    options,
+  );
+}

@@ -1,0 +1,91 @@
+import * as rabbitmq from "@pulumi/rabbitmq";
+
+import type { ExchangeResource, QueueResource, Topology } from "../compile/topology.ts";
+import { find } from "../../../deploy/resource-options.ts";
+import { addBindings } from "./bindings.ts";
+import { type Made, type RabbitmqPlacement, addPolicy, isLasting, kept } from "./resources.ts";
+
+/**
+ * Creates the Pulumi resources of a topology, each exactly once and no others.
+ *
+ * **Order.** Queues come first, while no binding leads into them. Then come a queue's policy, the exchanges and the
+ * bindings. A binding waits for all that a message needs behind it. So no message enters a queue that it could not
+ * leave. If a queue cannot be created, because one with other arguments exists, its policy stays as it is. The running
+ * consumer then keeps working.
+ *
+ * **Deletion.** A resource that a message may still need stays on the broker when it leaves the program. Pulumi looks
+ * only at the state for this, so it holds for `destroy` and without a preview, too. Only the binding for a routing key
+ * that a consumer no longer wants is deleted. It stays if the work queue leaves the program in the same update.
+ *
+ * **Protection.** Resources that every message of a consumer needs are protected: a user has to remove the protection
+ * before they can leave the program. Tiers and waits are not, since fewer attempts and other delays are everyday
+ * changes.
+ *
+ * **Replacement.** Pulumi creates the new resource before it deletes the old one. So the broker itself refuses a second
+ * queue or exchange of the same name with other arguments, before anything is gone. Names are plain texts, because with
+ * outputs Pulumi would replace the bindings, too.
+ *
+ * Source: `continueStepsFromDiff`, `DeleteStep.Apply` in Pulumi's `pkg/resource/deploy`.
+ *
+ * @throws Error if the topology refers to a resource that it does not have, which is a bug in Redeliver
+ */
+export function deployRabbitmq(topology: Topology, placement: RabbitmqPlacement) {
+  const made: Made = { exchanges: new Map(), queues: new Map(), policies: new Map() };
+  for (const queue of topology.queues) addQueue(made, placement, queue);
+  const roles = new Map(topology.queues.map(({ name, role }) => [name, role]));
+  for (const policy of topology.policies) {
+    if (policy.applyTo === "exchanges") continue;
+    const options = {
+      ...kept(placement.parent, isLasting(roles.get(policy.name))),
+      dependsOn: find(made.queues, policy.name),
+    };
+    made.policies.set(policy.name, addPolicy(placement, policy, options));
+  }
+  for (const exchange of topology.exchanges) if (exchange.owner !== "other") addExchange(made, placement, exchange);
+  addBindings(made, placement, topology);
+  const workQueues = topology.queues.flatMap(({ role, consumer, name }) =>
+    role === "work" && consumer !== null ? [[consumer, find(made.queues, name).name] as const] : [],
+  );
+  return { workQueues: Object.fromEntries(workQueues) };
+}
+
+function addQueue(made: Made, { name, parent, namespace }: RabbitmqPlacement, queue: QueueResource): void {
+  const resource = new rabbitmq.Queue(
+    `${name}-${queue.name}`,
+    {
+      name: queue.name,
+      vhost: namespace,
+      settings: {
+        durable: queue.durable,
+        autoDelete: queue.autoDelete,
+        // With `arguments` the provider would send every value as a text, and RabbitMQ ignores a delivery limit that is
+        // a text.
+        argumentsJson: JSON.stringify(queue.arguments),
+      },
+    },
+    kept(parent, isLasting(queue.role)),
+  );
+  made.queues.set(queue.name, resource);
+}
+
+function addExchange(made: Made, { name, parent, namespace }: RabbitmqPlacement, exchange: ExchangeResource): void {
+  const alternate = exchange.arguments["alternate-exchange"];
+  const resource = new rabbitmq.Exchange(
+    `${name}-${exchange.name}`,
+    {
+      name: exchange.name,
+      vhost: namespace,
+      settings: {
+        type: exchange.kind,
+        durable: exchange.durable,
+        autoDelete: exchange.autoDelete,
+        ...(alternate === undefined ? {} : { arguments: exchange.arguments }),
+      },
+    },
+    {
+      ...kept(parent, isLasting(exchange.role)),
+      ...(alternate === undefined ? {} : { dependsOn: find(made.exchanges, alternate) }),
+    },
+  );
+  made.exchanges.set(exchange.name, resource);
+}

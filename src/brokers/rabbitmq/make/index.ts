@@ -1,0 +1,2 @@
+export { type RetryTopologyArgs, RetryTopology } from "./retry-topology.ts";
+export { type StackConfig, readStackConfig } from "../../../deploy/stack-config.ts";

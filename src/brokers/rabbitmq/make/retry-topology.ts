@@ -1,0 +1,59 @@
+import * as pulumi from "@pulumi/pulumi";
+
+import { type CompiledSystem, brokers } from "../../index.ts";
+import { deployRabbitmq } from "./deploy.ts";
+import { type Asked, acceptOrRefuse, inputsOf, showWarnings, summarise } from "../../../deploy/accept.ts";
+import { type LeftBehind, guardChange, leftOf, takenOf } from "../../../deploy/guard-change.ts";
+
+/**
+ * The arguments that decide the topology are plain, because they must be known before any resource is created, in a
+ * preview too. Only wiring may be an output of another resource. The target is for example `{ broker: "rabbitmq",
+ * version: "4.3" }`.
+ */
+export interface RetryTopologyArgs extends Asked<"rabbitmq"> {
+  /** The virtual host, which must exist. The default is the broker's own, `/`. */
+  readonly vhost?: pulumi.Input<string>;
+}
+
+/**
+ * All resources on the broker that the consumers of a declaration need to retry: exchanges, queues, policies, bindings.
+ *
+ * The declaration and the target are inputs of the component, so they are in the state and policies can judge them. The
+ * component shows the warnings of the compiler.
+ *
+ * @throws pulumi.RunError with the rendered diagnostics, before any resource is registered, if the declaration or the
+ *   target is refused
+ */
+export class RetryTopology extends pulumi.ComponentResource {
+  /** For each consumer, the duties of its code that make the promises hold. */
+  readonly contracts: CompiledSystem<"rabbitmq">["contracts"];
+  /** The name of each consumer's work queue, known as soon as the queue exists. */
+  readonly workQueues: Readonly<Record<string, pulumi.Output<string>>>;
+
+  /**
+   * The queues that the last update left on the broker, because they may hold messages. They are no longer declared.
+   */
+  readonly left: pulumi.Output<readonly LeftBehind[]>;
+
+  constructor(name: string, args: RetryTopologyArgs, opts?: pulumi.ComponentResourceOptions) {
+    const accepted = acceptOrRefuse("rabbitmq", name, args);
+    const { system, target, compiled, warnings } = accepted;
+    const guard = guardChange({ type: "RetryTopology", name, to: accepted }, opts);
+    super(
+      "redeliver:index:RetryTopology",
+      name,
+      inputsOf(system, { broker: args.target.broker, version: args.target.version, strategy: target.strategy }, args),
+      guard.options,
+    );
+    showWarnings(warnings, this);
+    const deployed = deployRabbitmq(compiled.topology, {
+      name,
+      parent: this,
+      namespace: args.vhost ?? brokers.rabbitmq.defaultNamespace ?? "/",
+    });
+    this.contracts = compiled.contracts;
+    this.workQueues = deployed.workQueues;
+    this.left = leftOf(this, guard);
+    this.registerOutputs({ ...summarise(accepted), left: this.left, taken: takenOf(this, guard) });
+  }
+}

@@ -1,0 +1,12 @@
+import { compileProblems } from "./compile.ts";
+import { readProblems } from "./read.ts";
+import { auditProblems } from "./audit.ts";
+import { runProblems } from "./run.ts";
+
+/** The codes of RabbitMQ. */
+export const rabbitmqProblems = {
+  ...compileProblems,
+  ...readProblems,
+  ...auditProblems,
+  ...runProblems,
+} as const;

@@ -1,0 +1,159 @@
+import { overlay } from "../../../contract/overlay.ts";
+import type { Subject } from "../../../explore/model.ts";
+import type { InPhase, PhaseSubject } from "../../../explore/phases.ts";
+import { subjectOfPhases } from "../../../explore/phases.ts";
+import type { RabbitmqTarget } from "../compile/capabilities.ts";
+import type { RabbitmqCompiled } from "../compile/compile.ts";
+import type { PolicyResource } from "../compile/topology.ts";
+import { afterDeployment, bindingKey, nameOf } from "../compile/after-deployment.ts";
+import type { Closure, TopologyIndex } from "./closure.ts";
+import { closureOf, indexTopology } from "./closure.ts";
+import type { QueueContract } from "./model.ts";
+import { hasQueues, modelOn } from "./model.ts";
+import type { MessageState, Semantics, SemanticsVersion } from "./semantics.ts";
+import { brokerTopologyOf, semanticsOf, semanticsVersionOf, semanticsVersions } from "./semantics.ts";
+import { shapeOf } from "./shape.ts";
+
+/** A system and its target. */
+interface Side {
+  readonly compiled: RabbitmqCompiled;
+  readonly target: RabbitmqTarget;
+}
+
+/**
+ * Lists the consumers that are declared before and after a change, for a proof with messages in every place.
+ *
+ * The phases follow a deployment. First there is the old topology alone. Then there are the new resources too, and the
+ * old ones stay, because a deployment deletes only bindings of sources. Policies change one after the other, in any
+ * order. Consumers by the new contract start after the last one, beside those by the old contract.
+ */
+export function changesOf(from: Side, to: Side): readonly Subject<InPhase<MessageState>>[] {
+  const [before, after] = [from.compiled.topology, to.compiled.topology];
+  const resources = afterDeployment(before, after);
+  const indexes = {
+    old: indexTopology(before),
+    oldPolicies: indexTopology({ ...resources, policies: overlay(after.policies, before.policies, nameOf) }),
+    newPolicies: indexTopology(resources),
+  };
+  const contracts = new Map(from.compiled.contracts.map((contract) => [contract.consumer, contract]));
+  return to.compiled.contracts.filter(hasQueues).flatMap((contract) => {
+    const old = contracts.get(contract.consumer);
+    // Under another name the new queue begins empty, and the old one stays as it is.
+    if (old === undefined || !hasQueues(old) || old.workQueue !== contract.workQueue) return [];
+    return [subjectOfPhases(contract.consumer, phasesOf(from, to, indexes, old, contract))];
+  });
+}
+
+interface Indexes {
+  /** The old topology alone. */
+  readonly old: TopologyIndex;
+  /** The old and the new resources, with the policies as they were. */
+  readonly oldPolicies: TopologyIndex;
+  /** The same, with the policies as they are going to be. */
+  readonly newPolicies: TopologyIndex;
+}
+
+function phasesOf(
+  from: Side,
+  to: Side,
+  indexes: Indexes,
+  before: QueueContract,
+  after: QueueContract,
+): readonly [PhaseSubject<MessageState>, ...PhaseSubject<MessageState>[]] {
+  const alone = closureOf(indexes.old, before);
+  const places = alone.queues.map(nameOf);
+  // A target may become an older one. The broker does not.
+  const target = ageOf(from.target) > ageOf(to.target) ? from.target : to.target;
+  const reached = [indexes.oldPolicies, indexes.newPolicies]
+    .flatMap((index) => [before, after].map((contract) => closureOf(index, contract, places)))
+    .reduce(joined);
+  const { sets, policiesIn } = ordersOf(reached, indexes, semanticsVersionOf(target));
+  const during = sets.map((set): Closure => {
+    const policies = policiesIn(set);
+    return { ...reached, policies, policiesOf: (name) => policies.filter((policy) => policy.name === name) };
+  });
+  const last = during.at(-1) ?? reached;
+  const first = { name: "before", subjects: [subjectOn(alone, before, from.target)] } as const;
+  const upgraded = { name: "the broker is upgraded", subjects: [subjectOn(alone, before, target)] } as const;
+  const begin = target === from.target ? ([first] as const) : ([first, upgraded] as const);
+  return [
+    ...begin,
+    ...during.map((closure, index): PhaseSubject<MessageState> => {
+      // One more policy is in force. After the last one come the new consumers.
+      const more = sets.flatMap((set, other) => (isOneMore(sets[index] ?? [], set) ? [begin.length + other] : []));
+      const next = more.length === 0 ? [begin.length + sets.length] : more;
+      return { name: "the deployment goes on", next, subjects: [subjectOn(closure, before, target)] };
+    }),
+    { name: "new consumers start", subjects: [subjectOn(last, before, target), subjectOn(last, after, target)] },
+  ];
+}
+
+function ageOf(target: RabbitmqTarget): number {
+  return semanticsVersions.indexOf(semanticsVersionOf(target));
+}
+
+function subjectOn(closure: Closure, contract: QueueContract, target: RabbitmqTarget): Subject<MessageState> {
+  const version = semanticsVersionOf(target);
+  return {
+    consumer: contract.consumer,
+    shape: () => shapeOf(closure, contract, version),
+    model: () => modelOn(semanticsOf(brokerTopologyOf(closure), version), closure, contract, target),
+  };
+}
+
+/** More policies than these change together only with the target, which changes them one after the other. */
+const mostChanging = 4;
+
+/**
+ * Each set of policies that may be in force during the update, from all the old ones to all the new ones. A policy
+ * counts only if a message can notice its change.
+ */
+function ordersOf(
+  reached: Closure,
+  { oldPolicies, newPolicies }: Indexes,
+  version: SemanticsVersion,
+): { readonly sets: readonly PolicyNames[]; readonly policiesIn: (set: PolicyNames) => PolicyResource[] } {
+  const names = [...new Set(reached.policies.map(nameOf))];
+  const withPolicies = (changed: ReadonlySet<string>): PolicyResource[] =>
+    names.flatMap((name) => (changed.has(name) ? newPolicies : oldPolicies).policiesOf(name));
+  const [before, after] = [new Set<string>(), new Set(names)].map((changed) =>
+    semanticsOf(brokerTopologyOf({ ...reached, policies: withPolicies(changed) }), version),
+  ) as [Semantics, Semantics];
+  const queues = new Set(reached.queues.map(nameOf));
+  const noticed = names.filter((name) =>
+    queues.has(name)
+      ? JSON.stringify(before.settings(name)) !== JSON.stringify(after.settings(name))
+      : JSON.stringify(oldPolicies.policiesOf(name)) !== JSON.stringify(newPolicies.policiesOf(name)),
+  );
+  const sets =
+    noticed.length > mostChanging
+      ? Array.from({ length: noticed.length + 1 }, (_, count) => noticed.slice(0, count))
+      : subsetsOf(noticed);
+  const unnoticed = names.filter((name) => !noticed.includes(name));
+  return { sets, policiesIn: (set) => withPolicies(new Set([...unnoticed, ...set])) };
+}
+
+type PolicyNames = readonly string[];
+
+function isOneMore(set: PolicyNames, other: PolicyNames): boolean {
+  return other.length === set.length + 1 && set.every((name) => other.includes(name));
+}
+
+/** All subsets, the smaller ones first. */
+function subsetsOf(names: PolicyNames): readonly PolicyNames[] {
+  const [first, ...others] = names;
+  if (first === undefined) return [[]];
+  const without = subsetsOf(others);
+  return [...without, ...without.map((set) => [first, ...set])].toSorted((a, b) => a.length - b.length);
+}
+
+function joined(one: Closure, other: Closure): Closure {
+  return {
+    exchanges: overlay(one.exchanges, other.exchanges, nameOf),
+    queues: overlay(one.queues, other.queues, nameOf),
+    bindings: overlay(one.bindings, other.bindings, bindingKey),
+    policies: overlay(one.policies, other.policies, nameOf),
+    policiesOf: other.policiesOf,
+    ignoresPublishedKeys: one.ignoresPublishedKeys && other.ignoresPublishedKeys,
+  };
+}

@@ -1,0 +1,90 @@
+import type { Channel, ConsumeMessage } from "amqplib";
+
+/** Settles the deliveries of one channel, each once. */
+export interface Acknowledgements {
+  readonly delivered: (message: ConsumeMessage) => void;
+  readonly ack: (message: ConsumeMessage) => void;
+  /** `basic.nack` or `basic.reject`. */
+  readonly refuse: (message: ConsumeMessage, operation: "basic.nack" | "basic.reject", requeue: boolean) => void;
+  /** Sends all pending acknowledgements. */
+  readonly flush: () => void;
+  /** The channel is closed: it sends nothing more, and the broker delivers every unsettled message again. */
+  readonly discard: () => void;
+}
+
+/**
+ * Acknowledgements of one turn of the event loop go out together. They form one frame with `multiple` if nothing older
+ * is unsettled on the channel. A delivery that is still being handled is never covered. Source: AMQP 0-9-1,
+ * `basic.ack`: all messages up to and including the tag. If a channel accepts no more frames, perhaps because the
+ * socket has just ended, this reports it as lost. It throws nothing, because no caller would catch an error at the time
+ * of sending.
+ *
+ * @param settled hears of each delivery once, when its outcome is on its way
+ */
+export function createAcknowledgements(
+  channel: Channel,
+  lost: (cause: unknown) => void,
+  settled: (message: ConsumeMessage) => void = () => undefined,
+): Acknowledgements {
+  /** In the order of their tags, which is the order of delivery. */
+  const unsettled = new Map<number, ConsumeMessage>();
+  const due = new Set<number>();
+  let isScheduled = false;
+  let isClosed = false;
+  const discard = (): void => {
+    isClosed = true;
+    unsettled.clear();
+    due.clear();
+  };
+  const send = (): void => {
+    let newest: ConsumeMessage | null = null;
+    for (const [tag, message] of unsettled) {
+      if (!due.delete(tag)) break;
+      unsettled.delete(tag);
+      newest = message;
+    }
+    if (newest !== null) channel.ack(newest, true);
+    for (const tag of due) {
+      channel.ack(unsettled.get(tag) as ConsumeMessage);
+      unsettled.delete(tag);
+    }
+    due.clear();
+  };
+  const flush = (): void => {
+    isScheduled = false;
+    try {
+      if (due.size > 0) send();
+    } catch (cause) {
+      discard();
+      lost(cause);
+    }
+  };
+  const stillOpen = (): void => {
+    if (isClosed) throw new Error("the channel is closed: the broker delivers the message again");
+  };
+  return {
+    delivered: (message) => {
+      unsettled.set(message.fields.deliveryTag, message);
+    },
+    ack: (message) => {
+      stillOpen();
+      const tag = message.fields.deliveryTag;
+      if (due.has(tag) || !unsettled.has(tag)) return;
+      due.add(tag);
+      settled(message);
+      if (isScheduled) return;
+      isScheduled = true;
+      setImmediate(flush);
+    },
+    refuse: (message, operation, requeue) => {
+      stillOpen();
+      const tag = message.fields.deliveryTag;
+      if (due.has(tag) || !unsettled.delete(tag)) return;
+      if (operation === "basic.nack") channel.nack(message, false, requeue);
+      else channel.reject(message, requeue);
+      settled(message);
+    },
+    flush,
+    discard,
+  };
+}

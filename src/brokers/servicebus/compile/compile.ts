@@ -1,0 +1,128 @@
+import { deepFreeze } from "../../../declare/freeze.ts";
+import type { Checked } from "../../../diagnostics/diagnostic.ts";
+import { hasErrors } from "../../../diagnostics/diagnostic.ts";
+import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
+import type { Compiled } from "../../broker.ts";
+import type { CompiledConsumer } from "../../../contract/compile-consumer.ts";
+import { chooseStrategy } from "../../../contract/choose-strategy.ts";
+import { compileConsumers } from "../../../contract/compile-consumer.ts";
+import { sharedQueues } from "../../../contract/shared-problems.ts";
+import type { ServicebusTarget, StrategyName } from "./capabilities.ts";
+import { formatTarget, servicebusLimits } from "./capabilities.ts";
+import type { Contract } from "./contract.ts";
+import { sdkCalls } from "./contract.ts";
+import { diagnoseClashes, diagnoseConsumer, diagnoseNames } from "./diagnose.ts";
+import { refuseStrategy } from "../../../contract/refuse-strategy.ts";
+import { diagnoseQuotas } from "./quotas.ts";
+import type { TopologyDraft } from "./resources.ts";
+import { addConsumer, addShared, placesOf, sourcesOf } from "./resources.ts";
+import { immediate } from "./strategies/immediate.ts";
+import { scheduled } from "./strategies/scheduled.ts";
+import type { Strategy, StrategyInput, StrategyOutput } from "./strategies/strategy.ts";
+import { lockRenewalMs } from "./strategies/strategy.ts";
+import { ttlTier } from "./strategies/ttl-tier.ts";
+import type { ServicebusTopology } from "./topology.ts";
+import { consumerWarnings } from "./warnings.ts";
+
+export type ServicebusCompiled = Compiled<ServicebusTopology, Contract, StrategyName>;
+
+/** In the order that `auto` tries them. Strategies that Service Bus carries out alone come first. */
+const strategies: readonly Strategy[] = [immediate, scheduled, ttlTier];
+
+/**
+ * Compiles a plan into the queues, topics, subscriptions and rules of a namespace. The result also has the contract of
+ * each consumer and the keeper of each promise.
+ *
+ * @returns frozen, JSON-serialisable data, the same bytes for the same input; or every reason to refuse it
+ */
+export function compileServicebus(plan: Plan, target: ServicebusTarget): Checked<ServicebusCompiled> {
+  const problems = diagnoseNames(plan);
+  const draft: TopologyDraft = { queues: [], topics: [], subscriptions: [], alerts: [] };
+  addShared(draft, plan, target);
+  const { diagnostics, contracts, promises, choices } = compileConsumers(plan.consumers, (consumer) =>
+    compileConsumer(draft, plan, consumer, target),
+  );
+  const topology: ServicebusTopology = deepFreeze({
+    broker: "servicebus",
+    target: formatTarget(target),
+    system: plan.system,
+    ...draft,
+  });
+  const shared = sharedQueues(plan, (consumer) => {
+    const { inSubscription, workQueue } = placesOf(plan, consumer, target);
+    return inSubscription ? null : workQueue.toLowerCase();
+  });
+  const clashes = shared.length > 0 ? shared : diagnoseClashes(topology);
+  problems.push(...diagnostics, ...clashes, ...diagnoseQuotas(topology, target));
+  if (hasErrors(problems)) return { ok: false, diagnostics: problems };
+  return {
+    ok: true,
+    warnings: problems,
+    value: deepFreeze({ target: topology.target, topology, contracts, promises, choices }),
+  };
+}
+
+function compileConsumer(
+  draft: TopologyDraft,
+  all: Plan,
+  plan: ConsumerPlan,
+  target: ServicebusTarget,
+): CompiledConsumer<Contract, StrategyName> {
+  const common = diagnoseConsumer(plan, all, target);
+  // A problem that no strategy could solve is reported once, and not again as an objection of each.
+  if (plan.retry === null || hasErrors(common)) return { diagnostics: common, result: null };
+  const input: StrategyInput = { target, plan, retry: plan.retry, ...placesOf(all, plan, target) };
+  const chosen = chooseStrategy<StrategyName, StrategyInput, Strategy>(strategies, target.strategy, input);
+  if ("objections" in chosen) {
+    const refusal = refuseStrategy({
+      consumer: plan.consumer,
+      target: formatTarget(target),
+      wanted: target.strategy,
+      objections: chosen.objections,
+      isAutomatic: (name) => strategies.some((each) => each.name === name && each.isAutomatic !== false),
+    });
+    return { diagnostics: [...common, refusal], result: null };
+  }
+  const { strategy, choice } = chosen;
+  const output = strategy.build(input);
+  addConsumer(draft, { input, whole: all, output });
+  return {
+    diagnostics: [...common, ...consumerWarnings(input, strategy.name)],
+    result: {
+      contract: contractOf(input, strategy, output, sourcesOf(all, plan, target)),
+      promises: output.promises,
+      choice,
+    },
+  };
+}
+
+function contractOf(
+  input: StrategyInput,
+  strategy: Strategy,
+  output: StrategyOutput,
+  sources: Contract["sources"],
+): Contract {
+  const { plan, retry, target, sessions } = input;
+  return {
+    consumer: plan.consumer,
+    target: formatTarget(target),
+    strategy: strategy.name,
+    protocol: "servicebus",
+    workQueue: input.workQueue,
+    deadQueue: input.deadQueue,
+    attempts: output.attempts,
+    crashDeliveries: output.crashDeliveries,
+    maxDeliveries: output.maxDeliveries,
+    outcomes: output.outcomes,
+    why: output.why,
+    ...(output.retryAfter === undefined ? {} : { retryAfter: output.retryAfter }),
+    attemptNumber: output.attemptNumber,
+    longestMessageId: servicebusLimits.messageIdLength,
+    mostPropertiesBytes: servicebusLimits.propertiesBytes,
+    receive: { mode: "peekLock", sessions, lockRenewalMs: lockRenewalMs(input), lockMs: target.lockMs },
+    calls: sdkCalls,
+    sources,
+    handlerTimeoutMs: plan.handlerTimeoutMs,
+    permanentErrors: retry.permanentErrors,
+  };
+}

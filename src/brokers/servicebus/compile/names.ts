@@ -1,0 +1,39 @@
+import { queueNames, sourceName } from "../../../plan/names.ts";
+import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
+
+/**
+ * The names of all resources. A consumer's own resources start with the name of its work queue, which is
+ * `<system>.<consumer>` unless the declaration gives another.
+ */
+export function workQueueName(plan: Pick<Plan, "system" | "names">, consumer: ConsumerPlan): string {
+  return queueNames(plan, consumer, ".").work;
+}
+
+export function topicName(plan: Pick<Plan, "system" | "sources" | "names">, source: string): string {
+  return sourceName(plan, source, ".");
+}
+
+/** The one queue for all dead letters of a system, if the target asks for it. */
+export function sharedDeadQueueName(system: string): string {
+  return `${system}.dead`;
+}
+
+/** The tier of one delay, such as `shop.billing.wait.30s`. */
+export function tierName(workQueue: string, delay: string): string {
+  return `${workQueue}.wait.${delay}`;
+}
+
+/** The name that clients use for the dead-letter queue of a queue or subscription. */
+export function deadLetterQueue(entity: string): string {
+  return `${entity}/$DeadLetterQueue`;
+}
+
+/** The rule for one routing key or pattern. Its name has words for the wildcards. */
+export function ruleName(pattern: string): string {
+  return pattern
+    .split(".")
+    .map((word) => (word === "*" ? "one-word" : word === "#" ? "any-words" : word))
+    .join(".");
+}
+
+export const defaultRuleName = "$Default";

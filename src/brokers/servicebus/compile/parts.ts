@@ -1,0 +1,36 @@
+import type { DeployedPart } from "../../broker.ts";
+import type { ServicebusCompiled } from "./compile.ts";
+
+/**
+ * The queues, topics and subscriptions of a system. Sessions and duplicate detection are fixed when an entity is
+ * created. Source: "Message sessions" and "Duplicate detection" in Microsoft's documentation of Service Bus.
+ */
+export function deployedPartsOf({ topology }: ServicebusCompiled): readonly DeployedPart[] {
+  return [
+    ...topology.queues.map((queue): DeployedPart => ({
+      kind: "queue",
+      name: queue.name,
+      consumer: queue.consumer,
+      holds: queue.role === "tier" ? "waiting" : queue.role,
+      longestWaitMs: queue.timeToLiveMs,
+      fixed: { requiresSession: queue.requiresSession, duplicateDetection: queue.duplicateDetectionMs !== null },
+    })),
+    ...topology.topics.map(({ name, duplicateDetectionMs }): DeployedPart => ({
+      kind: "topic",
+      name,
+      consumer: null,
+      holds: null,
+      longestWaitMs: null,
+      fixed: { duplicateDetection: duplicateDetectionMs !== null },
+    })),
+    ...topology.subscriptions.map(({ topic, name, consumer, requiresSession }): DeployedPart => ({
+      kind: "subscription",
+      name: `${topic}/${name}`,
+      consumer,
+      // With order, a consumer receives from the subscription itself. Otherwise a subscription forwards at once.
+      holds: requiresSession ? "work" : null,
+      longestWaitMs: null,
+      fixed: { requiresSession },
+    })),
+  ];
+}

@@ -1,0 +1,129 @@
+import { distance } from "../../../diagnostics/distance.ts";
+
+import type { Duration } from "../../../declare/duration.ts";
+import { durationPattern, formatDurationMs, parseDurationMs } from "../../../declare/duration.ts";
+import type { Checked, Diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { misfit, unknownOptions, unknownStrategy, unknownTarget } from "../../../contract/shared-problems.ts";
+import type { ServicebusTarget, Sku, StrategyName } from "./capabilities.ts";
+import { deadQueueKinds, servicebusDefaults, servicebusLimits, skuNames, skus, strategyNames } from "./capabilities.ts";
+import { wordOf } from "../../../diagnostics/word-of.ts";
+
+/** A target as a person writes it, in code or in the configuration of a stack. */
+export interface ServicebusTargetInput {
+  readonly broker: "servicebus";
+  /** The tier: `"basic"`, `"standard"` or `"premium"`. */
+  readonly sku: string;
+  readonly strategy?: "auto" | StrategyName | undefined;
+  /**
+   * The time that a receiver holds a delivery alone without renewal, and so the wait after a crash. The default is 1m.
+   */
+  readonly lock?: Duration | undefined;
+  /** Duplicate detection of the work queues: the time that they remember the ids of messages. Left out for none. */
+  readonly duplicates?: Duration | undefined;
+  /** `shared`: one queue of the system receives all dead letters by forwarding. */
+  readonly deadQueue?: ServicebusTarget["deadQueue"] | undefined;
+}
+
+/** Reads the name of a tier, and of a strategy. */
+export function parseServicebusTarget(sku: string, strategy?: string): Checked<ServicebusTarget> {
+  return checkServicebusTarget({ broker: "servicebus", sku, strategy: strategy as StrategyName | undefined });
+}
+
+/** Checks a target that is data. A target that was checked before comes back as it is. */
+export function checkServicebusTarget(input: ServicebusTargetInput | ServicebusTarget): Checked<ServicebusTarget> {
+  if ("lockMs" in input) return checkServicebusTarget(asWritten(input));
+  const sku = skuNames.find((each) => each === input.sku);
+  const { strategy = "auto", deadQueue = "own" } = input;
+  const diagnostics = [
+    ...unknownOptions(["target"], "option of a target for Service Bus", input, optionNames),
+    // The type requires a tier, but a target from a file may have none.
+    ...(sku === undefined ? [noSku(wordOf(input.sku ?? ""))] : []),
+    ...unknownStrategy("Service Bus", strategy, strategyNames),
+    ...deadQueueProblem(deadQueue),
+    ...lockProblem(input.lock),
+    ...(sku === undefined ? [] : tierProblems(sku, input)),
+  ];
+  if (diagnostics.length > 0) return { ok: false, diagnostics };
+  return {
+    ok: true,
+    warnings: [],
+    value: Object.freeze({
+      broker: "servicebus",
+      sku: sku as Sku,
+      strategy,
+      lockMs: input.lock === undefined ? servicebusDefaults.lockMs : parseDurationMs(input.lock),
+      duplicateDetectionMs: input.duplicates === undefined ? null : parseDurationMs(input.duplicates),
+      deadQueue,
+    }),
+  };
+}
+
+/** Writes a checked target as a person would. A stack may have changed the target that it remembers. */
+function asWritten({ lockMs, duplicateDetectionMs, ...rest }: ServicebusTarget): ServicebusTargetInput {
+  return {
+    ...rest,
+    lock: `${lockMs}ms` as Duration,
+    ...(duplicateDetectionMs === null ? {} : { duplicates: `${duplicateDetectionMs}ms` as Duration }),
+  };
+}
+
+const optionNames = ["broker", "sku", "strategy", "lock", "duplicates", "deadQueue"];
+
+function noSku(sku: string): Diagnostic {
+  const nearest = skuNames.toSorted((a, b) => distance(a, sku) - distance(b, sku))[0] ?? "standard";
+  return unknownTarget({
+    field: "sku",
+    noun: "tier of Service Bus",
+    given: sku,
+    notes: [`the tiers are ${skuNames.join(", ")}`],
+    help: `write for example servicebus@${sku === "" ? "standard" : nearest}`,
+  });
+}
+
+function deadQueueProblem(word: unknown): Diagnostic[] {
+  if (deadQueueKinds.some((each) => each === word)) return [];
+  const message = `Service Bus has no deadQueue named ${JSON.stringify(word)}`;
+  return [misfit(["target", "deadQueue"], word, message, `write one of ${deadQueueKinds.join(", ")}`)];
+}
+
+function lockProblem(lock: unknown): Diagnostic[] {
+  if (lock === undefined) return [];
+  const range = `from ${formatDurationMs(servicebusLimits.leastLockMs)} to ${formatDurationMs(servicebusLimits.lockMs)}`;
+  return outOfRange("lock", lock, range, servicebusLimits.leastLockMs, servicebusLimits.lockMs);
+}
+
+/** Refuses a duration of ISO 8601 like any other text, because P5M is five months there, and PT5M five minutes. */
+function outOfRange(field: string, value: unknown, range: string, leastMs: number, mostMs: number): Diagnostic[] {
+  const text = wordOf(value);
+  const durationMs = durationPattern.test(text) ? parseDurationMs(text) : null;
+  if (durationMs !== null && durationMs >= leastMs && durationMs <= mostMs) return [];
+  const message =
+    durationMs === null
+      ? `${JSON.stringify(value)} is no duration`
+      : `${formatDurationMs(durationMs)} is out of range: ${range}`;
+  const notes = text.startsWith("P")
+    ? ["Redeliver writes the durations of ISO 8601 itself; P5M is five months there, and PT5M five minutes"]
+    : [];
+  return [misfit(["target", field], value, message, `write a duration ${range}, such as 1m`, notes)];
+}
+
+/** Finds settings that the tier does not have. */
+function tierProblems(sku: Sku, { duplicates, deadQueue }: ServicebusTargetInput): Diagnostic[] {
+  const { leastDuplicateDetectionMs: leastMs, duplicateDetectionMs: mostMs } = servicebusLimits;
+  const range = `from ${formatDurationMs(leastMs)} to ${formatDurationMs(mostMs)}`;
+  const absent = (field: string, what: string, value: string): Diagnostic =>
+    diagnostic("RD704", {
+      path: `target.${field}`,
+      message: `the ${sku} tier has no ${what}`,
+      value,
+      help: "use the standard tier, or leave it out",
+    });
+  return [
+    ...(duplicates === undefined ? [] : outOfRange("duplicates", duplicates, range, leastMs, mostMs)),
+    ...(duplicates === undefined || skus[sku].duplicateDetection
+      ? []
+      : [absent("duplicates", "duplicate detection", duplicates)]),
+    ...(deadQueue !== "shared" || skus[sku].forwarding ? [] : [absent("deadQueue", "forwarding", deadQueue)]),
+  ];
+}

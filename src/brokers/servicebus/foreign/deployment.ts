@@ -1,0 +1,72 @@
+import { type Checked, formatPath } from "../../../diagnostics/diagnostic.ts";
+import type { DeploymentPart } from "../../broker.ts";
+import type { ServicebusTarget, Sku } from "../compile/capabilities.ts";
+import type { ReadDuration } from "../compile/iso-duration.ts";
+import { checkServicebusTarget } from "../compile/target.ts";
+
+/** The content of namespaces, regardless of its origin. */
+export interface Deployment {
+  readonly namespaces: readonly AuditedNamespace[];
+}
+
+export interface AuditedNamespace {
+  readonly name: string;
+  /** Null if unknown. */
+  readonly tier: Sku | null;
+  readonly entities: readonly AuditedEntity[];
+  readonly topics: readonly string[];
+  /**
+   * True if the deployment has everything in the namespace. Then an entity that is not here does not exist. A stack may
+   * be only a part of the namespace.
+   */
+  readonly isWhole: boolean;
+}
+
+/**
+ * A queue or subscription with the settings that decide about its messages. Null stands for an unknown setting, and the
+ * audit says nothing about that.
+ */
+export interface AuditedEntity {
+  readonly kind: "queue" | "subscription";
+  /** A queue's name, or a subscription's path. */
+  readonly name: string;
+  /** Null for a queue. */
+  readonly topic: string | null;
+  readonly lock: ReadDuration | null;
+  readonly timeToLive: ReadDuration | null;
+  readonly autoDelete: ReadDuration | null;
+  readonly duplicateWindow: ReadDuration | null;
+  readonly maxDeliveryCount: number | null;
+  readonly deadLetterOnExpiration: boolean | null;
+  readonly requiresSession: boolean | null;
+  readonly requiresDuplicateDetection: boolean | null;
+  /** Empty if it forwards nowhere. */
+  readonly forwardTo: string | null;
+  readonly forwardDeadLetteredTo: string | null;
+  readonly rules: readonly AuditedRule[];
+}
+
+export interface AuditedRule {
+  readonly name: string;
+  readonly letsInAll: boolean;
+}
+
+/** A place in a deployment, as diagnostics write it: `namespaces.shop.queues.orders`. */
+export function placeOf(namespace: AuditedNamespace, name: string | null): string {
+  const kind = namespace.entities.find((each) => each.name === name)?.kind ?? "queue";
+  return formatPath(["namespaces", namespace.name, ...(name === null ? [] : [`${kind}s`, name])]);
+}
+
+/** Each namespace names its own tier. Everything else that the audit judges is the same in every tier. */
+export function targetOf(): Checked<ServicebusTarget | null> {
+  return checkServicebusTarget({ broker: "servicebus", sku: "standard" });
+}
+
+/** Each namespace by itself, because no message is forwarded out of it. */
+export function partsOf(deployment: Deployment): readonly DeploymentPart<Deployment>[] {
+  return deployment.namespaces.map((namespace) => ({
+    name: namespace.name,
+    queues: namespace.entities.length,
+    deployment: { namespaces: [namespace] },
+  }));
+}

@@ -1,0 +1,248 @@
+// One file of @pulumi/azure-native for each kind of resource, because the whole package has thousands of them.
+import { DefaultRule } from "@pulumi/azure-native/servicebus/defaultRule.js";
+import { Queue } from "@pulumi/azure-native/servicebus/queue.js";
+import { Rule } from "@pulumi/azure-native/servicebus/rule.js";
+import { Subscription } from "@pulumi/azure-native/servicebus/subscription.js";
+import { Topic } from "@pulumi/azure-native/servicebus/topic.js";
+import { MetricAlert } from "@pulumi/azure-native/monitor/metricAlert.js";
+import * as pulumi from "@pulumi/pulumi";
+
+import { find, goesUnlessWith, kept } from "../../../deploy/resource-options.ts";
+import { type SkuCapabilities, capabilitiesOf } from "../compile/capabilities.ts";
+import { type Field, entityFields, propertiesOf, sqlOf } from "../compile/fields.ts";
+import { isoDuration } from "../compile/iso-duration.ts";
+import { defaultRuleName } from "../compile/names.ts";
+import type {
+  DeadLetterAlert,
+  RuleFilter,
+  ServicebusQueue,
+  ServicebusSubscription,
+  ServicebusTopic,
+  ServicebusTopology,
+} from "../compile/topology.ts";
+
+export interface ServicebusPlacement {
+  /** The start of every logical name: `<name>-<the resource's own name>`. */
+  readonly name: string;
+  readonly parent: pulumi.Resource;
+  /** The Azure resource id of the namespace, which must exist. */
+  readonly namespaceId: pulumi.Input<string>;
+  /** The Azure resource ids of the action groups that every alert notifies. */
+  readonly actionGroupIds: readonly pulumi.Input<string>[];
+}
+
+/** The resources made so far, by their names in the namespace. */
+interface Made {
+  readonly queues: Map<string, Queue>;
+  readonly topics: Map<string, Topic>;
+  readonly subscriptions: Map<string, Subscription>;
+  readonly capabilities: SkuCapabilities;
+  readonly resourceGroupName: pulumi.Output<string>;
+  readonly namespaceName: pulumi.Output<string>;
+}
+
+/**
+ * Creates the Pulumi resources of a topology, each exactly once and no others.
+ *
+ * A queue that others forward to comes before them, because they refer to its output. Azure refuses a missing
+ * destination. The subscriptions come last, so no message enters before the whole way out exists. In a deletion they
+ * are the first to go.
+ *
+ * **Deletion.** Queues, topics and subscriptions stay in the namespace when they leave the program. They are protected:
+ * a user has to remove the protection before they can leave it. A rule is deleted when its consumer no longer wants its
+ * messages. It stays if the subscription leaves the program in the same update. The same holds for the alerts of a
+ * queue or a topic.
+ *
+ * **Replacement.** Pulumi creates the new resource before it deletes the old one. So Azure itself refuses a second
+ * entity of the same name with other sessions, before anything is gone. A logical name contains the name in the
+ * namespace, so that a renamed resource is a new one beside the old one.
+ *
+ * @throws Error if the topology refers to a resource that it does not have, which is a bug in Redeliver
+ */
+export function deployServicebus(topology: ServicebusTopology, placement: ServicebusPlacement) {
+  const capabilities = capabilitiesOf(topology.target);
+  const empty = { queues: new Map(), topics: new Map(), subscriptions: new Map() };
+  const made: Made = { ...empty, capabilities, ...whereIs(placement) };
+  for (const queue of inOrder(topology.queues)) addQueue(made, placement, queue);
+  for (const topic of topology.topics) addTopic(made, placement, topic);
+  for (const subscription of topology.subscriptions) addSubscription(made, placement, subscription, topology);
+  for (const alert of topology.alerts) addAlert(made, placement, alert);
+  return {
+    workQueues: workQueuesOf(made, topology),
+    topics: Object.fromEntries(topology.topics.map(({ source, name }) => [source, find(made.topics, name).name])),
+  };
+}
+
+/** A known id is checked before any resource is registered; an output is checked when its value arrives. */
+function whereIs({ namespaceId }: ServicebusPlacement): Pick<Made, "resourceGroupName" | "namespaceName"> {
+  const parts = typeof namespaceId === "string" ? partsOf(namespaceId) : pulumi.output(namespaceId).apply(partsOf);
+  const { resourceGroupName, namespaceName } = pulumi.output(parts);
+  return { resourceGroupName, namespaceName };
+}
+
+/** The id contains the resource group and the name of the namespace. */
+function partsOf(id: string): { readonly resourceGroupName: string; readonly namespaceName: string } {
+  const match = /\/resourceGroups\/([^/]+)\/providers\/Microsoft\.ServiceBus\/namespaces\/([^/]+)$/i.exec(id);
+  if (match === null)
+    throw new pulumi.RunError(`${JSON.stringify(id)} is not a resource id of a Service Bus namespace`);
+  return { resourceGroupName: match[1] ?? "", namespaceName: match[2] ?? "" };
+}
+
+/** Puts each queue after those that it forwards to. The compiler makes no rings. */
+function inOrder(queues: readonly ServicebusQueue[]): readonly ServicebusQueue[] {
+  const ordered = new Set<ServicebusQueue>();
+  const add = (queue: ServicebusQueue): void => {
+    for (const name of [queue.forwardTo, queue.forwardDeadLetteredTo]) {
+      const next = queues.find((each) => each.name === name);
+      if (next !== undefined && !ordered.has(next)) add(next);
+    }
+    ordered.add(queue);
+  };
+  for (const queue of queues) add(queue);
+  return [...ordered];
+}
+
+/**
+ * The arguments of an entity from its table, and those that the topology leaves alone. Azure fills in an argument that
+ * is left out, and a refresh would show it as a difference. A tier refuses an argument that it does not have.
+ *
+ * @param _type its arguments have to include every name in the table
+ */
+function argsOf<Args>(
+  _type: new (name: string, args: Args, options: pulumi.CustomResourceOptions) => unknown,
+  fields: readonly (Field & { readonly arm: keyof Args })[],
+  entity: object,
+  { capabilities, queues, resourceGroupName, namespaceName }: Made,
+): Args {
+  const taken = fields.filter(
+    ({ arm }) => arm !== "duplicateDetectionHistoryTimeWindow" || capabilities.duplicateDetection,
+  );
+  const properties = propertiesOf(taken, entity, (name) => (name === null ? undefined : find(queues, name).name));
+  return {
+    ...Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== undefined)),
+    ...(capabilities.autoDelete ? { autoDeleteOnIdle: isoDuration(null) } : {}),
+    resourceGroupName,
+    namespaceName,
+    enableBatchedOperations: true,
+    status: "Active",
+  } as Args;
+}
+
+function addQueue(made: Made, { name, parent }: ServicebusPlacement, queue: ServicebusQueue): void {
+  const args = argsOf(Queue, entityFields.queue, queue, made);
+  const resource = new Queue(
+    `${name}-${queue.name}`,
+    { ...args, queueName: queue.name, enableExpress: false, enablePartitioning: false },
+    kept(parent),
+  );
+  made.queues.set(queue.name, resource);
+}
+
+function addTopic(made: Made, { name, parent }: ServicebusPlacement, topic: ServicebusTopic): void {
+  const args = argsOf(Topic, entityFields.topic, topic, made);
+  const own = { topicName: topic.name, enableExpress: false, enablePartitioning: false, supportOrdering: true };
+  made.topics.set(topic.name, new Topic(`${name}-${topic.name}`, { ...args, ...own }, kept(parent)));
+}
+
+/** A subscription waits for every queue of its consumer, because the way out must exist before the way in. */
+function addSubscription(
+  made: Made,
+  placement: ServicebusPlacement,
+  subscription: ServicebusSubscription,
+  { queues }: ServicebusTopology,
+): void {
+  const { name, parent } = placement;
+  const topicName = find(made.topics, subscription.topic).name;
+  const waysOut = queues.filter(({ consumer }) => consumer === subscription.consumer || consumer === null);
+  const logicalName = `${name}-${subscription.topic}/${subscription.name}`;
+  const resource = new Subscription(
+    logicalName,
+    {
+      ...argsOf(Subscription, entityFields.subscription, subscription, made),
+      topicName,
+      subscriptionName: subscription.name,
+      isClientAffine: false,
+    },
+    { ...kept(parent), dependsOn: waysOut.map((queue) => find(made.queues, queue.name)) },
+  );
+  made.subscriptions.set(`${subscription.topic}/${subscription.name}`, resource);
+  const options = goesUnlessWith(parent, resource);
+  for (const rule of subscription.rules) {
+    const args = {
+      resourceGroupName: made.resourceGroupName,
+      namespaceName: made.namespaceName,
+      topicName,
+      subscriptionName: resource.name,
+      ...filterProperties(rule.filter),
+    };
+    const ruleLogicalName = `${logicalName}/${rule.name}`;
+    // Azure creates `$Default` with the subscription. Only this kind of resource takes it over as it is.
+    if (rule.name === defaultRuleName) void new DefaultRule(ruleLogicalName, args, options);
+    else void new Rule(ruleLogicalName, { ...args, ruleName: rule.name }, options);
+  }
+}
+
+function filterProperties(filter: RuleFilter) {
+  const requiresPreprocessing = false;
+  if (filter.kind !== "correlation") {
+    return { filterType: "SqlFilter" as const, sqlFilter: { sqlExpression: sqlOf(filter), requiresPreprocessing } };
+  }
+  const correlationFilter = { label: filter.subject, requiresPreprocessing };
+  return { filterType: "CorrelationFilter" as const, correlationFilter };
+}
+
+function addAlert(
+  made: Made,
+  { name, parent, namespaceId, actionGroupIds }: ServicebusPlacement,
+  alert: DeadLetterAlert,
+): void {
+  const { entity, metric, threshold, windowMinutes } = alert;
+  const watched = made.queues.get(entity) ?? find(made.topics, entity);
+  void new MetricAlert(
+    `${name}-${alert.name}`,
+    {
+      resourceGroupName: made.resourceGroupName,
+      ruleName: alert.name,
+      location: "global",
+      description: `More than ${threshold} ${metric === "ActiveMessages" ? "messages" : "dead letters"} in ${entity}`,
+      enabled: true,
+      severity: 2,
+      scopes: [namespaceId],
+      evaluationFrequency: "PT1M",
+      windowSize: `PT${windowMinutes}M`,
+      autoMitigate: true,
+      criteria: {
+        odataType: "Microsoft.Azure.Monitor.SingleResourceMultipleMetricCriteria",
+        allOf: [
+          {
+            criterionType: "StaticThresholdCriterion",
+            name: metric,
+            metricNamespace: "Microsoft.ServiceBus/namespaces",
+            metricName: metric,
+            dimensions: [{ name: "EntityName", operator: "Include", values: [watched.name] }],
+            operator: "GreaterThan",
+            threshold,
+            timeAggregation: "Maximum",
+          },
+        ],
+      },
+      actions: actionGroupIds.map((actionGroupId) => ({ actionGroupId })),
+    },
+    goesUnlessWith(parent, watched),
+  );
+}
+
+/** The entity that each consumer receives from, under the name that clients use. */
+function workQueuesOf(made: Made, { queues, subscriptions }: ServicebusTopology) {
+  return Object.fromEntries([
+    ...queues.flatMap(({ role, consumer, name }) =>
+      role === "work" && consumer !== null ? [[consumer, find(made.queues, name).name] as const] : [],
+    ),
+    // With order, a consumer receives from its subscription itself.
+    ...subscriptions.flatMap(({ requiresSession, consumer, topic, name }) => {
+      const subscription = find(made.subscriptions, `${topic}/${name}`);
+      const path = pulumi.interpolate`${find(made.topics, topic).name}/Subscriptions/${subscription.name}`;
+      return requiresSession ? [[consumer, path] as const] : [];
+    }),
+  ]);
+}

@@ -1,0 +1,2 @@
+export { type ServicebusRetryTopologyArgs, ServicebusRetryTopology } from "./servicebus-retry-topology.ts";
+export { type StackConfig, readStackConfig } from "../../../deploy/stack-config.ts";

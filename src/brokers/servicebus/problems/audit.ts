@@ -1,0 +1,58 @@
+import type { CatalogueEntry } from "../../../diagnostics/catalogue-entry.ts";
+import { error, warning } from "../../../diagnostics/catalogue-entry.ts";
+
+/** RD740 to RD753: the findings that only an audit of Azure Service Bus has. */
+export const auditProblems = {
+  RD740: error(
+    "Months where minutes were meant",
+    "Azure takes durations of ISO 8601 as plain text: P5M is five months, and PT5M five minutes. A time to live of five months keeps messages that ought to expire. Azure refuses a lock of five months in the middle of a deployment. Write PT before minutes.",
+  ),
+  RD741: error(
+    "A lock that Service Bus does not accept",
+    "A lock is from 5 seconds to 5 minutes long. With another value a deployment fails half-way. The SDK renews the lock for a handler that takes longer.",
+  ),
+  RD742: error(
+    "The forwarding destination does not exist",
+    "The entity forwards to one that is not in the namespace. Azure refuses that when the entity is created. If the destination is deleted later, Azure dead-letters every message. Create the destination first: in a Pulumi program pass the other resource's name output, and not a text.",
+  ),
+  RD743: error(
+    "Forwards in a ring",
+    "A forwarded message returns to the entity that forwarded it. Service Bus forwards a message four times and then dead-letters it. So each message dies, or goes round with its delivery count started again. Forward to a queue that forwards nothing.",
+  ),
+  RD744: error(
+    "Sessions and forwarding exclude each other",
+    "Azure refuses forwarding on an entity with sessions, with an error that does not name the reason. No page documents the fate of messages that are forwarded into one. Let the subscription itself require sessions and receive from it, or remove sessions.",
+  ),
+  RD745: error(
+    "A chain of more than four hops",
+    "Service Bus forwards a message four times. The fifth time it dead-letters it in the middle of the chain, and does not forward that dead letter. Forward directly to the last queue.",
+  ),
+  RD746: error(
+    "Parked dead letters are dropped",
+    "A dead-letter queue ignores times to live, but a queue that receives forwarded dead letters is an ordinary queue. With a time to live and without dead-lettering on expiry it drops unread messages when they expire. Remove the time to live, and switch on dead-lettering on expiry.",
+  ),
+  RD748: error(
+    "Expired messages are dropped",
+    "The entity has a time to live and no dead-lettering on expiry, which is Azure's default. Azure deletes a message that no consumer receives in time, without notice. An outage of a consumer then loses messages. Set deadLetteringOnMessageExpiration, or no time to live.",
+  ),
+  RD749: warning(
+    "A delay by a time to live",
+    "The entity forwards the dead letters of expired messages, like the retry queues of RabbitMQ. Service Bus promises no time at which a message expires. A forwarded message keeps its time to live, which runs again at the destination. Schedule a copy for the time of the next attempt instead.",
+  ),
+  RD750: warning(
+    "Duplicates are forgotten before a lock runs out",
+    "A consumer that crashes after it sent a message receives its own again when the lock ends, and sends a second time. Duplicate detection drops the second one only while it remembers the first. Choose a window that is longer than the lock.",
+  ),
+  RD751: warning(
+    "The rule $Default accepts every message",
+    "Azure makes a rule named $Default with every subscription, and it accepts every message. Other rules beside it have no effect, because one match is enough. Delete it or give it another filter: in a Pulumi program with the resource DefaultRule.",
+  ),
+  RD752: error(
+    "The tier does not have it",
+    "The basic tier has queues and nothing else: no topics, no sessions, no duplicate detection, no forwarding. Azure refuses them in the middle of a deployment. Move the namespace to the standard tier, or remove them.",
+  ),
+  RD753: error(
+    "A max delivery count that Service Bus does not accept",
+    "Each message is delivered at least once, so the max delivery count begins at 1. Azure refuses 0 in the middle of a deployment: it does not mean off. Choose the number of consumer crashes that a message has to survive.",
+  ),
+} as const satisfies Readonly<Record<string, CatalogueEntry>>;

@@ -1,0 +1,115 @@
+import type { BrokerContract, Outcome as BrokerOutcome } from "../../../contract/contract.ts";
+
+/** One operation of a consumer's code on SQS, for one outcome of an attempt. The fields and units are the AWS SDK's. */
+export type Operation = { readonly operation: "DeleteMessage" } | ChangeVisibilityOperation | SendOperation;
+
+/**
+ * Sets the time until a consumer may receive the message again, counted from now. SQS forgets it: the next receive uses
+ * the queue's own value.
+ */
+export interface ChangeVisibilityOperation {
+  readonly operation: "ChangeMessageVisibility";
+  /**
+   * A random whole number between the two, or the delay that the handler asked for, rounded up to whole seconds. It
+   * ends at most 12 h after the receive.
+   */
+  readonly visibilityTimeoutSeconds: { readonly from: number; readonly to: number } | "asked";
+}
+
+/** Sends the same body and attributes, and goes on only when SQS has answered. */
+export interface SendOperation {
+  readonly operation: "SendMessage";
+  readonly queue: string;
+  /** Attributes to set on the copy, of the type String, beside those of the message. A message has ten at most. */
+  readonly attributes: Readonly<Record<string, string>>;
+  /** On FIFO: the copy stays in the message's group. SQS keeps only one of two equal copies within five minutes. */
+  readonly fifo?: { readonly messageGroupId: "kept"; readonly messageDeduplicationId: "message-id" };
+}
+
+/**
+ * Operations in order. Each starts only when the one before has succeeded. With an empty list the consumer does
+ * nothing, and the message comes back after its visibility timeout.
+ */
+export type Outcome = BrokerOutcome<Operation>;
+
+/** The place that publishers send to, and the messages that arrive here. */
+export type ContractSource = TopicSource | QueueSource;
+
+/** Publishers send straight to the work queue. */
+export interface QueueSource {
+  readonly queue: string;
+  /** A FIFO queue: every message needs a MessageGroupId, which is its key, and a MessageDeduplicationId. */
+  readonly fifo: boolean;
+  /** The most that SQS takes in one message. It refuses more. */
+  readonly most: { readonly messageAttributes: number; readonly messageBytes: number };
+}
+
+export interface TopicSource {
+  readonly topic: string;
+  /** The message attribute, of the type String, that carries the routing key. */
+  readonly routingKeyAttribute: "routing-key";
+  readonly routingKeys: readonly string[] | "all";
+  /** A FIFO topic: every message needs a MessageGroupId, which is its key, and a MessageDeduplicationId. */
+  readonly fifo: boolean;
+  /**
+   * The most that a publisher may put on one message. The topic refuses more bytes. It accepts more attributes,
+   * routing-key among them, but delivers the message to no queue, so the message may be lost.
+   */
+  readonly most: { readonly messageAttributes: number; readonly messageBytes: number };
+}
+
+export function topicSources({ sources }: Pick<Contract, "sources">): readonly TopicSource[] {
+  return sources.filter((source) => "topic" in source);
+}
+
+/**
+ * A consumer that is a function of AWS Lambda. Lambda receives for it, and deletes the messages that the function's
+ * answer does not name. The function does the operations of an outcome in order. Instead of `DeleteMessage`, it leaves
+ * the message out of `batchItemFailures`. It names a message there by its id if the operations fail or do not end in a
+ * `DeleteMessage`. A function must never throw, because that would return the whole batch.
+ */
+export interface LambdaContract {
+  readonly function: string;
+  /**
+   * Lambda ends the function after this time. Every message of the batch has then failed, and waits for the queue's
+   * visibility timeout.
+   */
+  readonly functionTimeoutMs: number;
+  /** Messages of one invocation, at most. */
+  readonly batchSize: number;
+  readonly answer: "batchItemFailures";
+  readonly deleted: "left-out";
+  readonly kept: "named";
+}
+
+/** The duties of the consumer's code that make the promises hold. */
+export interface Contract extends BrokerContract<Operation> {
+  readonly protocol: "sqs";
+  readonly workQueue: string;
+  readonly deadQueue: string;
+  /** Null: crashes have no budget of their own, since every receive counts towards the attempts. */
+  readonly crashDeliveries: null;
+  /** The longest time from the first receive to the receive that moves the message, if consumers keep receiving. */
+  readonly worstCaseToDeadLetterMs: number;
+  /** The attempt is the message's `ApproximateReceiveCount`. The receive has to ask for it. */
+  readonly attemptNumber: { readonly from: "receive-count" };
+  /**
+   * The way to ask for messages. A standard queue gives ten at most. A FIFO queue gives one, so that no message spends
+   * its receives on the failures of another in its group. The consumer receives a message only when its handler can
+   * begin. SQS returns only the attributes in the request. The count gives the attempt, and a copy for the dead queue
+   * keeps the message's attributes and its group.
+   */
+  readonly receive: {
+    readonly maxNumberOfMessages: 1 | 10;
+    readonly messageSystemAttributeNames: readonly ("ApproximateReceiveCount" | "MessageGroupId")[];
+    readonly messageAttributeNames: readonly ["All"];
+  };
+  /** Left out if the consumer receives by itself. Otherwise `receive` describes Lambda. */
+  readonly lambda?: LambdaContract;
+  readonly sources: readonly ContractSource[];
+  /**
+   * Counted from the receive. In a Lambda function it counts from the start of the handler, since a received message
+   * can wait for its turn.
+   */
+  readonly handlerTimeoutMs: number | null;
+}

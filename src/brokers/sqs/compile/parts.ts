@@ -1,0 +1,27 @@
+import type { DeployedPart } from "../../broker.ts";
+import type { SqsCompiled } from "./compile.ts";
+
+/**
+ * The queues and topics of a system. Only their FIFO attribute cannot change, and the name shows it. Source: API
+ * Reference, `CreateQueue`, FifoQueue; SNS `CreateTopic`, FifoTopic.
+ */
+export function deployedPartsOf({ topology }: SqsCompiled): readonly DeployedPart[] {
+  return [
+    ...topology.queues.map(({ name, role, consumer, fifo }): DeployedPart => ({
+      kind: "queue",
+      name,
+      consumer,
+      holds: role === "work" ? "work" : "dead",
+      longestWaitMs: null,
+      fixed: { fifo },
+    })),
+    ...topology.topics.map(({ name, fifo }): DeployedPart => ({
+      kind: "topic",
+      name,
+      consumer: null,
+      holds: null,
+      longestWaitMs: null,
+      fixed: { fifo },
+    })),
+  ];
+}

@@ -1,0 +1,103 @@
+import { partitionOf } from "./regions.ts";
+
+/** A statement of an IAM policy that allows actions. */
+export interface Statement {
+  readonly Effect: "Allow";
+  readonly Action: readonly string[];
+  readonly Resource: string;
+}
+
+interface Place {
+  /** The name of the system. The names of its queues, topics and alarms begin with it. */
+  readonly system: string;
+  readonly region: string;
+  readonly account: string;
+}
+
+/**
+ * The rights that Pulumi's AWS provider needs. Queues and topics stay when they leave the program, so none is deleted.
+ * Subscriptions, alarms and event source mappings are deleted. To create a queue with tags takes `sqs:TagQueue` too.
+ * Lambda functions have names of their own. Source: terraform-provider-aws,
+ * `internal/service/{sqs,sns,cloudwatch,lambda}`.
+ */
+export function toDeploy({ system, region, account }: Place): Readonly<Record<string, Statement>> {
+  const allow = (service: string, names: readonly string[], resource: string): Statement => ({
+    Effect: "Allow",
+    Action: names.map((name) => `${service}:${name}`),
+    Resource: resource,
+  });
+  const arn = (service: string, name: string): string => `${beginningOf(service, { region, account })}:${name}`;
+  const tags = ["TagResource", "UntagResource"];
+  return {
+    queues: allow(
+      "sqs",
+      ["CreateQueue", "GetQueueAttributes", "SetQueueAttributes", "TagQueue", "UntagQueue", "ListQueueTags"],
+      arn("sqs", `${system}-*`),
+    ),
+    topics: allow(
+      "sns",
+      [
+        "CreateTopic",
+        "GetTopicAttributes",
+        "SetTopicAttributes",
+        "ListTagsForResource",
+        ...tags,
+        "Subscribe",
+        "GetSubscriptionAttributes",
+        "SetSubscriptionAttributes",
+        "Unsubscribe",
+      ],
+      arn("sns", `${system}-*`),
+    ),
+    alarms: allow(
+      "cloudwatch",
+      ["PutMetricAlarm", "DescribeAlarms", "DeleteAlarms", "ListTagsForResource", ...tags],
+      arn("cloudwatch", `alarm:${system}-*`),
+    ),
+    functions: allow(
+      "lambda",
+      [
+        "CreateEventSourceMapping",
+        "GetEventSourceMapping",
+        "UpdateEventSourceMapping",
+        "DeleteEventSourceMapping",
+        "ListTags",
+        ...tags,
+      ],
+      "*",
+    ),
+  };
+}
+
+/**
+ * The rights that an audit of an account needs. Without the first it reads nothing. Without another it leaves a part
+ * out, and says so.
+ */
+export const toAudit: Readonly<Record<"queues" | "subscriptions" | "mappings", readonly string[]>> = Object.freeze({
+  queues: ["sqs:ListQueues", "sqs:GetQueueAttributes"],
+  subscriptions: ["sns:ListSubscriptions", "sns:GetSubscriptionAttributes"],
+  mappings: ["lambda:ListEventSourceMappings", "lambda:GetFunctionConfiguration"],
+});
+
+/**
+ * The rights to look at dead letters and to send them again, with a move task of SQS or one by one. Source: API
+ * Reference, StartMessageMoveTask, and the SQS Developer Guide on dead-letter queue redrive.
+ *
+ * @param queues the names of the dead queue and of the queue that its messages go back to
+ */
+export function toOperate(
+  { region, account }: Omit<Place, "system">,
+  queues: { readonly dead: string; readonly work: string },
+): readonly Statement[] {
+  const arn = (name: string): string => `${beginningOf("sqs", { region, account })}:${name}`;
+  const ofDead = ["GetQueueAttributes", "ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage"];
+  const tasks = ["StartMessageMoveTask", "ListMessageMoveTasks", "CancelMessageMoveTask"];
+  return [
+    { Effect: "Allow", Action: [...ofDead, ...tasks].map((name) => `sqs:${name}`), Resource: arn(queues.dead) },
+    { Effect: "Allow", Action: ["sqs:SendMessage"], Resource: arn(queues.work) },
+  ];
+}
+
+function beginningOf(service: string, { region, account }: Omit<Place, "system">): string {
+  return `arn:${partitionOf(region) ?? "aws"}:${service}:${region}:${account}`;
+}

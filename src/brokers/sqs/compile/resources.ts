@@ -1,0 +1,156 @@
+import { type ConsumerPlan, isDirect, type Plan } from "../../../plan/plan.ts";
+import { sqsDefaults, sqsLimits } from "./capabilities.ts";
+import type { ContractSource } from "./contract.ts";
+import { filterOf, routingKeyAttribute } from "./filter.ts";
+import { alarmName, topicName } from "./names.ts";
+import type { Retention } from "./retention.ts";
+import { endsOf, type StrategyInput } from "./strategies/strategy.ts";
+import type { DepthAlarm, LambdaMapping, SnsSubscription, SnsTopic, SqsQueue } from "./topology.ts";
+
+/** Collects the resources of a topology while the compiler goes from consumer to consumer. */
+export interface TopologyDraft {
+  readonly queues: SqsQueue[];
+  readonly topics: SnsTopic[];
+  readonly subscriptions: SnsSubscription[];
+  readonly mappings: LambdaMapping[];
+  readonly alarms: DepthAlarm[];
+}
+
+/**
+ * The sources that a consumer wants in order. Only a FIFO topic delivers to a FIFO queue; it also delivers to a
+ * standard one. Source: SNS Developer Guide, "Message delivery for FIFO topics".
+ */
+export function fifoSources({ consumers }: Plan): ReadonlySet<string> {
+  return new Set(consumers.flatMap(({ from, order }) => (order === "per-key" ? Object.keys(from) : [])));
+}
+
+export function addTopics(draft: TopologyDraft, plan: Plan, fifoTopics: ReadonlySet<string>): void {
+  for (const source of Object.keys(plan.sources)) {
+    const fifo = fifoTopics.has(source);
+    draft.topics.push({ name: topicName(plan, source, fifo), source, fifo });
+  }
+}
+
+interface ConsumerResources {
+  readonly input: StrategyInput;
+  readonly whole: Plan;
+  readonly fifoTopics: ReadonlySet<string>;
+  readonly retention: Retention;
+  readonly visibilityTimeoutSeconds: number;
+}
+
+/** Adds a consumer's queues, ends first, then the subscriptions and mappings of the work queue. */
+export function addConsumer(draft: TopologyDraft, resources: ConsumerResources): void {
+  const { input, whole, fifoTopics, retention, visibilityTimeoutSeconds } = resources;
+  const { names, plan, retry } = input;
+  const topics = Object.keys(plan.from).map((source) => topicName(whole, source, fifoTopics.has(source)));
+  draft.queues.push(
+    queueOf(input, names.dead, "dead", {
+      retentionSeconds: retention.deadSeconds,
+      redriveAllow: { permission: "byQueue", sourceQueues: [names.workQueue] },
+    }),
+    ...(isDirect(plan) ? [] : [queueOf(input, names.undelivered, "undelivered", { sendersTopics: topics })]),
+    queueOf(input, names.workQueue, "work", {
+      visibilityTimeoutSeconds,
+      retentionSeconds: retention.workSeconds,
+      redrive: { deadQueue: names.dead, maxReceiveCount: retry.attempts.length },
+      sendersTopics: topics,
+    }),
+  );
+  for (const [source, keys] of Object.entries(plan.from)) {
+    const filter = filterOf(keys, whole.sources[source]?.kind ?? "topic");
+    const values = "values" in filter ? filter.values : null;
+    draft.subscriptions.push({
+      topic: topicName(whole, source, fifoTopics.has(source)),
+      queue: names.workQueue,
+      consumer: plan.consumer,
+      filterPolicy: values === null ? null : { [routingKeyAttribute]: values },
+      rawMessageDelivery: true,
+      deadQueue: names.undelivered,
+    });
+  }
+  draft.mappings.push(...mappingsOf(input));
+  draft.alarms.push(...alarmsOf(input));
+}
+
+/** The mapping that hands a consumer's messages to its function; none for a consumer that receives by itself. */
+function mappingsOf({ lambda, names, plan }: StrategyInput): LambdaMapping[] {
+  if (lambda === null) return [];
+  const { functionName, batchSize, batchWindowSeconds, maximumConcurrency } = lambda;
+  const { consumer } = plan;
+  const functionResponseTypes = ["ReportBatchItemFailures"] as const;
+  return [
+    {
+      queue: names.workQueue,
+      consumer,
+      functionName,
+      batchSize,
+      batchWindowSeconds,
+      maximumConcurrency,
+      functionResponseTypes,
+    },
+  ];
+}
+
+/**
+ * The depth of a dead queue shows dead letters as long as no program removes them. If one does, the number of receives
+ * shows them. The number of sends does not, since a redrive is no send. Source: "Available CloudWatch metrics for
+ * Amazon SQS".
+ */
+function alarmsOf({ target, plan, retry, names }: StrategyInput): DepthAlarm[] {
+  const threshold = retry.alarmAbove;
+  if (threshold === null) return [];
+  const periodSeconds = sqsDefaults.alarmPeriodSeconds;
+  const depth = endsOf({ plan, names }).map((queue): DepthAlarm => {
+    const name = alarmName(queue, "depth");
+    return { name, queue, metric: "ApproximateNumberOfMessagesVisible", threshold, periodSeconds };
+  });
+  if (target.emptiedDeadQueues?.includes(plan.consumer) !== true) return depth;
+  const name = alarmName(names.dead, "received");
+  return [...depth, { name, queue: names.dead, metric: "NumberOfMessagesReceived", threshold, periodSeconds }];
+}
+
+/** A queue with every attribute. Most have the same value in all queues. */
+function queueOf(
+  { target, plan, fifo }: StrategyInput,
+  name: string,
+  role: SqsQueue["role"],
+  attributes: Partial<SqsQueue>,
+): SqsQueue {
+  return {
+    name,
+    role,
+    consumer: plan.consumer,
+    fifo,
+    // The time for a person to look at dead letters. SQS's own default: a dead letter is visible again after this time.
+    visibilityTimeoutSeconds: sqsDefaults.visibilityTimeoutSeconds,
+    retentionSeconds: sqsLimits.retentionSeconds,
+    delaySeconds: 0,
+    receiveWaitSeconds: sqsLimits.receiveWaitSeconds,
+    encryption: target.kmsKey === undefined ? { kind: "sqs" } : { kind: "kms", keyId: target.kmsKey },
+    redrive: null,
+    redriveAllow: { permission: "denyAll" },
+    sendersTopics: [],
+    ...attributes,
+  };
+}
+
+/** The topics that a consumer's messages come from, with their routing keys; or its work queue itself. */
+export function sourcesOf(
+  whole: Plan,
+  { from, order }: ConsumerPlan,
+  fifoTopics: ReadonlySet<string>,
+  workQueue: string,
+): readonly ContractSource[] {
+  if (isDirect({ from })) {
+    const most = { messageAttributes: sqsLimits.messageAttributes, messageBytes: sqsLimits.sentBytes };
+    return [{ queue: workQueue, fifo: order === "per-key", most }];
+  }
+  return Object.entries(from).map(([source, routingKeys]) => ({
+    topic: topicName(whole, source, fifoTopics.has(source)),
+    routingKeyAttribute,
+    routingKeys,
+    fifo: fifoTopics.has(source),
+    most: { messageAttributes: sqsLimits.messageAttributes, messageBytes: sqsLimits.publishedBytes },
+  }));
+}

@@ -1,0 +1,82 @@
+import { distance } from "../../../diagnostics/distance.ts";
+
+import { deepFreeze } from "../../../declare/freeze.ts";
+import type { Checked, Diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { unknownStrategy, unknownTarget } from "../../../contract/shared-problems.ts";
+import type { SqsTarget, StrategyName } from "./capabilities.ts";
+import { strategyNames } from "./capabilities.ts";
+import { diagnoseOptions, optionNames } from "./diagnose-options.ts";
+import type { SqsOptions } from "./options.ts";
+import { partitionOf, regions } from "./regions.ts";
+import { wordOf } from "../../../diagnostics/word-of.ts";
+
+/** A target as a person writes it, in code or in the configuration of a stack. */
+export interface SqsTargetInput extends SqsOptions {
+  readonly broker: "sqs";
+  /** `"eu-west-1"`. All resources are in this region, since a queue and its dead queue have to share one. */
+  readonly region: string;
+  readonly strategy?: "auto" | StrategyName | undefined;
+}
+
+/** Reads a region such as `eu-west-1`, and a strategy's name. */
+export function parseSqsTarget(region: string, strategy = "auto"): Checked<SqsTarget> {
+  return checkSqsTarget({ broker: "sqs", region, strategy: strategy as SqsTarget["strategy"] });
+}
+
+/** Checks a target that is data, or that was checked before. */
+export function checkSqsTarget(input: SqsTargetInput | SqsTarget): Checked<SqsTarget> {
+  // The type requires a region, but a target from a file may have none.
+  const { region = "", strategy = "auto", partition } = input;
+  const diagnostics = [
+    ...diagnoseRegion(wordOf(region), partition),
+    ...unknownStrategy("Amazon SQS", wordOf(strategy), strategyNames),
+    ...diagnoseOptions(input),
+  ];
+  if (diagnostics.length > 0) return { ok: false, diagnostics };
+  const options = optionNames.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]] as const]));
+  const target = { broker: "sqs", region, strategy, ...(Object.fromEntries(options) as SqsOptions) };
+  return { ok: true, warnings: [], value: deepFreeze(structuredClone(target)) as SqsTarget };
+}
+
+/**
+ * Accepts a known region, or any region if the target also names its partition. A typo in both that still fits is
+ * unlikely.
+ */
+function diagnoseRegion(region: string, partition: unknown): Diagnostic[] {
+  const own = partitionOf(region);
+  if (partition === undefined) return regions.includes(region) ? [] : [unknownRegion(region)];
+  const named = wordOf(partition);
+  if (!/^aws(-[a-z]+)*$/.test(named) || (own !== null && own !== named)) {
+    return [
+      unknownTarget({
+        field: "partition",
+        noun: own === null ? "partition of AWS" : `partition with the region ${region}`,
+        given: partition,
+        help: own === null ? "write for example partition: aws" : `write partition: ${own}, or remove it`,
+      }),
+    ];
+  }
+  return /^[a-z]+(-[a-z]+)+-\d+$/.test(region) ? [] : [unknownRegion(region)];
+}
+
+function unknownRegion(region: string): Diagnostic {
+  const nearest = regions.toSorted((a, b) => distance(a, region) - distance(b, region)).slice(0, 3);
+  return unknownTarget({
+    field: "region",
+    noun: "known region of AWS",
+    given: region,
+    notes: region === "" ? [] : [`the nearest are ${nearest.join(", ")}`],
+    help: "write for example sqs@eu-west-1; for a region that is newer than Redeliver, a target file that names its partition too, as in partition: aws",
+  });
+}
+
+/** The target without its settings for other consumers. */
+export function targetForConsumer(target: SqsTarget, consumer: string): SqsTarget {
+  const { lambda, emptiedDeadQueues, ...rest } = target;
+  const own = lambda !== undefined && Object.hasOwn(lambda, consumer) ? lambda[consumer] : undefined;
+  return deepFreeze({
+    ...rest,
+    ...(own === undefined ? {} : { lambda: { [consumer]: own } }),
+    ...(emptiedDeadQueues?.includes(consumer) === true ? { emptiedDeadQueues: [consumer] } : {}),
+  });
+}

@@ -1,0 +1,93 @@
+/** The encryption of a queue's messages. Amazon manages the keys of SSE-SQS; a KMS key is the account's own. */
+export type SqsEncryption = { readonly kind: "sqs" } | { readonly kind: "kms"; readonly keyId: string };
+
+/**
+ * The queues that may name this one as their dead queue. More than ten source queues would silently allow every queue.
+ */
+export type RedriveAllow =
+  | { readonly permission: "denyAll" }
+  | { readonly permission: "byQueue"; readonly sourceQueues: readonly string[] };
+
+/** A queue, with every attribute that Redeliver relies on. Times are in seconds, as in SQS. */
+export interface SqsQueue {
+  /** Other resources use this name too. Its URL and ARN are known once it exists. A FIFO queue ends in `.fifo`. */
+  readonly name: string;
+  /** `undelivered` holds messages that a topic could not deliver to a queue. */
+  readonly role: "work" | "dead" | "undelivered";
+  /** The consumer it belongs to; null for a shared one. */
+  readonly consumer: string | null;
+  readonly fifo: boolean;
+  /** 0 to 43 200, counted from the receive. */
+  readonly visibilityTimeoutSeconds: number;
+  /** 60 to 1 209 600. SQS deletes older messages and does not dead-letter them. */
+  readonly retentionSeconds: number;
+  /** 0 to 900. */
+  readonly delaySeconds: number;
+  /** 0 to 20; 20 is long polling. */
+  readonly receiveWaitSeconds: number;
+  readonly encryption: SqsEncryption;
+  /**
+   * After this many receives, the next receive moves the message to the dead queue; null for a queue where messages
+   * end.
+   */
+  readonly redrive: { readonly deadQueue: string; readonly maxReceiveCount: number } | null;
+  readonly redriveAllow: RedriveAllow;
+  /** The topics that may send, by name, besides the account's own principals. Every request must use TLS. */
+  readonly sendersTopics: readonly string[];
+}
+
+/** A declared source. Publishers send to it, and each consumer that asks for a message receives its own copy. */
+export interface SnsTopic {
+  readonly name: string;
+  readonly source: string;
+  readonly fifo: boolean;
+}
+
+export interface SnsSubscription {
+  readonly topic: string;
+  readonly queue: string;
+  readonly consumer: string;
+  /** On message attributes; null takes everything. */
+  readonly filterPolicy: Readonly<Record<string, readonly unknown[]>> | null;
+  /** The queue receives the publisher's body and attributes, not an envelope. */
+  readonly rawMessageDelivery: true;
+  /** The queue for a message that the topic could not deliver. No message that a handler fails on comes here. */
+  readonly deadQueue: string;
+}
+
+/** Hands messages of a work queue to a Lambda function, and deletes those that the function does not return. */
+export interface LambdaMapping {
+  readonly queue: string;
+  readonly consumer: string;
+  /** Its name or ARN, as in the target. */
+  readonly functionName: string;
+  readonly batchSize: number;
+  readonly batchWindowSeconds: number;
+  /** Null for Lambda's own limit. */
+  readonly maximumConcurrency: number | null;
+  /** Without it a function returns all messages of a batch or none. */
+  readonly functionResponseTypes: readonly ["ReportBatchItemFailures"];
+}
+
+/** A CloudWatch alarm that fires above the threshold; missing data is no alarm. */
+export interface DepthAlarm {
+  readonly name: string;
+  readonly queue: string;
+  readonly metric: "ApproximateNumberOfMessagesVisible" | "NumberOfMessagesReceived";
+  readonly threshold: number;
+  readonly periodSeconds: number;
+}
+
+/** All resources in the account and region, in an order of creation that works. */
+export interface SqsTopology {
+  readonly broker: "sqs";
+  readonly target: string;
+  readonly system: string;
+  readonly queues: readonly SqsQueue[];
+  readonly topics: readonly SnsTopic[];
+  readonly subscriptions: readonly SnsSubscription[];
+  readonly mappings: readonly LambdaMapping[];
+  readonly alarms: readonly DepthAlarm[];
+  /** Tags for every resource that can have tags, beside those for the system, the consumer and the role. */
+  readonly tags: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,122 @@
+import { type Entry, isEntry } from "../../../../foreign/entries.ts";
+import { type Answer, anyOf } from "../../prove/semantics/filter-policy.ts";
+import { accountIn } from "../deployment.ts";
+
+const sending = "sqs:sendmessage";
+
+/**
+ * True if a policy lets anyone send, with or without an AWS account. A denial with a condition may forbid it again, so
+ * the answer is then false. Source: SQS Developer Guide, "Using identity-based policies with Amazon SQS"; IAM User
+ * Guide, "Policy evaluation logic".
+ */
+export function anyoneMaySend(statements: readonly Entry[], queueArn: string): boolean {
+  const own = statements.filter((each) => isAbout(each, queueArn));
+  const isOpen = own.some(
+    (each) => each["Effect"] === "Allow" && isAnyone(each["Principal"]) && !hasCondition(each) && !isIndirect(each),
+  );
+  const isTakenBack = own.some((each) => each["Effect"] === "Deny" && !isAboutTransport(each));
+  return isOpen && !isTakenBack;
+}
+
+/**
+ * Answers whether a policy lets a topic send to the queue. Without a statement for it no topic may, not even one of the
+ * same account. Source: SNS Developer Guide, "Subscribing an Amazon SQS queue to an Amazon SNS topic".
+ */
+export function topicMaySend(statements: readonly Entry[], queueArn: string, topicArn: string): Answer {
+  const own = statements.filter((each) => isAbout(each, queueArn) && isTopicService(each["Principal"]));
+  const answers = (effect: string): Answer[] =>
+    own
+      .filter((each) => each["Effect"] === effect && !(effect === "Deny" && isAboutTransport(each)))
+      .map((each) => (isIndirect(each) ? "unknown" : holds(each["Condition"], topicArn)));
+  const denied = anyOf(answers("Deny"));
+  const allowed = anyOf(answers("Allow"));
+  if (denied === "yes" || allowed === "no") return "no";
+  return denied === "unknown" ? denied : allowed;
+}
+
+/** True if a statement is about sending to this queue. A statement with exceptions may be. */
+function isAbout(statement: Entry, queueArn: string): boolean {
+  if (isIndirect(statement)) return true;
+  const { Action: action, Resource: resource } = statement;
+  const isAction = listOf(action).some((each) => isLike(each.toLowerCase(), sending));
+  return isAction && (resource === undefined || listOf(resource).some((each) => isLike(each, queueArn)));
+}
+
+/** True if a statement names exceptions. Such statements are not evaluated. */
+function isIndirect(statement: Entry): boolean {
+  return ["NotAction", "NotResource", "NotPrincipal"].some((key) => key in statement);
+}
+
+function isAnyone(principal: unknown): boolean {
+  return principal === "*" || (isEntry(principal) && listOf(principal["AWS"]).includes("*"));
+}
+
+function isTopicService(principal: unknown): boolean {
+  // A statement with NotPrincipal has no Principal.
+  if (principal === undefined || isAnyone(principal)) return true;
+  return isEntry(principal) && listOf(principal["Service"]).includes("sns.amazonaws.com");
+}
+
+function hasCondition({ Condition: condition }: Entry): boolean {
+  return isEntry(condition) ? Object.keys(condition).length > 0 : condition !== undefined;
+}
+
+/** True if a statement denies requests without TLS. Topics use TLS, so such a denial does not affect them. */
+function isAboutTransport({ Condition: condition }: Entry): boolean {
+  if (!isEntry(condition)) return false;
+  const [operator, ...more] = Object.entries(condition);
+  if (operator === undefined || more.length > 0) return false;
+  const [name, keys] = operator;
+  return (
+    /^Bool(IfExists)?$/i.test(name) && isEntry(keys) && Object.keys(keys).join().toLowerCase() === "aws:securetransport"
+  );
+}
+
+/** All operators must match, and all keys of each. One matching value of a key is enough. */
+function holds(condition: unknown, topicArn: string): Answer {
+  if (condition === undefined) return "yes";
+  if (!isEntry(condition)) return "unknown";
+  const answers = Object.entries(condition).flatMap(([operator, keys]) =>
+    isEntry(keys)
+      ? Object.entries(keys).map(([key, values]) => keyHolds(operator, key, values, topicArn))
+      : ["unknown"],
+  ) as Answer[];
+  if (answers.includes("no")) return "no";
+  return answers.includes("unknown") ? "unknown" : "yes";
+}
+
+function keyHolds(operator: string, key: string, values: unknown, topicArn: string): Answer {
+  const given: Readonly<Record<string, string>> = {
+    "aws:sourcearn": topicArn,
+    "aws:sourceaccount": accountIn(topicArn),
+    "aws:sourceowner": accountIn(topicArn),
+  };
+  const value = given[key.toLowerCase()];
+  const isPositive = /^(Arn|String)(Equals|Like)(IfExists)?$/i.test(operator);
+  const patterns = listOf(values);
+  if (value === undefined || !isPositive || patterns.length === 0) return "unknown";
+  // ArnEquals takes wildcards as ArnLike does. Source: IAM User Guide, "Amazon Resource Name (ARN) condition
+  // operators".
+  const isExact = /^StringEquals/i.test(operator);
+  return patterns.some((each) => (isExact ? each === value : isLike(each, value))) ? "yes" : "no";
+}
+
+function listOf(value: unknown): readonly string[] {
+  return (Array.isArray(value) ? value : [value]).filter((each) => typeof each === "string");
+}
+
+/**
+ * Matches `*` with any text and `?` with any character. It is a loop, because a stranger's pattern can make a slow
+ * regular expression.
+ */
+function isLike(pattern: string, text: string): boolean {
+  let [at, star, resume] = [0, -1, 0];
+  for (let position = 0; position < text.length;) {
+    if (pattern[at] === "*") [star, resume] = [at++, position];
+    else if (pattern[at] === "?" || pattern[at] === text[position]) [at, position] = [at + 1, position + 1];
+    else if (star === -1) return false;
+    else [at, position] = [star + 1, ++resume];
+  }
+  while (pattern[at] === "*") at += 1;
+  return at === pattern.length;
+}

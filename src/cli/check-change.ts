@@ -1,0 +1,54 @@
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { deployedOf } from "../migrate/deployed.ts";
+import { type LeftBehind, leftBehind } from "../migrate/left-behind.ts";
+import { type ProvedChange, proveChange } from "../migrate/prove-change.ts";
+import { refuseChange } from "../migrate/refuse-change.ts";
+import { type ForTarget, type ProvedFile, exitCodeOf, loadPlan, proveLoaded } from "./commands.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { loadTarget } from "./load-target.ts";
+import type { About } from "./refuse.ts";
+
+/** The deployed declaration that a new one is to replace, and its target if that differs. */
+export interface FromOptions extends ForTarget {
+  readonly from?: string;
+  readonly fromTarget?: string;
+}
+
+/** A proved change, or the reasons to refuse it with the file that they are about. */
+export type CheckedChange =
+  | {
+      readonly ok: true;
+      readonly verdicts: ProvedChange["verdicts"];
+      readonly left: readonly LeftBehind[];
+      readonly warnings: readonly Diagnostic[];
+    }
+  | {
+      readonly ok: false;
+      readonly diagnostics: readonly Diagnostic[];
+      readonly about: About;
+      readonly exitCode: number;
+    };
+
+/**
+ * Proves the change from a deployed declaration to a new one, or refuses it as a deployment would.
+ *
+ * @param file the file of the new declaration
+ */
+export async function checkChange(
+  file: string,
+  to: Omit<ProvedFile, "warnings">,
+  from: string,
+  options: FromOptions,
+): Promise<CheckedChange> {
+  const planned = await loadPlan(from);
+  const proved = proveLoaded(planned, loadTarget(options.fromTarget ?? options.target, options.strategy));
+  if (!proved.ok) {
+    const { diagnostics } = proved;
+    return { ok: false, diagnostics, about: { file: from, locate: planned.locate }, exitCode: exitCodeOf(diagnostics) };
+  }
+  const [before, after] = [deployedOf(proved.value), deployedOf(to)];
+  const problems = refuseChange(before, after);
+  if (problems.length > 0)
+    return { ok: false, diagnostics: problems, about: { file, locate: to.locate }, exitCode: exitCodes.refused };
+  return { ok: true, ...proveChange(before, after), left: leftBehind(before, after) };
+}

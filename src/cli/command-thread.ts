@@ -1,0 +1,31 @@
+import { enableCompileCache, flushCompileCache } from "node:module";
+import { parentPort, workerData } from "node:worker_threads";
+
+import type { ThreadData, ThreadMessage } from "./supervise.ts";
+
+/** The thread of a command: see `supervise.ts`. */
+const { words, cacheFolder, terminals } = workerData as ThreadData;
+if (cacheFolder !== null) enableCompileCache(cacheFolder);
+// The streams of a thread do not know their destination, so the main thread tells them.
+for (const [index, stream] of [process.stdout, process.stderr].entries()) {
+  const { isTTY, columns, hasColors } = terminals[index] ?? { isTTY: false, columns: 80, hasColors: false };
+  Object.assign(stream, { isTTY, columns, hasColors: () => hasColors });
+}
+// No await at the top. If one never ended, Node would print its place.
+void begin();
+
+async function begin(): Promise<void> {
+  const { run } = await import("./run.ts");
+  const exitCode = await run(words);
+  // The streams so far have sent only the first part of their text.
+  await Promise.all([written(process.stdout), written(process.stderr)]);
+  // A stopped thread does not write the cache, so the next start would be slow.
+  flushCompileCache();
+  parentPort?.postMessage({ kind: "done", exitCode } satisfies ThreadMessage, []);
+}
+
+async function written(stream: NodeJS.WriteStream): Promise<void> {
+  await new Promise<void>((done) => {
+    stream.write("", () => done());
+  });
+}

@@ -1,0 +1,45 @@
+import { type Command, Option } from "commander";
+
+import { auditedBrokers } from "./audit-source.ts";
+import { json, output, strategy, target } from "./declaration-options.ts";
+import { leftoversCommand } from "./leftovers.ts";
+import { liveOptions } from "./live-options.ts";
+
+/** The commands that compare a declaration with a broker. */
+export function addComparingCommands(program: Command, finish: (exitCode: number) => void): void {
+  const diff = program
+    .command("diff")
+    .description(
+      "compare a declaration with a broker or a newer one, and judge each difference by its effect on messages; only reads",
+    )
+    .argument("<file>", "the declaration")
+    .argument("[newer]", "a newer declaration to compare with, instead of a broker")
+    .addOption(
+      new Option("-f, --format <format>", "markdown: for a pull request; sarif and github: beside the code")
+        .choices(["text", "json", "sarif", "github", "markdown"])
+        .default("text"),
+    )
+    .addOption(output());
+  withBroker(diff).action(async (file, newer, options) => {
+    const { diffCommand } = await import("./diff.ts");
+    finish(await diffCommand(file, newer, options));
+  });
+  const leftovers = program
+    .command("leftovers")
+    .description("list resources that bear the system's name and are no longer declared; only reads")
+    .argument("<file>", "the declaration")
+    .option("--also <file...>", "declarations of other systems there, whose names may begin with this one's");
+  withBroker(leftovers).action(async (file, options) => finish(await leftoversCommand(file, options)));
+}
+
+/** Adds the options for a target and for a broker or its export. */
+function withBroker(command: Command): Command {
+  command
+    .addOption(target())
+    .addOption(strategy())
+    .option("--url <url>", "a running broker, as for audit; for RabbitMQ with the virtual host behind the host")
+    .addOption(new Option("--endpoint <url>", "the address of an emulator that replaces AWS").env("SQS_ENDPOINT"));
+  for (const { auditor } of auditedBrokers()) command.option(`--${auditor.file.option} <file>`, auditor.file.what);
+  for (const each of liveOptions()) command.addOption(each);
+  return command.addOption(json());
+}

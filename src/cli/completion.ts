@@ -1,0 +1,64 @@
+import type { Command, Option } from "commander";
+
+import { brokers } from "../brokers/index.ts";
+
+/** The shells, each with the way to complete words for it. zsh runs the function of bash. */
+const shells: Readonly<Record<string, (program: Command) => string>> = {
+  bash: bashScript,
+  zsh: (program) => `autoload -Uz compinit bashcompinit && compinit && bashcompinit\n${bashScript(program)}`,
+  fish: fishScript,
+};
+
+export const shellNames: readonly string[] = Object.keys(shells);
+
+/** A script that completes the commands, their options and the values of these in a shell. */
+export function completionFor(program: Command, shell: string): string {
+  return shells[shell]?.(program) ?? "";
+}
+
+function valuesOf({ long, argChoices = [] }: Option): readonly string[] {
+  return long === "--target" ? Object.values(brokers).map(({ exampleTarget }) => exampleTarget) : argChoices;
+}
+
+function flagsOf({ short, long }: Option): readonly string[] {
+  return [short, long].filter((flag) => flag !== undefined);
+}
+
+function bashScript(program: Command): string {
+  const values = program.commands.flatMap((command) =>
+    command.options
+      .filter((option) => option.required)
+      .map((option) => {
+        const places = flagsOf(option).map((flag) => `"${command.name()} ${flag}"`);
+        return `    ${places.join("|")}) choices="${valuesOf(option).join(" ")}" ;;`;
+      }),
+  );
+  const options = program.commands.map(
+    (command) => `    "${command.name()} "*) choices="${command.options.flatMap(flagsOf).join(" ")} --help" ;;`,
+  );
+  return `_redeliver() {
+  local choices="" current="\${COMP_WORDS[COMP_CWORD]}"
+  case "\${COMP_WORDS[1]} \${COMP_WORDS[COMP_CWORD-1]}" in
+${[...values, ...options].join("\n")}
+  esac
+  if [ "$COMP_CWORD" -eq 1 ]; then choices="${program.commands.map((command) => command.name()).join(" ")}"; fi
+  COMPREPLY=($(compgen -W "$choices" -- "$current"))
+}
+complete -o default -F _redeliver redeliver
+`;
+}
+
+function fishScript(program: Command): string {
+  const quoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+  const lines = program.commands.flatMap((command) => [
+    `complete -c redeliver -n __fish_use_subcommand -f -a ${command.name()} -d ${quoted(command.description())}`,
+    ...command.options.map((option) => {
+      const flags = [option.short && `-s ${option.short.slice(1)}`, option.long && `-l ${option.long.slice(2)}`];
+      const values = valuesOf(option);
+      const value = !option.required ? [] : values.length === 0 ? ["-r"] : ["-x", `-a ${quoted(values.join(" "))}`];
+      const parts = [...flags.filter(Boolean), ...value, `-d ${quoted(option.description)}`];
+      return `complete -c redeliver -n '__fish_seen_subcommand_from ${command.name()}' ${parts.join(" ")}`;
+    }),
+  ]);
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,12 @@
+import { Option } from "commander";
+
+export const target = (): Option =>
+  new Option(
+    "-t, --target <target>",
+    "broker and version, region or tier, such as rabbitmq@4.3, sqs@eu-west-1 or servicebus@standard; or a .yaml or .json file with a target",
+  ).makeOptionMandatory();
+export const everyStrategy = "a strategy of the broker";
+export const strategy = (): Option =>
+  new Option("-s, --strategy <strategy>", `how the broker is used: auto, or ${everyStrategy}`).default("auto");
+export const json = (): Option => new Option("--json", "print JSON, refusals included");
+export const output = (): Option => new Option("-o, --output <file>", "write to a file instead of the standard output");

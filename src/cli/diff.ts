@@ -1,0 +1,154 @@
+import { setTimeout } from "node:timers/promises";
+
+import { brokerOf } from "../brokers/index.ts";
+import type { Drift } from "../brokers/drift.ts";
+import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { DriftWords, JudgedDifference } from "../migrate/judge-drift.ts";
+import {
+  againstBroker,
+  againstDeclaration,
+  driftBetween,
+  driftDiagnostics,
+  driftFrom,
+  judgeDrift,
+  otherDiagnostics,
+} from "../migrate/judge-drift.ts";
+import type { AuditSource } from "./audit-source.ts";
+import { auditedBrokers, readSource, sourcesIn } from "./audit-source.ts";
+import type { ProvedFile } from "./commands.ts";
+import { compileFile } from "./commands.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { loadTarget } from "./load-target.ts";
+import { paintOn, print } from "./output.ts";
+import { ended, refuse, renderedForTools, usage } from "./refuse.ts";
+
+/** The options of the command line. Each broker names the options for its files. */
+export interface DiffOptions extends Readonly<Record<string, unknown>> {
+  readonly target: string;
+  readonly strategy: string;
+  readonly format: "text" | "json" | "sarif" | "github" | "markdown";
+  readonly json?: boolean;
+  readonly output?: string;
+}
+
+/** The time that the statistics of a broker get to agree with its lists. They lag by up to 10 s. */
+const settlesWithinMs = 30_000;
+const betweenReadsMs = 1_000;
+
+/**
+ * Compares a declaration with a broker, or with a newer declaration, and judges each difference by the model. It only
+ * reads.
+ *
+ * @returns the exit code: fine without a difference, refused with one, usage for wrong usage, incomplete if it could not
+ *   look at everything
+ */
+export async function diffCommand(file: string, other: string | undefined, options: DiffOptions): Promise<number> {
+  const format = options.json === true ? "json" : options.format;
+  const tool = format === "sarif" || format === "github" ? format : undefined;
+  const answer = { json: format === "json", tool, output: options.output };
+  const sources = sourcesIn(options);
+  const [source] = sources;
+  if (sources.length + (other === undefined ? 0 : 1) !== 1 || source?.kind === "stack") {
+    const files = auditedBrokers().map(({ auditor }) => `--${auditor.file.option} FILE`);
+    return usage(`diff takes one of --url URL, ${files.join(", ")} and a second declaration`, answer);
+  }
+  const target = loadTarget(options.target, options.strategy);
+  const asked = { ...answer, target: options.target, strategy: options.strategy };
+  if (target.ok) {
+    const { differ, title } = brokerOf(target.value);
+    if (differ === undefined) return usage(`diff compares systems on RabbitMQ so far, and not on ${title}`, answer);
+    if (source !== undefined && source.audited.name !== target.value.broker)
+      return usage(`the target is one of ${title}, but the input is of another broker`, answer);
+  }
+  const proved = await compileFile(file, asked, target);
+  if (!proved.ok) return proved.exitCode;
+  const next = other === undefined ? null : await compileFile(other, asked, target);
+  if (next?.ok === false) return next.exitCode;
+  const drift = source === undefined ? driftBetween(proved, next as ProvedFile) : await compareSource(source, proved);
+  if (!drift.ok) return refuse(drift.diagnostics, answer, {}, exitCodeOf(drift.diagnostics));
+  const words = source === undefined ? againstDeclaration : againstBroker;
+  const judged = judgeDrift(drift.value);
+  const others = [...otherDiagnostics(drift.value), ...drift.warnings];
+  const diagnostics = [...driftDiagnostics(judged, words), ...others];
+  const about = { title: `${proved.compiled.topology.system} on ${proved.compiled.target}`, file, words };
+  const { unread, keptLetters } = drift.value;
+  const isEqual = judged.length === 0 && keptLetters.length === 0;
+  const isFine = isEqual && unread.length === 0;
+  const text = await rendered(format, { judged, others, diagnostics, isFine, ...about });
+  const exitCode = unread.length > 0 ? exitCodes.incomplete : isEqual ? exitCodes.fine : exitCodes.refused;
+  return ended(await print(text, options.output), exitCode);
+}
+
+/** A broker that refuses the user has more to show. Any other refusal is a mistake in the command. */
+function exitCodeOf(diagnostics: readonly Diagnostic[]): number {
+  return diagnostics.some(({ code }) => code === "RD408") ? exitCodes.incomplete : exitCodes.usage;
+}
+
+/** Reads a running broker until two reads in a row agree, and its statistics agree with its lists. */
+async function compareSource(source: AuditSource, proved: ProvedFile): Promise<Checked<Drift<unknown>>> {
+  const live = source.kind === "live" ? brokerOf(proved.target).differ?.live : undefined;
+  const read = async (): Promise<Checked<Drift<unknown>>> => {
+    const found = await readSource(source.kind === "live" && live !== undefined ? { ...source, live } : source);
+    const [first] = found.ok ? found.value : [];
+    if (!found.ok || first === undefined) return found as Checked<never>;
+    const drift = driftFrom(first.deployment, proved);
+    return drift.ok ? { ...drift, warnings: [...first.warnings, ...drift.warnings] } : drift;
+  };
+  let drift = await read();
+  const untilMs = Date.now() + settlesWithinMs;
+  for (;;) {
+    if (live === undefined || !drift.ok) return drift;
+    const before = drift;
+    await setTimeout(betweenReadsMs);
+    drift = await read();
+    if (!drift.ok) return drift;
+    const isSteady = JSON.stringify(before.value.differences) === JSON.stringify(drift.value.differences);
+    const kept = new Map(before.value.keptLetters.map(({ queue, letters }) => [queue, letters]));
+    // Letters on their way are gone by the next read of the statistics.
+    const keptLetters = drift.value.keptLetters.flatMap(({ queue, letters }) => {
+      const least = Math.min(letters, kept.get(queue) ?? 0);
+      return least === 0 ? [] : [{ queue, letters: least }];
+    });
+    const value = { ...drift.value, keptLetters };
+    if (isSteady && value.unread.length === 0) return { ...drift, value };
+    if (Date.now() < untilMs) continue;
+    const moving = isSteady ? [] : ["the broker changes from one read to the next"];
+    return { ...drift, value: { ...value, unread: [...moving, ...value.unread] } };
+  }
+}
+
+interface Answered {
+  readonly judged: readonly JudgedDifference[];
+  /** The diagnostics that are about no difference. */
+  readonly others: readonly Diagnostic[];
+  readonly diagnostics: readonly Diagnostic[];
+  /** True if the exit code says so. */
+  readonly isFine: boolean;
+  readonly title: string;
+  readonly file: string;
+  readonly words: DriftWords;
+}
+
+async function rendered(format: DiffOptions["format"], answered: Answered): Promise<unknown> {
+  const { judged, others, diagnostics, isFine, title, file, words } = answered;
+  switch (format) {
+    case "text": {
+      const { renderDiagnostics } = await import("../diagnostics/render.ts");
+      const { countText } = await import("../report/drift.ts");
+      const blocks =
+        diagnostics.length === 0 ? "" : `${renderDiagnostics(diagnostics, { colour: paintOn(process.stdout) })}\n\n`;
+      return `${blocks}${title}: ${countText(judged)}\n`;
+    }
+    case "markdown": {
+      const { renderDriftMarkdown } = await import("../report/drift.ts");
+      return renderDriftMarkdown(title, judged, words, others);
+    }
+    case "json":
+      return { ok: isFine, differences: judged, diagnostics };
+    case "sarif":
+    case "github":
+      return renderedForTools(diagnostics, format, { file });
+    default:
+      return format satisfies never;
+  }
+}

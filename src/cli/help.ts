@@ -1,0 +1,46 @@
+import type { Command, Option } from "commander";
+
+/** The examples in the help of each command. */
+const examples: Readonly<Record<string, readonly string[]>> = {
+  redeliver: ["demo", "check shop.yaml --target rabbitmq@4.3", "audit --definitions definitions.json"],
+  plan: ["plan shop.yaml", "plan shop.yaml --target rabbitmq@4.3"],
+  compile: ["compile shop.yaml --target rabbitmq@4.3 --format definitions --output shop.json"],
+  check: ["check shop.yaml --target rabbitmq@4.3", "check shop.yaml --target servicebus@standard --format github"],
+  contract: ["contract shop.yaml billing --target rabbitmq@4.3 --markdown"],
+  graph: ["graph shop.yaml --target rabbitmq@4.3 --format svg --output shop.svg"],
+  simulate: ["simulate shop.yaml --target rabbitmq@4.3 --scenario outage.yaml --seed 7"],
+  report: ["report shop.yaml --target rabbitmq@4.3 --target servicebus@standard --output out"],
+  explain: ["explain RD101"],
+  init: ["init --broker rabbitmq --consumer billing shipping --name shop --output project"],
+  demo: ["demo --output out"],
+  completion: ["completion bash >> ~/.bashrc", "completion fish > ~/.config/fish/completions/redeliver.fish"],
+  audit: ["audit --definitions definitions.json --as-version 4.3", "audit --url http://guest@localhost:15672"],
+  leftovers: ["leftovers shop.yaml --target rabbitmq@4.3 --definitions definitions.json"],
+  diff: ["diff shop.yaml --target rabbitmq@4.3 --url http://guest@localhost:15672/%2F"],
+  policy: ["policy --preview preview.json --format github"],
+};
+
+/** The members of a command that report wrong usage. Its types leave them out. */
+interface Reporter {
+  missingMandatoryOptionValue: (option: Option) => void;
+  unknownOption: (flag: string) => void;
+}
+
+/**
+ * Gives examples to a program and its commands. A command names a mistyped option before one that is missing, because
+ * usually the first is the reason for the second.
+ */
+export function withHelp(program: Command): Command {
+  for (const command of [program, ...program.commands]) {
+    const lines = examples[command.name()]?.map((words) => `  $ redeliver ${words}\n`) ?? [];
+    command.exitOverride().addHelpText("after", `\nExamples:\n${lines.join("")}`);
+    const reporter = command as Command & Reporter;
+    const missing = reporter.missingMandatoryOptionValue.bind(reporter);
+    reporter.missingMandatoryOptionValue = (option) => {
+      const mistyped = command.args.find((word) => /^-./.test(word));
+      if (mistyped === undefined) missing(option);
+      else reporter.unknownOption(mistyped);
+    };
+  }
+  return program;
+}

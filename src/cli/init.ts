@@ -1,0 +1,108 @@
+import { existsSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+
+import { type BrokerName, brokerOf, brokers } from "../brokers/index.ts";
+import { checkSystem } from "../declare/check.ts";
+import { plan } from "../plan/plan.ts";
+import { proveLoaded } from "./commands.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { loadTarget } from "./load-target.ts";
+import { print, writeError } from "./output.ts";
+import { readPackaged } from "./read-packaged.ts";
+import { refuse, usage } from "./refuse.ts";
+import { UnwritableError, writeWhole } from "./write-file.ts";
+
+interface InitOptions {
+  readonly broker?: string;
+  readonly consumer?: readonly string[];
+  readonly name?: string;
+  readonly output: string;
+}
+
+/**
+ * Writes a project: a declaration, a Pulumi program, and a workflow that checks the declaration. It asks for options
+ * that are missing. It changes no existing file, and writes nothing that `check` would refuse.
+ */
+export async function initCommand(options: InitOptions): Promise<number> {
+  const { output, name = basename(resolve(output)) } = options;
+  const names = Object.keys(brokers);
+  const ask = askerOf(process);
+  const broker = options.broker ?? (await ask(`Broker (${names.join(", ")}): `));
+  if (broker === null) return usage(`name the broker with --broker: ${names.join(", ")}`, {});
+  if (!names.includes(broker)) return usage(`${broker} is no broker; the brokers are ${names.join(", ")}`, {});
+  const consumers = options.consumer ?? (await ask("Consumers, such as billing shipping: "))?.split(/[\s,]+/);
+  if (consumers === undefined) return usage("name the consumers with --consumer, such as --consumer billing", {});
+
+  const system = systemOf(name, consumers.filter(Boolean));
+  const { exampleTarget } = brokerOf({ broker: broker as BrokerName });
+  const checked = checkSystem(system);
+  const planned = checked.ok ? { ...checked, value: { system: checked.value, plan: plan(checked.value) } } : checked;
+  const proved = proveLoaded(planned, loadTarget(exampleTarget, "auto"));
+  if (!proved.ok) return refuse(proved.diagnostics, {}, {}, exitCodes.refused);
+  const template = (file: string): string => readPackaged(`examples/init/${file}`);
+  const files = {
+    "retries.ts": `import { defineSystem } from "redeliver";\n\nexport default defineSystem(${sourceOf(system)});\n`,
+    "index.ts": template(`${broker}/index.ts`).replace("../retries.ts", "./retries.ts"),
+    "Pulumi.yaml": template("Pulumi.yaml").replace("name: shop", () => `name: ${JSON.stringify(name)}`),
+    "package.json": template(`${broker}/package.json`),
+    "tsconfig.json": template("tsconfig.json"),
+    ".github/workflows/retries.yml": template("retries.yml").replace("rabbitmq@4.3", exampleTarget),
+  };
+  return write(files, output, exampleTarget);
+}
+
+/** Asks at the terminal. The answer is null if nobody is there. */
+function askerOf({ stdin }: NodeJS.Process): (question: string) => Promise<string | null> {
+  // One reader for all questions, because it may have read the next answer already.
+  const lines = stdin.isTTY ? createInterface({ input: stdin })[Symbol.asyncIterator]() : null;
+  return async (question) => {
+    if (lines === null) return null;
+    writeError(question);
+    const { done, value } = await lines.next();
+    return done === true ? null : value.trim();
+  };
+}
+
+function systemOf(name: string, consumers: readonly string[]): object {
+  const consumer = (each: string): object => ({
+    from: { events: [`${each}.#`] },
+    retry: { attempts: 5, backoff: { kind: "exponential", first: "1s", factor: 2, max: "1m" } },
+    handlerTimeout: "30s",
+    deadLetter: { retain: "7d" },
+  });
+  return {
+    name,
+    sources: { events: { kind: "topic" } },
+    consumers: Object.fromEntries(consumers.map((each) => [each, consumer(each)])),
+  };
+}
+
+/** Data as a person would write it in TypeScript: keys without quotes, and short values on one line. */
+function sourceOf(value: unknown, indent = ""): string {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return JSON.stringify(value);
+  const inner = `${indent}  `;
+  const parts = Object.entries(value).map(
+    ([key, each]) => `${/^[a-z]\w*$/i.test(key) ? key : JSON.stringify(key)}: ${sourceOf(each, inner)}`,
+  );
+  const line = `{ ${parts.join(", ")} }`;
+  if (!line.includes("\n") && line.length <= (indent.length > 4 ? 100 : 30)) return line;
+  return `{\n${parts.map((part) => `${inner}${part},\n`).join("")}${indent}}`;
+}
+
+async function write(files: Readonly<Record<string, string>>, folder: string, target: string): Promise<number> {
+  if (existsSync(join(folder, "retries.ts"))) return usage(`${join(folder, "retries.ts")} exists; remove it first`, {});
+  const lines: string[] = [];
+  try {
+    for (const [file, text] of Object.entries(files)) {
+      const path = join(folder, file);
+      const isKept = existsSync(path);
+      if (!isKept) await writeWhole(path, text);
+      lines.push(`${isKept ? "kept as it is" : "written"}  ${path}`);
+    }
+  } catch (cause) {
+    if (cause instanceof UnwritableError) return usage(`${folder} cannot be written: ${cause.message}`, {});
+    throw cause;
+  }
+  return print(`${lines.join("\n")}\nnext     npx redeliver check ${join(folder, "retries.ts")} --target ${target}`);
+}

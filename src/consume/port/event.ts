@@ -1,0 +1,60 @@
+import type { OutcomeName } from "../../contract/contract.ts";
+
+/** An event for a log. It holds nothing from the body of a message. */
+export type ConsumeEvent =
+  | { readonly kind: "started" | "reconnected" | "resumed" | "stopping" | "stopped" }
+  /** A deployed resource could not be compared with the compiled one. */
+  | { readonly kind: "not-compared"; readonly what: string; readonly because: string }
+  /** The broker has another version than the target, and the compiled system is the same for both. */
+  | { readonly kind: "other-version"; readonly target: string; readonly found: string }
+  /** An attempt has ended, and its message is settled. */
+  | {
+      readonly kind: "settled";
+      readonly outcome: OutcomeName;
+      readonly messageId: string | null;
+      readonly attempt: number;
+      readonly durationMs: number;
+      /** Null for a success. */
+      readonly reason: string | null;
+      readonly error: unknown;
+    }
+  /** The handler asked for a delay, and the contract has none that long, or none at all. */
+  | {
+      readonly kind: "delay-not-kept";
+      readonly messageId: string | null;
+      readonly askedMs: number;
+      readonly longestMs: number | null;
+    }
+  /** The broker did not accept an operation. The consumer tries it again. */
+  | {
+      readonly kind: "settle-failed";
+      readonly messageId: string | null;
+      readonly attempt: number;
+      readonly error: unknown;
+    }
+  /**
+   * The message is no longer ours, or its settlement has no answer. The broker delivers it again unless it is settled.
+   */
+  | { readonly kind: "settle-dropped"; readonly messageId: string | null; readonly attempt: number }
+  /** The consumer returned a message whose handler did not begin or did not end in time. */
+  | {
+      readonly kind: "returned";
+      readonly messageId: string | null;
+      readonly attempt: number;
+      readonly unfinished: boolean;
+    }
+  /** `renew-failed`: the credentials of a connection could not be renewed. The connection goes on until they expire. */
+  | { readonly kind: "lost" | "reconnect-failed" | "renew-failed"; readonly error: unknown; readonly nextTryMs: number }
+  /**
+   * The broker is short of memory or disk, and accepts no copies until `unblocked`. Failed messages wait in hand, and
+   * successful ones are settled.
+   */
+  | { readonly kind: "blocked"; readonly reason: string }
+  | { readonly kind: "unblocked" }
+  /**
+   * The evidence for an outage has reached its limit, so the consumer pauses. `failures`: the transient ones since the
+   * evidence was last at zero.
+   */
+  | { readonly kind: "paused"; readonly failures: number; readonly forMs: number }
+  /** The consumer tries messages one at a time. */
+  | { readonly kind: "probing" };

@@ -1,0 +1,76 @@
+import type { ConsumerPlan, RetryPlan } from "../plan/plan.ts";
+
+/** The strategy that a consumer got, and the reasons against the others. */
+export interface StrategyChoice<Strategy extends string = string> {
+  readonly consumer: string;
+  readonly strategy: Strategy;
+  readonly reason: string;
+  readonly passedOver: readonly { readonly strategy: Strategy; readonly reason: string }[];
+}
+
+/** A reason why a strategy cannot keep the declaration. */
+export interface Objection {
+  /** A fact about the declaration and the strategy, with numbers. */
+  readonly reason: string;
+  /** The field that asks for it, below the consumer. */
+  readonly path: readonly string[];
+  /** The change of the declaration that removes the objection, if there is one. */
+  readonly edit?: string;
+}
+
+/** The objections against each strategy, in the order in which `auto` tries them. */
+export type Objections<Name extends string> = ReadonlyMap<Name, readonly Objection[]>;
+
+/**
+ * If a broker counts attempts and crashes together, both need the same number.
+ *
+ * @param counter the counter as a sentence names it
+ */
+export function sharedCounterObjection(
+  { attempts, crashDeclared, crashDeliveries }: RetryPlan,
+  counter: string,
+): Objection[] {
+  if (!crashDeclared || crashDeliveries === attempts.length) return [];
+  return [
+    {
+      reason: `attempts (${attempts.length}) and crash deliveries (${crashDeliveries}) share ${counter}`,
+      path: ["crash", "deliveries"],
+      edit: `set crash.deliveries to ${attempts.length}, or leave crash out,`,
+    },
+  ];
+}
+
+/** A strategy on one broker, as the choice sees it. */
+export interface Candidate<Name extends string, Input> {
+  readonly name: Name;
+  /** The strategy in one sentence, for the reason of a choice. */
+  readonly summary: string;
+  /** False if `auto` may not choose it. */
+  readonly isAutomatic?: boolean;
+  /** The demands of the declaration that it cannot keep. Empty if it keeps everything. */
+  readonly objections: (input: Input) => readonly Objection[];
+}
+
+/** The strategy that a consumer gets, with the reasons. Or all objections against each strategy. */
+export type Chosen<Strategy, Name extends string> =
+  | { readonly strategy: Strategy; readonly choice: StrategyChoice<Name> }
+  | { readonly objections: Objections<Name> };
+
+/** The strategy asked for by name, or the first that keeps everything. */
+export function chooseStrategy<Name extends string, Input, Strategy extends Candidate<Name, Input>>(
+  strategies: readonly (Strategy & Candidate<Name, Input>)[],
+  wanted: Name | "auto",
+  input: Input & { readonly plan: ConsumerPlan },
+): Chosen<Strategy, Name> {
+  const passedOver: { strategy: Name; reason: string }[] = [];
+  for (const strategy of strategies) {
+    if (wanted === "auto" ? strategy.isAutomatic === false : strategy.name !== wanted) continue;
+    const objections = strategy.objections(input);
+    if (objections.length === 0) {
+      const reason = wanted === "auto" ? strategy.summary : `asked for by name: ${strategy.summary}`;
+      return { strategy, choice: { consumer: input.plan.consumer, strategy: strategy.name, reason, passedOver } };
+    }
+    passedOver.push({ strategy: strategy.name, reason: objections.map((each) => each.reason).join("; ") });
+  }
+  return { objections: new Map(strategies.map((strategy) => [strategy.name, strategy.objections(input)])) };
+}

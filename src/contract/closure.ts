@@ -1,0 +1,102 @@
+import type { AnyContract } from "./contract.ts";
+import { overlay } from "./overlay.ts";
+import type { Subject } from "../explore/model.ts";
+import { type InPhase, subjectOfPhases } from "../explore/phases.ts";
+
+interface Named {
+  readonly name: string;
+}
+
+/** The part of a topology that messages of one consumer can reach, in the order of discovery. */
+export interface Closure<Queue, Topic, Subscription> {
+  readonly queues: readonly Queue[];
+  readonly topics: readonly Topic[];
+  /**
+   * The subscriptions made for the consumer, with any destination. Other consumers have their own copies of a topic's
+   * messages.
+   */
+  readonly subscriptions: readonly Subscription[];
+}
+
+/** Lookup tables of one topology, built once for the closures of all its consumers. */
+export interface TopologyIndex<Queue, Topic, Subscription> {
+  readonly queues: ReadonlyMap<string, Queue>;
+  readonly topics: ReadonlyMap<string, Topic>;
+  readonly byConsumer: ReadonlyMap<string, readonly Subscription[]>;
+}
+
+export function indexTopology<Queue extends Named, Topic extends Named, Subscription extends { consumer: string }>({
+  queues,
+  topics,
+  subscriptions,
+}: Closure<Queue, Topic, Subscription>): TopologyIndex<Queue, Topic, Subscription> {
+  return {
+    queues: new Map(queues.map((queue) => [queue.name, queue])),
+    topics: new Map(topics.map((topic) => [topic.name, topic])),
+    byConsumer: Map.groupBy(subscriptions, ({ consumer }) => consumer),
+  };
+}
+
+/** A system of a broker with topics and subscriptions. */
+interface CloudSystem<Contract, Queue, Topic, Subscription> {
+  readonly topology: Closure<Queue, Topic, Subscription>;
+  readonly contracts: readonly Contract[];
+}
+
+/**
+ * Lists the consumers that are declared before and after a change, for a proof with messages in every place. First
+ * there is the old topology alone. Afterwards there is the new one too, and the old resources that left it stay.
+ * Consumers by both contracts may then be at work.
+ */
+export function cloudChanges<
+  Contract extends AnyContract & { readonly workQueue: string },
+  Queue extends Named,
+  Topic extends Named,
+  Subscription extends { readonly consumer: string },
+  State,
+>(
+  from: CloudSystem<Contract, Queue, Topic, Subscription>,
+  to: CloudSystem<Contract, Queue, Topic, Subscription>,
+  keyOf: (subscription: Subscription) => string,
+  subjectOn: (index: TopologyIndex<Queue, Topic, Subscription>, contract: Contract) => Subject<State>,
+): readonly Subject<InPhase<State>>[] {
+  const old = indexTopology(from.topology);
+  const both = indexTopology({
+    queues: overlay(from.topology.queues, to.topology.queues, ({ name }) => name),
+    topics: overlay(from.topology.topics, to.topology.topics, ({ name }) => name),
+    subscriptions: overlay(from.topology.subscriptions, to.topology.subscriptions, keyOf),
+  });
+  const contracts = new Map(from.contracts.map((contract) => [contract.consumer, contract]));
+  return to.contracts.flatMap((after) => {
+    const before = contracts.get(after.consumer);
+    // Under another name the new queue begins empty, and the old one stays as it is.
+    if (before === undefined || before.workQueue !== after.workQueue) return [];
+    return [
+      subjectOfPhases(after.consumer, [
+        { name: "before", subjects: [subjectOn(old, before)] },
+        { name: "after the deployment", subjects: [subjectOn(both, before), subjectOn(both, after)] },
+      ]),
+    ];
+  });
+}
+
+/**
+ * The queues that messages reach from some of them, in the order of discovery.
+ *
+ * @param leadsTo the names that the broker moves messages of a queue to
+ */
+export function queuesFrom<Queue extends object>(
+  names: readonly string[],
+  queues: ReadonlyMap<string, Queue>,
+  leadsTo: (queue: Queue) => readonly string[],
+): readonly Queue[] {
+  const reached = new Set(names.flatMap((name) => queues.get(name) ?? []));
+  // The loop also visits the queues that it adds to the set.
+  for (const queue of reached) {
+    for (const name of leadsTo(queue)) {
+      const next = queues.get(name);
+      if (next !== undefined) reached.add(next);
+    }
+  }
+  return [...reached];
+}

@@ -1,0 +1,48 @@
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Objections } from "./choose-strategy.ts";
+
+/** A consumer for which no strategy keeps every promise, or the one that the target names does not. */
+export interface Refusal<Name extends string> {
+  readonly consumer: string;
+  /** The target as the command line writes it. */
+  readonly target: string;
+  readonly wanted: Name | "auto";
+  readonly objections: Objections<Name>;
+  /** False for a strategy that only a target can name, so no help proposes it. */
+  readonly isAutomatic?: (name: Name) => boolean;
+  /** More ways out, such as a newer version of the broker. */
+  readonly upgrade?: readonly string[];
+}
+
+/** States the objections against the wanted strategy, or against all of them, and names one edit. */
+export function refuseStrategy<Name extends string>(refusal: Refusal<Name>): Diagnostic {
+  const { consumer, target, wanted, objections, isAutomatic = () => true, upgrade = [] } = refusal;
+  const proposed = new Map([...objections].filter(([name]) => isAutomatic(name)));
+  if (wanted !== "auto") {
+    const keeps = [...proposed].filter(([, each]) => each.length === 0).map(([name]) => name);
+    const other = keeps.length === 0 ? [] : [`use strategy ${keeps.join(" or ")}, which keeps it on this target`];
+    const [first, ...others] = objections.get(wanted) ?? [];
+    return diagnostic("RD202", {
+      path: ["consumers", consumer, ...(first?.path ?? [])],
+      message: `${wanted} on ${target} cannot keep this: ${first?.reason ?? ""}`,
+      notes: others.map(({ reason }) => `also: ${reason}`),
+      help: [...other, ...upgrade].join(", or ") || "no strategy of this target keeps it; change the declaration",
+    });
+  }
+  const [closest, objected = []] = [...proposed].toSorted(([, a], [, b]) => a.length - b.length)[0] ?? [];
+  const path = objected[0]?.path ?? [];
+  const place = path.length === 0 ? "the consumer" : path.join(".");
+  const edits = objected.map(({ edit }) => edit ?? `change ${place}`).join(" and ");
+  return diagnostic("RD203", {
+    path: ["consumers", consumer, ...path],
+    message: `${target} has no strategy that keeps the declaration of ${consumer}`,
+    notes: objectionsInWords(proposed),
+    help: [...upgrade, `${edits} for strategy ${closest}, which comes closest`].join(", or "),
+  });
+}
+
+/** One line for each strategy. */
+export function objectionsInWords<Name extends string>(objections: Objections<Name>): string[] {
+  return [...objections].map(([name, each]) => `${name}: ${each.map(({ reason }) => reason).join("; ")}`);
+}

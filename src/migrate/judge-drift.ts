@@ -1,0 +1,155 @@
+import type { DeployedDifference, Drift } from "../brokers/drift.ts";
+import { brokerOf } from "../brokers/index.ts";
+import type { Deployed } from "./deployed.ts";
+import { nameSome } from "../foreign/finding.ts";
+import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
+import { type Checked, type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Effect, type Judgement, effects, harmless, judgeAgainst } from "../verify/judge.ts";
+
+type Side = Pick<Deployed, "target" | "compiled">;
+
+/** Compares a system with the deployment of a broker that has comparisons. */
+export function driftFrom(deployment: unknown, { target, compiled }: Side): Checked<Drift<unknown>> {
+  const { differ } = brokerOf(target);
+  if (differ === undefined) throw new Error(`${compiled.target} has no comparison`);
+  return differ.compare(deployment, compiled, target);
+}
+
+/** Compares a system with a newer one as if that were deployed over it. The parts that are new are differences, too. */
+export function driftBetween(old: Side, next: Side): Checked<Drift<unknown>> {
+  const { differ, deployedPartsOf } = brokerOf(next.target);
+  const drift = driftFrom(differ?.deploymentOf(next.compiled, old.compiled), old);
+  if (!drift.ok) return drift;
+  const { differences, declared } = drift.value;
+  const known = new Set(deployedPartsOf(old.compiled).map(({ kind, name }) => `${kind} ${name}`));
+  const added = deployedPartsOf(next.compiled)
+    .filter(({ kind, name }) => !known.has(`${kind} ${name}`))
+    .map(({ kind, name }): DeployedDifference<unknown> => {
+      return { change: "extra", kind, name, settings: [], beside: null, subjects: declared };
+    });
+  return { ...drift, value: { ...drift.value, differences: [...differences, ...added] } };
+}
+
+/** A difference with its effect on messages. */
+export interface JudgedDifference
+  extends Pick<DeployedDifference<unknown>, "change" | "kind" | "name" | "settings">, Judgement {}
+
+/**
+ * Judges each difference alone, by the system that is otherwise as declared. If all together are worse than the worst
+ * one alone, the last entry says so.
+ *
+ * @returns the worst first
+ */
+export function judgeDrift<State>(drift: Drift<State>): readonly JudgedDifference[] {
+  const judge = judgeAgainst(drift.declared());
+  const judged = drift.differences.map(({ change, kind, name, settings, beside, subjects }): JudgedDifference => {
+    const shown = judge(subjects());
+    const unseen = { ...harmless, ...beside };
+    return { change, kind, name, settings, ...(isWorse(unseen, shown) ? unseen : shown) };
+  });
+  const alone = worstOf(judged);
+  const together = judged.length < 2 ? alone : worstOf(drift.together().map(judge));
+  if (isWorse(together, alone))
+    judged.push({ change: "different", kind: "system", name: "as a whole", settings: [], ...together });
+  return judged.toSorted((left, right) => effects.indexOf(right.effect) - effects.indexOf(left.effect));
+}
+
+function isWorse(left: Judgement, right: Judgement): boolean {
+  return effects.indexOf(left.effect) > effects.indexOf(right.effect);
+}
+
+function worstOf(all: readonly Judgement[]): Judgement {
+  return all.reduce((worst, each) => (isWorse(each, worst) ? each : worst), harmless);
+}
+
+/** The words for both sides of a comparison. */
+export interface DriftWords {
+  readonly missing: string;
+  readonly extra: string;
+  readonly different: string;
+  readonly sides: readonly [string, string];
+  readonly help: string;
+}
+
+/** A declaration and a broker. */
+export const againstBroker: DriftWords = {
+  missing: "is missing",
+  extra: "is not declared",
+  different: "differs",
+  sides: ["declared", "deployed"],
+  help: "deploy the system again; remove by hand each resource that is not declared, or declare it",
+};
+
+/** Two declarations. */
+export const againstDeclaration: DriftWords = {
+  missing: "is no longer declared",
+  extra: "is new",
+  different: "changes",
+  sides: ["before", "after"],
+  help: "check that the change means this",
+};
+
+const codes: Readonly<Record<Effect, DiagnosticCode>> = { loss: "RD311", otherwise: "RD312", harmless: "RD313" };
+
+/** The effects as people read them. */
+export const effectWords: Readonly<Record<Effect, string>> = {
+  loss: "messages can be lost by it",
+  otherwise: "messages behave otherwise",
+  harmless: "harmless",
+};
+
+export function subjectOf({ kind, name, change }: JudgedDifference, words: DriftWords): string {
+  return `the ${kind} ${name} ${words[change]}`;
+}
+
+/** The differences as diagnostics, with both values of each setting and the path of a message that shows the effect. */
+export function driftDiagnostics(judged: readonly JudgedDifference[], words: DriftWords): readonly Diagnostic[] {
+  return judged.map((each) =>
+    diagnostic(codes[each.effect], {
+      path: [`${each.kind.replaceAll(" ", "-")}`, each.name],
+      message: `${subjectOf(each, words)}: ${effectWords[each.effect]}`,
+      notes: [...settingTexts(each, words), ...reasonsOf(each), ...each.trace.map((step, at) => `${at + 1}. ${step}`)],
+      help: words.help,
+    }),
+  );
+}
+
+export function settingTexts({ settings }: JudgedDifference, { sides }: DriftWords): readonly string[] {
+  const text = (value: unknown): string => (value === undefined ? "nothing" : JSON.stringify(value));
+  return settings.map(
+    ({ key, declared, deployed }) => `${key}: ${sides[0]} ${text(declared)}, ${sides[1]} ${text(deployed)}`,
+  );
+}
+
+/** The reason, with the consumers that it concerns. */
+export function reasonsOf({ consumers, reason }: JudgedDifference): readonly string[] {
+  if (reason === "") return [];
+  return [consumers.length === 0 ? reason : `${nameSome(consumers)}: ${reason}`];
+}
+
+/** The parts that no comparison of settings shows: dead letters without a way on, and parts that could not be read. */
+export function otherDiagnostics({
+  keptLetters,
+  unread,
+}: Pick<Drift<unknown>, "keptLetters" | "unread">): readonly Diagnostic[] {
+  return [
+    ...(unread.length === 0
+      ? []
+      : [
+          diagnostic("RD314", {
+            path: "",
+            message: `the comparison is incomplete: ${unread[0]}`,
+            notes: unread.slice(1),
+            help: "look again when nobody changes the broker, and write policies with plain patterns",
+          }),
+        ]),
+    ...keptLetters.map(({ queue, letters }) =>
+      diagnostic("RD312", {
+        path: ["queue", queue],
+        message: `${letters} dead letters of the queue ${queue} have reached no next queue`,
+        notes: ["a busy queue has some on their way; letters that stay there are invisible to every consumer"],
+        help: "look again; if the number stays, find the missing exchange, binding or room behind the queue",
+      }),
+    ),
+  ];
+}

@@ -1,0 +1,48 @@
+import { brokerOf } from "../brokers/index.ts";
+import { InternalError } from "../compile/compile.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Violation } from "../verify/verdict.ts";
+import type { ChangeVerdict } from "../verify/verify-change.ts";
+import { verifyChanges } from "../verify/verify-change.ts";
+import type { Deployed } from "./deployed.ts";
+
+/** The proof of a change, with a message in every place. */
+export interface ProvedChange {
+  /** One for each consumer that is declared before and after. */
+  readonly verdicts: readonly ChangeVerdict[];
+  /** The promises that do not hold for messages that wait during the change (RD304). */
+  readonly warnings: readonly Diagnostic[];
+}
+
+/**
+ * Proves a change that is not refused. Consumers by the old contract and by the new one may be at work, and nothing
+ * that a message needs is deleted.
+ *
+ * @param from the last declaration. Messages of declarations before it must no longer wait
+ * @throws InternalError if a message could be lost: then `refuseChange` has a gap
+ */
+export function proveChange(from: Deployed, to: Deployed): ProvedChange {
+  if (from.target.broker !== to.target.broker) return { verdicts: [], warnings: [] };
+  const verdicts = verifyChanges(brokerOf(to.target).changesOf(from, to));
+  const unsafe = verdicts.flatMap((verdict) => verdict.unsafe);
+  if (unsafe.length > 0) {
+    const lines = unsafe.flatMap((violation) => [`${violation.consumer}: ${violation.message}`, ...stepsOf(violation)]);
+    throw new InternalError(`the change is not safe, so Redeliver does not make it:\n${lines.join("\n")}`);
+  }
+  return { verdicts, warnings: verdicts.flatMap(({ weaker }) => weaker.map(warningOf)) };
+}
+
+function warningOf(violation: Violation): Diagnostic {
+  return diagnostic("RD304", {
+    path: ["consumers", violation.consumer, "retry"],
+    message: violation.message,
+    notes: stepsOf(violation),
+    help: "make the change while no message of the consumer waits, or accept it for those that do",
+  });
+}
+
+/** The way to the violation, from its end. The beginning of a long one says little. */
+function stepsOf({ trace }: Violation): string[] {
+  return trace.map((step, index) => `${index + 1}. ${step}`).slice(-8);
+}

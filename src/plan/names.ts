@@ -1,0 +1,43 @@
+import type { ConsumerPlan, Plan } from "./plan.ts";
+
+/** Stands between the parts of a name, unless the declaration has its own templates. */
+type Separator = "." | "-";
+
+/** The name of a source on the broker. A queue or topic in order may have a suffix of the broker's. */
+export function sourceName(
+  { system, sources, names }: Pick<Plan, "system" | "sources" | "names">,
+  source: string,
+  separator: Separator,
+): string {
+  return sources[source]?.name ?? fill(names?.source ?? `{system}${separator}{source}`, { system, source });
+}
+
+/** The names of a consumer's work queue and dead queue. */
+export function queueNames(
+  { system, names }: Pick<Plan, "system" | "names">,
+  { consumer, queue: own }: Pick<ConsumerPlan, "consumer" | "queue">,
+  separator: Separator,
+): { readonly work: string; readonly dead: string } {
+  const work = own ?? fill(names?.queue ?? `{system}${separator}{consumer}`, { system, consumer });
+  return { work, dead: fill(names?.dead ?? `{queue}${separator}dead`, { system, consumer, queue: work }) };
+}
+
+/** The place in a declaration that decides the name of a consumer's work queue. */
+export function pathOfQueue(
+  { names }: Pick<Plan, "names">,
+  { consumer, queue }: Pick<ConsumerPlan, "consumer" | "queue">,
+): readonly string[] {
+  if (queue !== undefined) return ["consumers", consumer, "queue"];
+  return names?.queue === undefined ? ["consumers", consumer] : ["names", "queue"];
+}
+
+/** The place in a declaration that decides the name of a source. */
+export function pathOfSource({ sources, names }: Pick<Plan, "sources" | "names">, source: string): readonly string[] {
+  if (sources[source]?.name !== undefined) return ["sources", source, "name"];
+  return names?.source === undefined ? ["sources", source] : ["names", "source"];
+}
+
+/** Replaces each placeholder by its value. A value is never looked at again. */
+function fill(template: string, values: Readonly<Record<string, string>>): string {
+  return template.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder);
+}

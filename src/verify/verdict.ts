@@ -1,0 +1,39 @@
+import type { PromiseName } from "../contract/promise.ts";
+import { type Exploration, type Node, traceTo } from "../explore/explore.ts";
+import type { Model, Situation } from "../explore/model.ts";
+
+/** A broken property, with the shortest path that shows it. */
+export interface Violation {
+  readonly consumer: string;
+  readonly property: PromiseName | "declared" | "reachable";
+  readonly message: string;
+  readonly trace: readonly string[];
+}
+
+/** The proof of one consumer, or its violations. */
+export interface Verdict {
+  readonly consumer: string;
+  readonly states: number;
+  /** The most deliveries in any course of one message, without counting returns. */
+  readonly deliveries: number;
+  readonly violations: readonly Violation[];
+}
+
+/** The violation that a node shows, with the shortest path to it. */
+export function violationAt<State>(
+  model: Model<State>,
+  exploration: Exploration<State>,
+  node: Node<State>,
+  property: Violation["property"],
+  message: string,
+): Violation {
+  return { consumer: model.consumer, property, message, trace: traceTo(model, exploration, node) };
+}
+
+/** The nodes of a kind. The first is the nearest to the start, since nodes are in the order of their discovery. */
+export function* nodesOf<State, Kind extends Situation["kind"]>({ nodes }: Exploration<State>, kind: Kind) {
+  for (const node of nodes.values()) {
+    const { situation } = node;
+    if (situation.kind === kind) yield { node, situation: situation as Extract<Situation, { kind: Kind }> };
+  }
+}

@@ -1,0 +1,96 @@
+import type { Exploration } from "../explore/explore.ts";
+import { exploreWithin, restrict, traceTo } from "../explore/explore.ts";
+import { mostOnPath } from "../explore/loops.ts";
+import type { Model, Subject } from "../explore/model.ts";
+import { keptCauses } from "../explore/model.ts";
+import type { Run } from "./retries.ts";
+import { nextRuns } from "./retries.ts";
+import type { Violation } from "./verdict.ts";
+import { safety } from "./verify.ts";
+
+/** The proof of a change for one consumer. */
+export interface ChangeVerdict {
+  readonly consumer: string;
+  readonly states: number;
+  /** The most attempts of one message, over the whole change. Not a number if a message may be lost or go round. */
+  readonly attempts: number;
+  /** A message may be lost, stuck, doubled, go round or reach another consumer. */
+  readonly unsafe: readonly Violation[];
+  /** No message is lost, but a promise about attempts or time holds only after the change. */
+  readonly weaker: readonly Violation[];
+}
+
+/** Proves a change for each consumer. Consumers that differ only in names are proved once. */
+export function verifyChanges<State>(subjects: readonly Subject<State>[]): ChangeVerdict[] {
+  const proved = new Map<string, ChangeVerdict>();
+  return subjects.map(({ consumer, shape: shapeOf, model }) => {
+    const shape = shapeOf();
+    const known = proved.get(shape);
+    if (known !== undefined) return { ...known, consumer };
+    const verdict = verifyChange(model());
+    if (verdict.unsafe.length + verdict.weaker.length === 0) proved.set(shape, verdict);
+    return verdict;
+  });
+}
+
+const bounds = { states: 200_000, keyLength: 200_000_000 };
+
+/**
+ * Proves a change for one consumer, with a message in every place that any phase can bring it to.
+ *
+ * - It is never lost, stuck, doubled or in another consumer's queue, also if consumers break their contracts.
+ * - It has no more attempts than the larger of the two declarations, over the whole change.
+ * - No retry is earlier than the earlier of the two schedules, or later than the later one.
+ *
+ * @throws Error if the space is too large to visit
+ */
+export function verifyChange<State>(model: Model<State>): ChangeVerdict {
+  const broken = exploreWithin(model, bounds);
+  if (!broken.isComplete) throw new Error(`more than ${bounds.states} states of one message of ${model.consumer}`);
+  const kept = restrict(broken, new Set([...keptCauses, "change"]));
+  const { consumer } = model;
+  const states = kept.nodes.size;
+  const unsafe = safety(model, broken, kept);
+  if (unsafe.length > 0) return { consumer, states, attempts: Number.NaN, unsafe, weaker: [] };
+  const attempts = mostOnPath(kept, ({ cause }) => (cause === "transient" || cause === "retry-after" ? 1 : 0));
+  return { consumer, states, attempts, unsafe, weaker: [...moreAttempts(model, attempts), ...otherTimes(model, kept)] };
+}
+
+function moreAttempts<State>({ consumer, wanted }: Model<State>, attempts: number): Violation[] {
+  if (attempts <= wanted.attempts.length) return [];
+  const message = `a message that waits during the change can have ${attempts} attempts; ${wanted.attempts.length} are declared`;
+  return [{ consumer, property: "attempts", message, trace: [] }];
+}
+
+function otherTimes<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
+  for (const node of exploration.nodes.values()) {
+    const { situation } = node;
+    if (situation.kind !== "handling") continue;
+    const wanted = model.wanted.attempts[situation.attempt];
+    const { delayMs = 0, delayLatestMs = wanted === undefined ? Number.POSITIVE_INFINITY : delayMs } = wanted ?? {};
+    const runs = node.edges
+      .filter(({ cause }) => cause === "transient")
+      .flatMap((edge) => edge.to.flatMap((to) => nextRuns(exploration, to, 0, 0)));
+    const found = runs.find((run) => run.waitedMs < delayMs || run.waitedLatestMs > delayLatestMs);
+    if (found === undefined) continue;
+    const message = `after the failure of attempt ${situation.attempt}, the next one can come ${timeOf(found, delayMs)}; ${delayMs} to ${delayLatestMs} ms are declared`;
+    const next = `the next attempt: ${model.describe(found.next.state)}`;
+    return [
+      {
+        consumer: model.consumer,
+        property: "timing",
+        message,
+        trace: [...traceTo(model, exploration, node), next],
+      },
+    ];
+  }
+  return [];
+}
+
+function timeOf(
+  { waitedMs, waitedLatestMs }: Pick<Run<unknown>, "waitedMs" | "waitedLatestMs">,
+  delayMs: number,
+): string {
+  if (waitedMs < 0) return `${-waitedMs} ms before the end of the handler's time`;
+  return waitedMs < delayMs ? `${waitedMs} ms later` : `as late as ${waitedLatestMs} ms later`;
+}

@@ -1,0 +1,152 @@
+import { expect, test } from "vitest";
+
+import { brokers, compile, plan } from "../../src/index.ts";
+import { prepare } from "../../src/consume/consume.ts";
+import type { CompiledSystem } from "../../src/index.ts";
+import { costsByStrategy } from "../../src/report/costs.ts";
+import { checked } from "../support/examples.ts";
+import { foundInProcess } from "../support/policy-in-process.ts";
+import { register, resourcesOf } from "../support/pulumi.ts";
+
+const system = checked({
+  name: "shop",
+  sources: {
+    orders: { kind: "topic", name: "events.orders", owner: "other" },
+    own: { kind: "fanout", name: "shop-own" },
+  },
+  consumers: {
+    billing: {
+      from: { orders: ["order.placed"], own: "all" },
+      retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" } },
+    },
+  },
+});
+
+test.for(["4.3", "4.0", "3.10"])("on %s an exchange of another owner is bound and never made", async (version) => {
+  const run = await register(system, version);
+  expect(run.error).toBeUndefined();
+  const made = resourcesOf(run, "Exchange").map(({ inputs }) => inputs["name"]);
+  expect(made).toContain("shop-own");
+  expect(made).not.toContain("events.orders");
+  const bound = resourcesOf(run, "Binding").map(({ inputs }) => [inputs["source"], inputs["destination"]]);
+  expect(bound).toContainEqual(["events.orders", "shop.billing"]);
+  expect(bound).toContainEqual(["shop-own", "shop.billing"]);
+  expect((await foundInProcess(run)).filter(({ message }) => message.includes("events.orders"))).toEqual([]);
+});
+
+test("it is in no file for deployment, and costs nothing", () => {
+  const target = { broker: "rabbitmq", version: "4.3", patch: null, strategy: "auto" } as const;
+  const compiled = compile(system, target);
+  if (!compiled.ok) throw new Error("refused");
+  const exchanges = [{ name: "shop-own" }, { name: "shop.dead" }].map(
+    (each) => expect.objectContaining(each) as unknown,
+  );
+  expect(brokers.rabbitmq.exportFormats["definitions"]?.(compiled.value, "/")).toMatchObject({ exchanges });
+  const [costs] = costsByStrategy(plan(system), target);
+  expect(costs?.resources?.["exchanges"]).toBe(exchanges.length);
+});
+
+test.for([
+  ["shop.again.3", "other", /names of exchanges that start with shop\.again\. are reserved/],
+  ["amq.topic", "system", /names that start with amq\. are the broker's own/],
+  ["events/orders", "other", /has a \/ in it/],
+  ["shop.dead", "other", /"shop\.dead" would be the shared source exchange and the shared dead exchange/],
+  ["shop-own", "other", /"shop-own" would be the source orders and the source own/],
+] as const)("the name %s of %s is refused", ([name, owner, message]) => {
+  const other = checked({ ...system, sources: { ...system.sources, orders: { kind: "topic", name, owner } } });
+  const compiled = compile(other, { broker: "rabbitmq", version: "4.3" });
+  expect(compiled.ok ? [] : compiled.diagnostics.map((each) => each.message)).toEqual([expect.stringMatching(message)]);
+});
+
+test.for([
+  ["shop-own", "sources.own.name", /^declare one source for the exchange/],
+  ["events/orders", "sources.orders.name", /^bind an exchange with a plain name to it/],
+  ["4711", "sources.orders.name", /^bind an exchange with a plain name to it/],
+] as const)("the fix for %s is one that the user can make", ([name, path, help]) => {
+  const sources = { ...system.sources, orders: { kind: "topic", name, owner: "other" } };
+  const compiled = compile(checked({ ...system, sources }), { broker: "rabbitmq", version: "4.3" });
+  const found = compiled.ok ? [] : compiled.diagnostics.map((each) => [each.path, each.help]);
+  expect(found).toEqual([[path, expect.stringMatching(help)]]);
+});
+
+test("the broker's own exchange may be a source of another owner", () => {
+  const other = checked({
+    ...system,
+    sources: { ...system.sources, orders: { kind: "topic", name: "amq.topic", owner: "other" } },
+  });
+  expect(compile(other, { broker: "rabbitmq", version: "4.3" }).ok).toBe(true);
+});
+
+test("two policies of one name are refused, because RabbitMQ would keep only one", () => {
+  const { billing } = system.consumers;
+  const other = checked({ ...system, consumers: { billing, "billing.failed": billing } });
+  const compiled = compile(other, { broker: "rabbitmq", version: "4.3", strategy: "staged" });
+  expect(compiled.ok ? [] : compiled.diagnostics.map(({ code, message }) => `${code} ${message}`)).toEqual([
+    'RD205 "shop.billing.failed" would be the policy of the exchange shop.billing.failed and the policy of the queue shop.billing.failed',
+  ]);
+});
+
+test("a starting consumer looks only at its own sources", () => {
+  const { billing } = system.consumers;
+  const more = checked({ ...system, consumers: { billing, audit: { ...billing, from: { own: "all" } } } });
+  const target = { broker: "rabbitmq", version: "4.3" } as const;
+  const prepared = prepare(more, "audit", { target, connection: { url: "amqp://localhost" } });
+  if (!prepared.ok) throw new Error("refused");
+  const { exchanges } = prepared.value.compiled.topology as {
+    readonly exchanges: readonly { readonly name: string }[];
+  };
+  expect(exchanges.map(({ name }) => name)).toEqual(["shop-own", "shop.dead"]);
+});
+
+test("leftovers are the bindings of an exchange of another owner, and never the exchange", () => {
+  const target = { broker: "rabbitmq", version: "4.3" } as const;
+  const { billing } = system.consumers;
+  const compiledOf = (input: object): CompiledSystem<"rabbitmq"> => {
+    const compiled = compile(checked(input), target);
+    if (!compiled.ok) throw new Error("refused");
+    return compiled.value;
+  };
+  const before = compiledOf({
+    ...system,
+    consumers: { billing: { ...billing, from: { orders: ["order.placed", "order.late"], own: "all" } }, mail: billing },
+  });
+  const after = compiledOf({ ...system, consumers: { billing } });
+  const file = brokers.rabbitmq.exportFormats["definitions"]?.(before, "/") as {
+    readonly exchanges: readonly object[];
+  };
+  const theirs = { name: "events.orders", vhost: "/", type: "topic", durable: true, auto_delete: false, arguments: {} };
+  const read = brokers.rabbitmq.auditor.file.read(JSON.stringify({ ...file, exchanges: [...file.exchanges, theirs] }));
+  if (!read.ok) throw new Error("unreadable");
+  const left = (compiled: CompiledSystem<"rabbitmq">): readonly string[] =>
+    brokers.rabbitmq.auditor.leftoversIn(read.value, compiled).map(({ kind, name }) => `${kind} ${name}`);
+  expect(left(before)).toEqual([]);
+  expect(left(after)).toEqual([
+    "binding events.orders to shop.mail with the key order.placed",
+    "binding shop-own to shop.mail with the key #",
+    "queue shop.mail",
+    "queue shop.mail.dead",
+    "binding events.orders to shop.billing with the key order.late",
+  ]);
+  // Without the source, too, the way into a queue that is left comes first.
+  const { own } = system.sources;
+  const without = compiledOf({
+    ...system,
+    sources: { own },
+    consumers: { billing: { ...billing, from: { own: "all" } } },
+  });
+  expect(left(without).slice(0, 2)).toContain("binding events.orders to shop.mail with the key order.placed");
+});
+
+test.for([
+  { broker: "sqs", region: "eu-west-1" },
+  { broker: "servicebus", sku: "standard" },
+] as const)("$broker refuses it", (target) => {
+  const compiled = compile(
+    checked({ ...system, consumers: { billing: { ...system.consumers["billing"], handlerTimeout: "10s" } } }),
+    target,
+  );
+  const found = compiled.ok
+    ? []
+    : compiled.diagnostics.filter(({ severity }) => severity === "error").map(({ code, path }) => `${code} ${path}`);
+  expect(found).toEqual(["RD222 sources.orders.owner", "RD222 sources.own.name"]);
+});

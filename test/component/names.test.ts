@@ -1,0 +1,212 @@
+import { expect, test } from "vitest";
+
+import { refuseChange } from "../../src/migrate/refuse-change.ts";
+import { readDeployed } from "../../src/migrate/deployed.ts";
+import { brokers, checkSystem, compile } from "../../src/index.ts";
+import type { CompiledSystem, TargetInput } from "../../src/index.ts";
+import { checked } from "../support/examples.ts";
+import { register, resourcesOf } from "../support/pulumi.ts";
+
+const billing = {
+  from: { orders: "all" },
+  retry: { attempts: 2, backoff: { kind: "constant", delay: "1s" } },
+  handlerTimeout: "10s",
+} as const;
+const shop = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing } };
+const targets = {
+  rabbitmq: { broker: "rabbitmq", version: "4.3", strategy: "staged" },
+  sqs: { broker: "sqs", region: "eu-west-1" },
+  servicebus: { broker: "servicebus", sku: "standard" },
+} as const satisfies Record<string, TargetInput>;
+
+/** The names of queues, and of exchanges or topics that are sources. */
+function namesOf(input: object, target: TargetInput): readonly string[] {
+  const compiled = compile(checked(input), target);
+  if (!compiled.ok) return compiled.diagnostics.map(({ code, path, message }) => `${code} ${path}: ${message}`);
+  const {
+    queues,
+    topics = [],
+    exchanges = [],
+  } = compiled.value.topology as Partial<
+    Record<"queues" | "topics" | "exchanges", readonly { readonly name: string; readonly role?: string }[]>
+  >;
+  const sources = [...topics, ...exchanges.filter(({ role }) => role === "source")];
+  return [...(queues ?? []), ...sources].map(({ name }) => name);
+}
+
+test.for([
+  ["rabbitmq", ["orders-billing.dead", "shop.undeliverable", "shop.attempt.2.1s", "orders-billing", "shop.orders"]],
+  ["sqs", ["orders-billing-dead", "orders-billing-undelivered", "orders-billing", "shop-orders"]],
+  ["servicebus", ["orders-billing", "shop.orders"]],
+] as const)("a consumer's queue has the declared name on %s", ([broker, names]) => {
+  const own = { ...shop, consumers: { billing: { ...billing, queue: "orders-billing" } } };
+  expect(namesOf(own, targets[broker])).toEqual(names);
+});
+
+test.for([
+  ["rabbitmq", ["dlq-q-billing", "shop.undeliverable", "shop.attempt.2.1s", "q-billing", "orders-of-shop"]],
+  ["sqs", ["dlq-q-billing", "q-billing-undelivered", "q-billing", "orders-of-shop"]],
+] as const)("templates name queues and sources on %s", ([broker, expected]) => {
+  const names = { queue: "q-{consumer}", dead: "dlq-{queue}", source: "{source}-of-{system}" };
+  expect(namesOf({ ...shop, names }, targets[broker])).toEqual(expected);
+});
+
+const everywhere = ["rabbitmq", "sqs", "servicebus"] as const;
+const two = { billing, mail: billing };
+
+test.for<readonly [string, object, readonly (keyof typeof targets)[], RegExp]>([
+  [
+    "one queue for two",
+    { names: { queue: "{system}" }, consumers: two },
+    everywhere,
+    /^RD205 names\.queue: "shop" would be the work queue of billing and the work queue of mail/,
+  ],
+  [
+    "one dead queue for two",
+    { names: { dead: "lost" }, consumers: two },
+    ["rabbitmq", "sqs"],
+    /^RD205 .*"lost" would be the dead queue/,
+  ],
+  [
+    "one source for two",
+    { names: { source: "events" }, sources: { orders: { kind: "topic" }, sales: { kind: "topic" } } },
+    everywhere,
+    /^RD205 .*"events" would be/,
+  ],
+  [
+    "a queue of the strategy's",
+    { consumers: { billing: { ...billing, queue: "shop.undeliverable" } } },
+    ["rabbitmq"],
+    /^RD205 .*"shop\.undeliverable" would be/,
+  ],
+  [
+    "a topic's name",
+    { consumers: { billing: { ...billing, queue: "SHOP.orders" } } },
+    ["servicebus"],
+    /^RD205 .*would be the topic of orders/,
+  ],
+  [
+    "a slash",
+    { consumers: { billing: { ...billing, queue: "a/b" } } },
+    everywhere,
+    /^RD204 consumers\.billing\.queue: .*"?\/"?/,
+  ],
+  ["a slash in a template", { names: { queue: "a/{consumer}" }, consumers: two }, everywhere, /^RD204 names\.queue: /],
+  [
+    "digits",
+    { consumers: { billing: { ...billing, queue: "42" } } },
+    ["rabbitmq"],
+    /^RD204 consumers\.billing\.queue: the name "42" is a number/,
+  ],
+  [
+    "the broker's own prefix",
+    { names: { dead: "amq.{queue}" } },
+    ["rabbitmq"],
+    /^RD204 names\.dead: names that start with amq\./,
+  ],
+  [
+    "an attempt's key",
+    { consumers: { billing: { ...billing, queue: "redeliver:x" } } },
+    ["rabbitmq"],
+    /^RD204 consumers\.billing\.queue: names of queues that start with redeliver:/,
+  ],
+  [
+    "a long name",
+    { consumers: { billing: { ...billing, queue: "q".repeat(69) } } },
+    ["sqs"],
+    /^RD204 consumers\.billing\.queue: .*81 characters; 80/,
+  ],
+  [
+    "the suffix of FIFO",
+    { consumers: { billing: { ...billing, queue: "q.fifo", order: "per-key" } } },
+    ["sqs"],
+    /^RD204 consumers\.billing\.queue: the name has "\."/,
+  ],
+  [
+    "the broker's dead-letter queue",
+    { names: { dead: "{queue}.dead" } },
+    ["servicebus"],
+    /^RD204 names\.dead: Service Bus itself names/,
+  ],
+  [
+    "a subscription",
+    {
+      consumers: {
+        billing: { ...billing, queue: "q", order: "per-key", retry: { attempts: 2, backoff: { kind: "immediate" } } },
+      },
+    },
+    ["servicebus"],
+    /^RD204 consumers\.billing\.queue: billing has no queue/,
+  ],
+])("%s is refused", ([, change, on, message]) => {
+  for (const broker of on) {
+    const found = namesOf({ ...shop, ...change }, targets[broker]).filter((each) => !each.startsWith("RD207"));
+    expect(found, broker).toEqual([expect.stringMatching(message)]);
+  }
+});
+
+test.for([
+  [{ names: { queue: "{queue}" } }, "RD111 names.queue"],
+  [{ names: { source: "{consumer}" } }, "RD111 names.source"],
+  [{ names: { dead: "{dead" } }, "RD111 names.dead"],
+  [{ names: { tier: "t" } }, "RD102 names.tier"],
+  [{ names: { queue: "a\u200Bb" } }, "RD113 names.queue"],
+  [{ consumers: { billing: { ...billing, queue: "" } } }, "RD111 consumers.billing.queue"],
+  [
+    { consumers: { billing: { from: billing.from, delivery: "every-instance", queue: "q" } } },
+    "RD112 consumers.billing.queue",
+  ],
+] as const)("%j is refused on any broker", ([change, problem]) => {
+  const result = checkSystem({ ...shop, ...change });
+  expect(result.ok ? [] : result.diagnostics.map(({ code, path }) => `${code} ${path}`)).toEqual([problem]);
+});
+
+test("permissions, leftovers and resources have the names of the declaration", async () => {
+  const declared = checked({ ...shop, names: { queue: "q-{consumer}", source: "events-{source}" } });
+  const compiled = compile(declared, targets.rabbitmq);
+  if (!compiled.ok) throw new Error("refused");
+  const { topology } = compiled.value;
+  const { configure } = brokers.rabbitmq.permissions.toDeploy(topology);
+  for (const { name } of [...topology.queues, ...topology.exchanges]) expect(name).toMatch(new RegExp(configure));
+  const made = resourcesOf(await register(declared, "4.3"), "Queue").map(({ inputs }) => inputs["name"]);
+  expect(made.toSorted()).toEqual(["q-billing", "q-billing.dead"]);
+  const file = brokers.rabbitmq.exportFormats["definitions"]?.(compiled.value, "/") as { bindings: readonly object[] };
+  const late = { source: "events-orders", vhost: "/", destination: "q-billing", destination_type: "queue" };
+  const more = [...file.bindings, { ...late, routing_key: "late", arguments: {} }];
+  const read = brokers.rabbitmq.auditor.file.read(JSON.stringify({ ...file, bindings: more }));
+  if (!read.ok) throw new Error("unreadable");
+  expect(brokers.rabbitmq.auditor.leftoversIn(read.value, compiled.value).map(({ name }) => name)).toEqual([
+    "events-orders to q-billing with the key late",
+  ]);
+});
+
+test("a new name for a deployed queue or source is refused", () => {
+  const proved = (input: object): NonNullable<ReturnType<typeof readDeployed>> => {
+    const found = readDeployed(checked(input), targets.rabbitmq);
+    if (found === null) throw new Error("refused");
+    return found;
+  };
+  const renamed = proved({ ...shop, names: { queue: "q-{consumer}" } });
+  expect(refuseChange(proved(shop), renamed).map(({ code, path }) => `${code} ${path}`)).toEqual(["RD302 names.queue"]);
+  const moved = proved({ ...shop, names: { source: "{source}" } });
+  expect(refuseChange(proved(shop), moved).map(({ code, path }) => `${code} ${path}`)).toEqual([
+    "RD303 sources.orders",
+  ]);
+  expect(refuseChange(moved, proved(shop)).map(({ code, path }) => `${code} ${path}`)).toEqual([
+    "RD303 sources.orders",
+  ]);
+});
+
+test("consumers with names of their own share one proof", () => {
+  const consumers = Object.fromEntries(Array.from({ length: 5 }, (_, index) => [`c${index}`, billing]));
+  for (const strategy of ["native", "staged", "waits"] as const) {
+    const target = brokers.rabbitmq.checkTarget({ ...targets.rabbitmq, strategy });
+    const compiled = compile(checked({ ...shop, names: { queue: "q-{consumer}" }, consumers }), {
+      ...targets.rabbitmq,
+      strategy,
+    });
+    if (!compiled.ok || !target.ok) throw new Error("refused");
+    const value = compiled.value as CompiledSystem<"rabbitmq">;
+    expect(new Set(brokers.rabbitmq.subjectsOf(value, target.value).map(({ shape }) => shape())).size).toBe(1);
+  }
+});

@@ -1,0 +1,58 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { expect, test } from "vitest";
+
+const root = resolve(import.meta.dirname, "../..");
+const pages = globSync(["*.md", "docs/**/*.md"], { cwd: root }).toSorted();
+const texts = new Map(pages.map((page) => [page, readFileSync(join(root, page), "utf8")]));
+
+interface Link {
+  /** From the root. */
+  readonly file: string;
+  /** Null for a link to the whole file. */
+  readonly anchor: string | null;
+}
+
+/** The links of a page to files and sections of this repository. Code has none. */
+function linksOf(page: string): readonly Link[] {
+  const text = (texts.get(page) ?? "").replaceAll(/^```[\s\S]*?^```$/gm, "").replaceAll(/`[^`\n]*`/g, "`code`");
+  return [...text.matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link = ""]) => {
+    if (/^[a-z]+:/.test(link)) return [];
+    const [path = "", anchor = null] = link.split("#");
+    return [{ file: path === "" ? page : relative(root, resolve(root, dirname(page), path)), anchor }];
+  });
+}
+
+/** The anchors that GitHub makes of headings, and the page's own. */
+function anchorsOf(page: string): ReadonlySet<string> {
+  const text = texts.get(page) ?? "";
+  const headings = [...text.replaceAll(/^```[\s\S]*?^```$/gm, "").matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+  return new Set([...headings, ...[...text.matchAll(/<a id="([^"]+)">/g)].map(([, id = ""]) => id)]);
+}
+
+test.for(pages)("every link of %s leads to a file, and to a section that it has", (page) => {
+  const dead = linksOf(page).filter(
+    ({ file, anchor }) =>
+      !existsSync(join(root, file)) || (anchor !== null && texts.has(file) && !anchorsOf(file).has(anchor)),
+  );
+  expect(dead).toEqual([]);
+});
+
+test("a reader reaches every page of docs/ from its index, and the index from the README", () => {
+  const reached = new Set(["docs/README.md"]);
+  // The set grows while the loop runs, and the loop visits the new pages as well.
+  for (const page of reached) for (const { file } of linksOf(page)) if (texts.has(file)) reached.add(file);
+  expect(pages.filter((page) => page.startsWith("docs/") && !reached.has(page))).toEqual([]);
+  expect(linksOf("README.md").map(({ file }) => file)).toContain("docs/README.md");
+});
+
+test("the index itself names every page but the rules, which have an index of their own", () => {
+  const named = new Set(linksOf("docs/README.md").map(({ file }) => file));
+  const own = pages.filter((page) => page.startsWith("docs/") && dirname(page) === "docs");
+  expect(own.filter((page) => page !== "docs/README.md" && !named.has(page))).toEqual([]);
+});

@@ -1,0 +1,32 @@
+import { describe, test } from "vitest";
+
+import { type GapName, gaps, proofOf, type ShownClaim } from "../src/known-gaps.ts";
+import { startLab } from "../src/lab.ts";
+import { claims } from "../src/redeliver.ts";
+import { deliveryExperiments } from "./delivery-experiments.ts";
+import type { Experiment } from "./experiment.ts";
+import { gapExperiments } from "./gap-experiments.ts";
+import { routingExperiments } from "./routing-experiments.ts";
+
+// Every claim that is not static only has an experiment, and every experiment has a claim. The compiler checks both.
+const experiments: Readonly<Record<ShownClaim, Experiment>> = {
+  ...deliveryExperiments,
+  ...routingExperiments,
+} satisfies Record<ShownClaim, Experiment>;
+
+describe.concurrent("a claim of the semantics, proved on the emulator in the tests' process", () => {
+  for (const [name, { run, shows }] of Object.entries(experiments)) {
+    test(`${name}: ${claims[name as ShownClaim].says}`, async ({ expect, onTestFinished }) => {
+      expect(proofOf(name as ShownClaim)).toBe("proved on the emulator in the tests' process");
+      expect(await run(await startLab(onTestFinished))).toEqual(shows);
+    });
+  }
+});
+
+describe.concurrent("a difference between the emulator and Service Bus", () => {
+  for (const [name, { run, shows }] of Object.entries(gapExperiments)) {
+    test(`${name}: it ${gaps[name as GapName].emulator}`, async ({ expect, onTestFinished }) => {
+      expect(await run(await startLab(onTestFinished))).toEqual(shows);
+    });
+  }
+});

@@ -1,0 +1,309 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, expect, inject, onTestFinished, test } from "vitest";
+
+import type { JudgedDifference } from "../../src/migrate/judge-drift.ts";
+import type { DeployedSystem } from "../support/deployed-system.ts";
+import { deploy, until } from "../support/deployed-system.ts";
+import { drive } from "../support/drive.ts";
+import { createLimitedUser } from "../support/limited-user.ts";
+import type { Broker } from "../support/live.ts";
+import type { JsonObject, Management } from "../support/management.ts";
+import { createManagement } from "../support/management.ts";
+import { runCommand } from "../support/run-command.ts";
+import { withQueues } from "../support/strategies.ts";
+
+// Changes a deployed system by hand, and compares it with its declaration on a live broker.
+
+const folder = mkdtempSync(join(tmpdir(), "redeliver-diff-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const shop = {
+  name: "shop",
+  sources: { orders: { kind: "topic" }, theirs: { kind: "topic", name: "events.orders", owner: "other" } },
+  consumers: {
+    billing: {
+      from: { orders: ["order.placed"], theirs: ["order.#"] },
+      retry: { attempts: 3, backoff: { kind: "exponential", first: "1s", factor: 2 } },
+    },
+  },
+};
+const file = join(folder, "shop.json");
+writeFileSync(file, JSON.stringify(shop));
+
+const theirs = { type: "topic", durable: true, arguments: { "alternate-exchange": "events.rest" } };
+
+async function deployed(broker: Broker): Promise<DeployedSystem> {
+  const management = createManagement(broker.managementUrl);
+  const system = await deploy(broker, shop, withQueues(broker.version), (vhost) =>
+    management.declareExchange(vhost, "events.orders", theirs),
+  );
+  onTestFinished(system.dispose);
+  return system;
+}
+
+function tierOf({ topology }: DeployedSystem["compiled"]): string {
+  return topology.queues.find(({ role }) => role === "tier" || role === "wait")?.name ?? "";
+}
+
+interface Answer {
+  readonly code: number;
+  readonly differences: readonly JudgedDifference[];
+  readonly diagnostics: readonly { readonly code: string; readonly message: string }[];
+}
+
+async function diff(broker: Broker, vhost: string): Promise<Answer> {
+  const { version, managementUrl } = broker;
+  const url = `${managementUrl.replace(/\/$/, "")}/${encodeURIComponent(vhost)}`;
+  const options = ["--target", `rabbitmq@${version}`, "--strategy", withQueues(version), "--url", url, "--json"];
+  const { code, out } = await runCommand(["diff", file, ...options]);
+  return { code, ...(JSON.parse(out) as Omit<Answer, "code">) };
+}
+
+interface Drift {
+  readonly name: string;
+  readonly change: (management: Management, vhost: string, tier: string) => Promise<void>;
+  /** The differences, worst first: effect, and the beginning of the name. */
+  readonly found: (tier: string, version: string) => readonly (readonly [JudgedDifference["effect"], string])[];
+}
+
+/** The definitions in one order. The broker lists them in any. */
+async function definitionsOf(management: Management, vhost: string): Promise<readonly (readonly string[])[]> {
+  const lists = Object.values(await management.exportDefinitions(vhost)).filter((list) => Array.isArray(list));
+  return lists.map((list) => list.map((each) => JSON.stringify(each)).toSorted());
+}
+
+const path = (...parts: readonly string[]): string => parts.map(encodeURIComponent).join("/");
+const policy = (definition: JsonObject, more: JsonObject = {}): JsonObject => {
+  return { pattern: "^shop\\.billing$", "apply-to": "queues", priority: 2_000, definition, ...more };
+};
+const bind = (source: string, destination: string, routingKey: string) => {
+  return { source, destination, destinationType: "queue" as const, routingKey };
+};
+
+const drifts: readonly Drift[] = [
+  { name: "nothing", change: async () => {}, found: () => [] },
+  {
+    name: "a deleted binding of a source",
+    change: (management, vhost) =>
+      management.delete(path("bindings", vhost, "e", "shop.orders", "q", "shop.billing", "order.placed")),
+    found: () => [["loss", "shop.orders to the queue shop.billing"]],
+  },
+  {
+    name: "an extra binding: messages from elsewhere",
+    change: (management, vhost) => management.bind(vhost, bind("amq.topic", "shop.billing", "#")),
+    found: () => [["otherwise", "amq.topic to the queue shop.billing"]],
+  },
+  {
+    name: "an extra binding: each message is doubled",
+    change: (management, vhost) => management.bind(vhost, bind("shop.orders", "shop.billing.dead", "order.placed")),
+    found: () => [["otherwise", "shop.orders to the queue shop.billing.dead"]],
+  },
+  {
+    name: "an extra binding that others may have: a queue of another team on the source",
+    change: async (management, vhost) => {
+      await management.declareQueue(vhost, "reports", { durable: true, arguments: { "x-queue-type": "quorum" } });
+      await management.bind(vhost, bind("shop.orders", "reports", "#"));
+      await management.bind(vhost, bind("events.orders", "reports", "#"));
+    },
+    found: () => [],
+  },
+  {
+    name: "a narrower binding beside the declared one",
+    change: (management, vhost) => management.bind(vhost, bind("events.orders", "shop.billing", "order.placed")),
+    found: () => [["harmless", "events.orders to the queue shop.billing"]],
+  },
+  {
+    name: "a policy that takes over by its priority",
+    change: (management, vhost) => management.putPolicy(vhost, "team", policy({ "max-length": 100 })),
+    found: () => [["loss", "shop.billing"]],
+  },
+  {
+    name: "a policy that matches, and does not take over",
+    change: (management, vhost) =>
+      management.putPolicy(vhost, "team", policy({ "max-length": 1 }, { pattern: ".*", priority: 0 })),
+    found: () => [],
+  },
+  {
+    name: "an operator policy",
+    change: (management, vhost) =>
+      management.put(
+        path("operator-policies", vhost, "limits"),
+        policy({ "message-ttl": 60_000 }, { pattern: "^shop\\.billing\\.dead$" }),
+      ),
+    found: () => [["loss", "shop.billing.dead"]],
+  },
+  {
+    name: "the policy of a tier is gone",
+    change: (management, vhost, tier) => management.delete(path("policies", vhost, tier)),
+    // Under waits, which 3.10 has, each copy has an expiration of its own. The queue's only bounds it.
+    found: (tier, version) => [[version === "3.10" ? "otherwise" : "loss", tier]],
+  },
+  {
+    name: "the policy of a tier waits longer",
+    change: (management, vhost, tier) =>
+      management.putPolicy(vhost, tier, {
+        pattern: `^${tier.replaceAll(".", "\\.")}$`,
+        "apply-to": "queues",
+        priority: 1_000,
+        definition: { overflow: "reject-publish", "message-ttl": 9_000 },
+      }),
+    found: (tier) => [["otherwise", tier]],
+  },
+  {
+    name: "a missing dead queue",
+    change: (management, vhost) => management.delete(path("queues", vhost, "shop.billing.dead")),
+    found: () => [["loss", "shop.billing.dead"]],
+  },
+  {
+    name: "a missing exchange",
+    change: (management, vhost) => management.delete(path("exchanges", vhost, "shop.orders")),
+    found: () => [["loss", "shop.orders"]],
+  },
+  {
+    name: "the dead queue of another type",
+    change: async (management, vhost) => {
+      await management.delete(path("queues", vhost, "shop.billing.dead"));
+      await management.declareQueue(vhost, "shop.billing.dead", {
+        durable: true,
+        arguments: { "x-queue-type": "classic" },
+      });
+      await management.bind(vhost, bind("shop.dead", "shop.billing.dead", "shop.billing"));
+    },
+    // From 3.12 on the declared policy is for quorum queues alone.
+    found: (_tier, version) => [
+      ["loss", "shop.billing.dead"] as const,
+      ...(version === "3.10" ? [] : [["harmless", "shop.billing.dead"] as const]),
+    ],
+  },
+  {
+    name: "an argument more",
+    change: async (management, vhost) => {
+      const queue = await management.queue(vhost, "shop.billing.dead");
+      await management.delete(path("queues", vhost, "shop.billing.dead"));
+      await management.declareQueue(vhost, "shop.billing.dead", {
+        durable: true,
+        arguments: { ...queue.arguments, "x-max-length": 5 },
+      });
+      await management.bind(vhost, bind("shop.dead", "shop.billing.dead", "shop.billing"));
+    },
+    found: () => [["loss", "shop.billing.dead"]],
+  },
+  {
+    name: "an exchange of another owner with other settings and another kind",
+    change: async (management, vhost) => {
+      await management.delete(path("exchanges", vhost, "events.orders"));
+      await management.declareExchange(vhost, "events.orders", { ...theirs, type: "direct" });
+      await management.bind(vhost, bind("events.orders", "shop.billing", "order.#"));
+    },
+    found: () => [["loss", "events.orders"]],
+  },
+];
+
+test.for(inject("brokers").flatMap((broker) => drifts.map((drift) => ({ broker, ...drift }))))(
+  "$broker.version: $name",
+  { timeout: 180_000 },
+  async ({ broker, change, found }) => {
+    const { vhost, compiled } = await deployed(broker);
+    const tier = tierOf(compiled);
+    const management = createManagement(broker.managementUrl);
+    await change(management, vhost, tier);
+    const changed = await definitionsOf(management, vhost);
+    const { code, differences } = await diff(broker, vhost);
+    const wanted = found(tier, broker.version);
+    expect(differences.map(({ effect, name }) => [effect, name])).toEqual(
+      wanted.map(([effect, name]) => [effect, expect.stringContaining(name)]),
+    );
+    expect(code).toBe(wanted.length === 0 ? 0 : 1);
+    // It only reads.
+    expect(await definitionsOf(management, vhost)).toEqual(changed);
+  },
+);
+
+test.for(inject("brokers"))("$version: the loss that it reports happens", { timeout: 180_000 }, async (broker) => {
+  const { vhost, channel, publish } = await deployed(broker);
+  const binding = path("bindings", vhost, "e", "shop.orders", "q", "shop.billing", "order.placed");
+  await createManagement(broker.managementUrl).delete(binding);
+  const { differences } = await diff(broker, vhost);
+  expect(differences[0]?.trace).toEqual(["published: lost: no-route"]);
+  const returned: string[] = [];
+  channel.on("return", ({ fields }: { readonly fields: { readonly replyText: string } }) =>
+    returned.push(fields.replyText),
+  );
+  channel.publish("shop.orders", "order.placed", Buffer.from("{}"), { mandatory: true });
+  await publish(["a"], { exchange: "shop.orders", routingKey: "order.placed" });
+  expect(returned).toEqual(["NO_ROUTE"]);
+  expect((await channel.checkQueue("shop.billing")).messageCount).toBe(0);
+});
+
+const withTiers = inject("brokers").filter(({ version }) => withQueues(version) === "staged");
+
+test.for(withTiers)("$version: a message waits for ever where it says so", { timeout: 180_000 }, async (broker) => {
+  const { vhost, url, channel, publish, compiled, contract } = await deployed(broker);
+  const tier = tierOf(compiled);
+  const management = createManagement(broker.managementUrl);
+  await management.delete(path("policies", vhost, tier));
+  const { differences } = await diff(broker, vhost);
+  expect(differences[0]?.reason).toBe(`a message waits in ${tier} for ever`);
+  // The message takes the path of the trace. It is still there when one with three times its delay has come out again.
+  const driver = await drive({ url, contract: contract("billing"), decide: () => "transient" });
+  onTestFinished(driver.stop);
+  await publish(["a"], { exchange: "shop.orders", routingKey: "order.placed" });
+  await until(30_000, async () => (await channel.checkQueue(tier)).messageCount === 1);
+  await channel.assertQueue("out", { durable: true });
+  const delayed = { "x-message-ttl": 3_000, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "out" };
+  await channel.assertQueue("clock", { durable: true, arguments: delayed });
+  await publish(["b"], { exchange: "", routingKey: "clock" });
+  await until(60_000, async () => (await channel.checkQueue("out")).messageCount === 1);
+  expect((await channel.checkQueue(tier)).messageCount).toBe(1);
+  expect(driver.seen.map(({ id }) => id)).toEqual(["a"]);
+});
+
+test.for(inject("brokers"))("$version: letters that cannot leave their queue", { timeout: 180_000 }, async (broker) => {
+  const { vhost, channel, publish } = await deployed(broker);
+  const management = createManagement(broker.managementUrl);
+  await management.delete(path("bindings", vhost, "e", "shop.dead", "q", "shop.billing.dead", "shop.billing"));
+  await publish(["a"], { exchange: "shop.orders", routingKey: "order.placed" });
+  // Under every strategy a message dies after its crashes, and has no way on now.
+  for (;;) {
+    const message = await channel.get("shop.billing");
+    if (message === false) break;
+    channel.reject(message, true);
+  }
+  let answer: Answer | null = null;
+  await until(60_000, async () => {
+    answer = await diff(broker, vhost);
+    return answer.diagnostics.some(({ message }) => message.startsWith("1 dead letters of the queue shop.billing "));
+  });
+  expect(answer).toMatchObject({ code: 1, differences: [{ effect: "loss", change: "missing", kind: "binding" }] });
+});
+
+test.for(inject("brokers"))(
+  "$version: without a permission the comparison is incomplete",
+  { timeout: 180_000 },
+  async (broker) => {
+    const { vhost } = await deployed(broker);
+    const codes = ({ code, diagnostics }: Answer): readonly unknown[] => [
+      code,
+      ...diagnostics.map((each) => each.code),
+    ];
+    expect(codes(await diff(broker, "no-such-vhost"))).toEqual([4, "RD408"]);
+    const management = { tag: "management" };
+    const stranger = await createLimitedUser(broker, vhost, management);
+    onTestFinished(stranger.remove);
+    expect(codes(await diff(stranger.broker, vhost))).toEqual([4, "RD408"]);
+    const nobody = await createLimitedUser(broker, vhost, { tag: null, configure: "", write: "", read: "" });
+    onTestFinished(nobody.remove);
+    expect(codes(await diff(nobody.broker, vhost))).toEqual([4, "RD408"]);
+    const reader = await createLimitedUser(broker, vhost, {
+      tag: "management",
+      configure: "^$",
+      write: "^$",
+      read: "^$",
+    });
+    onTestFinished(reader.remove);
+    expect(codes(await diff(reader.broker, vhost))).toEqual([0]);
+  },
+);

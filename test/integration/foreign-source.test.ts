@@ -1,0 +1,152 @@
+import { consume } from "redeliver/consume";
+import { expect, onTestFinished, test } from "vitest";
+
+import type { ConsumeOptions } from "../../src/consume/options.ts";
+import { brokers as compilers, compile, RefusedError } from "../../src/index.ts";
+import { deploy, until, type DeployedSystem } from "../support/deployed-system.ts";
+import { drive } from "../support/drive.ts";
+import { checked } from "../support/examples.ts";
+import { brokers, type Broker } from "../support/live.ts";
+import { createManagement, type JsonObject } from "../support/management.ts";
+import { speaksAmqp091, strategiesOn, type Strategy } from "../support/strategies.ts";
+
+// Another team made the exchange, with settings of its own and a queue of its own on it. Two systems consume it without
+// knowing of each other.
+
+const exchange = "events.orders";
+const made = { type: "topic", durable: true, auto_delete: false, arguments: { "alternate-exchange": "events.rest" } };
+
+function systemOf(name: string, strategy: Strategy, kind = "topic"): unknown {
+  const retry = { attempts: 3, backoff: { kind: "constant", delay: "200ms" } };
+  return {
+    name,
+    sources: { orders: { kind, name: exchange, owner: "other" } },
+    consumers: {
+      billing: {
+        from: { orders: ["order.placed"] },
+        retry,
+        protocol: speaksAmqp091(strategy) ? "amqp-0-9-1" : "amqp-1.0",
+      },
+    },
+  };
+}
+
+async function deployed(broker: Broker, strategy: Strategy, kind?: string): Promise<DeployedSystem> {
+  const management = createManagement(broker.managementUrl);
+  const system = await deploy(broker, systemOf("shop", strategy), strategy, async (vhost) => {
+    await management.declareExchange(vhost, exchange, { ...made, ...(kind === undefined ? {} : { type: kind }) });
+    await management.declareQueue(vhost, "theirs", { durable: true, arguments: { "x-queue-type": "quorum" } });
+    await management.bind(vhost, {
+      source: exchange,
+      destination: "theirs",
+      destinationType: "queue",
+      routingKey: "order.placed",
+    });
+  });
+  onTestFinished(system.dispose);
+  return system;
+}
+
+const cases = brokers().flatMap((broker) => strategiesOn(broker.version).map((strategy) => ({ broker, strategy })));
+
+test.for(cases)(
+  "two systems on one exchange of another team: $strategy on $broker.version",
+  { timeout: 120_000 },
+  async ({ broker, strategy }) => {
+    const shop = await deployed(broker, strategy);
+    const { vhost, url, channel } = shop;
+    const management = createManagement(broker.managementUrl);
+    const store = compile(checked(systemOf("store", strategy)), {
+      broker: "rabbitmq",
+      version: broker.version,
+      strategy,
+    });
+    if (!store.ok) throw new Error("it does not compile");
+    await management.importDefinitions(
+      compilers.rabbitmq.exportFormats["definitions"]?.(store.value, vhost) as JsonObject,
+    );
+    const read = async (): Promise<unknown> => {
+      const {
+        name,
+        type,
+        arguments: given,
+      } = await management.get<JsonObject>(`exchanges/${encodeURIComponent(vhost)}/${exchange}`);
+      return { name, type, given };
+    };
+    expect(await read()).toEqual({ name: exchange, type: made.type, given: made.arguments });
+
+    const contracts = [shop.contract("billing"), store.value.contracts[0]];
+    const drivers = [];
+    for (const contract of contracts) {
+      if (contract === undefined) throw new Error("no contract");
+      const driver = await drive({ url, contract, decide: () => "transient" });
+      onTestFinished(driver.stop);
+      drivers.push(driver);
+    }
+    const ids = ["a", "b", "c"];
+    await shop.publish(ids, { exchange, routingKey: "order.placed" });
+    for (const { seen } of drivers) {
+      await until(60_000, () => seen.length >= 9);
+      for (const id of ids)
+        expect(seen.filter((each) => each.id === id).map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+    }
+    for (const name of ["shop", "store"]) {
+      const letters: unknown[] = [];
+      await until(30_000, async () => {
+        for (const { properties } of await shop.drain(`${name}.billing.dead`)) letters.push(properties.messageId);
+        return letters.length === ids.length;
+      });
+      expect(letters.toSorted(), name).toEqual(ids);
+    }
+    expect((await channel.checkQueue("theirs")).messageCount).toBe(ids.length);
+    expect(await read()).toEqual({ name: exchange, type: made.type, given: made.arguments });
+  },
+);
+
+async function codesOf(
+  broker: Broker,
+  system: DeployedSystem,
+  strategy: Strategy,
+  connection: Partial<ConsumeOptions<"rabbitmq">["connection"]>,
+): Promise<{ readonly codes: readonly string[]; readonly text: string }> {
+  try {
+    const running = await consume(
+      checked(systemOf("shop", strategy)),
+      "billing",
+      {
+        target: { broker: "rabbitmq", version: broker.version, strategy },
+        connection: { url: system.url, ...connection },
+      },
+      () => {},
+    );
+    await running.stop();
+    return { codes: [], text: "" };
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error;
+    return { codes: error.diagnostics.map(({ code }) => code), text: error.message };
+  }
+}
+
+test.for(brokers())(
+  "a consumer compares the exchange of another team: $version",
+  { timeout: 120_000 },
+  async (broker) => {
+    const ways = [{}, { managementUrl: broker.managementUrl }];
+    const strategy: Strategy = "waits";
+    const fine = await deployed(broker, strategy);
+    const other = await deployed(broker, strategy, "fanout");
+    for (const connection of ways) {
+      expect(await codesOf(broker, fine, strategy, connection)).toEqual({ codes: [], text: "" });
+      const differs = await codesOf(broker, other, strategy, connection);
+      expect(differs.codes).toEqual(["RD808"]);
+      expect(differs.text).toMatch(/its kind differs .* for events\.orders/);
+      expect(differs.text).toMatch(/type: compiled is .*topic.*, deployed is .*fanout/);
+    }
+    await fine.channel.deleteExchange(exchange);
+    for (const connection of ways) {
+      const missing = await codesOf(broker, fine, strategy, connection);
+      expect(missing.codes[0]).toBe("RD805");
+      expect(missing.text).toContain(`there is no exchange ${exchange} in this virtual host`);
+    }
+  },
+);

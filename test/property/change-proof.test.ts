@@ -1,0 +1,63 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { checkSystem, compileAndProve } from "../../src/index.ts";
+import type { System, SystemInput, TargetInput } from "../../src/index.ts";
+import type { Deployed } from "../../src/migrate/deployed.ts";
+import { deployedOf } from "../../src/migrate/deployed.ts";
+import { proveChange } from "../../src/migrate/prove-change.ts";
+import { refuseChange } from "../../src/migrate/refuse-change.ts";
+import { anyDeployment, edited, editNames } from "../support/change/deployments.ts";
+import type { Deployment } from "../support/change/registered.ts";
+
+// A change that is not refused loses no message that waits, wherever it waits: `proveChange` throws otherwise.
+
+function deployed(declaration: System | SystemInput, target: TargetInput): Deployed | null {
+  const system = checkSystem(declaration as SystemInput);
+  const proved = system.ok ? compileAndProve(system.value, target) : null;
+  return system.ok && proved?.ok === true ? deployedOf({ ...proved.value, system: system.value }) : null;
+}
+
+/** On SQS a redrive by the queue alone needs to know how long a handler takes. */
+function withTimeouts({ system }: Deployment): SystemInput {
+  const { consumers } = system as SystemInput;
+  const timed = Object.entries(consumers).map(([name, own]) => [name, { ...own, handlerTimeout: "10s" }]);
+  return { ...(system as SystemInput), consumers: Object.fromEntries(timed) as SystemInput["consumers"] };
+}
+
+const sides: Readonly<Record<string, (deployment: Deployment) => Deployed | null>> = {
+  rabbitmq: ({ system, version, strategy }) =>
+    deployed(system, { broker: "rabbitmq", version, strategy } as TargetInput),
+  sqs: (each) => deployed(withTimeouts(each), { broker: "sqs", region: "eu-west-1" }),
+  servicebus: (each) => deployed(withTimeouts(each), { broker: "servicebus", sku: "standard" }),
+};
+
+/**
+ * The promises that some change weakens for messages that wait. SQS times a message by the settings at its receive. On
+ * Service Bus two contracts that count differently may work side by side.
+ */
+const mayWeaken: Readonly<Record<string, readonly string[]>> = {
+  rabbitmq: [],
+  sqs: ["timing"],
+  servicebus: ["attempts", "timing"],
+};
+
+test.each(Object.keys(sides))("%s: no message that waits is lost by a change", { timeout: 600_000 }, (name) => {
+  const sideOf = sides[name] as (typeof sides)[string];
+  let proved = 0;
+  const weakened = new Set<string>();
+  fc.assert(
+    fc.property(anyDeployment, anyDeployment, fc.constantFrom(...editNames), (last, other, edit) => {
+      const next = edited(last, edit, other);
+      const [before, after] = [sideOf(last), next === null ? null : sideOf(next)];
+      if (before === null || after === null) return;
+      if (refuseChange(before, after).length > 0) return;
+      const { verdicts } = proveChange(before, after);
+      proved += verdicts.length;
+      for (const { property } of verdicts.flatMap((verdict) => verdict.weaker)) weakened.add(property);
+    }),
+    { numRuns: 150 },
+  );
+  expect(proved).toBeGreaterThan(50);
+  expect([...weakened].toSorted()).toEqual(mayWeaken[name]);
+});

@@ -1,0 +1,150 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import type { Deployment } from "../../src/brokers/rabbitmq/foreign/deployment.ts";
+import { subjectsOf } from "../../src/brokers/rabbitmq/prove/model.ts";
+import { brokerTopologyOf, semanticsOf, semanticsVersionOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
+import type { BrokerEvent, BrokerTopology, MessageState } from "../../src/brokers/rabbitmq/prove/semantics.ts";
+import { compileAndProve } from "../../src/compile/compile.ts";
+import type { Proved } from "../../src/compile/compile.ts";
+import { brokers } from "../../src/index.ts";
+import type { TargetInput, Topology } from "../../src/index.ts";
+import { judgeDrift } from "../../src/migrate/judge-drift.ts";
+import type { JudgedDifference } from "../../src/migrate/judge-drift.ts";
+import { type Effect, effects } from "../../src/verify/judge.ts";
+import { verifyAll } from "../../src/verify/verify.ts";
+import { anySystem, anyTarget } from "../support/arbitraries.ts";
+import { checked } from "../support/examples.ts";
+import { mutantsOf } from "../support/mutants.ts";
+
+const { rabbitmq } = brokers;
+
+function differencesTo(deployment: Deployment, { compiled, target }: Proved<"rabbitmq">): readonly JudgedDifference[] {
+  const drift = rabbitmq.differ.compare(deployment, compiled, target);
+  if (!drift.ok) throw new Error(drift.diagnostics[0]?.message);
+  expect(drift.value.unread).toEqual([]);
+  return judgeDrift(drift.value);
+}
+
+test("a compiled system is no difference to itself, as an export and as a model", () => {
+  let compiledCount = 0;
+  fc.assert(
+    fc.property(anySystem, anyTarget, (input, target) => {
+      const proved = compileAndProve<"rabbitmq">(checked(input), target);
+      if (!proved.ok) return;
+      compiledCount++;
+      const exported = rabbitmq.exportFormats["definitions"]?.(proved.value.compiled, "/");
+      const read = rabbitmq.auditor.file.read(JSON.stringify(exported));
+      if (!read.ok) throw new Error(read.diagnostics[0]?.message);
+      expect(differencesTo(read.value, proved.value)).toEqual([]);
+      expect(differencesTo(rabbitmq.differ.deploymentOf(proved.value.compiled), proved.value)).toEqual([]);
+    }),
+    { numRuns: 100 },
+  );
+  expect(compiledCount).toBeGreaterThan(30);
+});
+
+const targets: readonly TargetInput<"rabbitmq">[] = [
+  { broker: "rabbitmq", version: "4.3", strategy: "native" },
+  { broker: "rabbitmq", version: "4.3", strategy: "deferred" },
+  { broker: "rabbitmq", version: "4.3", strategy: "staged" },
+  { broker: "rabbitmq", version: "4.0", strategy: "staged" },
+  { broker: "rabbitmq", version: "3.10", strategy: "waits" },
+];
+
+function shopOn(target: TargetInput<"rabbitmq">): Proved<"rabbitmq"> {
+  const backoff =
+    target.strategy === "native" ? { kind: "constant", delay: "1s" } : { kind: "exponential", first: "1s", factor: 2 };
+  const consumer = (keys: readonly string[]) => ({
+    from: { orders: keys },
+    retry: { attempts: 3, backoff },
+    protocol: target.strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1",
+  });
+  const input = {
+    name: "shop",
+    sources: { orders: { kind: "topic" } },
+    consumers: { billing: consumer(["order.placed", "order.*.eu"]), shipping: consumer(["order.#"]) },
+  };
+  const proved = compileAndProve<"rabbitmq">(checked(input), target);
+  if (!proved.ok) throw new Error(proved.diagnostics[0]?.message);
+  return proved.value;
+}
+
+/** The effect by the proof of the whole broken topology, without the comparison. `null` if the proof finds nothing. */
+function provedEffect({ compiled, target }: Proved<"rabbitmq">, topology: typeof compiled.topology): Effect | null {
+  const verdicts = verifyAll(subjectsOf({ ...compiled, topology }, target, () => []));
+  const broken = verdicts.flatMap(({ violations }) => violations.map(({ property }) => property));
+  return broken.length === 0 ? null : broken.includes("no-loss") ? "loss" : "otherwise";
+}
+
+/** A broker deletes the bindings of a queue or an exchange with it. */
+function withoutLooseEnds(topology: Topology): Topology {
+  const queues = new Set(topology.queues.map(({ name }) => name));
+  const exchanges = new Set(topology.exchanges.map(({ name }) => name));
+  const bindings = topology.bindings.filter(
+    ({ source, destination, destinationKind }) =>
+      exchanges.has(source) && (destinationKind === "queue" ? queues : exchanges).has(destination),
+  );
+  return { ...topology, bindings };
+}
+
+const events: readonly BrokerEvent[] = [
+  { kind: "deliver" },
+  { kind: "ack" },
+  { kind: "nack", requeue: false },
+  { kind: "nack", requeue: true },
+  { kind: "reject", requeue: true },
+  { kind: "crash" },
+  { kind: "expire" },
+  { kind: "due" },
+];
+
+/** The courses of messages under random events, on a whole topology. No part of it is left out. */
+function coursesOf(topology: BrokerTopology, proved: Proved<"rabbitmq">, seeds: readonly number[][]): unknown {
+  const semantics = semanticsOf(topology, semanticsVersionOf(proved.target));
+  const keys = ["order.placed", "order.x.eu"];
+  return keys.flatMap((routingKey) =>
+    seeds.map((seed) => {
+      let states: readonly MessageState[] = semantics.publish({ exchange: "shop.orders", routingKey }).flat();
+      return seed.map((choice) => {
+        const event = events[choice % events.length] as BrokerEvent;
+        states = states.flatMap((state) => semantics.step(state, event)[0] ?? [state]);
+        return states.map(({ place, routingKeys, expiresAfterMs, exchange }) => ({
+          place: "waitingFor" in place ? place.cause : place,
+          routingKeys,
+          expiresAfterMs,
+          exchange,
+        }));
+      });
+    }),
+  );
+}
+
+test.for(targets)("every mutant of $strategy on $version is a difference, judged as the proof judges it", (target) => {
+  const proved = shopOn(target);
+  const { compiled } = proved;
+  const declared = brokerTopologyOf(compiled.topology);
+  const seeds = fc.sample(fc.array(fc.nat(1_000), { minLength: 20, maxLength: 20 }), { numRuns: 40, seed: 7 });
+  const expected = coursesOf(declared, proved, seeds);
+  const counts = { loss: 0, otherwise: 0, harmless: 0 };
+  for (const { name, topology: broken } of mutantsOf(compiled.topology)) {
+    const topology = withoutLooseEnds(broken);
+    const found = differencesTo(rabbitmq.differ.deploymentOf({ ...compiled, topology }), proved);
+    expect(found.length, name).toBeGreaterThan(0);
+    const worst = effects.findLast((effect) => found.some((each) => each.effect === effect)) ?? "harmless";
+    counts[worst] += 1;
+    // A flaw without a path, such as an argument that the proof does not know, may make it worse.
+    const least = provedEffect(proved, topology) ?? "harmless";
+    expect(effects.indexOf(worst), `${name}: ${worst}, and proved is ${least}`).toBeGreaterThanOrEqual(
+      effects.indexOf(least),
+    );
+    // A difference alone may be worse than all of a mutant's differences together. Otherwise only a fact about a whole
+    // queue is worse than the proof.
+    if (worst === "loss" && least !== "loss" && found.length === 1)
+      expect(found.find(({ effect }) => effect === "loss")?.reason, name).toMatch(/^a restart deletes messages/);
+    if (worst === "harmless") expect(coursesOf(brokerTopologyOf(topology), proved, seeds), name).toEqual(expected);
+  }
+  expect(counts.loss).toBeGreaterThan(10);
+  expect(counts.otherwise).toBeGreaterThan(5);
+  expect(counts.harmless).toBeGreaterThan(0);
+});

@@ -1,0 +1,187 @@
+import type { ConsumeEvent, Health } from "../../../src/consume/index.ts";
+import type { Fates } from "../random-fates.ts";
+import { accountFor } from "../random-fates.ts";
+import { attempts, delayMs } from "./fates.ts";
+
+/** One run of a handler. Times are of one clock. */
+export interface FaultedRun {
+  readonly id: string;
+  readonly attempt: number;
+  readonly atMs: number;
+  /** Null while it runs. */
+  endedAtMs: number | null;
+  outcome: ReturnType<Fates>;
+}
+
+/** The state of a consumer at a moment. */
+export interface Moment {
+  readonly atMs: number;
+  readonly state: Health["state"];
+  readonly isTaking: boolean;
+  /** True if the broker gave messages to a plain client at the consumer's node. */
+  readonly isServed: boolean;
+  /** True if it did so at any node. */
+  readonly isServedByAny: boolean;
+}
+
+/** All observations of a consumer. */
+export interface Observed {
+  readonly ids: readonly string[];
+  readonly fates: Fates;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  readonly runs: readonly FaultedRun[];
+  readonly events: readonly { readonly atMs: number; readonly event: ConsumeEvent }[];
+  readonly moments: readonly Moment[];
+  readonly letters: readonly { readonly id: string; readonly reason: string | undefined }[];
+}
+
+/** The effects of faults: the forbidden ones, and the allowed ones. */
+export interface Judged {
+  /** Messages that neither succeeded nor reached the dead queue, or that ended in an impossible way. In words. */
+  readonly wrong: readonly string[];
+  readonly lost: number;
+  /** Messages that were handled again after their success was settled, or that ended more than once. */
+  readonly doubled: number;
+  /** Messages with an attempt beyond the last one. */
+  readonly above: readonly string[];
+  /** Attempts that began before they were due. */
+  readonly early: readonly string[];
+  /** The longest time without a new handler run, while some messages had never been handled. */
+  readonly stall: Stall;
+  /** The longest one while the broker served. */
+  readonly unexcused: Stall;
+}
+
+export interface Stall {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly durationMs: number;
+  /** The part of it that the broker served a plain client at the same node. */
+  readonly servedMs: number;
+  /** The same, at any node. */
+  readonly servedByAnyMs: number;
+  /** The part of it that `health()` reported that messages were taken. */
+  readonly takingMs: number;
+  /** The duration of each state. */
+  readonly states: Readonly<Record<string, number>>;
+}
+
+export function judgeFaulted(observed: Observed): Judged {
+  const { ids, runs, letters, fates } = observed;
+  const { well, unanswered } = endsIn(observed);
+  const settled = [...well].flatMap(([id, times]) => times.map(() => id));
+  const seen = { runs, well: settled, unanswered, letters };
+  const outcomes = new Map(runs.map(({ id, attempt, outcome }) => [`${id} ${attempt}`, outcome]));
+  const asItWas: Fates = (id, attempt) => outcomes.get(`${id} ${attempt}`) ?? fates(id, attempt);
+  const { wrong } = accountFor({ fates: asItWas, attempts, ids }, seen);
+  const dead = Map.groupBy(letters, ({ id }) => id);
+  const perhaps = new Set(unanswered);
+  const runsOf = Map.groupBy(runs, ({ id }) => id);
+  const endsOf = (id: string): number => (well.get(id)?.length ?? 0) + (dead.get(id)?.length ?? 0);
+  const isDoubled = (id: string): boolean => {
+    const succeededAtMs = well.get(id)?.[0] ?? Infinity;
+    return endsOf(id) > 1 || (runsOf.get(id) ?? []).some(({ atMs }) => atMs > succeededAtMs);
+  };
+  const stalls = stallsIn(observed);
+  const longest = (of: (stall: Stall) => number): Stall =>
+    stalls.reduce((most, each) => (of(each) > of(most) ? each : most), noStall);
+  return {
+    wrong,
+    lost: ids.filter((id) => endsOf(id) === 0 && !perhaps.has(id)).length,
+    doubled: ids.filter(isDoubled).length,
+    above: runs.filter(({ attempt }) => attempt > attempts).map(({ id, attempt }) => `${id} had attempt ${attempt}`),
+    early: ids.flatMap((id) => earlyIn(runsOf.get(id) ?? [], observed)),
+    stall: longest(({ durationMs }) => durationMs),
+    unexcused: longest(({ servedMs }) => servedMs),
+  };
+}
+
+/** The time of each message's success, and the successes that the broker did not answer. */
+function endsIn({ events, runs }: Observed): {
+  readonly well: ReadonlyMap<string, readonly number[]>;
+  readonly unanswered: readonly string[];
+} {
+  const well = new Map<string, number[]>();
+  const unanswered: string[] = [];
+  for (const { atMs, event } of events) {
+    if (event.kind === "settled" && event.outcome === "success") {
+      const id = String(event.messageId);
+      well.set(id, [...(well.get(id) ?? []), atMs]);
+    }
+    if (isUnanswered(runs, event)) unanswered.push(String(event.messageId));
+  }
+  return { well, unanswered };
+}
+
+/** True for a success without the broker's answer. It is the end of a message if the message never comes again. */
+export function isUnanswered(
+  runs: readonly FaultedRun[],
+  event: ConsumeEvent,
+): event is ConsumeEvent & { readonly kind: "settle-dropped" } {
+  if (event.kind !== "settle-dropped") return false;
+  const { messageId, attempt: number } = event;
+  return runs.findLast(({ id, attempt }) => id === messageId && attempt === number)?.outcome === "success";
+}
+
+/**
+ * Finds attempts that began too early after the failure before them. If the failed attempt ran more than once, its
+ * first end counts. If one of its runs could not answer the broker any more, the broker itself delivered the message
+ * again, at once.
+ */
+function earlyIn(runs: readonly FaultedRun[], { events }: Observed): readonly string[] {
+  if (runs.every(({ attempt }) => attempt === 1)) return [];
+  const dropped = droppedIn(events);
+  return runs.flatMap(({ id, attempt, atMs }) => {
+    const before = runs.filter((run) => run.attempt === attempt - 1);
+    if (before.length === 0 || before.some((run) => run.endedAtMs === null)) return [];
+    if (dropped.has(`${id} ${attempt - 1}`)) return [];
+    const sinceMs = atMs - Math.min(...before.map(({ endedAtMs }) => endedAtMs ?? Infinity));
+    // Two clocks that are read in milliseconds may differ by one.
+    return sinceMs < delayMs - 1 ? [`attempt ${attempt} of ${id} began ${sinceMs} ms after the one before`] : [];
+  });
+}
+
+const droppedOf = new WeakMap<Observed["events"], ReadonlySet<string>>();
+
+function droppedIn(events: Observed["events"]): ReadonlySet<string> {
+  const known = droppedOf.get(events);
+  if (known !== undefined) return known;
+  const dropped = new Set(
+    events.flatMap(({ event }) =>
+      event.kind === "settle-dropped" || event.kind === "returned" ? [`${event.messageId} ${event.attempt}`] : [],
+    ),
+  );
+  droppedOf.set(events, dropped);
+  return dropped;
+}
+
+const noStall: Stall = { fromMs: 0, toMs: 0, durationMs: 0, servedMs: 0, servedByAnyMs: 0, takingMs: 0, states: {} };
+
+/** All times without a new handler run, while some messages had never been handled. The shortest ones are left out. */
+function stallsIn({ ids, runs, startedAtMs, endedAtMs, moments }: Observed): readonly Stall[] {
+  const firstRuns = new Map<string, number>();
+  for (const { id, atMs } of runs) if (!firstRuns.has(id)) firstRuns.set(id, atMs);
+  const lastMs = firstRuns.size < ids.length ? endedAtMs : Math.min(endedAtMs, Math.max(...firstRuns.values()));
+  const begins = [startedAtMs, ...runs.map(({ atMs }) => atMs).filter((atMs) => atMs < lastMs), lastMs];
+  return begins.flatMap((toMs, index) => {
+    const fromMs = begins[index - 1] ?? toMs;
+    return toMs - fromMs < 1_000 ? [] : [stallOf(moments, fromMs, toMs)];
+  });
+}
+
+function stallOf(moments: readonly Moment[], fromMs: number, toMs: number): Stall {
+  let servedMs = 0;
+  let servedByAnyMs = 0;
+  let takingMs = 0;
+  const states: Record<string, number> = {};
+  for (const [index, { atMs, state, isTaking, isServed, isServedByAny }] of moments.entries()) {
+    const lastedMs = Math.min(toMs, moments[index + 1]?.atMs ?? toMs) - Math.max(fromMs, atMs);
+    if (lastedMs <= 0) continue;
+    if (isServed) servedMs += lastedMs;
+    if (isServedByAny) servedByAnyMs += lastedMs;
+    if (isTaking) takingMs += lastedMs;
+    states[state] = (states[state] ?? 0) + lastedMs;
+  }
+  return { fromMs, toMs, durationMs: toMs - fromMs, servedMs, servedByAnyMs, takingMs, states };
+}

@@ -1,0 +1,165 @@
+import { expect } from "vitest";
+
+import type { compile } from "../../src/index.ts";
+import { renderDiagnostics } from "../../src/index.ts";
+
+// A golden file says what is compiled in full, or how it differs from what a sibling says in full. `vitest -u` writes them anew.
+
+const width = 110;
+
+type Result = ReturnType<typeof compile>;
+
+/** What is compiled, and the golden file that pins it. */
+export interface Sibling {
+  readonly file: string;
+  readonly result: Result;
+}
+
+/** Pins in `<file>.json` what is compiled, in `<file>.diff` how it differs from a sibling, or in `<file>.txt` why it is refused. */
+export async function expectCompiled(file: string, result: Result, sibling: Sibling | null = null): Promise<void> {
+  if (!result.ok) {
+    const refusal = `NOT SUPPORTED\n\n${renderDiagnostics(result.diagnostics)}\n`;
+    await expect(refusal).toMatchFileSnapshot(`${file}.txt`);
+  } else if (sibling === null) await expectGolden(`${file}.json`, everythingOf(result));
+  else {
+    const found = differences("", asData(everythingOf(sibling.result)), asData(everythingOf(result)));
+    const title = `# The difference to ${sibling.file.slice(sibling.file.lastIndexOf("/") + 1)}`;
+    await expect([title, ...found, ""].join("\n")).toMatchFileSnapshot(`${file}.diff`);
+  }
+}
+
+/**
+ * Pins the result of each strategy for each consumer. The file of the first consumer under `auto` is complete. The other
+ * consumers' `auto` is stored as the difference to it, and every other strategy as the difference to `auto`.
+ *
+ * @param folder the broker's; a file has the names of the consumer and of the strategy
+ */
+export async function expectStrategy<Name extends string, Strategy extends string>(
+  folder: string,
+  { name, strategy, first }: { readonly name: Name; readonly strategy: Strategy; readonly first: Name },
+  outcome: (name: NoInfer<Name>, strategy: NoInfer<Strategy> | "auto") => Result,
+): Promise<void> {
+  const file = (of: string): string => `${of.replaceAll(" ", "-")}-`;
+  const like = strategy === "auto" ? first : name;
+  const isFirst = strategy === "auto" && name === first;
+  const sibling = isFirst ? null : { file: `${file(like)}auto`, result: outcome(like, "auto") };
+  await expectCompiled(`${folder}/${file(name)}${strategy}`, outcome(name, strategy), sibling);
+}
+
+export async function expectGolden(file: string, value: unknown): Promise<void> {
+  await expect(`${layOut(value).join("\n")}\n`).toMatchFileSnapshot(file);
+}
+
+function everythingOf(result: Result): object {
+  if (!result.ok) throw new Error(renderDiagnostics(result.diagnostics));
+  const warnings = result.warnings.map(({ code, path, message }) => `${code} ${path}: ${message}`);
+  return { ...result.value, warnings };
+}
+
+/** The lines of all differences. Each has its JSON pointer, in which a name may stand for an index, and then both values. */
+export function differences(pointer: string, before: unknown, after: unknown): readonly string[] {
+  if (isSame(before, after)) return [];
+  if (Array.isArray(before) && Array.isArray(after)) {
+    return gaps(before, after).flatMap((gap) => elementDifferences(pointer, gap));
+  }
+  if (isObject(before) && isObject(after) && isSame(sharedKeys(before, after), sharedKeys(after, before))) {
+    return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((key) => {
+      const inner = `${pointer}/${escape(key)}`;
+      if (!(key in after)) return changed(inner, [before[key]], []);
+      return key in before ? differences(inner, before[key], after[key]) : changed(inner, [], [after[key]]);
+    });
+  }
+  return changed(pointer, [before], [after]);
+}
+
+interface Gap {
+  readonly at: number;
+  readonly before: readonly unknown[];
+  readonly after: readonly unknown[];
+}
+
+/** Elements that stand for each other, if as many go as come. */
+function elementDifferences(pointer: string, { at, before, after }: Gap): readonly string[] {
+  if (before.length !== after.length) return changed(`${pointer}/${at}`, before, after);
+  return before.flatMap((value, index) => {
+    const name = isObject(value) && typeof value["name"] === "string" ? value["name"] : String(at + index);
+    return differences(`${pointer}/${escape(name)}`, value, after[index]);
+  });
+}
+
+/** The runs of elements that only one of the lists has, between those that a longest common subsequence keeps. */
+function gaps(before: readonly unknown[], after: readonly unknown[]): readonly Gap[] {
+  const kept = commonLengths(before, after);
+  const found: Gap[] = [];
+  let [i, j, start] = [0, 0, [0, 0] as readonly [number, number]];
+  const close = (): void => {
+    if (i > start[0] || j > start[1]) {
+      found.push({ at: start[0], before: before.slice(start[0], i), after: after.slice(start[1], j) });
+    }
+  };
+  while (i < before.length && j < after.length) {
+    if (isSame(before[i], after[j])) {
+      close();
+      [i, j] = [i + 1, j + 1];
+      start = [i, j];
+    } else if ((kept[i + 1]?.[j] ?? 0) >= (kept[i]?.[j + 1] ?? 0)) i += 1;
+    else j += 1;
+  }
+  [i, j] = [before.length, after.length];
+  close();
+  return found;
+}
+
+function commonLengths(before: readonly unknown[], after: readonly unknown[]): readonly (readonly number[])[] {
+  const lengths = Array.from({ length: before.length + 1 }, () => Array.from(after, () => 0));
+  for (let i = before.length - 1; i >= 0; i -= 1) {
+    for (let j = after.length - 1; j >= 0; j -= 1) {
+      const skipped = Math.max(lengths[i + 1]?.[j] ?? 0, lengths[i]?.[j + 1] ?? 0);
+      lengths[i]![j] = isSame(before[i], after[j]) ? (lengths[i + 1]?.[j + 1] ?? 0) + 1 : skipped;
+    }
+  }
+  return lengths;
+}
+
+function changed(pointer: string, before: readonly unknown[], after: readonly unknown[]): readonly string[] {
+  const marked = (mark: string, values: readonly unknown[]): readonly string[] =>
+    values.flatMap((value) => layOut(value).map((line) => `${mark} ${line}`));
+  return ["", pointer, ...marked("-", before), ...marked("+", after)];
+}
+
+/** JSON with as much on a line as fits, so that a resource is a line or a few. */
+function layOut(value: unknown): readonly string[] {
+  const line = JSON.stringify(value, null, 1).replaceAll(/\n */g, " ");
+  if (line.length <= width || typeof value !== "object" || value === null) return [line];
+  const isList = Array.isArray(value);
+  const parts = Object.entries(asData(value) as object).map(([key, each]) => {
+    const [first = "", ...rest] = layOut(each);
+    return [isList ? first : `${JSON.stringify(key)}: ${first}`, ...rest];
+  });
+  const inner = parts.flatMap((lines, index) => {
+    const last = index === parts.length - 1 ? "" : ",";
+    return lines.map((text, at) => `  ${text}${at === lines.length - 1 ? last : ""}`);
+  });
+  return isList ? ["[", ...inner, "]"] : ["{", ...inner, "}"];
+}
+
+/** As it comes back from JSON: a property that is undefined is none. */
+function asData(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function sharedKeys(one: object, other: object): readonly string[] {
+  return Object.keys(one).filter((key) => key in other);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function escape(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}

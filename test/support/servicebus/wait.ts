@@ -1,8 +1,0 @@
-/** Waits until something is so. @throws Error where it does not come to be within the time */
-export async function waitUntil(condition: () => boolean | Promise<boolean>, limitMs = 30_000): Promise<void> {
-  const deadline = Date.now() + limitMs;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`it was not so within ${limitMs} ms: ${condition.toString()}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}

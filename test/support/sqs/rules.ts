@@ -1,0 +1,229 @@
+/** One rule of the semantics, with its evidence. */
+interface Rule {
+  /** The behaviour of AWS, in a sentence. */
+  readonly says: string;
+  /** A page of AWS, behaviour recorded from AWS, or a public report. */
+  readonly source: string;
+  /** True if no source settles the rule. The semantics then takes the worse possibility, or all of them. */
+  readonly assumed?: true;
+}
+
+const guide = (page: string): string => `SQS Developer Guide, ${JSON.stringify(page)}`;
+const api = (action: string): string => `SQS API Reference, ${action}`;
+const topics = (page: string): string => `SNS Developer Guide, ${JSON.stringify(page)}`;
+const recorded = (test: string): string => `recorded from AWS by LocalStack's validated test ${test}`;
+const deadLetters = guide("Using dead-letter queues in Amazon SQS");
+
+/**
+ * All the rules that the semantics relies on. Where an emulator differs from AWS, the semantics follows AWS. The live
+ * tests ask the emulators about a claim under the same name.
+ */
+export const rules = {
+  // Redrive
+  "moves-on-next-receive": {
+    says: "a message is delivered maxReceiveCount times; the receive after that gets nothing and moves it",
+    source: deadLetters,
+  },
+  "unpolled-never-moves": {
+    says: "without a further receive a message that has used up its receives stays",
+    source: "LocalStack issue 8234: 60 s without a receive, no move",
+  },
+  "count-across-queues": {
+    says: "the receive count goes on in the dead-letter queue, and the moving receive is not counted",
+    source: recorded("test_dead_letter_queue_message_attributes"),
+  },
+  "success-ends-it": {
+    says: "a message deleted on its second delivery is in no queue any more",
+    source: api("DeleteMessage"),
+  },
+  "last-delivery-can-succeed": {
+    says: "a message deleted on delivery maxReceiveCount does not become a dead letter",
+    source: api("DeleteMessage"),
+  },
+  "chain-delivers-in-the-middle": {
+    says: "in a chain of dead-letter queues the middle one delivers a message before it moves it, or moves it at once",
+    source: "reports only: LocalStack issue 5225, ElasticMQ issue 582",
+    assumed: true,
+  },
+  "cycle-delivers-on": {
+    says: "in a cycle of two queues both deliver again and again, or the message moves on every receive",
+    source: "reports only: stackoverflow.com/questions/25408158",
+    assumed: true,
+  },
+  "self-dead-letter-queue": {
+    says: "a queue that is its own dead-letter queue delivers again and again, or moves the message on every receive",
+    source: "no source; ElasticMQ loses the message of a FIFO queue instead",
+    assumed: true,
+  },
+  "dead-queue-gone": {
+    says: "a message whose dead-letter queue does not exist is lost, or SQS keeps delivering it",
+    source: "no source; some emulators do the one, some the other",
+    assumed: true,
+  },
+  "move-denied": {
+    says: "with denyAll no queue moves its messages there: they are lost, or SQS keeps delivering them",
+    source: `${api("SetQueueAttributes, RedriveAllowPolicy")}, for naming the queue; the effect on a move is assumed`,
+    assumed: true,
+  },
+  "move-by-others-denied": {
+    says: "with byQueue only the listed queues move their messages there; messages of others are lost, or SQS keeps delivering them",
+    source: `${api("SetQueueAttributes, RedriveAllowPolicy")}, for naming the queue; the effect on a move is assumed`,
+    assumed: true,
+  },
+  "move-with-too-many-sources": {
+    says: "byQueue with more than ten queues allows every queue",
+    source: api("SetQueueAttributes, RedriveAllowPolicy"),
+  },
+  "move-to-standard": {
+    says: "a FIFO queue does not move its messages to a standard one: they are lost, or SQS keeps delivering them",
+    source: `${api("SetQueueAttributes, RedrivePolicy")}, for naming the queue; the effect on a move is assumed`,
+    assumed: true,
+  },
+  "move-to-fifo": {
+    says: "a standard queue does not move its messages to a FIFO one: they are lost, or SQS keeps delivering them",
+    source: `${api("SetQueueAttributes, RedrivePolicy")}, for naming the queue; the effect on a move is assumed`,
+    assumed: true,
+  },
+  "dead-queue-delay": {
+    says: "a moved message waits out the delay of the dead-letter queue",
+    source: "no source; a delay only makes the message visible later",
+    assumed: true,
+  },
+
+  // Retention
+  "retention-deletes": {
+    says: "a message older than the retention period is deleted and does not become a dead letter",
+    source: api("SetQueueAttributes, MessageRetentionPeriod"),
+  },
+  "retention-goes-on-in-dead-queue": {
+    says: "on standard queues the clock goes on in the dead-letter queue: it deletes messages older than its own retention",
+    source: guide("Setting up dead-letter queue retention"),
+  },
+  "fifo-retention-starts-again": {
+    says: "on FIFO queues the clock starts again in the dead-letter queue",
+    source: guide("Setting up dead-letter queue retention"),
+  },
+  "retention-in-flight": {
+    says: "a message in flight is deleted by retention like any other",
+    source: "no source",
+    assumed: true,
+  },
+
+  // Visibility and delay
+  "visibility-from-receive": {
+    says: "a message that is not deleted returns one visibility timeout after its receive",
+    source: guide("Amazon SQS visibility timeout"),
+  },
+  "changed-visibility-from-call": {
+    says: "a changed visibility timeout counts from the call that changes it",
+    source: api("ChangeMessageVisibility"),
+  },
+  "changed-visibility-is-forgotten": {
+    says: "a changed visibility timeout is not remembered: after the next receive the queue's applies",
+    source: api("ChangeMessageVisibility"),
+  },
+  "visibility-zero-returns-at-once": {
+    says: "a visibility timeout of 0 returns a message at once, and its receive still counts",
+    source: guide("Amazon SQS visibility timeout"),
+  },
+  "change-beyond-12h": {
+    says: "a visibility timeout above 43200 s is refused for a message",
+    source: api("ChangeMessageVisibility"),
+  },
+  "change-beyond-total-12h": {
+    says: "a visibility timeout that would end more than 12 h after the receive is refused, not shortened",
+    source: api("ChangeMessageVisibility"),
+  },
+  "delete-after-visibility": {
+    says: "a delete after the visibility timeout still works on a standard queue until the next receive of the message",
+    source: recorded("test_delete_message_after_visibility_timeout"),
+  },
+  "delete-with-older-receipt": {
+    says: "a delete with the receipt handle of an earlier receive may leave the message in the queue",
+    source: api("DeleteMessage"),
+  },
+  "change-after-visibility": {
+    says: "the visibility can be changed after it ran out, until the next receive of the message",
+    source: recorded("test_change_message_visibility_after_visibility_timeout_expiration"),
+  },
+  "queue-delay": {
+    says: "a queue's delay holds a new message back",
+    source: guide("Amazon SQS delay queues"),
+  },
+  "message-delay-overrides": {
+    says: "a message's own delay replaces its queue's",
+    source: guide("Amazon SQS message timers"),
+  },
+
+  // FIFO
+  "fifo-in-flight-blocks-group": {
+    says: "a message in flight blocks its group and no other",
+    source: guide("FIFO queue delivery logic in Amazon SQS"),
+  },
+  "fifo-dead-letter-frees-group": {
+    says: "after the move of a message to the dead-letter queue the later ones of its group pass it",
+    source: deadLetters,
+  },
+  "fifo-delete-after-visibility": {
+    says: "a delete after the visibility timeout is refused on a FIFO queue",
+    source: recorded("test_fifo_delete_message_with_expired_receipt_handle"),
+  },
+  "fifo-change-after-visibility": {
+    says: "a change of the visibility after it ran out is accepted on a FIFO queue, or is refused",
+    source: "no source",
+    assumed: true,
+  },
+  "fifo-message-delay": {
+    says: "a delay of a single message is refused on a FIFO queue",
+    source: api("SendMessage"),
+  },
+  "send-wants-its-queue": {
+    says: "SQS refuses a message to a queue that does not exist",
+    source: api("SendMessage, QueueDoesNotExist"),
+  },
+  "fifo-send-wants-group": {
+    says: "a message to a FIFO queue needs a group and a deduplication id; a deduplication id is refused on a standard queue",
+    source: api("SendMessage"),
+  },
+
+  // SNS
+  "topic-reaches-all": {
+    says: "a topic gives every subscribed queue a copy",
+    source: topics("Fanout to Amazon SQS queues"),
+  },
+  "topic-filter": {
+    says: "a filter policy lets through only the messages whose attributes it names",
+    source: topics("Amazon SNS subscription filter policies"),
+  },
+  "topic-filter-operators": {
+    says: "values are compared whole, by beginning, end, anything-but, equals-ignore-case or exists; for another operator Redeliver assumes both answers",
+    source: topics("String value matching"),
+  },
+  "topic-dead-letters": {
+    says: "messages that a subscription cannot deliver go to the subscription's own dead-letter queue",
+    source: topics("Amazon SNS dead-letter queues"),
+  },
+  "topic-raw-attributes": {
+    says: "with raw delivery SNS accepts a message of more than ten attributes and does not deliver it: a client-side error",
+    source: topics("Amazon SNS message attributes"),
+  },
+  "topic-raw-dead-letter": {
+    says: "a message that SNS does not deliver because of its attributes goes to the subscription's dead-letter queue, or is lost",
+    source: `${topics("Amazon SNS dead-letter queues")} keeps client-side errors. But ${recorded("test_redrive_policy_sqs_queue_subscription")} shows the same attributes on the dead letter, and SQS takes no more than ten. Redeliver assumes the outcome`,
+    assumed: true,
+  },
+  "topic-wants-queue-policy": {
+    says: "a topic reaches no queue whose policy does not allow it, also no dead-letter queue",
+    source: topics("Subscribing an Amazon SQS queue to an Amazon SNS topic"),
+  },
+  "topic-types": {
+    says: "a standard topic reaches no FIFO queue, a FIFO topic reaches both; a subscription's dead-letter queue is of its queue's type",
+    source: topics("Message delivery for FIFO topics"),
+  },
+  "fifo-topic-wants-group": {
+    says: "a message to a FIFO topic needs a group",
+    source: "SNS API Reference, Publish, MessageGroupId",
+  },
+} as const satisfies Readonly<Record<string, Rule>>;
+
+export type RuleName = keyof typeof rules;

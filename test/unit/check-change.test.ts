@@ -1,0 +1,76 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, expect, test } from "vitest";
+
+import { withoutProgress } from "../support/without-progress.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const folder = mkdtempSync(join(tmpdir(), "redeliver-check-change-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function check(...words: readonly string[]): { code: number | null; out: string; error: string } {
+  const all = ["check", "new.yaml", "--target", "rabbitmq@4.3", ...words];
+  const options = { cwd: folder, encoding: "utf8" } as const;
+  const child = spawnSync(process.execPath, [join(root, "src/cli/main.ts"), ...all], options);
+  return { code: child.status, out: child.stdout, error: withoutProgress(child.stderr) };
+}
+
+function write(name: string, attempts: number): void {
+  const lines = [
+    "name: shop",
+    "sources: { orders: { kind: topic } }",
+    "consumers:",
+    "  billing:",
+    "    from: { orders: [order.placed] }",
+    `    retry: { attempts: ${attempts}, backoff: { kind: constant, delay: 10s } }`,
+  ];
+  writeFileSync(join(folder, name), `${lines.join("\n")}\n`);
+}
+write("new.yaml", 3);
+write("five.yaml", 5);
+write("twelve.yaml", 12);
+writeFileSync(join(folder, "broken.yaml"), "name: shop\n");
+const staged = ["--strategy", "staged"];
+
+test("a change that keeps every promise", () => {
+  const { code, out, error } = check(...staged, "--from", "five.yaml");
+  expect([code, error]).toEqual([0, ""]);
+  expect(out).toMatch(/^change\nproved {3}billing: \d+ states during the change, 5 attempts at most$/m);
+  expect(out).toContain("stays    queue shop.attempt.5.10s: no attempt waits in it. It is needed until");
+});
+
+test("a change that weakens a promise is a warning, at its place in the file", () => {
+  const { code, out, error } = check(...staged, "--from", "twelve.yaml");
+  expect(code).toBe(0);
+  expect(error).toContain(
+    "warning[RD304]: a message that waits during the change can have 14 attempts; 12 are declared",
+  );
+  expect(error).toContain("new.yaml:6:12: consumers.billing.retry");
+  expect(out).toContain("14 attempts at most");
+  const json = check(...staged, "--from", "twelve.yaml", "--json");
+  expect(JSON.parse(json.out)).toMatchObject({
+    change: { verdicts: [{ consumer: "billing", attempts: 14, unsafe: [] }], left: expect.any(Array) },
+    warnings: expect.arrayContaining([expect.objectContaining({ code: "RD304" })]),
+  });
+  const github = check(...staged, "--from", "twelve.yaml", "--format", "github");
+  expect([github.code, github.out]).toEqual([0, expect.stringMatching(/^::warning file=new\.yaml,line=6.*RD304/)]);
+});
+
+test("a change that a deployment would refuse", () => {
+  const refused = check("--from", "five.yaml", "--from-target", "rabbitmq@3.10");
+  expect([refused.code, refused.out]).toEqual([1, ""]);
+  expect(refused.error).toContain("error[RD302]");
+  const github = check("--from", "five.yaml", "--from-target", "rabbitmq@3.10", "--format", "github");
+  expect([github.code, github.out]).toEqual([1, expect.stringMatching(/^::error file=new\.yaml.*RD302/)]);
+});
+
+test.for([
+  ["broken.yaml", 1, "broken.yaml"],
+  ["missing.yaml", 2, "RD001"],
+] as const)("a deployed declaration that cannot be used: %s", ([from, exitCode, words]) => {
+  const { code, out, error } = check("--from", from);
+  expect([code, out]).toEqual([exitCode, ""]);
+  expect(error).toContain(words);
+});

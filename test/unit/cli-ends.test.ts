@@ -1,0 +1,86 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, describe, expect, test } from "vitest";
+
+const root = resolve(import.meta.dirname, "../..");
+const folder = mkdtempSync(join(tmpdir(), "redeliver-ends-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly error: string;
+}
+
+/** Runs the program on a module with this text. */
+async function plan(name: string, module: string, ...words: string[]): Promise<Ended> {
+  writeFileSync(join(folder, name), module);
+  const child = spawn(process.execPath, [join(root, "src/cli/main.ts"), "plan", name, ...words], { cwd: folder });
+  const closed = new Promise<number | null>((done) => child.on("close", done));
+  const [out, error, code] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
+  return { code, out, error };
+}
+
+const system = 'export default { name: "shop", sources: { orders: { kind: "topic" } }, consumers: {} };\n';
+
+describe("the program ends when its work is done, or gives the reason why it cannot", () => {
+  test("a module that leaves a timer and a socket open", async () => {
+    const open = `import { createServer } from "node:net";\nsetInterval(() => {}, 1000);\ncreateServer().listen(0);\n`;
+    const { code, out } = await plan("open.ts", open + system);
+    expect([code, out]).toEqual([0, "shop: 0 consumers, 1 source\n"]);
+  });
+
+  const cases: readonly (readonly [name: string, module: string, says: string])[] = [
+    ["exits.ts", `process.exit(0);\n${system}`, "ended the program"],
+    [
+      "exits-later.ts",
+      `setTimeout(() => process.exit(0));\nawait new Promise(() => {});\n${system}`,
+      "ended the program",
+    ],
+    ["waits.ts", `await new Promise(() => {});\n${system}`, "ended the program"],
+    [
+      "throws-later.ts",
+      `setTimeout(() => { throw new Error("late"); });\nawait new Promise(() => {});\n${system}`,
+      "late",
+    ],
+  ];
+  test.concurrent.for(cases)("%s", async ([name, module, says], { expect: expectHere }) => {
+    const { code, out, error } = await plan(name, module);
+    expectHere([code, out]).toEqual([2, ""]);
+    expectHere(error).toContain("error[RD003]: ");
+    expectHere(error).toContain(says);
+    expectHere(error).not.toMatch(/\n {4,}at .*:\d+:\d+/);
+  });
+
+  test("as JSON, too", async () => {
+    const { code, out } = await plan("exits-json.ts", "process.exit(0);\n", "--json");
+    expect([code, JSON.parse(out)]).toMatchObject([2, { ok: false, diagnostics: [{ code: "RD003" }] }]);
+  });
+
+  test("modules that never export end after 30 s, with a message every 10 s", async () => {
+    const never = [`for (;;);\n${system}`, `setInterval(() => {}, 1000);\nawait new Promise(() => {});\n${system}`];
+    const ended = await Promise.all(never.map(async (module, index) => plan(`never-${index}.ts`, module)));
+    for (const { code, error } of ended) {
+      expect(code).toBe(2);
+      expect(error).toContain("the module gives no export within 30 s");
+      expect(error).toMatch(/^redeliver: still working after \d+ s, \d+ MB of memory$/m);
+    }
+  }, 120_000);
+
+  test("a reader that stops reading", async () => {
+    writeFileSync(join(folder, "shop.ts"), system);
+    const child = spawn(process.execPath, [join(root, "src/cli/main.ts"), "--help"], { cwd: folder });
+    child.stdout.destroy();
+    const closed = new Promise<number | null>((done) => child.on("close", done));
+    const error = await text(child.stderr);
+    expect([error, await closed]).toEqual(["", expect.toSatisfy((code) => code === 0 || code === 2)]);
+  });
+});
+
+test("the output of a module comes before the output of the program", async () => {
+  const { out } = await plan("prints.ts", `console.log("from the module");\n${system}`);
+  expect(out).toBe("from the module\nshop: 0 consumers, 1 source\n");
+});

@@ -1,0 +1,103 @@
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { runCommand } from "../support/run-command.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const folder = mkdtempSync(join(tmpdir(), "redeliver-help-"));
+beforeAll(() => {
+  for (const [name, file] of [
+    ["shop.yaml", "portable.yaml"],
+    ["outage.yaml", "outage.yaml"],
+    ["definitions.json", "hand-written.json"],
+  ] as const)
+    copyFileSync(join(root, "examples", file), join(folder, name));
+  writeFileSync(join(folder, "preview.json"), '{ "steps": [] }');
+  process.chdir(folder);
+});
+afterAll(() => {
+  process.chdir(root);
+  rmSync(folder, { recursive: true });
+});
+
+const commandsIn = (help: string): string[] => [...help.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = ""]) => name);
+
+test("the help of each command has examples, and each of them is right", { timeout: 120_000 }, async () => {
+  const { out } = await runCommand(["--help"]);
+  const commands = commandsIn(out.slice(out.indexOf("Commands:"), out.indexOf("Examples:"))).filter(
+    (n) => n !== "help",
+  );
+  expect(commands.length).toBeGreaterThan(10);
+  for (const command of commands) {
+    const help = (await runCommand([command, "--help"])).out;
+    const examples = [...help.matchAll(/^ {2}\$ redeliver (.*)$/gm)].map(([, words = ""]) => words);
+    expect(examples.length, command).toBeGreaterThan(0);
+    for (const example of examples.filter((each) => !each.includes("--url"))) {
+      const said = await runCommand(example.replace(/ >.*/, "").split(" "));
+      // The preview has nothing to judge.
+      const expected = command === "policy" ? 2 : 0;
+      expect([example, said.code, said.error.includes("error: ")]).toEqual([example, expected, false]);
+    }
+  }
+});
+
+test("a mistyped option is named before a missing one, with the right one beside it", async () => {
+  const mistyped = await runCommand(["check", "shop.yaml", "--taget", "rabbitmq@4.3"]);
+  expect([mistyped.code, mistyped.error]).toEqual([
+    2,
+    expect.stringMatching(/^error: unknown option '--taget'\n\(Did you mean --target\?\)/),
+  ]);
+  const missing = await runCommand(["check", "shop.yaml"]);
+  expect([missing.code, missing.error]).toEqual([
+    2,
+    expect.stringContaining("required option '-t, --target <target>'"),
+  ]);
+});
+
+test("--version prints the version of the package", async () => {
+  const said = await runCommand(["--version"]);
+  expect(said).toEqual({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), error: "" });
+});
+
+/** Prints the completions of the last word, one a line. */
+const asked: Readonly<Record<string, (script: string, words: readonly string[]) => string>> = {
+  bash: (script, words) =>
+    `source ${script}; COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}; _redeliver; printf '%s\\n' "\${COMPREPLY[@]}"`,
+  fish: (script, words) => `source ${script}; complete -C '${words.join(" ")}' | string split -f1 \\t`,
+};
+
+describe.for(Object.keys(asked))("the completion of %s", (shell) => {
+  const isHere = spawnSync(shell, ["-c", "true"]).status === 0;
+  if (!isHere) console.warn(`The completion of ${shell} was NOT tried: it is not installed here.`);
+  test.runIf(isHere)("knows commands, options and values", async () => {
+    const script = join(folder, `completion.${shell}`);
+    writeFileSync(script, (await runCommand(["completion", shell])).out);
+    const completed = (...words: string[]): string[] => {
+      const child = spawnSync(shell, ["-c", asked[shell]?.(script, words) ?? ""], { cwd: folder, encoding: "utf8" });
+      expect(child.stderr).toBe("");
+      return child.stdout
+        .split("\n")
+        .filter((line) => line !== "")
+        .toSorted();
+    };
+    expect(completed("redeliver", "co")).toEqual(["compile", "completion", "contract"]);
+    expect(completed("redeliver", "check", "shop.yaml", "--ta")).toEqual(["--target"]);
+    expect(completed("redeliver", "check", "--format", "")).toEqual(["github", "json", "sarif", "text"]);
+    expect(completed("redeliver", "report", "--target", "sq")).toEqual(["sqs@eu-west-1"]);
+    expect(completed("redeliver", "audit", "--as")).toEqual(["--as-version"]);
+  });
+});
+
+test("the completion of zsh is that of bash, and zsh accepts it where it is installed", async () => {
+  const { out } = await runCommand(["completion", "zsh"]);
+  expect(out.endsWith((await runCommand(["completion", "bash"])).out)).toBe(true);
+  const script = join(folder, "completion.zsh");
+  writeFileSync(script, out);
+  const child = spawnSync("zsh", ["-f", "-c", `source ${script} && print $_comps[redeliver]`], { encoding: "utf8" });
+  if (child.error === undefined)
+    expect([child.stdout, child.stderr]).toEqual(["_bash_complete -o default -F _redeliver\n", ""]);
+  else console.warn("The completion of zsh was NOT tried: it is not installed here.");
+});

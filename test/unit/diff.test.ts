@@ -1,0 +1,229 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+import { afterAll, expect, test } from "vitest";
+
+import { closedPort } from "../support/fake-broker.ts";
+import { runCommand } from "../support/run-command.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const folder = mkdtempSync(join(tmpdir(), "redeliver-diff-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const events = join(root, "examples/events.yaml");
+const next = join(root, "examples/events-next.yaml");
+const drifted = join(root, "examples/drifted.json");
+const target = ["--target", "rabbitmq@4.3"];
+
+interface Export {
+  readonly bindings: object[];
+  readonly vhosts: { name: string }[];
+  readonly exchanges: { name: string; type: string }[];
+  readonly queues: { name: string; arguments: Record<string, unknown>; durable: boolean }[];
+  readonly policies: Record<string, unknown>[];
+  rabbitmq_version: string;
+}
+
+/** An export of a broker that has drifted, with one more change. */
+function exported(change: (content: Export) => void): string {
+  const content = JSON.parse(readFileSync(drifted, "utf8")) as Export;
+  change(content);
+  const file = join(mkdtempSync(join(folder, "export-")), "export.json");
+  writeFileSync(file, JSON.stringify(content));
+  return file;
+}
+
+function written(name: string, text: string): string {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+const unusable: readonly { name: string; words: () => Promise<readonly string[]>; code: number; says: RegExp }[] = [
+  { name: "nothing to compare with", words: async () => [], code: 2, says: /^error: diff takes one of --url URL/ },
+  {
+    name: "a broker and a second declaration",
+    words: async () => [next, "--definitions", drifted],
+    code: 2,
+    says: /^error: diff takes one of --url URL/,
+  },
+  {
+    name: "a target of another broker",
+    words: async () => [next, "--target", "sqs@eu-west-1"],
+    code: 2,
+    says: /^error: diff compares systems on RabbitMQ so far, and not on Amazon SQS/,
+  },
+  {
+    name: "another target of another broker",
+    words: async () => ["--url", "sqs:eu-west-1", "--target", "servicebus@standard"],
+    code: 2,
+    says: /^error: diff compares systems on RabbitMQ so far, and not on Azure Service Bus/,
+  },
+  {
+    name: "a URL of another broker",
+    words: async () => ["--url", "sqs:eu-west-1"],
+    code: 2,
+    says: /^error: the target is one of RabbitMQ, but the input is of another broker/,
+  },
+  {
+    name: "a URL without a broker",
+    words: async () => ["--url", `http://localhost:${await closedPort()}/%2F`],
+    code: 2,
+    says: /^error\[RD407\]/,
+  },
+  { name: "a URL that is none", words: async () => ["--url", "localhost"], code: 2, says: /^error\[RD407\]/ },
+  { name: "no export", words: async () => ["--definitions", events], code: 2, says: /^error\[RD002\]/ },
+  {
+    name: "an export of several virtual hosts",
+    words: async () => ["--definitions", exported(({ vhosts }) => vhosts.push({ name: "tests" }))],
+    code: 2,
+    says: /^error\[RD315\]/,
+  },
+  {
+    name: "a second declaration that is refused",
+    words: async () => [written("key.yaml", readFileSync(next, "utf8").replace("kind: topic", "kind: queue"))],
+    code: 1,
+    says: /^error\[RD101\]/,
+  },
+];
+
+test.for(unusable)("$name: one diagnostic, and nothing on the standard output", async ({ words, code, says }) => {
+  const result = await runCommand(["diff", events, ...target, ...(await words())]);
+  expect(result.error).toMatch(says);
+  expect(result.error.match(/^error/gm)).toHaveLength(1);
+  expect([result.code, result.out]).toEqual([code, ""]);
+});
+
+test("a declaration that does not compile is one diagnostic", async () => {
+  const file = written(
+    "bad.yaml",
+    "name: shop\nsources: {}\nconsumers: { a: { from: { nowhere: all }, retry: { attempts: 3, backoff: { kind: immediate } } } }\n",
+  );
+  const result = await runCommand(["diff", file, ...target, "--definitions", drifted]);
+  expect(result.error.match(/^error\[RD\d+\]/gm)).toHaveLength(1);
+  expect([result.code, result.out]).toEqual([1, ""]);
+});
+
+interface Answer {
+  readonly ok: boolean;
+  readonly differences: readonly { readonly effect: string; readonly kind: string; readonly name: string }[];
+  readonly diagnostics: readonly { readonly code: string; readonly message: string }[];
+}
+
+async function compared(change: (content: Export) => void): Promise<Answer & { readonly code: number }> {
+  const { code, out } = await runCommand(["diff", events, ...target, "--definitions", exported(change), "--json"]);
+  return { code, ...(JSON.parse(out) as Answer) };
+}
+
+const effectsOf = ({ differences }: Answer): readonly unknown[] =>
+  differences.map(({ effect, kind, name }) => [effect, kind, name.split(" ")[0]]);
+
+const asDrifted = [
+  ["loss", "policy in force on the queue", "shop.billing.dead"],
+  ["otherwise", "policy in force on the queue", "shop.billing"],
+  ["otherwise", "binding", "amq.topic"],
+];
+
+test("a pattern that cannot be read leaves the comparison incomplete, and the rest is compared", async () => {
+  const answer = await compared(({ policies }) =>
+    policies.push({ ...policies[0], name: "odd", pattern: "(?<!x)shop" }),
+  );
+  expect(effectsOf(answer)).toEqual(asDrifted);
+  expect([answer.code, answer.diagnostics.at(-1)?.code]).toEqual([4, "RD314"]);
+});
+
+test("a foreign queue on the exchange of dead letters is a difference", async () => {
+  const answer = await compared(({ bindings, queues }) => {
+    const tap = { ...(queues[0] as Export["queues"][number]), name: "tap" };
+    queues.push(tap);
+    const { vhost } = tap as unknown as { readonly vhost: string };
+    const key = { routing_key: "shop.billing", arguments: {}, vhost };
+    bindings.push({ source: "shop.dead", destination: "tap", destination_type: "queue", ...key });
+  });
+  expect(effectsOf(answer).map((each) => (each as readonly string[]).slice(1))).toContainEqual([
+    "binding",
+    "shop.dead",
+  ]);
+});
+
+test("Markdown says what could not be read", async () => {
+  const file = exported(({ policies }) => policies.push({ ...policies[0], name: "odd", pattern: "(?<!x)shop" }));
+  const { out } = await runCommand(["diff", events, ...target, "--definitions", file, "--format", "markdown"]);
+  expect(out).toMatch(/^\*\*RD314:\*\* .*policy odd/m);
+});
+
+test("an export that lacks the exchange of another owner leaves its kind unknown", async () => {
+  const answer = await compared(({ exchanges }) => exchanges.shift());
+  expect(answer.code).toBe(4);
+  expect(answer.diagnostics.some(({ code, message }) => code === "RD314" && message.includes("events.orders"))).toBe(
+    true,
+  );
+});
+
+test("a broker of another version is a difference if it handles messages otherwise", async () => {
+  const older = await compared((content) => {
+    content.rabbitmq_version = "4.0.5";
+  });
+  expect(effectsOf(older)).toContainEqual(["otherwise", "version", "rabbitmq@4.0.5"]);
+  const patched = await compared((content) => {
+    content.rabbitmq_version = "4.3.4";
+  });
+  expect(effectsOf(patched)).toEqual(asDrifted);
+});
+
+test("a queue that a restart deletes is judged as if it were gone", async () => {
+  const answer = await compared(({ queues }) => {
+    (queues[1] as Export["queues"][number]).durable = false;
+  });
+  expect(effectsOf(answer)).toContainEqual(["loss", "queue", "shop.billing"]);
+});
+
+test("policies of one priority: the broker may take either, so each counts", async () => {
+  const answer = await compared(({ policies }) => {
+    (policies[2] as Record<string, unknown>)["priority"] = 1_000;
+  });
+  expect(effectsOf(answer)).toEqual(asDrifted);
+});
+
+test("two differences that are harmless alone can lose messages together", async () => {
+  const answer = await compared(({ queues, policies }) => {
+    policies.splice(2, 1);
+    // The broker needs the setting once, in the argument or in the policy.
+    const { arguments: given } = queues[1] as Export["queues"][number];
+    delete given["x-overflow"];
+    delete (policies[1] as { definition: Record<string, unknown> }).definition["overflow"];
+  });
+  expect(effectsOf(answer).slice(0, 1)).toEqual([["loss", "system", "as"]]);
+  expect(effectsOf(answer)).toContainEqual(["harmless", "queue", "shop.billing"]);
+});
+
+test("a pattern is missed although another binding takes its example", async () => {
+  const text = (keys: string): string => readFileSync(next, "utf8").replace(/orders: \[.*?\]/, `orders: ["${keys}"]`);
+  const both = written("both.yaml", text('order.#", "order.*'));
+  const lost = async (keys: string): Promise<unknown> => {
+    const { out } = await runCommand(["diff", both, written("one.yaml", text(keys)), ...target, "--json"]);
+    return effectsOf(JSON.parse(out) as Answer);
+  };
+  expect(await lost("order.*")).toEqual([["loss", "binding", "events.orders"]]);
+  expect(await lost("order.#")).toEqual([["harmless", "binding", "events.orders"]]);
+});
+
+test("queues that a deployment leaves are no difference between two declarations", async () => {
+  const text = readFileSync(next, "utf8");
+  const attempts = (number: number): string =>
+    written(`${number}.yaml`, text.replace(/attempts: \d+/, `attempts: ${number}`));
+  const words = ["diff", attempts(6), attempts(3), "--target", "rabbitmq@4.3", "--strategy", "waits", "--json"];
+  const answer = JSON.parse((await runCommand(words)).out) as Answer;
+  expect(effectsOf(answer)).toEqual([["otherwise", "policy in force on the queue", "shop.billing"]]);
+});
+
+test.for(["sarif", "github", "markdown"])("--format %s has every difference", async (format) => {
+  const { code, out } = await runCommand(["diff", events, ...target, "--definitions", drifted, "--format", format]);
+  expect(code).toBe(1);
+  const all = ["shop.billing.dead", "shop.billing", "amq.topic"];
+  expect(all.filter((name) => !out.includes(name))).toEqual([]);
+  if (format === "sarif") expect(JSON.parse(out)).toMatchObject({ runs: [{ results: [{}, {}, {}] }] });
+  if (format === "github") expect(out.match(/^::(error|warning) /gm)).toHaveLength(3);
+  if (format === "markdown") expect(out.match(/^\| the /gm)).toHaveLength(3);
+});

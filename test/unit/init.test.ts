@@ -1,0 +1,99 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+
+import { brokers } from "../../src/brokers/index.ts";
+import { runProgram } from "../support/pulumi.ts";
+import { runCommand } from "../support/run-command.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const folder = mkdtempSync(join(tmpdir(), "redeliver-init-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const read = (file: string): string => readFileSync(join(root, file), "utf8");
+/** The settings that each program asks for, by the project's name. */
+const config = {
+  "redeliver:endpoint": "http://localhost:15672",
+  "redeliver:username": "guest",
+  "redeliver:password": "guest",
+  "redeliver:namespaceId":
+    "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/shop/providers/Microsoft.ServiceBus/namespaces/shop",
+};
+
+describe.for(Object.entries(brokers))("redeliver init for %s", ([broker, { exampleTarget }]) => {
+  const project = join(folder, broker);
+  const init = async (...words: string[]): ReturnType<typeof runCommand> =>
+    runCommand(["init", "--broker", broker, "--name", "shop", "--output", project, ...words]);
+
+  test("writes a project whose declaration passes check, and whose workflow checks it for the target", async () => {
+    const said = await init("--consumer", "billing", "two-words");
+    expect([said.code, said.error]).toEqual([0, ""]);
+    const files = [".github", "Pulumi.yaml", "index.ts", "package.json", "retries.ts", "tsconfig.json"];
+    expect(readdirSync(project).toSorted()).toEqual(files);
+    const checked = await runCommand(["check", join(project, "retries.ts"), "--target", exampleTarget]);
+    expect(checked.out).toMatch(/^proved {3}billing: .*\n(?: .*\n)*proved {3}two-words: /m);
+    const workflow = readFileSync(join(project, ".github/workflows/retries.yml"), "utf8");
+    expect(workflow).toContain(`npx redeliver check retries.ts --target ${exampleTarget} --format sarif`);
+  });
+
+  test("changes nothing where a declaration is, and keeps each other file", async () => {
+    writeFileSync(join(project, "package.json"), "{}");
+    const again = await init("--consumer", "mail");
+    expect([again.code, again.out]).toEqual([2, ""]);
+    rmSync(join(project, "retries.ts"));
+    const kept = await init("--consumer", "billing");
+    expect(kept.out.match(/^kept as it is/gm)).toHaveLength(5);
+    expect(readFileSync(join(project, "package.json"), "utf8")).toBe("{}");
+    // The templates of the programs are checked and run with the declaration of one consumer.
+    expect(readFileSync(join(project, "retries.ts"), "utf8")).toBe(read("examples/init/retries.ts"));
+  });
+
+  test("has a program that makes the work queues", async () => {
+    const file = join(root, "examples/init", broker, "index.ts");
+    const run = await runProgram(() => import(/* @vite-ignore */ file), { preview: false, config });
+    expect(run.error).toBeUndefined();
+    expect(Object.keys((run.outputs?.["workQueues"] ?? {}) as object)).toEqual(["billing"]);
+    const { dependencies, devDependencies } = JSON.parse(read(`examples/init/${broker}/package.json`)) as Record<
+      "dependencies" | "devDependencies",
+      Readonly<Record<string, string>>
+    >;
+    const own = JSON.parse(read("package.json")) as typeof devDependencies & {
+      readonly version: string;
+      readonly devDependencies: typeof devDependencies;
+    };
+    const { redeliver, ...others } = dependencies;
+    expect(redeliver).toBe(`^${own.version}`);
+    for (const [name, range] of Object.entries(others)) expect(own.devDependencies[name], name).toBe(range);
+  });
+});
+
+test("the compiler accepts every project as it is written", { timeout: 120_000 }, () => {
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  const { compilerOptions } = JSON.parse(read("examples/init/tsconfig.json")) as { compilerOptions: object };
+  const { compilerOptions: own } = JSON.parse(read("tsconfig.json")) as {
+    compilerOptions: { paths: Readonly<Record<string, readonly [string]>> };
+  };
+  // The package itself is the source of this checkout, which is stricter.
+  const paths = Object.fromEntries(Object.entries(own.paths).map(([name, [file]]) => [name, [join(root, file)]]));
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: { ...compilerOptions, paths } }));
+  const compiled = spawnSync(join(root, "node_modules/.bin/tsc"), ["--project", folder], { encoding: "utf8" });
+  expect([compiled.stdout, compiled.status]).toEqual(["", 0]);
+});
+
+test("the workflow is that of the docs", () => {
+  const [, block = ""] = /^```yaml\n([\s\S]*?)^```$/m.exec(read("docs/ci.md")) ?? [];
+  expect(read("examples/init/retries.yml")).toBe(block.replace("shop.yaml", "retries.ts"));
+});
+
+test.for([
+  [["--broker", "sqs", "--consumer", "a b"], 1, "RD204"],
+  [["--broker", "kafka", "--consumer", "a"], 2, "the brokers are rabbitmq, sqs, servicebus"],
+  [["--consumer", "a"], 2, "name the broker with --broker"],
+  [["--broker", "sqs"], 2, "name the consumers with --consumer"],
+] as const)("init %j is refused, and writes nothing", async ([words, code, reason]) => {
+  const said = await runCommand(["init", ...words, "--output", join(folder, "nowhere")]);
+  expect([said.code, said.out]).toEqual([code, ""]);
+  expect(said.error).toContain(reason);
+  expect(readdirSync(folder)).not.toContain("nowhere");
+});

@@ -1,0 +1,129 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { checkSystem } from "../../src/declare/check.ts";
+
+const retry = { attempts: 2, backoff: { kind: "constant", delay: "1s" } };
+const consumer = { from: { orders: "all" }, retry };
+const fine = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing: consumer } };
+
+/** A declaration with names in one of its places, and the path of the last name. */
+const places: Readonly<Record<string, (names: readonly string[]) => { declared: unknown; path: RegExp }>> = {
+  "the system": (names) => ({ declared: { ...fine, name: names.at(-1) }, path: /^name$/ }),
+  sources: (names) => ({
+    declared: {
+      ...fine,
+      sources: Object.fromEntries(
+        [["orders"], ...names.map((each) => [each])].map(([key]) => [key, { kind: "topic" }]),
+      ),
+    },
+    path: /^sources\b/,
+  }),
+  consumers: (names) => ({
+    declared: { ...fine, consumers: Object.fromEntries(names.map((each) => [each, consumer])) },
+    path: /^consumers\b/,
+  }),
+  "routing keys": (names) => ({
+    declared: { ...fine, consumers: { billing: { from: { orders: [...names] }, retry } } },
+    path: /^consumers\.billing\.from\.orders\[\d\]$/,
+  }),
+  "permanent errors": (names) => ({
+    declared: { ...fine, consumers: { billing: { ...consumer, errors: { permanent: [...names] } } } },
+    path: /^consumers\.billing\.errors\.permanent\[\d\]$/,
+  }),
+};
+
+function expectRefused(declared: unknown, path: RegExp): void {
+  const checked = checkSystem(declared);
+  expect(checked.ok ? [] : checked.diagnostics.map(({ code }) => code), JSON.stringify(declared)).toEqual(["RD113"]);
+  if (!checked.ok) expect(checked.diagnostics[0]?.path).toMatch(path);
+}
+
+describe.for(Object.entries(places))("%s", ([place, declaredWith]) => {
+  test.for([
+    ["half a character", "a\uD800b"],
+    ["the other half", "\uDC00"],
+    ["a control character", "a\u001Bb"],
+    ["a line", "a\nb"],
+    ["the second set of control characters", "a\u009Bb"],
+    ["an override", "a\u202Eb"],
+    ["an isolate", "a\u2066b"],
+    ["a mark of direction", "a\u200Fb"],
+    ["a blank without width", "a\u200Bb"],
+    ["a byte order mark", "\uFEFFa"],
+    ["a tag", "a\u{E0041}"],
+    ["a line separator", "a\u2028b"],
+    ["a soft hyphen", "a\u00ADb"],
+    ["a filler", "\u3164"],
+    ["nothing that can be seen", "\u200D"],
+    ["a password", "amqp://guest:hunter2@host"],
+  ] as const)("%s is refused", ([, name]) => {
+    const { declared, path } = declaredWith([name]);
+    expectRefused(declared, path);
+  });
+
+  test.runIf(place !== "the system").for([
+    ["caf\u00E9", "cafe\u0301"],
+    ["billing", "bill\u200Ding"],
+    ["\u212B", "\u00C5"],
+    ["a", "a\uFE0F"],
+  ])("%j and %j look the same", (names) => {
+    const { declared, path } = declaredWith(names);
+    expectRefused(declared, path);
+  });
+
+  test("names of any language are accepted", () => {
+    const names = [
+      "Zahlung",
+      "\u652F\u6255\u3044",
+      "\u067E\u0631\u062F\u0627\u062E\u062A\u200C\u0647\u0627",
+      "\u{1F469}\u200D\u{1F680}",
+      "\uFB01n",
+    ];
+    expect(checkSystem(declaredWith(names).declared)).toMatchObject({ ok: true });
+  });
+});
+
+test("a source that only looks like a declared one gives one diagnostic", () => {
+  const sources = { "caf\u00E9": { kind: "topic" } };
+  expectRefused(
+    { ...fine, sources, consumers: { billing: { from: { "cafe\u0301": "all" }, retry } } },
+    /^consumers\.billing\.from\b/,
+  );
+});
+
+test("a mistake beside a name is reported, too", () => {
+  const checked = checkSystem({ ...fine, name: "a\u200Bb", consumers: { billing: { ...consumer, order: "any" } } });
+  expect(checked.ok ? [] : checked.diagnostics.map(({ code }) => code)).toEqual(["RD113", "RD101"]);
+});
+
+test("any two accepted names look different, and stay as they were written", () => {
+  const text = fc.string({
+    unit: fc.constantFrom("a", "\u00E9", "e", "\u0301", "\u200D", "\uFE0F", "\u212B", "\u00C5"),
+    minLength: 1,
+    maxLength: 4,
+  });
+  fc.assert(
+    fc.property(fc.uniqueArray(text, { minLength: 2, maxLength: 4 }), (names) => {
+      const consumers = Object.fromEntries(names.map((name) => [name, consumer]));
+      const checked = checkSystem({ ...fine, consumers });
+      const seen = names.map((name) =>
+        name
+          .normalize("NFC")
+          .replaceAll(/\u200D|\uFE0F/g, "")
+          .normalize("NFC"),
+      );
+      expect(checked.ok).toBe(new Set(seen).size === names.length && !seen.includes(""));
+      if (checked.ok) expect(Object.keys(checked.value.consumers)).toEqual(names);
+    }),
+  );
+});
+
+test("checking the names of any declaration causes no internal error", () => {
+  fc.assert(fc.property(fc.anything(), (input) => void checkSystem(input)));
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom("name", "sources", "consumers"), fc.anything()), (input) => {
+      expect(checkSystem(input).ok).toBe(false);
+    }),
+  );
+});

@@ -1,0 +1,149 @@
+import { inspect } from "node:util";
+
+import * as pulumi from "@pulumi/pulumi";
+import { describe, expect, test } from "vitest";
+
+import { checkTarget } from "../../src/brokers/index.ts";
+import { parsePath } from "../../src/declare/locate.ts";
+import type { Diagnostic } from "../../src/index.ts";
+import { checkSystem, compile, defineSystem, parseTarget, RefusedError } from "../../src/index.ts";
+import { acceptOrRefuse } from "../../src/deploy/accept.ts";
+import { prepare } from "../../src/consume/consume.ts";
+import { checked, oneConsumer } from "../support/examples.ts";
+import { naturalMistakes } from "../support/natural-mistakes.ts";
+
+type Data = { [key: string]: unknown };
+
+/** Applies a fix as a person would. Null if its sentence leaves the choice to them. */
+function mended(input: unknown, { path, help = "" }: Diagnostic): unknown {
+  const whole = structuredClone(input) as Data;
+  const segments = parsePath(path);
+  const holderOf = (place: readonly (string | number)[]): Data =>
+    place.slice(0, -1).reduce((data, key) => data[key] as Data, whole);
+  const holder = holderOf(segments);
+  const key = String(segments.at(-1));
+  // oxlint-disable-next-line no-implied-eval -- the text is ours
+  const read = (code: string): unknown => new Function(`return (${code})`)();
+  const [, value] = /^write (?:it as )?(\[.*\]|\{.*\}|"[^"]*"|\d+)(?:[,;] .*)?$/.exec(help) ?? [];
+  const [, name, named] = /^(?:write|add) (\w+): (.+?)(?: instead of type)?$/.exec(help) ?? [];
+  const [, renamed] = /^did you mean (\w+)\?$/.exec(help) ?? [];
+  const [, moved] = /^move it to (.+)$/.exec(help) ?? [];
+  const old = holder[key];
+  if (help.startsWith("write it as")) holder[key] = read(value ?? "");
+  else if (value !== undefined) holder[key] = read(value);
+  else if (name !== undefined) {
+    for (const each of [key, "type"]) delete holder[each];
+    holder[name] = read(named ?? "");
+  } else if (renamed !== undefined || moved !== undefined) {
+    delete holder[key];
+    const place = moved === undefined ? [...segments.slice(0, -1), renamed ?? ""] : parsePath(moved);
+    holderOf(place)[String(place.at(-1))] = old;
+  } else if (help.startsWith("remove it")) delete holder[key];
+  else return null;
+  return whole;
+}
+
+describe("a natural mistake gets one answer, which mends it as it is written", () => {
+  test("there are more than 60", () => expect(naturalMistakes.length).toBeGreaterThan(60));
+
+  test.each(naturalMistakes)("%s", (_mistake, input, code, path, fix) => {
+    const result = checkSystem(input);
+    const diagnostics = result.ok ? result.warnings : result.diagnostics;
+    expect(diagnostics.map((each) => [each.code, each.path, each.help])).toEqual([[code, path, fix]]);
+    const better = mended(input, diagnostics[0] as Diagnostic);
+    if (better === null) expect(fix).toMatch(/^choose|^add max, such as/);
+    else expect(checkSystem(better)).toMatchObject({ ok: true });
+  });
+});
+
+describe("a mistaken target gets one answer", () => {
+  test.each([
+    ["4.3", "rabbitmq@4.3"],
+    ["RabbitMQ@4.3", "rabbitmq@4.3"],
+    ["rabbitmq:4.3", "rabbitmq@4.3"],
+    ["rabbitmq-4.3", "rabbitmq@4.3"],
+    ["aws@eu-west-1", "sqs@eu-west-1"],
+    ["azure@Premium", "servicebus@premium"],
+  ])("%s", (text, right) => {
+    const result = parseTarget(text);
+    const diagnostics = result.ok ? [] : result.diagnostics;
+    expect(diagnostics.map(({ code, path, help }) => [code, path, help])).toEqual([
+      ["RD201", "target", `write ${right}`],
+    ]);
+    expect(parseTarget(right)).toMatchObject({ ok: true });
+  });
+
+  const inCode = [
+    ["rabbitmq@4.3", "target", 'write target: { broker: "rabbitmq", version: "4.3" }'],
+    ["sqs@eu-west-1", "target", 'write target: { broker: "sqs", region: "eu-west-1" }'],
+    ["servicebus@standard", "target", 'write target: { broker: "servicebus", sku: "standard" }'],
+    [{ broker: "rabbitmq", version: 4.3 }, "target.version", 'write it in quotes: version: "4.3"'],
+    [{ broker: "rabbitMQ", version: "4.3" }, "target.broker", 'write broker: "rabbitmq"'],
+    [{ version: "4.3" }, "target.broker", 'write broker: "rabbitmq" or "sqs" or "servicebus"'],
+  ] as const;
+  test.each(inCode)("%o", (target, path, fix) => {
+    const result = checkTarget(target as never);
+    const diagnostics = result.ok ? [] : result.diagnostics;
+    expect(diagnostics.map((each) => [each.code, each.path, each.help])).toEqual([["RD201", path, fix]]);
+  });
+
+  test("a component refuses a text with the mapping in its place", () => {
+    const deploy = (): unknown =>
+      acceptOrRefuse("rabbitmq", "shop", { system: oneConsumer(), target: "rabbitmq@4.3" as never });
+    expect(deploy).toThrow('fix  write target: { broker: "rabbitmq", version: "4.3" }');
+  });
+
+  test("a broker alone lists its versions", () => {
+    const result = parseTarget("rabbitmq");
+    expect(result.ok ? [] : result.diagnostics).toMatchObject([
+      { code: "RD201", notes: [expect.stringContaining("3.13, 4.0, 4.1, 4.2, 4.3")] },
+    ]);
+  });
+});
+
+test("a declaration that no strategy keeps gets the values that one would keep", () => {
+  const crash = oneConsumer({ crash: { deliveries: 3 }, handlerTimeout: "30s" });
+  const target = { broker: "sqs", region: "eu-west-1" } as const;
+  const result = compile(checked(crash), target);
+  expect(result.ok ? [] : result.diagnostics).toMatchObject([
+    {
+      code: "RD203",
+      help: "set crash.deliveries to 5, or leave crash out, for strategy visibility, which comes closest",
+    },
+  ]);
+  expect(compile(checked(oneConsumer({ crash: { deliveries: 5 }, handlerTimeout: "30s" })), target)).toMatchObject({
+    ok: true,
+  });
+});
+
+describe("a mistaken call of consume gets one answer", () => {
+  const target = { broker: "rabbitmq", version: "4.3" };
+  const connection = { url: "amqp://localhost" };
+  test.each([
+    ["a misspelled consumer", "biling", { target, connection }, "RD801", { help: "did you mean billing?" }],
+    ["no connection", "billing", { target }, "RD802", { notes: ["connection is missing"] }],
+    ["a target as a text", "billing", { target: "rabbitmq@4.3", connection }, "RD201", { path: "target" }],
+    [
+      "a host",
+      "billing",
+      { target, connection: { ...connection, host: "localhost" } },
+      "RD802",
+      { notes: ['"host" is no key of options.connection'] },
+    ],
+  ])("%s", (_mistake, consumer, options, code, parts) => {
+    const result = prepare(checked(oneConsumer()), consumer, options);
+    expect(result.ok ? [] : result.diagnostics).toMatchObject([{ code, ...parts }]);
+  });
+});
+
+test("a refused declaration is shown as its message alone, by Node and by Pulumi", () => {
+  const declare = (): unknown => defineSystem(oneConsumer({ crash: 3 }));
+  expect(declare).toThrow(RefusedError);
+  try {
+    declare();
+  } catch (cause) {
+    expect(inspect(cause)).toContain("fix  write it as { deliveries: 3 }");
+    expect(inspect(cause)).not.toContain("severity");
+    expect(pulumi.RunError.isInstance(cause)).toBe(true);
+  }
+});
