@@ -30,12 +30,16 @@ export interface Seen {
   readonly receivedAtMs: number;
   /** The time of the first operation. Delays count from a later moment. */
   readonly settledAtMs: number;
+  /** The time when the last operation was answered; Infinity before. Delays count from an earlier moment. */
+  readonly answeredAtMs: number;
   readonly message: Message;
 }
 
 /** A consumer that does exactly the operations of a contract: it knows no strategy. */
 export interface DrivenConsumer {
   readonly seen: readonly Seen[];
+  /** The times of the requests that brought no message. */
+  readonly emptyAtMs: readonly number[];
   /** Asks for messages once, without waiting, and handles them. @returns the number of messages */
   readonly poll: () => Promise<number>;
   /** Polls until a condition holds. @throws Error when it does not within the time */
@@ -55,6 +59,7 @@ const pauseMs = 50;
 export function drive(options: DriveOptions): DrivenConsumer {
   const { contract, sqs, queues } = options;
   const seen: Seen[] = [];
+  const emptyAtMs: number[] = [];
   const poll = async (): Promise<number> => {
     const { maxNumberOfMessages, messageSystemAttributeNames, messageAttributeNames } = contract.receive;
     const askedAtMs = performance.now();
@@ -68,12 +73,14 @@ export function drive(options: DriveOptions): DrivenConsumer {
       }),
     );
     const messages = answer.Messages ?? [];
+    if (messages.length === 0) emptyAtMs.push(askedAtMs);
     const times = { askedAtMs, receivedAtMs: performance.now() };
     await Promise.all(messages.map(async (message) => handle(options, seen, message, times)));
     return messages.length;
   };
   return {
     seen,
+    emptyAtMs,
     poll,
     pollUntil: async (condition, limitMs = 25_000) => {
       const deadline = performance.now() + limitMs;
@@ -96,9 +103,11 @@ async function handle(
   const body = message.Body ?? "";
   const attempt = Number(message.Attributes?.ApproximateReceiveCount);
   const decision = options.decide({ body, attempt });
-  seen.push({ body, attempt, ...times, settledAtMs: performance.now(), message });
+  const run = { body, attempt, ...times, settledAtMs: performance.now(), answeredAtMs: Infinity, message };
+  seen.push(run);
   for (const operation of operationsFor(options.contract, decision, attempt))
     await perform(options, message, operation);
+  run.answeredAtMs = performance.now();
 }
 
 /** The operations of a decision. For a requested delay, it takes the first step that is long enough. */
