@@ -50,7 +50,7 @@ export type Phase = "running" | "paused" | "probing" | "stopping" | "stopped";
 /** All state that changes while a consumer runs. */
 export interface Engine {
   readonly adapter: Adapter;
-  readonly opening: Omit<Opening, "listener" | "givenUp">;
+  readonly opening: Omit<Opening, "listener" | "givenUp" | "acceptsWithinMs">;
   readonly settings: Settings;
   readonly attempts: AttemptInput;
   readonly breaker: Breaker;

@@ -9,6 +9,14 @@ import { pauseMs } from "./port/long-timer.ts";
 const firstPauseMs = 250;
 const longestPauseMs = 30_000;
 
+/** The time that a broker has to accept the consumer at the start. */
+const acceptsWithinMs = 30_000;
+/**
+ * A queue that elects a leader forgets a consumer's request and never answers it. So a consumer that ran asks again
+ * after this time, and after a longer one if it was too short for a busy broker.
+ */
+const acceptsAgainWithinMs = 10_000;
+
 export function newFeed(lose: FeedState["lose"]): FeedState {
   return {
     opened: null,
@@ -24,7 +32,7 @@ export function newFeed(lose: FeedState["lose"]): FeedState {
 }
 
 /** Connects, and takes deliveries unless the consumer pauses. */
-export async function openFeed(engine: Engine): Promise<void> {
+export async function openFeed(engine: Engine, withinMs = acceptsWithinMs): Promise<void> {
   const feed = newFeed((cause) => loseFeed(engine, feed, cause));
   const givenUp = new AbortController();
   const giveUp = (): void => {
@@ -37,6 +45,7 @@ export async function openFeed(engine: Engine): Promise<void> {
     feed.opened = await engine.adapter.open({
       ...engine.opening,
       listener: listenerOf(engine, feed),
+      acceptsWithinMs: withinMs,
       givenUp: givenUp.signal,
     });
     notLost(feed);
@@ -110,11 +119,11 @@ async function reconnect(engine: Engine, firstCause: unknown): Promise<void> {
   const pauses = growingPauses(firstPauseMs, longestPauseMs);
   let nextTryMs = pauses.next();
   report(engine, { kind: "lost", error: firstCause, nextTryMs });
-  for (;;) {
+  for (let tries = 1; ; tries++) {
     await pauseMs(nextTryMs, engine.stopping.signal);
     if (engine.stopping.signal.aborted) return;
     try {
-      await openFeed(engine);
+      await openFeed(engine, Math.min(tries * acceptsAgainWithinMs, acceptsWithinMs));
       report(engine, { kind: "reconnected" });
       beginWaiting(engine);
       return;

@@ -71,7 +71,7 @@ const idleWithinMs = 1_000;
 /** Connects and begins to take messages. */
 export async function runConsumer(input: {
   readonly adapter: Adapter;
-  readonly opening: Omit<Opening, "listener" | "concurrency" | "givenUp">;
+  readonly opening: Omit<Opening, "listener" | "concurrency" | "givenUp" | "acceptsWithinMs">;
   readonly settings: Settings;
   readonly handler: Handler;
 }): Promise<Running> {

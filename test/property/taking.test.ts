@@ -94,7 +94,7 @@ test("after any pauses, probes and resumptions, the messages in hand never excee
         channel: broker.channel,
         queue: "shop.billing",
         concurrency,
-        answersWithinMs: 60_000,
+        acceptsWithinMs: 60_000,
         late: () => new Error("late"),
         delivered: (message) => {
           inHand.push(message);

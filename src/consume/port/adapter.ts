@@ -105,6 +105,8 @@ export interface Opening<System extends AnySystem = AnySystem, Connection = unkn
   readonly connection: Connection;
   readonly concurrency: number;
   readonly listener: FeedListener;
+  /** The time that the broker has to accept the consumer of an open connection. */
+  readonly acceptsWithinMs: number;
   /**
    * Aborted if the consumer stops before the feed is open. An adapter that can then ends the opening, which rejects and
    * leaves nothing behind.

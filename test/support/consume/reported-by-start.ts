@@ -43,7 +43,7 @@ const refusing: Readonly<Record<string, (contract: Contract) => Diagnostic>> = {
       url,
       new Error("530 - number of channels opened for user 'guest' has reached the maximum allowed user limit of (1)"),
     ),
-  "has no leader of the queue": () => noAnswer("shop.billing"),
+  "has no leader of the queue": () => noAnswer("shop.billing", 30_000),
 };
 
 const examples = resolve(import.meta.dirname, "../../../examples");

@@ -45,6 +45,8 @@ export interface ScriptedBroker {
   readonly deliver: (id: string, attempt: number, carrier?: Delivery["carrier"]) => Delivery | null;
   readonly cut: () => void;
   readonly connections: readonly Connection[];
+  /** The time that each try to connect left the broker to accept the consumer. */
+  readonly acceptsWithinMs: readonly number[];
   /** Breaches that make a real broker close the channel or do something twice. */
   readonly breaches: readonly string[];
   /** Calls of the consumer that have not ended. */
@@ -56,6 +58,7 @@ const well: CallFate = { ends: "well", afterMs: 1 };
 /** A broker that follows a script and records forbidden actions of a consumer. Its clock is that of `setTimeout`. */
 export function createScriptedBroker(script: Script): ScriptedBroker {
   const connections: Connection[] = [];
+  const acceptances: number[] = [];
   const breaches: string[] = [];
   let underWay = 0;
   const calls = { opens: 0, settles: 0, resumes: 0, pauses: 0, closes: 0 };
@@ -117,12 +120,14 @@ export function createScriptedBroker(script: Script): ScriptedBroker {
 
   return {
     connections,
+    acceptsWithinMs: acceptances,
     breaches,
     underWay: () => underWay,
     adapter: {
       check: async () => undefined,
       unstarted: script.unstarted,
-      open: async ({ listener, givenUp }) => {
+      open: async ({ listener, givenUp, acceptsWithinMs }) => {
+        acceptances.push(acceptsWithinMs);
         const isFirst = calls.opens === 0;
         const fate = script.opens[calls.opens++] ?? "opens";
         if (fate === "hangs" && !isFirst) {

@@ -4,9 +4,6 @@ import { refused } from "../../../diagnostics/render.ts";
 import type { Contract } from "../compile/contract.ts";
 import { difference, differing } from "./deployed/differences.ts";
 
-/** The time that a queue has to accept a consumer. */
-export const queueAnswersWithinMs = 30_000;
-
 /** Explains in our words why a queue refuses a consumer. Any other error comes back as it is. */
 export function queueRefused(contract: Contract, queue: string, virtualHost: string, cause: unknown): unknown {
   if (cause instanceof RefusedError) return cause;
@@ -45,10 +42,10 @@ export function takenAlone(queue: string): Diagnostic {
   });
 }
 
-export function noAnswer(queue: string): Diagnostic {
+export function noAnswer(queue: string, withinMs: number): Diagnostic {
   return diagnostic("RD823", {
     path: queue,
-    message: `the queue ${queue} has not answered within ${queueAnswersWithinMs / 1_000} s`,
+    message: `the queue ${queue} has not answered within ${withinMs / 1_000} s`,
     notes: [
       "a quorum queue has a leader only while more than half of its members run, and does not answer without one",
     ],

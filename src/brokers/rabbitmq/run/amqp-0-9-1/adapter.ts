@@ -23,7 +23,7 @@ import { readDelivery } from "./read-delivery.ts";
 import { bytesReadOn, listenTo } from "../listen.ts";
 import { createTaking } from "./taking.ts";
 import type { Taking } from "./taking.ts";
-import { noAnswer, noQueueOfItsOwn, queueAnswersWithinMs, queueRefused, tooManyQueues } from "../queue-refusals.ts";
+import { noAnswer, noQueueOfItsOwn, queueRefused, tooManyQueues } from "../queue-refusals.ts";
 import { refusalOf, tooFewChannels } from "../refusals.ts";
 import { keepRenewed } from "../renewal.ts";
 
@@ -47,6 +47,9 @@ interface State {
   /** Ends the tasks beside the connection: renewing credentials, and listening for the broker. */
   readonly end: () => void;
 }
+
+/** The time that the broker has to accept new credentials. */
+const renewsWithinMs = 30_000;
 
 /** The life of a connection, until it is lost or ended. */
 interface Life {
@@ -107,7 +110,7 @@ async function open(opening: Opening): Promise<Feed> {
     const { password } = renewed;
     const renewing = connection.updateSecret(Buffer.from(password), "the one before is about to expire");
     const late = (): Error => new Error("the broker does not answer to new credentials");
-    await inTime(queueAnswersWithinMs, renewing, late, null);
+    await inTime(renewsWithinMs, renewing, late, null);
     // The broker does not read a blocked connection for now, so the consumer does not wait for its answer.
     publisher.updateSecret(password).catch(() => undefined);
   };
@@ -138,7 +141,7 @@ interface Parts {
 }
 
 async function begin(opening: Opening, { connection, node, publisher, life }: Parts): Promise<Feed> {
-  const { contract, listener, concurrency } = opening;
+  const { contract, listener, concurrency, acceptsWithinMs } = opening;
   const virtualHost = virtualHostIn(node.url);
   const channel = await connection.createChannel();
   channel.on("error", (error) => {
@@ -157,8 +160,11 @@ async function begin(opening: Opening, { connection, node, publisher, life }: Pa
     channel,
     queue,
     concurrency,
-    answersWithinMs: queueAnswersWithinMs,
-    late: () => refused([noAnswer(queue)]),
+    acceptsWithinMs,
+    late: () => {
+      leave(opening.connection, node.url);
+      return refused([noAnswer(queue, acceptsWithinMs)]);
+    },
     delivered: (message) => {
       acknowledgements.delivered(message);
       listener.delivered(readDelivery(contract, message));

@@ -25,7 +25,7 @@ interface TakingInput {
   readonly queue: string;
   /** The most messages in hand, in any case. */
   readonly concurrency: number;
-  readonly answersWithinMs: number;
+  readonly acceptsWithinMs: number;
   readonly late: () => Error;
   readonly delivered: (message: ConsumeMessage) => void;
   /** The broker has ended a consumer, or has refused another one. */
@@ -138,7 +138,7 @@ async function addConsumers(state: State): Promise<void> {
     // queue's arguments.
     const options = { priority: 0, consumerTag };
     const consuming = channel.consume(queue, (message) => take(state, consumerTag, message), options);
-    await inTime(state.answersWithinMs, Promise.all([limited, consuming]), state.late, null);
+    await inTime(state.acceptsWithinMs, Promise.all([limited, consuming]), state.late, null);
     state.movedAtMs = performance.now();
   }
 }

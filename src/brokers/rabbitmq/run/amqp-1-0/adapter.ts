@@ -20,7 +20,7 @@ import type { DeliveryTimes } from "./delivery-time.ts";
 import { bytesReadOn, listenTo } from "../listen.ts";
 import { connectToOne, leave } from "../nodes.ts";
 import { watchKeptDeadLetters } from "../deployed/dead-letters-kept.ts";
-import { noAnswer, queueAnswersWithinMs, queueRefused } from "../queue-refusals.ts";
+import { noAnswer, queueRefused } from "../queue-refusals.ts";
 import { perform, receive } from "./outcomes.ts";
 import { refusalOf } from "../refusals.ts";
 import { putToken } from "./renew.ts";
@@ -107,7 +107,7 @@ function together(parts: readonly Part[], stopLooking: () => void): Feed {
 }
 
 async function openPart(opening: Opening, times: DeliveryTimes, given: (login: Login | null) => void): Promise<Part> {
-  const { contract, listener, givenUp } = opening;
+  const { contract, listener, givenUp, acceptsWithinMs } = opening;
   const over = Promise.withResolvers<never>();
   // Once the feed is open, a rejection here has no listener, so it is caught.
   over.promise.catch(() => undefined);
@@ -133,8 +133,11 @@ async function openPart(opening: Opening, times: DeliveryTimes, given: (login: L
       },
       lost: end,
     });
-    const late = (): Error => refused([noAnswer(queueOf(contract))]);
-    const intake = await inTime(queueAnswersWithinMs, Promise.race([attaching, over.promise]), late, givenUp);
+    const late = (): Error => {
+      leave(opening.connection, node.url);
+      return refused([noAnswer(queueOf(contract), acceptsWithinMs)]);
+    };
+    const intake = await inTime(acceptsWithinMs, Promise.race([attaching, over.promise]), late, givenUp);
     const give = (renewed: Login): Promise<void> => {
       given(renewed);
       return putToken(connection, renewed.password);
