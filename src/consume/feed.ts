@@ -12,10 +12,11 @@ const longestPauseMs = 30_000;
 /** The time that a broker has to accept the consumer at the start. */
 const acceptsWithinMs = 30_000;
 /**
- * A queue that elects a leader forgets a consumer's request and never answers it. So a consumer that ran asks again
- * after this time, and after a longer one if it was too short for a busy broker.
+ * A queue that elects a leader may forget a consumer's request and never answer it. So a consumer that ran asks again
+ * after this time, three times, and then after a longer one: it may be too short for a busy broker.
  */
 const acceptsAgainWithinMs = 10_000;
+const triesOfOneTime = 3;
 
 export function newFeed(lose: FeedState["lose"]): FeedState {
   return {
@@ -123,7 +124,7 @@ async function reconnect(engine: Engine, firstCause: unknown): Promise<void> {
     await pauseMs(nextTryMs, engine.stopping.signal);
     if (engine.stopping.signal.aborted) return;
     try {
-      await openFeed(engine, Math.min(tries * acceptsAgainWithinMs, acceptsWithinMs));
+      await openFeed(engine, Math.min(Math.ceil(tries / triesOfOneTime) * acceptsAgainWithinMs, acceptsWithinMs));
       report(engine, { kind: "reconnected" });
       beginWaiting(engine);
       return;
