@@ -303,7 +303,9 @@ function momentsOf({ served, played }: Stage, { moments }: Watched): readonly Mo
   return moments.map(({ nodes, isFullOfFailures, ...moment }) => {
     const { atMs } = moment;
     const isAlarm = played.some((each) => faults[each.name].isAlarm && each.atMs <= atMs && atMs <= each.untilMs);
-    const serving = [0, 1, 2].filter((node) => served.didServe(node, atMs));
+    // A consumer that connects is compared with plain clients that connect.
+    const didServe = moment.state === "reconnecting" ? served.didServeNew : served.didServe;
+    const serving = [0, 1, 2].filter((node) => didServe(node, atMs));
     // A failure that must become a copy occupies each handler, and the broker accepts no copy.
     const isServedByAny = serving.length > 0 && !(isAlarm && isFullOfFailures);
     // If it has no connection to a node, any serving node counts.

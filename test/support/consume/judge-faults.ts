@@ -18,7 +18,7 @@ export interface Moment {
   readonly atMs: number;
   readonly state: Health["state"];
   readonly isTaking: boolean;
-  /** True if the broker gave messages to a plain client at the consumer's node. */
+  /** True if the broker gave messages to plain clients at the consumer's node: new ones while the consumer connects. */
   readonly isServed: boolean;
   /** True if it did so at any node. */
   readonly isServedByAny: boolean;

@@ -14,21 +14,28 @@ const unservedAfterMs = 2_500;
  * broker serves the old connection.
  */
 const anewAfterMs = 10_000;
+/** The time between two clients that connect, and the time that each has to get a message. */
+const connectsEveryMs = 2_000;
 const queue = "served";
 
 /** Tells the times when each node of a cluster gave messages to a client. */
 export interface ServedTimes {
   readonly vhost: string;
-  /** True if the node gave messages at that moment. */
+  /** True if the node gave messages to its client at that moment. */
   readonly didServe: (node: number, atMs: number) => boolean;
+  /** True if the node gave messages to clients that connected before and after that moment. */
+  readonly didServeNew: (node: number, atMs: number) => boolean;
   readonly stop: () => void;
 }
 
 /**
- * Runs a plain client at each node. It takes a message of a queue and gives it back, for ever, and reconnects after
+ * Runs plain clients at each node. One takes a message of a queue and gives it back, for ever, and reconnects after
  * silence. So if it gets nothing, the broker itself cannot serve that queue through this node. Its leader must move
  * together with those of the examined queues. It speaks AMQP 0-9-1 and never publishes. Alarms do not block such a
  * client, but 4.0 blocks one that speaks AMQP 1.0.
+ *
+ * Others connect anew, get one message and go. While a queue elects a leader, and for some time after it, the broker may
+ * serve a client that it knows and none that comes.
  */
 export async function watchServedTimes(cluster: Cluster): Promise<ServedTimes> {
   const [any] = cluster.nodes;
@@ -44,8 +51,16 @@ export async function watchServedTimes(cluster: Cluster): Promise<ServedTimes> {
   const clients = cluster.nodes.map(({ broker }) =>
     watchNode(Object.assign(new URL(amqpUrl), { host: new URL(broker.amqpUrl).host }).href),
   );
+  const comers = cluster.nodes.map(({ broker }) =>
+    watchComers(Object.assign(new URL(amqpUrl), { host: new URL(broker.amqpUrl).host }).href),
+  );
   return {
     vhost,
+    didServeNew: (node, atMs) => {
+      const { comes } = comers[node] ?? { comes: [] };
+      const next = comes.findIndex(({ begunAtMs }) => begunAtMs > atMs);
+      return [comes.at(next === -1 ? -1 : Math.max(0, next - 1)), comes.at(next)].every((come) => come?.isServed);
+    },
     didServe: (node, atMs) => {
       const { servedAtMs } = clients[node] ?? { servedAtMs: [] };
       const next = servedAtMs.findIndex((each) => each >= atMs);
@@ -54,7 +69,7 @@ export async function watchServedTimes(cluster: Cluster): Promise<ServedTimes> {
       return before !== undefined && after !== undefined && after - before <= unservedAfterMs;
     },
     stop: () => {
-      for (const { stop } of clients) stop();
+      for (const { stop } of [...clients, ...comers]) stop();
     },
   };
 }
@@ -78,6 +93,33 @@ function watchNode(url: string): { readonly servedAtMs: readonly number[]; reado
   }, everyMs);
   return {
     servedAtMs,
+    stop: () => {
+      clearInterval(timer);
+      stopLast();
+    },
+  };
+}
+
+interface Come {
+  readonly begunAtMs: number;
+  isServed: boolean;
+}
+
+/** Lets one client after the other connect. Each is served if it gets a message in time. */
+function watchComers(url: string): { readonly comes: readonly Come[]; readonly stop: () => void } {
+  const comes: Come[] = [];
+  let stopLast = (): void => undefined;
+  const timer = setInterval(() => {
+    stopLast();
+    const come = { begunAtMs: Date.now(), isServed: false };
+    comes.push(come);
+    const heard = (): void => {
+      come.isServed = true;
+    };
+    stopLast = take(url, heard, () => undefined);
+  }, connectsEveryMs);
+  return {
+    comes,
     stop: () => {
       clearInterval(timer);
       stopLast();
