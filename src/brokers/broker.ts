@@ -205,8 +205,12 @@ export interface Auditor<Target, Deployment, System = never, Live = LiveReader<D
   readonly partsOf: (deployment: Deployment) => readonly DeploymentPart<Deployment>[];
   /** @param upgradeTo if given, the audit reports the differences on that target */
   readonly audit: (deployment: Deployment, target: Target, upgradeTo: Target | null) => readonly Diagnostic[];
-  /** The resources that a system has left there, in an order in which they can be removed. */
-  readonly leftoversIn: (deployment: Deployment, compiled: System) => readonly Leftover[];
+  /**
+   * The resources that a system has left there, in an order in which they can be removed.
+   *
+   * @param earlier earlier declarations of the system, with names of resources that nothing else tells
+   */
+  readonly leftoversIn: (deployment: Deployment, compiled: System, earlier?: readonly System[]) => readonly Leftover[];
 }
 
 /** A system before or after a change, and its target. */
@@ -231,7 +235,7 @@ export interface DeployedPart {
   readonly fixed: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** A resource on a broker that bears the system's name and that no program declares any more. */
+/** A resource of a system on a broker that no program declares any more. */
 export interface Leftover extends Pick<DeployedPart, "kind" | "name" | "holds" | "longestWaitMs"> {
   /** Its virtual host, region or namespace. */
   readonly place: string;

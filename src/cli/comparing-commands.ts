@@ -26,9 +26,10 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
   });
   const leftovers = program
     .command("leftovers")
-    .description("list resources that bear the system's name and are no longer declared; only reads")
+    .description("list the system's resources that are no longer declared; only reads")
     .argument("<file>", "the declaration")
-    .option("--also <file...>", "declarations of other systems there, whose names may begin with this one's");
+    .option("--also <file...>", "declarations of other systems there, whose names may begin with this one's")
+    .option("--from <file...>", "earlier declarations of the system, with names of queues that it had");
   withBroker(leftovers).action(async (file, options) => finish(await leftoversCommand(file, options)));
 }
 

@@ -13,7 +13,7 @@ import { ended, refuse, usage } from "./refuse.ts";
 export type LeftoversOptions = ForTarget & Readonly<Record<string, unknown>>;
 
 /**
- * Shows a system's leftovers on a broker: resources with its name that it no longer declares. It only reads.
+ * Shows a system's leftovers on a broker: its resources that it no longer declares. It only reads.
  *
  * @returns the exit code: fine without leftovers, refused with some, usage if it could read nothing
  */
@@ -31,12 +31,15 @@ export async function leftoversCommand(file: string, options: LeftoversOptions):
   const found = await readSource(source);
   // Exit code 1 means leftovers. A job that watches for them must see the difference.
   if (!found.ok) return refuse(found.diagnostics, options, {}, exitCodes.usage);
-  const others = await Promise.all(otherFiles(options).map(async (other) => compileFile(other, options)));
-  const refused = others.find((other) => !other.ok);
+  const [others, earlier] = await Promise.all(
+    [options["also"], options["from"]].map(async (files) => compileFiles(files, options)),
+  );
+  const refused = [...(others ?? []), ...(earlier ?? [])].find((other) => !other.ok);
   if (refused !== undefined && !refused.ok) return refused.exitCode;
-  const theirs = new Set(others.flatMap((other) => (other.ok ? namesIn(other) : [])));
+  const theirs = new Set(others?.flatMap((other) => (other.ok ? namesIn(other) : [])));
+  const before = earlier?.flatMap((each) => (each.ok ? [each.compiled] : [])) ?? [];
   const leftovers = found.value
-    .flatMap(({ deployment }) => auditor.leftoversIn(deployment, proved.compiled))
+    .flatMap(({ deployment }) => auditor.leftoversIn(deployment, proved.compiled, before))
     .filter(({ kind, name }) => !theirs.has(`${kind} ${name}`))
     .map((each) => ({ ...each, ...reasonOf(each) }));
   const shown =
@@ -55,11 +58,14 @@ export async function leftoversCommand(file: string, options: LeftoversOptions):
   return ended(await print(shown), leftovers.length === 0 ? exitCodes.fine : exitCodes.refused);
 }
 
-function otherFiles({ also }: LeftoversOptions): readonly string[] {
-  return Array.isArray(also) ? (also as string[]) : [];
+async function compileFiles(
+  files: unknown,
+  options: LeftoversOptions,
+): Promise<readonly Awaited<ReturnType<typeof compileFile>>[]> {
+  return Promise.all((Array.isArray(files) ? (files as string[]) : []).map(async (file) => compileFile(file, options)));
 }
 
-/** The resources that another system declares. Its name may begin with this one's. */
+/** The resources that another system declares. Their names may begin with this one's. */
 function namesIn({ target, compiled }: ProvedFile): readonly string[] {
   return brokerOf(target)
     .deployedPartsOf(compiled)
@@ -67,7 +73,7 @@ function namesIn({ target, compiled }: ProvedFile): readonly string[] {
 }
 
 function textOf(leftovers: readonly (Leftover & ReturnType<typeof reasonOf>)[], system: string): string {
-  if (leftovers.length === 0) return `${visible(system)}: every resource that bears its name is declared`;
+  if (leftovers.length === 0) return `${visible(system)}: all its resources are declared`;
   const blocks = leftovers.map(({ place, kind, name, why, until, removal }) =>
     [
       `${kind} ${visible(name)} in ${visible(place)}`,
@@ -79,7 +85,7 @@ function textOf(leftovers: readonly (Leftover & ReturnType<typeof reasonOf>)[], 
   return [
     `${visible(system)}: ${leftovers.length} ${leftovers.length === 1 ? "resource is" : "resources are"} no longer declared`,
     ...blocks,
-    "If another system's name begins with this one's, name it with --also. Otherwise this list has its resources too.",
+    "If names of another system begin with this one's, name it with --also. Otherwise this list has its resources too.",
     "Before you delete a queue, check that it is empty and has no consumer: the broker does not check. Delete in this order.",
   ].join("\n\n");
 }

@@ -14,6 +14,8 @@ import { publishesCopies, strategiesOn } from "../support/strategies.ts";
 const systemOf = (attempts: number, consumers: readonly string[]): System =>
   checked({
     name: "shop",
+    // The queues of mail have names without the system's prefix.
+    names: { dead: "{queue}-dlq" },
     sources: { orders: { kind: "topic" } },
     consumers: Object.fromEntries(
       consumers.map((name) => [
@@ -21,6 +23,7 @@ const systemOf = (attempts: number, consumers: readonly string[]): System =>
         {
           from: { orders: ["order.placed", "order.#"] },
           retry: { attempts, backoff: { kind: "exponential", first: "1s", factor: 2 } },
+          ...(name === "mail" ? { queue: "letters" } : {}),
         },
       ]),
     ),

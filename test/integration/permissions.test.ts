@@ -241,7 +241,7 @@ describe.each(brokers())("reading with the least permissions on RabbitMQ $fullVe
     };
     const { text } = await as(toAudit);
     expect(text).toMatch(
-      words[0] === "audit" ? /looked at {2}\d+ queues/ : /shop\.billing|everything that bears its name/,
+      words[0] === "audit" ? /looked at {2}\d+ queues/ : /shop\.billing|all its resources are declared/,
     );
     const untagged = await as({ ...toAudit, tag: null });
     expect(untagged.code).toBe(2);

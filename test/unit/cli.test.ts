@@ -252,8 +252,20 @@ describe("leftovers", () => {
   test("if there are none, the exit code is 0", () => {
     expect(redeliver("leftovers", four, ...target, "--definitions", exported)).toMatchObject({
       code: 0,
-      out: "shop on rabbitmq@4.3: every resource that bears its name is declared\n",
+      out: "shop on rabbitmq@4.3: all its resources are declared\n",
     });
+  });
+
+  test("those of the system under an earlier name are listed with --from", () => {
+    const store = file(
+      "store.json",
+      JSON.stringify({ ...JSON.parse(readFileSync(join(folder, two), "utf8")), name: "store" }),
+    );
+    const words = ["leftovers", store, ...target, "--definitions", exported, "--json"];
+    expect(redeliver(...words)).toMatchObject({ code: 0 });
+    const { code, out } = redeliver(...words, "--from", four);
+    expect([code, out.includes("DELETE /api/queues/%2F/shop.billing")]).toEqual([1, true]);
+    expect(redeliver(...words, "--from", "nowhere.json").code).toBe(2);
   });
 
   test.each([

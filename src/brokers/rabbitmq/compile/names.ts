@@ -30,9 +30,13 @@ export function consumerNames(plan: Pick<Plan, "system" | "names">, consumer: Co
   return {
     workQueue,
     dead,
-    failedExchange: `${workQueue}.failed`,
+    failedExchange: failedExchange(workQueue),
     attemptKey: (attempt) => `${attemptKeyPrefix(workQueue)}${attempt}`,
   };
+}
+
+export function failedExchange(workQueue: string): string {
+  return `${workQueue}.failed`;
 }
 
 /** The part before the attempt number in the routing key of a copy. */
@@ -82,7 +86,12 @@ const longestSchedule = 60;
 
 /** A name that is as long as the longest of any schedule. */
 export function longestScheduleName(system: string): string {
-  return `${system}.retry.${"-".repeat(longestSchedule)}.attempts`;
+  return `${schedulePrefix(system)}${"-".repeat(longestSchedule)}.attempts`;
+}
+
+/** The beginning of the names of all schedules. */
+export function schedulePrefix(system: string): string {
+  return `${system}.retry.`;
 }
 
 /** The names of a schedule: `shop.retry.1s-5s-25s`, `shop.retry.3x1s`. A long one is named by its hash. */
@@ -95,7 +104,7 @@ export function scheduleNames(system: string, delays: readonly number[]): Schedu
   }
   const text = runs.map(({ delayMs, count }) => `${count === 1 ? "" : `${count}x`}${inName(delayMs)}`).join("-");
   const hash = (): string => createHash("sha256").update(text).digest("hex").slice(0, 16);
-  const base = `${system}.retry.${text.length > longestSchedule ? hash() : text}`;
+  const base = `${schedulePrefix(system)}${text.length > longestSchedule ? hash() : text}`;
   return { reasonsExchange: base, attemptsExchange: `${base}.attempts` };
 }
 

@@ -1,33 +1,44 @@
 import type { Leftover } from "../../broker.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
 import type { Deployment } from "./deployment.ts";
+import { type OwnResources, ownResources } from "./own-resources.ts";
 import type { BrokerBinding, BrokerTopology } from "../prove/semantics.ts";
 
 /**
- * The resources of a virtual host that have the system's name and are not declared any more. They are ways into queues,
- * queues, exchanges, and bindings between declared resources.
+ * The system's resources in a virtual host that are not declared any more. They are ways into queues, queues, exchanges,
+ * and bindings between declared resources.
  *
  * Each comes after the resources that still need it, so that a user can remove them in this order. Requests are for the
  * management API.
  */
-export function leftoversIn(deployment: Deployment, compiled: RabbitmqCompiled): readonly Leftover[] {
-  return deployment.virtualHosts.flatMap(({ name, topology }) => leftoversOf(name, topology, compiled));
+export function leftoversIn(
+  deployment: Deployment,
+  compiled: RabbitmqCompiled,
+  earlier: readonly RabbitmqCompiled[] = [],
+): readonly Leftover[] {
+  return deployment.virtualHosts.flatMap(({ name, topology: found }) =>
+    leftoversOf(name, found, compiled, ownResources(found, compiled, earlier)),
+  );
 }
 
-function leftoversOf(virtualHost: string, found: BrokerTopology, { topology }: RabbitmqCompiled): Leftover[] {
-  const isOwn = (name: string): boolean => name.startsWith(`${topology.system}.`);
+function leftoversOf(
+  virtualHost: string,
+  found: BrokerTopology,
+  { topology }: RabbitmqCompiled,
+  isOwn: OwnResources,
+): Leftover[] {
   const declared = {
     queues: new Set(topology.queues.map(({ name }) => name)),
     exchanges: new Set(topology.exchanges.map(({ name }) => name)),
     bindings: new Set(topology.bindings.map(keyOf)),
   };
-  const queues = found.queues.filter(({ name }) => isOwn(name) && !declared.queues.has(name));
-  const exchanges = found.exchanges.filter(({ name }) => isOwn(name) && !declared.exchanges.has(name));
+  const queues = found.queues.filter(({ name }) => isOwn.queue(name) && !declared.queues.has(name));
+  const exchanges = found.exchanges.filter(({ name }) => isOwn.exchange(name) && !declared.exchanges.has(name));
   const gone = new Set([...queues, ...exchanges].map(({ name }) => name));
   const bindings = found.bindings.filter(
     (each) =>
-      (isOwn(each.source) || declared.exchanges.has(each.source)) &&
-      (isOwn(each.destination) || declared.queues.has(each.destination)) &&
+      (isOwn.exchange(each.source) || declared.exchanges.has(each.source)) &&
+      (isOwn[each.destinationKind](each.destination) || declared.queues.has(each.destination)) &&
       !gone.has(each.source) &&
       !gone.has(each.destination) &&
       !declared.bindings.has(keyOf(each)),
@@ -95,7 +106,9 @@ const stages = ["waiting", "work", "dead"] as const;
 
 function stageOf(found: BrokerTopology, queue: string): (typeof stages)[number] {
   if (waitIn(found, queue) !== null) return "waiting";
-  return /\.(dead|undeliverable)$/.test(queue) ? "dead" : "work";
+  // A dead queue may have any name. Messages leave it by no dead-letter exchange.
+  const given = found.queues.find(({ name }) => name === queue)?.arguments;
+  return given?.["x-dead-letter-exchange"] === undefined ? "dead" : "work";
 }
 
 function keyOf({ source, destination, destinationKind, routingKey, arguments: given }: BrokerBinding): string {

@@ -3,21 +3,27 @@ import type { SqsCompiled } from "../compile/compile.ts";
 import { type Deployment, known } from "./deployment.ts";
 
 /**
- * The queues that have the system's name and are not declared any more, with the calls that remove them. Dead queues
- * come last.
+ * The queues that have the system's prefix, or a name of an earlier declaration, and are not declared any more. Each has
+ * the calls that remove it. Dead queues come last.
  */
-export function leftoversIn({ regions, subscriptions }: Deployment, { topology }: SqsCompiled): readonly Leftover[] {
+export function leftoversIn(
+  { regions, subscriptions }: Deployment,
+  { topology }: SqsCompiled,
+  earlier: readonly SqsCompiled[] = [],
+): readonly Leftover[] {
+  const before = new Set(earlier.flatMap((each) => each.topology.queues.map(({ name }) => name)));
   const declared = new Set(topology.queues.map(({ name }) => name));
   return regions.flatMap(({ name: region, queues }) =>
     queues
-      .filter(({ name }) => name.startsWith(`${topology.system}-`) && !declared.has(name))
-      .map(({ name, arn }): Leftover => {
+      .filter(({ name }) => (name.startsWith(`${topology.system}-`) || before.has(name)) && !declared.has(name))
+      .map(({ name, arn, redrive }): Leftover => {
         const own = (known(subscriptions) ?? []).filter(({ queueArn }) => queueArn === arn);
         return {
           place: region,
           kind: "queue",
           name,
-          holds: /-(dead|undelivered)(\.fifo)?$/.test(name) ? "dead" : "work",
+          // Every work queue has a redrive policy, and no dead queue has one.
+          holds: redrive === null ? "dead" : "work",
           longestWaitMs: null,
           removal: [
             ...own.map(({ topicArn }) => unsubscribe(topicArn, arn)),

@@ -1,0 +1,61 @@
+import type { RabbitmqCompiled } from "../compile/compile.ts";
+import { deadExchange, failedExchange, schedulePrefix } from "../compile/names.ts";
+import { deployedPartsOf } from "../compile/parts.ts";
+import type { BrokerQueue, BrokerTopology } from "../prove/semantics.ts";
+
+/** Tells the resources of a system from those of others, by their names. */
+export interface OwnResources {
+  readonly queue: (name: string) => boolean;
+  readonly exchange: (name: string) => boolean;
+}
+
+/**
+ * Finds the resources of a system on a broker. A declaration may give a queue any name, and two systems may have names
+ * that begin alike. So the place that a queue dead-letters to decides, or the place that its messages come from. Only
+ * if they tell nothing the system's prefix decides, and the names in earlier declarations.
+ */
+export function ownResources(
+  found: BrokerTopology,
+  compiled: RabbitmqCompiled,
+  earlier: readonly RabbitmqCompiled[],
+): OwnResources {
+  const systems = [compiled, ...earlier].map(({ topology }) => topology.system);
+  const declared = new Set(earlier.flatMap(deployedPartsOf).map(({ kind, name }) => `${kind} ${name}`));
+  const mayBeOwn = (kind: string, name: string): boolean =>
+    name.startsWith(`${compiled.topology.system}.`) || declared.has(`${kind} ${name}`);
+  const exchange = (name: string): boolean => isOwnFailed(found, name, systems) ?? mayBeOwn("exchange", name);
+  const queues = found.queues.filter((each) => isOwnQueue(found, each, systems) ?? mayBeOwn("queue", each.name));
+  const names = new Set(queues.map(({ name }) => name));
+  return { queue: (name) => names.has(name), exchange };
+}
+
+/** Null if the queue does not look like one of Redeliver's. */
+function isOwnQueue(found: BrokerTopology, queue: BrokerQueue, systems: readonly string[]): boolean | null {
+  const { name, arguments: given } = queue;
+  const [exchange, key] = [given["x-dead-letter-exchange"], given["x-dead-letter-routing-key"]];
+  const isDead = (each: string): boolean => systems.some((system) => deadExchange(system) === each);
+  if (typeof exchange === "string") {
+    // Only a work queue dead-letters with its own name as the key.
+    if (key !== name) return null;
+    if (exchange === failedExchange(name)) return isOwnFailed(found, exchange, systems);
+    return isDead(exchange) ? true : exchange.endsWith(deadExchange("")) ? false : null;
+  }
+  // Another team may copy dead letters into a queue of its own. That has no policy of its own name.
+  if (given["x-overflow"] !== "reject-publish" || !found.policies.some((policy) => policy.name === name)) return null;
+  const from = found.bindings
+    .filter(({ destination, destinationKind }) => destinationKind === "queue" && destination === name)
+    .map(({ source }) => source)
+    .filter((source) => source.endsWith(deadExchange("")));
+  if (from.length === 0) return null;
+  return from.every(isDead) ? true : from.some(isDead) ? null : false;
+}
+
+/** Null if nothing leads from the exchange into the retries of a system. */
+function isOwnFailed({ policies }: BrokerTopology, exchange: string, systems: readonly string[]): boolean | null {
+  const next = policies.find(({ kind, name }) => kind === "user" && name === exchange)?.definition[
+    "alternate-exchange"
+  ];
+  if (exchange !== failedExchange(exchange.slice(0, -failedExchange("").length)) || typeof next !== "string")
+    return null;
+  return systems.some((system) => next === deadExchange(system) || next.startsWith(schedulePrefix(system)));
+}
