@@ -206,9 +206,8 @@ export interface Auditor<Target, Deployment, System = never, Live = LiveReader<D
   /** @param upgradeTo if given, the audit reports the differences on that target */
   readonly audit: (deployment: Deployment, target: Target, upgradeTo: Target | null) => readonly Diagnostic[];
   /**
-   * The resources that a system has left there, in an order in which they can be removed.
-   *
-   * @param earlier earlier declarations of the system, with names of resources that nothing else tells
+   * The resources that a system has left there, in an order in which they can be removed. Earlier declarations name those
+   * that nothing else tells.
    */
   readonly leftoversIn: (deployment: Deployment, compiled: System, earlier?: readonly System[]) => readonly Leftover[];
 }
@@ -261,6 +260,8 @@ export interface Broker<
   /** Checks a target that was written as data. A checked target comes back as it is. */
   readonly checkTarget: (input: TargetInput | Target) => Checked<Target>;
   readonly formatTarget: (target: Target) => string;
+  /** Stands between the parts of its default names. */
+  readonly separator: "." | "-";
   /**
    * The target of one consumer alone, without the settings of others. Left out if targets have no settings for single
    * consumers.

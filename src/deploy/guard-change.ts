@@ -40,7 +40,7 @@ export function guardChange(changing: Changing, options: pulumi.ComponentResourc
   const to = deployedOf(changing.to);
   let left: readonly LeftBehind[] = [];
   let warnings: readonly Diagnostic[] = [];
-  let taken = takenAfter({}, to.system);
+  let taken = takenAfter({}, to);
   const compare = ({ oldInputs = {}, oldOutputs = {} }: pulumi.ResourceHookArgs): void => {
     const compared = compareChange({ inputs: oldInputs, outputs: oldOutputs }, to);
     // If this version cannot read the state, the options of each resource remain. They keep everything but the bindings

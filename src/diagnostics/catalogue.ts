@@ -110,7 +110,7 @@ export const catalogue = {
   ),
   RD303: error(
     "A source is removed while a consumer takes from it",
-    "Publishers go on for a while to use the removed source, and the broker treats a renamed source as a new one. With its bindings gone, their messages reach no queue, and a publisher without `mandatory` gets no notice. The update stops before it changes anything. Declare the new source beside the old one and move the publishers. Then remove the old source from the consumers, deploy, and remove it from the sources.",
+    "Publishers go on for a while to use the removed source, and the broker treats a renamed source as a new one. With its bindings gone, their messages reach no queue, and a publisher without `mandatory` gets no notice. The same holds if `names.source` gives a source another name. The update stops before it changes anything. Declare the new source beside the old one and move the publishers. Then remove the old source from the consumers, deploy, and remove it from the sources.",
   ),
   RD304: warning(
     "A promise does not hold for messages that wait during the change",

@@ -31,12 +31,14 @@ export interface ComparedChange {
 export function compareChange({ inputs, outputs }: KeptState, to: Deployed): ComparedChange | null {
   const from = readDeployed(inputs["declaration"], inputs["target"]);
   if (from === null) return null;
-  const before = takenAfter(readTaken(outputs["taken"]), from.system);
+  // Another broker has none of the old bindings.
+  const before =
+    from.target.broker === to.target.broker ? takenAfter(readTaken(outputs["taken"]), from) : readTaken(undefined);
   const problems = refuseChange(from, to, before);
   return {
     problems,
     warnings: problems.length > 0 ? [] : proveChange(from, to).warnings,
     left: leftBehind(from, to),
-    taken: takenAfter(before, to.system),
+    taken: takenAfter(before, to),
   };
 }

@@ -3,9 +3,9 @@ import { brokerOf } from "../brokers/index.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Deployed } from "./deployed.ts";
-import { declaredSources, type TakenSources } from "./taken-sources.ts";
-import { takenAfter } from "./taken-sources.ts";
-import { pathOfQueue, queueNames } from "../plan/names.ts";
+import { sourcesInUse } from "./sources-in-use.ts";
+import { type TakenSources, takenAfter } from "./taken-sources.ts";
+import { type Separator, pathOfQueue, queueNames } from "../plan/names.ts";
 import type { System } from "../declare/system.ts";
 import { wordOf } from "../diagnostics/word-of.ts";
 
@@ -24,20 +24,20 @@ import { wordOf } from "../diagnostics/word-of.ts";
 export function refuseChange(
   from: Deployed,
   to: Deployed,
-  taken: TakenSources = takenAfter({}, from.system),
+  taken: TakenSources = takenAfter({}, from),
 ): readonly Diagnostic[] {
   if (from.target.broker !== to.target.broker) return [];
   // Under another name every part is new, and the old ones stay as they are.
   const isSame = from.system.name === to.system.name;
   const renamed = isSame ? queuesRenamed(from, to) : [];
   const parts = isSame && renamed.length === 0 ? partsThatDiffer(from, to) : [];
-  return [...renamed, ...parts, ...sourcesInUse(to, taken)];
+  return [...renamed, ...parts, ...sourcesInUse(from, to, taken)];
 }
 
 /** A consumer that stays must keep its queues, because messages wait there, and direct producers send there. */
-function queuesRenamed({ system: before }: Deployed, { system: after }: Deployed): Diagnostic[] {
+function queuesRenamed({ system: before }: Deployed, { system: after, target }: Deployed): Diagnostic[] {
   return Object.keys(after.consumers).flatMap((consumer) => {
-    const [old, now] = [before, after].map((system) => namesIn(system, consumer));
+    const [old, now] = [before, after].map((system) => namesIn(system, consumer, brokerOf(target).separator));
     if (old === undefined || now === undefined || (old.work === now.work && old.dead === now.dead)) return [];
     const [was, would] = old.work === now.work ? [old.dead, now.dead] : [old.work, now.work];
     return [
@@ -58,15 +58,16 @@ function pathOfName({ names, consumers }: System, consumer: string, isDead: bool
   return pathOfQueue(names === undefined ? {} : { names }, { consumer, ...(queue === undefined ? {} : { queue }) });
 }
 
-/** The names that the declaration decides. The broker's own separator makes no difference in a comparison. */
+/** The names that the declaration decides. A broker may add a suffix. */
 function namesIn(
   { name: system, names, consumers }: System,
   consumer: string,
+  separator: Separator,
 ): ReturnType<typeof queueNames> | undefined {
   const declared = consumers[consumer];
   if (declared === undefined || declared.delivery === "every-instance") return undefined;
   const own = declared.queue === undefined ? {} : { queue: declared.queue };
-  return queueNames({ system, ...(names === undefined ? {} : { names }) }, { consumer, ...own }, ".");
+  return queueNames({ system, ...(names === undefined ? {} : { names }) }, { consumer, ...own }, separator);
 }
 
 const keyOf = ({ kind, name }: DeployedPart): string => `${kind} ${name}`;
@@ -141,22 +142,4 @@ function helpOf(from: Deployed, to: Deployed, consumer: string | null): string {
   return consumer === null
     ? "keep it as it was, or declare a source under another name beside this one, and move publishers and consumers to it"
     : "keep it as it was, or declare the consumer under another name beside this one";
-}
-
-function sourcesInUse(to: Deployed, taken: TakenSources): Diagnostic[] {
-  const { name, consumers } = to.system;
-  const declared = declaredSources(to.system);
-  const own = Object.entries(taken[name] ?? {}).filter(([consumer]) => consumers[consumer] !== undefined);
-  const gone = new Set(own.flatMap(([, each]) => each.filter((source) => !declared.has(source))));
-  return [...gone].map((source) => {
-    const stays = own.filter(([, each]) => each.includes(source)).map(([consumer]) => consumer);
-    return diagnostic("RD303", {
-      path: ["sources", source.replace(/ \(.*\)$/, "")],
-      message: `${stays.join(", ")} ${stays.length === 1 ? "takes" : "take"} from the source ${source}, which is left out`,
-      notes: [
-        `${brokerOf(to.target).title} would drop messages published to it from then on, and most publishers would get no notice`,
-      ],
-      help: `keep ${source} beside the new source until its publishers have moved; then remove it from the consumers' from, deploy, and remove it from sources`,
-    });
-  });
 }

@@ -1,7 +1,7 @@
 import type { ConsumerPlan, Plan } from "./plan.ts";
 
 /** Stands between the parts of a name, unless the declaration has its own templates. */
-type Separator = "." | "-";
+export type Separator = "." | "-";
 
 /** The name of a source on the broker. A queue or topic in order may have a suffix of the broker's. */
 export function sourceName(

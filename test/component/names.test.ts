@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 
+import { compareChange } from "../../src/migrate/compare-change.ts";
+import { takenAfter } from "../../src/migrate/taken-sources.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
 import { readDeployed } from "../../src/migrate/deployed.ts";
 import { brokers, checkSystem, compile } from "../../src/index.ts";
@@ -189,12 +191,73 @@ test("a new name for a deployed queue or source is refused", () => {
   const renamed = proved({ ...shop, names: { queue: "q-{consumer}" } });
   expect(refuseChange(proved(shop), renamed).map(({ code, path }) => `${code} ${path}`)).toEqual(["RD302 names.queue"]);
   const moved = proved({ ...shop, names: { source: "{source}" } });
-  expect(refuseChange(proved(shop), moved).map(({ code, path }) => `${code} ${path}`)).toEqual([
-    "RD303 sources.orders",
-  ]);
+  expect(refuseChange(proved(shop), moved).map(({ code, path }) => `${code} ${path}`)).toEqual(["RD303 names.source"]);
   expect(refuseChange(moved, proved(shop)).map(({ code, path }) => `${code} ${path}`)).toEqual([
     "RD303 sources.orders",
   ]);
+});
+
+const spelled = {
+  rabbitmq: { queue: "{system}.{consumer}", dead: "{queue}.dead", source: "{system}.{source}" },
+  sqs: { queue: "{system}-{consumer}", dead: "{queue}-dead", source: "{system}-{source}" },
+  servicebus: { queue: "{system}.{consumer}", source: "{system}.{source}" },
+} as const;
+
+test.for(everywhere)("a template that gives the very same names changes nothing on %s", (broker) => {
+  const [plain, same] = [shop, { ...shop, names: spelled[broker] }].map((input) => {
+    const found = readDeployed(checked(input), targets[broker]);
+    if (found === null) throw new Error("refused");
+    return found;
+  });
+  if (plain === undefined || same === undefined) throw new Error("missing");
+  expect(refuseChange(plain, same)).toEqual([]);
+  expect(refuseChange(same, plain)).toEqual([]);
+  // The same holds for an update after that, which also knows the earlier sources.
+  expect(takenAfter(takenAfter({}, plain), same)).toEqual(takenAfter({}, plain));
+});
+
+test("a template that renames sources of a live system is one problem, with the names to keep", () => {
+  const many = { ...shop, sources: { orders: { kind: "topic" }, sales: { kind: "topic" } } };
+  const both = {
+    ...many,
+    consumers: { billing: { ...billing, from: { orders: "all", sales: "all" } }, mail: billing },
+  };
+  const [before, after] = [both, { ...both, names: { source: "events-{source}" } }].map((input) => {
+    const found = readDeployed(checked(input), targets.sqs);
+    if (found === null) throw new Error("refused");
+    return found;
+  });
+  if (before === undefined || after === undefined) throw new Error("missing");
+  const found = refuseChange(before, after).map(({ code, path, message, notes, help }) => ({
+    place: `${code} ${path}`,
+    facts: [message, ...notes].slice(0, 2),
+    help,
+  }));
+  expect(found).toEqual([
+    {
+      place: "RD303 names.source",
+      facts: [
+        "the source orders of billing, mail cannot be renamed in place from shop-orders to events-orders",
+        "the source sales of billing cannot either: from shop-sales to events-sales",
+      ],
+      help: expect.stringContaining('keep the name: names.source: "{system}-{source}";') as string,
+    },
+  ]);
+  const back = refuseChange(after, before);
+  expect(back.map(({ help }) => help)).toEqual([
+    expect.stringContaining('keep the name: names.source: "events-{source}";') as string,
+  ]);
+});
+
+test("a move to another broker ends the memory of the old one's sources", () => {
+  const old = { ...shop, sources: { orders: { kind: "topic", name: "old" } } };
+  const now = readDeployed(checked(shop), targets.sqs);
+  if (now === null) throw new Error("refused");
+  const kept = { inputs: { declaration: checked(old), target: targets.rabbitmq }, outputs: {} };
+  const { problems, taken } = compareChange(kept, now) ?? {};
+  expect(problems).toEqual([]);
+  const next = { inputs: { declaration: checked(shop), target: targets.sqs }, outputs: { taken } };
+  expect(compareChange(next, now)?.problems).toEqual([]);
 });
 
 test("consumers with names of their own share one proof", () => {

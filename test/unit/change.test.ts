@@ -95,13 +95,17 @@ test.each<readonly [string, Deployed, Deployed, readonly string[]]>([
     "the name of a source on the broker",
     deployed(shop, rabbitmq()),
     deployed({ ...shop, sources: { orders: { kind: "topic", name: "events.orders", owner: "other" } } }, rabbitmq()),
-    ["RD303 sources.orders: billing takes from the source orders, which is left out"],
+    [
+      "RD303 sources.orders.name: the source orders of billing cannot be renamed in place from shop.orders to events.orders",
+    ],
   ],
   [
     "the name of a source of another owner",
     deployed({ ...shop, sources: { orders: { kind: "topic", name: "events.orders", owner: "other" } } }, rabbitmq()),
     deployed({ ...shop, sources: { orders: { kind: "topic", name: "events.v2", owner: "other" } } }, rabbitmq()),
-    ["RD303 sources.orders: billing takes from the source orders (events.orders), which is left out"],
+    [
+      "RD303 sources.orders.name: the source orders of billing cannot be renamed in place from events.orders to events.v2",
+    ],
   ],
   [
     "the owner of a source",
@@ -132,11 +136,11 @@ test("a source that was removed with its consumer is remembered when the consume
   const billing = (source: string): object => ({ ...consumer, from: { [source]: ["order.placed"] } });
   const without = deployed({ ...shop, sources: { sales: { kind: "topic" } }, consumers: {} }, rabbitmq());
   const again = { ...shop, sources: { sales: { kind: "topic" } }, consumers: { billing: billing("sales") } };
-  const taken = takenAfter(takenAfter({}, deployed(shop, rabbitmq()).system), without.system);
+  const taken = takenAfter(takenAfter({}, deployed(shop, rabbitmq())), without);
   expect(refuseChange(without, deployed(again, rabbitmq()), taken).map(({ code }) => code)).toEqual(["RD303"]);
   // Taking the source from a consumer that is still declared says that its messages are not wanted.
   const withdrawn = deployed({ ...both, consumers: { billing: billing("sales") } }, rabbitmq());
-  const later = takenAfter(taken, withdrawn.system);
+  const later = takenAfter(taken, withdrawn);
   expect(later).toEqual({ shop: { billing: ["sales"] } });
   expect(refuseChange(withdrawn, deployed(again, rabbitmq()), later)).toEqual([]);
 });

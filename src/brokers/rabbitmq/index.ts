@@ -53,6 +53,7 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
   parseTarget: parseRabbitmqTarget,
   checkTarget: checkRabbitmqTarget,
   formatTarget,
+  separator: ".",
   compile: compileRabbitmq,
   graphOf,
   // The bundled command line loads the file behind a getter when it is used.

@@ -45,6 +45,7 @@ export const servicebus: ServicebusBroker = Object.freeze({
   parseTarget: parseServicebusTarget,
   checkTarget: checkServicebusTarget,
   formatTarget,
+  separator: ".",
   compile: compileServicebus,
   graphOf,
   // The bundled command line loads the file behind a getter when it is used.

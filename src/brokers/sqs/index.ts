@@ -47,6 +47,7 @@ export const sqs: SqsBroker = Object.freeze({
   parseTarget: parseSqsTarget,
   checkTarget: checkSqsTarget,
   formatTarget,
+  separator: "-",
   targetFor: targetForConsumer,
   compile: compileSqs,
   graphOf,

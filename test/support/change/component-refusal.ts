@@ -35,6 +35,6 @@ export function refusalOf(
 export function noteTaken(state: readonly StateEntry[], taken: Taken): void {
   for (const { urn, inputs } of state.filter(isComponent)) {
     const declared = readDeployed(inputs["declaration"], inputs["target"]);
-    if (declared !== null) taken.set(urn, takenAfter(taken.get(urn) ?? {}, declared.system));
+    if (declared !== null) taken.set(urn, takenAfter(taken.get(urn) ?? {}, declared));
   }
 }

@@ -1,0 +1,89 @@
+import { brokerOf } from "../brokers/index.ts";
+import { type Diagnostic, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
+import { pathOfSource, sourceName } from "../plan/names.ts";
+import type { Deployed } from "./deployed.ts";
+import { type TakenSources, declaredSources, nameOfTaken } from "./taken-sources.ts";
+
+/** A source that a remaining consumer takes from, and that the new declaration lacks under this name. */
+interface Gone {
+  /** As `TakenSources` has it. */
+  readonly source: string;
+  readonly consumers: readonly string[];
+}
+
+/** Refuses a change that leaves out or renames a source that a remaining consumer takes from. */
+export function sourcesInUse(from: Deployed, to: Deployed, taken: TakenSources): Diagnostic[] {
+  const { name, consumers } = to.system;
+  const declared = declaredSources(to);
+  const own = Object.entries(taken[name] ?? {}).filter(([consumer]) => consumers[consumer] !== undefined);
+  const gone = [...new Set(own.flatMap(([, each]) => each.filter((source) => !declared.has(source))))].map(
+    (source): Gone => ({
+      source,
+      consumers: own.filter(([, each]) => each.includes(source)).map(([consumer]) => consumer),
+    }),
+  );
+  const renamed = gone.flatMap(({ source, ...rest }) =>
+    Object.keys(to.system.sources).flatMap((key) => {
+      const old = nameOfTaken(to, source, key);
+      return old === null ? [] : [{ ...rest, source, key, old }];
+    }),
+  );
+  const isRenamed = new Set(renamed.map(({ source }) => source));
+  return [
+    ...[...Map.groupBy(renamed, ({ key }) => to.system.sources[key]?.name && key).values()].map((each) =>
+      renamedIn(from, to, each),
+    ),
+    ...gone.filter(({ source }) => !isRenamed.has(source)).map((each) => leftOut(to, each)),
+  ];
+}
+
+interface Renamed extends Gone {
+  readonly key: string;
+  /** The name that it has on the broker. */
+  readonly old: string;
+}
+
+/** One template may rename many sources, and that is one mistake. */
+function renamedIn(from: Deployed, to: Deployed, renamed: readonly Renamed[]): Diagnostic {
+  const { name: system, sources, names } = to.system;
+  const sentences = renamed.map(({ key, old, consumers }, index) => {
+    const now = sourceName({ system, sources, ...(names && { names }) }, key, brokerOf(to.target).separator);
+    const cannot = index === 0 ? "cannot be renamed in place" : "cannot either:";
+    return `the source ${key} of ${consumers.join(", ")} ${cannot} from ${old} to ${now}`;
+  });
+  return diagnostic("RD303", {
+    path: pathOf(to, renamed[0]?.key ?? ""),
+    message: sentences[0] ?? "",
+    notes: [...sentences.slice(1), dropping(to)],
+    help: `keep the name: ${nameKept(from, to, renamed)}; or declare a source with the new name beside the old one until its publishers have moved`,
+  });
+}
+
+/** The edit that keeps the names. Only RabbitMQ takes a name for a single source, so a template comes first. */
+function nameKept(from: Deployed, to: Deployed, renamed: readonly Renamed[]): string {
+  const { separator } = brokerOf(to.target);
+  const { name: system, sources } = to.system;
+  const template = from.system.names?.source ?? `{system}${separator}{source}`;
+  const gives = ({ key, old }: Renamed): boolean =>
+    sources[key]?.name === undefined &&
+    sourceName({ system, sources: {}, names: { source: template } }, key, separator) === old;
+  if (renamed.every(gives)) return `names.source: ${JSON.stringify(template)}`;
+  return renamed.map(({ key, old }) => `${formatPath(["sources", key, "name"])}: ${JSON.stringify(old)}`).join(", ");
+}
+
+function leftOut(to: Deployed, { source, consumers }: Gone): Diagnostic {
+  return diagnostic("RD303", {
+    path: ["sources", source.replace(/ \(.*\)$/, "")],
+    message: `${consumers.join(", ")} ${consumers.length === 1 ? "takes" : "take"} from the source ${source}, which is left out`,
+    notes: [dropping(to)],
+    help: `keep ${source} beside the new source until its publishers have moved; then remove it from the consumers' from, deploy, and remove it from sources`,
+  });
+}
+
+function dropping({ target }: Deployed): string {
+  return `${brokerOf(target).title} would drop messages published to it from then on, and most publishers would get no notice`;
+}
+
+function pathOf({ system: { sources, names } }: Deployed, source: string): readonly string[] {
+  return pathOfSource({ sources, ...(names && { names }) }, source);
+}
