@@ -260,14 +260,16 @@ test("a move to another broker ends the memory of the old one's sources", () => 
   expect(compareChange(next, now)?.problems).toEqual([]);
 });
 
-test("consumers with names of their own share one proof", () => {
+test.for([
+  { queue: "q-{consumer}" },
+  { dead: "dlq-{consumer}" },
+  { dead: "{system}.lost.{consumer}" },
+  { queue: "q-{consumer}", dead: "{consumer}" },
+])("consumers with names of their own share one proof: %j", (names) => {
   const consumers = Object.fromEntries(Array.from({ length: 5 }, (_, index) => [`c${index}`, billing]));
   for (const strategy of ["native", "staged", "waits"] as const) {
     const target = brokers.rabbitmq.checkTarget({ ...targets.rabbitmq, strategy });
-    const compiled = compile(checked({ ...shop, names: { queue: "q-{consumer}" }, consumers }), {
-      ...targets.rabbitmq,
-      strategy,
-    });
+    const compiled = compile(checked({ ...shop, names, consumers }), { ...targets.rabbitmq, strategy });
     if (!compiled.ok || !target.ok) throw new Error("refused");
     const value = compiled.value as CompiledSystem<"rabbitmq">;
     expect(new Set(brokers.rabbitmq.subjectsOf(value, target.value).map(({ shape }) => shape())).size).toBe(1);

@@ -3,12 +3,7 @@ import { expect, test } from "vitest";
 
 import { brokers, checkSystem, compile } from "../../src/index.ts";
 import type { CompiledSystem } from "../../src/index.ts";
-import { anySystem, anyTarget } from "../support/arbitraries.ts";
-
-const anyNames = fc.record({
-  queue: fc.constantFrom("q-{consumer}", "{system}.{consumer}", "{consumer}.dead", "{consumer}.of.{system}"),
-  dead: fc.constantFrom("{queue}.dead", "dlq-{queue}", "{system}.lost.{consumer}"),
-});
+import { anyNames, anySystem, anyTarget } from "../support/arbitraries.ts";
 
 test("of a consumer that is removed every queue is found, with its kind, and none of another system", () => {
   let compared = 0;

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { brokers, compile, parseTarget } from "../../src/index.ts";
 import { InternalError, prove } from "../../src/compile/compile.ts";
 import { verify, verifyAll } from "../../src/verify/verify.ts";
-import { anySystem, anyTarget } from "../support/arbitraries.ts";
+import { anyNames, anySystem, anyTarget } from "../support/arbitraries.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
 
 test(
@@ -13,10 +13,10 @@ test(
   () => {
     let proved = 0;
     fc.assert(
-      fc.property(anySystem, anyTarget, (input, written) => {
+      fc.property(anySystem, fc.option(anyNames, { nil: {} }), anyTarget, (input, names, written) => {
         const target = parseTarget(`rabbitmq@${written.version}`, written.strategy);
         if (!target.ok) throw new Error("the version is known");
-        const compiled = compile(checked(input), target.value);
+        const compiled = compile(checked({ ...input, names }), target.value);
         if (!compiled.ok) return;
         for (const subject of brokers.rabbitmq.subjectsOf(compiled.value, target.value)) {
           const model = subject.model();
@@ -36,7 +36,12 @@ test(
   },
 );
 
-test("consumers that differ only in names are proved once, and one with another rule separately", () => {
+test.for([
+  {},
+  { dead: "dlq-{consumer}" },
+  { dead: "{consumer}" },
+  { queue: "{consumer}.of.{system}", dead: "{consumer}" },
+])("consumers that differ only in names are proved once, and one with another rule separately: %j", (names) => {
   const consumer = (more: object = {}): object => ({
     from: { orders: ["order.placed"] },
     retry: { attempts: 3, backoff: { kind: "steps", delays: ["1s", "5s"] } },
@@ -44,6 +49,7 @@ test("consumers that differ only in names are proved once, and one with another 
   });
   const system = checked({
     name: "shop",
+    names,
     sources: { orders: { kind: "topic" } },
     consumers: {
       billing: consumer(),

@@ -106,6 +106,15 @@ export const anySystem: fc.Arbitrary<SystemInput> = fc
       })),
   ) as fc.Arbitrary<SystemInput>;
 
+/** Templates for the names of queues. Some end as other names do, or are a part of another. */
+export const anyNames = fc.record(
+  {
+    queue: fc.constantFrom("q-{consumer}", "{system}.{consumer}", "{consumer}.dead", "{consumer}.of.{system}"),
+    dead: fc.constantFrom("{queue}.dead", "dlq-{queue}", "{system}.lost.{consumer}", "{consumer}"),
+  },
+  { requiredKeys: [] },
+);
+
 export const anyTarget: fc.Arbitrary<TargetInput<"rabbitmq">> = fc.record({
   broker: fc.constant("rabbitmq" as const),
   version: fc.constantFrom(...versions),

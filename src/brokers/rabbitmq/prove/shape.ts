@@ -4,16 +4,17 @@ import type { Contract } from "../compile/contract.ts";
 import { examplesOf } from "../compile/names.ts";
 import type { SemanticsVersion } from "./semantics.ts";
 
-/** Stands for the consumer's name. It is a private-use character, so that no name has it. */
-const placeholder = "\uE000";
+/** Stand for the names of the work queue and the dead queue. They are private-use characters, so that no name has them. */
+const placeholders = { work: "\uE000", dead: "\uE001" } as const;
 
 /**
  * A text that two consumers share only if their messages go through the same states, apart from names. A proof for one
  * consumer then holds for the other.
  *
- * The text has everything that the proof looks at: the closure and the contract, with the consumer's own name replaced.
- * This is sound because the semantics only compares names and keys for equality and order.
- * - Replacing is one to one, since the placeholder occurs nowhere before. So parts that are equal in one topology are
+ * The text has everything that the proof looks at: the closure and the contract, with the names of the
+ * consumer's own queues replaced. A template may give the dead queue a name without that of the work queue. This is sound
+ * because the semantics only compares names and keys for equality and order.
+ * - Replacing is one to one, since the placeholders occur nowhere before. So parts that are equal in one topology are
  *   equal in the other.
  * - The order of the queues' names is part of the text, because the cycle rule of 3.13.0 sorts by it.
  * - Topic patterns are the exception, because they compare parts of a key. The text leaves them out only under two
@@ -52,9 +53,16 @@ export function shapeOf(closure: Closure, contract: Contract, version: Semantics
     names.toSorted().map((name) => names.indexOf(name)),
     entranceOf(closure, contract),
   ]);
-  // A text that already has the placeholder stays as it is. The consumer is then proved by itself.
-  if (workQueue === null || text.includes(placeholder)) return text;
-  return text.replaceAll(JSON.stringify(workQueue).slice(1, -1), placeholder);
+  // A text that already has a placeholder stays as it is. The consumer is then proved by itself.
+  if (workQueue === null || Object.values(placeholders).some((each) => text.includes(each))) return text;
+  const own = [
+    { name: workQueue, placeholder: placeholders.work },
+    ...(contract.deadQueue === null ? [] : [{ name: contract.deadQueue, placeholder: placeholders.dead }]),
+  ];
+  // One name may be a part of the other, and the longer one must not be cut.
+  return own
+    .toSorted((a, b) => b.name.length - a.name.length)
+    .reduce((shape, { name, placeholder }) => shape.replaceAll(JSON.stringify(name).slice(1, -1), placeholder), text);
 }
 
 function policiesOf(closure: Closure, name: string): unknown {
