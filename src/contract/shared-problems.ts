@@ -68,31 +68,53 @@ interface Named {
 }
 
 /**
- * Finds resources of one kind with one name.
+ * Finds resources of one kind with one name, once for each template.
  *
  * @param keyOf equal for two names that are one to the broker
  */
 export function nameClashes(
+  { names = {} }: Pick<Plan, "names">,
   named: readonly Named[],
   note = "one consumer's messages would reach the other",
   keyOf = (name: string): string => name,
 ): Diagnostic[] {
   const owners = new Map<string, Named>();
-  return named.flatMap((own) => {
+  const found = named.flatMap((own) => {
     const other = owners.get(keyOf(own.name));
     if (other === undefined) {
       owners.set(keyOf(own.name), own);
       return [];
     }
+    const path = placeOfClash([own, other]);
     return [
       diagnostic("RD205", {
-        path: own.path ?? other.path ?? ["sources"],
+        path,
         message: `${JSON.stringify(own.name)} would be ${other.what} and ${own.what}`,
         notes: [note],
-        help: "rename one of the two",
+        help: helpAt(path, names),
       }),
     ];
   });
+  return oncePerTemplate(found);
+}
+
+/** A name that a person wrote for one resource comes first, then a template, then a key that names are derived from. */
+function placeOfClash(named: readonly Named[]): Path {
+  const paths = named.flatMap(({ path }) => (path === null ? [] : [path]));
+  const ofOne = paths.find((path) => path.length > 2);
+  return ofOne ?? paths.find(([first]) => first === "names") ?? paths[0] ?? ["sources"];
+}
+
+function helpAt([first, second, third]: Path, names: NonNullable<Plan["names"]>): string {
+  if (third === "queue" || third === "name") return "choose another name for it";
+  if (first !== "names") return "rename one of the two";
+  const template = names[second as keyof typeof names] ?? "";
+  const needed = { queue: ["{consumer}"], dead: ["{queue}", "{consumer}"], source: ["{source}"] }[
+    second as "queue" | "dead" | "source"
+  ];
+  return needed.some((each) => template.includes(each))
+    ? "change the template, or rename one of the two"
+    : `put ${needed[0]} into the template`;
 }
 
 /**
@@ -106,9 +128,7 @@ export function sharedQueues(plan: Plan, nameOf: (consumer: ConsumerPlan) => str
     const what = `the work queue of ${consumer.consumer}`;
     return name === null ? [] : [{ name, path: pathOfQueue(plan, consumer), what }];
   });
-  return nameClashes(named).map((each) =>
-    each.path === "names.queue" ? { ...each, help: "put {consumer} into the template" } : each,
-  );
+  return nameClashes(plan, named);
 }
 
 /** Keeps one problem of each template for names. A template that is wrong for one name is wrong for most. */

@@ -31,6 +31,15 @@ export function pathOfQueue(
   return names?.queue === undefined ? ["consumers", consumer] : ["names", "queue"];
 }
 
+/**
+ * The place in a declaration that decides the name of a consumer's own resource. All names but that of the dead queue
+ * begin with the name of the work queue.
+ */
+export function pathOfOwn(plan: Pick<Plan, "names" | "consumers">, consumer: string, role: string): readonly string[] {
+  if (role === "dead" && plan.names?.dead !== undefined) return ["names", "dead"];
+  return pathOfQueue(plan, plan.consumers.find((each) => each.consumer === consumer) ?? { consumer });
+}
+
 /** The place in a declaration that decides the name of a source. */
 export function pathOfSource({ sources, names }: Pick<Plan, "sources" | "names">, source: string): readonly string[] {
   if (sources[source]?.name !== undefined) return ["sources", source, "name"];

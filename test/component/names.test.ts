@@ -147,6 +147,84 @@ test.for<readonly [string, object, readonly (keyof typeof targets)[], RegExp]>([
   }
 });
 
+test.for<readonly [string, object, readonly (keyof typeof targets)[], string]>([
+  [
+    "a queue's name that another consumer has by default",
+    { consumers: { billing, mail: { ...billing, queue: "shop-billing" } } },
+    ["sqs"],
+    "consumers.mail.queue: choose another name for it",
+  ],
+  [
+    "the same, before the other consumer",
+    { consumers: { mail: { ...billing, queue: "shop.billing" }, billing } },
+    ["rabbitmq", "servicebus"],
+    "consumers.mail.queue: choose another name for it",
+  ],
+  [
+    "a queue's name that is another's dead queue",
+    { consumers: { billing, mail: { ...billing, queue: "shop.billing.dead" } } },
+    ["rabbitmq"],
+    "consumers.mail.queue: choose another name for it",
+  ],
+  [
+    "a queue's name that the strategy has",
+    { consumers: { billing: { ...billing, queue: "shop.undeliverable" } } },
+    ["rabbitmq"],
+    "consumers.billing.queue: choose another name for it",
+  ],
+  [
+    "a queue's name that a topic has",
+    { consumers: { billing: { ...billing, queue: "shop.orders" } } },
+    ["servicebus"],
+    "consumers.billing.queue: choose another name for it",
+  ],
+  [
+    "a template without its placeholder",
+    { names: { queue: "{system}" }, consumers: { ...two, more: billing } },
+    everywhere,
+    "names.queue: put {consumer} into the template",
+  ],
+  [
+    "a template for dead queues without its placeholder",
+    { names: { dead: "lost" }, consumers: { ...two, more: billing } },
+    ["rabbitmq", "sqs"],
+    "names.dead: put {queue} into the template",
+  ],
+  [
+    "a template for sources without its placeholder",
+    { names: { source: "events" }, sources: { orders: { kind: "topic" }, sales: { kind: "topic" } } },
+    everywhere,
+    "names.source: put {source} into the template",
+  ],
+  [
+    "a template that has its placeholder",
+    { names: { dead: "{queue}" } },
+    ["rabbitmq", "sqs"],
+    "names.dead: change the template, or rename one of the two",
+  ],
+  [
+    "a template that upper and lower case do not tell apart",
+    { names: { queue: "{consumer}" }, consumers: { billing, Billing: billing } },
+    ["servicebus"],
+    "names.queue: change the template, or rename one of the two",
+  ],
+  [
+    "keys alone",
+    { consumers: { billing, "billing.dead": billing } },
+    ["rabbitmq"],
+    'consumers["billing.dead"]: rename one of the two',
+  ],
+])("a clash is reported where a person can mend it: %s", ([, change, on, wanted]) => {
+  for (const broker of on) {
+    const compiled = compile(checked({ ...shop, ...change }), targets[broker]);
+    const found = compiled.ok ? [] : compiled.diagnostics.filter(({ severity }) => severity === "error");
+    expect(
+      found.map(({ code, path, help }) => `${code} ${path}: ${help}`),
+      broker,
+    ).toEqual([`RD205 ${wanted}`]);
+  }
+});
+
 test.for([
   [{ names: { queue: "{queue}" } }, "RD111 names.queue"],
   [{ names: { source: "{consumer}" } }, "RD111 names.source"],

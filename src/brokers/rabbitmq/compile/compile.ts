@@ -54,7 +54,7 @@ export function compileRabbitmq(plan: Plan, target: RabbitmqTarget): Checked<Rab
     bindings: Object.freeze(draft.bindings),
   });
   const shared = sharedQueues(plan, (consumer) => consumerNames(plan, consumer).workQueue);
-  problems.push(...diagnostics, ...(shared.length > 0 ? shared : diagnoseClashes(topology)));
+  problems.push(...diagnostics, ...(shared.length > 0 ? shared : diagnoseClashes(plan, topology)));
   if (hasErrors(problems)) return { ok: false, diagnostics: problems };
   return {
     ok: true,

@@ -32,7 +32,9 @@ function sourceClashes(plan: Plan): Diagnostic[] {
     return { name: sourceExchange(plan, source), path: pathOfSource(plan, source), what: `the source ${source}` };
   });
   const help = "declare one source for the exchange, and list the keys of both in from";
-  return nameClashes(named, "each source is an exchange of its own").map((each) => ({ ...each, help }));
+  return nameClashes(plan, named, "each source is an exchange of its own").map((each) =>
+    each.path === "names.source" ? each : { ...each, help },
+  );
 }
 
 /** True if the declaration gives the name or its template, and not only the key that the name is derived from. */

@@ -7,6 +7,7 @@ import { objectionsInWords, refuseStrategy } from "../../../contract/refuse-stra
 import { nameClashes, warnOfReturns } from "../../../contract/shared-problems.ts";
 import type { RabbitmqCapabilities, RabbitmqTarget, StrategyName } from "./capabilities.ts";
 import { capabilities, formatTarget, hasSince, rabbitmqLimits } from "./capabilities.ts";
+import { pathOfOwn } from "../../../plan/names.ts";
 import { diagnoseNames } from "./diagnose-names.ts";
 import { reservedKeyPrefix } from "./names.ts";
 import { mostWaits } from "./spread.ts";
@@ -54,12 +55,13 @@ function diagnoseConsumer(plan: ConsumerPlan): Diagnostic[] {
  * Finds two resources of one kind with one name. Each consumer's derived names must be its own. `diagnoseNames`
  * compares sources with each other.
  */
-export function diagnoseClashes({ queues, exchanges, policies }: Topology): Diagnostic[] {
+export function diagnoseClashes(plan: Plan, { queues, exchanges, policies }: Topology): Diagnostic[] {
   const clashesIn = (kind: string, resources: Topology["queues"] | Topology["exchanges"]): Diagnostic[] =>
     nameClashes(
+      plan,
       resources.map(({ name, consumer, role }) => ({
         name,
-        path: consumer === null ? null : ["consumers", consumer],
+        path: consumer === null ? null : pathOfOwn(plan, consumer, role),
         what: consumer === null ? `the shared ${role} ${kind}` : `the ${role} ${kind} of ${consumer}`,
       })),
     );
@@ -74,9 +76,9 @@ export function diagnoseClashes({ queues, exchanges, policies }: Topology): Diag
   const named = policies.map(({ name, applyTo }) => {
     const consumer = consumers.get(name);
     const what = `the policy of the ${applyTo === "exchanges" ? "exchange" : "queue"} ${name}`;
-    return { name, path: consumer === undefined ? null : ["consumers", consumer], what };
+    return { name, path: consumer === undefined ? null : pathOfOwn(plan, consumer, "work"), what };
   });
-  return nameClashes(named, "RabbitMQ would keep only one of them");
+  return nameClashes(plan, named, "RabbitMQ would keep only one of them");
 }
 
 /**

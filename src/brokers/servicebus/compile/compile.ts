@@ -52,7 +52,7 @@ export function compileServicebus(plan: Plan, target: ServicebusTarget): Checked
     const { inSubscription, workQueue } = placesOf(plan, consumer, target);
     return inSubscription ? null : workQueue.toLowerCase();
   });
-  const clashes = shared.length > 0 ? shared : diagnoseClashes(topology);
+  const clashes = shared.length > 0 ? shared : diagnoseClashes(plan, topology);
   problems.push(...diagnostics, ...clashes, ...diagnoseQuotas(topology, target));
   if (hasErrors(problems)) return { ok: false, diagnostics: problems };
   return {

@@ -8,7 +8,7 @@ import {
   refuseHandlerTimeout,
   refuseNamedSources,
 } from "../../../contract/shared-problems.ts";
-import { pathOfQueue, pathOfSource } from "../../../plan/names.ts";
+import { pathOfOwn, pathOfQueue, pathOfSource } from "../../../plan/names.ts";
 import { type ConsumerPlan, isDirect, type Plan } from "../../../plan/plan.ts";
 import type { ServicebusTarget } from "./capabilities.ts";
 import { servicebusDefaults, servicebusLimits, skus } from "./capabilities.ts";
@@ -91,12 +91,12 @@ function characterProblem(path: readonly string[], name: string): Diagnostic[] {
  * Finds two entities or two rules with one name. Service Bus ignores upper and lower case, and queues and topics share
  * their names.
  */
-export function diagnoseClashes({ queues, topics, subscriptions }: ServicebusTopology): Diagnostic[] {
+export function diagnoseClashes(plan: Plan, { queues, topics, subscriptions }: ServicebusTopology): Diagnostic[] {
   const named = [
-    ...topics.map(({ name, source }) => ({ name, path: ["sources", source], what: `the topic of ${source}` })),
+    ...topics.map(({ name, source }) => ({ name, path: pathOfSource(plan, source), what: `the topic of ${source}` })),
     ...queues.map(({ name, role, consumer }) => ({
       name,
-      path: consumer === null ? ["name"] : ["consumers", consumer],
+      path: consumer === null ? ["name"] : pathOfOwn(plan, consumer, role),
       what: consumer === null ? "the shared dead queue" : `the ${role} queue of ${consumer}`,
     })),
   ];
@@ -108,7 +108,7 @@ export function diagnoseClashes({ queues, topics, subscriptions }: ServicebusTop
     })),
   );
   const note = "queues and topics of a namespace share one set of names, and upper and lower case are the same there";
-  return [named, ...rules].flatMap((each) => nameClashes(each, note, (name) => name.toLowerCase()));
+  return [named, ...rules].flatMap((each) => nameClashes(plan, each, note, (name) => name.toLowerCase()));
 }
 
 /** Finds a consumer's problems in this tier that no strategy could solve. */

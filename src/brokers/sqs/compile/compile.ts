@@ -56,7 +56,7 @@ export function compileSqs(plan: Plan, target: SqsTarget): Checked<SqsCompiled> 
     tags: target.tags ?? {},
   });
   const shared = sharedQueues(plan, (consumer) => consumerNames(plan, consumer).workQueue);
-  const clashes = shared.length > 0 ? shared : diagnoseClashes(topology);
+  const clashes = shared.length > 0 ? shared : diagnoseClashes(plan, topology);
   problems.push(...diagnoseQuotas(topology, target), ...diagnostics, ...clashes);
   if (hasErrors(problems)) return { ok: false, diagnostics: problems };
   return {

@@ -1,5 +1,5 @@
 import { formatDurationMs } from "../../../declare/duration.ts";
-import { pathOfQueue, pathOfSource, queueNames, sourceName } from "../../../plan/names.ts";
+import { pathOfOwn, pathOfQueue, pathOfSource, queueNames, sourceName } from "../../../plan/names.ts";
 import type { Diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { diagnostic } from "../../../diagnostics/diagnostic.ts";
 import {
@@ -108,18 +108,18 @@ function filterProblems({ consumer, from }: ConsumerPlan, sources: Plan["sources
 }
 
 /** Finds two resources of one kind with one name. Each consumer's derived names must be its own. */
-export function diagnoseClashes({ queues, topics }: SqsTopology): Diagnostic[] {
+export function diagnoseClashes(plan: Plan, { queues, topics }: SqsTopology): Diagnostic[] {
   const named = queues.map(({ name, role, consumer }) => ({
     name,
-    path: ["consumers", consumer ?? ""],
+    path: pathOfOwn(plan, consumer ?? "", role),
     what: `the ${role} queue of ${consumer}`,
   }));
   const ofTopics = topics.map(({ name, source }) => ({
     name,
-    path: ["sources", source],
+    path: pathOfSource(plan, source),
     what: `the topic of ${source}`,
   }));
-  return [named, ofTopics].flatMap((each) => nameClashes(each));
+  return [named, ofTopics].flatMap((each) => nameClashes(plan, each));
 }
 
 /**
