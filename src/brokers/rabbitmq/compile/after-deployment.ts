@@ -1,5 +1,6 @@
 import { overlay } from "../../../contract/overlay.ts";
-import type { BindingResource, Topology } from "./topology.ts";
+import { bindingKey } from "./differences.ts";
+import type { Topology } from "./topology.ts";
 
 export type Resources = Pick<Topology, "exchanges" | "queues" | "bindings" | "policies">;
 
@@ -21,9 +22,4 @@ export function afterDeployment(before: Topology, after: Topology): Resources {
 
 export function nameOf({ name }: { readonly name: string }): string {
   return name;
-}
-
-export function bindingKey(binding: BindingResource): string {
-  const { source, destinationKind, destination, routingKey, arguments: given } = binding;
-  return JSON.stringify([source, destinationKind, destination, routingKey, given]);
 }

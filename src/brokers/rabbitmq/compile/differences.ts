@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
-import type { BindingResource, ExchangeResource, Topology } from "./topology.ts";
+import type { BindingResource, ExchangeResource, ExchangeRole, PolicyResource, Topology } from "./topology.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -13,15 +13,12 @@ export interface FoundResources {
 
 export interface FoundQueue {
   readonly arguments: Values;
-  /** The values of the policy in force, with an operator's policy merged into them. */
-  readonly policy: Values;
+  /** The values of the policy in force, with an operator's policy merged into them. Null if the broker hides them. */
+  readonly policy: Values | null;
 }
 
-export interface FoundExchange {
+export interface FoundExchange extends FoundQueue {
   readonly kind: string;
-  readonly arguments: Values;
-  /** The values of the policy in force. Null if the broker hides them. */
-  readonly policy: Values | null;
 }
 
 export type FoundBinding = Omit<BindingResource, "arguments"> & { readonly arguments: Values };
@@ -29,24 +26,19 @@ export type FoundBinding = Omit<BindingResource, "arguments"> & { readonly argum
 /** A setting with both values; `undefined` if it is not set. */
 export interface DifferentSetting {
   readonly key: string;
-  readonly compiled: unknown;
+  readonly declared: unknown;
   readonly deployed: unknown;
 }
 
 /** One difference between a compiled topology and the resources on a broker. */
-export type Difference = MissingResource | DifferentResource | DifferentBinding;
-
-interface MissingResource {
-  readonly change: "missing";
-  readonly kind: "queue" | "exchange";
-  readonly name: string;
-}
+export type Difference = DifferentResource | DifferentBinding;
 
 export interface DifferentResource {
-  readonly change: "different";
+  readonly change: "missing" | "different";
   /** `foreign`: the exchange of another owner, compared by its kind alone. */
   readonly kind: "queue" | "exchange" | "foreign" | "queue-policy" | "exchange-policy";
   readonly name: string;
+  /** Empty if it is missing. */
   readonly settings: readonly DifferentSetting[];
 }
 
@@ -55,6 +47,7 @@ interface DifferentBinding {
   readonly kind: "binding";
   /** The source of the binding. */
   readonly name: string;
+  readonly settings: readonly [];
   readonly binding: FoundBinding;
 }
 
@@ -68,31 +61,21 @@ interface DifferentBinding {
  * @param isWhole true if the topology has all consumers of its system, and not one alone
  */
 export function differencesIn(topology: Topology, found: FoundResources, isWhole = false): readonly Difference[] {
-  const definitionsOf = (isExchange: boolean): ReadonlyMap<string, Values> =>
-    new Map(
-      topology.policies.flatMap(({ name, applyTo, definition }) =>
-        (applyTo === "exchanges") === isExchange ? [[name, definition] as const] : [],
-      ),
-    );
-  const queuePolicies = definitionsOf(false);
-  const exchangePolicies = definitionsOf(true);
+  const policies = new Map(topology.policies.map((each) => [policyKey(each), each.definition]));
+  const inForce = (kind: "queue" | "exchange", name: string, policy: Values | null): readonly Difference[] =>
+    policy === null ? [] : different(`${kind}-policy`, name, policies.get(`${kind} ${name}`) ?? {}, policy);
   const queues = topology.queues.flatMap(({ name, arguments: wanted }): readonly Difference[] => {
     const there = found.queues.get(name);
-    if (there === undefined) return [{ change: "missing", kind: "queue", name }];
-    return [
-      ...different("queue", name, wanted, there.arguments),
-      ...different("queue-policy", name, queuePolicies.get(name) ?? {}, there.policy),
-    ];
+    if (there === undefined) return [{ change: "missing", kind: "queue", name, settings: [] }];
+    return [...different("queue", name, wanted, there.arguments), ...inForce("queue", name, there.policy)];
   });
   const exchanges = topology.exchanges.flatMap(({ name, kind, arguments: wanted, owner }): readonly Difference[] => {
     const there = found.exchanges.get(name);
-    if (there === undefined) return [{ change: "missing", kind: "exchange", name }];
+    if (there === undefined) return [{ change: "missing", kind: "exchange", name, settings: [] }];
     if (owner === "other") return different("foreign", name, { type: kind }, { type: there.kind });
     return [
       ...different("exchange", name, { type: kind, ...wanted }, { type: there.kind, ...there.arguments }),
-      ...(there.policy === null
-        ? []
-        : different("exchange-policy", name, exchangePolicies.get(name) ?? {}, ofExchange(there.policy))),
+      ...inForce("exchange", name, ofExchange(there.policy)),
     ];
   });
   return [...queues, ...exchanges, ...bindingDifferences(topology, found, isWhole)];
@@ -105,70 +88,72 @@ const exchangeKeys: ReadonlySet<string> = new Set([
 ]);
 
 /** A policy may be for queues as well, and an exchange ignores their keys. */
-function ofExchange(policy: Values): Values {
-  return Object.fromEntries(Object.entries(policy).filter(([key]) => exchangeKeys.has(key)));
+function ofExchange(policy: Values | null): Values | null {
+  return policy && Object.fromEntries(Object.entries(policy).filter(([key]) => exchangeKeys.has(key)));
 }
 
 /** The settings of one resource that differ, as one difference; empty if there are none. */
 export function different(
   kind: DifferentResource["kind"],
   name: string,
-  compiled: Values,
+  declared: Values,
   deployed: Values,
 ): readonly DifferentResource[] {
-  const keys = [...new Set([...Object.keys(compiled), ...Object.keys(deployed)])].toSorted();
-  const settings = keys
-    .filter((key) => !isDeepStrictEqual(compiled[key], deployed[key]))
-    .map((key): DifferentSetting => ({ key, compiled: compiled[key], deployed: deployed[key] }));
+  const settings = [...new Set([...Object.keys(declared), ...Object.keys(deployed)])]
+    .toSorted()
+    .map((key): DifferentSetting => ({ key, declared: declared[key], deployed: deployed[key] }))
+    .filter((each) => !isDeepStrictEqual(each.declared, each.deployed));
   return settings.length === 0 ? [] : [{ change: "different", kind, name, settings }];
 }
 
 function bindingDifferences(topology: Topology, found: FoundResources, isWhole: boolean): readonly Difference[] {
-  const wanted = new Set(topology.bindings.map(keyOf));
-  const deployed = new Set(found.bindings.map(keyOf));
+  const wanted = new Set(topology.bindings.map(bindingKey));
+  const deployed = new Set(found.bindings.map(bindingKey));
   const inner = new Set(
     topology.exchanges.filter((each) => (isWhole ? each.role !== "source" : isInner(each))).map(({ name }) => name),
   );
-  const own = new Set(topology.queues.map(({ name }) => `queue ${name}`));
-  for (const { name } of topology.exchanges) own.add(`exchange ${name}`);
-  const isThere = ({ source, destination, destinationKind }: FoundBinding): boolean =>
-    found.exchanges.has(source) && (destinationKind === "queue" ? found.queues : found.exchanges).has(destination);
-  return [
-    ...topology.bindings
-      .filter((each) => isThere(each) && !deployed.has(keyOf(each)))
-      .map((binding) => ({ change: "missing", kind: "binding", name: binding.source, binding }) as const),
-    ...found.bindings
-      .filter((each) => inner.has(each.source) || own.has(`${each.destinationKind} ${each.destination}`))
-      .filter((each) => !wanted.has(keyOf(each)))
-      .map((binding) => ({ change: "extra", kind: "binding", name: binding.source, binding }) as const),
-  ];
+  const own = {
+    queue: new Set(topology.queues.map(({ name }) => name)),
+    exchange: new Set(topology.exchanges.map(({ name }) => name)),
+  };
+  const there = { queue: found.queues, exchange: found.exchanges };
+  const missing = topology.bindings.filter(
+    (each) =>
+      found.exchanges.has(each.source) &&
+      there[each.destinationKind].has(each.destination) &&
+      !deployed.has(bindingKey(each)),
+  );
+  const extra = found.bindings.filter(
+    (each) =>
+      (inner.has(each.source) || own[each.destinationKind].has(each.destination)) && !wanted.has(bindingKey(each)),
+  );
+  const differenceOf = (change: "missing" | "extra") => (binding: FoundBinding) =>
+    ({ change, kind: "binding", name: binding.source, settings: [], binding }) as const;
+  return [...missing.map(differenceOf("missing")), ...extra.map(differenceOf("extra"))];
 }
 
-/** True if only waiting or failed messages may pass through it, and all of its bindings are compiled for this consumer. */
+/** Only waiting or failed messages pass through these, and all of their bindings are compiled for one consumer. */
+const innerRoles: ReadonlySet<ExchangeRole> = new Set(["failed", "reasons", "attempts", "tier", "attempt", "wait"]);
+
 export function isInner({ role }: ExchangeResource): boolean {
-  switch (role) {
-    case "failed":
-    case "reasons":
-    case "attempts":
-    case "tier":
-    case "attempt":
-    case "wait":
-      return true;
-    // Other consumers have bindings there.
-    case "again":
-    case "source":
-    case "dead":
-    case "undeliverable":
-      return false;
-    default:
-      return role satisfies never;
-  }
+  return innerRoles.has(role);
 }
 
 /** Two bindings are one if everything in them is equal, in any order of the arguments. */
-export function keyOf({ source, destination, destinationKind, routingKey, arguments: given }: FoundBinding): string {
+export function bindingKey({
+  source,
+  destination,
+  destinationKind,
+  routingKey,
+  arguments: given,
+}: FoundBinding): string {
   const sorted = Object.entries(given).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify([source, destination, destinationKind, routingKey, sorted]);
+}
+
+/** The resource that a policy is for: a queue and an exchange may have one name. */
+export function policyKey({ name, applyTo }: Pick<PolicyResource, "name" | "applyTo">): string {
+  return `${applyTo === "exchanges" ? "exchange" : "queue"} ${name}`;
 }
 
 /** A binding in words, without its source. */

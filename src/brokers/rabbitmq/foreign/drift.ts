@@ -7,14 +7,14 @@ import type { RabbitmqTarget } from "../compile/capabilities.ts";
 import { formatTarget } from "../compile/capabilities.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
 import type { Difference, FoundBinding, FoundResources } from "../compile/differences.ts";
-import { afterDeployment } from "../compile/after-deployment.ts";
+import { afterDeployment, nameOf } from "../compile/after-deployment.ts";
 import { bindingText, differencesIn } from "../compile/differences.ts";
 import type { Topology } from "../compile/topology.ts";
 import { unseenFlawsOf } from "../prove/flaws.ts";
 import { flawOf, subjectsOf } from "../prove/model.ts";
 import { topicIndex } from "../prove/topic-index.ts";
 import { policyOrders } from "../prove/policy-orders.ts";
-import type { BrokerPolicy, BrokerTopology, MessageState, SemanticsVersion } from "../prove/semantics.ts";
+import type { BrokerPolicy, BrokerQueue, BrokerTopology, MessageState, SemanticsVersion } from "../prove/semantics.ts";
 import {
   brokerTopologyOf,
   definitionInForce,
@@ -48,32 +48,31 @@ export function driftOf(
   if (!own.ok) return own;
   const { topology } = compiled;
   const there = { ...target, ...(own.value === null ? {} : { version: own.value.version, patch: own.value.patch }) };
-  const isOtherVersion = semanticsVersionOf(there) !== semanticsVersionOf(target);
-  const { views, unread } = viewsOf(virtualHost, topology, there);
+  const version = semanticsVersionOf(there);
+  const { views, unread } = viewsOf(virtualHost, topology, version);
   const found = views.map((view) => differencesIn(topology, view, true));
+  const each = new Map(found.flat().map((difference) => [JSON.stringify(difference), difference]));
   const base = withUndeclared(topology, virtualHost.topology);
   const subjects = (changed: Topology, on = target) =>
     subjectsOf({ ...compiled, topology: changed }, on, unseenFlawsOf);
-  const each = new Map(found.flat().map((difference) => [JSON.stringify(difference), difference]));
+  const [declared, deployed] = [target, there].map(formatTarget);
+  const otherVersion = {
+    change: "different" as const,
+    kind: "version",
+    name: formatTarget(there),
+    settings: [{ key: "version", declared, deployed }],
+    beside: null,
+    subjects: () => subjects(base, there),
+  };
   return {
     ok: true,
     warnings: own.warnings,
     value: {
       differences: [
-        ...(isOtherVersion
-          ? [
-              {
-                change: "different" as const,
-                kind: "version",
-                name: formatTarget(there),
-                settings: [setting("version", formatTarget(target), formatTarget(there))],
-                beside: null,
-                subjects: () => subjects(base, there),
-              },
-            ]
-          : []),
+        ...(version === semanticsVersionOf(target) ? [] : [otherVersion]),
         ...[...each.values()].map((difference) => ({
-          ...told(difference, topology, virtualHost.topology, semanticsVersionOf(there)),
+          ...told(difference, virtualHost.topology, version),
+          beside: besideOf(difference, topology, version),
           subjects: () => subjects(changedBy(base, difference)),
         })),
       ],
@@ -102,76 +101,51 @@ interface Views {
 }
 
 /** Finds the policies in force from the lists of policies. The broker's own report, which lags, has to agree. */
-function viewsOf({ topology, reports }: VirtualHost, wanted: Topology, target: RabbitmqTarget): Views {
-  const version = semanticsVersionOf(target);
-  const names = {
-    queues: new Set(wanted.queues.map(({ name }) => name)),
-    exchanges: new Set(wanted.exchanges.map(({ name }) => name)),
-  };
-  const there: BrokerTopology = {
-    ...topology,
-    queues: topology.queues.filter(({ name }) => names.queues.has(name)),
-    exchanges: topology.exchanges.filter(({ name }) => names.exchanges.has(name)),
-  };
-  const hidden = there.exchanges.flatMap(({ name, isGuessed }) =>
-    isGuessed === true ? [`only bindings name the exchange ${name}, so its kind is unknown`] : [],
-  );
-  const views = policyOrders(there, version).map(({ policies }) => viewOf(there, policies, target));
-  if (reports === undefined) return { views, unread: [...hidden, ...unreadablePolicies(topology)] };
-  const agreeing = views.filter((view) =>
-    there.queues.every(({ name }) => isDeepStrictEqual(view.queues.get(name)?.policy, reports.get(name)?.policy)),
-  );
-  if (agreeing.length > 0) {
-    // The broker reports the policies in force on queues only.
-    const ofExchanges = topology.policies.filter(({ applyTo }) => applyTo === "all" || applyTo === "exchanges");
-    return { views: agreeing, unread: unreadablePolicies({ ...topology, policies: ofExchanges }) };
-  }
-  const late = there.queues.flatMap(({ name }) => {
-    const policy = reports.get(name)?.policy ?? null;
-    if (views.some(({ queues }) => isDeepStrictEqual(queues.get(name)?.policy, policy))) return [];
-    return policy === null
-      ? [`the broker does not report the policy in force on ${name}`]
-      : [`the broker reports ${JSON.stringify(policy)} in force on ${name}, and its lists of policies make another`];
-  });
-  return { views, unread: [...unreadablePolicies(topology), ...late] };
+function viewsOf({ topology, reports }: VirtualHost, wanted: Topology, version: SemanticsVersion): Views {
+  const names = { queues: new Set(wanted.queues.map(nameOf)), exchanges: new Set(wanted.exchanges.map(nameOf)) };
+  const queues = topology.queues.filter(({ name }) => names.queues.has(name));
+  const exchanges = topology.exchanges.filter(({ name }) => names.exchanges.has(name));
+  const there = { ...topology, queues, exchanges };
+  const views = policyOrders(there, version).map(({ policies }) => viewOf({ ...there, policies }, version));
+  const isReported = ({ name }: BrokerQueue, view: FoundResources): boolean =>
+    isDeepStrictEqual(view.queues.get(name)?.policy, reports?.get(name)?.policy);
+  const agreeing = views.filter((view) => reports !== undefined && queues.every((queue) => isReported(queue, view)));
+  const late = queues
+    .filter((queue) => reports !== undefined && !views.some((view) => isReported(queue, view)))
+    .map(({ name }) => {
+      const policy = reports?.get(name)?.policy ?? null;
+      return policy === null
+        ? `the broker does not report the policy in force on ${name}`
+        : `the broker reports ${JSON.stringify(policy)} in force on ${name}, and its lists of policies make another`;
+    });
+  // The broker reports the policies in force on queues only.
+  const isInReports = ({ applyTo }: BrokerPolicy): boolean =>
+    agreeing.length > 0 && applyTo !== "all" && applyTo !== "exchanges";
+  const unread = [
+    ...exchanges
+      .filter(({ isGuessed }) => isGuessed === true)
+      .map(({ name }) => `only bindings name the exchange ${name}, so its kind is unknown`),
+    ...topology.policies
+      .filter((policy) => !isPatternReadable(policy.pattern) && !isInReports(policy))
+      .map(({ name }) => `the pattern of the policy ${name} cannot be read`),
+    ...late,
+  ];
+  return { views: agreeing.length > 0 ? agreeing : views, unread };
 }
 
-function unreadablePolicies({ policies }: BrokerTopology): readonly string[] {
-  return policies.flatMap(({ name, pattern }) =>
-    isPatternReadable(pattern) ? [] : [`the pattern of the policy ${name} cannot be read`],
-  );
-}
-
-function viewOf(
-  { queues, exchanges, bindings }: BrokerTopology,
-  policies: readonly BrokerPolicy[],
-  target: RabbitmqTarget,
-): FoundResources {
+function viewOf({ queues, exchanges, bindings, policies }: BrokerTopology, version: SemanticsVersion): FoundResources {
   const index = indexPolicies(policies);
-  const rules = versionRules[semanticsVersionOf(target)];
-  return {
-    queues: new Map(
-      queues.map((queue) => [
-        queue.name,
-        {
-          // From 4.0 on the broker writes the type into the arguments. Before, it may come from the virtual host alone.
-          arguments: { ...queue.arguments, "x-queue-type": queue.kind, ...lifetimeOf(queue.goesWith) },
-          policy: definitionInForce(queue, index, rules),
-        },
-      ]),
-    ),
-    exchanges: new Map(
-      exchanges.map(({ name, kind, pluginType, arguments: given, goesWith }) => [
-        name,
-        {
-          kind: pluginType ?? kind,
-          arguments: { ...given, ...lifetimeOf(goesWith) },
-          policy: exchangePolicyInForce(index, name)?.definition ?? {},
-        },
-      ]),
-    ),
-    bindings,
-  };
+  const foundQueues = queues.map((queue) => {
+    // From 4.0 on the broker writes the type into the arguments. Before, it may come from the virtual host alone.
+    const given = { ...queue.arguments, "x-queue-type": queue.kind, ...lifetimeOf(queue.goesWith) };
+    return [queue.name, { arguments: given, policy: definitionInForce(queue, index, versionRules[version]) }] as const;
+  });
+  const foundExchanges = exchanges.map(({ name, kind, pluginType, arguments: own, goesWith }) => {
+    const given = { ...own, ...lifetimeOf(goesWith) };
+    const policy = exchangePolicyInForce(index, name)?.definition ?? {};
+    return [name, { kind: pluginType ?? kind, arguments: given, policy }] as const;
+  });
+  return { queues: new Map(foundQueues), exchanges: new Map(foundExchanges), bindings };
 }
 
 const ends = {
@@ -185,14 +159,6 @@ function lifetimeOf(goesWith: readonly (keyof typeof ends)[] = []): Readonly<Rec
   return goesWith.length === 0 ? {} : { [deletedBy]: goesWith.map((end) => ends[end]).join(", ") };
 }
 
-function setting(
-  key: string,
-  declared: unknown,
-  deployed: unknown,
-): { key: string; declared: unknown; deployed: unknown } {
-  return { key, declared, deployed };
-}
-
 const kinds = {
   queue: "queue",
   exchange: "exchange",
@@ -203,28 +169,19 @@ const kinds = {
 
 function told(
   difference: Difference,
-  topology: Topology,
   { policies }: BrokerTopology,
   version: SemanticsVersion,
-): Omit<DeployedDifference<MessageState>, "subjects"> {
-  const { change, name } = difference;
-  const beside = besideOf(difference, topology, version);
-  if (difference.kind === "binding")
-    return { change, kind: "binding", name: `${name} ${bindingText(difference.binding)}`, settings: [], beside };
-  const settings =
-    difference.change === "missing"
-      ? []
-      : difference.settings.map(({ key, compiled, deployed }) => setting(key, compiled, deployed));
-  if (difference.kind === "queue-policy") {
-    const inForce = policiesFor({ name, kind: "quorum" }, indexPolicies(policies), versionRules[version])
-      .applicable.filter((each, _, all) =>
-        all.every(({ kind, priority }) => kind !== each.kind || priority <= each.priority),
-      )
-      .map((each) => `${each.kind === "operator" ? "operator's " : ""}${each.name}`);
-    if (inForce.join() !== name)
-      settings.push(setting("policies", name, inForce.length === 0 ? undefined : inForce.join(", ")));
-  }
-  return { change, kind: kinds[difference.kind], name, settings, beside };
+): Pick<DeployedDifference<MessageState>, "change" | "kind" | "name" | "settings"> {
+  const { change, kind, name, settings } = difference;
+  if (kind === "binding") return { change, kind, name: `${name} ${bindingText(difference.binding)}`, settings };
+  if (kind !== "queue-policy") return { change, kind: kinds[kind], name, settings };
+  const { applicable } = policiesFor({ name, kind: "quorum" }, indexPolicies(policies), versionRules[version]);
+  const inForce = applicable
+    .filter((each) => applicable.every((other) => other.kind !== each.kind || other.priority <= each.priority))
+    .map((each) => `${each.kind === "operator" ? "operator's " : ""}${each.name}`)
+    .join(", ");
+  const others = inForce === name ? [] : [{ key: "policies", declared: name, deployed: inForce || undefined }];
+  return { change, kind: kinds[kind], name, settings: [...settings, ...others] };
 }
 
 /** The effects of a difference beside those on the messages that consumers take from their declared sources. */
@@ -233,55 +190,44 @@ function besideOf(
   declared: Topology,
   version: SemanticsVersion,
 ): DeployedDifference<MessageState>["beside"] {
-  const { change, name } = difference;
-  if (change === "different" && difference.kind === "queue") {
-    const type = difference.settings.find(({ key }) => key === "x-queue-type")?.deployed;
-    if (type === "classic")
-      return { effect: "loss", reason: `a restart deletes messages in ${name} that were not published as persistent` };
-  }
-  const settings = change === "different" ? difference.settings : [];
+  const { change, name, kind, settings } = difference;
+  const loss = (reason: string) => ({ effect: "loss", reason }) as const;
+  const otherwise = (reason: string) => ({ effect: "otherwise", reason }) as const;
+  if (settings.some(({ key, deployed }) => key === "x-queue-type" && deployed === "classic"))
+    return loss(`a restart deletes messages in ${name} that were not published as persistent`);
   if (settings.some(({ key }) => key.endsWith("consumer-timeout")))
-    return { effect: "otherwise", reason: "the broker takes a message back from a slow handler after another time" };
+    return otherwise("the broker takes a message back from a slow handler after another time");
   const lost = lastResortFlaw(difference, declared, version);
-  if (lost !== null) return { effect: "otherwise", reason: `messages that find no way on are no longer kept: ${lost}` };
-  if (difference.kind !== "binding")
-    return change === "missing" ? { effect: "otherwise", reason: "no message can pass through it" } : null;
+  if (lost !== null) return otherwise(`messages that find no way on are no longer kept: ${lost}`);
+  if (kind !== "binding") return change === "missing" ? otherwise("no message can pass through it") : null;
   const { destination, destinationKind, routingKey } = difference.binding;
   if (change === "missing" && isMissed(difference.binding, declared))
-    return {
-      effect: "loss",
-      reason: `messages with a key like ${routingKey} have no way from ${name} to ${destination}`,
-    };
+    return loss(`messages with a key like ${routingKey} have no way from ${name} to ${destination}`);
   const isForeign = declared.exchanges.every((each) => each.name !== name);
   return change === "extra" && isForeign && destinationKind === "exchange"
-    ? { effect: "otherwise", reason: `messages that others publish to ${name} enter ${destination}` }
+    ? otherwise(`messages that others publish to ${name} enter ${destination}`)
     : null;
 }
 
 /** True if no other declared binding takes all keys of the pattern. The proof takes one example of each pattern. */
 function isMissed({ source, destination, routingKey }: FoundBinding, { bindings, exchanges }: Topology): boolean {
-  const patterns = bindings.flatMap((each) =>
-    each.source === source && each.destination === destination && each.routingKey !== routingKey
-      ? [{ pattern: each.routingKey, item: each }]
-      : [],
-  );
   const isTopic = exchanges.some(({ name, kind, role }) => name === source && kind === "topic" && role === "source");
-  return isTopic && topicIndex(patterns).containing(routingKey).length === 0;
+  const others = bindings
+    .filter((each) => each.source === source && each.destination === destination && each.routingKey !== routingKey)
+    .map((item) => ({ pattern: item.routingKey, item }));
+  return isTopic && topicIndex(others).containing(routingKey).length === 0;
 }
 
 /** The reason that messages without a way on are lost by a difference. Null if they are kept as before. */
 function lastResortFlaw(difference: Difference, declared: Topology, version: SemanticsVersion): string | null {
   const queue = declared.queues.find(({ role }) => role === "undeliverable")?.name;
-  const leading = declared.exchanges.filter(({ arguments: given }) => given["alternate-exchange"] === queue);
-  if (queue === undefined || (difference.name !== queue && leading.every(({ name }) => name !== difference.name)))
-    return null;
+  const leading = declared.exchanges
+    .filter(({ arguments: given }) => given["alternate-exchange"] === queue)
+    .map(nameOf);
+  if (queue === undefined || ![queue, ...leading].includes(difference.name)) return null;
   const semantics = semanticsOf(brokerTopologyOf(changedBy(declared, difference)), version);
-  const isCaught = leading.every(({ name }) =>
-    semantics
-      .publish({ exchange: name, routingKey: "redeliver:nowhere" })
-      .flat()
-      .every(({ place }) => place.kind === "queue"),
-  );
+  const copies = leading.flatMap((exchange) => semantics.publish({ exchange, routingKey: "redeliver:nowhere" }).flat());
+  const isCaught = copies.every(({ place }) => place.kind === "queue");
   return isCaught ? flawOf(semantics.settings(queue)) : `nothing leads into ${queue}`;
 }
 

@@ -1,5 +1,6 @@
 import type { Leftover } from "../../broker.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
+import { bindingKey } from "../compile/differences.ts";
 import type { Deployment } from "./deployment.ts";
 import { type OwnResources, ownResources } from "./own-resources.ts";
 import type { BrokerBinding, BrokerTopology } from "../prove/semantics.ts";
@@ -30,7 +31,7 @@ function leftoversOf(
   const declared = {
     queues: new Set(topology.queues.map(({ name }) => name)),
     exchanges: new Set(topology.exchanges.map(({ name }) => name)),
-    bindings: new Set(topology.bindings.map(keyOf)),
+    bindings: new Set(topology.bindings.map(bindingKey)),
   };
   const queues = found.queues.filter(({ name }) => isOwn.queue(name) && !declared.queues.has(name));
   const exchanges = found.exchanges.filter(({ name }) => isOwn.exchange(name) && !declared.exchanges.has(name));
@@ -41,7 +42,7 @@ function leftoversOf(
       (isOwn[each.destinationKind](each.destination) || declared.queues.has(each.destination)) &&
       !gone.has(each.source) &&
       !gone.has(each.destination) &&
-      !declared.bindings.has(keyOf(each)),
+      !declared.bindings.has(bindingKey(each)),
   );
   const path = (...words: readonly string[]): string => `/api/${words.map(encodeURIComponent).join("/")}`;
   const unbind = ({ source, destination, destinationKind, routingKey }: BrokerBinding): string =>
@@ -109,8 +110,4 @@ function stageOf(found: BrokerTopology, queue: string): (typeof stages)[number] 
   // A dead queue may have any name. Messages leave it by no dead-letter exchange.
   const given = found.queues.find(({ name }) => name === queue)?.arguments;
   return given?.["x-dead-letter-exchange"] === undefined ? "dead" : "work";
-}
-
-function keyOf({ source, destination, destinationKind, routingKey, arguments: given }: BrokerBinding): string {
-  return JSON.stringify([source, destination, destinationKind, routingKey, Object.entries(given).toSorted()]);
 }

@@ -3,6 +3,11 @@ import type { Difference, DifferentResource, FoundBinding } from "../../compile/
 import { bindingText, isInner } from "../../compile/differences.ts";
 import type { Topology } from "../../compile/topology.ts";
 
+const policy = {
+  what: "the policy in force",
+  help: "deploy again, and see whether a policy of a higher priority takes its place",
+} as const;
+
 /** The compared settings, and the fix for each. Arguments cannot be changed. */
 const places = {
   queue: {
@@ -17,18 +22,8 @@ const places = {
     what: "its kind",
     help: "declare the source with the kind that it has: it belongs to somebody else",
   },
-  policy: {
-    what: "the policy in force",
-    help: "deploy again, and see whether a policy of a higher priority takes its place",
-  },
-} as const;
-
-const placeOf = {
-  queue: "queue",
-  exchange: "exchange",
-  foreign: "foreign",
-  "queue-policy": "policy",
-  "exchange-policy": "policy",
+  "queue-policy": policy,
+  "exchange-policy": policy,
 } as const;
 
 /**
@@ -64,10 +59,10 @@ export function problemsOf(topology: Topology, found: readonly Difference[]): re
 
 /** One diagnostic for all differences of a resource, with both values of each. */
 export function problemOf({ kind, name, settings }: DifferentResource): Diagnostic {
-  const notes = settings.map(({ key, compiled, deployed }) =>
-    difference(key, valueText(compiled), valueText(deployed)),
+  const notes = settings.map(({ key, declared, deployed }) =>
+    difference(key, valueText(declared), valueText(deployed)),
   );
-  return differing(name, placeOf[kind], notes);
+  return differing(name, kind, notes);
 }
 
 /** @param notes the differences, each with both values */
