@@ -1,9 +1,10 @@
 import { brokerOf } from "../brokers/index.ts";
 import type { Leftover } from "../brokers/broker.ts";
+import { partsBeside } from "../migrate/deployed.ts";
 import { reasonOf } from "../migrate/left-behind.ts";
 import { visible } from "../diagnostics/visible.ts";
 import { auditedBrokers, readSource, sourcesIn } from "./audit-source.ts";
-import type { ForTarget, ProvedFile } from "./commands.ts";
+import type { ForTarget } from "./commands.ts";
 import { compileFile } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { print } from "./output.ts";
@@ -28,33 +29,25 @@ export async function leftoversCommand(file: string, options: LeftoversOptions):
   const { auditor, title, formatTarget } = brokerOf(proved.target);
   if (auditor === undefined || source.audited.name !== proved.target.broker)
     return usage(`the target is one of ${title}, but the input is of another broker`, options);
-  const found = await readSource(source);
+  const read = await readSource(source);
   // Exit code 1 means leftovers. A job that watches for them must see the difference.
-  if (!found.ok) return refuse(found.diagnostics, options, {}, exitCodes.usage);
-  const [others, earlier] = await Promise.all(
-    [options["also"], options["from"]].map(async (files) => compileFiles(files, options)),
-  );
-  const refused = [...(others ?? []), ...(earlier ?? [])].find((other) => !other.ok);
+  if (!read.ok) return refuse(read.diagnostics, options, {}, exitCodes.usage);
+  const [others, earlier] = await Promise.all([
+    compileFiles(options["also"], options),
+    compileFiles(options["from"], options),
+  ]);
+  const refused = [...others, ...earlier].find((other) => !other.ok);
   if (refused !== undefined && !refused.ok) return refused.exitCode;
-  const theirs = new Set(others?.flatMap((other) => (other.ok ? namesIn(other) : [])));
-  const before = earlier?.flatMap((each) => (each.ok ? [each.compiled] : [])) ?? [];
-  const leftovers = found.value
-    .flatMap(({ deployment }) => auditor.leftoversIn(deployment, proved.compiled, before))
-    .filter(({ kind, name }) => !theirs.has(`${kind} ${name}`))
-    .map((each) => ({ ...each, ...reasonOf(each) }));
-  const shown =
-    options.json === true
-      ? {
-          leftovers: leftovers.map(({ place, kind, name, why, until, removal }) => ({
-            place,
-            kind,
-            name,
-            why,
-            until,
-            removal,
-          })),
-        }
-      : textOf(leftovers, `${proved.compiled.topology.system} on ${formatTarget(proved.target)}`);
+  // Names of another system may begin with this one's.
+  const theirs = others.flatMap((other) => (other.ok ? brokerOf(other.target).deployedPartsOf(other.compiled) : []));
+  const before = earlier.flatMap((each) => (each.ok ? [each.compiled] : []));
+  const found = read.value.flatMap(({ deployment }) => auditor.leftoversIn(deployment, proved.compiled, before));
+  const leftovers = partsBeside(found, theirs).map((each) => {
+    const { place, kind, name, removal } = each;
+    return { place, kind, name, ...reasonOf(each), removal };
+  });
+  const system = `${proved.compiled.topology.system} on ${formatTarget(proved.target)}`;
+  const shown = options.json === true ? { leftovers } : textOf(leftovers, system);
   return ended(await print(shown), leftovers.length === 0 ? exitCodes.fine : exitCodes.refused);
 }
 
@@ -65,14 +58,10 @@ async function compileFiles(
   return Promise.all((Array.isArray(files) ? (files as string[]) : []).map(async (file) => compileFile(file, options)));
 }
 
-/** The resources that another system declares. Their names may begin with this one's. */
-function namesIn({ target, compiled }: ProvedFile): readonly string[] {
-  return brokerOf(target)
-    .deployedPartsOf(compiled)
-    .map(({ kind, name }) => `${kind} ${name}`);
-}
-
-function textOf(leftovers: readonly (Leftover & ReturnType<typeof reasonOf>)[], system: string): string {
+function textOf(
+  leftovers: readonly (Pick<Leftover, "place" | "kind" | "name" | "removal"> & ReturnType<typeof reasonOf>)[],
+  system: string,
+): string {
   if (leftovers.length === 0) return `${visible(system)}: all its resources are declared`;
   const blocks = leftovers.map(({ place, kind, name, why, until, removal }) =>
     [

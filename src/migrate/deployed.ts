@@ -21,6 +21,20 @@ export function deployedOf({ system, target, compiled }: Changed): Deployed {
   return { system, target, compiled, parts: brokerOf(target).deployedPartsOf(compiled) };
 }
 
+/** The parts that are not among the others. */
+export function partsBeside<Part extends Pick<DeployedPart, "kind" | "name">>(
+  parts: readonly Part[],
+  others: readonly Pick<DeployedPart, "kind" | "name">[],
+): readonly Part[] {
+  const names = new Set(others.map(partKey));
+  return parts.filter((part) => !names.has(partKey(part)));
+}
+
+/** A queue and an exchange may have one name. */
+export function partKey({ kind, name }: Pick<DeployedPart, "kind" | "name">): string {
+  return `${kind} ${name}`;
+}
+
 /**
  * Reads the old deployment from the declaration and the target in the state. It was proved when it was deployed, so it
  * is not proved again.

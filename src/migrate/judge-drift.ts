@@ -1,6 +1,6 @@
 import type { DeployedDifference, Drift } from "../brokers/drift.ts";
 import { brokerOf } from "../brokers/index.ts";
-import type { Deployed } from "./deployed.ts";
+import { type Deployed, partsBeside } from "./deployed.ts";
 import { nameSome } from "../foreign/finding.ts";
 import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
 import { type Checked, type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
@@ -21,12 +21,11 @@ export function driftBetween(old: Side, next: Side): Checked<Drift<unknown>> {
   const drift = driftFrom(differ?.deploymentOf(next.compiled, old.compiled), old);
   if (!drift.ok) return drift;
   const { differences, declared } = drift.value;
-  const known = new Set(deployedPartsOf(old.compiled).map(({ kind, name }) => `${kind} ${name}`));
-  const added = deployedPartsOf(next.compiled)
-    .filter(({ kind, name }) => !known.has(`${kind} ${name}`))
-    .map(({ kind, name }): DeployedDifference<unknown> => {
+  const added = partsBeside(deployedPartsOf(next.compiled), deployedPartsOf(old.compiled)).map(
+    ({ kind, name }): DeployedDifference<unknown> => {
       return { change: "extra", kind, name, settings: [], beside: null, subjects: declared };
-    });
+    },
+  );
   return { ...drift, value: { ...drift.value, differences: [...differences, ...added] } };
 }
 

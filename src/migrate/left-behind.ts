@@ -1,6 +1,6 @@
 import type { DeployedPart } from "../brokers/broker.ts";
 import { formatDurationMs } from "../declare/duration.ts";
-import type { Deployed } from "./deployed.ts";
+import { type Deployed, partsBeside } from "./deployed.ts";
 
 /** A queue that stays on the broker after a change, although it is no longer declared. */
 export interface LeftBehind {
@@ -17,9 +17,8 @@ export interface LeftBehind {
  * leads into it and out of it. If the system or the broker is another one, the list has all old queues.
  */
 export function leftBehind(from: Deployed, to: Deployed): readonly LeftBehind[] {
-  const stays = new Set(to.parts.map(({ kind, name }) => `${kind} ${name}`));
-  return from.parts
-    .filter(({ kind, name, holds }) => holds !== null && !stays.has(`${kind} ${name}`))
+  return partsBeside(from.parts, to.parts)
+    .filter(({ holds }) => holds !== null)
     .map((part) => ({ kind: part.kind, name: part.name, ...reasonOf(part) }));
 }
 

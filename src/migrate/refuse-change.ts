@@ -2,7 +2,7 @@ import type { DeployedPart } from "../brokers/broker.ts";
 import { brokerOf } from "../brokers/index.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
-import type { Deployed } from "./deployed.ts";
+import { type Deployed, partKey } from "./deployed.ts";
 import { sourcesInUse } from "./sources-in-use.ts";
 import { type TakenSources, takenAfter } from "./taken-sources.ts";
 import { type Separator, pathOfQueue, queueNames } from "../plan/names.ts";
@@ -70,13 +70,11 @@ function namesIn(
   return queueNames({ system, ...(names === undefined ? {} : { names }) }, { consumer, ...own }, separator);
 }
 
-const keyOf = ({ kind, name }: DeployedPart): string => `${kind} ${name}`;
-
 /** Gives one diagnostic for each consumer, and one for all shared parts. */
 function partsThatDiffer(from: Deployed, to: Deployed): Diagnostic[] {
-  const before = new Map(from.parts.map((part) => [keyOf(part), part]));
+  const before = new Map(from.parts.map((part) => [partKey(part), part]));
   const differing = to.parts.flatMap((part) => {
-    const old = before.get(keyOf(part));
+    const old = before.get(partKey(part));
     const facts = old === undefined ? [] : differencesOf(old, part);
     return facts.length === 0 ? [] : [{ part, facts }];
   });
