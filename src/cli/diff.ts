@@ -2,8 +2,7 @@ import { setTimeout } from "node:timers/promises";
 
 import { brokerOf } from "../brokers/index.ts";
 import type { Drift } from "../brokers/drift.ts";
-import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
-import type { DriftWords, JudgedDifference } from "../migrate/judge-drift.ts";
+import type { Checked } from "../diagnostics/diagnostic.ts";
 import {
   againstBroker,
   againstDeclaration,
@@ -13,6 +12,7 @@ import {
   judgeDrift,
   otherDiagnostics,
 } from "../migrate/judge-drift.ts";
+import type { ComparedDrift } from "../report/drift.ts";
 import type { AuditSource } from "./audit-source.ts";
 import { auditedBrokers, readSource, sourcesIn } from "./audit-source.ts";
 import type { ProvedFile } from "./commands.ts";
@@ -65,23 +65,22 @@ export async function diffCommand(file: string, other: string | undefined, optio
   const next = other === undefined ? null : await compileFile(other, asked, target);
   if (next?.ok === false) return next.exitCode;
   const drift = source === undefined ? driftBetween(proved, next as ProvedFile) : await compareSource(source, proved);
-  if (!drift.ok) return refuse(drift.diagnostics, answer, {}, exitCodeOf(drift.diagnostics));
-  const words = source === undefined ? againstDeclaration : againstBroker;
-  const judged = judgeDrift(drift.value);
-  const others = [...otherDiagnostics(drift.value), ...drift.warnings];
-  const diagnostics = [...driftDiagnostics(judged, words), ...others];
-  const about = { title: `${proved.compiled.topology.system} on ${proved.compiled.target}`, file, words };
+  // A broker that refuses the user has more to show. Any other refusal is a mistake in the command.
+  if (!drift.ok) {
+    const isHidden = drift.diagnostics.some(({ code }) => code === "RD408");
+    return refuse(drift.diagnostics, answer, {}, isHidden ? exitCodes.incomplete : exitCodes.usage);
+  }
+  const compared = {
+    title: `${proved.compiled.topology.system} on ${proved.compiled.target}`,
+    judged: judgeDrift(drift.value),
+    words: source === undefined ? againstDeclaration : againstBroker,
+    others: [...otherDiagnostics(drift.value), ...drift.warnings],
+  };
   const { unread, keptLetters } = drift.value;
-  const isEqual = judged.length === 0 && keptLetters.length === 0;
-  const isFine = isEqual && unread.length === 0;
-  const text = await rendered(format, { judged, others, diagnostics, isFine, ...about });
+  const isEqual = compared.judged.length === 0 && keptLetters.length === 0;
   const exitCode = unread.length > 0 ? exitCodes.incomplete : isEqual ? exitCodes.fine : exitCodes.refused;
+  const text = await rendered(format, compared, file, exitCode === exitCodes.fine);
   return ended(await print(text, options.output), exitCode);
-}
-
-/** A broker that refuses the user has more to show. Any other refusal is a mistake in the command. */
-function exitCodeOf(diagnostics: readonly Diagnostic[]): number {
-  return diagnostics.some(({ code }) => code === "RD408") ? exitCodes.incomplete : exitCodes.usage;
 }
 
 /** Reads a running broker until two reads in a row agree, and its statistics agree with its lists. */
@@ -117,37 +116,24 @@ async function compareSource(source: AuditSource, proved: ProvedFile): Promise<C
   }
 }
 
-interface Answered {
-  readonly judged: readonly JudgedDifference[];
-  /** The diagnostics that are about no difference. */
-  readonly others: readonly Diagnostic[];
-  readonly diagnostics: readonly Diagnostic[];
-  /** True if the exit code says so. */
-  readonly isFine: boolean;
-  readonly title: string;
-  readonly file: string;
-  readonly words: DriftWords;
-}
-
-async function rendered(format: DiffOptions["format"], answered: Answered): Promise<unknown> {
-  const { judged, others, diagnostics, isFine, title, file, words } = answered;
+async function rendered(
+  format: DiffOptions["format"],
+  compared: ComparedDrift,
+  file: string,
+  ok: boolean,
+): Promise<unknown> {
+  const { renderDriftMarkdown, renderDriftText } = await import("../report/drift.ts");
+  const { judged, words, others } = compared;
   switch (format) {
-    case "text": {
-      const { renderDiagnostics } = await import("../diagnostics/render.ts");
-      const { countText } = await import("../report/drift.ts");
-      const blocks =
-        diagnostics.length === 0 ? "" : `${renderDiagnostics(diagnostics, { colour: paintOn(process.stdout) })}\n\n`;
-      return `${blocks}${title}: ${countText(judged)}\n`;
-    }
-    case "markdown": {
-      const { renderDriftMarkdown } = await import("../report/drift.ts");
-      return renderDriftMarkdown(title, judged, words, others);
-    }
+    case "text":
+      return renderDriftText(compared, paintOn(process.stdout));
+    case "markdown":
+      return renderDriftMarkdown(compared);
     case "json":
-      return { ok: isFine, differences: judged, diagnostics };
+      return { ok, differences: judged, diagnostics: [...driftDiagnostics(judged, words), ...others] };
     case "sarif":
     case "github":
-      return renderedForTools(diagnostics, format, { file });
+      return renderedForTools([...driftDiagnostics(judged, words), ...others], format, { file });
     default:
       return format satisfies never;
   }

@@ -41,33 +41,45 @@ export interface JudgedDifference
  */
 export function judgeDrift<State>(drift: Drift<State>): readonly JudgedDifference[] {
   const judge = judgeAgainst(drift.declared());
-  const judged = drift.differences.map(({ change, kind, name, settings, beside, subjects }): JudgedDifference => {
-    const shown = judge(subjects());
-    const unseen = { ...harmless, ...beside };
-    return { change, kind, name, settings, ...(isWorse(unseen, shown) ? unseen : shown) };
+  const judged = drift.differences.map(({ beside, subjects, ...difference }): JudgedDifference => {
+    return { ...difference, ...worstOf([judge(subjects()), { ...harmless, ...beside }]) };
   });
   const alone = worstOf(judged);
   const together = judged.length < 2 ? alone : worstOf(drift.together().map(judge));
-  if (isWorse(together, alone))
+  if (rankOf(together) > rankOf(alone))
     judged.push({ change: "different", kind: "system", name: "as a whole", settings: [], ...together });
-  return judged.toSorted((left, right) => effects.indexOf(right.effect) - effects.indexOf(left.effect));
+  return judged.toSorted((left, right) => rankOf(right) - rankOf(left));
 }
 
-function isWorse(left: Judgement, right: Judgement): boolean {
-  return effects.indexOf(left.effect) > effects.indexOf(right.effect);
+function rankOf({ effect }: Judgement): number {
+  return effects.indexOf(effect);
 }
 
 function worstOf(all: readonly Judgement[]): Judgement {
-  return all.reduce((worst, each) => (isWorse(each, worst) ? each : worst), harmless);
+  return all.reduce((worst, each) => (rankOf(each) > rankOf(worst) ? each : worst), harmless);
+}
+
+/** A difference that stands for others. They are the same but for the names of the resource and its consumer. */
+export interface SharedDifference extends JudgedDifference {
+  /** The names of the others. */
+  readonly alike?: readonly string[];
+}
+
+/** Joins the differences that have the same settings, found values, effect and reason. The first stands for the others. */
+export function joinAlike(judged: readonly JudgedDifference[]): readonly SharedDifference[] {
+  const groups = Map.groupBy(judged, ({ change, kind, name, settings, effect, reason, consumers: [consumer = name] }) =>
+    JSON.stringify([change, kind, settings, effect, reason])
+      .replaceAll(JSON.stringify(name).slice(1, -1), "\uE000")
+      .replaceAll(consumer, "\uE001"),
+  );
+  return [...groups.values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : [{ ...first, alike: others.map(({ name }) => name) }],
+  );
 }
 
 /** The words for both sides of a comparison. */
-export interface DriftWords {
-  readonly missing: string;
-  readonly extra: string;
-  readonly different: string;
+export interface DriftWords extends Readonly<Record<JudgedDifference["change"] | "help", string>> {
   readonly sides: readonly [string, string];
-  readonly help: string;
 }
 
 /** A declaration and a broker. */
@@ -97,33 +109,35 @@ export const effectWords: Readonly<Record<Effect, string>> = {
   harmless: "harmless",
 };
 
-export function subjectOf({ kind, name, change }: JudgedDifference, words: DriftWords): string {
-  return `the ${kind} ${name} ${words[change]}`;
+export function subjectOf({ kind, name, change, alike = [] }: SharedDifference, words: DriftWords): string {
+  return `the ${kind} ${name} ${words[change]}${alike.length === 0 ? "" : `, like ${alike.length} more`}`;
 }
 
 /** The differences as diagnostics, with both values of each setting and the path of a message that shows the effect. */
-export function driftDiagnostics(judged: readonly JudgedDifference[], words: DriftWords): readonly Diagnostic[] {
+export function driftDiagnostics(judged: readonly SharedDifference[], words: DriftWords): readonly Diagnostic[] {
   return judged.map((each) =>
     diagnostic(codes[each.effect], {
       path: [`${each.kind.replaceAll(" ", "-")}`, each.name],
       message: `${subjectOf(each, words)}: ${effectWords[each.effect]}`,
-      notes: [...settingTexts(each, words), ...reasonsOf(each), ...each.trace.map((step, at) => `${at + 1}. ${step}`)],
+      notes: [...notesOf(each, words), ...each.trace.map((step, at) => `${at + 1}. ${step}`)],
       help: words.help,
     }),
   );
 }
 
-export function settingTexts({ settings }: JudgedDifference, { sides }: DriftWords): readonly string[] {
+/** The resources that it stands for, both values of each setting, and the reason with the consumers that it concerns. */
+export function notesOf(
+  { alike = [], settings, consumers, reason }: SharedDifference,
+  { sides }: DriftWords,
+): readonly string[] {
   const text = (value: unknown): string => (value === undefined ? "nothing" : JSON.stringify(value));
-  return settings.map(
-    ({ key, declared, deployed }) => `${key}: ${sides[0]} ${text(declared)}, ${sides[1]} ${text(deployed)}`,
-  );
-}
-
-/** The reason, with the consumers that it concerns. */
-export function reasonsOf({ consumers, reason }: JudgedDifference): readonly string[] {
-  if (reason === "") return [];
-  return [consumers.length === 0 ? reason : `${nameSome(consumers)}: ${reason}`];
+  return [
+    ...(alike.length === 0 ? [] : [`the same for ${nameSome(alike)}`]),
+    ...settings.map(
+      ({ key, declared, deployed }) => `${key}: ${sides[0]} ${text(declared)}, ${sides[1]} ${text(deployed)}`,
+    ),
+    ...(reason === "" ? [] : [consumers.length === 0 ? reason : `${nameSome(consumers)}: ${reason}`]),
+  ];
 }
 
 /** The parts that no comparison of settings shows: dead letters without a way on, and parts that could not be read. */

@@ -1,49 +1,52 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Paint } from "../diagnostics/paint.ts";
+import { renderDiagnostics } from "../diagnostics/render.ts";
 import { visible } from "../diagnostics/visible.ts";
 import type { DriftWords, JudgedDifference } from "../migrate/judge-drift.ts";
-import { effectWords, reasonsOf, settingTexts, subjectOf } from "../migrate/judge-drift.ts";
+import { driftDiagnostics, effectWords, joinAlike, notesOf, subjectOf } from "../migrate/judge-drift.ts";
+
+/** The result of a comparison. */
+export interface ComparedDrift {
+  /** The system and its target. */
+  readonly title: string;
+  readonly judged: readonly JudgedDifference[];
+  readonly words: DriftWords;
+  /** The diagnostics that are about no difference, such as a part that could not be read. */
+  readonly others: readonly Diagnostic[];
+}
+
+/** Renders the differences as text, and those that are alike as one. */
+export function renderDriftText({ title, judged, words, others }: ComparedDrift, colour: boolean | Paint): string {
+  const diagnostics = [...driftDiagnostics(joinAlike(judged), words), ...others];
+  const blocks = diagnostics.length === 0 ? "" : `${renderDiagnostics(diagnostics, { colour })}\n\n`;
+  return `${blocks}${title}: ${countText(judged)}\n`;
+}
 
 /**
- * Renders the differences as Markdown, for a comment on a pull request: a table, and the paths of messages below.
- *
- * @param others the diagnostics that are about no difference, such as a part that could not be read
+ * Renders the differences as Markdown, for a comment on a pull request: a table, and the paths of messages below. Those
+ * that are alike have one line.
  */
-export function renderDriftMarkdown(
-  title: string,
-  judged: readonly JudgedDifference[],
-  words: DriftWords,
-  others: readonly Diagnostic[],
-): string {
+export function renderDriftMarkdown({ title, judged, words, others }: ComparedDrift): string {
   const notes = others.flatMap(({ code, message }) => ["", `**${code}:** ${cell(message)}`]);
   if (judged.length === 0) return [`**${cell(title)}:** no difference found`, ...notes, ""].join("\n");
-  const rows = judged.map((each) => {
-    const why = [...settingTexts(each, words), ...reasonsOf(each)].map(cell).join("<br>");
-    return `| ${cell(subjectOf(each, words))} | ${effectWords[each.effect]} | ${why} |`;
+  const all = joinAlike(judged).map((each) => ({ ...each, subject: cell(subjectOf(each, words)) }));
+  const rows = all.map((each) => {
+    const why = notesOf(each, words).map(cell).join("<br>");
+    return `| ${each.subject} | ${effectWords[each.effect]} | ${why} |`;
   });
-  const paths = judged
-    .filter(({ trace }) => trace.length > 0)
-    .map((each) => [
-      `${cell(subjectOf(each, words))}:`,
-      "",
-      ...each.trace.map((step, at) => `${at + 1}. ${cell(step)}`),
-    ]);
-  return [
-    `**${cell(title)}:** ${countText(judged)}`,
-    "",
-    "| difference | effect | why |",
-    "|---|---|---|",
-    ...rows,
-    ...paths.flatMap((lines) => ["", ...lines]),
-    ...notes,
-    "",
-  ].join("\n");
+  const paths = all.flatMap(({ subject, trace }) =>
+    trace.length === 0 ? [] : ["", `${subject}:`, "", ...trace.map((step, at) => `${at + 1}. ${cell(step)}`)],
+  );
+  const head = ["| difference | effect | why |", "|---|---|---|"];
+  return [`**${cell(title)}:** ${countText(judged)}`, "", ...head, ...rows, ...paths, ...notes, ""].join("\n");
 }
 
 /** The number of differences of each effect. */
-export function countText(judged: readonly JudgedDifference[]): string {
+function countText(judged: readonly JudgedDifference[]): string {
   if (judged.length === 0) return "no difference";
   const count = (wanted: JudgedDifference["effect"]): number => judged.filter(({ effect }) => effect === wanted).length;
-  return `${judged.length} ${judged.length === 1 ? "difference" : "differences"}: ${count("loss")} can lose messages, ${count("otherwise")} change the behaviour, ${count("harmless")} harmless`;
+  const counts = `${count("loss")} can lose messages, ${count("otherwise")} change the behaviour, ${count("harmless")} harmless`;
+  return `${judged.length} difference${judged.length === 1 ? "" : "s"}: ${counts}`;
 }
 
 /** Names on a broker may contain anything that means something in Markdown. */

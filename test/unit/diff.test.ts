@@ -218,6 +218,39 @@ test("queues that a deployment leaves are no difference between two declarations
   expect(effectsOf(answer)).toEqual([["otherwise", "policy in force on the queue", "shop.billing"]]);
 });
 
+test("one policy over many queues is one entry to read, and one for each queue to programs", async () => {
+  const consumerOf = (name: string, delay: string): string =>
+    `  ${name}: { from: { orders: [${name}] }, retry: { attempts: 3, backoff: { kind: constant, delay: ${delay} } } }`;
+  const names = Array.from({ length: 12 }, (_, index) => `c${index + 1}`);
+  const consumers = [...names.map((name) => consumerOf(name, "10s")), consumerOf("slow", "30s")];
+  const file = written(
+    "many.yaml",
+    `name: shop\nsources: { orders: { kind: topic } }\nconsumers:\n${consumers.join("\n")}\n`,
+  );
+  const compiled = await runCommand(["compile", file, ...target, "--format", "definitions"]);
+  const content = JSON.parse(compiled.out) as Export;
+  const ours = { name: "limits", pattern: "^shop[.][a-z0-9]+$", "apply-to": "queues", priority: 2_000 };
+  content.policies.push({ ...content.policies[0], ...ours, definition: { "max-length": 10 } });
+  const words = ["diff", file, ...target, "--definitions", written("many.json", JSON.stringify(content)), "--format"];
+  const { out: text } = await runCommand([...words, "text"]);
+  const { out: markdown } = await runCommand([...words, "markdown"]);
+  const others = names.slice(1, 11).map((name) => `shop.${name}`);
+  for (const out of [text, markdown]) {
+    expect(out.match(/^(\w+\[RD\d+\]: |\| )the policy in force on the queue .*? differs/gm)).toHaveLength(2);
+    expect(out).toContain("the policy in force on the queue shop.c1 differs, like 11 more");
+    expect(out).toContain(`the same for ${others.join(", ")} and 1 more`);
+    // Its setting has another declared value.
+    expect(out).toMatch(/the policy in force on the queue shop\.slow differs(:| \|)/);
+    expect(out).toContain("13 differences");
+  }
+  const answer = JSON.parse((await runCommand([...words, "json"])).out) as Answer;
+  const queues = [...names, "slow"].map((name) => `shop.${name}`);
+  expect(answer.differences.map(({ name }) => name)).toEqual(queues);
+  expect(answer.diagnostics).toHaveLength(13);
+  const sarif = JSON.parse((await runCommand([...words, "sarif"])).out) as { readonly runs: { results: object[] }[] };
+  expect(sarif.runs[0]?.results).toHaveLength(13);
+});
+
 test.for(["sarif", "github", "markdown"])("--format %s has every difference", async (format) => {
   const { code, out } = await runCommand(["diff", events, ...target, "--definitions", drifted, "--format", format]);
   expect(code).toBe(1);
