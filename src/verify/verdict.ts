@@ -1,6 +1,6 @@
 import type { PromiseName } from "../contract/promise.ts";
 import { type Exploration, type Node, traceTo } from "../explore/explore.ts";
-import type { Model, Situation } from "../explore/model.ts";
+import type { Model, Situation, Subject } from "../explore/model.ts";
 
 /** A broken property, with the shortest path that shows it. */
 export interface Violation {
@@ -17,6 +17,26 @@ export interface Verdict {
   /** The most deliveries in any course of one message, without counting returns. */
   readonly deliveries: number;
   readonly violations: readonly Violation[];
+}
+
+/**
+ * Proves one of the consumers that differ only in names, and its verdict holds for all. It refutes each consumer by
+ * itself, so that each trace has its own names.
+ */
+export function proveEachShape<State, Proof extends { readonly consumer: string }>(
+  subjects: readonly Subject<State>[],
+  prove: (model: Model<State>) => Proof,
+  isProved: (proof: Proof) => boolean,
+): Proof[] {
+  const proved = new Map<string, Proof>();
+  return subjects.map(({ consumer, shape: shapeOf, model }) => {
+    const shape = shapeOf();
+    const known = proved.get(shape);
+    if (known !== undefined) return { ...known, consumer };
+    const proof = prove(model());
+    if (isProved(proof)) proved.set(shape, proof);
+    return proof;
+  });
 }
 
 /** The violation that a node shows, with the shortest path to it. */

@@ -5,7 +5,7 @@ import type { Model, Subject } from "../explore/model.ts";
 import { keptCauses } from "../explore/model.ts";
 import type { Run } from "./retries.ts";
 import { nextRuns } from "./retries.ts";
-import type { Violation } from "./verdict.ts";
+import { type Violation, proveEachShape } from "./verdict.ts";
 import { safety } from "./verify.ts";
 
 /** The proof of a change for one consumer. */
@@ -20,17 +20,9 @@ export interface ChangeVerdict {
   readonly weaker: readonly Violation[];
 }
 
-/** Proves a change for each consumer. Consumers that differ only in names are proved once. */
+/** Proves a change for each consumer. */
 export function verifyChanges<State>(subjects: readonly Subject<State>[]): ChangeVerdict[] {
-  const proved = new Map<string, ChangeVerdict>();
-  return subjects.map(({ consumer, shape: shapeOf, model }) => {
-    const shape = shapeOf();
-    const known = proved.get(shape);
-    if (known !== undefined) return { ...known, consumer };
-    const verdict = verifyChange(model());
-    if (verdict.unsafe.length + verdict.weaker.length === 0) proved.set(shape, verdict);
-    return verdict;
-  });
+  return proveEachShape(subjects, verifyChange, ({ unsafe, weaker }) => unsafe.length + weaker.length === 0);
 }
 
 const bounds = { states: 200_000, keyLength: 200_000_000 };

@@ -3,22 +3,15 @@ import { type Exploration, type Node, exploreForProof, restrict, traceTo } from 
 import { findLoop, longestDeliveries } from "../explore/loops.ts";
 import { alwaysCrash, alwaysTransient } from "./single-course.ts";
 import { everyRetry } from "./retries.ts";
-import { type Verdict, type Violation, nodesOf, violationAt } from "./verdict.ts";
+import { type Verdict, type Violation, nodesOf, proveEachShape, violationAt } from "./verdict.ts";
 
-/**
- * Proves or refutes the promises of every consumer. If consumers differ only in names, it proves one, and the verdict
- * holds for all. It refutes each consumer by itself, so that each trace has its own names.
- */
+/** Proves or refutes the promises of every consumer. */
 export function verifyAll<State>(subjects: readonly Subject<State>[]): Verdict[] {
-  const proved = new Map<string, Verdict>();
-  return subjects.map(({ consumer, shape: shapeOf, model }) => {
-    const shape = shapeOf();
-    const known = proved.get(shape);
-    if (known !== undefined) return { ...known, consumer };
-    const verdict = verify(model());
-    if (verdict.violations.length === 0) proved.set(shape, verdict);
-    return verdict;
-  });
+  return proveEachShape(
+    subjects,
+    (model) => verify(model),
+    ({ violations }) => violations.length === 0,
+  );
 }
 
 /**
