@@ -4,23 +4,17 @@ import { brokerOf, defaultBroker, parseTarget } from "../brokers/index.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic, hasErrors } from "../diagnostics/diagnostic.ts";
 import type { AuditedPart, AuditReport } from "../report/audit-text.ts";
-import type { AuditSource, FoundDeployment } from "./audit-source.ts";
+import type { FoundDeployment } from "./audit-source.ts";
 import { auditedBrokers, readSource, sourcesIn } from "./audit-source.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { paintOn, print } from "./output.ts";
-import type { ReportOptions } from "./refuse.ts";
-import { answerOf, ended, refuse as refuseAll, renderedForTools, usage } from "./refuse.ts";
+import type { About, ReportOptions } from "./refuse.ts";
+import { answerOf, ended, formatOf, refuse, renderedForTools, usage } from "./refuse.ts";
 
 /** The options of the command line. Each broker names the options for its files. */
 export interface AuditOptions extends ReportOptions, Readonly<Record<string, unknown>> {
   readonly target?: string;
   readonly asVersion?: string;
-}
-
-/** The requested form of the output, and its subject. */
-interface Asked {
-  readonly options: AuditOptions;
-  readonly source: AuditSource | null;
 }
 
 /**
@@ -29,34 +23,38 @@ interface Asked {
  * @returns the exit code: fine without an error, refused with one, usage without anything to audit
  */
 export async function auditCommand(options: AuditOptions): Promise<number> {
+  const answer = answerOf(options);
   const [source, ...more] = sourcesIn(options);
   if (source === undefined || more.length > 0) {
     const files = auditedBrokers().map(({ auditor }) => `--${auditor.file.option} FILE`);
     const given = source === undefined ? 0 : more.length + 1;
-    const message = `an audit reads one of ${files.join(", ")}, --url URL and --stack FILE; given: ${given}`;
-    return usage(message, answerOf(options));
+    return usage(`an audit reads one of ${files.join(", ")}, --url URL and --stack FILE; given: ${given}`, answer);
   }
-  const asked = { options, source };
+  const about = { file: source.kind === "live" ? undefined : source.file };
+  const refused = (diagnostics: readonly Diagnostic[]): Promise<number> =>
+    refuse(diagnostics, answer, about, exitCodes.usage);
   const targets = targetsOf(options);
-  if (!targets.ok) return refuse(targets.diagnostics, asked);
+  if (!targets.ok) return refused(targets.diagnostics);
   const found = await readSource(source);
-  if (!found.ok) return refuse(found.diagnostics, asked);
+  if (!found.ok) return refused(found.diagnostics);
   const { target, upgradeTo } = targets.value;
   for (const each of [target, upgradeTo]) {
     if (each === null || found.value.some(({ audited }) => audited.name === each.broker)) continue;
     const { formatTarget, title } = brokerOf(each);
-    return usage(
-      `${formatTarget(each)} is a target of ${title}, but the input has nothing of that broker`,
-      answerOf(options),
-    );
+    return usage(`${formatTarget(each)} is a target of ${title}, but the input has nothing of that broker`, answer);
   }
   const reports: AuditReport[] = [];
   for (const each of found.value) {
     const report = reportOn(each, targets.value);
-    if (!report.ok) return refuse(report.diagnostics, asked);
+    if (!report.ok) return refused(report.diagnostics);
     reports.push(report.value);
   }
-  return show(reports, asked);
+  const diagnostics = reports.flatMap(({ reading, parts }) => [
+    ...reading,
+    ...parts.flatMap((part) => part.diagnostics),
+  ]);
+  const text = await rendered(diagnostics, reports, options, about);
+  return ended(await print(text, options.output), hasErrors(diagnostics) ? exitCodes.refused : exitCodes.fine);
 }
 
 interface Targets {
@@ -115,21 +113,12 @@ function targetsOf({ target, asVersion }: AuditOptions): Checked<Targets> {
   return { ok: true, value: { target: own?.value ?? null, upgradeTo: next?.value ?? null }, warnings: [] };
 }
 
-async function show(reports: readonly AuditReport[], asked: Asked): Promise<number> {
-  const diagnostics = reports.flatMap(({ reading, parts }) => [
-    ...reading,
-    ...parts.flatMap((part) => part.diagnostics),
-  ]);
-  const text = await rendered(diagnostics, reports, asked);
-  return ended(await print(text, asked.options.output), hasErrors(diagnostics) ? exitCodes.refused : exitCodes.fine);
-}
-
 async function rendered(
   diagnostics: readonly Diagnostic[],
   reports: readonly AuditReport[],
-  asked: Asked,
+  options: AuditOptions,
+  about: About,
 ): Promise<unknown> {
-  const { options } = asked;
   const format = formatOf(options);
   switch (format) {
     case "text": {
@@ -147,22 +136,8 @@ async function rendered(
     }
     case "sarif":
     case "github":
-      return renderedForTools(diagnostics, format, { file: fileOf(asked) });
+      return renderedForTools(diagnostics, format, about);
     default:
       return format satisfies never;
   }
-}
-
-/** Reports that there is nothing to audit. */
-function refuse(diagnostics: readonly Diagnostic[], asked: Asked): Promise<number> {
-  const answer = answerOf(asked.options);
-  return refuseAll(diagnostics, answer, { file: fileOf(asked) }, exitCodes.usage);
-}
-
-function fileOf({ source }: Asked): string | undefined {
-  return source === null || source.kind === "live" ? undefined : source.file;
-}
-
-function formatOf({ json, format }: AuditOptions): AuditOptions["format"] {
-  return json === true ? "json" : format;
 }

@@ -4,7 +4,7 @@ import { compileFile, exitCodeOf, loadPlan, proveLoaded } from "./commands.ts";
 import { loadTarget } from "./load-target.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { print } from "./output.ts";
-import { ended, refuse, renderedForTools, say } from "./refuse.ts";
+import { ended, formatOf, refuse, renderedForTools, say } from "./refuse.ts";
 
 interface CheckOptions extends FromOptions {
   readonly format: "text" | "json" | "sarif" | "github";
@@ -16,7 +16,7 @@ interface CheckOptions extends FromOptions {
  * output is for a person, a program, or a tool that shows it beside the code.
  */
 export async function checkCommand(file: string, options: CheckOptions): Promise<number> {
-  const format = options.json === true ? "json" : options.format;
+  const format = formatOf(options);
   switch (format) {
     case "text":
     case "json":

@@ -20,7 +20,7 @@ import { compileFile } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { loadTarget } from "./load-target.ts";
 import { paintOn, print } from "./output.ts";
-import { ended, refuse, renderedForTools, usage } from "./refuse.ts";
+import { answerOf, ended, formatOf, refuse, renderedForTools, usage } from "./refuse.ts";
 
 /** The options of the command line. Each broker names the options for its files. */
 export interface DiffOptions extends Readonly<Record<string, unknown>> {
@@ -43,9 +43,7 @@ const betweenReadsMs = 1_000;
  *   look at everything
  */
 export async function diffCommand(file: string, other: string | undefined, options: DiffOptions): Promise<number> {
-  const format = options.json === true ? "json" : options.format;
-  const tool = format === "sarif" || format === "github" ? format : undefined;
-  const answer = { json: format === "json", tool, output: options.output };
+  const answer = answerOf(options);
   const sources = sourcesIn(options);
   const [source] = sources;
   if (sources.length + (other === undefined ? 0 : 1) !== 1 || source?.kind === "stack") {
@@ -79,7 +77,7 @@ export async function diffCommand(file: string, other: string | undefined, optio
   const { unread, keptLetters } = drift.value;
   const isEqual = compared.judged.length === 0 && keptLetters.length === 0;
   const exitCode = unread.length > 0 ? exitCodes.incomplete : isEqual ? exitCodes.fine : exitCodes.refused;
-  const text = await rendered(format, compared, file, exitCode === exitCodes.fine);
+  const text = await rendered(formatOf(options), compared, file, exitCode === exitCodes.fine);
   return ended(await print(text, options.output), exitCode);
 }
 

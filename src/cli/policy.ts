@@ -12,7 +12,7 @@ import { readPreview } from "../policy/preview/read-preview.ts";
 import { reportedViolation, sarifRuleOf } from "../policy/preview/reported-violations.ts";
 import { readText, standardInput } from "./read-text.ts";
 import type { ReportOptions } from "./refuse.ts";
-import { answerOf, ended, refuse, renderedForTools, usage } from "./refuse.ts";
+import { answerOf, ended, formatOf, refuse, renderedForTools, usage } from "./refuse.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { paintOn, print } from "./output.ts";
 
@@ -122,8 +122,4 @@ function summaryOf({ judged, unknown, violations }: JudgedPreview): string {
     `looked at  ${judged} ${judged === 1 ? "resource" : "resources"} of message brokers${known}`,
     `found      ${mandatory} mandatory, ${violations.length - mandatory} advisory`,
   ].join("\n");
-}
-
-function formatOf({ json, format }: PolicyCommandOptions): PolicyCommandOptions["format"] {
-  return json === true ? "json" : format;
 }

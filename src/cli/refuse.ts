@@ -26,9 +26,16 @@ export interface ReportOptions {
   readonly output?: string;
 }
 
-export function answerOf({ json, format, output }: ReportOptions): Answer {
-  const isJson = json === true || format === "json";
-  return { json: isJson, tool: isJson || format === "text" ? undefined : format, output };
+/** The asked format. `--json` is short for one. */
+export function formatOf<Format>({ json, format }: { json?: boolean | undefined; format: Format }): Format | "json" {
+  return json === true ? "json" : format;
+}
+
+/** The form of a refusal in the asked format. */
+export function answerOf(options: { json?: boolean; format: string; output?: string }): Answer {
+  const format = formatOf(options);
+  const tool = format === "sarif" || format === "github" ? format : undefined;
+  return { json: format === "json", tool, output: options.output };
 }
 
 /** The subject of diagnostics. */

@@ -2,7 +2,7 @@ import { type Checked, type Diagnostic, diagnostic, refuseWhole } from "../../..
 import type { HttpReader, LiveRequest } from "../../broker.ts";
 import { type Deployment, type QueueReport, placeOf } from "./deployment.ts";
 import { argumentsOf } from "./import/arguments.ts";
-import { isEntry } from "../../../foreign/entries.ts";
+import { type Entry, isEntry } from "../../../foreign/entries.ts";
 import { parseInnerJson } from "../../../foreign/parse-json.ts";
 import { nameSome } from "../../../foreign/finding.ts";
 import { readDefinitionsData } from "./read-definitions.ts";
@@ -93,18 +93,14 @@ function read(answers: ReadonlyMap<string, string>, virtualHost: string | null):
 
 function withReports(deployment: Deployment, reports: readonly unknown[]): Deployment {
   const byHost = Map.groupBy(reports.filter(isEntry), (each) => each["vhost"]);
-  const reportsOf = (virtualHost: string): ReadonlyMap<string, QueueReport> =>
-    new Map(
-      byHost.get(virtualHost)?.map((each) => [
-        String(each["name"]),
-        {
-          policy:
-            each["effective_policy_definition"] === undefined ? null : argumentsOf(each["effective_policy_definition"]),
-          keptLetters: Number(each["messages_dlx"] ?? 0),
-        },
-      ]),
-    );
-  const virtualHosts = deployment.virtualHosts.map((each) => ({ ...each, reports: reportsOf(each.name) }));
+  const reportOf = ({ effective_policy_definition: policy, messages_dlx: letters = 0 }: Entry): QueueReport => ({
+    policy: policy === undefined ? null : argumentsOf(policy),
+    keptLetters: Number(letters),
+  });
+  const virtualHosts = deployment.virtualHosts.map((each) => ({
+    ...each,
+    reports: new Map(byHost.get(each.name)?.map((report) => [String(report["name"]), reportOf(report)])),
+  }));
   return { ...deployment, virtualHosts };
 }
 
