@@ -133,10 +133,11 @@ async function openPart(opening: Opening, times: DeliveryTimes, given: (login: L
       },
       lost: end,
     });
-    const late = (): Error => {
+    const left = <Cause>(cause: Cause): Cause => {
       leave(opening.connection, node.url);
-      return refused([noAnswer(queueOf(contract), acceptsWithinMs)]);
+      return cause;
     };
+    const late = (): Error => left(refused([noAnswer(queueOf(contract), acceptsWithinMs)]));
     const intake = await inTime(acceptsWithinMs, Promise.race([attaching, over.promise]), late, givenUp);
     const give = (renewed: Login): Promise<void> => {
       given(renewed);
@@ -145,10 +146,7 @@ async function openPart(opening: Opening, times: DeliveryTimes, given: (login: L
     endings.push(keepRenewed(login, opening.connection, give, listener.report).stop);
     const { socket, local } = connection as unknown as Inner;
     if (urlsOf(opening.connection).length > 1 && concurrency <= mostThatLeaveASession) {
-      const leaveNode = (cause: unknown): void => {
-        leave(opening.connection, node.url);
-        end(cause);
-      };
+      const leaveNode = (cause: unknown): void => end(left(cause));
       const queue = queueOf(contract);
       const ask = askByManagementNode(connection, queue);
       endings.push(
