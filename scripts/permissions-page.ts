@@ -43,6 +43,7 @@ ${rabbitmqCommands()}
 
 - **Deploy** is \`pulumi up\` with [the stacks](../stacks), or a program with \`RetryTopology\`. The tag \`management\` is not enough: only \`policymaker\` and \`administrator\` may set policies. The virtual host has to exist, because only an administrator makes one. \`rabbitmqctl import_definitions\` needs no user, and \`POST /api/definitions\` needs an administrator. A name that does not begin with the system's, by \`names\`, \`queue\` or the \`name\` of a source, has to be in each pattern, too. With \`owner: other\` it needs the name in the pattern for read only.
 - **Consume** is \`consume\`. With a \`managementUrl\` its user also needs the tag \`management\`, and up to 4.2 \`policymaker\`. Under \`staged\` only \`policymaker\` shows the policy of an exchange. Without tag and URL it still runs, and logs \`not-compared\` for policies and bindings. From 4.3 it also logs this for each queue and exchange without a permission, and for arguments without the permission to configure.
+- **Publish** needs a user for each producer. A consumer without \`from\` gets its messages straight in its work queue, through the default exchange. That leads to every queue in the virtual host by the queue's name, and RabbitMQ has no permission for a single one. Give such a producer a source instead if it must not reach the other queues.
 - **Audit**, **diff** and **leftovers** need a permission in each virtual host that they read, even one that allows nothing. The tag \`monitoring\` reads as much, and shows the names of all virtual hosts.
 - Deleting the resources that \`leftovers\` lists needs the permissions of a deployment.
 - **Dead letters**: read one from the dead queue, and publish it to the default exchange, mandatory and with confirms. The routing key is the name of the work queue. Acknowledge the letter only after the confirm. A user who may read from a queue may also purge it: RabbitMQ has no permission to view only.
@@ -76,9 +77,11 @@ ${statementsFor(
   Object.values(sqs.permissions.toAudit).map((actions) => ({ Effect: "Allow", Action: actions, Resource: "*" })),
 )}
 
+${statementsFor("**Publish** to a source needs the first. To send straight to the work queue of a consumer without `from`, a producer needs the second. In another account it also needs a statement in the policy of the topic or the queue.", [sqs.permissions.toPublish({ region, account }, { topic: "shop-orders" }), sqs.permissions.toPublish({ region, account }, { queue: "shop-billing" })])}
+
 ${statementsFor("To view **dead letters** and send them again you need these, for a move task of SQS or one by one.", sqs.permissions.toOperate({ region, account }, { dead: "shop-billing-dead", work: "shop-billing" }))}
 
-**Tried** on moto, which checks actions but no resources: consuming, auditing, and making queues, their policies, topics and subscriptions, with each action removed in turn (\`test/integration/sqs-consume-permissions.test.ts\`). Nothing was tried at AWS itself, and no emulator checks resources. The actions for dead letters come from the API Reference. The tests cannot make alarms, event source mappings and tags there. Their actions come from the source of terraform-provider-aws, on which Pulumi's provider is built.
+**Tried** on moto, which checks actions but no resources: consuming, auditing, and making queues, their policies, topics and subscriptions, with each action removed in turn (\`test/integration/sqs-consume-permissions.test.ts\`). Nothing was tried at AWS itself, and no emulator checks resources. The actions for dead letters and of producers come from the API Reference. The tests cannot make alarms, event source mappings and tags there. Their actions come from the source of terraform-provider-aws, on which Pulumi's provider is built.
 
 ## Azure Service Bus
 
@@ -90,13 +93,13 @@ ${JSON.stringify({ actions: [...servicebus.permissions.toDeploy.entities, ...ser
 
 The last ${servicebus.permissions.toDeploy.alerts.length} are for alerts, if a consumer declares \`deadLetter.alarmAbove\`. Azure's roles Azure Service Bus Data Owner and Monitoring Contributor together have all of them, and much more.
 
-**Consume** needs these: with a connection string a claim of the shared access key, with a \`credential\` a role.
+**Consume** and **publish** need these: with a connection string a claim of the shared access key, with a \`credential\` a role.
 
 | use | claim | built-in role | data action |
 |---|---|---|---|
 ${servicebusRows().join("\n")}
 
-[RD807](diagnostics.md#rd807) names a missing claim. Without the last one the consumer logs \`not-compared\`. A new role takes some minutes to apply.
+[RD807](diagnostics.md#rd807) names a missing claim. Without Manage the consumer logs \`not-compared\`. A new role takes some minutes to apply.
 
 To send **dead letters** again, receive them from the dead-letter queue of \`shop.billing\` with Listen, and send them with Send, as in the first two lines.
 
@@ -111,7 +114,7 @@ function rabbitmqRows(): readonly string[] {
     const cells = [tag ?? "none", configure, write, read].map((each) => `\`${each.replaceAll("|", String.raw`\|`)}\``);
     return `| ${[task, ...cells].join(" | ")} |`;
   };
-  const { toAudit, toConsume, toDeploy, toOperate } = rabbitmq.permissions;
+  const { toAudit, toConsume, toDeploy, toOperate, toPublish } = rabbitmq.permissions;
   return [
     row("deploy", toDeploy({ system: "shop" })),
     ...shown.map(([strategy, version]) => {
@@ -119,7 +122,9 @@ function rabbitmqRows(): readonly string[] {
       if (contract === undefined) throw new Error(`nothing consumes by ${strategy}`);
       return row(`consume by \`${strategy}\``, toConsume(contract));
     }),
-    row("consume, `every-instance`", toConsume(contractOfInstance())),
+    row("consume, `every-instance`", toConsume(contractOn({ from: { orders: "all" }, delivery: "every-instance" }))),
+    row("publish to a source", toPublish(contractOn({ from: { orders: "all" } }))),
+    row("send straight to the work queue", toPublish(contractOn({}))),
     row("look at dead letters, send them again", toOperate({ deadQueue: "shop.billing.dead" })),
     row("audit, diff, leftovers", toAudit),
   ];
@@ -162,6 +167,8 @@ function servicebusRows(): readonly string[] {
     ["receives from `shop.billing`", "Listen"],
     ["by `scheduled` sends copies to `shop.billing`", "Send"],
     ["compares the deployed entities, optionally", "Manage"],
+    ["a producer: publishes to the topic `shop.orders`", "Send"],
+    ["a producer: sends straight to `shop.billing`, without `from`", "Send"],
   ] as const;
   return uses.map(([use, name]) => {
     const { claim, role, dataAction } = servicebus.permissions.claimOf(name);
@@ -174,9 +181,10 @@ function compiledOn(strategy: (typeof shown)[number][0], version: string): Compi
   return compiledFor({ broker: "rabbitmq", version, strategy }, { protocol }) as CompiledSystem<"rabbitmq">;
 }
 
-function contractOfInstance(): CompiledSystem<"rabbitmq">["contracts"][number] {
-  const watching = { from: { orders: "all" }, delivery: "every-instance" };
-  const compiled = compiledOfConsumer({ broker: "rabbitmq", version: "4.3" }, watching);
+function contractOn(billing: object): CompiledSystem<"rabbitmq">["contracts"][number] {
+  const retried = { retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" } } };
+  const more = "delivery" in billing ? {} : retried;
+  const compiled = compiledOfConsumer({ broker: "rabbitmq", version: "4.3" }, { ...more, ...billing });
   const [contract] = (compiled as CompiledSystem<"rabbitmq">).contracts;
   if (contract === undefined) throw new Error("nothing consumes");
   return contract;

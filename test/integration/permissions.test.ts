@@ -21,7 +21,7 @@ import { runProgram, stackProgram, topologyOf } from "../support/pulumi.ts";
 import { configOf, createCliStack, hasPulumiCli } from "../support/pulumi-cli.ts";
 import { strategiesOn } from "../support/strategies.ts";
 
-const { toAudit, toConsume, toDeploy, toOperate } = compilers.rabbitmq.permissions;
+const { toAudit, toConsume, toDeploy, toOperate, toPublish } = compilers.rabbitmq.permissions;
 const none = "^$";
 
 async function limited(
@@ -213,6 +213,34 @@ describe.each(brokers())(
     });
   },
 );
+
+describe.each(brokers())("publishing with the least permissions on RabbitMQ $fullVersion", (broker) => {
+  test("a producer of a source cannot send to a queue, and one that sends to a queue cannot publish to a source", async () => {
+    const shared = billingUnder("waits");
+    const mail = { retry: { attempts: 1, backoff: { kind: "immediate" } } };
+    const system = await deploy(broker, { ...shared, consumers: { ...shared.consumers, mail } }, "waits");
+    onTestFinished(system.dispose);
+    const published = async (rights: Rights, exchange: string, routingKey: string): Promise<string> => {
+      const { amqpUrl } = await limited(broker, system.vhost, rights);
+      const connection = await connect(amqpUrl);
+      const channel = await connection.createConfirmChannel();
+      const closed = new Promise<string>((tell) => channel.on("error", (error: Error) => tell(error.message)));
+      channel.publish(exchange, routingKey, Buffer.from("{}"), { mandatory: true });
+      const outcome = await Promise.race([channel.waitForConfirms().then(() => "published"), closed]).catch(
+        async () => closed,
+      );
+      await connection.close();
+      return outcome;
+    };
+    const [source, queue] = ["billing", "mail"].map((name) => toPublish(system.contract(name))) as [Rights, Rights];
+    expect(await published(source, "shop.orders", "order.placed")).toBe("published");
+    expect(await published(queue, "", "shop.mail")).toBe("published");
+    expect(await published(source, "", "shop.mail")).toContain("ACCESS_REFUSED");
+    expect(await published(queue, "shop.orders", "order.placed")).toContain("ACCESS_REFUSED");
+    for (const name of ["shop.billing", "shop.mail"])
+      await until(30_000, async () => (await system.channel.checkQueue(name)).messageCount === 1);
+  });
+});
 
 describe.each(brokers())("reading with the least permissions on RabbitMQ $fullVersion", (broker) => {
   const declaration = resolve(import.meta.dirname, "../../examples/shop.yaml");

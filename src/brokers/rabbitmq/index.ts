@@ -16,7 +16,7 @@ import { subjectsOf } from "./prove/model.ts";
 import { consuming } from "./run/index.ts";
 import type { RabbitmqConnection } from "./run/connection.ts";
 import { deployedPartsOf } from "./compile/parts.ts";
-import { inPermissions, toAudit, toConsume, toDeploy, toOperate } from "./compile/permissions.ts";
+import { inPermissions, toAudit, toConsume, toDeploy, toOperate, toPublish } from "./compile/permissions.ts";
 import type { MessageState } from "./prove/semantics.ts";
 import { rules } from "./rules.ts";
 import { stack } from "./stack.ts";
@@ -43,7 +43,7 @@ export interface RabbitmqBroker extends Broker<
   readonly stack: typeof stack;
 }
 
-const permissions = Object.freeze({ toAudit, toConsume, toDeploy, toOperate, inPermissions });
+const permissions = Object.freeze({ toAudit, toConsume, toDeploy, toOperate, toPublish, inPermissions });
 
 /** RabbitMQ, as the rest of Redeliver sees it. */
 export const rabbitmq: RabbitmqBroker = Object.freeze({

@@ -13,7 +13,7 @@ import { changesOf, subjectsOf } from "./prove/model.ts";
 import { consuming } from "./run/index.ts";
 import type { SqsConnection } from "./run/connection.ts";
 import { deployedPartsOf } from "./compile/parts.ts";
-import { toAudit, toDeploy, toOperate } from "./compile/permissions.ts";
+import { toAudit, toDeploy, toOperate, toPublish } from "./compile/permissions.ts";
 import type { MessageState } from "./prove/semantics.ts";
 import { partitionOf } from "./compile/regions.ts";
 import { rules } from "./rules.ts";
@@ -37,7 +37,7 @@ export interface SqsBroker extends Broker<
   readonly stack: typeof stack;
 }
 
-const permissions = Object.freeze({ partitionOf, toAudit, toDeploy, toOperate });
+const permissions = Object.freeze({ partitionOf, toAudit, toDeploy, toOperate, toPublish });
 
 /** Amazon SQS, with SNS in front of it, as the rest of Redeliver sees it. */
 export const sqs: SqsBroker = Object.freeze({

@@ -75,6 +75,15 @@ export function toOperate({ deadQueue }: Pick<Contract, "deadQueue">): Permissio
   };
 }
 
+/**
+ * Lets a producer publish the messages that a consumer takes. To send straight to the work queue is to publish to the
+ * default exchange, which leads to every queue in the virtual host.
+ */
+export function toPublish({ sources }: Pick<Contract, "sources">): Permissions {
+  const exchanges = [...new Set(sources.map(({ exchange }) => inPermissions(exchange)))];
+  return { tag: null, configure: nothing, write: oneOf(exchanges), read: nothing };
+}
+
 /** The exchanges that a contract publishes copies to, each once. */
 function publishedTo(contract: Contract): readonly string[] {
   return [...new Set(publicationsOf(contract).map(({ exchange }) => exchange))].toSorted();

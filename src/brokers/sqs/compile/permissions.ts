@@ -98,6 +98,21 @@ export function toOperate(
   ];
 }
 
+/**
+ * The rights of a producer that publishes to the topic of a source, or sends straight to a work queue. Source: API
+ * References of SNS, Publish, and of SQS, SendMessage. Clients that know only the queue's name ask for its URL first.
+ */
+export function toPublish(
+  { region, account }: Omit<Place, "system">,
+  to: { readonly topic: string } | { readonly queue: string },
+): Statement {
+  const [service, name, actions] =
+    "topic" in to
+      ? (["sns", to.topic, ["sns:Publish"]] as const)
+      : (["sqs", to.queue, ["sqs:GetQueueUrl", "sqs:SendMessage"]] as const);
+  return { Effect: "Allow", Action: actions, Resource: `${beginningOf(service, { region, account })}:${name}` };
+}
+
 function beginningOf(service: string, { region, account }: Omit<Place, "system">): string {
   return `arn:${partitionOf(region) ?? "aws"}:${service}:${region}:${account}`;
 }
