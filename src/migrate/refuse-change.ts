@@ -13,7 +13,7 @@ import { wordOf } from "../diagnostics/word-of.ts";
  * Finds the reasons that the new system cannot be deployed over the old one; empty if it can.
  *
  * Three changes are refused. A consumer that stays keeps the names of its queues. A part that keeps its name cannot
- * change its consumer, its kind or its fixed settings: the broker would refuse the last two in the middle of the update.
+ * change its consumer, its system, its kind or its fixed settings. The broker would refuse the last two during the update.
  * And a source cannot go while a remaining consumer takes from it. Redeliver cannot know if publishers still use it.
  *
  * Every other change is safe, because a part that leaves the declaration stays on the broker.
@@ -27,10 +27,9 @@ export function refuseChange(
   taken: TakenSources = takenAfter({}, from),
 ): readonly Diagnostic[] {
   if (from.target.broker !== to.target.broker) return [];
-  // Under another name every part is new, and the old ones stay as they are.
-  const isSame = from.system.name === to.system.name;
-  const renamed = isSame ? queuesRenamed(from, to) : [];
-  const parts = isSame && renamed.length === 0 ? partsThatDiffer(from, to) : [];
+  // Under another name of the system its queues have other names, or `partsThatDiffer` refuses them.
+  const renamed = from.system.name === to.system.name ? queuesRenamed(from, to) : [];
+  const parts = renamed.length === 0 ? partsThatDiffer(from, to) : [];
   return [...renamed, ...parts, ...sourcesInUse(from, to, taken)];
 }
 
@@ -75,7 +74,7 @@ function partsThatDiffer(from: Deployed, to: Deployed): Diagnostic[] {
   const before = new Map(from.parts.map((part) => [partKey(part), part]));
   const differing = to.parts.flatMap((part) => {
     const old = before.get(partKey(part));
-    const facts = old === undefined ? [] : differencesOf(old, part);
+    const facts = old === undefined ? [] : [...passedOn(from, to, old), ...differencesOf(old, part)];
     return facts.length === 0 ? [] : [{ part, facts }];
   });
   return [...Map.groupBy(differing, ({ part }) => part.consumer)].map(([consumer, [first, ...others]]) => {
@@ -90,6 +89,12 @@ function partsThatDiffer(from: Deployed, to: Deployed): Diagnostic[] {
       help: helpOf(from, to, consumer),
     });
   });
+}
+
+/** A queue may have a name without the system's. Messages that wait in it would come back by the old system's ways. */
+function passedOn(from: Deployed, to: Deployed, { holds }: DeployedPart): string[] {
+  const [old, now] = [from.system.name, to.system.name];
+  return old === now || holds === null ? [] : [`its system is ${valueOf(old)} and would be ${valueOf(now)}`];
 }
 
 function differencesOf(old: DeployedPart, part: DeployedPart): string[] {
@@ -133,6 +138,8 @@ function pathOfShared(from: Deployed, to: Deployed): readonly string[] {
 
 function helpOf(from: Deployed, to: Deployed, consumer: string | null): string {
   const old = strategyOf(from, consumer);
+  if (from.system.name !== to.system.name)
+    return "keep the name of the system, or give the new one's queue another name";
   if (from.compiled.target !== to.compiled.target)
     return `keep the target ${from.compiled.target} until these are empty, or deploy the system under another name beside this one`;
   if (old !== strategyOf(to, consumer))

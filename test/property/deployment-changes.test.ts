@@ -148,12 +148,11 @@ function settle(world: World, now: Deployment, before: Deployment | null): void 
 }
 
 function promisedBy(deployment: Deployment): Promised[] {
-  const { exchanges = [], bindings = [] } = topologyOf(deployment) ?? {};
+  const { exchanges = [], bindings = [], queues = [] } = topologyOf(deployment) ?? {};
   const sources = new Map(exchanges.map(({ name, role, kind }) => [name, role === "source" ? kind : null]));
-  const { name: system, consumers } = deployment.system;
-  const direct = Object.entries(consumers).flatMap(([consumer, { from }]): Promised[] => {
-    const workQueue = `${system}.${consumer}`;
-    return from === undefined ? [{ exchange: "", routingKey: workQueue, workQueue }] : [];
+  const direct = queues.flatMap(({ name, role, consumer }): Promised[] => {
+    const isDirect = role === "work" && deployment.system.consumers[consumer ?? ""]?.from === undefined;
+    return isDirect ? [{ exchange: "", routingKey: name, workQueue: name }] : [];
   });
   const bound = bindings.flatMap(({ source, destination, routingKey }) => {
     const kind = sources.get(source) ?? null;

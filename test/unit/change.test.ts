@@ -113,6 +113,14 @@ test.each<readonly [string, Deployed, Deployed, readonly string[]]>([
     deployed({ ...shop, sources: { orders: { kind: "topic", name: "shop.orders", owner: "other" } } }, rabbitmq()),
     [],
   ],
+  [
+    "the name of the system, with a queue that keeps its own",
+    deployed({ ...shop, names: { queue: "q-{consumer}" } }, rabbitmq()),
+    deployed({ ...shop, name: "store", names: { queue: "q-{consumer}" } }, rabbitmq()),
+    [
+      'RD302 consumers.billing: the queue q-billing.dead cannot be changed in place: its system is "shop" and would be "store"',
+    ],
+  ],
   ["the name of the system", deployed(shop, rabbitmq()), deployed({ ...shop, name: "store" }, rabbitmq()), []],
   [
     "duplicate detection",

@@ -6,6 +6,17 @@ import type { Deployment } from "./registered.ts";
 
 const keys = ["order.placed", "order.cancelled", "order.*", "#"];
 
+/** Some templates have the system's name in them, and some would be the same in two systems. */
+const names = fc.constantFrom(
+  undefined,
+  undefined,
+  undefined,
+  { queue: "q-{consumer}" },
+  { dead: "dlq-{consumer}" },
+  { source: "events-{source}" },
+  { queue: "{consumer}-of-{system}", dead: "{system}-lost-{consumer}" },
+);
+
 const consumer = (sources: readonly string[]): fc.Arbitrary<object> =>
   fc.record({
     from: fc.uniqueArray(fc.constantFrom(...sources), { maxLength: 2 }).chain((own) =>
@@ -16,6 +27,7 @@ const consumer = (sources: readonly string[]): fc.Arbitrary<object> =>
           own.length === 0 ? undefined : Object.fromEntries(own.map((source, index) => [source, lists[index]])),
         ),
     ),
+    queue: fc.constantFrom(undefined, undefined, undefined, undefined, undefined, "legacy"),
     retry: fc.record({
       attempts: fc.integer({ min: 1, max: 5 }),
       backoff: fc.constantFrom(
@@ -32,6 +44,7 @@ const anySystem: fc.Arbitrary<object> = fc
   .chain((sources) =>
     fc.record({
       name: fc.constantFrom("shop", "shop", "shop", "store"),
+      names,
       sources: fc
         .tuple(...sources.map(() => fc.constantFrom("topic", "topic", "topic", "direct")))
         .map((kinds) => Object.fromEntries(sources.map((source, index) => [source, { kind: kinds[index] }]))),
@@ -72,6 +85,8 @@ const edits: Readonly<Record<string, (last: Deployment, other: Deployment) => Pa
   strategy: (_, { strategy }) => ({ strategy }),
   version: (_, { version }) => ({ version }),
   "name of the system": ({ system }) => ({ system: { ...system, name: "store" } }),
+  "templates for names": ({ system }, other) => ({ system: { ...system, names: other.system.names } as System }),
+  "name of a queue": (last, other) => consumersOf(last, (own) => ({ ...own, queue: firstOf(other)["queue"] })),
   "routing keys": (last, other) => consumersOf(last, (own) => ({ ...own, from: keysLike(own, other) })),
   retry: (last, other) => consumersOf(last, (own) => ({ ...own, retry: firstOf(other)["retry"] })),
   attempts: (last, other) => {

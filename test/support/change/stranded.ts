@@ -57,24 +57,29 @@ function isSource({ topologies }: Expected, exchange: string): boolean {
 interface Context {
   readonly semantics: Semantics;
   readonly known: ReadonlyMap<string, Topology["queues"][number]>;
-  /** By consumer, the keys of its waiting messages in all topologies. */
-  readonly keys: ReadonlyMap<string, readonly string[]>;
+  /** By consumer, the keys of its waiting messages in all topologies, each with its system. */
+  readonly keys: ReadonlyMap<string, readonly WaitingKey[]>;
   /** The exchanges that messages of further attempts came through. */
   readonly attempts: readonly string[];
 }
 
+interface WaitingKey {
+  readonly system: string;
+  readonly key: string;
+}
+
 /** By consumer, the keys that bring a waiting message back to it. */
-function keysOf(topologies: readonly Topology[]): ReadonlyMap<string, readonly string[]> {
-  const pairs = topologies.flatMap(({ exchanges, queues, bindings }) => {
+function keysOf(topologies: readonly Topology[]): ReadonlyMap<string, readonly WaitingKey[]> {
+  const pairs = topologies.flatMap(({ system, exchanges, queues, bindings }) => {
     const back = new Set(exchanges.filter(({ role }) => role === "again").map(({ name }) => name));
     const consumers = new Map(queues.map(({ name, consumer }) => [name, consumer]));
     return bindings.flatMap(({ source, destination, routingKey }) => {
       const consumer = consumers.get(destination) ?? null;
-      return back.has(source) && consumer !== null ? [[consumer, routingKey] as const] : [];
+      return back.has(source) && consumer !== null ? [[consumer, { system, key: routingKey }] as const] : [];
     });
   });
   const grouped = Map.groupBy(pairs, ([consumer]) => consumer);
-  return new Map([...grouped].map(([consumer, own]) => [consumer, [...new Set(own.map(([, key]) => key))]]));
+  return new Map([...grouped].map(([consumer, own]) => [consumer, own.map(([, key]) => key)]));
 }
 
 /** A message in a queue must be able to leave it, to one place, and that place must belong to its own consumer. */
@@ -95,8 +100,8 @@ function wayOutOf({ semantics, known, keys, attempts }: Context, name: string, h
       return [];
     case "work": {
       const consumer = queue.consumer ?? "";
-      const own = keys.get(consumer) ?? [];
-      return ["order.placed", ...own].flatMap((key) =>
+      const own = keys.get(consumer)?.map(({ key }) => key) ?? [];
+      return ["order.placed", ...new Set(own)].flatMap((key) =>
         ["", ...(key.startsWith("order.") ? [] : attempts)].flatMap((exchange) =>
           ends(lying(semantics, name, key, exchange), false, consumer, `rejected with the key ${key} from ${exchange}`),
         ),
@@ -105,12 +110,11 @@ function wayOutOf({ semantics, known, keys, attempts }: Context, name: string, h
     case "tier":
     case "wait":
       return [...keys]
-        .flatMap(([consumer, own]) => own.map((key) => [consumer, key] as const))
-        .flatMap(([consumer, key]) => {
+        .flatMap(([consumer, own]) => own.map((each) => [consumer, each] as const))
+        .flatMap(([consumer, { system, key }]) => {
           // A consumer's message can only be in the queues of its own system and strategy.
-          const system = name.split(queue.role === "tier" ? ".attempt." : ".wait.")[0] ?? "";
-          const start = `${queue.role === "tier" ? "" : "redeliver:"}${system}.`;
-          return key.startsWith(start)
+          const start = `${system}.${queue.role === "tier" ? "attempt" : "wait"}.`;
+          return name.startsWith(start) && key.startsWith("redeliver:") === (queue.role === "wait")
             ? ends(lying(semantics, name, key, ""), true, consumer, `due with the key ${key}`)
             : [];
         });
