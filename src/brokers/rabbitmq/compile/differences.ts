@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
-import type { BindingResource, ExchangeResource, ExchangeRole, PolicyResource, Topology } from "./topology.ts";
+import type { BindingResource, ExchangeResource, ExchangeRole, Topology } from "./topology.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -112,10 +112,7 @@ function bindingDifferences(topology: Topology, found: FoundResources, isWhole: 
   const inner = new Set(
     topology.exchanges.filter((each) => (isWhole ? each.role !== "source" : isInner(each))).map(({ name }) => name),
   );
-  const own = {
-    queue: new Set(topology.queues.map(({ name }) => name)),
-    exchange: new Set(topology.exchanges.map(({ name }) => name)),
-  };
+  const own = namesIn(topology);
   const there = { queue: found.queues, exchange: found.exchanges };
   const missing = topology.bindings.filter(
     (each) =>
@@ -151,8 +148,18 @@ export function bindingKey({
   return JSON.stringify([source, destination, destinationKind, routingKey, sorted]);
 }
 
+/** The names of the queues and exchanges, by the kind that a binding has for its destination. */
+export function namesIn({ queues, exchanges }: Readonly<Record<"queues" | "exchanges", readonly Named[]>>) {
+  const namesOf = (all: readonly Named[]): ReadonlySet<string> => new Set(all.map(({ name }) => name));
+  return { queue: namesOf(queues), exchange: namesOf(exchanges) };
+}
+
+interface Named {
+  readonly name: string;
+}
+
 /** The resource that a policy is for: a queue and an exchange may have one name. */
-export function policyKey({ name, applyTo }: Pick<PolicyResource, "name" | "applyTo">): string {
+export function policyKey({ name, applyTo }: Named & { readonly applyTo: string }): string {
   return `${applyTo === "exchanges" ? "exchange" : "queue"} ${name}`;
 }
 

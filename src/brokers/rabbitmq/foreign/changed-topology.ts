@@ -1,7 +1,7 @@
 import { overlay } from "../../../contract/overlay.ts";
 import { nameOf } from "../compile/after-deployment.ts";
 import type { Difference, DifferentResource } from "../compile/differences.ts";
-import { bindingKey, policyKey } from "../compile/differences.ts";
+import { bindingKey, namesIn, policyKey } from "../compile/differences.ts";
 import { exactPattern } from "../compile/names.ts";
 import type {
   BindingResource,
@@ -27,7 +27,7 @@ type Values = Readonly<Record<string, never>>;
  * It leaves out bindings between the two. They are differences, or belong to others who take from a source.
  */
 export function withUndeclared(topology: Topology, found: BrokerTopology): Topology {
-  const declared = { queue: new Set(topology.queues.map(nameOf)), exchange: new Set(topology.exchanges.map(nameOf)) };
+  const declared = namesIn(topology);
   const queues = found.queues.map(({ name, arguments: given }): QueueResource => {
     // Sentences about consumers name the owner of a queue.
     const consumer = `the undeclared queue ${name}`;

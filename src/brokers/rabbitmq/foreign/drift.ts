@@ -8,7 +8,7 @@ import { formatTarget } from "../compile/capabilities.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
 import type { Difference, FoundBinding, FoundResources } from "../compile/differences.ts";
 import { afterDeployment, nameOf } from "../compile/after-deployment.ts";
-import { bindingText, differencesIn } from "../compile/differences.ts";
+import { bindingText, differencesIn, namesIn } from "../compile/differences.ts";
 import type { Topology } from "../compile/topology.ts";
 import { unseenFlawsOf } from "../prove/flaws.ts";
 import { flawOf, subjectsOf } from "../prove/model.ts";
@@ -102,9 +102,9 @@ interface Views {
 
 /** Finds the policies in force from the lists of policies. The broker's own report, which lags, has to agree. */
 function viewsOf({ topology, reports }: VirtualHost, wanted: Topology, version: SemanticsVersion): Views {
-  const names = { queues: new Set(wanted.queues.map(nameOf)), exchanges: new Set(wanted.exchanges.map(nameOf)) };
-  const queues = topology.queues.filter(({ name }) => names.queues.has(name));
-  const exchanges = topology.exchanges.filter(({ name }) => names.exchanges.has(name));
+  const names = namesIn(wanted);
+  const queues = topology.queues.filter(({ name }) => names.queue.has(name));
+  const exchanges = topology.exchanges.filter(({ name }) => names.exchange.has(name));
   const there = { ...topology, queues, exchanges };
   const views = policyOrders(there, version).map(({ policies }) => viewOf({ ...there, policies }, version));
   const isReported = ({ name }: BrokerQueue, view: FoundResources): boolean =>

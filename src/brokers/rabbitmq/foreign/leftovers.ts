@@ -1,6 +1,6 @@
 import type { Leftover } from "../../broker.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
-import { bindingKey } from "../compile/differences.ts";
+import { bindingKey, namesIn, policyKey } from "../compile/differences.ts";
 import type { Deployment } from "./deployment.ts";
 import { type OwnResources, ownResources } from "./own-resources.ts";
 import type { BrokerBinding, BrokerTopology } from "../prove/semantics.ts";
@@ -28,21 +28,18 @@ function leftoversOf(
   { topology }: RabbitmqCompiled,
   isOwn: OwnResources,
 ): Leftover[] {
-  const declared = {
-    queues: new Set(topology.queues.map(({ name }) => name)),
-    exchanges: new Set(topology.exchanges.map(({ name }) => name)),
-    bindings: new Set(topology.bindings.map(bindingKey)),
-  };
-  const queues = found.queues.filter(({ name }) => isOwn.queue(name) && !declared.queues.has(name));
-  const exchanges = found.exchanges.filter(({ name }) => isOwn.exchange(name) && !declared.exchanges.has(name));
+  const declared = namesIn(topology);
+  const declaredBindings = new Set(topology.bindings.map(bindingKey));
+  const queues = found.queues.filter(({ name }) => isOwn.queue(name) && !declared.queue.has(name));
+  const exchanges = found.exchanges.filter(({ name }) => isOwn.exchange(name) && !declared.exchange.has(name));
   const gone = new Set([...queues, ...exchanges].map(({ name }) => name));
   const bindings = found.bindings.filter(
     (each) =>
-      (isOwn.exchange(each.source) || declared.exchanges.has(each.source)) &&
-      (isOwn[each.destinationKind](each.destination) || declared.queues.has(each.destination)) &&
+      (isOwn.exchange(each.source) || declared.exchange.has(each.source)) &&
+      (isOwn[each.destinationKind](each.destination) || declared.queue.has(each.destination)) &&
       !gone.has(each.source) &&
       !gone.has(each.destination) &&
-      !declared.bindings.has(bindingKey(each)),
+      !declaredBindings.has(bindingKey(each)),
   );
   const path = (...words: readonly string[]): string => `/api/${words.map(encodeURIComponent).join("/")}`;
   const unbind = ({ source, destination, destinationKind, routingKey }: BrokerBinding): string =>
@@ -53,14 +50,9 @@ function leftoversOf(
     const key = each.routingKey === "" ? "" : ` with the key ${each.routingKey}`;
     return { ...common, kind: "binding", name: `${each.source} to ${each.destination}${key}`, removal: [unbind(each)] };
   };
-  // A queue and an exchange may have the same name, and only one of them a policy.
+  const policies = new Set(found.policies.filter(({ kind }) => kind === "user").map(policyKey));
   const policyOf = (owner: string, owns: "queue" | "exchange"): readonly string[] =>
-    found.policies.some(
-      ({ kind, name, applyTo }) =>
-        kind === "user" && name === owner && (applyTo === "exchanges" ? "exchange" : "queue") === owns,
-    )
-      ? [`DELETE ${path("policies", virtualHost, owner)}`]
-      : [];
+    policies.has(`${owns} ${owner}`) ? [`DELETE ${path("policies", virtualHost, owner)}`] : [];
   const goneQueues = new Set(queues.map(({ name }) => name));
   // A binding by which waiting messages come back, or die, goes with its queue.
   const inner = new Set(topology.exchanges.flatMap(({ name, role }) => (role === "source" ? [] : [name])));

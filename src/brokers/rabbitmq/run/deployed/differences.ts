@@ -1,5 +1,5 @@
 import { type Diagnostic, diagnostic } from "../../../../diagnostics/diagnostic.ts";
-import type { Difference, DifferentResource, FoundBinding } from "../../compile/differences.ts";
+import type { Difference, DifferentResource } from "../../compile/differences.ts";
 import { bindingText, isInner } from "../../compile/differences.ts";
 import type { Topology } from "../../compile/topology.ts";
 
@@ -33,23 +33,21 @@ const places = {
  */
 export function problemsOf(topology: Topology, found: readonly Difference[]): readonly Diagnostic[] {
   const inner = new Set(topology.exchanges.filter(isInner).map(({ name }) => name));
-  const bindings: (FoundBinding & { readonly change: Difference["change"] })[] = [];
-  const problems = found.flatMap((each): readonly Diagnostic[] => {
-    if (each.kind === "binding") {
-      if (each.change === "missing" || inner.has(each.name)) bindings.push({ ...each.binding, change: each.change });
-      return [];
-    }
-    return each.change === "missing" ? [] : [problemOf(each)];
-  });
+  const problems = found.flatMap((each) =>
+    each.kind === "binding" || each.change === "missing" ? [] : [problemOf(each)],
+  );
+  const bindings = found.flatMap((each) =>
+    each.kind === "binding" && (each.change === "missing" || inner.has(each.name)) ? [each] : [],
+  );
   return [
     ...problems,
-    ...[...Map.groupBy(bindings, ({ source }) => source)].map(([source, all]) =>
+    ...[...Map.groupBy(bindings, ({ name }) => name)].map(([source, all]) =>
       diagnostic("RD810", {
         path: source,
         message: `the bindings of the exchange ${source} differ from the compiled ones`,
         notes: all.map(
-          (each) =>
-            `${bindingText(each)}: ${each.change === "missing" ? "compiled, and not deployed" : "deployed, and not compiled"}`,
+          ({ binding, change }) =>
+            `${bindingText(binding)}: ${change === "missing" ? "compiled, and not deployed" : "deployed, and not compiled"}`,
         ),
         help: "deploy the system again; where a binding is too many, take it away by hand",
       }),
