@@ -14,7 +14,14 @@ import { unseenFlawsOf } from "../prove/flaws.ts";
 import { flawOf, subjectsOf } from "../prove/model.ts";
 import { topicIndex } from "../prove/topic-index.ts";
 import { policyOrders } from "../prove/policy-orders.ts";
-import type { BrokerPolicy, BrokerQueue, BrokerTopology, MessageState, SemanticsVersion } from "../prove/semantics.ts";
+import type {
+  BrokerPolicy,
+  BrokerQueue,
+  BrokerTopology,
+  MessageState,
+  PolicyIndex,
+  SemanticsVersion,
+} from "../prove/semantics.ts";
 import {
   brokerTopologyOf,
   definitionInForce,
@@ -53,6 +60,7 @@ export function driftOf(
   const found = views.map((view) => differencesIn(topology, view, true));
   const each = new Map(found.flat().map((difference) => [JSON.stringify(difference), difference]));
   const base = withUndeclared(topology, virtualHost.topology);
+  const policies = indexPolicies(virtualHost.topology.policies);
   const subjects = (changed: Topology, on = target) =>
     subjectsOf({ ...compiled, topology: changed }, on, unseenFlawsOf);
   const [declared, deployed] = [target, there].map(formatTarget);
@@ -71,7 +79,7 @@ export function driftOf(
       differences: [
         ...(version === semanticsVersionOf(target) ? [] : [otherVersion]),
         ...[...each.values()].map((difference) => ({
-          ...told(difference, virtualHost.topology, version),
+          ...told(difference, policies, version),
           beside: besideOf(difference, topology, version),
           subjects: () => subjects(changedBy(base, difference)),
         })),
@@ -169,13 +177,13 @@ const kinds = {
 
 function told(
   difference: Difference,
-  { policies }: BrokerTopology,
+  policies: PolicyIndex,
   version: SemanticsVersion,
 ): Pick<DeployedDifference<MessageState>, "change" | "kind" | "name" | "settings"> {
   const { change, kind, name, settings } = difference;
   if (kind === "binding") return { change, kind, name: `${name} ${bindingText(difference.binding)}`, settings };
   if (kind !== "queue-policy") return { change, kind: kinds[kind], name, settings };
-  const { applicable } = policiesFor({ name, kind: "quorum" }, indexPolicies(policies), versionRules[version]);
+  const { applicable } = policiesFor({ name, kind: "quorum" }, policies, versionRules[version]);
   const inForce = applicable
     .filter((each) => applicable.every((other) => other.kind !== each.kind || other.priority <= each.priority))
     .map((each) => `${each.kind === "operator" ? "operator's " : ""}${each.name}`)

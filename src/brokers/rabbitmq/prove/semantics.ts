@@ -10,6 +10,7 @@ export * from "./semantics/broker-topology.ts";
 export * from "./semantics/message-state.ts";
 export { type Semantics, semanticsOf } from "./semantics/semantics.ts";
 export {
+  type PolicyIndex,
   alternatesByPolicy,
   definitionInForce,
   exchangePolicyInForce,
