@@ -1,9 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterAll, expect, inject, onTestFinished, test } from "vitest";
+import type { TestContext } from "vitest";
+import { afterAll, expect, inject, test } from "vitest";
 
+import { run } from "../../src/cli/run.ts";
 import type { JudgedDifference } from "../../src/migrate/judge-drift.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
 import { deploy, until } from "../support/deployed-system.ts";
@@ -12,10 +15,10 @@ import { createLimitedUser } from "../support/limited-user.ts";
 import type { Broker } from "../support/live.ts";
 import type { JsonObject, Management } from "../support/management.ts";
 import { createManagement } from "../support/management.ts";
-import { runCommand } from "../support/run-command.ts";
 import { withQueues } from "../support/strategies.ts";
 
-// Changes a deployed system by hand, and compares it with its declaration on a live broker.
+// Changes a deployed system by hand, and compares it with its declaration on a live broker. Each test has a virtual host
+// of its own. They run side by side, because most of their time they wait for the broker's statistics.
 
 const folder = mkdtempSync(join(tmpdir(), "redeliver-diff-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -35,7 +38,11 @@ writeFileSync(file, JSON.stringify(shop));
 
 const theirs = { type: "topic", durable: true, arguments: { "alternate-exchange": "events.rest" } };
 
-async function deployed(broker: Broker): Promise<DeployedSystem> {
+const patient = { concurrent: true, timeout: 180_000 } as const;
+
+type Finish = Pick<TestContext, "onTestFinished">;
+
+async function deployed(broker: Broker, { onTestFinished }: Finish): Promise<DeployedSystem> {
   const management = createManagement(broker.managementUrl);
   const system = await deploy(broker, shop, withQueues(broker.version), (vhost) =>
     management.declareExchange(vhost, "events.orders", theirs),
@@ -58,8 +65,10 @@ async function diff(broker: Broker, vhost: string): Promise<Answer> {
   const { version, managementUrl } = broker;
   const url = `${managementUrl.replace(/\/$/, "")}/${encodeURIComponent(vhost)}`;
   const options = ["--target", `rabbitmq@${version}`, "--strategy", withQueues(version), "--url", url, "--json"];
-  const { code, out } = await runCommand(["diff", file, ...options]);
-  return { code, ...(JSON.parse(out) as Omit<Answer, "code">) };
+  // The standard output is the same for all tests.
+  const output = join(folder, randomUUID());
+  const code = await run(["diff", file, ...options, "--output", output]);
+  return { code, ...(JSON.parse(readFileSync(output, "utf8")) as Omit<Answer, "code">) };
 }
 
 interface Drift {
@@ -202,11 +211,11 @@ const drifts: readonly Drift[] = [
   },
 ];
 
-test.for(inject("brokers").flatMap((broker) => drifts.map((drift) => ({ broker, ...drift }))))(
+test.for(drifts.flatMap((drift) => inject("brokers").map((broker) => ({ broker, ...drift }))))(
   "$broker.version: $name",
-  { timeout: 180_000 },
-  async ({ broker, change, found }) => {
-    const { vhost, compiled } = await deployed(broker);
+  patient,
+  async ({ broker, change, found }, context) => {
+    const { vhost, compiled } = await deployed(broker, context);
     const tier = tierOf(compiled);
     const management = createManagement(broker.managementUrl);
     await change(management, vhost, tier);
@@ -222,8 +231,8 @@ test.for(inject("brokers").flatMap((broker) => drifts.map((drift) => ({ broker, 
   },
 );
 
-test.for(inject("brokers"))("$version: the loss that it reports happens", { timeout: 180_000 }, async (broker) => {
-  const { vhost, channel, publish } = await deployed(broker);
+test.for(inject("brokers"))("$version: the loss that it reports happens", patient, async (broker, context) => {
+  const { vhost, channel, publish } = await deployed(broker, context);
   const binding = path("bindings", vhost, "e", "shop.orders", "q", "shop.billing", "order.placed");
   await createManagement(broker.managementUrl).delete(binding);
   const { differences } = await diff(broker, vhost);
@@ -240,8 +249,8 @@ test.for(inject("brokers"))("$version: the loss that it reports happens", { time
 
 const withTiers = inject("brokers").filter(({ version }) => withQueues(version) === "staged");
 
-test.for(withTiers)("$version: a message waits for ever where it says so", { timeout: 180_000 }, async (broker) => {
-  const { vhost, url, channel, publish, compiled, contract } = await deployed(broker);
+test.for(withTiers)("$version: a message waits for ever where it says so", patient, async (broker, context) => {
+  const { vhost, url, channel, publish, compiled, contract } = await deployed(broker, context);
   const tier = tierOf(compiled);
   const management = createManagement(broker.managementUrl);
   await management.delete(path("policies", vhost, tier));
@@ -249,7 +258,7 @@ test.for(withTiers)("$version: a message waits for ever where it says so", { tim
   expect(differences[0]?.reason).toBe(`a message waits in ${tier} for ever`);
   // The message takes the path of the trace. It is still there when one with three times its delay has come out again.
   const driver = await drive({ url, contract: contract("billing"), decide: () => "transient" });
-  onTestFinished(driver.stop);
+  context.onTestFinished(driver.stop);
   await publish(["a"], { exchange: "shop.orders", routingKey: "order.placed" });
   await until(30_000, async () => (await channel.checkQueue(tier)).messageCount === 1);
   await channel.assertQueue("out", { durable: true });
@@ -261,8 +270,8 @@ test.for(withTiers)("$version: a message waits for ever where it says so", { tim
   expect(driver.seen.map(({ id }) => id)).toEqual(["a"]);
 });
 
-test.for(inject("brokers"))("$version: letters that cannot leave their queue", { timeout: 180_000 }, async (broker) => {
-  const { vhost, channel, publish } = await deployed(broker);
+test.for(inject("brokers"))("$version: letters that cannot leave their queue", patient, async (broker, context) => {
+  const { vhost, channel, publish } = await deployed(broker, context);
   const management = createManagement(broker.managementUrl);
   await management.delete(path("bindings", vhost, "e", "shop.dead", "q", "shop.billing.dead", "shop.billing"));
   await publish(["a"], { exchange: "shop.orders", routingKey: "order.placed" });
@@ -282,9 +291,9 @@ test.for(inject("brokers"))("$version: letters that cannot leave their queue", {
 
 test.for(inject("brokers"))(
   "$version: without a permission the comparison is incomplete",
-  { timeout: 180_000 },
-  async (broker) => {
-    const { vhost } = await deployed(broker);
+  patient,
+  async (broker, context) => {
+    const { vhost } = await deployed(broker, context);
     const codes = ({ code, diagnostics }: Answer): readonly unknown[] => [
       code,
       ...diagnostics.map((each) => each.code),
@@ -292,10 +301,10 @@ test.for(inject("brokers"))(
     expect(codes(await diff(broker, "no-such-vhost"))).toEqual([4, "RD408"]);
     const management = { tag: "management" };
     const stranger = await createLimitedUser(broker, vhost, management);
-    onTestFinished(stranger.remove);
+    context.onTestFinished(stranger.remove);
     expect(codes(await diff(stranger.broker, vhost))).toEqual([4, "RD408"]);
     const nobody = await createLimitedUser(broker, vhost, { tag: null, configure: "", write: "", read: "" });
-    onTestFinished(nobody.remove);
+    context.onTestFinished(nobody.remove);
     expect(codes(await diff(nobody.broker, vhost))).toEqual([4, "RD408"]);
     const reader = await createLimitedUser(broker, vhost, {
       tag: "management",
@@ -303,7 +312,7 @@ test.for(inject("brokers"))(
       write: "^$",
       read: "^$",
     });
-    onTestFinished(reader.remove);
+    context.onTestFinished(reader.remove);
     expect(codes(await diff(reader.broker, vhost))).toEqual([0]);
   },
 );
