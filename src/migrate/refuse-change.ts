@@ -1,7 +1,8 @@
 import type { DeployedPart } from "../brokers/broker.ts";
 import { brokerOf } from "../brokers/index.ts";
+import type { AnyContract } from "../contract/contract.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import { type Deployed, partKey } from "./deployed.ts";
 import { sourcesInUse } from "./sources-in-use.ts";
 import { type TakenSources, takenAfter } from "./taken-sources.ts";
@@ -12,9 +13,10 @@ import { wordOf } from "../diagnostics/word-of.ts";
 /**
  * Finds the reasons that the new system cannot be deployed over the old one; empty if it can.
  *
- * Three changes are refused. A consumer that stays keeps the names of its queues. A part that keeps its name cannot
- * change its consumer, its system, its kind or its fixed settings. The broker would refuse the last two during the update.
- * And a source cannot go while a remaining consumer takes from it. Redeliver cannot know if publishers still use it.
+ * Three changes are refused. A consumer that stays keeps its work queue and its dead queue. A part that keeps its name
+ * cannot change its consumer, its system, its kind or its fixed settings. The broker would refuse the last two during
+ * the update. And a source cannot go while a remaining consumer takes from it. Redeliver cannot know if publishers still
+ * use it.
  *
  * Every other change is safe, because a part that leaves the declaration stays on the broker.
  *
@@ -27,27 +29,54 @@ export function refuseChange(
   taken: TakenSources = takenAfter({}, from),
 ): readonly Diagnostic[] {
   if (from.target.broker !== to.target.broker) return [];
-  // Under another name of the system its queues have other names, or `partsThatDiffer` refuses them.
-  const renamed = from.system.name === to.system.name ? queuesRenamed(from, to) : [];
-  const parts = renamed.length === 0 ? partsThatDiffer(from, to) : [];
-  return [...renamed, ...parts, ...sourcesInUse(from, to, taken)];
+  const replaced = queuesReplaced(from, to);
+  const parts = replaced.length === 0 ? partsThatDiffer(from, to) : [];
+  return [...replaced, ...parts, ...sourcesInUse(from, to, taken)];
 }
 
 /** A consumer that stays must keep its queues, because messages wait there, and direct producers send there. */
-function queuesRenamed({ system: before }: Deployed, { system: after, target }: Deployed): Diagnostic[] {
-  return Object.keys(after.consumers).flatMap((consumer) => {
-    const [old, now] = [before, after].map((system) => namesIn(system, consumer, brokerOf(target).separator));
-    if (old === undefined || now === undefined || (old.work === now.work && old.dead === now.dead)) return [];
-    const [was, would] = old.work === now.work ? [old.dead, now.dead] : [old.work, now.work];
-    return [
-      diagnostic("RD302", {
-        path: pathOfName(after, consumer, old.work === now.work),
-        message: `the queue ${was} of ${consumer} cannot be renamed in place to ${would}`,
-        notes: ["messages may wait in it, and nothing would take them from there any more"],
-        help: "keep the name, or declare the consumer under another name beside this one",
-      }),
-    ];
+function queuesReplaced(from: Deployed, to: Deployed): Diagnostic[] {
+  const contracts = new Map<string, AnyContract>(from.compiled.contracts.map((each) => [each.consumer, each]));
+  return to.compiled.contracts.flatMap((now: AnyContract) => {
+    const old = contracts.get(now.consumer);
+    if (old === undefined || old.workQueue === null) return [];
+    const isDead = old.workQueue === now.workQueue;
+    // Under another name every queue is new, and the old ones stay as they are. A fixed name is no other one.
+    if (!isDead && from.system.name !== to.system.name) return [];
+    const [was, would] = isDead ? [old.deadQueue, now.deadQueue] : [old.workQueue, now.workQueue];
+    return was === would
+      ? []
+      : [queueReplaced(`${was} of ${now.consumer}`, would, causeOf(from, to, now.consumer, isDead))];
   });
+}
+
+function queueReplaced(queue: string, would: string | null, { path, isName }: QueueCause): Diagnostic {
+  const cannot = isName ? "cannot be renamed in place to" : "cannot be replaced in place by";
+  return diagnostic("RD302", {
+    path,
+    message: `the queue ${queue} ${cannot} ${would ?? "a queue of each instance"}`,
+    notes: ["messages may wait in it, and nothing would take them from there any more"],
+    help: `keep ${isName ? "the name" : `${formatPath(path)} as it was`}, or declare the consumer under another name beside this one`,
+  });
+}
+
+interface QueueCause {
+  /** The place in the declaration, or the target, that decides about the queue. */
+  readonly path: readonly string[];
+  /** True if a name or a template gives the new name. */
+  readonly isName: boolean;
+}
+
+function causeOf({ system: before }: Deployed, to: Deployed, consumer: string, isDead: boolean): QueueCause {
+  const { system: after, target } = to;
+  const own = ["consumers", consumer];
+  const [old, now] = [before, after].map(({ consumers }) => consumers[consumer]);
+  const field = (["delivery", "order"] as const).find((each) => old?.[each] !== now?.[each]);
+  if (field !== undefined) return { path: [...own, field], isName: false };
+  const kind = isDead ? "dead" : "work";
+  const [was, would] = [before, after].map((system) => namesIn(system, consumer, brokerOf(target).separator)[kind]);
+  if (was !== would) return { path: pathOfName(after, consumer, isDead), isName: true };
+  return { path: isDead ? ["target"] : [...own, "from"], isName: false };
 }
 
 /** The place in the declaration that gives the new name. */
@@ -62,10 +91,9 @@ function namesIn(
   { name: system, names, consumers }: System,
   consumer: string,
   separator: Separator,
-): ReturnType<typeof queueNames> | undefined {
-  const declared = consumers[consumer];
-  if (declared === undefined || declared.delivery === "every-instance") return undefined;
-  const own = declared.queue === undefined ? {} : { queue: declared.queue };
+): ReturnType<typeof queueNames> {
+  const { queue } = consumers[consumer] ?? {};
+  const own = queue === undefined ? {} : { queue };
   return queueNames({ system, ...(names === undefined ? {} : { names }) }, { consumer, ...own }, separator);
 }
 

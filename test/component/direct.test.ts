@@ -151,11 +151,12 @@ test("a consumer can change from a source to its queue and back", () => {
       const direct = checked({ ...sourced(shop), consumers: { billing: consumer } });
       const [a, b] = [readDeployed(sourced(direct), target), readDeployed(direct, target)];
       if (a === null || b === null) throw new Error("refused");
-      expect(refuseChange(a, b)).toEqual([]);
-      expect(refuseChange(b, a)).toEqual([]);
+      const problems = [...refuseChange(a, b), ...refuseChange(b, a)].map(({ code, path }) => `${code} ${path}`);
+      // With order a consumer of a source receives from its subscription. Messages could wait in the other place.
+      const isMoved = consumer === keyed && target.broker === "servicebus";
+      expect(problems).toEqual(isMoved ? Array.from({ length: 2 }, () => "RD302 consumers.billing.from") : []);
       const names = leftBehind(b, a).map(({ kind, name }) => `${kind} ${name}`);
-      // With order a consumer of a source receives from its subscription, so the queue is left behind.
-      expect(names).toEqual(consumer === keyed && target.broker === "servicebus" ? ["queue shop.billing"] : []);
+      expect(names).toEqual(isMoved ? ["queue shop.billing"] : []);
     }
   }
 });

@@ -133,7 +133,9 @@ test.each<readonly [string, Deployed, Deployed, readonly string[]]>([
     "order",
     deployed(perKey, immediate),
     deployed(inOrder, immediate),
-    [expect.stringContaining("requiresSession is false and would be true") as string],
+    [
+      "RD302 consumers.billing.order: the queue shop.billing of billing cannot be replaced in place by shop.orders/Subscriptions/billing",
+    ],
   ],
 ])("a change of %s", (_, from, to, wanted) => {
   expect(refuseChange(from, to).map(({ code, path, message }) => `${code} ${path}: ${message}`)).toEqual(wanted);

@@ -1,0 +1,104 @@
+import { expect, test } from "vitest";
+
+import type { SystemInput, TargetInput } from "../../src/index.ts";
+import type { Deployed } from "../../src/migrate/deployed.ts";
+import { readDeployed } from "../../src/migrate/deployed.ts";
+import { proveChange } from "../../src/migrate/prove-change.ts";
+import { refuseChange } from "../../src/migrate/refuse-change.ts";
+
+const billing = { from: { orders: ["order.placed"] }, retry: { attempts: 3, backoff: { kind: "immediate" } } };
+const shop = { name: "shop", sources: { orders: { kind: "topic" }, sales: { kind: "topic" } }, consumers: { billing } };
+const rabbitmq: TargetInput = { broker: "rabbitmq", version: "4.3", strategy: "staged" };
+const native: TargetInput = { ...rabbitmq, strategy: "native" };
+const sqs: TargetInput = { broker: "sqs", region: "eu-west-1" };
+const servicebus: TargetInput = { broker: "servicebus", sku: "standard" };
+const shared: TargetInput = { ...servicebus, deadQueue: "shared" };
+
+/** The shop on a target, with other settings of billing. */
+function deployed(target: TargetInput, own: object = {}, more: object = {}): Deployed {
+  const timed = target.broker === "sqs" ? { handlerTimeout: "10s" } : {};
+  const system = { ...shop, consumers: { billing: { ...billing, ...timed, ...own } }, ...more };
+  const found = readDeployed(system as unknown as SystemInput, target);
+  if (found === null) throw new Error("it does not compile");
+  return found;
+}
+
+function refusals(from: Deployed, to: Deployed): readonly string[] {
+  return refuseChange(from, to).map(({ code, path, message }) => `${code} ${path}: ${message}`);
+}
+
+const fixed = { names: { queue: "{consumer}" } };
+const perKey = { order: "per-key" };
+
+test.each<readonly [string, Deployed, Deployed, string]>([
+  [
+    "the system's name, and a queue keeps its own",
+    deployed(native, {}, fixed),
+    deployed(native, {}, { ...fixed, name: "store" }),
+    'RD302 consumers.billing: the queue billing cannot be changed in place: x-dead-letter-exchange is "shop.dead" and would be "store.dead"',
+  ],
+  [
+    "the system's name, and a queue with one of its own",
+    deployed(native, { queue: "legacy" }),
+    deployed(native, { queue: "legacy" }, { name: "store" }),
+    'RD302 consumers.billing: the queue legacy cannot be changed in place: x-dead-letter-exchange is "shop.dead" and would be "store.dead"',
+  ],
+  [
+    "the system's name, and the dead queue with it",
+    deployed(shared, {}, fixed),
+    deployed(shared, {}, { ...fixed, name: "store" }),
+    "RD302 target: the queue shop.dead of billing cannot be replaced in place by store.dead",
+  ],
+  [
+    "the subscription that a consumer receives from",
+    deployed(servicebus, perKey),
+    deployed(servicebus, { ...perKey, from: { sales: ["order.placed"] } }),
+    "RD302 consumers.billing.from: the queue shop.orders/Subscriptions/billing of billing cannot be replaced in place by shop.sales/Subscriptions/billing",
+  ],
+  [
+    "order on SQS",
+    deployed(sqs),
+    deployed(sqs, perKey),
+    "RD302 consumers.billing.order: the queue shop-billing of billing cannot be replaced in place by shop-billing.fifo",
+  ],
+  [
+    "order on SQS, taken back",
+    deployed(sqs, perKey),
+    deployed(sqs),
+    "RD302 consumers.billing.order: the queue shop-billing.fifo of billing cannot be replaced in place by shop-billing",
+  ],
+  [
+    "the delivery to one instance",
+    deployed(rabbitmq),
+    deployed(rabbitmq, { delivery: "every-instance", retry: undefined }),
+    "RD302 consumers.billing.delivery: the queue shop.billing of billing cannot be replaced in place by a queue of each instance",
+  ],
+  [
+    "the dead queue of its own to a shared one",
+    deployed(servicebus),
+    deployed(shared),
+    "RD302 target: the queue shop.billing/$DeadLetterQueue of billing cannot be replaced in place by shop.dead",
+  ],
+  [
+    "the shared dead queue to its own",
+    deployed(shared),
+    deployed(servicebus),
+    "RD302 target: the queue shop.dead of billing cannot be replaced in place by shop.billing/$DeadLetterQueue",
+  ],
+])("a change of %s is refused", (_, from, to, wanted) => {
+  expect(refusals(from, to)).toContain(wanted);
+});
+
+test.each<readonly [string, Deployed, Deployed]>([
+  ["the system's name", deployed(servicebus), deployed(servicebus, {}, { name: "store" })],
+  [
+    "the system's name and the dead queue",
+    deployed(servicebus),
+    deployed({ ...shared } as TargetInput, {}, { name: "store" }),
+  ],
+  ["order, under another name", deployed(sqs), deployed(sqs, perKey, { name: "store" })],
+  ["the delivery to all", deployed(rabbitmq, { delivery: "every-instance", retry: undefined }), deployed(rabbitmq)],
+])("a change of %s is not", (_, from, to) => {
+  expect(refusals(from, to)).toEqual([]);
+  expect(proveChange(from, to).warnings).toEqual([]);
+});
