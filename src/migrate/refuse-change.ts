@@ -159,7 +159,7 @@ function causesOf(from: Deployed, to: Deployed, consumer: string | null): string
 function pathOfShared(from: Deployed, to: Deployed): readonly string[] {
   const source = Object.keys(to.system.sources).find(
     (name) =>
-      from.system.sources[name] !== undefined && from.system.sources[name]?.kind !== to.system.sources[name]?.kind,
+      Object.hasOwn(from.system.sources, name) && from.system.sources[name]?.kind !== to.system.sources[name]?.kind,
   );
   return source === undefined ? ["target"] : ["sources", source, "kind"];
 }

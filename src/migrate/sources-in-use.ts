@@ -15,7 +15,8 @@ interface Gone {
 export function sourcesInUse(from: Deployed, to: Deployed, taken: TakenSources): Diagnostic[] {
   const { name, consumers } = to.system;
   const declared = declaredSources(to);
-  const own = Object.entries(taken[name] ?? {}).filter(([consumer]) => consumers[consumer] !== undefined);
+  const all = Object.hasOwn(taken, name) ? (taken[name] ?? {}) : {};
+  const own = Object.entries(all).filter(([consumer]) => Object.hasOwn(consumers, consumer));
   const gone = [...new Set(own.flatMap(([, each]) => each.filter((source) => !declared.has(source))))].map(
     (source): Gone => ({
       source,
@@ -66,7 +67,7 @@ function nameKept(from: Deployed, to: Deployed, renamed: readonly Renamed[]): st
   const template = from.system.names?.source ?? `{system}${separator}{source}`;
   const gives = ({ key, old }: Renamed): boolean =>
     sources[key]?.name === undefined &&
-    sourceName({ system, sources: {}, names: { source: template } }, key, separator) === old;
+    sourceName({ system, sources, names: { source: template } }, key, separator) === old;
   if (renamed.every(gives)) return `names.source: ${JSON.stringify(template)}`;
   return renamed.map(({ key, old }) => `${formatPath(["sources", key, "name"])}: ${JSON.stringify(old)}`).join(", ");
 }

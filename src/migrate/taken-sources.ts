@@ -20,9 +20,10 @@ export type TakenSources = Readonly<Record<string, Readonly<Record<string, reado
 export function takenAfter(before: TakenSources, side: Side): TakenSources {
   const { name, consumers } = side.system;
   const declared = declaredSources(side);
-  const taken: Record<string, readonly string[]> = { ...before[name] };
+  const taken: Record<string, readonly string[]> = { ...(Object.hasOwn(before, name) ? before[name] : {}) };
   for (const [consumer, { from = {} }] of Object.entries(consumers)) {
-    const kept = (taken[consumer] ?? []).filter((source) => !declared.has(source));
+    const all = Object.hasOwn(taken, consumer) ? (taken[consumer] ?? []) : [];
+    const kept = all.filter((source) => !declared.has(source));
     taken[consumer] = [...new Set([...kept, ...Object.keys(from).map((key) => takenName(side, key))])];
   }
   return { ...before, [name]: taken };

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { SystemInput, TargetInput } from "../../src/index.ts";
+import { compareChange } from "../../src/migrate/compare-change.ts";
 import type { Deployed } from "../../src/migrate/deployed.ts";
 import { readDeployed } from "../../src/migrate/deployed.ts";
 import { proveChange } from "../../src/migrate/prove-change.ts";
@@ -101,4 +102,23 @@ test.each<readonly [string, Deployed, Deployed]>([
 ])("a change of %s is not", (_, from, to) => {
   expect(refusals(from, to)).toEqual([]);
   expect(proveChange(from, to).warnings).toEqual([]);
+});
+
+test.each(["constructor", "toString", "valueOf", "hasOwnProperty"])("%s is a name like any other", (name) => {
+  const named = (consumer: string, source: string): object => ({
+    sources: { [source]: { kind: "topic" }, sales: { kind: "topic" } },
+    consumers: { [consumer]: { ...billing, from: { [source]: ["order.placed"] } } },
+  });
+  const of = (consumer: string, source: string, more: object = {}): Deployed =>
+    deployed(rabbitmq, {}, { ...named(consumer, source), ...more });
+  const same = of(name, name, { name });
+  const kept = { inputs: { declaration: same.system, target: rabbitmq }, outputs: {} };
+  expect(compareChange(kept, same)).toMatchObject({ problems: [], warnings: [], left: [] });
+  // It comes new, and goes.
+  expect(refusals(of("billing", "orders"), of(name, name))).toEqual([]);
+  expect(refusals(of(name, name), of("billing", "orders"))).toEqual([]);
+  const renamed = of(name, name, { names: { source: "{system}-{source}" } });
+  expect(refuseChange(of(name, name), renamed).map(({ code, help }) => [code, help])).toEqual([
+    ["RD303", expect.stringContaining('keep the name: names.source: "{system}.{source}"')],
+  ]);
 });
