@@ -25,7 +25,7 @@ const emulatorTests = ["test/emulators/servicebus/test/*.test.ts"];
 
 const withoutBroker = {
   // Properties look at hundreds of systems, also on a machine that does something else beside.
-  testTimeout: 30_000,
+  testTimeout: 120_000,
   // A policy pack is started as a process of its own.
   hookTimeout: 120_000,
   maxWorkers: 2,
