@@ -78,6 +78,11 @@ describe("a mistaken target gets one answer", () => {
     ["sqs@eu-west-1", "target", 'write target: { broker: "sqs", region: "eu-west-1" }'],
     ["servicebus@standard", "target", 'write target: { broker: "servicebus", sku: "standard" }'],
     [{ broker: "rabbitmq", version: 4.3 }, "target.version", 'write it in quotes: version: "4.3"'],
+    // YAML reads 3.10 and 4.0 as these numbers.
+    [{ broker: "rabbitmq", version: 3.1 }, "target.version", 'write it in quotes: version: "3.10"'],
+    [{ broker: "rabbitmq", version: 4 }, "target.version", 'write it in quotes: version: "4.0"'],
+    [{ broker: "rabbitmq", version: 3 }, "target.version", 'write it in quotes: version: "3.13"'],
+    [{ broker: "rabbitmq", version: 3.9 }, "target.version", 'write it in quotes: version: "4.3"'],
     [{ broker: "rabbitMQ", version: "4.3" }, "target.broker", 'write broker: "rabbitmq"'],
     [{ version: "4.3" }, "target.broker", 'write broker: "rabbitmq" or "sqs" or "servicebus"'],
   ] as const;
@@ -85,6 +90,8 @@ describe("a mistaken target gets one answer", () => {
     const result = checkTarget(target as never);
     const diagnostics = result.ok ? [] : result.diagnostics;
     expect(diagnostics.map((each) => [each.code, each.path, each.help])).toEqual([["RD201", path, fix]]);
+    const [, version] = /version: "(.+?)"/.exec(fix) ?? [];
+    if (version !== undefined) expect(checkTarget({ broker: "rabbitmq", version })).toMatchObject({ ok: true });
   });
 
   test("a component refuses a text with the mapping in its place", () => {

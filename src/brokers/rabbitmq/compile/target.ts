@@ -18,16 +18,17 @@ export function parseRabbitmqTarget(version: string, strategy = "auto"): Checked
   const match = typeof version === "string" ? /^(\d{1,3}\.\d{1,3})(?:\.(\d{1,3}))?$/.exec(version) : null;
   const series = versions.find((each) => each === match?.[1]);
   if (series === undefined) {
+    const likely = likelyVersion(version);
     diagnostics.push(
       unknownTarget({
         field: "version",
         noun: "known version of RabbitMQ",
         given: version,
-        notes: [`known versions are ${versions.join(", ")}, each also with its patch release, such as 4.3.6`],
-        help:
-          typeof version === "number"
-            ? `write it in quotes: version: "${version as number}"`
-            : "write for example rabbitmq@4.3",
+        notes: [
+          `known versions are ${versions.join(", ")}, each also with its patch release, such as 4.3.6`,
+          ...(likely === undefined ? [] : ["without quotes it is a number, and 3.10 is the same number as 3.1"]),
+        ],
+        help: likely === undefined ? "write for example rabbitmq@4.3" : `write it in quotes: version: "${likely}"`,
       }),
     );
   }
@@ -43,6 +44,13 @@ export function parseRabbitmqTarget(version: string, strategy = "auto"): Checked
       strategy: strategy as RabbitmqTarget["strategy"],
     }),
   };
+}
+
+/** The version that a number most likely means. Undefined if it is none. */
+function likelyVersion(given: unknown): RabbitmqVersion | undefined {
+  if (typeof given !== "number") return undefined;
+  const newest = versions.findLast((each) => each.startsWith(`${given}.`)) ?? versions.at(-1);
+  return versions.find((each) => Number(each) === given) ?? newest;
 }
 
 /** Checks a target that is data, or that was checked before. */
