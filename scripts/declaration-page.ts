@@ -179,7 +179,7 @@ function renderProperty(property: Property): string {
     (schema.description ?? "").replace(form, "").trim(),
     [
       `- Value: ${valueOf(schema)}${isRequired ? ", required" : ""}`,
-      ...(schema.default === undefined ? [] : [`- Default: \`${String(schema.default)}\``]),
+      ...(schema.default === undefined ? [] : [`- Default: \`${inYaml(schema.default)}\``]),
       ...(examples.length === 0
         ? []
         : [`- Example: ${examples.map((each) => `\`${key}: ${inYaml(each)}\``).join(", ")}`]),
@@ -249,10 +249,9 @@ function renderTargets(property: Property, example: unknown): string {
 function inYaml(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(inYaml).join(", ")}]`;
   if (typeof value === "object" && value !== null) {
-    return `{ ${Object.entries(value)
-      .map(([key, each]) => `${key}: ${inYaml(each)}`)
-      .join(", ")} }`;
+    const entries = Object.entries(value).map(([key, each]) => `${key}: ${inYaml(each)}`);
+    return entries.length === 0 ? "{}" : `{ ${entries.join(", ")} }`;
   }
   const text = String(value);
-  return typeof value === "string" && /[*#:,]|^\d+$/.test(text) ? JSON.stringify(text) : text;
+  return typeof value === "string" && /[*#:,{}]|^\d+$/.test(text) ? JSON.stringify(text) : text;
 }

@@ -20,7 +20,7 @@ const names = z.strictObject({
     .meta(
       about(
         "The template for work queues, with the placeholders `{system}` and `{consumer}`. The default is `{system}.{consumer}`.",
-        "q.{consumer}",
+        "q-{consumer}",
       ),
     ),
   dead: name
@@ -29,7 +29,7 @@ const names = z.strictObject({
     .meta(
       about(
         "The template for dead queues, with the placeholders `{system}`, `{consumer}` and `{queue}`. The default is `{queue}.dead`.",
-        "dlq.{consumer}",
+        "dlq-{consumer}",
       ),
     ),
   source: name
@@ -38,7 +38,7 @@ const names = z.strictObject({
     .meta(
       about(
         "The template for the exchanges or topics of sources, with the placeholders `{system}` and `{source}`. The default is `{system}.{source}`.",
-        "ex.{source}",
+        "ex-{source}",
       ),
     ),
 });
@@ -172,7 +172,7 @@ export const systemSchema: z.ZodType<SystemOutput> = z.strictObject({
   ),
   names: names.optional().meta(
     about("Templates for names on the broker. The defaults begin with the system's name.", {
-      queue: "q.{consumer}",
+      queue: "q-{consumer}",
     }),
   ),
   sources: z

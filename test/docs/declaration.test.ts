@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import ts from "typescript";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { parse } from "yaml";
 
 import type { Schema } from "../../scripts/declaration-page.ts";
 import { comparedTargets, compileFor, exampleSystem, propertiesOf } from "../../scripts/declaration-page.ts";
@@ -162,6 +163,16 @@ describe("a file", () => {
       if (!checked.ok) throw new Error(text);
       expect(Object.keys(checked.value)).toEqual(["name", "sources", "consumers"]);
     }
+  });
+
+  test("of YAML may have each example of the page as it is written there", () => {
+    const written = [...page.matchAll(/^- Example: (.+)$/gm)].flatMap(([, line = ""]) =>
+      [...line.matchAll(/`([^`]+)`/g)].map(
+        ([, text = ""]) => Object.values(parse(`{ ${text} }`) as object)[0] as unknown,
+      ),
+    );
+    expect(written).toEqual(properties.flatMap(({ schema }) => schema.examples ?? []));
+    expect(page).not.toMatch(/\[object |the name has "\." in it/);
   });
 
   test("of YAML may use anchors and merge keys", () => {
