@@ -1,4 +1,7 @@
-import { type Duration, parseDurationMs } from "./duration.ts";
+import { diagnosed } from "../diagnostics/diagnostic.ts";
+import { refused } from "../diagnostics/render.ts";
+import { valueText } from "../diagnostics/schema-issues.ts";
+import { type Duration, durationPattern, parseDurationMs } from "./duration.ts";
 
 /** A random share of the delay to add, such as `"20%"`. */
 export type Jitter = `${bigint}%`;
@@ -51,31 +54,57 @@ interface Capped extends Jittered {
 /** The delay of a failed message before its next attempt. */
 export type Backoff = ImmediateBackoff | ConstantBackoff | LinearBackoff | ExponentialBackoff | StepsBackoff;
 
+const calls = {
+  constant: 'constant("30s", { jitter: "20%" })',
+  linear: 'linear({ first: "1s" })',
+  exponential: 'exponential({ first: "1s", factor: 2 })',
+  steps: 'steps(["1s", "10s", "1m"]), with all delays in the list',
+} as const;
+
+/** Refuses an argument of another form. A text that is spread into a mapping would give an answer for each letter. */
+function refuseOther(call: keyof typeof calls, value: unknown): void {
+  const isList = call === "steps";
+  if (typeof value === "object" && value !== null && Array.isArray(value) === isList) return;
+  const message = `${call} takes a ${isList ? "list" : "mapping of options"}; this is ${valueText(value)}`;
+  const delay = typeof value === "string" && durationPattern.test(value) ? value : "1s";
+  throw refused(diagnosed("RD101", { path: call, message, value, help: `write ${calls[call].replace("1s", delay)}` }));
+}
+
 /** No wait: the next attempt is due at once. */
 export function immediate(): ImmediateBackoff {
   return { kind: "immediate" };
 }
 
-/** The same wait before every attempt. Jitter is added to the delay, so no attempt starts before it. */
+/**
+ * The same wait before every attempt. Jitter is added to the delay, so no attempt starts before it.
+ * Throws RefusedError if `options` is no mapping.
+ */
 export function constant(delay: Duration, options: Jittered = {}): ConstantBackoff {
+  refuseOther("constant", options);
   return { kind: "constant", delay, ...options };
 }
 
-/** `first`, then `step` more each time, at most `max`, plus jitter. `step` defaults to `first`. */
+/**
+ * `first`, then `step` more each time, at most `max`, plus jitter. `step` defaults to `first`.
+ * Throws RefusedError if `options` is no mapping.
+ */
 export function linear(options: Omit<LinearBackoff, "kind">): LinearBackoff {
+  refuseOther("linear", options);
   return { kind: "linear", ...options };
 }
 
 /**
  * `first × factor^n`, at most `max`, plus jitter. Fractions of a millisecond are rounded up, so that
- * no attempt is early.
+ * no attempt is early. Throws RefusedError if `options` is no mapping.
  */
 export function exponential(options: Omit<ExponentialBackoff, "kind">): ExponentialBackoff {
+  refuseOther("exponential", options);
   return { kind: "exponential", ...options };
 }
 
-/** Each wait by itself: exactly one for every attempt after the first. */
+/** Each wait by itself: exactly one for every attempt after the first. Throws RefusedError without a list. */
 export function steps(delays: readonly Duration[]): StepsBackoff {
+  refuseOther("steps", delays);
   return { kind: "steps", delays };
 }
 

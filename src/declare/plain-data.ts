@@ -40,7 +40,7 @@ class OutOfBounds extends Error {}
 /**
  * Copies foreign data: the export of a stranger's module, the argument of a caller, or YAML data with aliases.
  *
- * It reads each property once and calls nothing else of a value. A getter or a Proxy may answer differently the second
+ * It reads each property once and calls nothing else of a value. An object of a class, such as a Map, is no data. A getter or a Proxy may answer differently the second
  * time, throw, or never end. The walk is a loop, so that no depth overflows the stack.
  *
  * @param root the place of the data in the user's document
@@ -90,7 +90,8 @@ function next(walk: Walk, level: Level): void {
 function enter(walk: Walk, value: unknown, segment: PathSegment | null): unknown {
   count(walk, segment, 1, typeof value === "string" ? value.length : 0);
   if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") {
-    refuse(walk, segment, `a ${typeof value === "bigint" ? "BigInt" : typeof value} is no data`, writeData);
+    const help = typeof value === "function" ? "call it, or write the data itself" : writeData;
+    refuse(walk, segment, `a ${typeof value === "bigint" ? "BigInt" : typeof value} is no data`, help);
     return undefined;
   }
   if (typeof value !== "object" || value === null) return value;
@@ -101,6 +102,12 @@ function enter(walk: Walk, value: unknown, segment: PathSegment | null): unknown
   if (walk.levels.length === plainDataLimits.depth) {
     refuse(walk, segment, `this is nested deeper than ${plainDataLimits.depth} levels`, "declare it with fewer levels");
     throw new OutOfBounds();
+  }
+  const other = read(walk, segment, () => otherKindOf(value));
+  if (other === nothing) return undefined;
+  if (other !== undefined) {
+    refuse(walk, segment, `${other} is no data`, asData[other] ?? writeData);
+    return undefined;
   }
   const shape = read(walk, segment, () => (Array.isArray(value) ? Number(value.length) : Object.keys(value)));
   if (shape === nothing) return undefined;
@@ -114,6 +121,21 @@ function enter(walk: Walk, value: unknown, segment: PathSegment | null): unknown
   walk.levels.push({ source: value, target, keys: isList ? null : shape, length, segment: segment ?? "", at: 0 });
   walk.above.add(value);
   return target;
+}
+
+/** Objects that hold their data elsewhere than in their keys, and the way to it. */
+const asData: Readonly<Record<string, string>> = {
+  "a Map": "write Object.fromEntries(…) around it",
+  "a Set": "write Array.from(…) around it",
+  "a Promise": "write await before it",
+};
+
+/** The kind of an object that is neither a list nor a plain mapping. A plain mapping has one prototype or none. */
+function otherKindOf(value: object): string | undefined {
+  const prototype: unknown = Array.isArray(value) ? null : Object.getPrototypeOf(value);
+  if (prototype === null || Object.getPrototypeOf(prototype) === null) return undefined;
+  const kind = `a ${Object.prototype.toString.call(value).slice(8, -1)}`;
+  return Object.hasOwn(asData, kind) ? kind : "an object of a class";
 }
 
 const nothing = Symbol("nothing");

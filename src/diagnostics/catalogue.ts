@@ -38,7 +38,7 @@ export const catalogue = {
   ),
   RD005: error(
     "The data cannot be read within bounds",
-    "Redeliver copies all input before it looks at it: texts, numbers, lists and mappings, up to 100 levels deep and of a bounded size. It cannot copy a function, a list that contains itself, a property that throws when read, or endless data. Write the values out, or divide the file.",
+    "Redeliver copies all input before it looks at it: texts, numbers, lists and mappings, up to 100 levels deep and of a bounded size. It cannot copy a function, an object such as a Map, a list that contains itself, a property that throws when read, or endless data. Write the values out, or divide the file.",
   ),
   RD101: error(
     "A value is missing or of the wrong kind",

@@ -6,7 +6,8 @@ import { describe, expect, test } from "vitest";
 import { checkTarget } from "../../src/brokers/index.ts";
 import { parsePath } from "../../src/declare/locate.ts";
 import type { Diagnostic } from "../../src/index.ts";
-import { checkSystem, compile, defineSystem, parseTarget, RefusedError } from "../../src/index.ts";
+import { checkSystem, compile, constant, defineSystem, exponential, linear, parseTarget } from "../../src/index.ts";
+import { RefusedError, steps } from "../../src/index.ts";
 import { acceptOrRefuse } from "../../src/deploy/accept.ts";
 import { prepare } from "../../src/consume/consume.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
@@ -43,6 +44,15 @@ function mended(input: unknown, { path, help = "" }: Diagnostic): unknown {
   return whole;
 }
 
+function refusalOf(call: () => unknown): RefusedError | null {
+  try {
+    call();
+  } catch (cause) {
+    if (cause instanceof RefusedError) return cause;
+  }
+  return null;
+}
+
 describe("a natural mistake gets one answer, which mends it as it is written", () => {
   test("there are more than 60", () => expect(naturalMistakes.length).toBeGreaterThan(60));
 
@@ -53,6 +63,24 @@ describe("a natural mistake gets one answer, which mends it as it is written", (
     const better = mended(input, diagnostics[0] as Diagnostic);
     if (better === null) expect(fix).toMatch(/^choose|^add max, such as/);
     else expect(checkSystem(better)).toMatchObject({ ok: true });
+  });
+});
+
+describe("a backoff called in another way gets one answer, which is a call", () => {
+  const calls = { constant, exponential, linear, steps } as Readonly<Record<string, (...given: unknown[]) => unknown>>;
+  test.each([
+    ["exponential", ["1s", 2], 'write exponential({ first: "1s", factor: 2 })'],
+    ["linear", ["10s"], 'write linear({ first: "10s" })'],
+    ["linear", [["10s", "20s"]], 'write linear({ first: "1s" })'],
+    ["steps", ["5s", "10s"], 'write steps(["5s", "10s", "1m"]), with all delays in the list'],
+    ["constant", ["30s", "20%"], 'write constant("30s", { jitter: "20%" })'],
+  ] as const)("%s(%j)", (name, given, fix) => {
+    const refusal = refusalOf(() => calls[name]?.(...given));
+    expect(refusal?.diagnostics.map((each) => [each.code, each.path, each.help])).toEqual([["RD101", name, fix]]);
+    const [, code = ""] = /^write (.+\))/.exec(fix) ?? [];
+    // oxlint-disable-next-line no-implied-eval -- the text is ours
+    const backoff: unknown = new Function(...Object.keys(calls), `return ${code}`)(...Object.values(calls));
+    expect(checkSystem(oneConsumer({ retry: { attempts: 4, backoff } }))).toMatchObject({ ok: true });
   });
 });
 

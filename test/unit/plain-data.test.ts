@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 
 import { prepare } from "../../src/consume/consume.ts";
@@ -29,12 +30,19 @@ describe("foreign data is copied, or refused with its place", () => {
       throw Object.create(null) as Error;
     },
   };
+  const hidden = new Proxy({}, { getPrototypeOf: () => throwing.b });
   const endless = (): object => Object.defineProperty({}, "a", { enumerable: true, get: endless });
   test.for<readonly [name: string, data: unknown, code: string, path: string, message: string]>([
     ["a ring", { a: ring }, "RD005", "a[0]", "this contains itself"],
     ["20,000 levels", deep, "RD005", "a", "this is nested deeper than 100 levels"],
     ["getters without an end", endless(), "RD005", "a", "this is nested deeper than 100 levels"],
     ["a function", { a: [() => 1] }, "RD005", "a[0]", "a function is no data"],
+    ["a Map", { a: new Map([["b", 1]]) }, "RD005", "a", "a Map is no data"],
+    ["a Set", { a: new Set(["b"]) }, "RD005", "a", "a Set is no data"],
+    ["a Promise", Promise.resolve({ a: 1 }), "RD005", "", "a Promise is no data"],
+    ["a Date", { a: new Date(0) }, "RD005", "a", "an object of a class is no data"],
+    ["inherited data", { a: Object.create({ b: 1 }) }, "RD005", "a", "an object of a class is no data"],
+    ["a prototype that throws", { a: hidden }, "RD005", "a", "this cannot be read"],
     ["a symbol", Symbol("a"), "RD005", "", "a symbol is no data"],
     ["a BigInt", { "a.b": 1n }, "RD005", '["a.b"]', "a BigInt is no data"],
     ["a getter that throws", { a: throwing }, "RD005", "a.b", "this cannot be read"],
@@ -52,6 +60,23 @@ describe("foreign data is copied, or refused with its place", () => {
     expect([first[0], others]).toEqual([code, []]);
     expect(first[1]?.startsWith(path)).toBe(true);
     expect(first[2]).toContain(message);
+  });
+
+  test.each([
+    [new Map([["billing", 1]]), "write Object.fromEntries(…) around it"],
+    [new Set(["billing"]), "write Array.from(…) around it"],
+    [Promise.resolve(1), "write await before it"],
+    [() => 1, "call it, or write the data itself"],
+  ])("what holds data elsewhere is refused with the way to it: %o", (data, help) => {
+    const result = checkSystem({ name: "shop", consumers: data });
+    expect(result.ok ? [] : result.diagnostics).toMatchObject([{ code: "RD005", path: "consumers", help }]);
+  });
+
+  test("a mapping without a prototype is data, also one of another realm", () => {
+    const bare = Object.assign(Object.create(null) as object, { a: 1 });
+    for (const data of [bare, runInNewContext("({ a: 1 })")]) {
+      expect(plainData(data)).toMatchObject({ ok: true, value: { a: 1 } });
+    }
   });
 
   test("a Proxy is read once, so its second answer does not matter", () => {
