@@ -41,7 +41,10 @@ export async function checkChange(
   options: FromOptions,
 ): Promise<CheckedChange> {
   const planned = await loadPlan(from);
-  const proved = proveLoaded(planned, loadTarget(options.fromTarget ?? options.target, options.strategy));
+  // `--strategy` is that of the new target. A deployed target of its own has its own strategy, too.
+  const { fromTarget, target, strategy } = options;
+  const deployed = fromTarget === undefined ? loadTarget(target, strategy) : loadTarget(fromTarget, "auto");
+  const proved = proveLoaded(planned, deployed);
   if (!proved.ok) {
     const { diagnostics } = proved;
     return { ok: false, diagnostics, about: { file: from, locate: planned.locate }, exitCode: exitCodeOf(diagnostics) };

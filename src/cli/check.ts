@@ -4,7 +4,7 @@ import { compileFile, exitCodeOf, loadPlan, proveLoaded } from "./commands.ts";
 import { loadTarget } from "./load-target.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { print } from "./output.ts";
-import { ended, formatOf, refuse, renderedForTools, say } from "./refuse.ts";
+import { ended, formatOf, refuse, renderedForTools, say, usage } from "./refuse.ts";
 
 interface CheckOptions extends FromOptions {
   readonly format: "text" | "json" | "sarif" | "github";
@@ -17,6 +17,10 @@ interface CheckOptions extends FromOptions {
  */
 export async function checkCommand(file: string, options: CheckOptions): Promise<number> {
   const format = formatOf(options);
+  if (options.fromTarget !== undefined && options.from === undefined) {
+    const message = "--from-target is the target of the deployed declaration: name that declaration with --from";
+    return usage(message, { json: format === "json", output: options.output });
+  }
   switch (format) {
     case "text":
     case "json":

@@ -150,7 +150,7 @@ function addCompilerCommands(program: Command, finish: Finish): void {
         .default("text"),
     )
     .addOption(new Option("--from <file>", "the deployed declaration: also prove the change from it"))
-    .addOption(new Option("--from-target <target>", "its target, if that differs"))
+    .addOption(new Option("--from-target <target>", "its target and strategy, if they differ"))
     .addOption(output())
     .addOption(watch())
     .addOption(json())

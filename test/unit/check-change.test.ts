@@ -66,6 +66,23 @@ test("a change that a deployment would refuse", () => {
   expect([github.code, github.out]).toEqual([1, expect.stringMatching(/^::error file=new\.yaml.*RD302/)]);
 });
 
+test("the strategy of the new target is not that of a deployed target", () => {
+  writeFileSync(join(folder, "staged.yaml"), '{ broker: rabbitmq, version: "4.3", strategy: staged }');
+  const deployed = ["--from", "five.yaml", "--from-target", "staged.yaml"];
+  for (const format of ["text", "github"]) {
+    const { code, out, error } = check("--strategy", "waits", ...deployed, "--format", format);
+    expect([code, out + error]).toEqual([1, expect.stringContaining("RD302")]);
+  }
+  const word = check("--strategy", "waits", "--from", "five.yaml", "--from-target", "rabbitmq@4.3");
+  expect([word.code, word.error]).toEqual([1, expect.stringContaining("error[RD302]")]);
+  expect(check("--strategy", "staged", ...deployed).code).toBe(0);
+});
+
+test("a deployed target without its declaration is wrong usage", () => {
+  const { code, out, error } = check("--from-target", "rabbitmq@3.10");
+  expect([code, out, error]).toEqual([2, "", expect.stringContaining("name that declaration with --from")]);
+});
+
 test.for([
   ["broken.yaml", 1, "broken.yaml"],
   ["missing.yaml", 2, "RD001"],
