@@ -15,6 +15,7 @@ import { addComparingCommands } from "./comparing-commands.ts";
 import { everyStrategy, json, output, strategy, target } from "./declaration-options.ts";
 import { compileCommand, contractCommand, graphCommand, planCommand, reportCommand } from "./commands.ts";
 import { withHelp } from "./help.ts";
+import { refuseMisuse } from "./refuse-misuse.ts";
 import { ownVersion } from "./read-packaged.ts";
 import { flushed, hidePasswordsIn, writeError, writeOut } from "./output.ts";
 
@@ -105,7 +106,7 @@ function commandLine(words: readonly string[], finish: Finish): Command {
     addComparingCommands(program, finish);
     addPolicyCommand(program, finish);
   }
-  return withHelp(program);
+  return refuseMisuse(withHelp(program));
 }
 
 function addCompilerCommands(program: Command, finish: Finish): void {

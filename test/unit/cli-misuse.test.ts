@@ -1,0 +1,63 @@
+import { copyFileSync, linkSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { runCommand } from "../support/run-command.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const folder = mkdtempSync(join(tmpdir(), "redeliver-misuse-"));
+const target = ["--target", "rabbitmq@4.3"];
+beforeAll(() => {
+  process.chdir(folder);
+  for (const [name, file] of [
+    ["shop.yaml", "shop.yaml"],
+    ["scenario.yaml", "outage.yaml"],
+    ["export.json", "hand-written.json"],
+  ] as const)
+    copyFileSync(join(root, "examples", file), name);
+  writeFileSync("target.yaml", '{ broker: rabbitmq, version: "4.3" }');
+  writeFileSync("preview.json", '{ "steps": [] }');
+  symlinkSync("shop.yaml", "link.yaml");
+  linkSync("shop.yaml", "same.yaml");
+});
+afterAll(() => {
+  process.chdir(root);
+  rmSync(folder, { recursive: true });
+});
+
+describe("no output replaces an input", () => {
+  const cases: readonly (readonly [input: string, ...words: string[]])[] = [
+    ["shop.yaml", "compile", "shop.yaml", ...target, "--output", "shop.yaml"],
+    ["shop.yaml", "compile", "shop.yaml", ...target, "-o./shop.yaml"],
+    ["shop.yaml", "compile", "shop.yaml", ...target, "--output=link.yaml"],
+    ["link.yaml", "contract", "link.yaml", "billing", ...target, "--output", "shop.yaml"],
+    ["same.yaml", "check", "same.yaml", ...target, "--output", join(folder, "shop.yaml")],
+    ["shop.yaml", "graph", "shop.yaml", ...target, "--format", "svg", "--output", "shop.yaml"],
+    ["shop.yaml", "check", "shop.yaml", "--target", "5", "--format", "sarif", "--output", "shop.yaml"],
+    ["target.yaml", "check", "shop.yaml", "--target", "target.yaml", "--output", "target.yaml"],
+    ["link.yaml", "check", "target.yaml", ...target, "--from", "link.yaml", "--output", "shop.yaml"],
+    ["scenario.yaml", "simulate", "shop.yaml", ...target, "--scenario", "scenario.yaml", "-o", "scenario.yaml"],
+    ["export.json", "audit", "--definitions", "export.json", "--output", "export.json"],
+    ["export.json", "audit", "--definitions", "export.json", "--url", "x", "--json", "--output", "export.json"],
+    ["export.json", "diff", "shop.yaml", ...target, "--definitions", "export.json", "--output", "export.json"],
+    ["target.yaml", "diff", "shop.yaml", "target.yaml", ...target, "--output", "target.yaml"],
+    ["preview.json", "policy", "--preview", "preview.json", "--output", "preview.json"],
+  ];
+  test.for(cases)("%s: %s", async ([input, ...words]) => {
+    const before = readFileSync(input, "utf8");
+    const { code, out, error } = await runCommand(words);
+    expect([code, out]).toEqual([2, ""]);
+    expect(error).toContain(`error: the output would replace the input ${input}`);
+    expect(readFileSync(input, "utf8")).toBe(before);
+  });
+
+  test("an output may bear the name of a consumer or a format, and replace itself", async () => {
+    for (const words of [
+      ["contract", "shop.yaml", "billing", ...target, "--output", "billing"],
+      ["graph", "shop.yaml", ...target, "--format", "dot", "--output", "dot"],
+      ["compile", "shop.yaml", ...target, "--output", "rabbitmq@4.3"],
+    ])
+      for (let run = 1; run <= 2; run++) expect((await runCommand(words)).code).toBe(0);
+  });
+});
