@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 
 import { auditedBrokers } from "./audit-source.ts";
-import { json, output, strategy, target } from "./declaration-options.ts";
+import { json, output, several, strategy, target } from "./declaration-options.ts";
 import { leftoversCommand } from "./leftovers.ts";
 import { liveOptions } from "./live-options.ts";
 
@@ -28,8 +28,18 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
     .command("leftovers")
     .description("list the system's resources that are no longer declared; only reads")
     .argument("<file>", "the declaration")
-    .option("--also <file...>", "declarations of other systems there, whose names may begin with this one's")
-    .option("--from <file...>", "earlier declarations of the system, with names of queues that it had");
+    .addOption(
+      new Option(
+        "--also <file>",
+        "the declaration of another system there, whose name may begin with this one's; give it once for each",
+      ).argParser(several),
+    )
+    .addOption(
+      new Option(
+        "--from <file>",
+        "an earlier declaration of the system, with names of queues that it had; give it once for each",
+      ).argParser(several),
+    );
   withBroker(leftovers).action(async (file, options) => finish(await leftoversCommand(file, options)));
 }
 

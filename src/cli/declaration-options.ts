@@ -5,6 +5,8 @@ export const target = (): Option =>
     "-t, --target <target>",
     "broker and version, region or tier, such as rabbitmq@4.3, sqs@eu-west-1 or servicebus@standard; or a .yaml or .json file with a target",
   ).makeOptionMandatory();
+/** Collects the values of an option that may be given several times. */
+export const several = (value: string, earlier: readonly string[] = []): readonly string[] => [...earlier, value];
 export const everyStrategy = "a strategy of the broker";
 export const strategy = (): Option =>
   new Option("-s, --strategy <strategy>", `how the broker is used: auto, or ${everyStrategy}`).default("auto");

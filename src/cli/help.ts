@@ -35,11 +35,11 @@ export function withHelp(program: Command): Command {
     const lines = examples[command.name()]?.map((words) => `  $ redeliver ${words}\n`) ?? [];
     command.exitOverride().addHelpText("after", `\nExamples:\n${lines.join("")}`);
     const reporter = command as Command & Reporter;
-    const missing = reporter.missingMandatoryOptionValue.bind(reporter);
     reporter.missingMandatoryOptionValue = (option) => {
       const mistyped = command.args.find((word) => /^-./.test(word));
-      if (mistyped === undefined) missing(option);
-      else reporter.unknownOption(mistyped);
+      if (mistyped !== undefined) reporter.unknownOption(mistyped);
+      const [example = ""] = examples[command.name()] ?? [];
+      command.error(`error: required option '${option.flags}' not specified, as in redeliver ${example}`);
     };
   }
   return program;

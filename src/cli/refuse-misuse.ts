@@ -1,10 +1,32 @@
+import type { EventEmitter } from "node:events";
 import { statSync } from "node:fs";
 
-import type { Command } from "commander";
+import type { Command, Option } from "commander";
 
-/** Lets every command refuse an output that is also an input, which the output would replace. */
+import { several } from "./declaration-options.ts";
+
+/**
+ * Lets every command refuse words that it would otherwise follow at a loss: the first of two values for an option that
+ * takes one, and an output that is also an input.
+ */
 export function refuseMisuse(program: Command): Command {
+  for (const command of program.commands) {
+    for (const option of command.options) {
+      if (!option.required || option.variadic || option.parseArg === several) continue;
+      // Before commander's own listener, which would forget the first value.
+      (command as Command & EventEmitter).prependListener(`option:${option.name()}`, () =>
+        refuseSecond(command, option),
+      );
+    }
+  }
   return program.hook("preAction", (_, command) => refuseOwnInput(command));
+}
+
+function refuseSecond(command: Command, option: Option): void {
+  if (command.getOptionValueSource(option.attributeName()) !== "cli") return;
+  const name = command.name();
+  const fix = `leave one out, or run ${name} once for each`;
+  command.error(`error: option '${option.flags}' is given twice, and ${name} takes one value; ${fix}`);
 }
 
 /** Looks before any work, because the answer to wrong usage may go to the output, too. */

@@ -12,7 +12,7 @@ import { addFirstCommands } from "./first-commands.ts";
 import { explainCommand } from "./explain.ts";
 import { checkCommand } from "./check.ts";
 import { addComparingCommands } from "./comparing-commands.ts";
-import { everyStrategy, json, output, strategy, target } from "./declaration-options.ts";
+import { everyStrategy, json, output, several, strategy, target } from "./declaration-options.ts";
 import { compileCommand, contractCommand, graphCommand, planCommand, reportCommand } from "./commands.ts";
 import { withHelp } from "./help.ts";
 import { refuseMisuse } from "./refuse-misuse.ts";
@@ -209,7 +209,11 @@ function addReaderCommands(program: Command, finish: Finish): void {
     .command("report")
     .description("write the topology files, the pictures and one page with all of it into a folder")
     .argument("<file>", "the declaration")
-    .requiredOption("-t, --target <target...>", "one or more targets, such as rabbitmq@4.3")
+    .addOption(
+      new Option("-t, --target <target>", "a target, such as rabbitmq@4.3; give it once for each")
+        .argParser(several)
+        .makeOptionMandatory(),
+    )
     .addOption(strategy())
     .requiredOption("-o, --output <folder>", "the folder to write to")
     .addOption(watch())

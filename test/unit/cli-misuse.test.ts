@@ -61,3 +61,51 @@ describe("no output replaces an input", () => {
       for (let run = 1; run <= 2; run++) expect((await runCommand(words)).code).toBe(0);
   });
 });
+
+describe("an option with one value is refused if it is given twice", () => {
+  test.for([
+    ["--target", "check", "shop.yaml", "--target", "sqs@eu-west-1", "-t", "rabbitmq@4.3"],
+    ["--strategy", "plan", "shop.yaml", ...target, "--strategy", "waits", "--strategy=staged"],
+    ["--format", "audit", "--definitions", "export.json", "--format", "sarif", "--format", "text"],
+    ["--definitions", "audit", "--definitions", "export.json", "--definitions", "other.json"],
+    ["--output", "report", "shop.yaml", ...target, "--output", "a", "--output", "b"],
+  ] as const)("%s: %s", async ([flag, command, ...words]) => {
+    const { code, out, error } = await runCommand([command, ...words]);
+    expect([code, out]).toEqual([2, ""]);
+    expect(error).toMatch(
+      new RegExp(`^error: option '.*${flag} <.*>' is given twice, and ${command} takes one value; `),
+    );
+    expect(error).toContain(`run ${command} once for each`);
+  });
+});
+
+describe("an option with several values takes one each time, before and after the file", () => {
+  const targets = ["--target", "rabbitmq@4.3", "-t", "servicebus@standard"];
+  test.for([
+    ["report", ...targets, "shop.yaml", "--output", "first"],
+    ["report", "shop.yaml", ...targets, "--output", "last"],
+  ])("%s", async (words) => {
+    const { code, out, error } = await runCommand(words);
+    expect([code, error]).toEqual([0, expect.not.stringContaining("error")]);
+    expect(out).toMatch(/rabbitmq-4\.3.graph\.svg\n[^]*servicebus-standard.graph\.svg\n/);
+  });
+
+  test("the systems beside that of leftovers", async () => {
+    const also = ["--also", "shop.yaml", "--also", "link.yaml"];
+    for (const words of [
+      [...also, "shop.yaml"],
+      ["shop.yaml", ...also],
+    ])
+      expect(await runCommand(["leftovers", ...words, ...target, "--definitions", "export.json"])).toMatchObject({
+        code: 0,
+        error: "",
+      });
+  });
+});
+
+test("a missing option comes with an example of its value", async () => {
+  for (const command of ["check", "compile", "report"]) {
+    const { code, error } = await runCommand([command, "shop.yaml"]);
+    expect([code, error]).toEqual([2, expect.stringMatching(/^error: required option .*--target rabbitmq@4\.3/)]);
+  }
+});

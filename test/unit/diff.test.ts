@@ -89,7 +89,8 @@ const unusable: readonly { name: string; words: () => Promise<readonly string[]>
 ];
 
 test.for(unusable)("$name: one diagnostic, and nothing on the standard output", async ({ words, code, says }) => {
-  const result = await runCommand(["diff", events, ...target, ...(await words())]);
+  const given = await words();
+  const result = await runCommand(["diff", events, ...(given.includes("--target") ? [] : target), ...given]);
   expect(result.error).toMatch(says);
   expect(result.error.match(/^error/gm)).toHaveLength(1);
   expect([result.code, result.out]).toEqual([code, ""]);
