@@ -3,6 +3,7 @@ import { brokerOf } from "../brokers/index.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { hasErrors } from "../diagnostics/diagnostic.ts";
 import type { Locate } from "../diagnostics/region.ts";
+import type { Reported } from "../diagnostics/reported.ts";
 import type { Plan } from "../plan/plan.ts";
 import { plan } from "../plan/plan.ts";
 import type { System } from "../declare/system.ts";
@@ -29,7 +30,7 @@ export async function planCommand(
   if (options.target === undefined && options.strategy !== "auto")
     return usage("--strategy needs a target: add --target, such as rabbitmq@4.3", { json: options.json });
   const target = options.target === undefined ? null : loadTarget(options.target, options.strategy);
-  if (target?.ok === false) return refuse(file, target.diagnostics, options);
+  if (target?.ok === false) return refuse(undefined, target.diagnostics, options);
   const planned = await loadPlan(file);
   if (!planned.ok) return refuse(file, planned.diagnostics, options, planned.locate);
   warn(file, planned.warnings, options, planned.locate);
@@ -203,7 +204,7 @@ async function compilePlan(
     return { ok: false, exitCode: await usage(message, { json: answer.json }) };
   }
   if (proved.ok) return { ok: true, ...proved.value, locate: planned.locate, warnings: proved.warnings };
-  const isInFile = proved.diagnostics.some(({ code }) => !targetCodes.has(code));
+  const isInFile = proved.diagnostics.some((each) => !isOfTarget(each));
   return {
     ok: false,
     exitCode: await refuse(isInFile ? file : undefined, proved.diagnostics, answer, planned.locate),
@@ -223,11 +224,14 @@ export function proveLoaded(planned: Planned, target: Checked<Target>): Checked<
 /** The codes of diagnostics about the target of the command line, not about the file. */
 const targetCodes: ReadonlySet<string> = new Set("RD201 RD221 RD617 RD618".split(" "));
 
+/** A diagnostic about the file of a target has its place there. */
+function isOfTarget({ code, place }: Reported): boolean {
+  return targetCodes.has(code) || place !== undefined;
+}
+
 /** The exit code of a refusal. An unreadable file and an unknown target are wrong usage. */
 export function exitCodeOf(diagnostics: readonly Diagnostic[]): number {
-  return diagnostics.every(({ code }) => code === "RD001" || targetCodes.has(code))
-    ? exitCodes.usage
-    : exitCodes.refused;
+  return diagnostics.every((each) => each.code === "RD001" || isOfTarget(each)) ? exitCodes.usage : exitCodes.refused;
 }
 
 function refuse(

@@ -1,10 +1,13 @@
-import { extname } from "node:path";
+import { extname, relative, resolve } from "node:path";
 
 import type { Target, TargetInput } from "../brokers/index.ts";
 import { checkTarget, parseTarget } from "../brokers/index.ts";
+import { locateIn } from "../declare/locate.ts";
 import { parseText } from "../declare/parse.ts";
-import type { Checked } from "../diagnostics/diagnostic.ts";
+import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Locate } from "../diagnostics/region.ts";
+import type { Reported } from "../diagnostics/reported.ts";
 import { readOrCode } from "./read-text.ts";
 
 /**
@@ -18,9 +21,19 @@ export function loadTarget(text: string, strategy: string): Checked<Target> {
   if (![".yaml", ".yml", ".json"].includes(extension)) return parseTarget(text, strategy);
   const read = readTarget(text);
   if (typeof read !== "string") return { ok: false, diagnostics: [diagnostic("RD201", read)] };
-  const parsed = parseText(read, extension === ".json" ? "json" : "yaml");
-  if (!parsed.ok) return parsed;
-  return checkTargetData(parsed.value, strategy);
+  const format = extension === ".json" ? "json" : "yaml";
+  const parsed = parseText(read, format);
+  const target = parsed.ok ? checkTargetData(parsed.value, strategy) : parsed;
+  if (target.ok) return target;
+  const locate = locateIn(read, format);
+  return { ok: false, diagnostics: target.diagnostics.map((each) => inFile(each, text, locate)) };
+}
+
+/** A problem at its place in the file of the target. The other diagnostics of a command are about its declaration. */
+function inFile(problem: Diagnostic, file: string, locate: Locate): Diagnostic & Reported {
+  const help = problem.code === "RD004" ? { help: 'write a target, such as { broker: rabbitmq, version: "4.3" }' } : {};
+  const region = locate(problem.path.replace(/^target\.?/, "")) ?? { line: 1, column: 1 };
+  return { ...problem, ...help, place: { file: relative("", resolve(file)), region } };
 }
 
 /** Checks the content of a file. */

@@ -1,13 +1,15 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { join, relative, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { loadTarget } from "../../src/cli/load-target.ts";
+import { runCommand } from "../support/run-command.ts";
 import { withoutProgress } from "../support/without-progress.ts";
 
-const portable = resolve(import.meta.dirname, "../../examples/portable.yaml");
+const root = resolve(import.meta.dirname, "../..");
+const portable = join(root, "examples/portable.yaml");
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "redeliver-target-"));
@@ -61,7 +63,7 @@ test.each([
 test("a missing file is wrong usage, and so is a mistake in it", () => {
   const run = (target: string): { status: number | null; stderr: string } => {
     const words = ["src/cli/main.ts", "compile", portable, "--target", target];
-    return spawnSync(process.execPath, words, { encoding: "utf8", cwd: resolve(import.meta.dirname, "../..") });
+    return spawnSync(process.execPath, words, { encoding: "utf8", cwd: root });
   };
   const missing = run(join(folder, "nowhere.yaml"));
   expect([missing.status, withoutProgress(missing.stderr).split("\n")[0]]).toEqual([
@@ -72,6 +74,32 @@ test("a missing file is wrong usage, and so is a mistake in it", () => {
   // The problem lies in the target, so the message does not name the declaration.
   expect([key.status, withoutProgress(key.stderr).split("\n")[1]]).toEqual([
     2,
-    '  at   target.kmsKey = "alias/aws/sqs"',
+    `  at   ${relative(root, join(folder, "key.yaml"))}:1:43: target.kmsKey = "alias/aws/sqs"`,
   ]);
+});
+
+describe("a target file that cannot be read as data is refused at its own place, as wrong usage", () => {
+  const problems = [
+    ["empty.yaml", "", "1:1", /write a target, such as \{ broker: rabbitmq/],
+    ["open.yaml", "broker: [\n", "2:1", /correct the text there/],
+    ["open.json", '{\n"broker": \n', "2:11", /correct the text there/],
+    ["twice.yaml", 'broker: rabbitmq\nversion: "4.3"\nversion: "4.2"\n', "3:1", /remove one of the two/],
+    ["number.yaml", "broker: rabbitmq\nversion: 4.3\n", "2:10", /"4\.3"/],
+  ] as const;
+  test.for(problems)("%s", async ([name, text, place, fix]) => {
+    const given = relative(process.cwd(), file(name, text));
+    for (const words of [["check"], ["plan"], ["check", "--from", portable, "--from-target", given]]) {
+      const [command = "", ...options] = words;
+      const own = options.length === 0 ? given : "sqs@eu-west-1";
+      const { code, out, error } = await runCommand([command, portable, "--target", own, ...options]);
+      expect([code, out]).toEqual([2, ""]);
+      // The deployed target comes after the warnings about the declaration.
+      const refusal = error.slice(error.indexOf("error["));
+      expect(refusal).toContain(`\n  at   ${given}:${place}`);
+      expect(refusal).toMatch(fix);
+      expect(refusal).not.toContain("portable.yaml");
+    }
+    const sarif = await runCommand(["check", portable, "--target", given, "--format", "sarif"]);
+    expect([sarif.code, sarif.out]).toEqual([2, expect.stringContaining(`"${given}"`)]);
+  });
 });
