@@ -11,6 +11,8 @@ for (const [index, stream] of [process.stdout, process.stderr].entries()) {
   const { isTTY, columns, hasColors } = terminals[index] ?? { isTTY: false, columns: 80, hasColors: false };
   Object.assign(stream, { isTTY, columns, hasColors: () => hasColors });
 }
+/** The ways to the streams. Later the standard output may lead others to the standard error. */
+const ways = [process.stdout, process.stderr].map((stream) => stream.write.bind(stream));
 // No await at the top. If one never ended, Node would print its place.
 void begin();
 
@@ -18,14 +20,14 @@ async function begin(): Promise<void> {
   const { run } = await import("./run.ts");
   const exitCode = await run(words);
   // The streams so far have sent only the first part of their text.
-  await Promise.all([written(process.stdout), written(process.stderr)]);
+  await Promise.all(ways.map(written));
   // A stopped thread does not write the cache, so the next start would be slow.
   flushCompileCache();
   parentPort?.postMessage({ kind: "done", exitCode } satisfies ThreadMessage, []);
 }
 
-async function written(stream: NodeJS.WriteStream): Promise<void> {
+async function written(write: typeof process.stdout.write): Promise<void> {
   await new Promise<void>((done) => {
-    stream.write("", () => done());
+    write("", () => done());
   });
 }

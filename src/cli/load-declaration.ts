@@ -14,6 +14,7 @@ import { catalogue } from "../diagnostics/catalogue.ts";
 import { diagnostic, refuseWhole } from "../diagnostics/diagnostic.ts";
 import { maskCredentials } from "../diagnostics/mask-credentials.ts";
 import type { Locate } from "../diagnostics/region.ts";
+import { divertOthers } from "./output.ts";
 import { readText } from "./read-text.ts";
 import type { ThreadMessage } from "./supervise.ts";
 import { isEntry } from "../foreign/entries.ts";
@@ -81,6 +82,7 @@ async function importDeclaration(file: string): Promise<Checked<System>> {
       specifier === "redeliver" ? { url: ownEntry, shortCircuit: true } : next(specifier, context),
   });
   let module: { readonly default?: unknown };
+  divertOthers();
   tell({ kind: "importing", file });
   try {
     module = (await import(pathToFileURL(resolve(file)).href)) as typeof module;

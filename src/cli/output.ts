@@ -103,16 +103,32 @@ export function showProgress(line: string): void {
   writeSync(2, `\r${visible(line)}\u001B[K`);
 }
 
+type Write = typeof process.stdout.write;
+/** The ways to the standard output: our own, and that of everybody else. */
+let [own, others]: [Write?, Write?] = [];
+
+/**
+ * Sends to the standard error everything that the code of others prints. A module runs on while the command works, so
+ * this holds until the program ends.
+ */
+export function divertOthers(): void {
+  if (process.stdout.write === others) return;
+  own = process.stdout.write;
+  others = process.stderr.write.bind(process.stderr);
+  process.stdout.write = others;
+}
+
 /** A failing stream also raises an event. Without a listener that would end the process with a stack trace. */
 function write(stream: NodeJS.WriteStream, text: string): void {
   if (failures.has(stream)) return;
   if (!stream.listeners("error").includes(ignore)) stream.on("error", ignore);
   const { promise, resolve } = Promise.withResolvers<void>();
   pending.push(promise);
-  stream.write(text, (cause) => {
+  const arrived = (cause?: Error | null): void => {
     if (cause && !failures.has(stream)) failures.set(stream, cause);
     resolve();
-  });
+  };
+  Reflect.apply((stream.write === others ? own : undefined) ?? stream.write, stream, [text, arrived]);
 }
 
 function ignore(): void {}

@@ -16,12 +16,16 @@ interface Ended {
 }
 
 /** Runs the program on a module with this text. */
-async function plan(name: string, module: string, ...words: string[]): Promise<Ended> {
+async function run(name: string, module: string, words: readonly string[]): Promise<Ended> {
   writeFileSync(join(folder, name), module);
-  const child = spawn(process.execPath, [join(root, "src/cli/main.ts"), "plan", name, ...words], { cwd: folder });
+  const child = spawn(process.execPath, [join(root, "src/cli/main.ts"), ...words], { cwd: folder });
   const closed = new Promise<number | null>((done) => child.on("close", done));
   const [out, error, code] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
   return { code, out, error };
+}
+
+async function plan(name: string, module: string, ...words: string[]): Promise<Ended> {
+  return run(name, module, ["plan", name, ...words]);
 }
 
 const system = 'export default { name: "shop", sources: { orders: { kind: "topic" } }, consumers: {} };\n';
@@ -80,7 +84,28 @@ describe("the program ends when its work is done, or gives the reason why it can
   });
 });
 
-test("the output of a module comes before the output of the program", async () => {
-  const { out } = await plan("prints.ts", `console.log("from the module");\n${system}`);
-  expect(out).toBe("from the module\nshop: 0 consumers, 1 source\n");
+describe("a module prints to the standard error, and the standard output is the answer alone", () => {
+  const prints = `console.log("from the module");
+process.stdout.write("in pieces\\n");
+setInterval(() => console.log("later"));
+await new Promise((done) => setTimeout(done, 20));
+${system}`;
+
+  test("as text", async () => {
+    const { code, out, error } = await run("prints.ts", prints, ["plan", "prints.ts"]);
+    expect([code, out]).toEqual([0, "shop: 0 consumers, 1 source\n"]);
+    expect(error).toContain("from the module\nin pieces\n");
+    expect(error).toContain("later\n");
+  });
+
+  test.concurrent.for([["compile"], ["check", "--json"], ["check", "--format", "sarif"]])(
+    "as data: %s",
+    async ([command = "", ...words], { expect: expectHere }) => {
+      const file = `prints-${words.length}.ts`;
+      const ended = await run(file, prints, [command, file, "--target", "rabbitmq@4.3", ...words]);
+      expectHere(ended.code).toBe(0);
+      expectHere(() => JSON.parse(ended.out) as unknown).not.toThrow();
+      expectHere(ended.error).toContain("from the module\n");
+    },
+  );
 });
