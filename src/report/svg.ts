@@ -1,4 +1,7 @@
+import type { Graphviz } from "@hpcc-js/wasm-graphviz";
+
 import type { Graph } from "../brokers/broker.ts";
+import { visible } from "../diagnostics/visible.ts";
 import { renderDot } from "./dot.ts";
 import { escapeXml } from "./markup.ts";
 import { wayOf } from "./way.ts";
@@ -11,13 +14,37 @@ import { wayOf } from "./way.ts";
  *   one page, and a screen reader reads its title and the way of a message
  */
 export async function renderSvg(graph: Graph): Promise<string> {
-  // Graphviz is a megabyte of WebAssembly, and most commands draw nothing.
-  const { Graphviz } = await import("@hpcc-js/wasm-graphviz");
-  const graphviz = await Graphviz.load();
-  const dot = renderDot(graph);
-  const svg = graphviz.dot(dot, "svg");
+  const graphviz = await loadGraphviz();
+  let dot = renderDot(graph);
+  let svg = graphviz.dot(dot, "svg");
+  const all = graph.edges.length;
+  if (arrowsIn(svg) < all) {
+    // Graphviz leaves out an arrow if the order of a column leaves it no way.
+    dot = dot.replaceAll(/^ *\{ rank=same;.*\n/gm, "");
+    svg = graphviz.dot(dot, "svg");
+  }
+  const drawn = arrowsIn(svg);
+  if (drawn < all) console.error(`redeliver: the picture of ${visible(graph.title)} has ${drawn} of ${all} arrows`);
   if (textsIn(svg).some((key) => !widths.has(key))) readWidths(graphviz.dot(dot, "json"));
   return embeddable(fitted(svg), graph.title, wayOf(graph));
+}
+
+function arrowsIn(svg: string): number {
+  return [...svg.matchAll(/<g id="[^"]*" class="edge [^"]*">\n<title>[^\n]*\n<path/g)].length;
+}
+
+/**
+ * Loads Graphviz without a voice. It takes the console at once, and would print about each line that it finds no way
+ * for, the invisible ones of the columns as well. A layout that fails throws.
+ */
+async function loadGraphviz(): Promise<Graphviz> {
+  // Graphviz is a megabyte of WebAssembly, and most commands draw nothing.
+  const { Graphviz } = await import("@hpcc-js/wasm-graphviz");
+  const { error } = console;
+  console.error = () => undefined;
+  const loading = Graphviz.load();
+  console.error = error;
+  return loading;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 
 import type { Graph, GraphEdge, GraphNode } from "../../src/brokers/broker.ts";
 import { brokerOf, brokers, compile, parseTarget, plan } from "../../src/index.ts";
@@ -97,6 +97,27 @@ test("Graphviz reads every name as it is", async () => {
   expect(svg).toContain("$&amp; $1 $$");
   expect(svg).not.toContain("cluster_");
   expect(svg).not.toMatch(/<script|[\p{Cc}--\n]/v);
+});
+
+test("every move has its arrow, also where Graphviz first finds no way for it, and Graphviz keeps quiet", async () => {
+  const said = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const backoffs = (["1s", "2s", "3s", "4s", "5s"] as const).map((first) =>
+    exponential({ first, factor: 2, max: "10s" }),
+  );
+  // Each of these keys leads to another layout.
+  for (const key of ["order.placed", "order.k"]) {
+    const consumers = backoffs.map((backoff, index) => {
+      const from = { orders: [key === "order.k" ? `${key}${index}` : key] };
+      return [`consumer-${index}`, { from, retry: { attempts: 5, backoff } }] as const;
+    });
+    const sources = { orders: { kind: "topic" } } as const;
+    const many = defineSystem({ name: "shop", sources, consumers: Object.fromEntries(consumers) });
+    const { graph } = reportOf(many, "4.3");
+    const svg = await renderSvg(graph);
+    expect(svg.match(/<g class="edge \w+">\n<path/g)).toHaveLength(graph.edges.length);
+  }
+  expect(said.mock.calls).toEqual([]);
+  said.mockRestore();
 });
 
 test("an SVG is one element, without ids, with a title, and the same bytes each time", async () => {
