@@ -31,10 +31,11 @@ export async function initCommand(options: InitOptions): Promise<number> {
   const broker = options.broker ?? (await ask(`Broker (${names.join(", ")}): `));
   if (broker === null) return usage(`name the broker with --broker: ${names.join(", ")}`, {});
   if (!names.includes(broker)) return usage(`${broker} is no broker; the brokers are ${names.join(", ")}`, {});
-  const consumers = options.consumer ?? (await ask("Consumers, such as billing shipping: "))?.split(/[\s,]+/);
-  if (consumers === undefined) return usage("name the consumers with --consumer, such as --consumer billing", {});
+  const given = options.consumer ?? (await ask("Consumers, such as billing shipping: "))?.split(/[\s,]+/) ?? [];
+  const consumers = given.filter(Boolean);
+  if (consumers.length === 0) return usage("name the consumers with --consumer, such as --consumer billing", {});
 
-  const system = systemOf(name, consumers.filter(Boolean));
+  const system = systemOf(name, consumers);
   const { exampleTarget } = brokerOf({ broker: broker as BrokerName });
   const checked = checkSystem(system);
   const planned = checked.ok ? { ...checked, value: { system: checked.value, plan: plan(checked.value) } } : checked;

@@ -91,6 +91,7 @@ test.for([
   [["--broker", "kafka", "--consumer", "a"], 2, "the brokers are rabbitmq, sqs, servicebus"],
   [["--consumer", "a"], 2, "name the broker with --broker"],
   [["--broker", "sqs"], 2, "name the consumers with --consumer"],
+  [["--broker", "sqs", "--consumer", ""], 2, "name the consumers with --consumer"],
 ] as const)("init %j is refused, and writes nothing", async ([words, code, reason]) => {
   const said = await runCommand(["init", ...words, "--output", join(folder, "nowhere")]);
   expect([said.code, said.out]).toEqual([code, ""]);
