@@ -1,6 +1,7 @@
 import type { Command, Option } from "commander";
 
 import { brokers } from "../brokers/index.ts";
+import { exportFormats } from "./declaration-options.ts";
 
 /** The shells, each with the way to complete words for it. zsh runs the function of bash. */
 const shells: Readonly<Record<string, (program: Command) => string>> = {
@@ -16,8 +17,26 @@ export function completionFor(program: Command, shell: string): string {
   return shells[shell]?.(program) ?? "";
 }
 
-function valuesOf({ long, argChoices = [] }: Option): readonly string[] {
-  return long === "--target" ? Object.values(brokers).map(({ exampleTarget }) => exampleTarget) : argChoices;
+/** The values that brokers have. An option with choices of its own has these. */
+const brokerValues: Readonly<Record<string, () => readonly string[]>> = {
+  target: () => Object.values(brokers).map(({ exampleTarget }) => exampleTarget),
+  fromTarget: () => brokerValues["target"]?.() ?? [],
+  strategy: () => ["auto", ...new Set(Object.values(brokers).flatMap(({ strategyNames }) => strategyNames))],
+  format: exportFormats,
+  broker: () => Object.keys(brokers),
+};
+
+function valuesOf(option: Option): readonly string[] {
+  return option.argChoices ?? brokerValues[option.attributeName()]?.() ?? [];
+}
+
+/** The options of a command that its help shows. */
+function optionsOf(command: Command): readonly Option[] {
+  return command.options.filter(({ hidden }) => !hidden);
+}
+
+function argumentsOf(command: Command): readonly string[] {
+  return command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
 }
 
 function flagsOf({ short, long }: Option): readonly string[] {
@@ -26,16 +45,17 @@ function flagsOf({ short, long }: Option): readonly string[] {
 
 function bashScript(program: Command): string {
   const values = program.commands.flatMap((command) =>
-    command.options
+    optionsOf(command)
       .filter((option) => option.required)
       .map((option) => {
         const places = flagsOf(option).map((flag) => `"${command.name()} ${flag}"`);
         return `    ${places.join("|")}) choices="${valuesOf(option).join(" ")}" ;;`;
       }),
   );
-  const options = program.commands.map(
-    (command) => `    "${command.name()} "*) choices="${command.options.flatMap(flagsOf).join(" ")} --help" ;;`,
-  );
+  const options = program.commands.map((command) => {
+    const words = [...argumentsOf(command), ...optionsOf(command).flatMap(flagsOf), "--help"];
+    return `    "${command.name()} "*) choices="${words.join(" ")}" ;;`;
+  });
   return `_redeliver() {
   local choices="" current="\${COMP_WORDS[COMP_CWORD]}"
   case "\${COMP_WORDS[1]} \${COMP_WORDS[COMP_CWORD-1]}" in
@@ -52,7 +72,10 @@ function fishScript(program: Command): string {
   const quoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
   const lines = program.commands.flatMap((command) => [
     `complete -c redeliver -n __fish_use_subcommand -f -a ${command.name()} -d ${quoted(command.description())}`,
-    ...command.options.map((option) => {
+    ...argumentsOf(command).map(
+      (word) => `complete -c redeliver -n '__fish_seen_subcommand_from ${command.name()}' -f -a ${word}`,
+    ),
+    ...optionsOf(command).map((option) => {
       const flags = [option.short && `-s ${option.short.slice(1)}`, option.long && `-l ${option.long.slice(2)}`];
       const values = valuesOf(option);
       const value = !option.required ? [] : values.length === 0 ? ["-r"] : ["-x", `-a ${quoted(values.join(" "))}`];

@@ -1,5 +1,7 @@
 import { Option } from "commander";
 
+import { brokers } from "../brokers/index.ts";
+
 export const target = (): Option =>
   new Option(
     "-t, --target <target>",
@@ -12,3 +14,8 @@ export const strategy = (): Option =>
   new Option("-s, --strategy <strategy>", `how the broker is used: auto, or ${everyStrategy}`).default("auto");
 export const json = (): Option => new Option("--json", "print JSON, refusals included");
 export const output = (): Option => new Option("-o, --output <file>", "write to a file instead of the standard output");
+
+/** The formats of all brokers. A command asks for them late, because it takes time to load all brokers. */
+export function exportFormats(): readonly string[] {
+  return ["json", ...Object.values(brokers).flatMap((each) => Object.keys(each.exportFormats))];
+}

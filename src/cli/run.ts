@@ -12,7 +12,7 @@ import { addFirstCommands } from "./first-commands.ts";
 import { explainCommand } from "./explain.ts";
 import { checkCommand } from "./check.ts";
 import { addComparingCommands } from "./comparing-commands.ts";
-import { everyStrategy, json, output, several, strategy, target } from "./declaration-options.ts";
+import { everyStrategy, exportFormats, json, output, several, strategy, target } from "./declaration-options.ts";
 import { compileCommand, contractCommand, graphCommand, planCommand, reportCommand } from "./commands.ts";
 import { withHelp } from "./help.ts";
 import { refuseMisuse } from "./refuse-misuse.ts";
@@ -75,7 +75,7 @@ function strategies(): string {
 
 /** Accepts a format of any broker. */
 function exportFormat(text: string): string {
-  const all = ["json", ...Object.values(brokers).flatMap(({ exportFormats }) => Object.keys(exportFormats))];
+  const all = exportFormats();
   if (all.includes(text)) return text;
   throw new InvalidArgumentError(`Allowed choices are ${all.join(", ")}.`);
 }

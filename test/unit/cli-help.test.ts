@@ -88,6 +88,16 @@ describe.for(Object.keys(asked))("the completion of %s", (shell) => {
     expect(completed("redeliver", "check", "--format", "")).toEqual(["github", "json", "sarif", "text"]);
     expect(completed("redeliver", "report", "--target", "sq")).toEqual(["sqs@eu-west-1"]);
     expect(completed("redeliver", "audit", "--as")).toEqual(["--as-version"]);
+    expect(completed("redeliver", "check", "--strategy", "s")).toEqual(["scheduled", "staged"]);
+    expect(completed("redeliver", "check", "--from-target", "sq")).toEqual(["sqs@eu-west-1"]);
+    expect(completed("redeliver", "compile", "--format", "")).toEqual([
+      "aws-json",
+      "definitions",
+      "emulator-config",
+      "json",
+    ]);
+    expect(completed("redeliver", "init", "--broker", "s")).toEqual(["servicebus", "sqs"]);
+    expect(completed("redeliver", "completion", "b")).toEqual(["bash"]);
   });
 });
 
