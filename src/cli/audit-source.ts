@@ -90,6 +90,11 @@ function brokerAt(url: string): Pick<LiveSource, "audited" | "live"> {
   return own ?? (readLive[0] as Pick<LiveSource, "audited" | "live">);
 }
 
+/** The file of a source. A running broker has none. */
+export function fileOf(source: AuditSource | null): string | undefined {
+  return source === null || source.kind === "live" ? undefined : source.file;
+}
+
 /** Reads a source. A stack can hold topologies of several brokers; every other source holds one. */
 export async function readSource(source: AuditSource): Promise<Checked<readonly FoundDeployment[]>> {
   switch (source.kind) {

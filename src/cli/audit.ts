@@ -5,7 +5,7 @@ import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic, hasErrors } from "../diagnostics/diagnostic.ts";
 import type { AuditedPart, AuditReport } from "../report/audit-text.ts";
 import type { FoundDeployment } from "./audit-source.ts";
-import { auditedBrokers, readSource, sourcesIn } from "./audit-source.ts";
+import { auditedBrokers, fileOf, readSource, sourcesIn } from "./audit-source.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { paintOn, print } from "./output.ts";
 import type { About, ReportOptions } from "./refuse.ts";
@@ -30,7 +30,7 @@ export async function auditCommand(options: AuditOptions): Promise<number> {
     const given = source === undefined ? 0 : more.length + 1;
     return usage(`an audit reads one of ${files.join(", ")}, --url URL and --stack FILE; given: ${given}`, answer);
   }
-  const about = { file: source.kind === "live" ? undefined : source.file };
+  const about = { file: fileOf(source) };
   const refused = (diagnostics: readonly Diagnostic[]): Promise<number> =>
     refuse(diagnostics, answer, about, exitCodes.usage);
   const targets = targetsOf(options);

@@ -14,7 +14,7 @@ import {
 } from "../migrate/judge-drift.ts";
 import type { ComparedDrift } from "../report/drift.ts";
 import type { AuditSource } from "./audit-source.ts";
-import { auditedBrokers, readSource, sourcesIn } from "./audit-source.ts";
+import { auditedBrokers, fileOf, readSource, sourcesIn } from "./audit-source.ts";
 import type { ProvedFile } from "./commands.ts";
 import { compileFile } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -47,7 +47,8 @@ export async function diffCommand(file: string, other: string | undefined, optio
   const sources = sourcesIn(options);
   const [source] = sources;
   if (sources.length + (other === undefined ? 0 : 1) !== 1 || source?.kind === "stack") {
-    const files = auditedBrokers().map(({ auditor }) => `--${auditor.file.option} FILE`);
+    const compared = auditedBrokers().filter(({ broker }) => broker.differ !== undefined);
+    const files = compared.map(({ auditor }) => `--${auditor.file.option} FILE`);
     return usage(`diff takes one of --url URL, ${files.join(", ")} and a second declaration`, answer);
   }
   const target = loadTarget(options.target, options.strategy);
@@ -66,7 +67,7 @@ export async function diffCommand(file: string, other: string | undefined, optio
   // A broker that refuses the user has more to show. Any other refusal is a mistake in the command.
   if (!drift.ok) {
     const isHidden = drift.diagnostics.some(({ code }) => code === "RD408");
-    return refuse(drift.diagnostics, answer, {}, isHidden ? exitCodes.incomplete : exitCodes.usage);
+    return refuse(drift.diagnostics, answer, { file: fileOf(source ?? null) }, isHidden ? exitCodes.incomplete : exitCodes.usage);
   }
   const compared = {
     title: `${proved.compiled.topology.system} on ${proved.compiled.target}`,

@@ -3,7 +3,7 @@ import type { Leftover } from "../brokers/broker.ts";
 import { partsBeside } from "../migrate/deployed.ts";
 import { reasonOf } from "../migrate/left-behind.ts";
 import { visible } from "../diagnostics/visible.ts";
-import { auditedBrokers, readSource, sourcesIn } from "./audit-source.ts";
+import { auditedBrokers, fileOf, readSource, sourcesIn } from "./audit-source.ts";
 import type { ForTarget } from "./commands.ts";
 import { compileFile } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -31,7 +31,7 @@ export async function leftoversCommand(file: string, options: LeftoversOptions):
     return usage(`the target is one of ${title}, but the input is of another broker`, options);
   const read = await readSource(source);
   // Exit code 1 means leftovers. A job that watches for them must see the difference.
-  if (!read.ok) return refuse(read.diagnostics, options, {}, exitCodes.usage);
+  if (!read.ok) return refuse(read.diagnostics, options, { file: fileOf(source) }, exitCodes.usage);
   const [others, earlier] = await Promise.all([
     compileFiles(options["also"], options),
     compileFiles(options["from"], options),

@@ -109,3 +109,28 @@ test("a missing option comes with an example of its value", async () => {
     expect([code, error]).toEqual([2, expect.stringMatching(/^error: required option .*--target rabbitmq@4\.3/)]);
   }
 });
+
+test("diff offers only the brokers that it compares, and gives the others one answer", async () => {
+  const help = (await runCommand(["diff", "--help"])).out;
+  expect(help).toContain("--definitions <file>");
+  for (const option of ["sqs", "servicebus"]) {
+    expect(help).not.toContain(`--${option} <`);
+    expect((await runCommand(["completion", "fish"])).out).not.toMatch(
+      new RegExp(`seen_subcommand_from diff' -l ${option} `),
+    );
+    const { code, out, error } = await runCommand(["diff", "shop.yaml", ...target, `--${option}`, "export.json"]);
+    expect([code, out]).toEqual([2, ""]);
+    expect(error).toBe("error: the target is one of RabbitMQ, but the input is of another broker\n");
+  }
+  expect((await runCommand(["diff", "shop.yaml", ...target])).error).toBe(
+    "error: diff takes one of --url URL, --definitions FILE and a second declaration\n",
+  );
+});
+
+test.for(["diff", "leftovers"])("%s names an export that it cannot read", async (command) => {
+  writeFileSync("broken.json", "{");
+  for (const file of ["none.json", "broken.json"]) {
+    const { code, error } = await runCommand([command, "shop.yaml", ...target, "--definitions", file]);
+    expect([code, error]).toEqual([2, expect.stringMatching(new RegExp(`^  at   ${file}`, "m"))]);
+  }
+});
