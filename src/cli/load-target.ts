@@ -8,7 +8,7 @@ import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Locate } from "../diagnostics/region.ts";
 import type { Reported } from "../diagnostics/reported.ts";
-import { readOrCode } from "./read-text.ts";
+import { readOrCode, reasonOf } from "./read-text.ts";
 
 /**
  * Reads a target from the command line: `rabbitmq@4.3`, or a `.yaml`, `.yml` or `.json` file with a target as data. A
@@ -46,6 +46,6 @@ export function checkTargetData(data: unknown, strategy = "auto"): Checked<Targe
 function readTarget(file: string): string | { path: string; message: string; help: string } {
   const read = readOrCode(file);
   if ("text" in read) return read.text;
-  const message = read.code === "ENOENT" ? "there is no such file" : `the file cannot be read: ${read.code}`;
-  return { path: "target", message: `${JSON.stringify(file)}: ${message}`, help: "check the path" };
+  const { message, help } = reasonOf(read.code);
+  return { path: "target", message: `${JSON.stringify(file)}: ${message}`, help };
 }

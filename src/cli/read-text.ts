@@ -7,6 +7,7 @@ import { diagnostic } from "../diagnostics/diagnostic.ts";
 const mostBytes = 2 ** 29 - 24;
 const atOnce = 2 ** 20;
 const tooLarge = "ERR_FS_FILE_TOO_LARGE";
+const utf16 = "UTF-16";
 /** The standard input. */
 export const standardInput = 0;
 
@@ -29,12 +30,18 @@ export function readOrCode(file: string | typeof standardInput): { readonly text
       size += piece.length;
       if (size > mostBytes) return { code: tooLarge };
     }
-    return { text: Buffer.concat(pieces).toString("utf8") };
+    const bytes = Buffer.concat(pieces);
+    return isUtf16(bytes) ? { code: utf16 } : { text: bytes.toString("utf8") };
   } catch (cause) {
     return { code: (cause as NodeJS.ErrnoException).code ?? "unknown" };
   } finally {
     if (opened !== undefined && opened !== standardInput) closeSync(opened);
   }
+}
+
+/** True for text that begins with the byte order mark of UTF-16, as PowerShell 5 writes it. */
+function isUtf16([first, second]: Buffer): boolean {
+  return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
 }
 
 function readPiece(opened: number): Buffer {
@@ -50,7 +57,8 @@ function readPiece(opened: number): Buffer {
   }
 }
 
-function reasonOf(code: string): { readonly message: string; readonly help: string } {
+/** The reason that a file is unreadable, and a fix. */
+export function reasonOf(code: string): { readonly message: string; readonly help: string } {
   switch (code) {
     case "ENOENT":
       return { message: "there is no such file", help: "check the path" };
@@ -60,6 +68,8 @@ function reasonOf(code: string): { readonly message: string; readonly help: stri
     case "ERR_STRING_TOO_LONG":
     case tooLarge:
       return { message: "the file is larger than 512 MiB", help: "export one virtual host at a time" };
+    case utf16:
+      return { message: "the file is in UTF-16", help: "save it as UTF-8; in PowerShell, use Out-File -Encoding utf8" };
     default:
       return { message: `the file cannot be read: ${code}`, help: "check its permissions" };
   }

@@ -14,7 +14,7 @@ import { compileFile } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { paintOn, print, showProgress } from "./output.ts";
 import { refuse } from "./refuse.ts";
-import { readOrCode } from "./read-text.ts";
+import { readText } from "./read-text.ts";
 
 interface SimulateOptions extends ForTarget {
   readonly scenario?: string;
@@ -72,12 +72,9 @@ function readScenario(file: string): Checked<unknown> {
       "rename it",
     );
   }
-  const read = readOrCode(file);
-  if ("code" in read) {
-    const message = read.code === "ENOENT" ? "there is no such file" : `the file cannot be read: ${read.code}`;
-    return refuseWhole("RD001", message, "check the path");
-  }
-  const parsed = parseText(read.text, extension === ".json" ? "json" : "yaml");
+  const read = readText(file);
+  if (!read.ok) return read;
+  const parsed = parseText(read.value, extension === ".json" ? "json" : "yaml");
   if (parsed.ok) return parsed;
   const help = "write for example duration: 1h; without --scenario the defaults apply";
   const diagnostics = parsed.diagnostics.map((each) => (each.code === "RD004" ? { ...each, help } : each));

@@ -134,3 +134,23 @@ test.for(["diff", "leftovers"])("%s names an export that it cannot read", async 
     expect([code, error]).toEqual([2, expect.stringMatching(new RegExp(`^  at   ${file}`, "m"))]);
   }
 });
+
+test("text in UTF-16 is refused, with the encoding to save it in", async () => {
+  const utf16 = (text: string): Buffer => Buffer.from(`\uFEFF${text}`, "utf16le");
+  writeFileSync("wide.yaml", utf16(readFileSync("shop.yaml", "utf8")));
+  writeFileSync("wide.json", utf16(readFileSync("export.json", "utf8")).swap16());
+  for (const words of [
+    ["check", "wide.yaml", ...target],
+    ["check", "shop.yaml", "--target", "wide.yaml"],
+    ["audit", "--definitions", "wide.json"],
+    ["simulate", "shop.yaml", ...target, "--scenario", "wide.json"],
+    ["policy", "--preview", "wide.json"],
+  ]) {
+    const { code, error } = await runCommand(words);
+    expect([words, code, error]).toEqual([
+      words,
+      2,
+      expect.stringMatching(/: the file is in UTF-16\n[^]*save it as UTF-8/),
+    ]);
+  }
+});
