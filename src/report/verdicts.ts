@@ -1,4 +1,5 @@
 import type { Evidence } from "../brokers/broker.ts";
+import { count } from "../contract/in-words.ts";
 import type { Keeper, KeptPromise } from "../contract/promise.ts";
 import { visible } from "../diagnostics/visible.ts";
 import type { LeftBehind } from "../migrate/left-behind.ts";
@@ -16,7 +17,7 @@ export function renderVerdicts(
 ): string {
   if (verdicts.length === 0) return `${target}\nnothing is proved: no consumer has retries to prove\n`;
   const lines = verdicts.flatMap(({ consumer, states, deliveries }) => [
-    `proved   ${visible(consumer)}: ${states} states, ${deliveries} deliveries at most`,
+    `proved   ${visible(consumer)}: ${count(states, "state")}, ${count(deliveries, "delivery", "deliveries")} at most`,
     ...keepers.flatMap((keeper) => keptBy(keeper, consumer, promises)),
   ]);
   const proves =
@@ -34,7 +35,7 @@ export function renderChange({
 }): string {
   const proved = verdicts.map(
     ({ consumer, states, attempts }) =>
-      `proved   ${visible(consumer)}: ${states} states during the change, ${attempts} attempts at most`,
+      `proved   ${visible(consumer)}: ${count(states, "state")} during the change, ${count(attempts, "attempt")} at most`,
   );
   const stays = left.map(
     ({ kind, name, why, until }) => `stays    ${kind} ${visible(name)}: ${why}. It is needed until ${until}`,

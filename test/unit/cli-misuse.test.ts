@@ -154,3 +154,11 @@ test("text in UTF-16 is refused, with the encoding to save it in", async () => {
     ]);
   }
 });
+
+test("a proof of one delivery says so", async () => {
+  const consumer =
+    "{ from: { orders: all }, retry: { attempts: 1, backoff: { kind: immediate } }, crash: { deliveries: 1 } }";
+  writeFileSync("once.yaml", `name: shop\nsources: { orders: { kind: topic } }\nconsumers: { billing: ${consumer} }\n`);
+  const { out } = await runCommand(["check", "once.yaml", ...target]);
+  expect(out).toMatch(/^proved {3}billing: \d+ states, 1 delivery at most$/m);
+});
