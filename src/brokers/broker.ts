@@ -206,8 +206,8 @@ export interface Auditor<Target, Deployment, System = never, Live = LiveReader<D
   /** @param upgradeTo if given, the audit reports the differences on that target */
   readonly audit: (deployment: Deployment, target: Target, upgradeTo: Target | null) => readonly Diagnostic[];
   /**
-   * The resources that a system has left there, in an order in which they can be removed. Earlier declarations name those
-   * that nothing else tells.
+   * The resources that a system has left there, in an order in which they can be removed. Earlier declarations name
+   * those that nothing else tells.
    */
   readonly leftoversIn: (deployment: Deployment, compiled: System, earlier?: readonly System[]) => readonly Leftover[];
 }

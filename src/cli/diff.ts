@@ -67,7 +67,12 @@ export async function diffCommand(file: string, other: string | undefined, optio
   // A broker that refuses the user has more to show. Any other refusal is a mistake in the command.
   if (!drift.ok) {
     const isHidden = drift.diagnostics.some(({ code }) => code === "RD408");
-    return refuse(drift.diagnostics, answer, { file: fileOf(source ?? null) }, isHidden ? exitCodes.incomplete : exitCodes.usage);
+    return refuse(
+      drift.diagnostics,
+      answer,
+      { file: fileOf(source ?? null) },
+      isHidden ? exitCodes.incomplete : exitCodes.usage,
+    );
   }
   const compared = {
     title: `${proved.compiled.topology.system} on ${proved.compiled.target}`,

@@ -6,8 +6,8 @@ import { type OwnResources, ownResources } from "./own-resources.ts";
 import type { BrokerBinding, BrokerTopology } from "../prove/semantics.ts";
 
 /**
- * The system's resources in a virtual host that are not declared any more. They are ways into queues, queues, exchanges,
- * and bindings between declared resources.
+ * The system's resources in a virtual host that are not declared any more. They are ways into queues, queues,
+ * exchanges, and bindings between declared resources.
  *
  * Each comes after the resources that still need it, so that a user can remove them in this order. Requests are for the
  * management API.

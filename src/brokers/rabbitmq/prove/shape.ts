@@ -4,7 +4,7 @@ import type { Contract } from "../compile/contract.ts";
 import { examplesOf } from "../compile/names.ts";
 import type { SemanticsVersion } from "./semantics.ts";
 
-/** Stand for the names of the work queue and the dead queue. They are private-use characters, so that no name has them. */
+/** Stand for the names of a consumer's two queues. They are private-use characters, so that no name has them. */
 const placeholders = { work: "\uE000", dead: "\uE001" } as const;
 
 /**
@@ -12,8 +12,8 @@ const placeholders = { work: "\uE000", dead: "\uE001" } as const;
  * consumer then holds for the other.
  *
  * The text has everything that the proof looks at: the closure and the contract, with the names of the
- * consumer's own queues replaced. A template may give the dead queue a name without that of the work queue. This is sound
- * because the semantics only compares names and keys for equality and order.
+ * consumer's own queues replaced. A template may give the dead queue a name without that of the work queue. This is
+ * sound because the semantics only compares names and keys for equality and order.
  * - Replacing is one to one, since the placeholders occur nowhere before. So parts that are equal in one topology are
  *   equal in the other.
  * - The order of the queues' names is part of the text, because the cycle rule of 3.13.0 sorts by it.

@@ -3,8 +3,8 @@ import type { SqsCompiled } from "../compile/compile.ts";
 import { type Deployment, known } from "./deployment.ts";
 
 /**
- * The queues that have the system's prefix, or a name of an earlier declaration, and are not declared any more. Each has
- * the calls that remove it. Dead queues come last.
+ * The queues that have the system's prefix, or a name of an earlier declaration, and are not declared any more. Each
+ * has the calls that remove it. Dead queues come last.
  */
 export function leftoversIn(
   { regions, subscriptions }: Deployment,
