@@ -125,4 +125,8 @@ export const declarationExamples = {
     fires: systemExample({ retry: retryText("kind: exponential, first: 1s, factor: 2", 23) }),
     quiet: systemExample({ retry: retryText("kind: exponential, first: 1s, factor: 2, max: 1h", 23) }),
   },
+  RD120: {
+    fires: systemExample({ retry: "{ attempts: 3, giveUpAfter: 5s, backoff: { kind: constant, delay: 10s } }" }),
+    quiet: systemExample({ retry: "{ attempts: 3, giveUpAfter: 20s, backoff: { kind: constant, delay: 10s } }" }),
+  },
 } as const satisfies Readonly<Record<string, ExamplePair>>;

@@ -1,6 +1,6 @@
 import { type Diagnostic, type PathSegment, diagnosed, diagnostic } from "../diagnostics/diagnostic.ts";
 import { type Backoff, delayFunction } from "./backoff.ts";
-import { formatDurationMs, parseDurationMs } from "./duration.ts";
+import { asDuration, formatDurationMs, parseDurationMs } from "./duration.ts";
 import type { ConsumerOutput } from "./schema.ts";
 import { limits } from "./schema-parts.ts";
 
@@ -42,7 +42,7 @@ function delayRange(path: readonly PathSegment[], value: string): Diagnostic[] {
     message: `a delay of ${value} is out of range: from 1ms to 3650d`,
     value,
     notes: ["RabbitMQ takes no time to live above ten years (rabbit_misc:check_expiry/1)"],
-    help: delayMs < 1 ? "use immediate() for no delay, or choose at least 1ms" : "choose at most 3650d",
+    help: delayMs < 1 ? 'choose at least 1ms, or backoff: { kind: "immediate" } for no delay' : "choose at most 3650d",
   });
 }
 
@@ -78,7 +78,7 @@ function maxNotBelowFirst(
     message: `max (${formatDurationMs(maxMs)}) is below first (${formatDurationMs(firstMs)})`,
     value: backoff.max,
     notes: ["every delay would be cut to max, and first would never be used"],
-    help: `set max to ${backoff.first} or more, or use constant("${backoff.max}")`,
+    help: `set max to ${backoff.first} or more, or write backoff: { kind: "constant", delay: "${backoff.max}" }`,
   });
 }
 
@@ -88,18 +88,52 @@ const longestMs = 14 * 86_400_000;
 /** Warns of a schedule that takes longer than most people expect, unless the declaration limits its time. */
 export function warnOfWeeks(path: readonly PathSegment[], { attempts, backoff, giveUpAfter }: Retry): Diagnostic[] {
   if (giveUpAfter !== undefined || backoff.kind === "immediate") return [];
-  const delayOf = delayFunction(backoff as Backoff);
-  let lastMs = 0;
-  for (let failures = 0; failures < attempts - 1; failures++) lastMs += delayOf(failures);
+  const lastMs = latestStartsMs({ attempts, backoff }).at(-1) ?? 0;
   if (lastMs <= longestMs) return [];
   const days = Math.ceil(lastMs / 86_400_000);
   const isCapped = backoff.kind === "constant" || backoff.kind === "steps" || backoff.max !== undefined;
   return diagnosed("RD119", {
     path: [...path, "backoff"],
-    message: `the last of ${attempts} attempts starts ${days} days after the first`,
+    message: `the last of ${attempts} attempts starts ${upTo(backoff)}${days} days after the first`,
     value: backoff,
     notes: ["until then, a message that nobody can handle is not in the dead queue"],
-    help: `${isCapped ? "use fewer attempts" : 'add max, such as max: "1h"'}, or giveUpAfter: "${days}d" if you mean it`,
+    help: `${isCapped ? "use fewer attempts" : 'add max, such as max: "1h"'}${lastMs > limits.delayMs ? "" : `, or giveUpAfter: "${days}d" if you mean it`}`,
+  });
+}
+
+/** Warns of attempts that `giveUpAfter` leaves out. Nobody sees in the declaration that they never run. */
+export function warnOfMissingAttempts(path: readonly PathSegment[], retry: Retry): Diagnostic[] {
+  const { attempts, backoff, giveUpAfter } = retry;
+  if (giveUpAfter === undefined) return [];
+  const giveUpAfterMs = parseDurationMs(giveUpAfter);
+  const starts = latestStartsMs(retry);
+  const kept = starts.filter((startMs) => startMs <= giveUpAfterMs).length;
+  // Another rule refuses a limit of nothing.
+  if (kept === attempts || giveUpAfterMs === 0) return [];
+  const [nextMs = 0, lastMs = 0] = [starts[kept], starts.at(-1)];
+  const fewer = `set attempts to ${kept}${backoff.kind === "steps" ? " and leave out the later delays" : ""}`;
+  return diagnosed("RD120", {
+    path: [...path, "giveUpAfter"],
+    message: `giveUpAfter leaves ${kept} of ${attempts} attempts`,
+    value: giveUpAfter,
+    notes: [`attempt ${kept + 1} would start ${upTo(backoff)}${formatDurationMs(nextMs)} after the first`],
+    help: lastMs <= limits.delayMs ? `${fewer}, or giveUpAfter to ${asDuration(lastMs)} or more` : fewer,
+  });
+}
+
+function upTo(backoff: Retry["backoff"]): string {
+  return "jitter" in backoff && backoff.jitter !== undefined ? "up to " : "";
+}
+
+/** The latest start of each attempt, with all of its jitter, counted from the first one. `plan` works it out again. */
+function latestStartsMs({ attempts, backoff }: Pick<Retry, "attempts" | "backoff">): number[] {
+  const delayOf = delayFunction(backoff as Backoff);
+  const percent = "jitter" in backoff ? Number.parseInt(backoff.jitter ?? "0", 10) : 0;
+  let startMs = 0;
+  return Array.from({ length: attempts }, (_, index) => {
+    const delayMs = index === 0 ? 0 : delayOf(index - 1);
+    startMs += delayMs + Math.floor((delayMs * percent) / 100);
+    return startMs;
   });
 }
 

@@ -1,6 +1,6 @@
 import { type Diagnostic, diagnosed, diagnostic } from "../diagnostics/diagnostic.ts";
 import { nearest } from "../diagnostics/distance.ts";
-import { backoffRules, warnOfWeeks } from "./backoff-rules.ts";
+import { backoffRules, warnOfMissingAttempts, warnOfWeeks } from "./backoff-rules.ts";
 import { formatDurationMs, parseDurationMs } from "./duration.ts";
 import type { ConsumerOutput } from "./schema.ts";
 import { limits } from "./schema-parts.ts";
@@ -173,7 +173,8 @@ function deliveryRules(name: string, consumer: SoundConsumer, isSound: (field: s
 function retryRules(name: string, retry: NonNullable<ConsumerOutput["retry"]>): Diagnostic[] {
   const path = ["consumers", name, "retry"];
   const refused = backoffRules(path, retry);
-  const diagnostics = refused.length > 0 ? refused : warnOfWeeks(path, retry);
+  const diagnostics =
+    refused.length > 0 ? refused : [...warnOfWeeks(path, retry), ...warnOfMissingAttempts(path, retry)];
   if (retry.retryAfter !== undefined) {
     const maxMs = parseDurationMs(retry.retryAfter.max);
     // Zero and below are out of range for every duration. Another rule reports them with the others.

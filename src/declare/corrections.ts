@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../diagnostics/schema-issues.ts";
 import { wordOf } from "../diagnostics/word-of.ts";
-import { type DurationUnit, durationPattern, unitMs } from "./duration.ts";
+import { type DurationUnit, asDuration, durationPattern, unitMs } from "./duration.ts";
 import { ownWord } from "./other-words.ts";
 import { jitterPattern } from "./schema-parts.ts";
 
@@ -13,12 +13,6 @@ const unitNames: Readonly<Record<DurationUnit | "w", RegExp>> = {
   d: /^(d$|day)/i,
   w: /^(w$|week)/i,
 };
-
-/** A duration in the largest unit that leaves a whole number. */
-function asDuration(durationMs: number): string {
-  const unit = (["d", "h", "m", "s"] as const).find((each) => durationMs % unitMs[each] === 0) ?? "ms";
-  return `${durationMs / unitMs[unit]}${unit}`;
-}
 
 /**
  * Reads durations such as `5 minutes`, `1h30m`, `PT5M`, `00:05:00` and `{ minutes: 5 }`. Undefined if the unit is

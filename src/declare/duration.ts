@@ -40,3 +40,9 @@ export function formatDurationMs(durationMs: number): string {
   }
   return parts.join(" ");
 }
+
+/** Writes milliseconds as a duration, in the largest unit that leaves a whole number. */
+export function asDuration(durationMs: number): string {
+  const unit = (["d", "h", "m", "s"] as const).find((each) => durationMs % unitMs[each] === 0) ?? "ms";
+  return `${durationMs / unitMs[unit]}${unit}`;
+}

@@ -100,6 +100,10 @@ export const catalogue = {
     "The schedule takes weeks",
     "The last attempt starts more than 14 days after the first. An exponential backoff without max reaches that sooner than most people expect. Meanwhile the fault is not in the dead queue, where a person would see it. Add max, or fewer attempts. If you mean such a schedule, declare giveUpAfter: it says how long an attempt makes sense.",
   ),
+  RD120: warning(
+    "Attempts are left out",
+    "giveUpAfter is the latest start of an attempt. Here some of the declared attempts would start later, so they never run. A message is in the dead queue after fewer attempts than declared. If you mean that, write the smaller number. Otherwise raise giveUpAfter, or shorten the delays.",
+  ),
   RD301: error(
     "The stack's configuration is refused",
     "Redeliver checks the configuration of a Pulumi stack like a declaration: completely, and before it touches any resource. It reports missing, unknown and malformed keys. It also refuses a password in clear, because every reader of the repository could read it. Messages never contain values that may be secret.",

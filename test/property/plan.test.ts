@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { checkSystem, plan } from "../../src/index.ts";
+import { formatPath } from "../../src/diagnostics/diagnostic.ts";
 import { parseText } from "../../src/declare/parse.ts";
 import { stringify } from "yaml";
 import { anySystem } from "../support/arbitraries.ts";
@@ -25,6 +26,21 @@ test("a timeline starts at zero, never goes back, and its due times are the sums
         if (retry.giveUpAfter !== null)
           expect(retry.attempts.at(-1)?.dueLatestMs).toBeLessThanOrEqual(retry.giveUpAfter.afterMs);
       }
+    }),
+  );
+});
+
+test("a check warns of exactly those consumers whose plan has fewer attempts than declared", () => {
+  fc.assert(
+    fc.property(anySystem, (input) => {
+      const result = checkSystem(input);
+      const warned = (result.ok ? result.warnings : []).filter(({ code }) => code === "RD120");
+      const short = plan(checked(input)).consumers.filter(
+        ({ retry }) => (retry?.giveUpAfter?.declaredAttempts ?? 0) > (retry?.attempts.length ?? 0),
+      );
+      expect(warned.map(({ path }) => path)).toEqual(
+        short.map(({ consumer }) => formatPath(["consumers", consumer, "retry", "giveUpAfter"])),
+      );
     }),
   );
 });

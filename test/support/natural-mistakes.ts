@@ -4,7 +4,7 @@ import { oneConsumer } from "./examples.ts";
 // or a broker.
 
 /** A mistake with the only answer to it: its code, its place and its fix. */
-type Row = readonly [mistake: string, input: unknown, code: string, path: string, fix: string];
+export type Row = readonly [mistake: string, input: unknown, code: string, path: string, fix: string];
 
 const steady = { kind: "constant", delay: "30s" };
 const retry = (fields: object): unknown => oneConsumer({ retry: { attempts: 5, backoff: steady, ...fields } });

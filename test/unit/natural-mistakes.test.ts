@@ -6,17 +6,28 @@ import { describe, expect, test } from "vitest";
 import { checkTarget } from "../../src/brokers/index.ts";
 import { parsePath } from "../../src/declare/locate.ts";
 import type { Diagnostic } from "../../src/index.ts";
-import { checkSystem, compile, constant, defineSystem, exponential, linear, parseTarget } from "../../src/index.ts";
+import {
+  checkSystem,
+  compile,
+  constant,
+  defineSystem,
+  exponential,
+  linear,
+  parseTarget,
+  plan,
+} from "../../src/index.ts";
 import { RefusedError, steps } from "../../src/index.ts";
 import { acceptOrRefuse } from "../../src/deploy/accept.ts";
 import { prepare } from "../../src/consume/consume.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
+import { misplacedAndMisnamed } from "../support/misplaced-and-misnamed.ts";
 import { naturalMistakes } from "../support/natural-mistakes.ts";
 
 type Data = { [key: string]: unknown };
 
 /** Applies a fix as a person would. Null if its sentence leaves the choice to them. */
 function mended(input: unknown, { path, help = "" }: Diagnostic): unknown {
+  if (path === "") return null;
   const whole = structuredClone(input) as Data;
   const segments = parsePath(path);
   const holderOf = (place: readonly (string | number)[]): Data =>
@@ -26,8 +37,9 @@ function mended(input: unknown, { path, help = "" }: Diagnostic): unknown {
   // oxlint-disable-next-line no-implied-eval -- the text is ours
   const read = (code: string): unknown => new Function(`return (${code})`)();
   const [, value] = /^write (?:it as )?(\[.*\]|\{.*\}|"[^"]*"|\d+)(?:[,;] .*)?$/.exec(help) ?? [];
-  const [, name, named] = /^(?:write|add) (\w+): (.+?)(?: instead of type)?$/.exec(help) ?? [];
-  const [, renamed] = /^did you mean (\w+)\?$/.exec(help) ?? [];
+  const [, name, named] = /^(?:write|add)(?: for example)? (\w+): (.+?)(?: instead of type)?$/.exec(help) ?? [];
+  const [, raised, bound] = /(\w+) to (\w+) or more\b/.exec(help) ?? [];
+  const [, renamed] = /^(?:did you mean|rename it to) ([\w-]+)(?:\?| if it is yours, or remove it)$/.exec(help) ?? [];
   const [, moved] = /^move it to (.+)$/.exec(help) ?? [];
   const old = holder[key];
   if (help.startsWith("write it as")) holder[key] = read(value ?? "");
@@ -37,9 +49,12 @@ function mended(input: unknown, { path, help = "" }: Diagnostic): unknown {
     holder[name] = read(named ?? "");
   } else if (renamed !== undefined || moved !== undefined) {
     delete holder[key];
+    if (moved === "names.dead") whole["names"] ??= {};
     const place = moved === undefined ? [...segments.slice(0, -1), renamed ?? ""] : parsePath(moved);
     holderOf(place)[String(place.at(-1))] = old;
-  } else if (help.startsWith("remove it")) delete holder[key];
+  } else if (raised !== undefined) holder[raised] = bound;
+  else if (help.startsWith("remove it")) delete holder[key];
+  else if (help.startsWith("remove errors:")) delete holderOf(segments.slice(0, -1))["errors"];
   else return null;
   return whole;
 }
@@ -56,13 +71,26 @@ function refusalOf(call: () => unknown): RefusedError | null {
 describe("a natural mistake gets one answer, which mends it as it is written", () => {
   test("there are more than 60", () => expect(naturalMistakes.length).toBeGreaterThan(60));
 
-  test.each(naturalMistakes)("%s", (_mistake, input, code, path, fix) => {
+  test.each([...naturalMistakes, ...misplacedAndMisnamed])("%s", (_mistake, input, code, path, fix) => {
     const result = checkSystem(input);
     const diagnostics = result.ok ? result.warnings : result.diagnostics;
     expect(diagnostics.map((each) => [each.code, each.path, each.help])).toEqual([[code, path, fix]]);
     const better = mended(input, diagnostics[0] as Diagnostic);
-    if (better === null) expect(fix).toMatch(/^choose|^add max, such as/);
-    else expect(checkSystem(better)).toMatchObject({ ok: true });
+    if (better === null) expect(fix).toMatch(/^choose|^add max, such as|^start with|^use fewer attempts/);
+    const again = checkSystem(better ?? oneConsumer());
+    expect(again.ok ? again.warnings.filter((each) => each.code === code) : again.diagnostics).toEqual([]);
+  });
+
+  test("attempts that are left out are named with the first of them, and fewer attempts plan the same", () => {
+    const retry = { attempts: 5, backoff: { kind: "constant", delay: "10s", jitter: "50%" }, giveUpAfter: "40s" };
+    const result = checkSystem(oneConsumer({ retry }));
+    expect(result.ok && result.warnings).toMatchObject([
+      { code: "RD120", notes: ["attempt 4 would start up to 45s after the first"] },
+    ]);
+    const fewer = { ...retry, attempts: 3 };
+    const attemptsOf = (fields: object): unknown =>
+      plan(checked(oneConsumer({ retry: fields }))).consumers[0]?.retry?.attempts;
+    expect(attemptsOf(fewer)).toEqual(attemptsOf(retry));
   });
 });
 
