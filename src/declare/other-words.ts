@@ -1,3 +1,5 @@
+import type { PathSegment } from "../diagnostics/diagnostic.ts";
+
 /**
  * The words of other systems for the keys and the values of a declaration, without capitals and separators. Sources:
  * Spring Retry and Spring AMQP, MassTransit, NServiceBus, Celery, Symfony Messenger, BullMQ, and the brokers' own.
@@ -5,7 +7,8 @@
 const otherWords: Readonly<Record<string, string>> = {
   sources: "exchanges topics publishers producers",
   consumers: "queues handlers listeners subscribers workers subscriptions",
-  name: "exchange exchangename topic topicname",
+  name: "exchange exchangename topic topicname system service application app",
+  queue: "queuename",
   kind: "type exchangetype strategy policy",
   owner: "external passive existing",
   from: "bindings bind subscribe subscriptions source topics routingkeys routingkey",
@@ -56,6 +59,7 @@ const elsewhere: readonly (readonly [RegExp, string])[] = [
     /^(transient|retryon|retryfor|autoretryfor|include|handle)$/,
     "remove it: every error that permanent does not list is transient",
   ],
+  [/^queue(name)?$/, "remove it: queue is a key of a consumer, and names its work queue"],
   [/^version$/, "remove it: a declaration has no version"],
 ];
 
@@ -83,4 +87,10 @@ export function isCountOfRetries(key: string): boolean {
 /** The edit for a key that has no place in a declaration. */
 export function placeElsewhere(key: string): string | undefined {
   return elsewhere.find(([words]) => words.test(simple(key)))?.[1];
+}
+
+/** True for the name of a dead queue where its consumer is declared. A template at the top is the only place for it. */
+export function isNameOfDeadQueue([kind, , field, key]: readonly PathSegment[], value: unknown): boolean {
+  if (kind !== "consumers" || typeof value !== "string" || ownWord(field, ["deadLetter"]) === undefined) return false;
+  return key === undefined ? !/^P?\d/.test(value) : ownWord(key, ["name", "queue", "deadLetter"]) !== undefined;
 }

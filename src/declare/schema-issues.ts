@@ -1,34 +1,36 @@
 import type { z } from "zod";
 
-import { type Diagnostic, type PathSegment, formatPath } from "../diagnostics/diagnostic.ts";
+import type { Diagnostic, PathSegment } from "../diagnostics/diagnostic.ts";
 import { nearestWord } from "../diagnostics/distance.ts";
 import { type InputForm, type JsonSchema, type Mistake, describeIssues } from "../diagnostics/schema-issues.ts";
-import { keysIn, meantPlaces, mistakesOf, propertyIn, schemaAt, valueAt } from "../diagnostics/schema-issues.ts";
+import { keysIn, meantPlaces, mistakesOf, propertyIn, valueAt } from "../diagnostics/schema-issues.ts";
 import { wordOf } from "../diagnostics/word-of.ts";
 import { asCode, corrected } from "./corrections.ts";
 import { durationPattern } from "./duration.ts";
-import { isCountOfRetries, ownWord, placeElsewhere } from "./other-words.ts";
-import { declarationJsonSchema, templatePatterns } from "./schema.ts";
+import { isNameOfDeadQueue, ownWord } from "./other-words.ts";
+import { placeholders, templatePattern } from "./schema.ts";
 import { jitterPattern } from "./schema-parts.ts";
+import { type Sentences, deadQueueSentences, unknownKeySentences, wholeSchemaOf } from "./unknown-keys.ts";
+import { meantPlace, onlyOfErrors } from "./unknown-keys.ts";
 
 /** The texts that a schema takes, by the sources of their patterns. */
 export const durationTexts: Readonly<Record<string, string>> = {
   [durationPattern.source]: 'a duration such as "250ms", "30s", "2h" or "14d"',
 };
 
-const templateTexts: Readonly<Record<string, string>> = {
-  [templatePatterns.queue.source]: "a template with {system} and {consumer} as its only placeholders",
-  [templatePatterns.dead.source]: "a template with {system}, {consumer} and {queue} as its only placeholders",
-  [templatePatterns.source.source]: "a template with {system} and {source} as its only placeholders",
-};
+const templates = Object.keys(placeholders) as (keyof typeof placeholders)[];
+const templateTexts: Readonly<Record<string, string>> = Object.fromEntries(
+  templates.map((field) => {
+    const words = placeholders[field].map((each) => `{${each}}`).join(", ");
+    const text = `a template with ${words.replace(/, ([^,]*)$/, " and $1")} as its only placeholders`;
+    return [templatePattern(field).source, text];
+  }),
+);
 
 /** The source of the pattern that a text does not match. */
 function sourceOf({ pattern = "" }: { readonly pattern?: string | undefined }): string {
   return pattern.slice(1, -1);
 }
-
-let wholeSchema: JsonSchema | undefined;
-const wholeSchemaOf = (): JsonSchema => (wholeSchema ??= declarationJsonSchema());
 
 const declarationForm: InputForm = {
   schema: wholeSchemaOf,
@@ -77,11 +79,9 @@ function formFor(input: unknown): InputForm {
   return {
     ...declarationForm,
     sentencesOf: (mistake) => sentencesOf(mistake, input),
-    meantBy: (mistake) => meantPlace(mistake, input),
+    meantBy: (mistake) => meantPlace(mistake, input) ?? onlyOfErrors(mistake, input),
   };
 }
-
-type Sentences = ReturnType<NonNullable<InputForm["sentencesOf"]>>;
 
 function sentencesOf(mistake: Mistake, input: unknown): Sentences {
   const { kind, path, schema } = mistake;
@@ -92,6 +92,7 @@ function sentencesOf(mistake: Mistake, input: unknown): Sentences {
     case "unknown-kind":
       return kindSentences(mistake, input);
     case "missing":
+      if (key === undefined) return {};
       return { help: example(schema, key)?.replace("write for example", "add") ?? `add ${key}: { … }` };
     case "range":
       if (key === "attempts") return { notes: ["attempts counts the first one: 1 means no retry"] };
@@ -115,10 +116,14 @@ function example(schema: JsonSchema | undefined, key: PathSegment | undefined): 
 
 function wrongSentences({ path, value, issue, schema }: Mistake, input: unknown): Sentences {
   const [place, , field] = path;
+  // A declaration needs more than one value.
+  if (place === undefined) return {};
   const meant =
     place === "consumers" && field === "from" && path.length < 5
       ? correctedFrom(path, value, input)
-      : corrected(value, schema);
+      : place === "names"
+        ? correctedTemplate(value, schema)
+        : corrected(value, schema);
   const written = meant === undefined ? undefined : asCode(meant);
   const help = written === undefined ? undefined : `write it as ${written}`;
   if (schema?.["pattern"] === jitterPattern.source) {
@@ -130,8 +135,34 @@ function wrongSentences({ path, value, issue, schema }: Mistake, input: unknown)
     return { notes, help: help ?? durationHelp(value) };
   }
   if (issue.code === "invalid_union") return { help: help ?? 'write a list of routing keys, or "all"' };
+  if (help === undefined && isNameOfDeadQueue(path, value)) return deadQueueSentences;
   const edit = help ?? (Array.isArray(schema?.["enum"]) ? undefined : example(schema, path.at(-1)));
-  return edit === undefined ? {} : { help: edit };
+  if (edit !== undefined) return { help: edit };
+  const entry = exampleEntry(path, input);
+  return entry === undefined ? {} : { notes: [`the keys there are ${keysIn(schema).join(", ")}`], help: entry };
+}
+
+/** An example of a consumer or a source. It takes from a declared source. */
+function exampleEntry(path: readonly PathSegment[], input: unknown): string | undefined {
+  const [kind, name = "", ...below] = path;
+  if (kind === undefined || below.length > 0) return undefined;
+  const [all = {}] = (propertyIn(wholeSchemaOf(), String(kind))?.["examples"] ?? []) as readonly object[];
+  const { from, ...entry } = (Object.values(all)[0] ?? {}) as Readonly<Record<string, unknown>>;
+  const sources = Object.entries(Object(valueAt(input, ["sources"])) as Readonly<Record<string, { kind?: unknown }>>);
+  const [source] = sources.find(([, each]) => Object(each).kind !== "direct") ?? [];
+  const taken = from === undefined || source === undefined ? {} : { from: { [source]: "all" } };
+  const text = asCode({ [name]: { ...taken, ...entry } });
+  return text === undefined ? undefined : `write for example ${text.slice(2, -2)}`;
+}
+
+/** A template with the nearest placeholders in place of unknown ones, and with single braces. */
+function correctedTemplate(value: unknown, schema: JsonSchema | undefined): unknown {
+  const pattern = String(schema?.["pattern"]);
+  const field = templates.find((each) => templatePattern(each).source === pattern);
+  if (field === undefined || typeof value !== "string") return corrected(value, schema);
+  const known = placeholders[field];
+  const text = value.replaceAll(/\{+(\w+)\}+/g, (_, word: string) => `{${nearestWord(word, known) ?? word}}`);
+  return templatePattern(field).test(text) ? text : undefined;
 }
 
 /** The routing keys of each source, from a list or a word. */
@@ -174,58 +205,6 @@ function kindSentences({ path, value, schema }: Mistake, input: unknown): Senten
   return kinds[fitting] === undefined || Object.keys(given).length === 0
     ? {}
     : { help: `add kind: "${kinds[fitting]}"` };
-}
-
-function unknownKeySentences(mistake: Mistake, input: unknown): Sentences {
-  const { path, value } = mistake;
-  const key = String(path.at(-1));
-  const meant = meantPlace(mistake, input);
-  if (meant === undefined) {
-    const [taken] = likelyPlaces(mistake, input);
-    return {
-      help:
-        taken === undefined ? (placeElsewhere(key) ?? "remove it") : `remove it: ${formatPath(taken)} is there already`,
-    };
-  }
-  const name = String(meant.at(-1));
-  const addsOne = name === "attempts" && isCountOfRetries(key) && typeof value === "number";
-  const notes = addsOne
-    ? { notes: [`attempts counts the first run, so ${value} retries are ${value + 1} attempts`] }
-    : {};
-  const better = corrected(addsOne ? value + 1 : value, schemaAt(wholeSchemaOf(), meant, input));
-  const edit = better === undefined ? undefined : asCode(better);
-  if (meant.length !== path.length) return { ...notes, help: `move it to ${formatPath(meant)}` };
-  if (ownWord(key, [name]) === undefined) return {};
-  return { ...notes, help: edit === undefined ? `rename it to ${name}` : `write ${name}: ${edit}` };
-}
-
-/** The place that an unknown key stands for, if it is free. */
-function meantPlace(mistake: Mistake, input: unknown): readonly PathSegment[] | undefined {
-  return likelyPlaces(mistake, input).find((place) => valueAt(input, place) === undefined);
-}
-
-/** The places of an unknown key: beside it with another name, or elsewhere in the consumer with its own. */
-function likelyPlaces({ path, schema }: Mistake, input: unknown): readonly (readonly PathSegment[])[] {
-  const key = String(path.at(-1));
-  const beside = path.slice(0, -1);
-  const free = keysIn(schema).filter((each) => valueAt(input, [...beside, each]) === undefined);
-  const word = ownWord(key, free) ?? nearestWord(key, free);
-  if (word !== undefined) return [[...beside, word]];
-  if (path[0] !== "consumers" || path.length < 3) return [];
-  const name = ownWord(key, ["attempts"]) ?? key;
-  const consumer = propertyIn(wholeSchemaOf(), "consumers")?.["additionalProperties"] as JsonSchema;
-  return placesOf(name, consumer).map((place) => [...path.slice(0, 2), ...place]);
-}
-
-/** All places of a key in a schema, below it. */
-function placesOf(key: string, schema: JsonSchema): (readonly string[])[] {
-  const branches = [schema, ...((schema["oneOf"] ?? []) as readonly JsonSchema[])];
-  return branches.flatMap((branch) =>
-    keysIn(branch).flatMap((each) => [
-      ...(each === key ? [[each]] : []),
-      ...placesOf(key, propertyIn(branch, each) as JsonSchema).map((place) => [each, ...place]),
-    ]),
-  );
 }
 
 /** Many people know durations from ISO 8601, where `P5M` is five months. */

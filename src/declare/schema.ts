@@ -6,16 +6,21 @@ import { about, duration, formTexts, limits, name, wholeNumber } from "./schema-
 // The descriptions below are the texts of the JSON Schema and of docs/declaration.md. The interfaces in `system.ts` and
 // `backoff.ts` repeat them for TypeScript, and a test compares them.
 
-/** The forms of the templates for names. */
-export const templatePatterns = {
-  queue: /^(?:[^{}]|\{(?:system|consumer)\})+$/,
-  dead: /^(?:[^{}]|\{(?:system|consumer|queue)\})+$/,
-  source: /^(?:[^{}]|\{(?:system|source)\})+$/,
+/** The placeholders of each template for names. */
+export const placeholders = {
+  queue: ["system", "consumer"],
+  dead: ["system", "consumer", "queue"],
+  source: ["system", "source"],
 } as const;
+
+/** The form of a template. It allows an empty text, which is too short already. */
+export function templatePattern(field: keyof typeof placeholders): RegExp {
+  return new RegExp(`^(?:[^{}]|\\{(?:${placeholders[field].join("|")})\\})*$`);
+}
 
 const names = z.strictObject({
   queue: name
-    .regex(templatePatterns.queue)
+    .regex(templatePattern("queue"))
     .optional()
     .meta(
       about(
@@ -24,7 +29,7 @@ const names = z.strictObject({
       ),
     ),
   dead: name
-    .regex(templatePatterns.dead)
+    .regex(templatePattern("dead"))
     .optional()
     .meta(
       about(
@@ -33,7 +38,7 @@ const names = z.strictObject({
       ),
     ),
   source: name
-    .regex(templatePatterns.source)
+    .regex(templatePattern("source"))
     .optional()
     .meta(
       about(

@@ -48,8 +48,9 @@ export interface InputForm {
 /** Turns zod's issues about an input into diagnostics with the user's own values. */
 export function describeIssues(issues: readonly Issue[], input: unknown, form: InputForm): Diagnostic[] {
   const mistakes = mistakesOf(issues, input, form);
-  const meant = new Set(meantPlaces(mistakes, form).map((path) => JSON.stringify(path)));
-  // A misspelled key is one problem. The correction of the key also adds the missing value.
+  const above = meantPlaces(mistakes, form).flatMap((path) => path.map((_, last) => path.slice(0, last + 1)));
+  const meant = new Set(above.map((path) => JSON.stringify(path)));
+  // A misspelled key is one problem. Its correction also adds the missing value, or the mapping that the value is in.
   const independent = mistakes.filter(({ kind, path }) => kind !== "missing" || !meant.has(JSON.stringify(path)));
   return independent.map((mistake) => {
     const { path, value } = mistake;
@@ -184,10 +185,7 @@ function saysWhyMissing({ code, message }: Issue): boolean {
   return code === "custom" && message.startsWith("is missing");
 }
 
-/**
- * A rule beside the schema has a predicate of its own, and so may a type. Such a message begins with "is" or "has", and
- * zod's own messages do not.
- */
+/** A rule beside the schema has its own predicate. Its message begins with "is" or "has", and zod's own do not. */
 function hasPredicate({ code, message }: Issue): boolean {
   return code === "custom" || /^(is|has) /.test(message);
 }

@@ -2,11 +2,69 @@ import { oneConsumer } from "./examples.ts";
 import type { Row } from "./natural-mistakes.ts";
 
 const steady = { kind: "constant", delay: "30s" };
+const consumer = oneConsumer;
+const system = (fields: Record<string, unknown>): unknown => oneConsumer({}, fields);
 const retry = (fields: object): unknown => oneConsumer({ retry: { attempts: 3, backoff: steady, ...fields } });
 const backoff = (fields: object): unknown => retry({ backoff: fields });
 const at = "consumers.billing";
 const inRetry = `${at}.retry`;
 const inBackoff = `${inRetry}.backoff`;
+const toDead = "move it to names.dead";
+const start = 'start with { "name": "shop", "sources": { … }, "consumers": { … } }';
+const billing =
+  'write for example billing: { from: { orders: "all" }, retry: { attempts: 5, backoff: { kind: "constant", delay: "30s" } } }';
+const noQueue = "remove it: queue is a key of a consumer, and names its work queue";
+const forQueue = 'write for example queue: "q-{consumer}"';
+const needless = "remove errors: every error that permanent does not list is transient";
+const own = "rename it to x-defaults if it is yours, or remove it";
+
+/** Words in a place that is not theirs. */
+const misplaced: readonly Row[] = [
+  ["the queue of dead letters", consumer({ deadLetter: { queue: "dlq" } }), "RD102", `${at}.deadLetter.queue`, toDead],
+  ["the name of the dead queue", consumer({ deadLetter: { name: "dlq" } }), "RD102", `${at}.deadLetter.name`, toDead],
+  ["the dead queue as a text", consumer({ deadLetter: "dlq" }), "RD101", `${at}.deadLetter`, toDead],
+  ["a dlq as a text", consumer({ dlq: "dlq" }), "RD102", `${at}.dlq`, toDead],
+  ["a dlq that is a time", consumer({ dlq: "7d" }), "RD102", `${at}.dlq`, 'write deadLetter: { retain: "7d" }'],
+  ["a limit of dead letters", oneConsumer({ deadLetter: { max: 100 } }), "RD102", `${at}.deadLetter.max`, "remove it"],
+  ["a max of a constant backoff", retry({ max: "1m" }), "RD102", `${inRetry}.max`, "remove it"],
+  ["the queue of retries", retry({ queue: "billing.retry" }), "RD102", `${inRetry}.queue`, noQueue],
+  [
+    "a delay without its backoff",
+    consumer({ retry: { attempts: 3, delay: "10s" } }),
+    "RD102",
+    `${inRetry}.delay`,
+    'write backoff: { kind: "constant", delay: "10s" }',
+  ],
+  [
+    "attempts without their retry",
+    consumer({ retry: undefined, attempts: 3 }),
+    "RD102",
+    `${at}.attempts`,
+    'write retry: { attempts: 3, backoff: { kind: "constant", delay: "30s" } }',
+  ],
+  ["only transient errors", consumer({ errors: { transient: [] } }), "RD102", `${at}.errors.transient`, needless],
+  ["a system's name", system({ name: undefined, system: "shop" }), "RD102", "system", 'write name: "shop"'],
+  ["a part of one's own", system({ defaults: { attempts: 3 } }), "RD102", "defaults", own],
+];
+
+/** Templates for names, and values where a mapping belongs. */
+const misnamed: readonly Row[] = [
+  ["a placeholder of others", system({ names: { queue: "{name}.{consumer}" } }), "RD111", "names.queue", forQueue],
+  ["an open brace", system({ names: { queue: "{consumer" } }), "RD111", "names.queue", forQueue],
+  ["the plural", system({ names: { dead: "dlq.{consumers}" } }), "RD111", "names.dead", 'write it as "dlq.{consumer}"'],
+  ["double braces", system({ names: { queue: "{{consumer}}" } }), "RD111", "names.queue", 'write it as "{consumer}"'],
+  ["a number as the whole file", 5, "RD101", "", start],
+  ["a word as the whole file", "hello", "RD101", "", start],
+  ["nothing as the whole file", undefined, "RD101", "", start],
+  ["an empty consumer", system({ consumers: { billing: null } }), "RD101", at, billing],
+  [
+    "an empty source",
+    system({ sources: { orders: null } }),
+    "RD101",
+    "sources.orders",
+    'write for example orders: { kind: "topic" }',
+  ],
+];
 
 /** Numbers that do not fit together. */
 const unfit: readonly Row[] = [
@@ -54,5 +112,5 @@ const unfit: readonly Row[] = [
   ],
 ];
 
-/** Mistakes about numbers that do not fit together. */
-export const misplacedAndMisnamed: readonly Row[] = unfit;
+/** Mistakes about the place of a word, about a name, and about numbers that do not fit together. */
+export const misplacedAndMisnamed: readonly Row[] = [misplaced, misnamed, unfit].flat();

@@ -81,6 +81,17 @@ describe("a natural mistake gets one answer, which mends it as it is written", (
     expect(again.ok ? again.warnings.filter((each) => each.code === code) : again.diagnostics).toEqual([]);
   });
 
+  test("a dead queue gets its name, and the work queue keeps its own", () => {
+    const named = (system: unknown): string[] => {
+      const compiled = compile(checked(system), { broker: "rabbitmq", version: "4.3" });
+      return compiled.ok ? compiled.value.topology.queues.map(({ role, name }) => `${role} ${name}`) : [];
+    };
+    const mistake = oneConsumer({ deadLetter: { queue: "dlq" } });
+    const result = checkSystem(mistake);
+    const better = result.ok ? null : mended(mistake, result.diagnostics[0] as Diagnostic);
+    expect(named(better)).toEqual(named(oneConsumer()).map((each) => (each.startsWith("dead ") ? "dead dlq" : each)));
+  });
+
   test("attempts that are left out are named with the first of them, and fewer attempts plan the same", () => {
     const retry = { attempts: 5, backoff: { kind: "constant", delay: "10s", jitter: "50%" }, giveUpAfter: "40s" };
     const result = checkSystem(oneConsumer({ retry }));
