@@ -195,9 +195,8 @@ describe.runIf(hasOpenssl && process.env["RABBITMQ_URL"] === undefined).each(cas
           const program = resolve(import.meta.dirname, "../../src/cli/main.ts");
           const url = `https://guest:guest@localhost:${started.tlsPorts.management}`;
           const env = { ...process.env, RABBITMQ_KEY_PASSPHRASE: secret };
-          return promisify(execFile)(process.execPath, [program, command, ...asked, "--url", url, ...words], {
-            env,
-          }).then(
+          const all = [program, command, ...asked, ...(words.includes("--url") ? [] : ["--url", url]), ...words];
+          return promisify(execFile)(process.execPath, all, { env }).then(
             ({ stdout }) => ({ code: 0, text: stdout }),
             (error: { code: number; stdout: string; stderr: string }) => ({
               code: error.code,
