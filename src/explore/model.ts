@@ -36,6 +36,8 @@ export interface DeliveryCount<State> {
   readonly with: (state: State, count: number) => State;
   /** The first count that takes the message out of the work queue. */
   readonly most: number;
+  /** Lower ones that may hold at another time of a change, the lowest first. */
+  readonly lower?: readonly number[];
 }
 
 /** The situation of a message, as far as the promises need it. */

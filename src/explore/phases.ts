@@ -40,6 +40,7 @@ export function joinPhases<State>(
     // No later phase may tell two states apart.
     keyOf: ({ phase, at }) =>
       [phase, ...phases.slice(phase).map(({ models: [model] }) => model.keyOf(at))].join("\u0004"),
+    ...countIn(all),
     placeOf: (state) => modelIn(state).placeOf(state.at),
     situationOf: (state) => modelIn(state).situationOf(state.at),
     movesOf: ({ phase, at }) => {
@@ -73,6 +74,21 @@ export function joinPhases<State>(
       maxDeliveries: Math.max(...all.map(({ wanted }) => wanted.maxDeliveries)),
       returnsCost: all.some(({ wanted }) => wanted.returnsCost),
       waitGrainMs: Math.max(...all.map(({ wanted }) => wanted.waitGrainMs)),
+    },
+  };
+}
+
+/** The count of one model stands for that of each. If two differ, they go up together. */
+function countIn<State>(models: readonly Model<State>[]): Pick<Model<InPhase<State>>, "count"> {
+  const [count] = models.flatMap((model) => model.count ?? []);
+  if (count === undefined) return {};
+  const limits = [...new Set(models.flatMap((model) => model.count?.most ?? []))].toSorted((a, b) => a - b);
+  return {
+    count: {
+      of: ({ at }) => count.of(at),
+      with: ({ phase, at }, number) => ({ phase, at: count.with(at, number) }),
+      most: limits.at(-1) ?? 0,
+      lower: limits.slice(0, -1),
     },
   };
 }

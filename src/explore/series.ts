@@ -26,35 +26,61 @@ const shortest = 6;
  *   delivery. So a longest path goes through all of the middle, and the exploration adds the deliveries that it left
  *   out.
  *
+ * With several limits there is a middle before each of them. In a change a crash may lead to the same attempt in a later
+ * phase, so the exploration does not know the deliveries of a longest path. It knows its failures: no move with a higher
+ * count leads back to an earlier attempt. A failure with a higher count stands for all that it leaves out.
+ *
  * `test/property/series.test.ts` compares the verdicts with those of full explorations, for correct topologies and for
  * every mutant.
  *
+ * @param counted the moves that the caller counts on a path: all deliveries, or failures alone
  * @returns a function that gives the state to continue from: the same state, unless it is in the middle of a series
  */
-export function skippingSeries<State>(model: Model<State>): (state: State) => Skip<State> {
+export function skippingSeries<State>(
+  model: Model<State>,
+  counted: "deliveries" | "failures" = "deliveries",
+): (state: State) => Skip<State> {
   const { count } = model;
-  const low = visited - 1;
-  const high = (count?.most ?? 0) - visited;
-  if (count === undefined || high - low < shortest) return (state) => ({ state, skipped: 0 });
+  const middles = middlesOf(count);
+  if (count === undefined || middles.length === 0) return (state) => ({ state, skipped: 0 });
   const known = new Map<string, boolean>();
   return (state) => {
     const number = count.of(state);
-    if (number < low || number >= high || model.situationOf(state).kind !== "work") return { state, skipped: 0 };
+    const middle = middles.find(({ low, high }) => number >= low && number < high);
+    if (middle === undefined || model.situationOf(state).kind !== "work") return { state, skipped: 0 };
+    const { low, high } = middle;
     const key = model.keyOf(count.with(state, low));
     if (number > low)
       return known.get(key) ? { state: count.with(state, high), skipped: high - number } : { state, skipped: 0 };
     if (!known.has(key)) {
-      const alike = alikeFrom(model, count, state, { low, high });
+      const alike = alikeFrom(model, count, state, { ...middle, counted });
       for (const each of alike ?? [key]) known.set(each, alike !== null);
     }
     return { state, skipped: 0 };
   };
 }
 
+interface Middle {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** The counts that may be left out: from each limit, or from the beginning, to the next limit. */
+function middlesOf(count: Pick<DeliveryCount<never>, "most" | "lower"> | undefined): readonly Middle[] {
+  if (count === undefined) return [];
+  const limits = [0, ...(count.lower ?? []), count.most];
+  return limits.slice(1).flatMap((limit, index) => {
+    const middle = { low: (limits[index] as number) + visited - 1, high: limit - visited };
+    return middle.high - middle.low < shortest ? [] : [middle];
+  });
+}
+
 /** A state with the first count, and the attempt's own state before its next delivery, with a count one higher. */
 interface Member<State> {
   readonly state: State;
   readonly next: Keys;
+  /** The attempt that this state is a part of. Null after its failure. */
+  readonly attempt: number | null;
 }
 
 /** The keys of one state with two counts: one near the beginning of the middle and one near its end. */
@@ -70,7 +96,8 @@ interface Keys {
  * - the same state, or the same end;
  * - two states that are compared in turn;
  * - the same attempt before its next delivery, with a count one higher;
- * - for a mistake: any of the compared states, with a count one higher.
+ * - for a mistake: any of the compared states, with a count one higher;
+ * - if only failures are counted: one of the same attempt, with a count one higher.
  *
  * @returns the keys of all compared states; null if two differ
  */
@@ -78,36 +105,47 @@ function alikeFrom<State>(
   model: Model<State>,
   count: DeliveryCount<State>,
   start: State,
-  { low, high }: { readonly low: number; readonly high: number },
+  { low, high, counted }: Middle & { readonly counted: "deliveries" | "failures" },
 ): Iterable<string> | null {
   const keysOf = (state: State, more: number): Keys => ({
     low: model.keyOf(count.with(state, low + more)),
     high: model.keyOf(count.with(state, high + more)),
   });
-  const members = new Map<string, Member<State>>([[model.keyOf(start), { state: start, next: keysOf(start, 1) }]]);
-  const mistaken: Keys[] = [];
-  for (const { state, next } of members.values()) {
+  const first = { state: start, next: keysOf(start, 1), attempt: attemptOf(model, start) };
+  const members = new Map<string, Member<State>>([[model.keyOf(start), first]]);
+  const raised: Keys[] = [];
+  const isFree = counted === "failures";
+  for (const { state, next, attempt } of members.values()) {
     const pairs = targetPairs(model, state, count.with(state, high));
     if (pairs === null) return null;
-    for (const { target, other, byMistake } of pairs) {
+    for (const { target, other, byMistake, isFailure } of pairs) {
       const keys = { low: model.keyOf(target), high: model.keyOf(other) };
       if (keys.low === keys.high || isSameEnd(model, target, other) || isSame(keys, next)) continue;
       const number = count.of(target);
-      if (number === low + 1 && byMistake) mistaken.push(keys);
+      const to = attemptOf(model, target);
+      const isRaised = byMistake || (isFree && attempt !== null && to === attempt);
+      if (number === low + 1 && isRaised) raised.push(keys);
       else if (number !== low || !isSame(keys, keysOf(target, 0))) return null;
       else if (model.situationOf(target).kind === "work") {
-        if (!members.has(keys.low)) members.set(keys.low, { state: target, next: keysOf(target, 1) });
+        if (!members.has(keys.low)) members.set(keys.low, { state: target, next: keysOf(target, 1), attempt: to });
       } else {
         const known = members.get(keys.low);
         // A state that two attempts lead to must not lead back to one of them.
-        if (known !== undefined && known.next !== next) return null;
-        if (known === undefined) members.set(keys.low, { state: target, next });
+        const of = to ?? (isFailure ? null : attempt);
+        if (known !== undefined && (isFree ? known.attempt !== of : known.next !== next)) return null;
+        if (known === undefined) members.set(keys.low, { state: target, next, attempt: of });
       }
     }
   }
-  if (mistaken.length === 0) return members.keys();
+  if (raised.length === 0) return members.keys();
   const higher = new Map([...members.values()].map(({ state }) => [keysOf(state, 1).low, keysOf(state, 1).high]));
-  return mistaken.every((keys) => higher.get(keys.low) === keys.high) ? members.keys() : null;
+  return raised.every((keys) => higher.get(keys.low) === keys.high) ? members.keys() : null;
+}
+
+/** The attempt of a message in the work queue or with its handler. Null elsewhere. */
+function attemptOf<State>({ situationOf }: Model<State>, state: State): number | null {
+  const situation = situationOf(state);
+  return situation.kind === "work" || situation.kind === "handling" ? situation.attempt : null;
 }
 
 function isSame(one: Keys, other: Keys): boolean {
@@ -118,6 +156,7 @@ interface Pair<State> {
   readonly target: State;
   readonly other: State;
   readonly byMistake: boolean;
+  readonly isFailure: boolean;
 }
 
 /** The targets of the moves of two states, in pairs; null if the situations or the moves themselves differ. */
@@ -131,7 +170,10 @@ function targetPairs<State>(model: Model<State>, one: State, other: State): read
   const others = model.movesOf(other).flatMap(({ outcomes }) => outcomes.flat());
   return model
     .movesOf(one)
-    .flatMap(({ cause, outcomes }) => outcomes.flat().map((target) => ({ target, byMistake: isMistake(cause) })))
+    .flatMap(({ cause, outcomes }) => {
+      const of = { byMistake: isMistake(cause), isFailure: cause === "transient" || cause === "retry-after" };
+      return outcomes.flat().map((target) => ({ target, ...of }));
+    })
     .map((pair, index) => ({ ...pair, other: others[index] as State }));
 }
 

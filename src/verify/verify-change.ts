@@ -3,6 +3,7 @@ import { exploreWithin, restrict, traceTo } from "../explore/explore.ts";
 import { mostOnPath } from "../explore/loops.ts";
 import type { Model, Subject } from "../explore/model.ts";
 import { keptCauses } from "../explore/model.ts";
+import { skippingSeries } from "../explore/series.ts";
 import type { Run } from "./retries.ts";
 import { nextRuns } from "./retries.ts";
 import { type Violation, proveEachShape } from "./verdict.ts";
@@ -37,14 +38,16 @@ const bounds = { states: 200_000, keyLength: 200_000_000 };
  * @throws Error if the space is too large to visit
  */
 export function verifyChange<State>(model: Model<State>): ChangeVerdict {
-  const broken = exploreWithin(model, bounds);
+  const broken = exploreWithin(model, bounds, skippingSeries(model, "failures"));
   if (!broken.isComplete) throw new Error(`more than ${bounds.states} states of one message of ${model.consumer}`);
   const kept = restrict(broken, new Set([...keptCauses, "change"]));
   const { consumer } = model;
   const states = kept.nodes.size;
   const unsafe = safety(model, broken, kept);
   if (unsafe.length > 0) return { consumer, states, attempts: Number.NaN, unsafe, weaker: [] };
-  const attempts = mostOnPath(kept, ({ cause }) => (cause === "transient" || cause === "retry-after" ? 1 : 0));
+  const attempts = mostOnPath(kept, ({ cause, skipped }) =>
+    cause === "transient" || cause === "retry-after" ? 1 + skipped : 0,
+  );
   return { consumer, states, attempts, unsafe, weaker: [...moreAttempts(model, attempts), ...otherTimes(model, kept)] };
 }
 

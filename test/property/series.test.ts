@@ -5,6 +5,7 @@ import type { Cause, Model, Move, Subject } from "../../src/explore/model.ts";
 import { brokerOf, compile, parseTarget } from "../../src/index.ts";
 import type { Target } from "../../src/index.ts";
 import type { Verdict } from "../../src/verify/verdict.ts";
+import { type ChangeVerdict, verifyChange } from "../../src/verify/verify-change.ts";
 import { verify } from "../../src/verify/verify.ts";
 import { contractMutantsOf } from "../support/contract-mutants.ts";
 import { checked } from "../support/examples.ts";
@@ -178,5 +179,31 @@ test("an end that needs any number of crashes is found", () => {
       expect(said(verdict), `${what} from ${from}`).toEqual(said(verify(model, explore)));
       if (property !== null) expect(verdict.violations[0]?.property).toBe(property);
     }
+  }
+});
+
+test.each(cases)("%s %s: a change gets the verdict of a full exploration", { timeout: 120_000 }, (...which) => {
+  const pairs = [
+    [3, 14, 3, 14],
+    [2, 16, 4, 30],
+    [11, 14, 2, 24],
+  ] as const;
+  for (const [attempts, crashes, laterAttempts, laterCrashes] of pairs) {
+    const [before, target] = compiled(which, attempts, crashes);
+    const [after] = compiled(which, laterAttempts, laterCrashes);
+    const { changesOf } = brokerOf(target);
+    const subjects = changesOf({ compiled: before, target }, { compiled: after, target }) as Subject<unknown>[];
+    expect(subjects).toHaveLength(2);
+    const model = (subjects[0] as Subject<unknown>).model();
+    const { count, ...uncounted } = model;
+    const [short, full] = [verifyChange(model), verifyChange(uncounted)];
+    const saidOf = ({ unsafe, weaker, attempts: most }: ChangeVerdict): unknown => [
+      most,
+      [...unsafe, ...weaker].map(({ property, message }) => [property, message]),
+    ];
+    expect(saidOf(short)).toEqual(saidOf(full));
+    if (which[1] === "native" || which[1] === "deferred") expect(short.states).toBe(full.states);
+    else expect(short.states).toBeLessThan(full.states);
+    expect(count).toBeDefined();
   }
 });

@@ -73,6 +73,26 @@ test.for<readonly [string, Deployed, Deployed, number]>([
   expect(verdicts.map((each) => each.attempts)).toEqual([attempts]);
 });
 
+test.for<readonly [string, Deployed, Deployed, number]>([
+  [
+    "staged",
+    deployed(constant(20), rabbitmq("staged"), { crash: { deliveries: 1000 } }),
+    deployed(constant(20), rabbitmq("staged"), { crash: { deliveries: 900 } }),
+    20,
+  ],
+  [
+    "waits",
+    deployed(constant(20), rabbitmq("waits"), { crash: { deliveries: 1000 } }),
+    deployed(constant(20), rabbitmq("waits"), { crash: { deliveries: 1000 } }),
+    20,
+  ],
+  ["Service Bus", deployed(constant(300), servicebus), deployed(constant(290), servicebus), 300],
+])("%s: large budgets need few states", ([, from, to, attempts]) => {
+  const [verdict] = proveChange(from, to).verdicts;
+  expect(verdict).toMatchObject({ attempts, unsafe: [], weaker: [] });
+  expect(verdict?.states).toBeLessThan(30_000);
+});
+
 test.for<readonly [string, Deployed, Deployed, RegExp]>([
   [
     "an attempt above ten begins again",
