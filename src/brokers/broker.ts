@@ -4,6 +4,7 @@ import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Subject } from "../explore/model.ts";
 import type { InPhase } from "../explore/phases.ts";
+import type { DeployedPart } from "./deployed-part.ts";
 import type { Differ } from "./drift.ts";
 import type { StrategyChoice } from "../contract/choose-strategy.ts";
 import type { ContractPages } from "./contract-pages.ts";
@@ -216,22 +217,6 @@ export interface Auditor<Target, Deployment, System = never, Live = LiveReader<D
 export interface ChangeSide<System, Target> {
   readonly compiled: System;
   readonly target: Target;
-}
-
-/** Something that is deployed under a name that others know. */
-export interface DeployedPart {
-  /** The broker's word for its kind: `queue`, `exchange`, `topic`, `subscription`. */
-  readonly kind: string;
-  /** Its name among those of its kind. */
-  readonly name: string;
-  /** The consumer that it belongs to. Null for a shared part. */
-  readonly consumer: string | null;
-  /** The messages that lie in it. Null if they only pass through. */
-  readonly holds: "work" | "waiting" | "dead" | null;
-  /** The longest wait of a message in it. Null if it has no end. */
-  readonly longestWaitMs: number | null;
-  /** The settings that cannot change while it exists. */
-  readonly fixed: Readonly<Record<string, string | number | boolean>>;
 }
 
 /** A resource of a system on a broker that no program declares any more. */

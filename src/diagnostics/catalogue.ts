@@ -118,7 +118,7 @@ export const catalogue = {
   ),
   RD304: warning(
     "A promise does not hold for messages that wait during the change",
-    "Redeliver proves a change with a message in every place, and with consumers by the old and the new contract at work. No message is lost by this change. But one that waits while you make it can have more attempts than declared, or a retry at another time. Messages that come later are as declared. Make the change while no message of the consumer waits, or accept it for those that do.",
+    "Redeliver proves a change with a message in every place, and with consumers by the old and the new contract at work. A message that waits while you make it can have more attempts than declared, or a retry at another time. Only a queue that would keep messages for a shorter time loses some: the broker deletes those that are older. Messages that come later are as declared. Make the change while no message of the consumer waits, or accept it for those that do.",
   ),
   RD311: error(
     "A difference can lose messages",

@@ -1,4 +1,4 @@
-import type { DeployedPart } from "../brokers/broker.ts";
+import type { DeployedPart } from "../brokers/deployed-part.ts";
 import { isEntry } from "../foreign/entries.ts";
 import { type CompiledSystem, type Target, type TargetInput, brokerOf, checkTarget } from "../brokers/index.ts";
 import { checkSystem } from "../declare/check.ts";

@@ -1,4 +1,4 @@
-import type { DeployedPart } from "../brokers/broker.ts";
+import type { DeployedPart } from "../brokers/deployed-part.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 import { type Deployed, partsBeside } from "./deployed.ts";
 

@@ -1,4 +1,5 @@
 import { brokerOf } from "../brokers/index.ts";
+import { formatDurationMs } from "../declare/duration.ts";
 import { InternalError } from "../compile/compile.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
@@ -11,7 +12,7 @@ import type { Deployed } from "./deployed.ts";
 export interface ProvedChange {
   /** One for each consumer that is declared before and after. */
   readonly verdicts: readonly ChangeVerdict[];
-  /** The promises that do not hold for messages that wait during the change (RD304). */
+  /** The promises that do not hold for messages that wait during the change (RD304), or that are deleted earlier. */
   readonly warnings: readonly Diagnostic[];
 }
 
@@ -30,7 +31,24 @@ export function proveChange(from: Deployed, to: Deployed): ProvedChange {
     const lines = unsafe.flatMap((violation) => [`${violation.consumer}: ${violation.message}`, ...stepsOf(violation)]);
     throw new InternalError(`the change is not safe, so Redeliver does not make it:\n${lines.join("\n")}`);
   }
-  return { verdicts, warnings: verdicts.flatMap(({ weaker }) => weaker.map(warningOf)) };
+  return { verdicts, warnings: [...verdicts.flatMap(({ weaker }) => weaker.map(warningOf)), ...keptShorter(from, to)] };
+}
+
+/** Warns of a queue that would delete messages earlier than before. */
+function keptShorter(from: Deployed, to: Deployed): Diagnostic[] {
+  const before = new Map(from.parts.map(({ kind, name, keepsMs }) => [`${kind} ${name}`, keepsMs]));
+  return to.parts.flatMap(({ kind, name, consumer, keepsMs }) => {
+    const oldMs = before.get(`${kind} ${name}`) ?? 0;
+    if (keepsMs === undefined || oldMs <= keepsMs) return [];
+    const declared = Object.entries(to.system.consumers).find(([key]) => key === consumer)?.[1].deadLetter?.retain;
+    const [now, was] = [formatDurationMs(keepsMs), formatDurationMs(oldMs)];
+    return diagnostic("RD304", {
+      path: ["consumers", consumer ?? "", ...(declared === undefined ? [] : ["deadLetter", "retain"])],
+      message: `the ${kind} ${name} would keep messages for ${now}; it keeps them for ${was}`,
+      notes: [`${brokerOf(to.target).title} deletes a waiting message that is older than ${now}`],
+      help: `make the change while no message in ${name} is older than that, or accept its loss`,
+    });
+  });
 }
 
 function warningOf(violation: Violation): Diagnostic {

@@ -1,4 +1,4 @@
-import type { DeployedPart } from "../brokers/broker.ts";
+import type { DeployedPart } from "../brokers/deployed-part.ts";
 import { brokerOf } from "../brokers/index.ts";
 import type { AnyContract } from "../contract/contract.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";

@@ -120,6 +120,21 @@ test.for<readonly [string, Deployed, Deployed, RegExp]>([
   );
 });
 
+test("a queue of SQS that deletes messages earlier is a warning, and one that keeps them longer is none", () => {
+  const [day, ten, none] = ["1d", "10d", undefined].map((retain) =>
+    deployed(constant(3), sqs, retain === undefined ? {} : { deadLetter: { retain } }),
+  ) as [Deployed, Deployed, Deployed];
+  const warned = (from: Deployed, to: Deployed): readonly string[] =>
+    proveChange(from, to).warnings.map(({ code, path, message }) => `${code} ${path}: ${message}`);
+  expect(warned(day, ten)).toEqual([
+    "RD304 consumers.billing.deadLetter.retain: the queue shop-billing would keep messages for 4d; it keeps them for 13d",
+  ]);
+  expect(warned(day, none)).toEqual([
+    "RD304 consumers.billing: the queue shop-billing would keep messages for 4d; it keeps them for 13d",
+  ]);
+  expect([...warned(ten, day), ...warned(ten, ten)]).toEqual([]);
+});
+
 // A deployment that deletes at once what it no longer declares. The proof has to see what is lost.
 test.for<readonly [string, Deployed, Deployed, RegExp]>([
   [

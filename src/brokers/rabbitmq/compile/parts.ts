@@ -1,4 +1,4 @@
-import type { DeployedPart } from "../../broker.ts";
+import type { DeployedPart } from "../../deployed-part.ts";
 import type { RabbitmqCompiled } from "./compile.ts";
 import type { AttemptNumber } from "./contract.ts";
 

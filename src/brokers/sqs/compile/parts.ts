@@ -1,4 +1,4 @@
-import type { DeployedPart } from "../../broker.ts";
+import type { DeployedPart } from "../../deployed-part.ts";
 import type { SqsCompiled } from "./compile.ts";
 
 /**
@@ -7,12 +7,13 @@ import type { SqsCompiled } from "./compile.ts";
  */
 export function deployedPartsOf({ topology }: SqsCompiled): readonly DeployedPart[] {
   return [
-    ...topology.queues.map(({ name, role, consumer, fifo }): DeployedPart => ({
+    ...topology.queues.map(({ name, role, consumer, fifo, retentionSeconds }): DeployedPart => ({
       kind: "queue",
       name,
       consumer,
       holds: role === "work" ? "work" : "dead",
       longestWaitMs: null,
+      keepsMs: retentionSeconds * 1_000,
       fixed: { fifo },
     })),
     ...topology.topics.map(({ name, fifo }): DeployedPart => ({

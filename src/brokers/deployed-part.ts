@@ -1,0 +1,17 @@
+/** Something that is deployed under a name that others know. */
+export interface DeployedPart {
+  /** The broker's word for its kind: `queue`, `exchange`, `topic`, `subscription`. */
+  readonly kind: string;
+  /** Its name among those of its kind. */
+  readonly name: string;
+  /** The consumer that it belongs to. Null for a shared part. */
+  readonly consumer: string | null;
+  /** The messages that lie in it. Null if they only pass through. */
+  readonly holds: "work" | "waiting" | "dead" | null;
+  /** The longest wait of a message in it. Null if it has no end. */
+  readonly longestWaitMs: number | null;
+  /** The time after which the broker deletes a message. Left out if it deletes none. */
+  readonly keepsMs?: number;
+  /** The settings that cannot change while it exists. */
+  readonly fixed: Readonly<Record<string, string | number | boolean>>;
+}
