@@ -36,13 +36,13 @@ test.each<readonly [string, Deployed, Deployed, string]>([
     "the system's name, and a queue keeps its own",
     deployed(native, {}, fixed),
     deployed(native, {}, { ...fixed, name: "store" }),
-    'RD302 consumers.billing: the queue billing cannot be changed in place: x-dead-letter-exchange is "shop.dead" and would be "store.dead"',
+    'RD302 consumers.billing: the queue billing.dead cannot be changed in place: its system is "shop" and would be "store"',
   ],
   [
     "the system's name, and a queue with one of its own",
     deployed(native, { queue: "legacy" }),
     deployed(native, { queue: "legacy" }, { name: "store" }),
-    'RD302 consumers.billing: the queue legacy cannot be changed in place: x-dead-letter-exchange is "shop.dead" and would be "store.dead"',
+    'RD302 consumers.billing: the queue legacy.dead cannot be changed in place: its system is "shop" and would be "store"',
   ],
   [
     "the system's name, and the dead queue with it",
