@@ -6,6 +6,8 @@ export interface DeployedPart {
   readonly name: string;
   /** The consumer that it belongs to. Null for a shared part. */
   readonly consumer: string | null;
+  /** The key of the source that it is. Left out for other parts. */
+  readonly source?: string;
   /** The messages that lie in it. Null if they only pass through. */
   readonly holds: "work" | "waiting" | "dead" | null;
   /** The longest wait of a message in it. Null if it has no end. */

@@ -2,7 +2,7 @@ import { brokerOf } from "../brokers/index.ts";
 import { type Diagnostic, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import { pathOfSource, sourceName } from "../plan/names.ts";
 import type { Deployed } from "./deployed.ts";
-import { type TakenSources, declaredSources, nameOfTaken } from "./taken-sources.ts";
+import { type TakenSources, declaredNames, keyOfTaken, nameOfTaken, nameOnBroker } from "./taken-sources.ts";
 
 /** A source that a remaining consumer takes from, and that the new declaration lacks under this name. */
 interface Gone {
@@ -14,21 +14,24 @@ interface Gone {
 /** Refuses a change that leaves out or renames a source that a remaining consumer takes from. */
 export function sourcesInUse(from: Deployed, to: Deployed, taken: TakenSources): Diagnostic[] {
   const { name, consumers } = to.system;
-  const declared = declaredSources(to);
+  const declared = declaredNames(to);
   const all = Object.hasOwn(taken, name) ? (taken[name] ?? {}) : {};
-  const own = Object.entries(all).filter(([consumer]) => Object.hasOwn(consumers, consumer));
-  const gone = [...new Set(own.flatMap(([, each]) => each.filter((source) => !declared.has(source))))].map(
-    (source): Gone => ({
-      source,
-      consumers: own.filter(([, each]) => each.includes(source)).map(([consumer]) => consumer),
-    }),
-  );
-  const renamed = gone.flatMap(({ source, ...rest }) =>
-    Object.keys(to.system.sources).flatMap((key) => {
-      const old = nameOfTaken(to, source, key);
-      return old === null ? [] : [{ ...rest, source, key, old }];
-    }),
-  );
+  const own = Object.entries(all).flatMap(([consumer, each]) => {
+    if (!Object.hasOwn(consumers, consumer)) return [];
+    const { from: asked = {} } = consumers[consumer] ?? {};
+    // A consumer gives up a source by asking no longer for it. Then its order does not matter.
+    const isGivenUp = (key: string): boolean => !Object.hasOwn(asked, key) && hasSameName(from, to, key);
+    const used = each.filter((source) => !declared.has(nameOfTaken(to, source)) && !isGivenUp(keyOfTaken(source)));
+    return [[consumer, used] as const];
+  });
+  const gone = [...new Set(own.flatMap(([, each]) => each))].map((source): Gone => ({
+    source,
+    consumers: own.filter(([, each]) => each.includes(source)).map(([consumer]) => consumer),
+  }));
+  const renamed = gone.flatMap(({ source, ...rest }) => {
+    const key = keyOfTaken(source);
+    return Object.hasOwn(to.system.sources, key) ? [{ ...rest, source, key, old: nameOfTaken(to, source) }] : [];
+  });
   const isRenamed = new Set(renamed.map(({ source }) => source));
   return [
     ...[...Map.groupBy(renamed, ({ key }) => to.system.sources[key]?.name && key).values()].map((each) =>
@@ -46,9 +49,8 @@ interface Renamed extends Gone {
 
 /** One template may rename many sources, and that is one mistake. */
 function renamedIn(from: Deployed, to: Deployed, renamed: readonly Renamed[]): Diagnostic {
-  const { name: system, sources, names } = to.system;
   const sentences = renamed.map(({ key, old, consumers }, index) => {
-    const now = sourceName({ system, sources, ...(names && { names }) }, key, brokerOf(to.target).separator);
+    const now = nameOnBroker(to, key);
     const cannot = index === 0 ? "cannot be renamed in place" : "cannot either:";
     return `the source ${key} of ${consumers.join(", ")} ${cannot} from ${old} to ${now}`;
   });
@@ -56,8 +58,18 @@ function renamedIn(from: Deployed, to: Deployed, renamed: readonly Renamed[]): D
     path: pathOf(to, renamed[0]?.key ?? ""),
     message: sentences[0] ?? "",
     notes: [...sentences.slice(1), dropping(to)],
-    help: `keep the name: ${nameKept(from, to, renamed)}; or declare a source with the new name beside the old one until its publishers have moved`,
+    help: `${renamed.every(({ key }) => hasSameName(from, to, key)) ? "keep the order of its consumers" : `keep the name: ${nameKept(from, to, renamed)}`}; or declare a source with the new name beside the old one until its publishers have moved`,
   });
+}
+
+/** True if both declarations give the source this name, so that only the broker's suffix for order can differ. */
+function hasSameName(from: Deployed, to: Deployed, key: string): boolean {
+  const [was, would] = [from, to].map(({ system: { name: system, sources, names } }) =>
+    Object.hasOwn(sources, key)
+      ? sourceName({ system, sources, ...(names && { names }) }, key, brokerOf(to.target).separator)
+      : null,
+  );
+  return was !== null && was === would;
 }
 
 /** The edit that keeps the names. Only RabbitMQ takes a name for a single source, so a template comes first. */
@@ -74,7 +86,7 @@ function nameKept(from: Deployed, to: Deployed, renamed: readonly Renamed[]): st
 
 function leftOut(to: Deployed, { source, consumers }: Gone): Diagnostic {
   return diagnostic("RD303", {
-    path: ["sources", source.replace(/ \(.*\)$/, "")],
+    path: ["sources", keyOfTaken(source)],
     message: `${consumers.join(", ")} ${consumers.length === 1 ? "takes" : "take"} from the source ${source}, which is left out`,
     notes: [dropping(to)],
     help: `keep ${source} beside the new source until its publishers have moved; then remove it from the consumers' from, deploy, and remove it from sources`,

@@ -1,8 +1,8 @@
 import { brokerOf } from "../brokers/index.ts";
 import { sourceName } from "../plan/names.ts";
-import type { Changed } from "./deployed.ts";
+import type { Deployed } from "./deployed.ts";
 
-type Side = Pick<Changed, "system" | "target">;
+type Side = Pick<Deployed, "system" | "target" | "parts">;
 
 /**
  * By system and consumer, the sources with bindings that may still exist: `{ shop: { billing: ["orders"] } }`. A source
@@ -19,34 +19,45 @@ export type TakenSources = Readonly<Record<string, Readonly<Record<string, reado
  */
 export function takenAfter(before: TakenSources, side: Side): TakenSources {
   const { name, consumers } = side.system;
-  const declared = declaredSources(side);
+  const declared = declaredNames(side);
   const taken: Record<string, readonly string[]> = { ...(Object.hasOwn(before, name) ? before[name] : {}) };
   for (const [consumer, { from = {} }] of Object.entries(consumers)) {
     const all = Object.hasOwn(taken, consumer) ? (taken[consumer] ?? []) : [];
-    const kept = all.filter((source) => !declared.has(source));
+    const kept = all.filter((source) => !declared.has(nameOfTaken(side, source)));
     taken[consumer] = [...new Set([...kept, ...Object.keys(from).map((key) => takenName(side, key))])];
   }
   return { ...before, [name]: taken };
 }
 
-/** The names of all sources of a declaration, as `TakenSources` has them. */
-export function declaredSources(side: Side): ReadonlySet<string> {
-  return new Set(Object.keys(side.system.sources).map((key) => takenName(side, key)));
+/** The names of all sources of a declaration on the broker. */
+export function declaredNames(side: Side): ReadonlySet<string> {
+  return new Set(Object.keys(side.system.sources).map((key) => nameOnBroker(side, key)));
+}
+
+/** The name of a declared source on the broker, which may add a suffix. */
+export function nameOnBroker({ system, target, parts }: Side, key: string): string {
+  const { name, sources, names } = system;
+  const own = parts.find(({ source }) => source === key);
+  return own?.name ?? sourceName({ system: name, sources, ...(names && { names }) }, key, brokerOf(target).separator);
 }
 
 function takenName(side: Side, key: string): string {
-  const { name: system, sources, names } = side.system;
-  const name = sourceName({ system, sources, ...(names && { names }) }, key, brokerOf(side.target).separator);
+  const name = nameOnBroker(side, key);
   return name === defaultName(side, key) ? key : `${key} (${name})`;
 }
 
-/** The name on the broker that a taken source had. Null if the source had another key. */
-export function nameOfTaken(side: Side, taken: string, key: string): string | null {
-  if (taken === key) return defaultName(side, key);
-  return taken.startsWith(`${key} (`) && taken.endsWith(")") ? taken.slice(key.length + 2, -1) : null;
+/** The key that a taken source had. */
+export function keyOfTaken(taken: string): string {
+  return taken.replace(/ \(.*\)$/, "");
 }
 
-function defaultName({ system, target }: Side, key: string): string {
+/** The name on the broker that a taken source had. */
+export function nameOfTaken(side: Side, taken: string): string {
+  const key = keyOfTaken(taken);
+  return taken === key ? defaultName(side, key) : taken.slice(key.length + 2, -1);
+}
+
+function defaultName({ system, target }: Pick<Side, "system" | "target">, key: string): string {
   return `${system.name}${brokerOf(target).separator}${key}`;
 }
 

@@ -6,6 +6,7 @@ import type { Deployed } from "../../src/migrate/deployed.ts";
 import { readDeployed } from "../../src/migrate/deployed.ts";
 import { proveChange } from "../../src/migrate/prove-change.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
+import { takenAfter } from "../../src/migrate/taken-sources.ts";
 
 const billing = { from: { orders: ["order.placed"] }, retry: { attempts: 3, backoff: { kind: "immediate" } } };
 const shop = { name: "shop", sources: { orders: { kind: "topic" }, sales: { kind: "topic" } }, consumers: { billing } };
@@ -121,4 +122,27 @@ test.each(["constructor", "toString", "valueOf", "hasOwnProperty"])("%s is a nam
   expect(refuseChange(of(name, name), renamed).map(({ code, help }) => [code, help])).toEqual([
     ["RD303", expect.stringContaining('keep the name: names.source: "{system}.{source}"')],
   ]);
+});
+
+test("a FIFO topic is another one", () => {
+  const all = { handlerTimeout: "10s", ...billing };
+  const [alone, both] = [{ billing: all }, { billing: all, mail: { ...all, order: "per-key" } }].map((consumers) =>
+    deployed(sqs, {}, { consumers }),
+  ) as [Deployed, Deployed];
+  const renamed = (was: string, would: string): string =>
+    `RD303 sources.orders: the source orders of billing cannot be renamed in place from ${was} to ${would}`;
+  expect(refusals(alone, both)).toEqual([renamed("shop-orders", "shop-orders.fifo")]);
+  expect(refuseChange(alone, both)[0]?.help).toMatch(/^keep the order of its consumers; or declare a source/);
+  expect(refusals(both, alone)).toEqual([renamed("shop-orders.fifo", "shop-orders")]);
+  expect(refusals(both, both)).toEqual([]);
+  expect(takenAfter(takenAfter({}, alone), both)["shop"]?.["billing"]).toEqual(["orders", "orders (shop-orders.fifo)"]);
+});
+
+test("a source is the same under another key if its name on the broker is", () => {
+  const sources = { sold: { kind: "topic", name: "shop.orders" }, sales: { kind: "topic" } };
+  const moved = deployed(rabbitmq, { from: { sold: ["order.placed"] } }, { sources });
+  const taken = takenAfter({}, deployed(rabbitmq));
+  expect(refusals(deployed(rabbitmq), moved)).toEqual([]);
+  expect(refusals(moved, deployed(rabbitmq))).toEqual([]);
+  expect(takenAfter(taken, moved)).toEqual({ shop: { billing: ["sold (shop.orders)"] } });
 });

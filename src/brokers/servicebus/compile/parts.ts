@@ -15,10 +15,11 @@ export function deployedPartsOf({ topology }: ServicebusCompiled): readonly Depl
       longestWaitMs: queue.timeToLiveMs,
       fixed: { requiresSession: queue.requiresSession, duplicateDetection: queue.duplicateDetectionMs !== null },
     })),
-    ...topology.topics.map(({ name, duplicateDetectionMs }): DeployedPart => ({
+    ...topology.topics.map(({ name, source, duplicateDetectionMs }): DeployedPart => ({
       kind: "topic",
       name,
       consumer: null,
+      source,
       holds: null,
       longestWaitMs: null,
       fixed: { duplicateDetection: duplicateDetectionMs !== null },

@@ -16,10 +16,11 @@ export function deployedPartsOf({ topology }: SqsCompiled): readonly DeployedPar
       keepsMs: retentionSeconds * 1_000,
       fixed: { fifo },
     })),
-    ...topology.topics.map(({ name, fifo }): DeployedPart => ({
+    ...topology.topics.map(({ name, source, fifo }): DeployedPart => ({
       kind: "topic",
       name,
       consumer: null,
+      source,
       holds: null,
       longestWaitMs: null,
       fixed: { fifo },

@@ -22,7 +22,14 @@ export function changesOf(
   from: { readonly compiled: SqsCompiled },
   to: { readonly compiled: SqsCompiled },
 ): readonly Subject<InPhase<MessageState>>[] {
-  return cloudChanges(from.compiled, to.compiled, ({ topic, queue }) => `${topic} ${queue}`, subjectOn);
+  return cloudChanges(
+    from.compiled,
+    to.compiled,
+    ({ topic, queue }) => `${topic} ${queue}`,
+    subjectOn,
+    // A deployment deletes a subscription if the queue behind it stays: see `make/deploy.ts`.
+    ({ queue }, queues) => queues.has(queue),
+  );
 }
 
 function subjectOn(index: TopologyIndex, contract: Contract): Subject<MessageState> {
