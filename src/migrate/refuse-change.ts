@@ -1,5 +1,5 @@
 import type { DeployedPart } from "../brokers/deployed-part.ts";
-import { brokerOf } from "../brokers/index.ts";
+import { type TargetInput, brokerOf, checkTarget } from "../brokers/index.ts";
 import type { AnyContract } from "../contract/contract.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
@@ -7,6 +7,7 @@ import { type Deployed, partKey } from "./deployed.ts";
 import { sourcesInUse } from "./sources-in-use.ts";
 import { type TakenSources, takenAfter } from "./taken-sources.ts";
 import { type Separator, pathOfQueue, queueNames } from "../plan/names.ts";
+import { plan } from "../plan/plan.ts";
 import type { System } from "../declare/system.ts";
 import { wordOf } from "../diagnostics/word-of.ts";
 
@@ -145,6 +146,12 @@ function strategyOf({ compiled }: Deployed, consumer: string | null): string | n
   return compiled.contracts.find((contract) => contract.consumer === consumer)?.strategy ?? null;
 }
 
+/** Whether the declaration compiles with this strategy for all its consumers. */
+function compilesWith({ system, target }: Deployed, strategy: string): boolean {
+  const named = checkTarget({ ...target, strategy } as TargetInput);
+  return named.ok && brokerOf(named.value).compile(plan(system), named.value).ok;
+}
+
 function causesOf(from: Deployed, to: Deployed, consumer: string | null): string[] {
   const [old, now] = [strategyOf(from, consumer), strategyOf(to, consumer)];
   return [
@@ -170,6 +177,8 @@ function helpOf(from: Deployed, to: Deployed, consumer: string | null): string {
     return "keep the name of the system, or give the new one's queue another name";
   if (from.compiled.target !== to.compiled.target)
     return `keep the target ${from.compiled.target} until these are empty, or deploy the system under another name beside this one`;
+  if (old !== null && old !== strategyOf(to, consumer) && !compilesWith(to, old))
+    return "keep the consumer's retry settings, or declare it under another name beside this one";
   if (old !== strategyOf(to, consumer))
     return `name the strategy that is deployed in the target, strategy: ${JSON.stringify(old)}, or declare the consumer under another name beside this one`;
   return consumer === null

@@ -146,3 +146,18 @@ test("a source is the same under another key if its name on the broker is", () =
   expect(refusals(moved, deployed(rabbitmq))).toEqual([]);
   expect(takenAfter(taken, moved)).toEqual({ shop: { billing: ["sold (shop.orders)"] } });
 });
+
+test("the help for another strategy names only one that compiles", () => {
+  const auto: TargetInput = { ...rabbitmq, strategy: "auto" };
+  const even = { attempts: 3, backoff: { kind: "constant", delay: "10s" } };
+  const jittered = { ...even, backoff: { ...even.backoff, jitter: "10%" } };
+  const consumers = (first: object): object => ({
+    consumers: { a: { ...billing, retry: first }, b: { ...billing, retry: jittered } },
+  });
+  const [was, would] = [even, jittered].map((retry) => deployed(auto, {}, consumers(retry))) as [Deployed, Deployed];
+  expect(refuseChange(was, would).map(({ code, path, help }) => `${code} ${path}: ${help}`)).toEqual([
+    "RD302 consumers.a: keep the consumer's retry settings, or declare it under another name beside this one",
+  ]);
+  const [staged, native4] = [deployed(rabbitmq), deployed(native)];
+  expect(refuseChange(staged, native4)[0]?.help).toMatch(/^name the strategy .* strategy: "staged"/);
+});
