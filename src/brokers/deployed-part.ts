@@ -14,6 +14,8 @@ export interface DeployedPart {
   readonly longestWaitMs: number | null;
   /** The time after which the broker deletes a message. Left out if it deletes none. */
   readonly keepsMs?: number;
+  /** Set if somebody else made it. Then only some of its settings are known. */
+  readonly owner?: "other";
   /** The settings that cannot change while it exists. */
   readonly fixed: Readonly<Record<string, string | number | boolean>>;
 }

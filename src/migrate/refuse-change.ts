@@ -132,7 +132,10 @@ function differencesOf(old: DeployedPart, part: DeployedPart): string[] {
     return [
       `its consumer is ${valueOf(old.consumer ?? undefined)} and would be ${valueOf(part.consumer ?? undefined)}`,
     ];
-  const names = [...new Set([...Object.keys(old.fixed), ...Object.keys(part.fixed)])];
+  // Its owner may have made it anew.
+  if (old.owner === "other" && part.owner === "other") return [];
+  const known = [old, part].find(({ owner }) => owner === "other");
+  const names = Object.keys(known?.fixed ?? { ...old.fixed, ...part.fixed });
   return names
     .filter((name) => old.fixed[name] !== part.fixed[name])
     .map((name) => `${name} is ${valueOf(old.fixed[name])} and would be ${valueOf(part.fixed[name])}`);

@@ -161,3 +161,16 @@ test("the help for another strategy names only one that compiles", () => {
   const [staged, native4] = [deployed(rabbitmq), deployed(native)];
   expect(refuseChange(staged, native4)[0]?.help).toMatch(/^name the strategy .* strategy: "staged"/);
 });
+
+test.each([
+  [{ kind: "topic", name: "ev", owner: "other" }, { kind: "direct", name: "ev" }, true],
+  [{ kind: "direct", name: "ev" }, { kind: "topic", name: "ev", owner: "other" }, true],
+  [{ kind: "topic", name: "ev", owner: "other" }, { kind: "topic", name: "ev" }, false],
+  [{ kind: "topic", name: "ev", owner: "other" }, { kind: "direct", name: "ev", owner: "other" }, false],
+])("%j to %j", (was, would, isRefused) => {
+  const [from, to] = [was, would].map((orders) => deployed(rabbitmq, {}, { sources: { orders } }));
+  const problems = refusals(from as Deployed, to as Deployed);
+  const [kind, other] = [was.kind, would.kind].map((each) => JSON.stringify(each));
+  const message = `the exchange ev cannot be changed in place: kind is ${kind} and would be ${other}`;
+  expect(problems).toEqual(isRefused ? [`RD302 sources.orders.kind: ${message}`] : []);
+});

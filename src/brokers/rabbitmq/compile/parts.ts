@@ -30,9 +30,9 @@ export function deployedPartsOf({ topology, contracts }: RabbitmqCompiled): read
     }),
     ...topology.exchanges.flatMap(
       ({ name, consumer, kind, durable, autoDelete, arguments: given, owner }): readonly DeployedPart[] => {
-        if (owner === "other") return [];
-        const fixed = { kind, durable, autoDelete, ...given };
-        return [{ kind: "exchange", name, consumer, holds: null, longestWaitMs: null, fixed }];
+        const part = { kind: "exchange", name, consumer, holds: null, longestWaitMs: null } as const;
+        if (owner === "other") return [{ ...part, owner, fixed: { kind } }];
+        return [{ ...part, fixed: { kind, durable, autoDelete, ...given } }];
       },
     ),
   ];
