@@ -252,6 +252,8 @@ export interface Broker<
    * consumers.
    */
   readonly targetFor?: (target: Target, consumer: string) => Target;
+  /** The place of its resources that the target names: a region. Left out if targets name none. */
+  readonly placeOf?: (target: Target) => string;
   readonly compile: (plan: Plan, target: Target) => Checked<System>;
   readonly graphOf: (compiled: System) => Graph;
   /** The parts of a system on the broker, for a comparison with the deployed ones. */

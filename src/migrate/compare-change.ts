@@ -1,5 +1,5 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { type Deployed, readDeployed } from "./deployed.ts";
+import { type Deployed, isElsewhere, readDeployed } from "./deployed.ts";
 import { type LeftBehind, leftBehind } from "./left-behind.ts";
 import { proveChange } from "./prove-change.ts";
 import { refuseChange } from "./refuse-change.ts";
@@ -31,9 +31,8 @@ export interface ComparedChange {
 export function compareChange({ inputs, outputs }: KeptState, to: Deployed): ComparedChange | null {
   const from = readDeployed(inputs["declaration"], inputs["target"]);
   if (from === null) return null;
-  // Another broker has none of the old bindings.
-  const before =
-    from.target.broker === to.target.broker ? takenAfter(readTaken(outputs["taken"]), from) : readTaken(undefined);
+  // Another broker or region has none of the old bindings.
+  const before = isElsewhere(from, to) ? readTaken(undefined) : takenAfter(readTaken(outputs["taken"]), from);
   const problems = refuseChange(from, to, before);
   return {
     problems,

@@ -35,6 +35,12 @@ export function partKey({ kind, name }: Pick<DeployedPart, "kind" | "name">): st
   return `${kind} ${name}`;
 }
 
+/** True if the new system is on another broker or in another region. Then everything old stays as it is. */
+export function isElsewhere(from: Deployed, to: Deployed): boolean {
+  const [old, now] = [from, to].map(({ target }) => brokerOf(target).placeOf?.(target));
+  return from.target.broker !== to.target.broker || old !== now;
+}
+
 /**
  * Reads the old deployment from the declaration and the target in the state. It was proved when it was deployed, so it
  * is not proved again.

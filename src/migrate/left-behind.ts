@@ -1,6 +1,6 @@
 import type { DeployedPart } from "../brokers/deployed-part.ts";
 import { formatDurationMs } from "../declare/duration.ts";
-import { type Deployed, partsBeside } from "./deployed.ts";
+import { type Deployed, isElsewhere, partsBeside } from "./deployed.ts";
 
 /** A queue that stays on the broker after a change, although it is no longer declared. */
 export interface LeftBehind {
@@ -14,12 +14,18 @@ export interface LeftBehind {
 
 /**
  * Lists the queues that a change leaves on the broker because they may hold messages. Each comes with everything that
- * leads into it and out of it. If the system or the broker is another one, the list has all old queues.
+ * leads into it and out of it. If the system, the broker or the region is another one, the list has all old queues.
  */
 export function leftBehind(from: Deployed, to: Deployed): readonly LeftBehind[] {
-  return partsBeside(from.parts, to.parts)
+  const isAway = isElsewhere(from, to);
+  return partsBeside(from.parts, isAway ? [] : to.parts)
     .filter(({ holds }) => holds !== null)
-    .map((part) => ({ kind: part.kind, name: part.name, ...reasonOf(part) }));
+    .map((part) => ({
+      kind: part.kind,
+      name: part.name,
+      ...reasonOf(part),
+      ...(isAway ? { why: `the new target is ${to.compiled.target}` } : {}),
+    }));
 }
 
 /** The reason that an undeclared part stays, and the condition for its deletion. */

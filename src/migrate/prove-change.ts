@@ -6,7 +6,7 @@ import { diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Violation } from "../verify/verdict.ts";
 import type { ChangeVerdict } from "../verify/verify-change.ts";
 import { verifyChanges } from "../verify/verify-change.ts";
-import type { Deployed } from "./deployed.ts";
+import { type Deployed, isElsewhere } from "./deployed.ts";
 
 /** The proof of a change, with a message in every place. */
 export interface ProvedChange {
@@ -24,7 +24,7 @@ export interface ProvedChange {
  * @throws InternalError if a message could be lost: then `refuseChange` has a gap
  */
 export function proveChange(from: Deployed, to: Deployed): ProvedChange {
-  if (from.target.broker !== to.target.broker) return { verdicts: [], warnings: [] };
+  if (isElsewhere(from, to)) return { verdicts: [], warnings: [] };
   const verdicts = verifyChanges(brokerOf(to.target).changesOf(from, to));
   const unsafe = verdicts.flatMap((verdict) => verdict.unsafe);
   if (unsafe.length > 0) {

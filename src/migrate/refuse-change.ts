@@ -3,7 +3,7 @@ import { type TargetInput, brokerOf, checkTarget } from "../brokers/index.ts";
 import type { AnyContract } from "../contract/contract.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
-import { type Deployed, partKey } from "./deployed.ts";
+import { type Deployed, isElsewhere, partKey } from "./deployed.ts";
 import { sourcesInUse } from "./sources-in-use.ts";
 import { type TakenSources, takenAfter } from "./taken-sources.ts";
 import { type Separator, pathOfQueue, queueNames } from "../plan/names.ts";
@@ -29,7 +29,7 @@ export function refuseChange(
   to: Deployed,
   taken: TakenSources = takenAfter({}, from),
 ): readonly Diagnostic[] {
-  if (from.target.broker !== to.target.broker) return [];
+  if (isElsewhere(from, to)) return [];
   const replaced = queuesReplaced(from, to);
   const parts = replaced.length === 0 ? partsThatDiffer(from, to) : [];
   return [...replaced, ...parts, ...sourcesInUse(from, to, taken)];

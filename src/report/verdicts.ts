@@ -40,6 +40,8 @@ export function renderChange({
   const stays = left.map(
     ({ kind, name, why, until }) => `stays    ${kind} ${visible(name)}: ${why}. It is needed until ${until}`,
   );
+  if (verdicts.length === 0)
+    return `\nchange\n${["nothing is proved: no consumer keeps a queue", ...stays].join("\n")}\n`;
   const proves =
     "The proof put a message into every place before, during and after the change, with consumers by the old and the new contract at work. It covers messages of these two declarations: let those of earlier ones run out first.";
   return `\nchange\n${[...proved, ...stays].join("\n")}\n${proves}\n`;

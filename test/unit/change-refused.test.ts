@@ -4,9 +4,11 @@ import type { SystemInput, TargetInput } from "../../src/index.ts";
 import { compareChange } from "../../src/migrate/compare-change.ts";
 import type { Deployed } from "../../src/migrate/deployed.ts";
 import { readDeployed } from "../../src/migrate/deployed.ts";
+import { leftBehind } from "../../src/migrate/left-behind.ts";
 import { proveChange } from "../../src/migrate/prove-change.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
 import { takenAfter } from "../../src/migrate/taken-sources.ts";
+import { renderChange } from "../../src/report/verdicts.ts";
 
 const billing = { from: { orders: ["order.placed"] }, retry: { attempts: 3, backoff: { kind: "immediate" } } };
 const shop = { name: "shop", sources: { orders: { kind: "topic" }, sales: { kind: "topic" } }, consumers: { billing } };
@@ -173,4 +175,20 @@ test.each([
   const [kind, other] = [was.kind, would.kind].map((each) => JSON.stringify(each));
   const message = `the exchange ev cannot be changed in place: kind is ${kind} and would be ${other}`;
   expect(problems).toEqual(isRefused ? [`RD302 sources.orders.kind: ${message}`] : []);
+});
+
+test.each([
+  ["region", deployed(sqs), deployed({ ...sqs, region: "us-east-1" } as TargetInput), "sqs@us-east-1", 3],
+  ["broker", deployed(rabbitmq), deployed(sqs), "sqs@eu-west-1", 5],
+] as const)("in another %s nothing is proved, and everything old stays", (_, from, to, target, queues) => {
+  expect(refusals(from, to)).toEqual([]);
+  expect(proveChange(from, to)).toEqual({ verdicts: [], warnings: [] });
+  const left = leftBehind(from, to);
+  expect(left).toHaveLength(queues);
+  expect(new Set(left.map(({ why }) => why))).toEqual(new Set([`the new target is ${target}`]));
+  expect(renderChange({ verdicts: [], left })).toContain(
+    "nothing is proved: no consumer keeps a queue\nstays    queue ",
+  );
+  const kept = { inputs: { declaration: from.system, target: from.target }, outputs: { taken: { shop: {} } } };
+  expect(compareChange(kept, to)).toMatchObject({ problems: [], left });
 });

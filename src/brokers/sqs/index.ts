@@ -49,6 +49,7 @@ export const sqs: SqsBroker = Object.freeze({
   formatTarget,
   separator: "-",
   targetFor: targetForConsumer,
+  placeOf: ({ region }: SqsTarget) => region,
   compile: compileSqs,
   graphOf,
   // The bundled command line loads the file behind a getter when it is used.
