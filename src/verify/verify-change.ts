@@ -23,7 +23,16 @@ export interface ChangeVerdict {
 
 /** Proves a change for each consumer. */
 export function verifyChanges<State>(subjects: readonly Subject<State>[]): ChangeVerdict[] {
-  return proveEachShape(subjects, verifyChange, ({ unsafe, weaker }) => unsafe.length + weaker.length === 0);
+  const verdicts = proveEachShape(subjects, verifyChange, ({ unsafe }) => unsafe.length === 0);
+  // The message of a weaker promise has no names, but that of a loss has.
+  return verdicts.map((each) => ({ ...each, weaker: each.weaker.map((violation) => alike(violation, each.consumer)) }));
+}
+
+/** The same violation of a consumer that differs only in names. The trace has those of the first one. */
+function alike(violation: Violation, consumer: string): Violation {
+  if (violation.consumer === consumer) return violation;
+  const trace = violation.trace.length === 0 ? [] : [`the same steps as for ${violation.consumer}`];
+  return { ...violation, consumer, trace };
 }
 
 const bounds = { states: 200_000, keyLength: 200_000_000 };

@@ -5,12 +5,12 @@ import type { RabbitmqCompiled } from "../../src/brokers/rabbitmq/compile/compil
 import type { RabbitmqTarget } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
 import { joinPhases } from "../../src/explore/phases.ts";
 import type { TargetInput } from "../../src/index.ts";
-import { compileAndProve } from "../../src/index.ts";
+import { brokers, compileAndProve } from "../../src/index.ts";
 import type { Deployed } from "../../src/migrate/deployed.ts";
 import { deployedOf } from "../../src/migrate/deployed.ts";
 import { proveChange } from "../../src/migrate/prove-change.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
-import { verifyChange } from "../../src/verify/verify-change.ts";
+import { verifyChange, verifyChanges } from "../../src/verify/verify-change.ts";
 import { checked } from "../support/examples.ts";
 
 function deployed(retry: object, target: TargetInput, more: object = {}): Deployed {
@@ -133,6 +133,37 @@ test("a queue of SQS that deletes messages earlier is a warning, and one that ke
     "RD304 consumers.billing: the queue shop-billing would keep messages for 4d; it keeps them for 13d",
   ]);
   expect([...warned(ten, day), ...warned(ten, ten)]).toEqual([]);
+});
+
+test("consumers that differ only in names are proved once, also with warnings", () => {
+  const side = (attempts: number, delay: string): Deployed => {
+    const billing = { from: { orders: ["order.placed"] }, retry: constant(attempts, delay), handlerTimeout: "20s" };
+    const system = checked({
+      name: "shop",
+      sources: { orders: { kind: "topic" } },
+      consumers: { billing, shipping: billing },
+    });
+    const proved = compileAndProve(system, sqs);
+    if (!proved.ok) throw new Error(JSON.stringify(proved.diagnostics));
+    return deployedOf({ ...proved.value, system });
+  };
+  const [from, to] = [side(3, "1s"), side(5, "1s")];
+  let models = 0;
+  const counted = brokers.sqs.changesOf(from as never, to as never).map((subject) => ({
+    ...subject,
+    model: () => {
+      models++;
+      return subject.model();
+    },
+  }));
+  const [first, second] = verifyChanges(counted);
+  expect(models).toBe(1);
+  expect(first?.weaker[0]?.trace.length).toBeGreaterThan(1);
+  expect(second).toEqual({
+    ...first,
+    consumer: "shipping",
+    weaker: first?.weaker.map((each) => ({ ...each, consumer: "shipping", trace: ["the same steps as for billing"] })),
+  });
 });
 
 // A deployment that deletes at once what it no longer declares. The proof has to see what is lost.
