@@ -47,9 +47,6 @@ interface CloudSystem<Contract, Queue, Topic, Subscription> {
  * Lists the consumers that are declared before and after a change, for a proof with messages in every place. First
  * there is the old topology alone. Afterwards there is the new one too, and the old resources that left it stay.
  * Consumers by both contracts may then be at work.
- *
- * @param isDeleted true for an old subscription that a deployment deletes if it is no longer declared. It is asked with
- *   the names of the declared queues
  */
 export function cloudChanges<
   Contract extends AnyContract & { readonly workQueue: string },
@@ -62,15 +59,12 @@ export function cloudChanges<
   to: CloudSystem<Contract, Queue, Topic, Subscription>,
   keyOf: (subscription: Subscription) => string,
   subjectOn: (index: TopologyIndex<Queue, Topic, Subscription>, contract: Contract) => Subject<State>,
-  isDeleted: (subscription: Subscription, queues: ReadonlySet<string>) => boolean = () => false,
 ): readonly Subject<InPhase<State>>[] {
   const old = indexTopology(from.topology);
-  const queues = new Set(to.topology.queues.map(({ name }) => name));
-  const kept = from.topology.subscriptions.filter((subscription) => !isDeleted(subscription, queues));
   const both = indexTopology({
     queues: overlay(from.topology.queues, to.topology.queues, ({ name }) => name),
     topics: overlay(from.topology.topics, to.topology.topics, ({ name }) => name),
-    subscriptions: overlay(kept, to.topology.subscriptions, keyOf),
+    subscriptions: overlay(from.topology.subscriptions, to.topology.subscriptions, keyOf),
   });
   const contracts = new Map(from.contracts.map((contract) => [contract.consumer, contract]));
   return to.contracts.flatMap((after) => {

@@ -22,14 +22,7 @@ export function changesOf(
   from: { readonly compiled: SqsCompiled },
   to: { readonly compiled: SqsCompiled },
 ): readonly Subject<InPhase<MessageState>>[] {
-  return cloudChanges(
-    from.compiled,
-    to.compiled,
-    ({ topic, queue }) => `${topic} ${queue}`,
-    subjectOn,
-    // A deployment deletes a subscription if the queue behind it stays: see `make/deploy.ts`.
-    ({ queue }, queues) => queues.has(queue),
-  );
+  return cloudChanges(from.compiled, to.compiled, ({ topic, queue }) => `${topic} ${queue}`, subjectOn);
 }
 
 function subjectOn(index: TopologyIndex, contract: Contract): Subject<MessageState> {
