@@ -7,10 +7,12 @@ import type { TestContext } from "vitest";
 import { afterAll, expect, inject, test } from "vitest";
 
 import { run } from "../../src/cli/run.ts";
+import { brokers, compile } from "../../src/index.ts";
 import type { JudgedDifference } from "../../src/migrate/judge-drift.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
 import { deploy, until } from "../support/deployed-system.ts";
 import { drive } from "../support/drive.ts";
+import { checked } from "../support/examples.ts";
 import { createLimitedUser } from "../support/limited-user.ts";
 import type { Broker } from "../support/live.ts";
 import type { JsonObject, Management } from "../support/management.ts";
@@ -61,13 +63,13 @@ interface Answer {
   readonly diagnostics: readonly { readonly code: string; readonly message: string }[];
 }
 
-async function diff(broker: Broker, vhost: string): Promise<Answer> {
+async function diff(broker: Broker, vhost: string, declaration = file): Promise<Answer> {
   const { version, managementUrl } = broker;
   const url = `${managementUrl.replace(/\/$/, "")}/${encodeURIComponent(vhost)}`;
   const options = ["--target", `rabbitmq@${version}`, "--strategy", withQueues(version), "--url", url, "--json"];
   // The standard output is the same for all tests.
   const output = join(folder, randomUUID());
-  const code = await run(["diff", file, ...options, "--output", output]);
+  const code = await run(["diff", declaration, ...options, "--output", output]);
   return { code, ...(JSON.parse(readFileSync(output, "utf8")) as Omit<Answer, "code">) };
 }
 
@@ -248,6 +250,31 @@ test.for(inject("brokers"))("$version: the loss that it reports happens", patien
 });
 
 const withTiers = inject("brokers").filter(({ version }) => withQueues(version) === "staged");
+
+test.for(withTiers)("$version: resources of an earlier declaration", patient, async (broker, context) => {
+  const { vhost, compiled: old } = await deployed(broker, context);
+  const management = createManagement(broker.managementUrl);
+  const { billing } = shop.consumers;
+  const retry = { attempts: 5, backoff: { kind: "constant", delay: "2s" } };
+  const next = { ...shop, consumers: { billing: { ...billing, retry } } };
+  const target = { broker: "rabbitmq", version: broker.version, strategy: "staged" } as const;
+  const compiled = compile(checked(next), target);
+  if (!compiled.ok) throw new Error(compiled.diagnostics[0]?.message);
+  const definitions = brokers.rabbitmq.exportFormats["definitions"]?.(compiled.value, vhost);
+  await management.importDefinitions(definitions as JsonObject);
+  const declaration = join(folder, `${randomUUID()}.json`);
+  writeFileSync(declaration, JSON.stringify(next));
+  expect(await diff(broker, vhost, declaration)).toMatchObject({ code: 0, differences: [], diagnostics: [] });
+  expect((await management.queue(vhost, tierOf(old))).name).toBe(tierOf(old));
+  // An old tier counts as soon as a message of the new declaration can reach it.
+  const failed = old.topology.policies.find(({ name }) => name === "shop.billing.failed");
+  if (failed === undefined) throw new Error("no policy");
+  const { pattern, applyTo, priority, definition } = failed;
+  await management.putPolicy(vhost, failed.name, { pattern, "apply-to": applyTo, priority, definition });
+  const { code, differences } = await diff(broker, vhost, declaration);
+  expect(differences.map(({ effect, name }) => [effect, name])).toEqual([["otherwise", "shop.billing.failed"]]);
+  expect(code).toBe(1);
+});
 
 test.for(withTiers)("$version: a message waits for ever where it says so", patient, async (broker, context) => {
   const { vhost, url, channel, publish, compiled, contract } = await deployed(broker, context);

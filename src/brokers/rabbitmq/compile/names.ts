@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 
 import { formatDurationMs } from "../../../declare/duration.ts";
 import type { Contract } from "./contract.ts";
+import type { ExchangeRole } from "./topology.ts";
 import { queueNames, sourceName } from "../../../plan/names.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 
@@ -66,7 +67,12 @@ export function attemptExchangePrefix(system: string): string {
 
 /** The queue where messages wait for one attempt with one delay, and the exchange that leads to it alone. */
 export function tierQueue(system: string, attempt: number, delayMs: number): string {
-  return `${system}.attempt.${attempt}.${inName(delayMs)}`;
+  return `${tierPrefix(system, attempt)}${inName(delayMs)}`;
+}
+
+/** The beginning of the names of all tiers of an attempt. */
+export function tierPrefix(system: string, attempt: number): string {
+  return `${system}.attempt.${attempt}.`;
 }
 
 /** A duration without blanks, such as `1m30s`: names go into shells, URLs and patterns. */
@@ -121,6 +127,24 @@ export function waitQueue(system: string, longestMs: number): string {
 /** The queue for a waiting message with a deleted consumer, so that it does not hold up the others. */
 export function undeliverable(system: string): string {
   return `${system}.undeliverable`;
+}
+
+const sharedNames = Object.entries({
+  dead: /^dead$/,
+  again: /^again$/,
+  undeliverable: /^undeliverable$/,
+  attempt: /^again\.\d+$/,
+  attempts: /^retry\..*\.attempts$/,
+  reasons: /^retry\./,
+  tier: /^attempt\.\d+\./,
+  wait: /^wait\.\d+ms$/,
+} as const satisfies Partial<Record<ExchangeRole, RegExp>>);
+
+/** The role of a shared exchange that any declaration of a system may have, by its name. Null for any other. */
+export function sharedRole(system: string, exchange: string): ExchangeRole | null {
+  if (!exchange.startsWith(`${system}.`)) return null;
+  const name = exchange.slice(system.length + 1);
+  return (sharedNames.find(([, shape]) => shape.test(name))?.[0] ?? null) as ExchangeRole | null;
 }
 
 /** A policy pattern that matches one name and no other. */

@@ -8,7 +8,7 @@ import { formatTarget } from "../compile/capabilities.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
 import type { Difference, FoundBinding, FoundResources } from "../compile/differences.ts";
 import { afterDeployment, nameOf } from "../compile/after-deployment.ts";
-import { bindingText, differencesIn, namesIn } from "../compile/differences.ts";
+import { bindingKey, bindingText, differencesIn, namesIn } from "../compile/differences.ts";
 import type { Topology } from "../compile/topology.ts";
 import { unseenFlawsOf } from "../prove/flaws.ts";
 import { flawOf, subjectsOf } from "../prove/model.ts";
@@ -34,13 +34,15 @@ import {
   versionRules,
 } from "../prove/semantics.ts";
 import { changedBy, deletedBy, withUndeclared } from "./changed-topology.ts";
+import { leftWays } from "./left-ways.ts";
 import { type Deployment, type VirtualHost, targetOf } from "./deployment.ts";
 
 /**
  * Compares a compiled system with the one virtual host of a deployment.
  *
- * A difference comes with the model of the system that has it and is otherwise as declared. Policies are compared by
- * their effect on each queue and exchange. If several of one priority match, the broker may take any, and each counts.
+ * A difference comes with the model of the system that has it and is otherwise as declared. Resources that earlier
+ * declarations left are none. Policies are compared by their effect on each queue and exchange. If several of one
+ * priority match, the broker may take any, and each counts.
  *
  * @returns a refusal if the deployment has several virtual hosts, or a version without rules
  */
@@ -57,7 +59,9 @@ export function driftOf(
   const there = { ...target, ...(own.value === null ? {} : { version: own.value.version, patch: own.value.patch }) };
   const version = semanticsVersionOf(there);
   const { views, unread } = viewsOf(virtualHost, topology, version);
-  const found = views.map((view) => differencesIn(topology, view, true));
+  const left = new Set(leftWays(virtualHost.topology, compiled).map(bindingKey));
+  const isLeft = (each: Difference): boolean => each.kind === "binding" && left.has(bindingKey(each.binding));
+  const found = views.map((view) => differencesIn(topology, view, true).filter((each) => !isLeft(each)));
   const each = new Map(found.flat().map((difference) => [JSON.stringify(difference), difference]));
   const base = withUndeclared(topology, virtualHost.topology);
   const policies = indexPolicies(virtualHost.topology.policies);
@@ -208,11 +212,11 @@ function besideOf(
   const lost = lastResortFlaw(difference, declared, version);
   if (lost !== null) return otherwise(`messages that find no way on are no longer kept: ${lost}`);
   if (kind !== "binding") return change === "missing" ? otherwise("no message can pass through it") : null;
-  const { destination, destinationKind, routingKey } = difference.binding;
+  const { destination, routingKey } = difference.binding;
   if (change === "missing" && isMissed(difference.binding, declared))
     return loss(`messages with a key like ${routingKey} have no way from ${name} to ${destination}`);
   const isForeign = declared.exchanges.every((each) => each.name !== name);
-  return change === "extra" && isForeign && destinationKind === "exchange"
+  return change === "extra" && isForeign
     ? otherwise(`messages that others publish to ${name} enter ${destination}`)
     : null;
 }

@@ -1,0 +1,153 @@
+import { expect, test } from "vitest";
+
+import { afterDeployment } from "../../src/brokers/rabbitmq/compile/after-deployment.ts";
+import { compileAndProve } from "../../src/compile/compile.ts";
+import type { Proved } from "../../src/compile/compile.ts";
+import { brokers } from "../../src/index.ts";
+import type { Topology } from "../../src/index.ts";
+import type { JudgedDifference } from "../../src/migrate/judge-drift.ts";
+import { driftFrom, judgeDrift } from "../../src/migrate/judge-drift.ts";
+import { checked } from "../support/examples.ts";
+import { strategiesOn } from "../support/strategies.ts";
+import type { Strategy } from "../support/strategies.ts";
+
+// A deployment leaves on the broker what messages may need. None of that is a difference to the new declaration.
+
+const { rabbitmq } = brokers;
+
+const retry = (attempts: number, delay = "10s", more: object = {}): object => {
+  return { attempts, backoff: { kind: "constant", delay, ...more } };
+};
+const billing = { from: { orders: ["order.placed"] }, retry: retry(3) };
+const mail = { from: { orders: ["mail.#"] }, retry: retry(4, "30s") };
+const shop = { sources: { orders: { kind: "topic" } }, consumers: { billing } };
+const retried = (again: object): object => ({ ...shop, consumers: { billing: { ...billing, retry: again } } });
+const twoSources = {
+  sources: { ...shop.sources, refunds: { kind: "topic" } },
+  consumers: { billing: { ...billing, from: { ...billing.from, refunds: ["#"] } } },
+};
+const otherKey = { ...shop, consumers: { billing: { ...billing, from: { orders: ["order.paid"] } } } };
+
+interface Edit {
+  readonly name: string;
+  readonly old?: object;
+  readonly next?: object;
+  /** The strategies that can carry out both. */
+  readonly on?: readonly Strategy[];
+}
+
+const edits: readonly Edit[] = [
+  { name: "another delay", next: retried(retry(3, "20s")) },
+  { name: "more attempts", next: retried(retry(5)) },
+  {
+    name: "fewer attempts",
+    old: retried(retry(5)),
+  },
+  { name: "one attempt", next: retried(retry(1)) },
+  {
+    name: "from one attempt on",
+    old: retried(retry(1)),
+  },
+  { name: "jitter", next: retried(retry(3, "10s", { jitter: "20%" })), on: ["deferred", "waits"] },
+  { name: "no more jitter", old: retried(retry(3, "10s", { jitter: "20%" })), on: ["deferred", "waits"] },
+  { name: "a consumer less", old: { ...shop, consumers: { billing, mail } } },
+  { name: "a consumer more", next: { ...shop, consumers: { billing, mail } } },
+  { name: "retention", next: { ...shop, consumers: { billing: { ...billing, deadLetter: { retain: "7d" } } } } },
+  {
+    name: "a source more",
+    next: twoSources,
+  },
+  { name: "a source less", old: twoSources },
+  {
+    name: "another key",
+    next: otherKey,
+  },
+  { name: "names of queues", next: { ...shop, names: { queue: "q-{consumer}" } } },
+  {
+    name: "the dead queue keeps its name",
+    next: { ...shop, names: { queue: "q-{consumer}", dead: "shop.{consumer}.dead" } },
+  },
+];
+
+const cases = strategiesOn("4.3").flatMap((strategy) =>
+  edits
+    .filter(({ on = [strategy] }) => on.includes(strategy))
+    .map(({ name, old = shop, next = shop }) => ({ strategy, name, old, next })),
+);
+
+function provedOn(strategy: Strategy, declaration: object): Proved<"rabbitmq"> {
+  const { consumers, ...rest } = declaration as typeof shop;
+  const protocol = strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1";
+  const speaking = Object.fromEntries(Object.entries(consumers).map(([name, each]) => [name, { ...each, protocol }]));
+  const input = checked({ name: "shop", ...rest, consumers: speaking });
+  const proved = compileAndProve<"rabbitmq">(input, { broker: "rabbitmq", version: "4.3", strategy });
+  if (!proved.ok) throw new Error(proved.diagnostics[0]?.message);
+  return proved.value;
+}
+
+/** The topology of a broker after a deployment over another one, and then changed by hand. */
+function broker(old: Proved<"rabbitmq">, next: Proved<"rabbitmq">, change: (there: Topology) => Topology = (it) => it) {
+  const { topology } = next.compiled;
+  return change({ ...topology, ...afterDeployment(old.compiled.topology, topology) });
+}
+
+function compared(there: Topology, { compiled, target }: Proved<"rabbitmq">): readonly JudgedDifference[] {
+  const exported = rabbitmq.exportFormats["definitions"]?.({ ...compiled, topology: there }, "/");
+  const read = rabbitmq.auditor.file.read(JSON.stringify(exported));
+  if (!read.ok) throw new Error(read.diagnostics[0]?.message);
+  const drift = driftFrom(read.value, { compiled, target });
+  if (!drift.ok) throw new Error(drift.diagnostics[0]?.message);
+  expect(drift.value.unread).toEqual([]);
+  return judgeDrift(drift.value);
+}
+
+test.for(cases)("$strategy, $name: a broker after the deployment is no difference", ({ strategy, old, next }) => {
+  const [before, after] = [provedOn(strategy, old), provedOn(strategy, next)];
+  expect(compared(broker(before, after), after)).toEqual([]);
+});
+
+test.for(strategiesOn("4.3"))("%s: the deployments of the table leave something", (strategy) => {
+  const leaving = cases.filter((each) => {
+    if (each.strategy !== strategy) return false;
+    const [before, after] = [provedOn(strategy, each.old), provedOn(strategy, each.next)];
+    return broker(before, after).bindings.length > after.compiled.topology.bindings.length;
+  });
+  expect(leaving.map(({ name }) => name)).toContain("a consumer less");
+  const alone: Partial<Record<Strategy, string>> = { staged: "another delay", waits: "one attempt" };
+  expect(leaving.map(({ name }) => name)).toContain(alone[strategy] ?? "names of queues");
+});
+
+type Binding = Topology["bindings"][number];
+const bound = (source: string, destination: string, routingKey: string, more: Partial<Binding> = {}): Binding => {
+  return { source, destination, destinationKind: "queue", routingKey, arguments: {}, ...more };
+};
+const after = (attempt: number) => {
+  return { arguments: { "x-match": "all-with-x", "x-last-death-exchange": `shop.again.${attempt}` } };
+};
+
+const toExchange = { destinationKind: "exchange" } as const;
+const [now, before] = ["shop.retry.2x10s.attempts", "shop.retry.3x30s.attempts"];
+const anyOf = { arguments: { ...after(4).arguments, "x-match": "any-with-x" } };
+
+const added: readonly (readonly [string, Binding, string])[] = [
+  ["dead letters are doubled", bound("shop.dead", "shop.mail.dead", "shop.billing"), "otherwise"],
+  ["letters of the old consumer are doubled", bound("shop.dead", "shop.billing.dead", "shop.mail"), "harmless"],
+  ["letters of nobody", bound("shop.dead", "shop.billing.dead", "typo"), "harmless"],
+  ["letters enter a work queue", bound("shop.dead", "shop.billing", "shop.attempt.2.30s"), "harmless"],
+  ["due messages are doubled", bound("shop.again", "shop.mail", "shop.billing"), "otherwise"],
+  ["due messages of the old consumer enter another", bound("shop.again", "shop.billing", "shop.mail"), "harmless"],
+  ["a retry waits twice", bound(now, "shop.attempt.3.30s", "", after(2)), "otherwise"],
+  ["an old attempt enters a work queue", bound("shop.again.4", "shop.billing", ""), "otherwise"],
+  ["an old attempt is dead", bound("shop.again.4", "shop.dead", "", toExchange), "otherwise"],
+  ["an old schedule enters a work queue", bound(before, "shop.billing", "", after(2)), "otherwise"],
+  ["an old schedule with a key", bound(before, "shop.dead", "key", { ...toExchange, ...after(4) }), "otherwise"],
+  ["an old schedule takes any message", bound(before, "shop.dead", "", { ...toExchange, ...anyOf }), "otherwise"],
+];
+
+test.for(added)("%s: a binding that a person added stays a difference", ([, binding, effect]) => {
+  const old = provedOn("staged", { ...shop, consumers: { billing, mail } });
+  const next = provedOn("staged", shop);
+  const there = broker(old, next, (it) => ({ ...it, bindings: [...it.bindings, binding] }));
+  const found = compared(there, next).map((each) => [each.effect, each.change, each.name.split(" ")[0]]);
+  expect(found).toEqual([[effect, "extra", binding.source]]);
+});
