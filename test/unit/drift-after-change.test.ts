@@ -6,7 +6,7 @@ import type { Proved } from "../../src/compile/compile.ts";
 import { brokers } from "../../src/index.ts";
 import type { Topology } from "../../src/index.ts";
 import type { JudgedDifference } from "../../src/migrate/judge-drift.ts";
-import { driftFrom, judgeDrift } from "../../src/migrate/judge-drift.ts";
+import { driftBetween, driftFrom, judgeDrift } from "../../src/migrate/judge-drift.ts";
 import { checked } from "../support/examples.ts";
 import { strategiesOn } from "../support/strategies.ts";
 import type { Strategy } from "../support/strategies.ts";
@@ -32,21 +32,27 @@ interface Edit {
   readonly name: string;
   readonly old?: object;
   readonly next?: object;
+  /** Messages that only the old declaration takes are lost. */
+  readonly loses?: true;
   /** The strategies that can carry out both. */
   readonly on?: readonly Strategy[];
+  /** The words for the effect of the change itself. Some strategies show none, because it is in the contract alone. */
+  readonly says?: RegExp;
 }
 
 const edits: readonly Edit[] = [
-  { name: "another delay", next: retried(retry(3, "20s")) },
-  { name: "more attempts", next: retried(retry(5)) },
+  { name: "another delay", next: retried(retry(3, "20s")), says: /^attempt 2 can come 20000 ms after/ },
+  { name: "more attempts", next: retried(retry(5)), says: /^a message can be delivered \d+ times; \d+ are promised/ },
   {
     name: "fewer attempts",
     old: retried(retry(5)),
+    says: /handled as attempt 1, 2, 3; declared is 1, 2, 3, 4, 5|crash/,
   },
-  { name: "one attempt", next: retried(retry(1)) },
+  { name: "one attempt", next: retried(retry(1)), says: /is handled as attempt 1; declared is 1, 2, 3|crash/ },
   {
     name: "from one attempt on",
     old: retried(retry(1)),
+    says: /^a message can be delivered \d+ times; 1 are promised/,
   },
   { name: "jitter", next: retried(retry(3, "10s", { jitter: "20%" })), on: ["deferred", "waits"] },
   { name: "no more jitter", old: retried(retry(3, "10s", { jitter: "20%" })), on: ["deferred", "waits"] },
@@ -56,11 +62,14 @@ const edits: readonly Edit[] = [
   {
     name: "a source more",
     next: twoSources,
+    says: /^shop\.billing gets "#" from shop\.refunds, which is not declared/,
   },
-  { name: "a source less", old: twoSources },
+  { name: "a source less", old: twoSources, loses: true, says: /^a message is lost: no-route$/ },
   {
     name: "another key",
     next: otherKey,
+    loses: true,
+    says: /^a message is lost: no-route$|^shop\.billing gets "order\.paid"/,
   },
   { name: "names of queues", next: { ...shop, names: { queue: "q-{consumer}" } } },
   {
@@ -72,7 +81,7 @@ const edits: readonly Edit[] = [
 const cases = strategiesOn("4.3").flatMap((strategy) =>
   edits
     .filter(({ on = [strategy] }) => on.includes(strategy))
-    .map(({ name, old = shop, next = shop }) => ({ strategy, name, old, next })),
+    .map(({ name, old = shop, next = shop, says, loses = false }) => ({ strategy, name, old, next, says, loses })),
 );
 
 function provedOn(strategy: Strategy, declaration: object): Proved<"rabbitmq"> {
@@ -150,4 +159,47 @@ test.for(added)("%s: a binding that a person added stays a difference", ([, bind
   const there = broker(old, next, (it) => ({ ...it, bindings: [...it.bindings, binding] }));
   const found = compared(there, next).map((each) => [each.effect, each.change, each.name.split(" ")[0]]);
   expect(found).toEqual([[effect, "extra", binding.source]]);
+});
+
+test("a schedule that the deployment did not put in force is judged by all that it leads to", () => {
+  const [old, next] = [provedOn("staged", shop), provedOn("staged", retried(retry(5, "20s")))];
+  const wayOn = (it: Topology) =>
+    it.policies.find(({ name }) => name === "shop.billing.failed") as Topology["policies"][0];
+  const there = broker(old, next, (it) => {
+    return { ...it, policies: it.policies.map((each) => (each === wayOn(it) ? wayOn(old.compiled.topology) : each)) };
+  });
+  expect(compared(there, next).map(({ effect, name, reason }) => [effect, name, reason])).toEqual([
+    [
+      "otherwise",
+      "shop.billing.failed",
+      expect.stringMatching(/is handled as attempt 1, 2, 3; declared is 1, 2, 3, 4, 5$/),
+    ],
+  ]);
+  // Without the delay of the old tier messages wait there for ever, and that is a loss.
+  const policies = there.policies.filter(({ name }) => name !== "shop.attempt.2.10s");
+  expect(compared({ ...there, policies }, next)[0]).toMatchObject({ effect: "loss", name: "shop.billing.failed" });
+});
+
+test("a harmless difference stays harmless beside bindings that lead into declared tiers", () => {
+  const [old, next] = [provedOn("staged", shop), provedOn("staged", retried(retry(5)))];
+  const place = { "queue-leader-locator": "balanced" };
+  const placed = (each: Topology["policies"][number]) =>
+    each.name === "shop.billing" ? { ...each, definition: { ...each.definition, ...place } } : each;
+  const there = broker(old, next, (it) => ({ ...it, policies: it.policies.map(placed) }));
+  expect(compared(there, next).map(({ effect, name }) => [effect, name])).toEqual([["harmless", "shop.billing"]]);
+});
+
+test.for(cases)("$strategy, $name: two declarations show the change alone", ({ strategy, old, next, says, loses }) => {
+  const [before, then] = [provedOn(strategy, old), provedOn(strategy, next)];
+  const drift = driftBetween(before, then);
+  if (!drift.ok) throw new Error(drift.diagnostics[0]?.message);
+  const judged = judgeDrift(drift.value);
+  expect(judged.some(({ effect }) => effect === "loss")).toBe(loses);
+  const reasons = judged.filter(({ effect }) => effect !== "harmless").map(({ reason }) => reason);
+  if (says === undefined) expect(reasons).toEqual([]);
+  else expect(reasons.filter((reason) => !says.test(reason))).toEqual([]);
+  if (strategy === "staged" && says !== undefined) expect(reasons).not.toEqual([]);
+  // Only queues and exchanges are new, and ways into declared queues. The ways between retries go with them.
+  const bindings = judged.filter(({ change, kind }) => change === "extra" && kind === "binding");
+  expect(bindings.filter(({ effect }) => effect === "harmless")).toEqual([]);
 });

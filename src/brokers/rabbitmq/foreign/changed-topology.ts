@@ -1,8 +1,8 @@
 import { overlay } from "../../../contract/overlay.ts";
 import { nameOf } from "../compile/after-deployment.ts";
-import type { Difference, DifferentResource } from "../compile/differences.ts";
+import type { Difference, DifferentResource, FoundBinding } from "../compile/differences.ts";
 import { bindingKey, namesIn, policyKey } from "../compile/differences.ts";
-import { exactPattern } from "../compile/names.ts";
+import { exactPattern, sharedRole } from "../compile/names.ts";
 import type {
   BindingResource,
   ExchangeResource,
@@ -10,7 +10,8 @@ import type {
   QueueResource,
   Topology,
 } from "../compile/topology.ts";
-import type { BrokerTopology } from "../prove/semantics.ts";
+import type { BrokerTopology, SemanticsVersion } from "../prove/semantics.ts";
+import { definitionInForce, exchangePolicyInForce, indexPolicies, versionRules } from "../prove/semantics.ts";
 
 /** The key of an event that deletes a resource with its messages, among the settings of a difference. */
 export const deletedBy = "deleted by";
@@ -22,30 +23,58 @@ type Values = Readonly<Record<string, never>>;
 
 /**
  * Adds the resources of a broker that the topology does not declare. Publishers may use each of the exchanges. A message
- * that reaches one of the queues is in foreign hands.
+ * that reaches one of the queues is in foreign hands. Only the ways of an earlier or a newer declaration of the system
+ * are as open to its messages as declared ones.
  *
- * It leaves out bindings between the two. They are differences, or belong to others who take from a source.
+ * It leaves out other bindings between the two. They are differences, or belong to others who take from a source.
+ *
+ * @param ways the bindings of such declarations that have a declared end
  */
-export function withUndeclared(topology: Topology, found: BrokerTopology): Topology {
+export function withUndeclared(
+  topology: Topology,
+  found: BrokerTopology,
+  ways: readonly FoundBinding[],
+  version: SemanticsVersion,
+): Topology {
+  const { system } = topology;
   const declared = namesIn(topology);
+  const index = indexPolicies(found.policies);
+  const isWay = (queue: string): boolean =>
+    ["tier", "wait", "undeliverable"].includes(sharedRole(system, queue) ?? "") && !declared.queue.has(queue);
   const queues = found.queues.map(({ name, arguments: given }): QueueResource => {
     // Sentences about consumers name the owner of a queue.
-    const consumer = `the undeclared queue ${name}`;
-    return { ...permanent, name, role: "work", consumer, arguments: given as Values };
+    const consumer = isWay(name) ? null : `the undeclared queue ${name}`;
+    const role = consumer === null ? "wait" : "work";
+    return { ...permanent, name, role, consumer, arguments: given as Values };
   });
   const exchanges = found.exchanges.map(({ name, kind, arguments: given }): ExchangeResource => {
-    return { ...permanent, name, role: "source", consumer: null, kind, arguments: given as Values };
+    const role = sharedRole(system, name) ?? "source";
+    return { ...permanent, name, role, consumer: null, kind, arguments: given as Values };
   });
   const bindings = found.bindings.filter(
     ({ source, destination, destinationKind }) =>
       !declared.exchange.has(source) && !declared[destinationKind].has(destination),
-  ) as readonly BindingResource[];
+  );
+  // Without their policies messages would wait there for ever, or find no way on.
+  const policies = [
+    ...found.queues
+      .filter(({ name }) => isWay(name))
+      .map((queue) => policyFor("queues", queue.name, definitionInForce(queue, index, versionRules[version]))),
+    ...found.exchanges
+      .filter(({ name }) => !declared.exchange.has(name))
+      .map(({ name }) => policyFor("exchanges", name, exchangePolicyInForce(index, name)?.definition ?? {})),
+  ];
   return {
     ...topology,
     queues: overlay(queues, topology.queues, nameOf),
     exchanges: overlay(exchanges, topology.exchanges, nameOf),
-    bindings: [...topology.bindings, ...bindings],
+    bindings: overlay([...bindings, ...ways] as readonly BindingResource[], topology.bindings, bindingKey),
+    policies: [...topology.policies, ...policies],
   };
+}
+
+function policyFor(applyTo: PolicyResource["applyTo"], name: string, definition: object): PolicyResource {
+  return { name, pattern: exactPattern(name), applyTo, priority: 1, definition: definition as Values };
 }
 
 /** The topology with one difference in it, and otherwise as it is. */
@@ -65,8 +94,7 @@ export function changedBy(topology: Topology, difference: Difference): Topology 
     case "exchange-policy": {
       const applyTo = kind === "exchange-policy" ? "exchanges" : "queues";
       const own = topology.policies.find((each) => policyKey(each) === policyKey({ name, applyTo }));
-      const definition = valuesAfter(own?.definition ?? {}, difference);
-      const policy: PolicyResource = { name, pattern: exactPattern(name), applyTo, priority: 1, definition };
+      const policy = policyFor(applyTo, name, valuesAfter(own?.definition ?? {}, difference));
       return { ...topology, policies: overlay(topology.policies, [policy], policyKey) };
     }
     case "queue": {

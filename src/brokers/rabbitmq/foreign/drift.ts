@@ -59,11 +59,12 @@ export function driftOf(
   const there = { ...target, ...(own.value === null ? {} : { version: own.value.version, patch: own.value.patch }) };
   const version = semanticsVersionOf(there);
   const { views, unread } = viewsOf(virtualHost, topology, version);
-  const left = new Set(leftWays(virtualHost.topology, compiled).map(bindingKey));
+  const ways = leftWays(virtualHost.topology, compiled);
+  const left = new Set(ways.map(bindingKey));
   const isLeft = (each: Difference): boolean => each.kind === "binding" && left.has(bindingKey(each.binding));
   const found = views.map((view) => differencesIn(topology, view, true).filter((each) => !isLeft(each)));
   const each = new Map(found.flat().map((difference) => [JSON.stringify(difference), difference]));
-  const base = withUndeclared(topology, virtualHost.topology);
+  const base = withUndeclared(topology, virtualHost.topology, ways, version);
   const policies = indexPolicies(virtualHost.topology.policies);
   const subjects = (changed: Topology, on = target) =>
     subjectsOf({ ...compiled, topology: changed }, on, unseenFlawsOf);
