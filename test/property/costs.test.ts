@@ -49,6 +49,8 @@ test("auto never takes a strategy that needs more queues than another one where 
         expect(own.value.topology.queues.length, strategy).toBeLessThanOrEqual(other.value.topology.queues.length);
       }
     }),
+    // Few systems can be compared.
+    { numRuns: 500 },
   );
   expect(compared).toBeGreaterThan(5);
 });
