@@ -46,7 +46,7 @@ ${rabbitmqCommands()}
 - **Publish** needs a user for each producer. A consumer without \`from\` gets its messages straight in its work queue, through the default exchange. That leads to every queue in the virtual host by the queue's name, and RabbitMQ has no permission for a single one. Give such a producer a source instead if it must not reach the other queues.
 - **Audit**, **diff** and **leftovers** need a permission in each virtual host that they read, even one that allows nothing. The tag \`monitoring\` reads as much, and shows the names of all virtual hosts.
 - Deleting the resources that \`leftovers\` lists needs the permissions of a deployment.
-- **Dead letters**: read one from the dead queue, and publish it to the default exchange, mandatory and with confirms. The routing key is the name of the work queue. Acknowledge the letter only after the confirm. A user who may read from a queue may also purge it: RabbitMQ has no permission to view only.
+- **Dead letters**: [\`redeliver dead\`](dead-letters.md) reads the delivery limit of the dead queue from the management API. To send letters again by hand, read one from the dead queue, and publish it to the default exchange, mandatory and with confirms. The routing key is the name of the work queue. Acknowledge the letter only after the confirm. A user who may read from a queue may also purge it: RabbitMQ has no permission to view only.
 
 For a refusal Pulumi's provider reports only \`API responded with a 401 Unauthorized\`. The failed resource and the broker's log show the missing permission:
 

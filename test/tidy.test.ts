@@ -30,6 +30,7 @@ const pipeline = [
   "src/contract",
   "src/foreign",
   "src/consume/port",
+  "src/operate",
   "src/brokers",
   "src/verify",
   "src/compile",
@@ -56,6 +57,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   foreign: ["compile", "prove"],
   make: ["compile"],
   run: ["compile"],
+  operate: ["compile", "run"],
   pages: ["compile"],
   problems: [],
 };

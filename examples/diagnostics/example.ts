@@ -95,6 +95,12 @@ export interface StartExample extends Reporting {
   readonly startedOn: string;
 }
 
+/** A look at a dead queue: the broker's version, and the queue as the management API shows it. */
+export interface DeadQueueExample extends Reporting {
+  readonly kind: "dead-queue";
+  readonly text: string;
+}
+
 /** The options of a policy pack. */
 export interface PolicyExample extends Reporting {
   readonly kind: "policy";
@@ -138,6 +144,7 @@ export type Example =
   | BrokerExample
   | ScenarioExample
   | StartExample
+  | DeadQueueExample
   | PolicyExample
   | PreviewExample
   | ChangeExample

@@ -14,6 +14,7 @@ import type { BrokerRule } from "../policy/rule.ts";
 import type { Entry } from "../foreign/entries.ts";
 import type { RequestBounds } from "../foreign/request-budget.ts";
 import type { PulumiResource } from "../foreign/pulumi-resource.ts";
+import type { Operating } from "../operate/port.ts";
 
 /** The result of a compiler: frozen plain data with everything that later stages need. */
 export interface Compiled<Topology, Contract, Strategy extends string = string> {
@@ -277,6 +278,8 @@ export interface Broker<
   readonly auditor?: Auditor<Target, Deployment, System>;
   /** Left out if its deployments cannot be compared with declarations yet. */
   readonly differ?: Differ<Target, Deployment, System, State, HttpReader<Deployment>>;
+  /** Loaded when somebody operates dead letters. Left out if Redeliver cannot do that on this broker yet. */
+  readonly loadOperating?: () => Promise<Operating>;
   /** The default place of resources on the broker: RabbitMQ's virtual host. Null if the broker has none. */
   readonly defaultNamespace: string | null;
   /** Its rules of the policy pack, by the names under which the package exports them, in the order of pages. */

@@ -18,6 +18,10 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   leftovers: ["leftovers shop.yaml --target rabbitmq@4.3 --definitions definitions.json"],
   diff: ["diff shop.yaml --target rabbitmq@4.3 --url http://guest@localhost:15672/%2F"],
   policy: ["policy --preview preview.json --format github"],
+  dead: [
+    "dead groups shop.yaml --target rabbitmq@4.3 --consumer billing --url amqps://user@host --management-url https://host:15671",
+    "dead list --queue my-dead-queue --reason PERMANENT_FAILURE --from 2h --url amqps://user@host --management-url https://host:15671",
+  ],
 };
 
 /** The members of a command that report wrong usage. Its types leave them out. */
@@ -31,9 +35,10 @@ interface Reporter {
  * usually the first is the reason for the second.
  */
 export function withHelp(program: Command): Command {
-  for (const command of [program, ...program.commands]) {
+  for (const command of [program, ...program.commands, ...program.commands.flatMap(({ commands }) => commands)]) {
     const lines = examples[command.name()]?.map((words) => `  $ redeliver ${words}\n`) ?? [];
-    command.exitOverride().addHelpText("after", `\nExamples:\n${lines.join("")}`);
+    command.exitOverride();
+    if (lines.length > 0) command.addHelpText("after", `\nExamples:\n${lines.join("")}`);
     const reporter = command as Command & Reporter;
     reporter.missingMandatoryOptionValue = (option) => {
       const mistyped = command.args.find((word) => /^-./.test(word));

@@ -7,6 +7,7 @@ import { InternalError } from "../compile/compile.ts";
 import { auditCommand } from "./audit.ts";
 import { auditedBrokers } from "./audit-source.ts";
 import { exitCodes } from "./exit-codes.ts";
+import { addDeadCommands } from "./dead-options.ts";
 import { liveOptions } from "./live-options.ts";
 import { addFirstCommands } from "./first-commands.ts";
 import { explainCommand } from "./explain.ts";
@@ -105,6 +106,7 @@ function commandLine(words: readonly string[], finish: Finish): Command {
     addAuditCommand(program, finish);
     addComparingCommands(program, finish);
     addPolicyCommand(program, finish);
+    addDeadCommands(program, finish);
   }
   return refuseMisuse(withHelp(program));
 }

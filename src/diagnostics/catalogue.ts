@@ -14,7 +14,7 @@ export type { CatalogueEntry } from "./catalogue-entry.ts";
  * - RD3xx: deploying
  * - RD4xx: topologies that others made
  * - RD5xx: scenarios of a simulation
- * - RD8xx: running a consumer
+ * - RD8xx: running a consumer, and operating dead letters
  * - RD9xx: policy packs
  *
  * A broker whose problems other brokers do not have has a first digit for them.

@@ -9,6 +9,7 @@ import { parse } from "yaml";
 import { generatedFiles } from "../../scripts/generate.ts";
 import { unreadAsError } from "../../src/foreign/unread.ts";
 import { brokerOf, brokers } from "../../src/brokers/index.ts";
+import { type ShownQueue, judgeQueue } from "../../src/brokers/rabbitmq/operate/judge-queue.ts";
 import { explainCommand } from "../../src/cli/explain.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
 import { loadDeclaration } from "../../src/cli/load-declaration.ts";
@@ -88,6 +89,11 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       if (!scenario.ok) return scenario.diagnostics;
       const checked = checkScenario(scenario.value, [{ consumer: "billing", hasRetryAfter: false }]);
       return checked.ok ? checked.warnings : checked.diagnostics;
+    }
+    case "dead-queue": {
+      const { version, queue } = parse(example.text) as { version: string; queue: ShownQueue & { name: string } };
+      const problem = judgeQueue(queue.name, version, queue);
+      return problem === null ? [] : [problem];
     }
     case "policy": {
       const selected = selectRules(parse(example.text));
@@ -292,7 +298,7 @@ describe.each(diagnosticCodes)("%s", (code) => {
 
 test("every code in the source is in the catalogue, and some code path reports every code of the catalogue", () => {
   const reporting = globSync(
-    "src/{brokers,cli,compile,consume,contract,foreign,declare,deploy,migrate,plan,policy,simulate}/**/*.ts",
+    "src/{brokers,cli,compile,consume,contract,foreign,declare,deploy,migrate,operate,plan,policy,simulate}/**/*.ts",
     // The codes and their examples report nothing.
     { cwd: root, exclude: ["src/brokers/*/problems/**", "src/brokers/*problems.ts"] },
   );

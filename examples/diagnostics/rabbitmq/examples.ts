@@ -5,6 +5,7 @@ import { readExamples } from "./read.ts";
 import { auditExamples } from "./audit.ts";
 import { lifetimeExamples } from "./lifetimes.ts";
 import { runExamples } from "./run.ts";
+import { operateExamples } from "./operate.ts";
 
 /** An example for each code of RabbitMQ. */
 export const rabbitmqExamples = {
@@ -15,4 +16,5 @@ export const rabbitmqExamples = {
   ...auditExamples,
   ...lifetimeExamples,
   ...runExamples,
+  ...operateExamples,
 } as const;

@@ -75,6 +75,7 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
   get differ() {
     return { live: liveWithReports, compare: driftOf, deploymentOf };
   },
+  loadOperating: async () => (await import("./operate/index.ts")).operating,
   defaultNamespace,
   permissions,
   get rules() {

@@ -64,11 +64,12 @@ export function toConsume(contract: Contract): Permissions {
 
 /**
  * Lets an operator look at dead letters and send them again. The operator reads from the dead queue and publishes to
- * the default exchange, which leads to the work queue alone. A user who may read from a queue may also purge it.
+ * the default exchange, which leads to the work queue alone. The management API shows if a look is safe. A user who may
+ * read from a queue may also purge it.
  */
 export function toOperate({ deadQueue }: Pick<Contract, "deadQueue">): Permissions {
   return {
-    tag: null,
+    tag: "management",
     configure: nothing,
     write: oneOf([inPermissions("")]),
     read: oneOf(deadQueue === null ? [] : [deadQueue]),

@@ -2,6 +2,7 @@ import { compileProblems } from "./compile.ts";
 import { readProblems } from "./read.ts";
 import { auditProblems } from "./audit.ts";
 import { runProblems } from "./run.ts";
+import { operateProblems } from "./operate.ts";
 
 /** The codes of RabbitMQ. */
 export const rabbitmqProblems = {
@@ -9,4 +10,5 @@ export const rabbitmqProblems = {
   ...readProblems,
   ...auditProblems,
   ...runProblems,
+  ...operateProblems,
 } as const;

@@ -1,0 +1,21 @@
+import type { DeadQueueExample, ExamplePair } from "../example.ts";
+
+const look = (...lines: readonly string[]): DeadQueueExample => ({
+  kind: "dead-queue",
+  text: [...lines, ""].join("\n"),
+});
+
+/** Looks at a dead queue, with and without the problem. */
+export const operateExamples = {
+  RD841: {
+    fires: look(
+      "version: 4.0.5",
+      "queue: { name: shop.billing.dead, type: quorum, arguments: {}, effective_policy_definition: {} }",
+    ),
+    quiet: look(
+      "version: 4.0.5",
+      "queue:",
+      "  { name: shop.billing.dead, type: quorum, arguments: { x-delivery-limit: -1 }, effective_policy_definition: {} }",
+    ),
+  },
+} as const satisfies Readonly<Record<string, ExamplePair>>;

@@ -1,0 +1,84 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+
+import type { FilterInput } from "../operate/filter.ts";
+import { json, strategy, target } from "./declaration-options.ts";
+import { liveOptions } from "./live-options.ts";
+
+/** The options that name a dead queue and its broker. */
+export interface PlaceOptions {
+  readonly target?: string;
+  readonly strategy: string;
+  readonly consumer?: string;
+  readonly queue?: string;
+  readonly url?: string;
+  readonly managementUrl?: string;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly json?: boolean;
+}
+
+export type FilterOptions = PlaceOptions & FilterInput;
+
+/** Adds the commands for dead letters. */
+export function addDeadCommands(program: Command, finish: (exitCode: number) => void): void {
+  const dead = program.command("dead").description("look at dead letters, and export them; RabbitMQ so far");
+  const add = (name: string, description: string): Command => {
+    const command = dead.command(name).description(description).argument("[file]", "the declaration");
+    return withPlace(command);
+  };
+  withFilter(add("list", "list dead letters, the oldest first"))
+    .addOption(new Option("--limit <number>", "the most letters to list").argParser(count).default(100))
+    .action(async (file, options) => finish(await (await import("./dead.ts")).listCommand(file, options)));
+  withFilter(add("groups", "count dead letters by reason, error and type")).action(async (file, options) =>
+    finish(await (await import("./dead.ts")).groupsCommand(file, options)),
+  );
+  add("show", "show everything about one letter")
+    .addOption(new Option("--id <id>", "the id of its message").conflicts("position"))
+    .addOption(new Option("--position <number>", "its place in the queue, from 1").argParser(count))
+    .action(async (file, options) => finish(await (await import("./dead.ts")).showCommand(file, options)));
+  withFilter(add("export", "write dead letters with everything into a new file of JSON lines; they stay in the queue"))
+    .requiredOption("-o, --output <file>", "the file, which must not exist")
+    .action(async (file, options) => finish(await (await import("./dead-export.ts")).exportCommand(file, options)));
+}
+
+function withPlace(command: Command): Command {
+  command
+    .addOption(target().makeOptionMandatory(false))
+    .addOption(strategy())
+    .option("--consumer <name>", "the consumer whose dead letters are meant")
+    .addOption(new Option("--queue <name>", "a queue that no declaration names").conflicts(["target", "consumer"]))
+    .addOption(new Option("--url <url>", "the broker: amqps://user:password@host/vhost").env("RABBITMQ_URL"))
+    .addOption(
+      new Option(
+        "--management-url <url>",
+        "its management API, which shows if a look is safe: https://host:15671; without a user, that of --url",
+      ).env("RABBITMQ_MANAGEMENT_URL"),
+    );
+  for (const each of liveOptions()) if (/--(ca|cert|key) /.test(each.flags)) command.addOption(each);
+  return command.addOption(json());
+}
+
+function withFilter(command: Command): Command {
+  return command
+    .option("--group <id>", "only letters of this group, as `dead groups` names it")
+    .option("--reason <code>", "only letters with this reason, such as PERMANENT_FAILURE")
+    .option("--error <text>", "only letters with this text in the first line of their error")
+    .option("--type <name>", "only letters of this message type")
+    .option("--failed-in <name>", "only letters that died in this queue or service")
+    .option(
+      "--from <time>",
+      "only letters that died at this time or later: 2026-03-01T08:00:00Z, or 2h for two hours ago",
+    )
+    .option("--to <time>", "only letters that died before this time")
+    .option("--routing-key <key>", "only letters that were published with this key; * stands for any text")
+    .option("--header <name=value...>", "only letters with this header, or with this value in it")
+    .option("--body <path=value...>", "only letters with this value in their JSON body, such as order.id=17")
+    .option("--generation <number>", "only letters that were sent again so often")
+    .option("--redrive <id>", "only letters of this redrive that died again");
+}
+
+function count(text: string): number {
+  if (/^[1-9]\d{0,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("It is a whole number of at least 1.");
+}

@@ -1,0 +1,131 @@
+import { brokerOf, defaultBroker } from "../brokers/index.ts";
+import { describeDeadLetter } from "../consume/dead-letter/describe.ts";
+import type { AnyContract } from "../contract/contract.ts";
+import { RefusedError } from "../diagnostics/diagnostic.ts";
+import { type LetterFacts, factsOf } from "../operate/facts.ts";
+import { type Filter, parseFilter } from "../operate/filter.ts";
+import type { Letter } from "../operate/letter.ts";
+import type { DeadLetters, Operating, OperatingConnection } from "../operate/port.ts";
+import { readTlsFiles } from "../tls/read-tls-files.ts";
+import { compileFile } from "./commands.ts";
+import type { FilterOptions, PlaceOptions } from "./dead-options.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { loadTarget } from "./load-target.ts";
+import { refuse, usage } from "./refuse.ts";
+
+/** A dead queue, and the letters in it. */
+export interface Place {
+  readonly broker: string;
+  readonly queue: string;
+  /** Null for a queue that no declaration names. */
+  readonly consumer: string | null;
+  readonly contract: AnyContract | undefined;
+  readonly letters: DeadLetters;
+  readonly factsOf: (letter: Letter) => LetterFacts;
+}
+
+type Found = Pick<Place, "broker" | "queue" | "consumer" | "contract"> & {
+  readonly load: () => Promise<Operating>;
+};
+
+/** Wrong usage, in one sentence. */
+class UsageError extends Error {}
+
+/**
+ * Finds the dead queue, connects to its broker, and does the work of a command there.
+ *
+ * @returns the exit code; that of a refusal if the broker or Redeliver refuses
+ */
+export async function atPlace(
+  file: string | undefined,
+  options: PlaceOptions,
+  work: (place: Place) => Promise<number>,
+): Promise<number> {
+  try {
+    const found = await findPlace(file, options);
+    if (typeof found === "number") return found;
+    const operating = await loaded(found.load);
+    const connection = connectionOf(options);
+    const problem = operating.problemOf(connection);
+    if (problem !== null) throw new UsageError(problem);
+    const letters = await operating.connect(connection);
+    const { contract } = found;
+    const facts = (letter: Letter): LetterFacts => {
+      const { properties, headers } = letter;
+      return factsOf(letter, describeDeadLetter({ properties: { ...properties, headers }, fields: letter }, contract));
+    };
+    try {
+      return await work({ ...found, letters, factsOf: facts });
+    } finally {
+      await letters.close();
+    }
+  } catch (cause) {
+    if (cause instanceof UsageError) return usage(cause.message, options);
+    if (cause instanceof RefusedError) return refuse(cause.diagnostics, options, {}, exitCodes.refused);
+    throw cause;
+  }
+}
+
+/** @throws UsageError */
+export function filterOf(options: FilterOptions): Filter {
+  const filter = parseFilter(options, Date.now());
+  if ("problem" in filter) throw new UsageError(filter.problem);
+  return filter;
+}
+
+async function findPlace(file: string | undefined, options: PlaceOptions): Promise<Found | number> {
+  const { queue, target = "", consumer } = options;
+  if (queue !== undefined) {
+    if (file !== undefined) throw new UsageError("name a declaration or --queue, and not both");
+    const load = loaderOf({ broker: defaultBroker });
+    return { broker: defaultBroker, queue, consumer: null, contract: undefined, load };
+  }
+  if (file === undefined || target === "" || consumer === undefined)
+    throw new UsageError(
+      "name a declaration, --target and --consumer; or --queue for a queue that no declaration names",
+    );
+  const proved = await compileFile(file, { ...options, target }, loadTarget(target, options.strategy));
+  if (!proved.ok) return proved.exitCode;
+  const { contracts } = proved.compiled;
+  const contract = (contracts as readonly AnyContract[]).find((each) => each.consumer === consumer);
+  if (contract === undefined) {
+    const declared = contracts.map((each) => each.consumer).join(", ");
+    throw new UsageError(
+      `no consumer named ${JSON.stringify(consumer)} is declared in ${file}; declared are ${declared}`,
+    );
+  }
+  if (contract.deadQueue === null) throw new UsageError(`the consumer ${consumer} has no dead queue`);
+  const load = loaderOf(proved.target);
+  return { broker: proved.target.broker, queue: contract.deadQueue, consumer, contract, load };
+}
+
+function loaderOf(target: Parameters<typeof brokerOf>[0]): () => Promise<Operating> {
+  const { loadOperating, title } = brokerOf(target);
+  if (loadOperating === undefined) throw new UsageError(`dead handles letters on RabbitMQ so far, and not on ${title}`);
+  return loadOperating;
+}
+
+async function loaded(load: () => Promise<Operating>): Promise<Operating> {
+  return load().catch((cause: unknown) => {
+    if ((cause as { readonly code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw cause;
+    throw new UsageError("the client library is not installed: npm install amqplib");
+  });
+}
+
+function connectionOf({ url, managementUrl, ca, cert, key }: PlaceOptions): OperatingConnection {
+  if (url === undefined) throw new UsageError("name the broker with --url, such as amqps://user@host/vhost");
+  const files = readTlsFiles({ ca, cert, key }, process.env["RABBITMQ_KEY_PASSPHRASE"]);
+  if ("problem" in files) throw new UsageError(`--${files.problem.part} ${files.problem.message}`);
+  const isNone = Object.keys(files.tls).length === 0;
+  return { url: withCredentials(url), managementUrl, tls: isNone ? undefined : files.tls };
+}
+
+/** The environment keeps a password out of the list of processes. */
+function withCredentials(text: string): string {
+  const { RABBITMQ_USERNAME: username, RABBITMQ_PASSWORD: password } = process.env;
+  if (!URL.canParse(text)) return text;
+  const url = new URL(text);
+  if (url.username === "" && username !== undefined) url.username = encodeURIComponent(username);
+  if (url.password === "" && password !== undefined) url.password = encodeURIComponent(password);
+  return url.href;
+}

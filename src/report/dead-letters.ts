@@ -1,0 +1,93 @@
+import { visible } from "../diagnostics/visible.ts";
+import type { LetterFacts } from "../operate/facts.ts";
+import type { Groups } from "../operate/groups.ts";
+import { historyOf } from "../operate/history.ts";
+import type { Letter } from "../operate/letter.ts";
+import type { Looked } from "../operate/port.ts";
+import { renderTable, styleOf } from "./text.ts";
+
+type LookedFor = Looked & { readonly matched: number };
+
+/** The most bytes of a body that are shown to a person. */
+const shownBytes = 4_096;
+
+/** The columns of a table, for a terminal of 100 columns. */
+const style = styleOf({});
+
+/** Lists letters, one a line. */
+export function renderLetters(queue: string, looked: LookedFor, letters: readonly LetterFacts[]): string {
+  const rows = letters.map((each) => [
+    String(each.position),
+    short(each.diedAt, 24),
+    short(each.reason, 20),
+    short(each.type, 16),
+    short(each.messageId, 36),
+    short(each.error, 60),
+  ]);
+  const table = renderTable(["at", "died", "reason", "type", "message id", "error"], rows, {}, style);
+  return `${table}\n${endOf(queue, looked)}`;
+}
+
+/** Lists groups, the largest first, as many as a screen shows. */
+export function renderGroups(queue: string, looked: LookedFor, { groups, others }: Groups): string {
+  const shown = groups.slice(0, 40);
+  const rows = shown.map((each) => [
+    each.id,
+    String(each.count),
+    short(each.reason, 20),
+    short(each.type, 16),
+    short(each.error, 50),
+    `${short(each.firstAt, 19)}\n${short(each.lastAt, 19)}`,
+    short(each.sample, 36),
+  ]);
+  const head = ["group", "letters", "reason", "type", "error", "first, last", "one of them"];
+  const rest = groups.slice(shown.length).reduce((sum, group) => sum + group.count, others);
+  const more = rest === 0 ? "" : `${rest} letters died of further causes: --json shows more\n`;
+  return `${renderTable(head, rows, {}, style)}\n${more}${endOf(queue, looked)}`;
+}
+
+/** Shows everything about one letter. */
+export function renderLetter(letter: Letter, facts: LetterFacts): string {
+  const { headers, properties, body, exchange, routingKey } = letter;
+  const told = Object.entries(facts).filter(([, value]) => value !== null);
+  const text = Buffer.from(body.subarray(0, shownBytes)).toString();
+  const isText = !text.slice(0, -1).includes("\uFFFD");
+  const cut = body.length > shownBytes ? ` (the first ${shownBytes} of ${body.length} bytes)` : "";
+  const history = historyOf(letter).map(({ generation, at, redrive, reason }) => [
+    `sent again ${generation}`,
+    `${at} by the redrive ${redrive}, after ${reason ?? "an unknown reason"}`,
+  ]);
+  return [
+    ...lines([...told, ...history]),
+    "",
+    "properties",
+    ...lines([["exchange", exchange], ["routing key", routingKey], ...Object.entries(properties)]),
+    "",
+    "headers",
+    ...lines(Object.entries(headers).map(([name, value]) => [name, JSON.stringify(value)])),
+    "",
+    `body${cut}`,
+    isText ? text : Buffer.from(body.subarray(0, shownBytes)).toString("base64"),
+    "",
+  ].join("\n");
+}
+
+function lines(pairs: readonly (readonly [string, unknown] | readonly string[])[]): string[] {
+  const width = Math.max(0, ...pairs.map(([name = ""]) => name.length));
+  return pairs.map(([name = "", value]) => `  ${visible(name).padEnd(width)}  ${visible(String(value))}`);
+}
+
+function endOf(queue: string, { ready, seen, matched, isWhole }: LookedFor): string {
+  const missed = isWhole ? "" : ", and others took letters meanwhile";
+  return [
+    `${visible(queue)}: ${matched} of ${seen} letters fit, and the queue had ${ready}${missed}`,
+    "While Redeliver looked, nobody else could get these letters. Now they are back in order, marked as redelivered.",
+    "",
+  ].join("\n");
+}
+
+function short(text: string | null, most: number): string {
+  if (text === null) return "–";
+  const shown = visible(text);
+  return shown.length > most ? `${shown.slice(0, most - 1)}…` : shown;
+}
