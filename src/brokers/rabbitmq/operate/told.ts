@@ -14,6 +14,12 @@ export class LostError extends Error {
   override readonly name = "LostError";
 }
 
+/** True if an answer did not come because the connection ended. Source: amqplib, `lib/channel.js`. */
+export function isLoss(cause: unknown): boolean {
+  const { name, message } = (cause ?? {}) as Partial<Error>;
+  return name === "LostError" || name === "IllegalOperationError" || message?.startsWith("Channel ended") === true;
+}
+
 /** @throws RefusedError without the password */
 export async function connectModel(connection: OperatingConnection): Promise<ChannelModel> {
   try {
@@ -36,8 +42,8 @@ export async function toldBy<Result>(
   try {
     return await work();
   } catch (cause) {
-    const { code, classId, name } = (cause ?? {}) as Readonly<Record<string, unknown>>;
-    if (name === "LostError" || name === "IllegalOperationError") throw refused([noConnection(url, cause)]);
+    const { code, classId } = (cause ?? {}) as Readonly<Record<string, unknown>>;
+    if (isLoss(cause)) throw refused([noConnection(url, cause)]);
     // Only errors of the broker name a class of methods.
     if (classId === undefined) throw cause;
     if (code === 404) throw refused([missing("queue", queue)]);
