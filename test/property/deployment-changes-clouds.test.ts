@@ -79,7 +79,7 @@ test.each(Object.keys(brokers) as (keyof typeof brokers)[])(
         counts.removed += inventory.removed.length;
         counts[result.error === null ? "through" : "refused"] += 1;
       }),
-      { numRuns: 60 },
+      { numRuns: 100 },
     );
     for (const count of Object.values(counts)) expect(count, JSON.stringify(counts)).toBeGreaterThan(0);
   },

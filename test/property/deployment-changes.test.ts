@@ -46,7 +46,7 @@ test("any deployment over any other strands no message", { timeout: 600_000 }, a
         counts.deletions += result.deletions;
       }
     }),
-    { numRuns: 120 },
+    { numRuns: 250 },
   );
   // A run without any refusal, failure or deletion would prove nothing.
   expect(counts.updates).toBeGreaterThan(100);
@@ -182,8 +182,9 @@ async function change(
   if (to === null && step.edit !== null) return { error: null, refused: false, deletions: 0 };
   if (step.unprotect) world.state = world.state.map((entry) => ({ ...entry, protect: false }));
   const program = to === null ? [] : await registeredFor(to);
-  if (to !== null) note(world, to);
   const refusal = refusalOf(world.state, program, world.taken);
+  // A refused declaration changes nothing, and may give a queue to another consumer.
+  if (to !== null && refusal === null) note(world, to);
   const [order] = [step.order[Symbol.iterator]()];
   let done = 0;
   let found: readonly string[] = [];

@@ -149,8 +149,14 @@ function endsWell(
 ): string[] {
   const at = `a message in ${queue}, ${how},`;
   if (outcomes.length === 0) return [`${at} stays there for ever`];
+  // A consumer that was removed may come back with another name for its dead queue. The old queue stays bound, so it
+  // gets each letter, too. A dead queue of a consumer that stays keeps its name: RD302.
+  const isOldDeadLetter = ({ place }: MessageState): boolean => {
+    const to = place.kind === "queue" ? known.get(place.queue) : undefined;
+    return to?.role === "dead" && to.consumer === consumer;
+  };
   return outcomes.flatMap((states) => {
-    if (states.length !== 1) return [`${at} becomes ${states.length}`];
+    if (states.length !== 1 && !states.every(isOldDeadLetter)) return [`${at} becomes ${states.length}`];
     return states.flatMap(({ place }) => {
       if (place.kind !== "queue") return [`${at} is ${place.kind}`];
       if (place.status === "retained") return [`${at} is kept inside ${place.queue}`];
