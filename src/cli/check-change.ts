@@ -50,8 +50,12 @@ export async function checkChange(
     return { ok: false, diagnostics, about: { file: from, locate: planned.locate }, exitCode: exitCodeOf(diagnostics) };
   }
   const [before, after] = [deployedOf(proved.value), deployedOf(to)];
-  const problems = refuseChange(before, after);
-  if (problems.length > 0)
-    return { ok: false, diagnostics: problems, about: { file, locate: to.locate }, exitCode: exitCodes.refused };
-  return { ok: true, ...proveChange(before, after), left: leftBehind(before, after) };
+  const refuse = (diagnostics: readonly Diagnostic[]): CheckedChange => {
+    return { ok: false, diagnostics, about: { file, locate: to.locate }, exitCode: exitCodes.refused };
+  };
+  const refused = refuseChange(before, after);
+  if (refused.length > 0) return refuse(refused);
+  const { verdicts, problems, warnings } = proveChange(before, after);
+  if (problems.length > 0) return refuse(problems);
+  return { ok: true, verdicts, warnings, left: leftBehind(before, after) };
 }

@@ -120,6 +120,10 @@ export const catalogue = {
     "A promise does not hold for messages that wait during the change",
     "Redeliver proves a change with a message in every place, and with consumers by the old and the new contract at work. A message that waits while you make it can have more attempts than declared, or a retry at another time. Only a queue that would keep messages for a shorter time loses some: the broker deletes those that are older. Messages that come later are as declared. Make the change while no message of the consumer waits, or accept it for those that do.",
   ),
+  RD305: error(
+    "Messages that wait during the change could be lost",
+    "Redeliver proves a change with a message in every place, and with consumers by the old and the new contract at work. Here a message can be lost. For example, old consumers need more time for the new number of attempts than the queue keeps a message. The update stops before it changes anything. Deploy the change of the retries alone, wait until no message waits by the old declaration, and then deploy the rest.",
+  ),
   RD311: error(
     "A difference can lose messages",
     "The resources on the broker differ from the declared ones, and messages can be lost by that. The notes show the shortest path of such a message. A change by hand, another program or an administrator's policy made the difference. Deploy the system again. If a policy takes the place of the declared one, give it a narrower pattern.",

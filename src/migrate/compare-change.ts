@@ -26,17 +26,17 @@ export interface ComparedChange {
  * Compares the state with the new deployment.
  *
  * @returns null if this version cannot read the declaration or the target in the state
- * @throws InternalError as `proveChange` does
  */
 export function compareChange({ inputs, outputs }: KeptState, to: Deployed): ComparedChange | null {
   const from = readDeployed(inputs["declaration"], inputs["target"]);
   if (from === null) return null;
   // Another broker or region has none of the old bindings.
   const before = isElsewhere(from, to) ? readTaken(undefined) : takenAfter(readTaken(outputs["taken"]), from);
-  const problems = refuseChange(from, to, before);
+  const refused = refuseChange(from, to, before);
+  const proved = refused.length > 0 ? null : proveChange(from, to);
   return {
-    problems,
-    warnings: problems.length > 0 ? [] : proveChange(from, to).warnings,
+    problems: proved?.problems ?? refused,
+    warnings: proved?.warnings ?? [],
     left: leftBehind(from, to),
     taken: takenAfter(before, to),
   };

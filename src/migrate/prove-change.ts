@@ -1,6 +1,5 @@
 import { brokerOf } from "../brokers/index.ts";
 import { formatDurationMs } from "../declare/duration.ts";
-import { InternalError } from "../compile/compile.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Violation } from "../verify/verdict.ts";
@@ -12,6 +11,8 @@ import { type Deployed, isElsewhere } from "./deployed.ts";
 export interface ProvedChange {
   /** One for each consumer that is declared before and after. */
   readonly verdicts: readonly ChangeVerdict[];
+  /** The losses that the proof found (RD305). The change must not be made. */
+  readonly problems: readonly Diagnostic[];
   /** The promises that do not hold for messages that wait during the change (RD304), or that are deleted earlier. */
   readonly warnings: readonly Diagnostic[];
 }
@@ -21,17 +22,16 @@ export interface ProvedChange {
  * that a message needs is deleted.
  *
  * @param from the last declaration. Messages of declarations before it must no longer wait
- * @throws InternalError if a message could be lost: then `refuseChange` has a gap
  */
 export function proveChange(from: Deployed, to: Deployed): ProvedChange {
-  if (isElsewhere(from, to)) return { verdicts: [], warnings: [] };
+  if (isElsewhere(from, to)) return { verdicts: [], problems: [], warnings: [] };
   const verdicts = verifyChanges(brokerOf(to.target).changesOf(from, to));
-  const unsafe = verdicts.flatMap((verdict) => verdict.unsafe);
-  if (unsafe.length > 0) {
-    const lines = unsafe.flatMap((violation) => [`${violation.consumer}: ${violation.message}`, ...stepsOf(violation)]);
-    throw new InternalError(`the change is not safe, so Redeliver does not make it:\n${lines.join("\n")}`);
-  }
-  return { verdicts, warnings: [...verdicts.flatMap(({ weaker }) => weaker.map(warningOf)), ...keptShorter(from, to)] };
+  return {
+    verdicts,
+    // One violation of a consumer is enough to refuse the change.
+    problems: verdicts.flatMap(({ unsafe }) => unsafe.slice(0, 1).map(problemOf)),
+    warnings: [...verdicts.flatMap(({ weaker }) => weaker.map(warningOf)), ...keptShorter(from, to)],
+  };
 }
 
 /** Warns of a queue that would delete messages earlier than before. */
@@ -48,6 +48,15 @@ function keptShorter(from: Deployed, to: Deployed): Diagnostic[] {
       notes: [`${brokerOf(to.target).title} deletes a waiting message that is older than ${now}`],
       help: `make the change while no message in ${name} is older than that, or accept its loss`,
     });
+  });
+}
+
+function problemOf(violation: Violation): Diagnostic {
+  return diagnostic("RD305", {
+    path: ["consumers", violation.consumer],
+    message: `${violation.message}, for messages that wait during the change`,
+    notes: stepsOf(violation),
+    help: "change the retries first, and the rest when no message waits by the old declaration",
   });
 }
 

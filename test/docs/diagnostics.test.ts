@@ -123,7 +123,9 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       const [before, after] = [deployedFrom(example.before), deployedFrom(example.after)];
       if (example.isCompared !== true) {
         const refused = refuseChange(before, after);
-        return refused.length > 0 ? refused : proveChange(before, after).warnings;
+        if (refused.length > 0) return refused;
+        const { problems, warnings } = proveChange(before, after);
+        return [...problems, ...warnings];
       }
       return reportedByDrift(driftBetween(before, after));
     }

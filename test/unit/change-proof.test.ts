@@ -135,6 +135,24 @@ test("a queue of SQS that deletes messages earlier is a warning, and one that ke
   expect([...warned(ten, day), ...warned(ten, ten)]).toEqual([]);
 });
 
+test.for<readonly [string, Deployed, Deployed]>([
+  [
+    "the queue keeps messages for less time than old retries take",
+    deployed(constant(6, "8h"), sqs),
+    deployed(constant(6), sqs, { deadLetter: { retain: "13d" } }),
+  ],
+  [
+    "handlers of the old contract take too long for more attempts",
+    deployed(constant(1), sqs, { handlerTimeout: "11h", deadLetter: { retain: "13d" } }),
+    deployed(constant(3), sqs, { deadLetter: { retain: "13d" } }),
+  ],
+])("a change that can lose a message on SQS is refused: %s", ([, from, to]) => {
+  expect(refuseChange(from, to)).toEqual([]);
+  expect(proveChange(from, to).problems.map(({ code, path, message }) => `${code} ${path}: ${message}`)).toEqual([
+    "RD305 consumers.billing: a message is lost: retention, for messages that wait during the change",
+  ]);
+});
+
 test("consumers that differ only in names are proved once, also with warnings", () => {
   const side = (attempts: number, delay: string): Deployed => {
     const billing = { from: { orders: ["order.placed"] }, retry: constant(attempts, delay), handlerTimeout: "20s" };

@@ -32,6 +32,22 @@ const salesAlone: DeclarationExample = {
   text: twoSources("{ sales: [order.placed] }").text.replace("orders: { kind: topic }, ", ""),
 };
 
+/** A system on SQS whose work queue keeps messages for one day. */
+function onSqs(retry: string, handlerTimeout: string): DeclarationExample {
+  const text = [
+    "name: shop",
+    "sources: { orders: { kind: topic } }",
+    "consumers:",
+    "  billing:",
+    "    from: { orders: [order.placed] }",
+    `    retry: { ${retry} }`,
+    `    handlerTimeout: ${handlerTimeout}`,
+    "    deadLetter: { retain: 13d }",
+    "",
+  ].join("\n");
+  return { kind: "declaration", format: "yaml", text, target: "sqs@eu-west-1", strategy: "visibility" };
+}
+
 /** The file of a stack with this password. */
 function stackText(password: string): string {
   return [
@@ -74,5 +90,17 @@ export const changeExamples = {
       { retry: "{ attempts: 3, backoff: { kind: constant, delay: 10s } }" },
       ["staged", "staged"],
     ),
+  },
+  RD305: {
+    fires: {
+      kind: "change",
+      before: onSqs("attempts: 1, backoff: { kind: constant, delay: 1s }", "11h"),
+      after: onSqs("attempts: 3, backoff: { kind: constant, delay: 1s }", "10m"),
+    },
+    quiet: {
+      kind: "change",
+      before: onSqs("attempts: 3, backoff: { kind: constant, delay: 1s }", "7h"),
+      after: onSqs("attempts: 2, backoff: { kind: constant, delay: 1s }", "7h"),
+    },
   },
 } as const satisfies Readonly<Record<string, ExamplePair>>;
