@@ -183,8 +183,6 @@ async function change(
   if (step.unprotect) world.state = world.state.map((entry) => ({ ...entry, protect: false }));
   const program = to === null ? [] : await registeredFor(to);
   const refusal = refusalOf(world.state, program, world.taken);
-  // A refused declaration changes nothing, and may give a queue to another consumer.
-  if (to !== null && refusal === null) note(world, to);
   const [order] = [step.order[Symbol.iterator]()];
   let done = 0;
   let found: readonly string[] = [];
@@ -214,6 +212,8 @@ async function change(
     beforeStep: () => {
       look();
       if (step.failsAt === done) throw new Error("the connection is cut");
+      // A declaration that is refused changes nothing, and may give a queue to another consumer.
+      if (done === 0 && to !== null) note(world, to);
       done += 1;
     },
   });
@@ -229,6 +229,7 @@ async function change(
   world.state = result.state;
   noteTaken(world.state, world.taken);
   if (result.error === null && to !== null) {
+    if (done === 0) note(world, to);
     settle(world, to, last);
     world.last = to;
   }
