@@ -59,7 +59,7 @@ function severitySentence(code: DiagnosticCode, severity: CatalogueEntry["severi
   if (code === "RD315") return "**Error:** nothing is compared.";
   if (/^RD31[1-3]/.test(code)) return `**${severity === "error" ? "Error" : "Warning"}:** the exit code is 1.`;
   if (code === "RD314") return "**Error:** the exit code is 4.";
-  if (code.startsWith("RD84")) return "**Error:** nothing is read or moved.";
+  if (/^RD8(11|12|4)/.test(code)) return "**Error:** nothing is read or moved.";
   if (code.startsWith("RD8")) return "**Error:** the consumer does not begin, and has taken no message.";
   if (code.startsWith("RD5")) return "**Error:** nothing is simulated.";
   if (code === "RD904" || code === "RD905") return "**Error:** nothing is judged.";
@@ -120,7 +120,7 @@ function circumstances(example: Example): string {
   if (example.kind === "scenario") parts.push("with `examples/shop.yaml`, whose one consumer is billing");
   if (example.kind === "start")
     parts.push(`when a consumer of \`examples/shop.yaml\` starts like this on ${example.startedOn}`);
-  if (example.kind === "dead-queue") parts.push("when somebody looks at this queue");
+  if (example.kind === "dead-queue") parts.push("when somebody operates this dead queue");
   if (example.kind === "declaration" && example.target !== undefined) {
     const strategy = example.strategy === undefined ? "" : ` --strategy ${example.strategy}`;
     const format = example.exportAs === undefined ? "" : ` and \`--format ${example.exportAs}\``;

@@ -95,7 +95,7 @@ export interface StartExample extends Reporting {
   readonly startedOn: string;
 }
 
-/** A look at a dead queue: the broker's version, and the queue as the management API shows it. */
+/** A look at a dead queue: the broker's version and the queue as the management API shows it, or a redrive's plan. */
 export interface DeadQueueExample extends Reporting {
   readonly kind: "dead-queue";
   readonly text: string;

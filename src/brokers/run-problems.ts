@@ -37,6 +37,14 @@ export const runProblems = {
     "A queue, an exchange or the policy in force has other values than the compiled topology. With another delivery limit or dead-letter exchange, messages get other attempts, end elsewhere, or are lost. The notes show both values of each difference. Without a managementUrl the broker itself compares, and reports only the first difference. Deploy again, or run the consumer from the declaration that is deployed. If arguments of a queue differ, name the deployed strategy or version in the target, because no broker can change them.",
     "https://www.rabbitmq.com/docs/policies",
   ),
+  RD811: error(
+    "The confirmed count is not the plan's",
+    "A redrive moves nothing before somebody agrees to the number of its letters. The number is not that of the plan, so the queue or the filter is another one than at the look before. Nothing has moved. Look at the plan again, and confirm its number.",
+  ),
+  RD812: error(
+    "The queue has consumers",
+    "Letters in a dead queue wait for a person. A queue with consumers is a work queue, or another program handles its letters. A redrive there would take messages that are being worked on. Name the dead queue, or end the other program.",
+  ),
   RD810: error(
     "Bindings differ from the compiled ones",
     "Between the deployed exchanges and queues a binding is missing, or there is one too many. Without the binding to its source a work queue gets nothing. Without the binding to its dead queue a dead message is lost, or held back with all later ones. A binding out of the consumer's own retries copies each message that passes it. You may bind sources and dead letters to more queues: the consumer does not check those.",

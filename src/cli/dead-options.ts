@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 
+import { durationPattern, parseDurationMs } from "../declare/duration.ts";
 import type { FilterInput } from "../operate/filter.ts";
 import { json, strategy, target } from "./declaration-options.ts";
 import { liveOptions } from "./live-options.ts";
@@ -22,7 +23,9 @@ export type FilterOptions = PlaceOptions & FilterInput;
 
 /** Adds the commands for dead letters. */
 export function addDeadCommands(program: Command, finish: (exitCode: number) => void): void {
-  const dead = program.command("dead").description("look at dead letters, and export them; RabbitMQ so far");
+  const dead = program
+    .command("dead")
+    .description("look at dead letters, export them, and send them again; RabbitMQ so far");
   const add = (name: string, description: string): Command => {
     const command = dead.command(name).description(description).argument("[file]", "the declaration");
     return withPlace(command);
@@ -40,6 +43,36 @@ export function addDeadCommands(program: Command, finish: (exitCode: number) => 
   withFilter(add("export", "write dead letters with everything into a new file of JSON lines; they stay in the queue"))
     .requiredOption("-o, --output <file>", "the file, which must not exist")
     .action(async (file, options) => finish(await (await import("./dead-export.ts")).exportCommand(file, options)));
+  const send = (name: string, description: string): Command =>
+    withFilter(add(name, description))
+      .addOption(new Option("--rate <number>", "the most letters a second").argParser(count))
+      .addOption(
+        new Option(
+          "--wait <duration>",
+          "the wait after each step, before the look for letters that died again; 0s for none",
+        )
+          .argParser(duration)
+          .default(30_000, "30s"),
+      )
+      .addOption(
+        new Option("--generations <number>", "letters that were sent again so often stay").argParser(count).default(3),
+      );
+  send("plan", "show how many letters a redrive would send where; moves nothing").action(async (file, options) =>
+    finish(await (await import("./dead-redrive.ts")).redriveCommand(file, { ...options, stopAbove: 0 })),
+  );
+  send("redrive", "send letters to their work queues again, in steps of 1, 10, 100, …; without --confirm only the plan")
+    .addOption(
+      new Option("--stop-above <percent>", "stop if more of the sent letters than this have died again")
+        .argParser(count)
+        .default(10),
+    )
+    .addOption(new Option("--confirm <count>", "the number of letters in the plan").argParser(count))
+    .action(async (file, options) => finish(await (await import("./dead-redrive.ts")).redriveCommand(file, options)));
+}
+
+function duration(text: string): number {
+  if (durationPattern.test(text) && parseDurationMs(text) < 2 ** 31) return parseDurationMs(text);
+  throw new InvalidArgumentError("It is a duration such as 30s or 10m, and at most 24d.");
 }
 
 function withPlace(command: Command): Command {

@@ -29,7 +29,7 @@ type Found = Pick<Place, "broker" | "queue" | "consumer" | "contract"> & {
 };
 
 /** Wrong usage, in one sentence. */
-class UsageError extends Error {}
+export class UsageError extends Error {}
 
 /**
  * Finds the dead queue, connects to its broker, and does the work of a command there.

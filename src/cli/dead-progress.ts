@@ -18,7 +18,8 @@ export function createProgress(what: string, total: number | null = null): (coun
     if (nowMs - saidAtMs < everyMs) return;
     saidAtMs = nowMs;
     const perSecond = (1_000 * count) / (nowMs - startedAtMs);
-    const left = total === null ? "" : ` of ${total}, ${Math.ceil((total - count) / perSecond)} s left`;
-    writeError(`redeliver: ${count}${left} ${what}, ${Math.round(perSecond)} a second${more}\n`);
+    const all = total === null ? "" : ` of ${total}`;
+    const left = total === null ? "" : `, ${Math.ceil((total - count) / perSecond)} s left`;
+    writeError(`redeliver: ${count}${all} ${what}, ${Math.round(perSecond)} a second${left}${more}\n`);
   };
 }

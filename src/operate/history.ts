@@ -18,6 +18,8 @@ export interface Redriven {
   readonly reason: string | null;
   /** The publisher's routing key, which a redrive replaces by the queue's name. */
   readonly routingKey: string;
+  /** Its place in the dead queue then. */
+  readonly position: number;
 }
 
 /** Headers travel with every copy, so the oldest entries go. The generation counts on. */

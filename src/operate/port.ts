@@ -7,12 +7,43 @@ export interface Looked {
   readonly ready: number;
   /** The letters that were shown. */
   readonly seen: number;
+  /** The consumers that the queue had when the look began. */
+  readonly consumers: number;
   /** False if letters that should have come did not: others took them, or the queue was deleted. */
   readonly isWhole: boolean;
 }
 
 /** Called with each letter in order. Returns false to end the look. */
 export type Visit = (letter: Letter) => boolean;
+
+/** A letter to send, without the records of its deaths. */
+export interface Sending {
+  /** The queue that it goes to, through the default exchange. */
+  readonly queue: string;
+  /** The header with its redrives. It differs from that of every other letter of the pass. */
+  readonly history: string;
+}
+
+/** One pass over a dead queue. */
+export interface Pass {
+  /** The letters from the head of the queue that may be sent. */
+  readonly frozen: number;
+  readonly most: number;
+  /** Null for no limit. */
+  readonly perSecond: number | null;
+  /** Null if the letter stays. */
+  readonly decide: (letter: Letter) => Sending | null;
+}
+
+export interface Passed {
+  readonly sent: number;
+  /** Letters that may have been sent twice, because a connection was lost. */
+  readonly mayBeDoubled: number;
+  /** Why the pass sent no more. Null if it sent all. */
+  readonly stopped: string | null;
+  /** True if the connection was lost. All letters that were not sent are in the queue. */
+  readonly isLost: boolean;
+}
 
 /** The dead letters of one broker. Each member is safe to call again. */
 export interface DeadLetters {
@@ -23,6 +54,10 @@ export interface DeadLetters {
    * @throws the error of `visit`, after the letters are back
    */
   readonly look: (queue: string, visit: Visit) => Promise<Looked>;
+  /** Sends letters of a queue to other queues, and leaves the others there in order. */
+  readonly move: (queue: string, pass: Pass) => Promise<Passed>;
+  /** The number of consumers of a queue. Null if there is no such queue. */
+  readonly consumersOf: (queue: string) => Promise<number | null>;
   readonly close: () => Promise<void>;
 }
 

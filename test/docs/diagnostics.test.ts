@@ -43,6 +43,7 @@ import {
   otherDiagnostics,
 } from "../../src/migrate/judge-drift.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
+import { confirmProblem, consumedProblem } from "../../src/operate/plan.ts";
 import { selectRules } from "../../src/policy/options.ts";
 import { readPreview } from "../../src/policy/preview/read-preview.ts";
 import { checkScenario } from "../../src/simulate/check-scenario.ts";
@@ -59,6 +60,14 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "redeliver-examples-"));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
+
+interface DeadQueue {
+  readonly version: string;
+  readonly queue?: ShownQueue & { readonly name: string };
+  readonly planned: number;
+  readonly confirm?: number;
+  readonly consumers?: number;
+}
 
 type Reported = Pick<Diagnostic, "code" | "docs">;
 
@@ -91,8 +100,11 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       return checked.ok ? checked.warnings : checked.diagnostics;
     }
     case "dead-queue": {
-      const { version, queue } = parse(example.text) as { version: string; queue: ShownQueue & { name: string } };
-      const problem = judgeQueue(queue.name, version, queue);
+      const { version, queue, planned, confirm, consumers } = parse(example.text) as DeadQueue;
+      const problem =
+        queue === undefined
+          ? (consumedProblem("q", consumers ?? 0) ?? confirmProblem("q", planned, confirm ?? planned))
+          : judgeQueue(queue.name, version, queue);
       return problem === null ? [] : [problem];
     }
     case "policy": {

@@ -9,44 +9,13 @@ import type { DiagnosticCode } from "../../src/diagnostics/catalogue.ts";
 import { RefusedError } from "../../src/diagnostics/diagnostic.ts";
 import type { LetterFacts } from "../../src/operate/facts.ts";
 import { createExportReader } from "../../src/operate/ndjson.ts";
-import type { DeadLetters } from "../../src/operate/port.ts";
 import { brokers as compilers } from "../../src/index.ts";
-import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
-import { type Broker, brokers } from "../support/live.ts";
+import { deadQueue, fill, idsOf, stage } from "../support/dead-stage.ts";
+import { until } from "../support/deployed-system.ts";
+import { brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import { createLimitedUser, type Rights } from "../support/limited-user.ts";
 import { runCommand } from "../support/run-command.ts";
-
-const shop = {
-  name: "shop",
-  sources: { orders: { kind: "topic" } },
-  consumers: {
-    billing: { from: { orders: "all" }, retry: { attempts: 2, backoff: { kind: "constant", delay: "300ms" } } },
-  },
-};
-const deadQueue = "shop.billing.dead";
-
-async function stage(broker: Broker): Promise<DeployedSystem & { readonly letters: DeadLetters }> {
-  const system = await deploy(broker, shop, "waits");
-  onTestFinished(system.dispose);
-  const letters = await operating.connect({ url: system.url, managementUrl: broker.managementUrl });
-  onTestFinished(letters.close);
-  return { ...system, letters };
-}
-
-async function fill({ channel }: DeployedSystem, queue: string, count: number): Promise<readonly string[]> {
-  const ids = Array.from({ length: count }, (_, index) => `m${index + 1}`);
-  for (const id of ids) {
-    const headers = { "dlq-failure-reason": Number(id.slice(1)) % 2 === 0 ? "EVEN" : "ODD" };
-    channel.sendToQueue(queue, Buffer.from(`{"id":"${id}"}`), { messageId: id, persistent: true, headers });
-  }
-  await channel.waitForConfirms();
-  await until(30_000, async () => (await channel.checkQueue(queue)).messageCount === count);
-  return ids;
-}
-
-const idsOf = (messages: readonly amqplib.GetMessage[]): string[] =>
-  messages.map(({ properties }) => String(properties.messageId));
 
 async function refusalOf(work: Promise<unknown>): Promise<readonly DiagnosticCode[]> {
   const cause = await work.then(
@@ -68,7 +37,7 @@ describe.for(brokers())("a look at dead letters on RabbitMQ $version", (broker) 
         seen.push(String(properties["messageId"]));
         return seen.length < wanted;
       });
-      expect(looked).toEqual({ ready: 300, seen: wanted, isWhole: true });
+      expect(looked).toEqual({ ready: 300, consumers: 0, seen: wanted, isWhole: true });
       expect(seen).toEqual(ids.slice(0, wanted));
     }
     expect(idsOf(await system.drain(deadQueue))).toEqual(ids);
@@ -145,7 +114,7 @@ describe.for(brokers())("a look at dead letters on RabbitMQ $version", (broker) 
     await until(30_000, () => held === 10);
     const seen: unknown[] = [];
     const looked = await system.letters.look(deadQueue, ({ properties }) => seen.push(properties["messageId"]) > 0);
-    expect([looked, seen]).toEqual([{ ready: 30, seen: 30, isWhole: true }, ids.slice(10)]);
+    expect([looked, seen]).toEqual([{ ready: 30, consumers: 1, seen: 30, isWhole: true }, ids.slice(10)]);
   });
 
   test("by the command line lists, groups, shows and exports, and prints no password", async () => {

@@ -110,7 +110,13 @@ test("a letter keeps its last ten redrives, and the generation counts on", () =>
     fc.property(fc.integer({ min: 1, max: 25 }), fc.oneof(fc.constant(undefined), value), (times, foreign) => {
       let headers: Record<string, unknown> = { [historyHeader]: typeof foreign === "string" ? "no history" : foreign };
       for (let index = 1; index <= times; index++) {
-        const added = { redrive: `r${index}`, at: "2026-03-01T08:00:00.000Z", reason: null, routingKey: "k" };
+        const added = {
+          redrive: `r${index}`,
+          at: "2026-03-01T08:00:00.000Z",
+          reason: null,
+          routingKey: "k",
+          position: 1,
+        };
         headers = { [historyHeader]: historyWith({ headers }, added) };
       }
       const history = historyOf({ headers });

@@ -6,6 +6,7 @@ import { type FilterInput, parseFilter } from "../../src/operate/filter.ts";
 import { createGrouping, groupIdOf } from "../../src/operate/groups.ts";
 import { historyHeader, historyWith } from "../../src/operate/history.ts";
 import { type Letter, lossIn } from "../../src/operate/letter.ts";
+import { fateOf, stepsOf } from "../../src/operate/redrive.ts";
 
 const seconds = Date.parse("2026-03-01T08:00:00Z") / 1_000;
 
@@ -171,7 +172,13 @@ test("a value that the client library has changed is a loss, and its own forms a
 });
 
 test("the history header survives, and a header of others is no history", () => {
-  const added = { redrive: "r1", at: "2026-03-01T09:00:00.000Z", reason: "EXPIRED", routingKey: "order.placed" };
+  const added = {
+    redrive: "r1",
+    at: "2026-03-01T09:00:00.000Z",
+    reason: "EXPIRED",
+    routingKey: "order.placed",
+    position: 3,
+  };
   const again = { ...letter, headers: { [historyHeader]: historyWith(letter, added) } };
   expect(factsOf(again, {})).toMatchObject({ generation: 1, redrive: "r1" });
   for (const other of ["[1]", "{}", '[{"generation":-1,"redrive":"a","at":"b"}]', 7])
@@ -206,3 +213,43 @@ test.each(limits)(
     expect(judgeQueue("q", version, null)?.code).toBe("RD841");
   },
 );
+
+test("the steps of a redrive grow tenfold, and their sum is the number of letters", () => {
+  expect([0, 1, 5, 11, 312, 11_112].map(stepsOf)).toEqual([
+    [],
+    [1],
+    [1, 4],
+    [1, 10],
+    [1, 10, 100, 201],
+    [1, 10, 100, 1_000, 10_000, 1],
+  ]);
+});
+
+test("a redrive leaves letters that it may not send, each with its reason", () => {
+  const all = parseFilter({}, nowMs);
+  const others = parseFilter({ type: "Other" }, nowMs);
+  if ("problem" in all || "problem" in others) throw new Error("no filter");
+  const rules = { filter: all, generations: 3, targets: new Set(["shop.billing"]), workQueue: "shop.billing" };
+  const withHeader = (name: string, value: unknown): Letter => ({ ...letter, headers: { [name]: value } });
+  expect([
+    fateOf(letter, facts, rules),
+    fateOf(letter, { ...facts, queue: null }, rules),
+    fateOf(letter, facts, { ...rules, filter: others }),
+    fateOf(letter, { ...facts, generation: 3 }, rules),
+    fateOf(withHeader("x-opt-own", 1), facts, rules),
+    fateOf({ ...letter, properties: { type: "amqp-1.0" } }, facts, rules),
+    fateOf(withHeader("key", 2 ** 60), facts, rules),
+    fateOf(letter, { ...facts, queue: "shop.audit" }, rules),
+    fateOf(letter, { ...facts, queue: null }, { ...rules, targets: null, workQueue: null }),
+  ]).toEqual([
+    "sent",
+    "sent",
+    "not chosen",
+    "sent too often",
+    "by AMQP 1.0",
+    "by AMQP 1.0",
+    "not whole",
+    "from another queue",
+    "from another queue",
+  ]);
+});

@@ -7,6 +7,14 @@ const look = (...lines: readonly string[]): DeadQueueExample => ({
 
 /** Looks at a dead queue, with and without the problem. */
 export const operateExamples = {
+  RD811: {
+    fires: look("version: 4.3.6", "planned: 312", "confirm: 300"),
+    quiet: look("version: 4.3.6", "planned: 312", "confirm: 312"),
+  },
+  RD812: {
+    fires: look("version: 4.3.6", "planned: 312", "consumers: 1"),
+    quiet: look("version: 4.3.6", "planned: 312", "consumers: 0"),
+  },
   RD841: {
     fires: look(
       "version: 4.0.5",

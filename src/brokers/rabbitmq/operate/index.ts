@@ -10,6 +10,8 @@ import { managementLogin } from "../run/deployed/judge-found.ts";
 import { ask } from "../run/deployed/read-settings.ts";
 import { type ShownQueue, judgeQueue } from "./judge-queue.ts";
 import { look } from "./look.ts";
+import { move } from "./move.ts";
+import { createSender } from "./send.ts";
 import { connectModel, toldBy } from "./told.ts";
 
 /** RabbitMQ's dead letters, by AMQP 0-9-1. */
@@ -22,17 +24,46 @@ function problemOf(connection: OperatingConnection): string | null {
 }
 
 async function connect(connection: OperatingConnection): Promise<DeadLetters> {
-  const model = await connectModel(connection);
-  const { version } = model.connection.serverProperties;
+  let opened: Promise<ChannelModel> | null = null;
+  const model = async (): Promise<ChannelModel> => {
+    const opening = (opened ??= connectModel(connection));
+    const leave = (): void => {
+      if (opened === opening) opened = null;
+    };
+    return opening.then(
+      (each) => each.once("close", leave) as ChannelModel,
+      (cause: unknown) => {
+        leave();
+        throw cause;
+      },
+    );
+  };
+  const ready = async (queue: string): Promise<ChannelModel> => {
+    const current = await model();
+    await checkExists(current, queue);
+    const { version } = current.connection.serverProperties;
+    const problem = judgeQueue(queue, version, await shownQueue(connection, queue));
+    if (problem !== null) throw refused([problem]);
+    return current;
+  };
+  await model();
   return {
-    look: async (queue, visit) =>
+    look: (queue, visit) => toldBy(connection, queue, async () => look(await ready(queue), queue, visit)),
+    move: (queue, pass) =>
       toldBy(connection, queue, async () => {
-        await checkExists(model, queue);
-        const problem = judgeQueue(queue, version, await shownQueue(connection, queue));
-        if (problem !== null) throw refused([problem]);
-        return look(model, queue, visit);
+        const sender = createSender(() => connectModel(connection));
+        try {
+          const passed = await move(await ready(queue), sender, queue, pass);
+          return { ...passed, mayBeDoubled: passed.mayBeDoubled + sender.repeated() };
+        } finally {
+          sender.close();
+        }
       }),
-    close: () => endLook(model),
+    consumersOf: async (queue) => {
+      const shown = await shownQueue(connection, queue);
+      return shown === null ? null : Number(shown.consumers ?? 0);
+    },
+    close: async () => void (await opened?.then(endLook, () => undefined)),
   };
 }
 

@@ -36,11 +36,11 @@ interface Looking {
  */
 export async function look(model: ChannelModel, queue: string, visit: Visit): Promise<Looked> {
   const counting = await openChannel(model);
-  const { messageCount: ready } = await counting.checkQueue(queue);
+  const { messageCount: ready, consumerCount: consumers } = await counting.checkQueue(queue);
   const state: Looking = { delivered: 0, seen: 0, isDone: false, isCancelled: false, thrown: null };
   if (ready === 0) {
     await counting.close();
-    return { ready, seen: 0, isWhole: true };
+    return { ready, consumers, seen: 0, isWhole: true };
   }
   const channel = await openChannel(model);
   const over = Promise.withResolvers<void>();
@@ -59,7 +59,7 @@ export async function look(model: ChannelModel, queue: string, visit: Visit): Pr
   await putBack(counting, queue, ready);
   await counting.close().catch(() => undefined);
   if (state.thrown !== null) throw state.thrown.cause;
-  return { ready, seen: state.seen, isWhole };
+  return { ready, consumers, seen: state.seen, isWhole };
 }
 
 /** An error of the visitor ends the look, but not before the letters are back in order. */
@@ -75,14 +75,14 @@ function show(state: Looking, message: ConsumeMessage, visit: Visit): void {
   }
 }
 
-async function openChannel(model: ChannelModel): Promise<Channel> {
+export async function openChannel(model: ChannelModel): Promise<Channel> {
   const channel = await model.createChannel();
   channel.on("error", () => undefined);
   return channel;
 }
 
 /** Rejects when the connection or the channel is lost. */
-function lossOf(model: ChannelModel, channel: Channel): Promise<never> {
+export function lossOf(model: ChannelModel, channel: Channel): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   channel.on("error", reject);
   model.on("close", () => reject(new LostError("the connection was lost")));
@@ -107,7 +107,7 @@ async function quiet(counting: Channel, queue: string, state: Looking, ready: nu
 }
 
 /** The broker puts letters back a moment after the channel has closed. The next look should find all of them. */
-async function putBack(counting: Channel, queue: string, ready: number): Promise<void> {
+export async function putBack(counting: Channel, queue: string, ready: number): Promise<void> {
   const untilMs = performance.now() + backWithinMs;
   while (performance.now() < untilMs) {
     const count = await countIn(counting, queue);
@@ -117,7 +117,7 @@ async function putBack(counting: Channel, queue: string, ready: number): Promise
 }
 
 /** Null if the queue is gone. */
-async function countIn(counting: Channel, queue: string): Promise<number | null> {
+export async function countIn(counting: Channel, queue: string): Promise<number | null> {
   try {
     return (await counting.checkQueue(queue)).messageCount;
   } catch (cause) {

@@ -1,0 +1,86 @@
+import { type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
+import type { LetterFacts } from "./facts.ts";
+import type { Letter } from "./letter.ts";
+import type { DeadLetters } from "./port.ts";
+import { type Fate, type RedriveRules, fateOf, stepsOf, targetOf } from "./redrive.ts";
+
+/** What a redrive would do now. */
+export interface RedrivePlan {
+  readonly queue: string;
+  /** The letters in the queue. The redrive touches no later ones. */
+  readonly frozen: number;
+  /** The letters to send, which is the number to confirm. */
+  readonly letters: number;
+  readonly targets: readonly { readonly queue: string; readonly letters: number; readonly consumers: number }[];
+  /** Letters that stay, by the reason. */
+  readonly stay: Readonly<Partial<Record<Fate | "queue gone", number>>>;
+  readonly steps: readonly number[];
+  /** The time for sending and waiting. Null without a rate. */
+  readonly leastMs: number | null;
+}
+
+/** The speed of a redrive. */
+export interface Speed {
+  readonly perSecond: number | null;
+  readonly waitMs: number;
+}
+
+/**
+ * Counts how many letters go where. It moves nothing.
+ *
+ * @returns the plan, and the rules for the redrive by it; or the reason why the queue is no dead queue
+ */
+export async function planRedrive(
+  dead: DeadLetters,
+  queue: string,
+  rules: RedriveRules,
+  factsOf: (letter: Letter) => LetterFacts,
+  { perSecond, waitMs }: Speed,
+): Promise<{ readonly plan: RedrivePlan; readonly rules: RedriveRules } | { readonly problem: Diagnostic }> {
+  const stay = new Map<Fate | "queue gone", number>();
+  const found = new Map<string, number>();
+  const looked = await dead.look(queue, (letter) => {
+    const facts = factsOf(letter);
+    const fate = fateOf(letter, facts, rules);
+    if (fate === "sent") add(found, targetOf(facts, rules) ?? "", 1);
+    else add(stay, fate, 1);
+    return true;
+  });
+  const problem = consumedProblem(queue, looked.consumers);
+  if (problem !== null) return { problem };
+  const targets: RedrivePlan["targets"][number][] = [];
+  for (const [target, letters] of found) {
+    const consumers = await dead.consumersOf(target);
+    if (consumers === null) add(stay, "queue gone", letters);
+    else targets.push({ queue: target, letters, consumers });
+  }
+  const letters = targets.reduce((sum, target) => sum + target.letters, 0);
+  const steps = stepsOf(letters);
+  const leastMs = perSecond === null ? null : Math.ceil((1_000 * letters) / perSecond) + waitMs * steps.length;
+  const plan = { queue, frozen: looked.ready, letters, targets, stay: Object.fromEntries(stay), steps, leastMs };
+  return { plan, rules: { ...rules, targets: new Set(targets.map((target) => target.queue)) } };
+}
+
+function add<Key>(counts: Map<Key, number>, key: Key, count: number): void {
+  counts.set(key, (counts.get(key) ?? 0) + count);
+}
+
+/** A queue with consumers holds messages that are being worked on. */
+export function consumedProblem(queue: string, consumers: number): Diagnostic | null {
+  if (consumers === 0) return null;
+  return diagnostic("RD812", {
+    path: "queue",
+    message: `the queue ${queue} has ${consumers} ${consumers === 1 ? "consumer" : "consumers"}, so it is no dead queue, or somebody else works on its letters`,
+    help: "name the dead queue, or end the program that consumes it",
+  });
+}
+
+/** @returns null if the count is that of the plan */
+export function confirmProblem(queue: string, planned: number, confirmed: number): Diagnostic | null {
+  if (planned === confirmed) return null;
+  return diagnostic("RD811", {
+    path: "confirm",
+    message: `${confirmed} letters are confirmed, but ${planned} letters of ${queue} would be sent`,
+    help: `look at the plan again; --confirm ${planned} agrees to the present one`,
+  });
+}

@@ -1,0 +1,36 @@
+import { formatDurationMs } from "../declare/duration.ts";
+import { visible } from "../diagnostics/visible.ts";
+import type { RedrivePlan, Speed } from "../operate/plan.ts";
+import type { RedriveResult } from "../operate/redrive.ts";
+
+/** @param horizonMs the longest time until a letter that fails every attempt dies again; null if unknown */
+export function renderPlan(plan: RedrivePlan, { perSecond, waitMs }: Speed, horizonMs: number | null): string {
+  const { queue, letters, frozen, targets, stay, steps, leastMs } = plan;
+  const rate = perSecond === null ? "without a rate limit" : `at ${perSecond} a second`;
+  const least = leastMs === null ? "" : `, at least ${formatDurationMs(Math.ceil(leastMs / 1_000) * 1_000)}`;
+  const idle = targets.filter(({ consumers }) => consumers === 0);
+  return [
+    `${letters} of ${frozen} letters in ${visible(queue)} would be sent again`,
+    ...targets.map((each) => `  to ${visible(each.queue)}: ${each.letters}, for ${each.consumers} consumers`),
+    ...Object.entries(stay).map(([why, count]) => `  stay: ${count}, ${why}`),
+    `  steps: ${steps.join(", ")}, each followed by a wait of ${formatDurationMs(waitMs)}; ${rate}${least}`,
+    ...(horizonMs === null || horizonMs <= waitMs
+      ? []
+      : [
+          `  A letter that fails every attempt dies after up to ${formatDurationMs(horizonMs)}: the wait sees fewer deaths.`,
+        ]),
+    ...idle.map((each) => `  ${visible(each.queue)} has no consumer, so the check after each step says nothing.`),
+    `Nothing has moved. With --confirm ${letters} the letters are sent.`,
+    "",
+  ].join("\n");
+}
+
+export function renderRedrive(id: string, { letters }: RedrivePlan, result: RedriveResult): string {
+  const { sent, diedAgain, mayBeDoubled, stopped } = result;
+  return [
+    `${sent} of ${letters} letters were sent again by the redrive ${id}; ${diedAgain} have died again so far`,
+    ...(mayBeDoubled === 0 ? [] : [`up to ${mayBeDoubled} may have been sent twice, because a connection was lost`]),
+    ...(stopped === null ? [] : [`stopped: ${visible(stopped)}; all other letters are still in the dead queue`]),
+    "",
+  ].join("\n");
+}

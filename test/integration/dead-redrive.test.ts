@@ -1,0 +1,206 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join, resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+
+import type { RedrivePlan } from "../../src/operate/plan.ts";
+import type { RedriveResult } from "../../src/operate/redrive.ts";
+import { deadQueue, fill, idsOf, stage, workQueue } from "../support/dead-stage.ts";
+import { type DeployedSystem, sleep, until } from "../support/deployed-system.ts";
+import { drive } from "../support/drive.ts";
+import { type Broker, brokers } from "../support/live.ts";
+import { createManagement } from "../support/management.ts";
+import { runCommand, type Said } from "../support/run-command.ts";
+
+/** The most letters that one lost connection may double. */
+const windowLetters = 100;
+
+type Redriven = RedriveResult & { readonly id: string; readonly plan: RedrivePlan };
+
+function wordsFor(broker: Broker, { url }: DeployedSystem, command: string): string[] {
+  return ["dead", command, "--queue", deadQueue, "--url", url, "--management-url", broker.managementUrl, "--json"];
+}
+
+async function planned(broker: Broker, system: DeployedSystem, ...words: readonly string[]): Promise<RedrivePlan> {
+  const said = await runCommand([...wordsFor(broker, system, "plan"), ...words]);
+  expect(said.code, said.out).toBe(0);
+  return JSON.parse(said.out) as RedrivePlan;
+}
+
+async function redriven(broker: Broker, system: DeployedSystem, ...words: readonly string[]): Promise<Said> {
+  return runCommand([...wordsFor(broker, system, "redrive"), ...words]);
+}
+
+const countIn = async ({ channel }: DeployedSystem, queue: string): Promise<number> =>
+  (await channel.checkQueue(queue)).messageCount;
+
+describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, (broker) => {
+  test("sends the chosen half to the work queue alone, and leaves the other half in order", async () => {
+    const system = await stage(broker);
+    // More letters stay than one channel holds.
+    const ids = await fill(system, deadQueue, 2_400);
+    const even = ids.filter((_, index) => index % 2 === 1);
+    const plan = await planned(broker, system, "--reason", "EVEN");
+    expect(plan).toMatchObject({
+      frozen: 2_400,
+      letters: 1_200,
+      targets: [{ queue: workQueue, letters: 1_200, consumers: 0 }],
+      stay: { "not chosen": 1_200 },
+      steps: [1, 10, 100, 1_000, 89],
+    });
+    expect(await countIn(system, workQueue)).toBe(0);
+    const refused = await redriven(broker, system, "--reason", "EVEN", "--confirm", "1199");
+    expect([refused.code, refused.out]).toEqual([1, expect.stringContaining("RD811")]);
+    expect(await countIn(system, workQueue)).toBe(0);
+
+    const said = await redriven(broker, system, "--reason", "EVEN", "--confirm", "1200", "--wait", "1ms");
+    const result = JSON.parse(said.out) as Redriven;
+    expect([said.code, result]).toMatchObject([
+      0,
+      { sent: 1_200, diedAgain: 0, mayBeDoubled: 0, stopped: null, plan: { letters: 1_200 } },
+    ]);
+    const sent = await system.drain(workQueue);
+    expect(idsOf(sent)).toEqual(even);
+    expect(await countIn(system, "shop.audit")).toBe(0);
+    const [first] = sent;
+    // Up to 3.11 the broker writes a count of 0 by itself.
+    const { "redeliver-history": history, "x-delivery-count": count = 0, ...headers } = first?.properties.headers ?? {};
+    expect([count, headers]).toEqual([0, { tenant: "acme", share: 0.5 }]);
+    expect(JSON.parse(String(history))).toEqual([
+      { generation: 1, redrive: result.id, at: expect.any(String), reason: "EVEN", routingKey: deadQueue, position: 2 },
+    ]);
+    expect(first?.properties.deliveryMode).toBe(2);
+    expect(idsOf(await system.drain(deadQueue))).toEqual(ids.filter((_, index) => index % 2 === 0));
+  });
+
+  test("stops by itself when a poisoned letter dies again, and a capped letter stays", async () => {
+    const system = await stage(broker);
+    const ids = await fill(system, deadQueue, 30);
+    const consumer = await drive({ url: system.url, contract: system.contract("billing"), decide: () => "permanent" });
+    for (let generation = 1; generation <= 2; generation++) {
+      const said = await redriven(broker, system, "--confirm", "30", "--wait", "5s");
+      expect([said.code, JSON.parse(said.out)]).toMatchObject([
+        4,
+        { sent: 1, diedAgain: 1, stopped: "1 of 1 letters have died again" },
+      ]);
+    }
+    await consumer.stop();
+    // Each redrive took the head, which is at the tail now.
+    expect(await planned(broker, system, "--generations", "1")).toMatchObject({
+      letters: 28,
+      stay: { "sent too often": 2 },
+    });
+    expect(idsOf(await system.drain(deadQueue))).toEqual([...ids.slice(2), "m1", "m2"]);
+  });
+
+  test("works beside a consumer, and refuses a queue that is consumed", async () => {
+    const system = await stage(broker);
+    const ids = await fill(system, deadQueue, 300);
+    const contract = system.contract("billing");
+    const consumer = await drive({ url: system.url, contract, decide: () => "success", instances: 5 });
+    const said = await redriven(broker, system, "--confirm", "300", "--wait", "200ms");
+    expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { sent: 300, diedAgain: 0, stopped: null }]);
+    await until(60_000, () => consumer.seen.length >= 300);
+    expect(consumer.seen.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+    expect(new Set(consumer.seen.map(({ attempt }) => attempt))).toEqual(new Set([1]));
+    await consumer.stop();
+    await fill(system, deadQueue, 1);
+    const { consumerTag } = await system.channel.consume(deadQueue, () => undefined);
+    const refused = await redriven(broker, system);
+    expect([refused.code, refused.out]).toEqual([1, expect.stringContaining("RD812")]);
+    await system.channel.cancel(consumerTag);
+  });
+
+  test("leaves letters whose queue is gone or full", async () => {
+    const system = await stage(broker);
+    const { channel, letters } = system;
+    const ids = await fill(system, deadQueue, 20);
+    const limited = { "x-queue-type": "quorum", "x-max-length": 1, "x-overflow": "reject-publish" };
+    await channel.assertQueue("full", { arguments: limited });
+    const moved = async (queue: string): Promise<string | null> => {
+      const decide = ({ position }: { readonly position: number }) => ({ queue, history: `h${position}` });
+      const passed = await letters.move(deadQueue, { frozen: 20, most: 20, perSecond: 20, decide });
+      expect([passed.isLost, passed.mayBeDoubled]).toEqual([false, 0]);
+      return passed.stopped;
+    };
+    expect(await moved("nowhere")).toBe("the queue nowhere is gone");
+    expect(idsOf(await system.drain("full"))).toEqual([]);
+    expect(await moved("full")).toBe("the queue full refuses letters");
+    const full = idsOf(await system.drain("full"));
+    expect([...full, ...idsOf(await system.drain(deadQueue))]).toEqual(ids);
+    expect(full.length).toBeGreaterThan(0);
+    await fill(system, deadQueue, 20);
+    await channel.deleteQueue(workQueue);
+    expect(await planned(broker, system)).toMatchObject({ letters: 0, stay: { "queue gone": 20 } });
+  });
+
+  test("survives lost connections: nothing is lost, and the doubled are counted", async () => {
+    const system = await stage(broker);
+    const ids = await fill(system, deadQueue, 400);
+    const management = createManagement(broker.managementUrl);
+    const connectionsHere = async (): Promise<readonly string[]> => {
+      const all = await management.get<readonly { readonly name: string; readonly vhost: string }[]>("connections");
+      return all.flatMap(({ name, vhost }) => (vhost === system.vhost ? [name] : []));
+    };
+    // The test's own two.
+    await until(60_000, async () => (await connectionsHere()).length === 2);
+    const own = new Set(await connectionsHere());
+    const running = redriven(broker, system, "--confirm", "400", "--rate", "40", "--wait", "1ms");
+    let isOver = false;
+    void running.finally(() => {
+      isOver = true;
+    });
+    let cuts = 0;
+    while (cuts < 4 && !isOver) {
+      if ((await countIn(system, workQueue)) > 80 * cuts)
+        for (const name of await connectionsHere()) {
+          if (own.has(name)) continue;
+          const path = `connections/${encodeURIComponent(name)}`;
+          cuts += await management.delete(path).then(
+            () => 1,
+            () => 0,
+          );
+        }
+      await sleep(200);
+    }
+    const said = await running;
+    const result = JSON.parse(said.out) as Redriven;
+    const sent = idsOf(await system.drain(workQueue));
+    const left = idsOf(await system.drain(deadQueue));
+    expect(new Set([...sent, ...left])).toEqual(new Set(ids));
+    expect(sent.length + left.length - ids.length).toBeLessThanOrEqual(result.mayBeDoubled);
+    expect(result.mayBeDoubled).toBeLessThanOrEqual(cuts * windowLetters);
+    expect(left.length).toBeLessThanOrEqual(result.mayBeDoubled);
+    expect([null, "the other letters of the plan are not there any more"]).toContain(result.stopped);
+    expect(cuts).toBeGreaterThan(1);
+  });
+
+  test("killed at any instant loses nothing, and doubles no more than its window", { timeout: 600_000 }, async () => {
+    const system = await stage(broker);
+    const all = new Set(await fill(system, deadQueue, 3_000));
+    const kills = broker.version === "4.3" ? 20 : 5;
+    for (let kill = 1; kill <= kills; kill++) {
+      const { letters } = await planned(broker, system);
+      if (letters < 500) for (const id of await fill(system, deadQueue, 2_000, all.size + 1)) all.add(id);
+      const confirm = String((await planned(broker, system)).letters);
+      const before = await countIn(system, workQueue);
+      const main = join(resolve(import.meta.dirname, "../.."), "src/cli/main.ts");
+      const words = [...wordsFor(broker, system, "redrive"), "--confirm", confirm, "--wait", "0s"];
+      const child = spawn(process.execPath, [main, ...words], { stdio: "ignore" });
+      const ended = once(child, "exit");
+      await until(60_000, async () => (await countIn(system, workQueue)) > before || child.exitCode !== null);
+      await sleep(Math.random() * 800);
+      child.kill("SIGKILL");
+      await ended;
+      await until(60_000, async () => (await system.letters.look(deadQueue, () => true)).consumers === 0);
+      await until(
+        60_000,
+        async () => (await countIn(system, deadQueue)) + (await countIn(system, workQueue)) >= all.size,
+      );
+      const found = (await countIn(system, deadQueue)) + (await countIn(system, workQueue));
+      expect(found - all.size).toBeLessThanOrEqual(kill * windowLetters);
+    }
+    const left = idsOf(await system.drain(deadQueue));
+    expect(new Set([...left, ...idsOf(await system.drain(workQueue))])).toEqual(all);
+  });
+});

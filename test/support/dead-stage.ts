@@ -1,0 +1,47 @@
+import type { GetMessage } from "amqplib";
+import { onTestFinished } from "vitest";
+
+import { operating } from "../../src/brokers/rabbitmq/operate/index.ts";
+import type { DeadLetters } from "../../src/operate/port.ts";
+import { deploy, type DeployedSystem, until } from "./deployed-system.ts";
+import type { Broker } from "./live.ts";
+
+const billing = {
+  from: { orders: "all" },
+  retry: { attempts: 2, backoff: { kind: "constant", delay: "300ms" } },
+};
+/** Two subscribers of one source. A redrive for one of them must not reach the other. */
+const shop = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing, audit: billing } };
+export const deadQueue = "shop.billing.dead";
+export const workQueue = "shop.billing";
+
+/** A system with dead queues, and the dead letters there. */
+export async function stage(broker: Broker): Promise<DeployedSystem & { readonly letters: DeadLetters }> {
+  const system = await deploy(broker, shop, "waits");
+  onTestFinished(system.dispose);
+  const letters = await operating.connect({ url: system.url, managementUrl: broker.managementUrl });
+  onTestFinished(letters.close);
+  return { ...system, letters };
+}
+
+/** Puts letters into a queue: m1, m2, …, whose reasons are ODD and EVEN. */
+export async function fill(
+  { channel }: Pick<DeployedSystem, "channel">,
+  queue: string,
+  count: number,
+  first = 1,
+): Promise<readonly string[]> {
+  const { messageCount: before } = await channel.checkQueue(queue);
+  const ids = Array.from({ length: count }, (_, index) => `m${first + index}`);
+  for (const id of ids) {
+    const reason = Number(id.slice(1)) % 2 === 0 ? "EVEN" : "ODD";
+    const headers = { "dlq-failure-reason": reason, "dlq-original-queue": workQueue, tenant: "acme", share: 0.5 };
+    channel.sendToQueue(queue, Buffer.from(`{"id":"${id}"}`), { messageId: id, persistent: true, headers });
+  }
+  await channel.waitForConfirms();
+  await until(60_000, async () => (await channel.checkQueue(queue)).messageCount === before + count);
+  return ids;
+}
+
+export const idsOf = (messages: readonly GetMessage[]): string[] =>
+  messages.map(({ properties }) => String(properties.messageId));
