@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { benchPulumi, describePulumiBench } from "./pulumi.ts";
 
 // Machines differ, so every figure is a ratio or a pair measured in one run. Nothing here is a test: nothing fails.
-// `node bench/main.ts [compile] [verify] [audit] [simulate] [start] [consume] [policy] [pulumi]` runs the named parts,
+// `node bench/main.ts [compile] [verify] [audit] [simulate] [start] [consume] [peers] [policy] [pulumi]` runs the named parts,
 // or all of them. `faults` takes half an hour and runs only by name.
 
 const root = resolve(import.meta.dirname, "..");
@@ -183,6 +183,38 @@ function benchConsume(): void {
   for (const [strategy, pairs] of Object.entries(retries)) console.log(`  ${describe(strategy, pairs)}`);
 }
 
+interface PeerFigure {
+  readonly perSecond: number;
+  readonly clientMicroseconds: number;
+  readonly brokerMicroseconds: number;
+  readonly lateMs: { readonly p50: number; readonly p99: number };
+  readonly early: number;
+  readonly lost: number;
+  readonly doubled: number;
+}
+
+/** Starts a broker in Docker. The first row is the peer that the ratios compare with. */
+function benchPeers(): void {
+  const { messages, figures } = run<{
+    readonly messages: number;
+    readonly figures: Readonly<Record<string, readonly PeerFigure[]>>;
+  }>("peers");
+  console.log(`retries of ${messages} messages after a second, three for each, beside peers on RabbitMQ 4.3;`);
+  console.log("  medians of ratios to the first row, times after the due time in milliseconds, and sums of faults:");
+  const [hand] = Object.values(figures);
+  for (const [name, own] of Object.entries(figures)) {
+    const median = (of: (figure: PeerFigure, round: number) => number): number =>
+      own.map(of).toSorted((a, b) => a - b)[Math.floor(own.length / 2)] ?? 0;
+    const ratio = (of: (figure: PeerFigure) => number): string =>
+      median((figure, round) => of(figure) / of(hand?.[round] as PeerFigure)).toFixed(2);
+    const sum = (of: (figure: PeerFigure) => number): number => own.reduce((total, figure) => total + of(figure), 0);
+    const late = [median(({ lateMs }) => lateMs.p50), median(({ lateMs }) => lateMs.p99)];
+    console.log(
+      `  ${name}: ${ratio(({ perSecond }) => perSecond)} times the retries a second, with ${ratio(({ clientMicroseconds }) => clientMicroseconds)} times the client's processor and ${ratio(({ brokerMicroseconds }) => brokerMicroseconds)} times the broker's; late p50 ${late[0]?.toFixed(0)}, p99 ${late[1]?.toFixed(0)}; early ${sum(({ early }) => early)}, lost ${sum(({ lost }) => lost)}, doubled ${sum(({ doubled }) => doubled)}`,
+    );
+  }
+}
+
 const wanted = process.argv.slice(2);
 const isWanted = (part: string): boolean => wanted.length === 0 || wanted.includes(part);
 if (isWanted("compile")) {
@@ -194,6 +226,7 @@ if (isWanted("audit")) benchAudit();
 if (isWanted("simulate")) benchSimulate();
 if (isWanted("start")) benchStart();
 if (isWanted("consume")) benchConsume();
+if (isWanted("peers")) benchPeers();
 if (isWanted("policy")) benchPolicy();
 if (wanted.includes("faults"))
   for (const version of ["4.3", "4.0"])
