@@ -24,4 +24,4 @@ function deploy(to: StackConfig<"rabbitmq" | "sqs" | "servicebus">) {
 const { deployed, target } = deploy(config);
 
 export const deployedTo: string = target;
-export const { contracts, workQueues } = deployed;
+export const { workQueues } = deployed;

@@ -228,7 +228,7 @@ test("the program runs in Node without a build", { timeout: 60_000 }, () => {
   const output = execFileSync(process.execPath, ["--input-type=module", "--eval", script], {
     encoding: "utf8",
   });
-  expect(output).toBe("contracts deployedTo workQueues\n");
+  expect(output).toBe("deployedTo workQueues\n");
 });
 
 describe("the example stacks", () => {
