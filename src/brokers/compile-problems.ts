@@ -63,4 +63,8 @@ export const compileProblems = {
     "The broker has no source that others own",
     "A source with `name` or `owner` is an exchange that has a name of its own, or that somebody else made. Redeliver can bind to such exchanges of RabbitMQ. On SQS and Service Bus it always makes the topics of a system itself, and names them after it. It would make a second topic beside the one that the producers use, and no message would arrive. Leave both fields out, or use RabbitMQ.",
   ),
+  RD223: error(
+    "The system exceeds its own budget",
+    "The declaration limits the queues or the resources of the system on its broker, and the compiled topology has more. Each one costs memory and time there: a quorum queue of RabbitMQ keeps a log of its own and elects a leader. The notes give the numbers of the strategies that need fewer. Another strategy may give a promise to another keeper, so read its page first. Use a strategy that fits, give consumers the same delays so that they share tiers, divide the system, or raise the limit.",
+  ),
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;

@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { brokers } from "../brokers/index.ts";
 import { count } from "../contract/in-words.ts";
 import type { Plan } from "../plan/plan.ts";
-import { resourcesOf } from "../report/costs.ts";
+import { resourcesOf } from "../compile/budget.ts";
 import { delaysOf } from "../report/sentences.ts";
 import type { ProvedFile } from "./commands.ts";
 import { loadPlan, proveLoaded } from "./commands.ts";

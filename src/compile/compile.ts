@@ -6,6 +6,7 @@ import type { Checked } from "../diagnostics/diagnostic.ts";
 import { type Plan, plan } from "../plan/plan.ts";
 import type { Verdict } from "../verify/verdict.ts";
 import { verifyAll } from "../verify/verify.ts";
+import { diagnoseBudget } from "./budget.ts";
 
 /**
  * A declaration on one target, with every result up to its proof. Later stages use these results and do not repeat the
@@ -59,6 +60,8 @@ export function compileAndProve<Name extends BrokerName>(
 export function provePlan<Name extends BrokerName>(planned: Plan, target: Target<Name>): Checked<Proved<Name>> {
   const compiled = brokerOf(target).compile(planned, target);
   if (!compiled.ok) return compiled;
+  const beyond = diagnoseBudget(planned, target, compiled.value);
+  if (beyond.length > 0) return { ok: false, diagnostics: beyond };
   const value = compiled.value as CompiledSystem<Name>;
   return { ...compiled, value: { plan: planned, target, compiled: value, verdicts: prove(compiled.value, target) } };
 }

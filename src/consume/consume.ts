@@ -101,7 +101,9 @@ function proveOne(system: System, consumer: string, target: TargetInput): Checke
   const sources = Object.fromEntries(
     Object.entries(system.sources).filter(([name]) => Object.hasOwn(declared.from ?? {}, name)),
   );
-  return provePlan(plan(Object.freeze({ ...system, sources, consumers: { [consumer]: declared } })), own);
+  // A budget is for deployments. A consumer that is deployed keeps running if somebody lowers the budget.
+  const alone = Object.freeze({ ...system, sources, consumers: { [consumer]: declared }, limits: undefined });
+  return provePlan(plan(alone), own);
 }
 
 /**

@@ -170,6 +170,27 @@ const source = z.strictObject({
     ),
 });
 
+const budget = z.strictObject({
+  queues: wholeNumber
+    .min(1)
+    .optional()
+    .meta(
+      about(
+        "The most queues that Redeliver may make for the system. Queues of single instances do not count. The default is no limit.",
+        500,
+      ),
+    ),
+  resources: wholeNumber
+    .min(1)
+    .optional()
+    .meta(
+      about(
+        "The most resources of all kinds that Redeliver may make for the system. Those of others do not count. The default is no limit.",
+        5000,
+      ),
+    ),
+});
+
 /** The schema of a system, as written in JSON or YAML. `check.ts` has the rules across fields. */
 export const systemSchema: z.ZodType<SystemOutput> = z.strictObject({
   name: name.meta(
@@ -194,6 +215,11 @@ export const systemSchema: z.ZodType<SystemOutput> = z.strictObject({
       billing: { from: { orders: "all" }, retry: { attempts: 5, backoff: { kind: "constant", delay: "30s" } } },
     }),
   ),
+  limits: budget.optional().meta(
+    about("The budget of the system on its broker. Redeliver refuses to compile a system that exceeds it.", {
+      queues: 500,
+    }),
+  ),
   $schema: z
     .string()
     .optional()
@@ -215,6 +241,7 @@ export interface SystemOutput {
   names?: z.output<typeof names> | undefined;
   sources: Record<string, SourceOutput>;
   consumers: Record<string, ConsumerOutput>;
+  limits?: z.output<typeof budget> | undefined;
   $schema?: string | undefined;
 }
 

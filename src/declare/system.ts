@@ -33,6 +33,20 @@ export interface NamesInput {
   readonly source?: string | undefined;
 }
 
+/** The budget of a system on its broker. */
+export interface LimitsInput {
+  /**
+   * The most queues that Redeliver may make for the system. Queues of single instances do not count. The default is no
+   * limit.
+   */
+  readonly queues?: number | undefined;
+  /**
+   * The most resources of all kinds that Redeliver may make for the system. Those of others do not count. The default
+   * is no limit.
+   */
+  readonly resources?: number | undefined;
+}
+
 export interface RetryInput {
   /** The most handler runs on one message, including the first. From 1, which means no retry, to 1 000. */
   readonly attempts: number;
@@ -142,6 +156,8 @@ export interface SystemInput<Source extends string = string, Consumer extends st
   readonly sources?: { readonly [Name in Source]: SourceInput } | undefined;
   /** The consumers by their names. */
   readonly consumers: { readonly [Name in Consumer]: ConsumerInput<NoInfer<Source>> };
+  /** The budget of the system on its broker. Redeliver refuses to compile a system that exceeds it. */
+  readonly limits?: LimitsInput | undefined;
 }
 
 /** A checked consumer, with defaults filled in. */
@@ -164,4 +180,5 @@ export interface System<Name extends string = string> {
   readonly names?: NamesInput | undefined;
   readonly sources: { readonly [name: string]: SourceInput };
   readonly consumers: { readonly [Each in Name]: Consumer };
+  readonly limits?: LimitsInput | undefined;
 }

@@ -49,6 +49,8 @@ export interface Plan {
   /** The templates for names, if the declaration gives them. */
   readonly names?: System["names"];
   readonly consumers: readonly ConsumerPlan[];
+  /** The budget, if the declaration gives one. */
+  readonly limits?: System["limits"];
 }
 
 /**
@@ -66,6 +68,7 @@ export function plan(system: System): Plan {
     consumers: Object.freeze(
       Object.entries(system.consumers).map(([consumer, declared]) => planConsumer(consumer, declared)),
     ),
+    ...(system.limits === undefined ? {} : { limits: system.limits }),
   });
 }
 

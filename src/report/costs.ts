@@ -1,5 +1,6 @@
-import type { CompiledSystem, Target } from "../brokers/index.ts";
+import type { Target } from "../brokers/index.ts";
 import { brokerOf } from "../brokers/index.ts";
+import { resourcesOf, sumOf } from "../compile/budget.ts";
 import type { Plan } from "../plan/plan.ts";
 
 /** The price of a system on the broker under one strategy. */
@@ -10,15 +11,6 @@ export interface Costs {
   readonly resources: Readonly<Record<string, number>> | null;
   /** True if messages wait in tiers. Each retry then stores its message twice more: in a tier, and in the work queue. */
   readonly usesTiers: boolean;
-}
-
-/** The number of resources of each kind that Redeliver makes, by the broker's words. */
-export function resourcesOf({ topology }: CompiledSystem): Readonly<Record<string, number>> {
-  const lists = Object.entries(topology).filter((entry): entry is [string, readonly unknown[]] =>
-    Array.isArray(entry[1]),
-  );
-  const isOwn = (resource: unknown): boolean => (resource as { readonly owner?: string }).owner !== "other";
-  return Object.fromEntries(lists.map(([kind, list]) => [kind, list.filter(isOwn).length]));
 }
 
 /** The costs under the target's own strategy first, and then under each strategy of its broker. Proves nothing. */
@@ -50,7 +42,7 @@ export function costTable(costs: readonly Costs[]): { readonly head: string[]; r
         : [
             strategy,
             ...kinds.map((kind) => String(resources[kind] ?? 0)),
-            String(Object.values(resources).reduce((sum, each) => sum + each, 0)),
+            String(sumOf(resources)),
             usesTiers ? "a tier" : "no tier",
           ],
     ),

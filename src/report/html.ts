@@ -5,7 +5,8 @@ import { consumersOf, ofConsumer, onTarget, renderFilter } from "./html-filter.t
 import { htmlStyle } from "./html-style.ts";
 import { type Markup, markup, nothing, trusted } from "./markup.ts";
 import { count } from "../contract/in-words.ts";
-import { costTable, resourcesOf } from "./costs.ts";
+import { resourcesOf } from "../compile/budget.ts";
+import { costTable } from "./costs.ts";
 import { delaysOf, worstCaseOf } from "./sentences.ts";
 import { renderSvg } from "./svg.ts";
 import { type Anchors, type TargetReport, anchorsOf, warningsOf } from "./target-report.ts";

@@ -1,7 +1,8 @@
 import Table from "cli-table3";
 
 import type { GraphNode } from "../brokers/broker.ts";
-import { type Costs, costTable, resourcesOf } from "./costs.ts";
+import { resourcesOf } from "../compile/budget.ts";
+import { type Costs, costTable } from "./costs.ts";
 import { type CompiledSystem, brokerOf } from "../brokers/index.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { type Paint, paintFor } from "../diagnostics/paint.ts";

@@ -35,6 +35,12 @@ function twoConsumers(other: string): DeclarationExample {
   return { kind: "declaration", format: "yaml", text, ...newest };
 }
 
+/** One consumer, whose work queue and dead queue are all its queues, with a budget of this many. */
+function withBudget(queues: number): DeclarationExample {
+  const example = systemExample({}, newest);
+  return { ...example, text: `${example.text}limits: { queues: ${queues} }\n` };
+}
+
 /** RD2xx: declarations that RabbitMQ cannot keep, or keeps only at a price. */
 export const compileExamples = {
   RD201: {
@@ -88,5 +94,9 @@ export const compileExamples = {
   RD214: {
     fires: systemExample({}, { target: "rabbitmq@3.13", strategy: "staged", also: ["RD207"] }),
     quiet: systemExample({}, { target: "rabbitmq@3.13", strategy: "waits", also: ["RD207"] }),
+  },
+  RD223: {
+    fires: withBudget(1),
+    quiet: withBudget(2),
   },
 } as const satisfies Readonly<Record<string, ExamplePair>>;
