@@ -19,7 +19,8 @@ const how = hasPulumiCli
 console.log(`[deployment] what runs: ${how}`);
 
 describe.each(brokers)("the stack program on RabbitMQ $fullVersion", (broker) => {
-  test(`deploys exactly the compiled topology: ${how}`, async () => {
+  // The engine needs minutes on a busy machine.
+  test(`deploys exactly the compiled topology: ${how}`, { timeout: 900_000 }, async () => {
     const { vhost, dispose } = await createVhost(broker);
     const management = createManagement(broker.managementUrl);
     try {

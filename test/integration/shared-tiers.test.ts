@@ -30,7 +30,7 @@ const source = { exchange: "shop.orders", routingKey: "order.placed" };
 
 test.for(withStaged)(
   "on $fullVersion 300 consumers share tiers, all fail at once, and each message makes its own attempts",
-  { timeout: 400_000 },
+  { timeout: 900_000 },
   async (broker) => {
     const names = Array.from({ length: 300 }, (_, index) => `c${index}`);
     const ids = ["a", "b", "c"];
@@ -64,7 +64,7 @@ test.for(withStaged)(
 
 test.for(withStaged)(
   "on $fullVersion a new schedule takes effect while messages wait by the old one: none lost, doubled, or with another number of attempts",
-  { timeout: 400_000 },
+  { timeout: 900_000 },
   async (broker) => {
     const before = systemOf(["billing", "mail"], ["500ms", "1s"]);
     const after = systemOf(["billing", "mail"], ["700ms", "2s"]);

@@ -175,7 +175,7 @@ function createSender(managementUrl: string): Sender {
       headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       // A broker takes over half a minute to declare hundreds of quorum queues beside other work.
-      signal: AbortSignal.timeout(path === "definitions" ? 240_000 : 30_000),
+      signal: AbortSignal.timeout(path === "definitions" ? 600_000 : 60_000),
     });
     const text = await response.text();
     if (!response.ok) throw new ManagementError(`${method} /api/${path}`, response.status, reasonIn(text));
