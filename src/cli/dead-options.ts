@@ -23,9 +23,7 @@ export type FilterOptions = PlaceOptions & FilterInput;
 
 /** Adds the commands for dead letters. */
 export function addDeadCommands(program: Command, finish: (exitCode: number) => void): void {
-  const dead = program
-    .command("dead")
-    .description("look at dead letters, export them, and send them again; RabbitMQ so far");
+  const dead = program.command("dead").description("look at dead letters, export them, and send them again");
   const add = (name: string, description: string): Command => {
     const command = dead.command(name).description(description).argument("[file]", "the declaration");
     return withPlace(command);
@@ -80,13 +78,14 @@ function withPlace(command: Command): Command {
     .addOption(target().makeOptionMandatory(false))
     .addOption(strategy())
     .option("--consumer <name>", "the consumer whose dead letters are meant")
-    .addOption(new Option("--queue <name>", "a queue that no declaration names").conflicts(["target", "consumer"]))
-    .addOption(new Option("--url <url>", "the broker: amqps://user:password@host/vhost").env("RABBITMQ_URL"))
-    .addOption(
-      new Option(
-        "--management-url <url>",
-        "its management API, which shows if a look is safe: https://host:15671; without a user, that of --url",
-      ).env("RABBITMQ_MANAGEMENT_URL"),
+    .addOption(new Option("--queue <name>", "a queue that no declaration names").conflicts("consumer"))
+    .option(
+      "--url <url>",
+      "the broker: amqps://user@host/vhost for RabbitMQ, RABBITMQ_URL by default; an endpoint that replaces AWS for SQS",
+    )
+    .option(
+      "--management-url <url>",
+      "RabbitMQ's management API, which shows if a look is safe: https://host:15671; RABBITMQ_MANAGEMENT_URL by default",
     );
   for (const each of liveOptions()) if (/--(ca|cert|key) /.test(each.flags)) command.addOption(each);
   return command.addOption(json());

@@ -1,4 +1,4 @@
-import { brokerOf, defaultBroker } from "../brokers/index.ts";
+import { type Target, brokerOf, defaultBroker } from "../brokers/index.ts";
 import { describeDeadLetter } from "../consume/dead-letter/describe.ts";
 import type { AnyContract } from "../contract/contract.ts";
 import { RefusedError } from "../diagnostics/diagnostic.ts";
@@ -20,11 +20,13 @@ export interface Place {
   /** Null for a queue that no declaration names. */
   readonly consumer: string | null;
   readonly contract: AnyContract | undefined;
+  readonly operating: Operating;
   readonly letters: DeadLetters;
   readonly factsOf: (letter: Letter) => LetterFacts;
 }
 
 type Found = Pick<Place, "broker" | "queue" | "consumer" | "contract"> & {
+  readonly place: string | null;
   readonly load: () => Promise<Operating>;
 };
 
@@ -45,17 +47,15 @@ export async function atPlace(
     const found = await findPlace(file, options);
     if (typeof found === "number") return found;
     const operating = await loaded(found.load);
-    const connection = connectionOf(options);
+    const connection = connectionOf(options, found.place);
     const problem = operating.problemOf(connection);
     if (problem !== null) throw new UsageError(problem);
     const letters = await operating.connect(connection);
     const { contract } = found;
-    const facts = (letter: Letter): LetterFacts => {
-      const { properties, headers } = letter;
-      return factsOf(letter, describeDeadLetter({ properties: { ...properties, headers }, fields: letter }, contract));
-    };
+    const facts = (letter: Letter): LetterFacts =>
+      factsOf(letter, describeDeadLetter(operating.messageOf(letter), contract));
     try {
-      return await work({ ...found, letters, factsOf: facts });
+      return await work({ ...found, operating, letters, factsOf: facts });
     } finally {
       await letters.close();
     }
@@ -77,8 +77,18 @@ async function findPlace(file: string | undefined, options: PlaceOptions): Promi
   const { queue, target = "", consumer } = options;
   if (queue !== undefined) {
     if (file !== undefined) throw new UsageError("name a declaration or --queue, and not both");
-    const load = loaderOf({ broker: defaultBroker });
-    return { broker: defaultBroker, queue, consumer: null, contract: undefined, load };
+    const known = target === "" ? null : loadTarget(target, options.strategy);
+    if (known?.ok === false) return refuse(known.diagnostics, options, {}, exitCodes.refused);
+    const broker = known?.value.broker ?? defaultBroker;
+    const load = loaderOf({ broker });
+    return {
+      broker,
+      place: known === null ? null : placeIn(known.value),
+      queue,
+      consumer: null,
+      contract: undefined,
+      load,
+    };
   }
   if (file === undefined || target === "" || consumer === undefined)
     throw new UsageError(
@@ -96,36 +106,31 @@ async function findPlace(file: string | undefined, options: PlaceOptions): Promi
   }
   if (contract.deadQueue === null) throw new UsageError(`the consumer ${consumer} has no dead queue`);
   const load = loaderOf(proved.target);
-  return { broker: proved.target.broker, queue: contract.deadQueue, consumer, contract, load };
+  const { broker } = proved.target;
+  return { broker, place: placeIn(proved.target), queue: contract.deadQueue, consumer, contract, load };
+}
+
+function placeIn(target: Target): string | null {
+  return brokerOf(target).placeOf?.(target) ?? null;
 }
 
 function loaderOf(target: Parameters<typeof brokerOf>[0]): () => Promise<Operating> {
   const { loadOperating, title } = brokerOf(target);
-  if (loadOperating === undefined) throw new UsageError(`dead handles letters on RabbitMQ so far, and not on ${title}`);
+  if (loadOperating === undefined) throw new UsageError(`dead does not handle letters on ${title} yet`);
   return loadOperating;
 }
 
 async function loaded(load: () => Promise<Operating>): Promise<Operating> {
   return load().catch((cause: unknown) => {
     if ((cause as { readonly code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw cause;
-    throw new UsageError("the client library is not installed: npm install amqplib");
+    const library = /'((?:@[\w-]+\/)?[\w-]+)'/.exec(String(cause))?.[1] ?? "";
+    throw new UsageError(`the client library is not installed: npm install ${library}`);
   });
 }
 
-function connectionOf({ url, managementUrl, ca, cert, key }: PlaceOptions): OperatingConnection {
-  if (url === undefined) throw new UsageError("name the broker with --url, such as amqps://user@host/vhost");
+function connectionOf({ url, managementUrl, ca, cert, key }: PlaceOptions, place: string | null): OperatingConnection {
   const files = readTlsFiles({ ca, cert, key }, process.env["RABBITMQ_KEY_PASSPHRASE"]);
   if ("problem" in files) throw new UsageError(`--${files.problem.part} ${files.problem.message}`);
   const isNone = Object.keys(files.tls).length === 0;
-  return { url: withCredentials(url), managementUrl, tls: isNone ? undefined : files.tls };
-}
-
-/** The environment keeps a password out of the list of processes. */
-function withCredentials(text: string): string {
-  const { RABBITMQ_USERNAME: username, RABBITMQ_PASSWORD: password } = process.env;
-  if (!URL.canParse(text)) return text;
-  const url = new URL(text);
-  if (url.username === "" && username !== undefined) url.username = encodeURIComponent(username);
-  if (url.password === "" && password !== undefined) url.password = encodeURIComponent(password);
-  return url.href;
+  return { url, managementUrl, place, tls: isNone ? undefined : files.tls };
 }

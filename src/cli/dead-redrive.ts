@@ -20,12 +20,13 @@ export interface RedriveOptions extends FilterOptions {
 
 /** Plans a redrive, and does it if the count of its letters is confirmed. */
 export async function redriveCommand(file: string | undefined, options: RedriveOptions): Promise<number> {
-  return atPlace(file, options, async ({ queue, contract, letters: dead, factsOf }) => {
-    if (contract?.protocol === "amqp-1.0")
-      throw new UsageError("this consumer speaks AMQP 1.0, and dead sends letters by AMQP 0-9-1 so far");
+  return atPlace(file, options, async ({ queue, contract, operating, letters: dead, factsOf }) => {
+    const unreachable = contract === undefined ? null : operating.unreachable(contract);
+    if (unreachable !== null) throw new UsageError(unreachable);
     const workQueue = contract?.workQueue ?? null;
     const targets = workQueue === null ? null : new Set([workQueue]);
-    const asked = { filter: filterOf(options), generations: options.generations, targets, workQueue };
+    const { unsendable } = operating;
+    const asked = { filter: filterOf(options), generations: options.generations, targets, workQueue, unsendable };
     const speed = { perSecond: options.rate ?? null, waitMs: options.wait };
     const planned = await planRedrive(dead, queue, asked, factsOf, speed);
     if ("problem" in planned) return refuse([planned.problem], options, {}, exitCodes.refused);

@@ -20,8 +20,13 @@ export async function listCommand(
     const found: LetterFacts[] = [];
     const looked = await lookFor(place, options, (_, facts) => found.push(facts) < options.limit);
     const { renderLetters } = await import("../report/dead-letters.ts");
-    const { queue } = place;
-    return answer(looked, options, { queue, ...looked, letters: found }, () => renderLetters(queue, looked, found));
+    const {
+      queue,
+      operating: { aboutLook: about },
+    } = place;
+    return answer(looked, options, { queue, ...looked, about, letters: found }, () =>
+      renderLetters(queue, looked, found, about),
+    );
   });
 }
 
@@ -34,9 +39,14 @@ export async function groupsCommand(file: string | undefined, options: FilterOpt
       return true;
     });
     const { renderGroups } = await import("../report/dead-letters.ts");
-    const { queue } = place;
+    const {
+      queue,
+      operating: { aboutLook: about },
+    } = place;
     const result = grouping.result();
-    return answer(looked, options, { queue, ...looked, ...result }, () => renderGroups(queue, looked, result));
+    return answer(looked, options, { queue, ...looked, about, ...result }, () =>
+      renderGroups(queue, looked, result, about),
+    );
   });
 }
 

@@ -11,7 +11,11 @@ export interface RedrivePlan {
   readonly frozen: number;
   /** The letters to send, which is the number to confirm. */
   readonly letters: number;
-  readonly targets: readonly { readonly queue: string; readonly letters: number; readonly consumers: number }[];
+  readonly targets: readonly {
+    readonly queue: string;
+    readonly letters: number;
+    readonly consumers: number | "unknown";
+  }[];
   /** Letters that stay, by the reason. */
   readonly stay: Readonly<Partial<Record<Fate | "queue gone", number>>>;
   readonly steps: readonly number[];

@@ -1,3 +1,4 @@
+import type { AnyContract } from "../contract/contract.ts";
 import type { TlsOptions } from "../tls/tls-options.ts";
 import type { Letter } from "./letter.ts";
 
@@ -57,16 +58,21 @@ export interface DeadLetters {
   /** Sends letters of a queue to other queues, and leaves the others there in order. */
   readonly move: (queue: string, pass: Pass) => Promise<Passed>;
   /** The number of consumers of a queue. Null if there is no such queue. */
-  readonly consumersOf: (queue: string) => Promise<number | null>;
+  readonly consumersOf: (queue: string) => Promise<number | "unknown" | null>;
   readonly close: () => Promise<void>;
 }
 
-/** A connection to a broker, as the command line gives it. */
+/** A connection to a broker, as the command line gives it. The environment may have the rest. */
 export interface OperatingConnection {
-  readonly url: string;
+  readonly url: string | undefined;
   readonly managementUrl: string | undefined;
+  /** The place that the target names, such as a region. Null if it names none. */
+  readonly place?: string | null;
   readonly tls?: TlsOptions | undefined;
 }
+
+/** Why a broker's redrive cannot send a letter. */
+export type Unsendable = "not whole" | "by AMQP 1.0" | "ten attributes of its own" | "deferred";
 
 /** The way to a broker's dead letters. */
 export interface Operating {
@@ -74,4 +80,12 @@ export interface Operating {
   readonly problemOf: (connection: OperatingConnection) => string | null;
   /** @throws RefusedError */
   readonly connect: (connection: OperatingConnection) => Promise<DeadLetters>;
+  /** The letter as the client library gives it, for `describeDeadLetter`. */
+  readonly messageOf: (letter: Letter) => unknown;
+  /** Why no letter of a consumer can be sent to it again, as half a sentence. Null if they can. */
+  readonly unreachable: (contract: AnyContract) => string | null;
+  /** Null if a redrive can send it. */
+  readonly unsendable: (letter: Letter) => Unsendable | null;
+  /** Sentences about a look: its completeness, and its effect. */
+  readonly aboutLook: string;
 }

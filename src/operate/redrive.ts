@@ -2,11 +2,11 @@ import { RefusedError } from "../diagnostics/diagnostic.ts";
 import type { LetterFacts } from "./facts.ts";
 import type { Filter } from "./filter.ts";
 import { historyOf, historyWith } from "./history.ts";
-import { type Letter, lossIn } from "./letter.ts";
-import type { DeadLetters, Looked, Pass, Sending } from "./port.ts";
+import type { Letter } from "./letter.ts";
+import type { DeadLetters, Looked, Operating, Pass, Sending, Unsendable } from "./port.ts";
 
 /** Why a letter stays, or `sent`. */
-export type Fate = "sent" | "not chosen" | "sent too often" | "not whole" | "by AMQP 1.0" | "from another queue";
+export type Fate = "sent" | "not chosen" | "sent too often" | "from another queue" | Unsendable;
 
 export interface RedriveRules {
   readonly filter: Filter;
@@ -16,6 +16,7 @@ export interface RedriveRules {
   readonly targets: ReadonlySet<string> | null;
   /** The queue for letters that do not name the queue they died in. Null if there is none. */
   readonly workQueue: string | null;
+  readonly unsendable: Operating["unsendable"];
 }
 
 /** The queue that a letter goes to: the work queue that it died in, never an exchange with other subscribers. */
@@ -28,9 +29,8 @@ export function fateOf(letter: Letter, facts: LetterFacts, rules: RedriveRules):
   const target = targetOf(facts, rules);
   if (!rules.filter.matches(letter, facts)) return "not chosen";
   if (facts.generation >= rules.generations) return "sent too often";
-  const isOfAmqp10 = Object.keys(letter.headers).some((name) => name.startsWith("x-opt-"));
-  if (isOfAmqp10 || letter.properties["type"] === "amqp-1.0") return "by AMQP 1.0";
-  if (lossIn(letter) !== null) return "not whole";
+  const unsendable = rules.unsendable(letter);
+  if (unsendable !== null) return unsendable;
   return target === null || rules.targets?.has(target) === false ? "from another queue" : "sent";
 }
 

@@ -15,7 +15,12 @@ const shownBytes = 4_096;
 const style = styleOf({});
 
 /** Lists letters, one a line. */
-export function renderLetters(queue: string, looked: LookedFor, letters: readonly LetterFacts[]): string {
+export function renderLetters(
+  queue: string,
+  looked: LookedFor,
+  letters: readonly LetterFacts[],
+  about: string,
+): string {
   const rows = letters.map((each) => [
     String(each.position),
     short(each.diedAt, 24),
@@ -25,11 +30,11 @@ export function renderLetters(queue: string, looked: LookedFor, letters: readonl
     short(each.error, 60),
   ]);
   const table = renderTable(["at", "died", "reason", "type", "message id", "error"], rows, {}, style);
-  return `${table}\n${endOf(queue, looked)}`;
+  return `${table}\n${endOf(queue, looked, about)}`;
 }
 
 /** Lists groups, the largest first, as many as a screen shows. */
-export function renderGroups(queue: string, looked: LookedFor, { groups, others }: Groups): string {
+export function renderGroups(queue: string, looked: LookedFor, { groups, others }: Groups, about: string): string {
   const shown = groups.slice(0, 40);
   const rows = shown.map((each) => [
     each.id,
@@ -43,7 +48,7 @@ export function renderGroups(queue: string, looked: LookedFor, { groups, others 
   const head = ["group", "letters", "reason", "type", "error", "first, last", "one of them"];
   const rest = groups.slice(shown.length).reduce((sum, group) => sum + group.count, others);
   const more = rest === 0 ? "" : `${rest} letters died of further causes: --json shows more\n`;
-  return `${renderTable(head, rows, {}, style)}\n${more}${endOf(queue, looked)}`;
+  return `${renderTable(head, rows, {}, style)}\n${more}${endOf(queue, looked, about)}`;
 }
 
 /** Shows everything about one letter. */
@@ -77,13 +82,11 @@ function lines(pairs: readonly (readonly [string, unknown] | readonly string[])[
   return pairs.map(([name = "", value]) => `  ${visible(name).padEnd(width)}  ${visible(String(value))}`);
 }
 
-function endOf(queue: string, { ready, seen, matched, isWhole }: LookedFor): string {
-  const missed = isWhole ? "" : ", and others took letters meanwhile";
-  return [
-    `${visible(queue)}: ${matched} of ${seen} letters fit, and the queue had ${ready}${missed}`,
-    "While Redeliver looked, nobody else could get these letters. Now they are back in order, marked as redelivered.",
-    "",
-  ].join("\n");
+function endOf(queue: string, { ready, seen, matched, isWhole }: LookedFor, about: string): string {
+  const missed = isWhole ? "" : ", and not all came";
+  return [`${visible(queue)}: ${matched} of ${seen} letters fit, and the queue had ${ready}${missed}`, about, ""].join(
+    "\n",
+  );
 }
 
 function short(text: string | null, most: number): string {

@@ -11,7 +11,10 @@ export function renderPlan(plan: RedrivePlan, { perSecond, waitMs }: Speed, hori
   const idle = targets.filter(({ consumers }) => consumers === 0);
   return [
     `${letters} of ${frozen} letters in ${visible(queue)} would be sent again`,
-    ...targets.map((each) => `  to ${visible(each.queue)}: ${each.letters}, for ${each.consumers} consumers`),
+    ...targets.map(({ queue: target, letters: count, consumers }) => {
+      const readers = consumers === "unknown" ? "" : `, for ${consumers} consumers`;
+      return `  to ${visible(target)}: ${count}${readers}`;
+    }),
     ...Object.entries(stay).map(([why, count]) => `  stay: ${count}, ${why}`),
     `  steps: ${steps.join(", ")}, each followed by a wait of ${formatDurationMs(waitMs)}; ${rate}${least}`,
     ...(horizonMs === null || horizonMs <= waitMs

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { operating } from "../../src/brokers/rabbitmq/operate/index.ts";
 import { judgeQueue } from "../../src/brokers/rabbitmq/operate/judge-queue.ts";
 import { factsOf } from "../../src/operate/facts.ts";
 import { type FilterInput, parseFilter } from "../../src/operate/filter.ts";
@@ -229,7 +230,9 @@ test("a redrive leaves letters that it may not send, each with its reason", () =
   const all = parseFilter({}, nowMs);
   const others = parseFilter({ type: "Other" }, nowMs);
   if ("problem" in all || "problem" in others) throw new Error("no filter");
-  const rules = { filter: all, generations: 3, targets: new Set(["shop.billing"]), workQueue: "shop.billing" };
+  const targets = new Set(["shop.billing"]);
+  const { unsendable } = operating;
+  const rules = { filter: all, generations: 3, targets, workQueue: "shop.billing", unsendable };
   const withHeader = (name: string, value: unknown): Letter => ({ ...letter, headers: { [name]: value } });
   expect([
     fateOf(letter, facts, rules),

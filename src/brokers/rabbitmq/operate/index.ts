@@ -1,9 +1,11 @@
 import type { ChannelModel } from "amqplib";
 import { setTimeout } from "node:timers/promises";
 
+import type { AnyContract } from "../../../contract/contract.ts";
 import { type RefusedError, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { refused } from "../../../diagnostics/render.ts";
-import type { DeadLetters, Operating, OperatingConnection } from "../../../operate/port.ts";
+import { type Letter, lossIn } from "../../../operate/letter.ts";
+import type { DeadLetters, Operating, OperatingConnection, Unsendable } from "../../../operate/port.ts";
 import { endLook } from "../run/amqp-0-9-1/connect.ts";
 import { connectionByAmqp091, virtualHostIn } from "../run/connection.ts";
 import { managementLogin } from "../run/deployed/judge-found.ts";
@@ -12,18 +14,47 @@ import { type ShownQueue, judgeQueue } from "./judge-queue.ts";
 import { look } from "./look.ts";
 import { move } from "./move.ts";
 import { createSender } from "./send.ts";
-import { connectModel, toldBy } from "./told.ts";
+import { type RabbitmqPlace, connectModel, toldBy } from "./told.ts";
 
 /** RabbitMQ's dead letters, by AMQP 0-9-1. */
-export const operating: Operating = Object.freeze({ problemOf, connect });
+export const operating: Operating = Object.freeze({
+  problemOf,
+  connect: async (connection: OperatingConnection) => connect(placeOf(connection)),
+  messageOf: ({ properties, headers, ...fields }: Letter) => ({ properties: { ...properties, headers }, fields }),
+  unreachable: ({ protocol }: AnyContract) =>
+    protocol === "amqp-1.0" ? "this consumer speaks AMQP 1.0, and dead sends letters by AMQP 0-9-1 so far" : null,
+  unsendable,
+  aboutLook:
+    "While Redeliver looked, nobody else could get these letters. Now they are back in order, marked as redelivered.",
+});
 
 function problemOf(connection: OperatingConnection): string | null {
-  const { error } = connectionByAmqp091.safeParse(connection);
+  const place = placeOf(connection);
+  if (place.url === "") return "name the broker with --url, such as amqps://user@host/vhost";
+  const { error } = connectionByAmqp091.safeParse(place);
   const [issue] = error?.issues ?? [];
   return issue === undefined ? null : `${String(issue.path[0] ?? "the connection")} ${issue.message}`;
 }
 
-async function connect(connection: OperatingConnection): Promise<DeadLetters> {
+function unsendable(letter: Letter): Unsendable | null {
+  const isOfAmqp10 = Object.keys(letter.headers).some((name) => name.startsWith("x-opt-"));
+  if (isOfAmqp10 || letter.properties["type"] === "amqp-1.0") return "by AMQP 1.0";
+  return lossIn(letter) === null ? null : "not whole";
+}
+
+/** The environment keeps a password out of the list of processes. */
+function placeOf({ url, managementUrl, tls }: OperatingConnection): RabbitmqPlace {
+  const { RABBITMQ_URL, RABBITMQ_MANAGEMENT_URL, RABBITMQ_USERNAME, RABBITMQ_PASSWORD } = process.env;
+  const text = url ?? RABBITMQ_URL ?? "";
+  const known = { tls, url: text, managementUrl: managementUrl ?? RABBITMQ_MANAGEMENT_URL };
+  if (!URL.canParse(text)) return known;
+  const full = new URL(text);
+  if (full.username === "" && RABBITMQ_USERNAME !== undefined) full.username = encodeURIComponent(RABBITMQ_USERNAME);
+  if (full.password === "" && RABBITMQ_PASSWORD !== undefined) full.password = encodeURIComponent(RABBITMQ_PASSWORD);
+  return { ...known, url: full.href };
+}
+
+async function connect(connection: RabbitmqPlace): Promise<DeadLetters> {
   let opened: Promise<ChannelModel> | null = null;
   const model = async (): Promise<ChannelModel> => {
     const opening = (opened ??= connectModel(connection));
@@ -87,7 +118,7 @@ const askEveryMs = 500;
  * @returns null if the API does not show the queue
  * @throws RefusedError if the API cannot be read
  */
-async function shownQueue(connection: OperatingConnection, queue: string): Promise<ShownQueue | null> {
+async function shownQueue(connection: RabbitmqPlace, queue: string): Promise<ShownQueue | null> {
   const { url, managementUrl } = connection;
   if (managementUrl === undefined) throw unreadable(queue, "no URL of the management API is given");
   const login = managementLogin(managementUrl, connection, null);

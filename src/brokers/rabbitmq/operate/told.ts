@@ -9,6 +9,9 @@ import { connectToOne } from "../run/nodes.ts";
 import { isLocked, missing, takenAlone } from "../run/queue-refusals.ts";
 import { noConnection, noConnections } from "../run/refusals.ts";
 
+/** A connection with its URL. */
+export type RabbitmqPlace = Omit<OperatingConnection, "url" | "place"> & { readonly url: string };
+
 /** The connection was there and is lost. */
 export class LostError extends Error {
   override readonly name = "LostError";
@@ -21,7 +24,7 @@ export function isLoss(cause: unknown): boolean {
 }
 
 /** @throws RefusedError without the password */
-export async function connectModel(connection: OperatingConnection): Promise<ChannelModel> {
+export async function connectModel(connection: RabbitmqPlace): Promise<ChannelModel> {
   try {
     const { connected } = await connectToOne(connection, null, (node) => connectByAmqp091(node, null));
     // Each part of the work listens for its end.
@@ -35,7 +38,7 @@ export async function connectModel(connection: OperatingConnection): Promise<Cha
 
 /** Does a piece of work, and explains the broker's refusals in our words. Any other error comes through. */
 export async function toldBy<Result>(
-  { url }: OperatingConnection,
+  { url }: RabbitmqPlace,
   queue: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
