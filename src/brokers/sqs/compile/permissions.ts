@@ -90,11 +90,11 @@ export function toOperate(
   queues: { readonly dead: string; readonly work: string },
 ): readonly Statement[] {
   const arn = (name: string): string => `${beginningOf("sqs", { region, account })}:${name}`;
-  const ofDead = ["GetQueueAttributes", "ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage"];
+  const ofDead = ["GetQueueUrl", "GetQueueAttributes", "ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage"];
   const tasks = ["StartMessageMoveTask", "ListMessageMoveTasks", "CancelMessageMoveTask"];
   return [
     { Effect: "Allow", Action: [...ofDead, ...tasks].map((name) => `sqs:${name}`), Resource: arn(queues.dead) },
-    { Effect: "Allow", Action: ["sqs:SendMessage"], Resource: arn(queues.work) },
+    { Effect: "Allow", Action: ["sqs:GetQueueUrl", "sqs:SendMessage"], Resource: arn(queues.work) },
   ];
 }
 

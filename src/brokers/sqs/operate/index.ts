@@ -1,0 +1,152 @@
+import { SQSClient } from "@aws-sdk/client-sqs";
+
+import { diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { refused } from "../../../diagnostics/render.ts";
+import type { DeadLetters, Looked, Operating, OperatingConnection, Visit } from "../../../operate/port.ts";
+import { errorName, isMissing, isRefusal } from "../run/client.ts";
+import { sqsConnection } from "../run/connection.ts";
+import { findUrls } from "../run/queue-urls.ts";
+import { saidBy } from "../run/refusal.ts";
+import { messageOf, readLetter, unsendable } from "./letter.ts";
+import { move } from "./move.ts";
+import { type DeadQueue, type Held, putBack, readQueue, receiveAll } from "./queue.ts";
+
+/** The dead letters of Amazon SQS. */
+export const operating: Operating = Object.freeze({
+  problemOf,
+  connect,
+  messageOf,
+  unreachable: () => null,
+  unsendable,
+  aboutLook:
+    "SQS may show fewer letters than there are, in any order. Of a FIFO queue it shows the first letters of each message group. While Redeliver looked, nobody else could get these letters. Each look counts as a receive.",
+});
+
+/** A variable for RabbitMQ may be in the environment, too. */
+function endpointOf({ url }: OperatingConnection): { readonly endpoint?: string } {
+  return url === undefined ? {} : { endpoint: url };
+}
+
+function problemOf(connection: OperatingConnection): string | null {
+  const { error } = sqsConnection.safeParse(endpointOf(connection));
+  if (error !== undefined) return "--url is no endpoint that replaces AWS, such as http://localhost:4566";
+  const hasRegion = (connection.place ?? process.env["AWS_REGION"]) !== undefined;
+  return hasRegion ? null : "name the region with --target, such as sqs@eu-west-1";
+}
+
+async function connect(connection: OperatingConnection): Promise<DeadLetters> {
+  const { place } = connection;
+  const client = new SQSClient({
+    ...(place === undefined || place === null ? {} : { region: place }),
+    ...endpointOf(connection),
+    // The redrive itself asks again, and counts the letters whose outcome is unknown.
+    maxAttempts: 1,
+    requestHandler: { connectionTimeout: 5_000 },
+  });
+  const urls = new Map<string, string>();
+  const urlOf = async (name: string): Promise<string | null> => {
+    try {
+      const url = urls.get(name) ?? (await findUrls(client, [name])).get(name) ?? "";
+      urls.set(name, url);
+      return url;
+    } catch (cause) {
+      if (isMissing(cause)) return null;
+      throw cause;
+    }
+  };
+  /** The letters of the first look at each queue. A redrive touches no others. */
+  const frozen = new Map<string, ReadonlySet<string>>();
+  const opened = async (name: string): Promise<DeadQueue & { readonly ready: number }> => {
+    const url = await urlOf(name);
+    if (url === null) throw refused([missing(name)]);
+    const queue = { client, name, url, isFifo: name.endsWith(".fifo") };
+    const { ready, deadAfter } = await readQueue(queue);
+    if (deadAfter !== null) throw refused([moving(name, deadAfter)]);
+    return { ...queue, ready };
+  };
+  return {
+    look: (name, visit) =>
+      told(name, async () => {
+        const queue = await opened(name);
+        const { looked, ids } = await look(queue, queue.ready, visit);
+        if (!frozen.has(name)) frozen.set(name, ids);
+        return looked;
+      }),
+    move: (name, pass) =>
+      told(name, async () => move(await opened(name), pass, frozen.get(name) ?? new Set<string>(), urlOf)),
+    consumersOf: (name) => told(name, async () => ((await urlOf(name)) === null ? null : "unknown")),
+    close: async () => client.destroy(),
+  };
+}
+
+/** Receives all letters, shows each once, and puts them back. */
+async function look(
+  queue: DeadQueue,
+  ready: number,
+  visit: Visit,
+): Promise<{ readonly looked: Looked; readonly ids: ReadonlySet<string> }> {
+  const held: Held = new Map();
+  let isDone = false;
+  let isWhole = false;
+  try {
+    const pages = receiveAll(queue);
+    for (let next = await pages.next(); ; next = await pages.next()) {
+      if (next.done === true) {
+        isWhole = next.value;
+        break;
+      }
+      for (const message of next.value) {
+        const { MessageId: id = "", ReceiptHandle = "" } = message;
+        const isKnown = held.has(id);
+        held.set(id, ReceiptHandle);
+        if (!isKnown && !isDone) isDone = !visit(readLetter(message, held.size));
+      }
+      if (isDone) break;
+    }
+  } finally {
+    await putBack(queue, held);
+  }
+  const seen = held.size;
+  return {
+    looked: { ready: Math.max(ready, seen), seen, consumers: 0, isWhole: isWhole || isDone },
+    ids: new Set(held.keys()),
+  };
+}
+
+/** @throws RefusedError in place of an error of SQS */
+async function told<Result>(queue: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (isMissing(cause)) throw refused([missing(queue)]);
+    if (isRefusal(cause)) {
+      const help =
+        "correct the credentials, or allow sqs:ReceiveMessage, sqs:DeleteMessage, sqs:ChangeMessageVisibility and sqs:GetQueueAttributes on the dead queue, and sqs:SendMessage on the work queue";
+      const message = `SQS does not let these credentials use the queue ${queue}`;
+      throw refused([diagnostic("RD807", { path: queue, message, notes: [saidBy(cause)], help })]);
+    }
+    if (!(cause instanceof Error) || !("$metadata" in cause || /Timeout|Abort/.test(errorName(cause)))) throw cause;
+    const message = `SQS does not answer: ${errorName(cause)}`;
+    throw refused([
+      diagnostic("RD804", { path: queue, message, help: "see if the endpoint can be reached from here" }),
+    ]);
+  }
+}
+
+function missing(queue: string) {
+  return diagnostic("RD805", {
+    path: queue,
+    message: `there is no queue ${queue} in this region and account, or these credentials may not see it`,
+    help: "correct the region in the target, the account of the credentials, or the name of the queue",
+  });
+}
+
+function moving(queue: string, policy: string) {
+  return diagnostic("RD841", {
+    path: "queue",
+    value: queue,
+    message: `the queue ${queue} has a dead-letter queue of its own, so some looks more would move its letters`,
+    notes: [`its RedrivePolicy is ${policy}`],
+    help: "remove its RedrivePolicy, or name the queue that it moves letters to",
+  });
+}
