@@ -8,7 +8,7 @@ import { copyIdOf } from "./copy-id.ts";
 export type AmqpMessage = ServiceBusReceivedMessage["_rawAmqpMessage"];
 
 /** The annotations that a sender may set. The broker wrote all others. Source: "AMQP 1.0 in Azure Service Bus". */
-const partitionKey = "x-opt-partition-key";
+export const partitionKey = "x-opt-partition-key";
 const scheduledTime = "x-opt-scheduled-enqueue-time";
 
 /** The input to a copy, beside its message. */
@@ -59,6 +59,6 @@ export function copyMessage(
 }
 
 /** A body in several parts is sent as one, because the SDK would write a list as JSON. */
-function wholeBody(body: unknown, bodyType: AmqpMessage["bodyType"]): unknown {
+export function wholeBody(body: unknown, bodyType: AmqpMessage["bodyType"]): unknown {
   return bodyType === "data" && Array.isArray(body) ? Buffer.concat(body as readonly Uint8Array[]) : body;
 }

@@ -1,0 +1,218 @@
+import { randomUUID } from "node:crypto";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createClient } from "@redeliver/servicebus-emulator";
+import { expect, onTestFinished, test } from "vitest";
+
+import { operating } from "../../src/brokers/servicebus/operate/index.ts";
+import { createExportReader } from "../../src/operate/ndjson.ts";
+import { runCommand, type Said } from "../support/run-command.ts";
+import { deploy, type DeployedSystem } from "../support/servicebus/deployed-system.ts";
+
+/** Two subscribers of one source. A redrive for one of them must not reach the other. */
+const billing = { from: { orders: "all" }, retry: { attempts: 2, backoff: { kind: "immediate" } } };
+
+interface Stage extends DeployedSystem {
+  /** The words that name the dead letters of billing. */
+  readonly place: readonly string[];
+}
+
+async function stage(more: object = {}): Promise<Stage> {
+  const consumer = { ...billing, ...more };
+  const consumers = { billing: consumer, audit: consumer };
+  const system = await deploy(onTestFinished, consumers);
+  process.env["SERVICEBUS_CONNECTION_STRING"] = system.lab.emulator.connectionString;
+  const file = join(tmpdir(), `${randomUUID()}.json`);
+  onTestFinished(() => rmSync(file, { force: true }));
+  writeFileSync(file, JSON.stringify({ name: "shop", sources: { orders: { kind: "topic" } }, consumers }));
+  return { ...system, place: [file, "--target", "servicebus@standard", "--consumer", "billing", "--json"] };
+}
+
+/** Lets a receiver of billing dead-letter messages 1, 2, …, for the reasons ODD and EVEN. */
+async function fill(system: DeployedSystem, count: number, first = 1): Promise<string[]> {
+  const client = createClient({ connectionString: system.lab.emulator.connectionString });
+  const { workQueue } = system.contract("billing");
+  const bodies = Array.from({ length: count }, (_, index) => String(first + index));
+  const sender = client.createSender(workQueue);
+  for (const body of bodies)
+    await sender.sendMessages({
+      messageId: `m${body}`,
+      body: Buffer.from(body),
+      subject: "order.placed",
+      applicationProperties: { tenant: "acme", count: 7 },
+    });
+  const receiver = client.createReceiver(workQueue);
+  for (let left = count; left > 0;) {
+    const page = await receiver.receiveMessages(left, { maxWaitTimeInMs: 5_000 });
+    for (const message of page) {
+      const isEven = Number(message.body) % 2 === 0;
+      await receiver.deadLetterMessage(message, {
+        deadLetterReason: isEven ? "EVEN" : "ODD",
+        deadLetterErrorDescription: "no address",
+      });
+    }
+    left -= page.length;
+  }
+  await client.close();
+  return bodies;
+}
+
+const ask = async ({ place }: Stage, command: string, ...words: readonly string[]): Promise<Said> =>
+  runCommand(["dead", command, ...place, ...words]);
+
+/** Peeks until there is no more. One peek shows 250 messages. */
+async function peekWhole({ lab }: Stage, path: string) {
+  const client = createClient({ connectionString: lab.emulator.connectionString });
+  const receiver = client.createReceiver(path);
+  const all = [];
+  for (let page = await receiver.peekMessages(250); page.length > 0; page = await receiver.peekMessages(250))
+    all.push(...page);
+  await client.close();
+  return all;
+}
+
+const bodiesIn = async (system: Stage, path: string): Promise<string[]> =>
+  (await peekWhole(system, path)).map(({ body }) => String(body));
+
+const isEven = (body: string): boolean => Number(body) % 2 === 0;
+
+test("a look shows every letter in order, exports it whole, and changes nothing", { timeout: 240_000 }, async () => {
+  const system = await stage();
+  const { deadQueue } = system.contract("billing");
+  const bodies = await fill(system, 300);
+  const groups = JSON.parse((await ask(system, "groups")).out) as { readonly groups: readonly { count: number }[] };
+  expect(groups.groups.map(({ count }) => count)).toEqual([150, 150]);
+  const listed = await ask(system, "list", "--reason", "EVEN", "--limit", "1000");
+  const { letters } = JSON.parse(listed.out) as { readonly letters: readonly { readonly messageId: string }[] };
+  expect(letters.map(({ messageId }) => messageId)).toEqual(bodies.filter(isEven).map((body) => `m${body}`));
+  const file = join(tmpdir(), `${randomUUID()}.ndjson`);
+  onTestFinished(() => rmSync(file, { force: true }));
+  expect((await ask(system, "export", "--output", file)).code).toBe(0);
+  const reader = createExportReader();
+  const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+  const exported = lines.flatMap((line) => reader.take(line) ?? []);
+  expect([reader.problem(), exported.length]).toEqual([null, 300]);
+  expect(exported[6]).toMatchObject({
+    lost: null,
+    letter: {
+      body: Buffer.from("7"),
+      routingKey: "order.placed",
+      headers: { tenant: "acme", count: 7 },
+      properties: { messageId: "m7", deadLetterReason: "ODD" },
+    },
+  });
+  expect(await bodiesIn(system, deadQueue)).toEqual(bodies);
+});
+
+test("a redrive sends the chosen half to the work queue alone, with a new count", { timeout: 240_000 }, async () => {
+  const system = await stage();
+  const { deadQueue, workQueue } = system.contract("billing");
+  const bodies = await fill(system, 120);
+  const plan = await ask(system, "plan", "--reason", "EVEN");
+  expect(JSON.parse(plan.out)).toMatchObject({ frozen: 120, letters: 60, stay: { "not chosen": 60 } });
+  const refused = await ask(system, "redrive", "--reason", "EVEN", "--confirm", "59");
+  expect([refused.code, refused.out]).toEqual([1, expect.stringContaining("RD811")]);
+  expect(await bodiesIn(system, workQueue)).toEqual([]);
+  const said = await ask(system, "redrive", "--reason", "EVEN", "--confirm", "60", "--wait", "1ms");
+  expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { sent: 60, mayBeDoubled: 0, stopped: null }]);
+  const sent = await peekWhole(system, workQueue);
+  expect(sent.map(({ body }) => String(body))).toEqual(bodies.filter(isEven));
+  const { "redeliver-history": history, ...others } = sent[0]?.applicationProperties ?? {};
+  expect(others).toEqual({ tenant: "acme", count: 7, "redeliver-original-id": "m2" });
+  expect(sent[0]).toMatchObject({ messageId: "m2:redrive:1", subject: "order.placed", deliveryCount: 0 });
+  expect(JSON.parse(String(history))).toMatchObject([{ generation: 1, reason: "EVEN" }]);
+  expect(await bodiesIn(system, system.contract("audit").workQueue)).toEqual([]);
+  expect(await bodiesIn(system, deadQueue)).toEqual(bodies.filter((body) => !isEven(body)));
+});
+
+test("a redrive stops when a letter dies again, and touches no later letter", { timeout: 240_000 }, async () => {
+  const system = await stage();
+  const { deadQueue, workQueue } = system.contract("billing");
+  await fill(system, 20);
+  const consumer = system.drive("billing", () => "permanent");
+  let isOver = false;
+  const running = ask(system, "redrive", "--confirm", "20", "--wait", "4s").finally(() => (isOver = true));
+  await consumer.pollUntil(() => isOver, 50_000);
+  const result = JSON.parse((await running).out) as object;
+  expect(result).toMatchObject({ sent: 1, diedAgain: 1, stopped: "1 of 1 letters have died again" });
+  expect(await bodiesIn(system, deadQueue)).toHaveLength(20);
+
+  const letters = await operating.connect({ url: undefined, managementUrl: undefined });
+  onTestFinished(letters.close);
+  await letters.look(deadQueue, () => true);
+  await fill(system, 5, 100);
+  const decide = ({ position }: { readonly position: number }) => ({
+    queue: workQueue,
+    history: JSON.stringify([{ generation: position, redrive: "r", at: "now" }]),
+  });
+  const pass = { frozen: 20, most: Infinity, perSecond: null, decide };
+  expect(await letters.move(deadQueue, pass)).toMatchObject({ sent: 20, stopped: null });
+  expect(await bodiesIn(system, deadQueue)).toEqual(["100", "101", "102", "103", "104"]);
+});
+
+test("letters stay if the work queue is gone, and a subscription is refused", { timeout: 240_000 }, async () => {
+  const system = await stage();
+  await fill(system, 3);
+  const { deadQueue } = system.contract("billing");
+  const letters = await operating.connect({ url: undefined, managementUrl: undefined });
+  onTestFinished(letters.close);
+  await letters.look(deadQueue, () => true);
+  const decide = () => ({ queue: "nowhere", history: "[]" });
+  const moved = await letters.move(deadQueue, { frozen: 3, most: 3, perSecond: null, decide });
+  expect(moved).toMatchObject({ sent: 0, stopped: "the queue nowhere is gone" });
+  expect(await bodiesIn(system, deadQueue)).toEqual(["1", "2", "3"]);
+  const ordered = await stage({ order: "per-key" });
+  const refused = await ask(ordered, "plan");
+  expect([refused.code, refused.error + refused.out]).toEqual([2, expect.stringContaining("subscription")]);
+});
+
+test(
+  "a redrive that is killed at any instant loses none, and doubles no more than its window",
+  { timeout: 600_000 },
+  async () => {
+    const system = await stage();
+    const { deadQueue, workQueue } = system.contract("billing");
+    const all = new Set<string>();
+    const kills = 15;
+    let doubled = 0;
+    const sent: string[] = [];
+    for (let kill = 1; kill <= kills; kill++) {
+      for (const body of await fill(system, 60, all.size + 1)) all.add(body);
+      const { letters } = JSON.parse((await ask(system, "plan")).out) as { readonly letters: number };
+      const main = join(resolve(import.meta.dirname, "../.."), "src/cli/main.ts");
+      const words = ["dead", "redrive", ...system.place, "--confirm", String(letters), "--wait", "0s"];
+      const child = spawn(process.execPath, [main, ...words], { stdio: "ignore" });
+      const ended = once(child, "exit");
+      while (child.exitCode === null && (await bodiesIn(system, workQueue)).length === 0) await sleep(5);
+      await sleep(Math.random() * 200);
+      child.kill("SIGKILL");
+      await ended;
+      const [moved, left] = [await bodiesIn(system, workQueue), await bodiesIn(system, deadQueue)];
+      const found = [...sent, ...moved, ...left];
+      const missing = [...all].filter((body) => !found.includes(body));
+      expect(missing, `kill ${kill}: ${found.length} found`).toEqual([]);
+      doubled = Math.max(doubled, found.length - all.size);
+      sent.push(...(await take(system, workQueue)));
+    }
+    expect(doubled).toBeLessThanOrEqual(kills);
+  },
+);
+
+const sleep = async (delayMs: number): Promise<void> => new Promise((done) => setTimeout(done, delayMs));
+
+/** Receives and deletes everything in a queue. */
+async function take({ lab }: Stage, queue: string): Promise<string[]> {
+  const client = createClient({ connectionString: lab.emulator.connectionString });
+  const receiver = client.createReceiver(queue);
+  const taken: string[] = [];
+  for (let page = await receiver.receiveMessages(100, { maxWaitTimeInMs: 1_000 }); page.length > 0;) {
+    for (const message of page) await receiver.completeMessage(message);
+    taken.push(...page.map(({ body }) => String(body)));
+    page = await receiver.receiveMessages(100, { maxWaitTimeInMs: 1_000 });
+  }
+  await client.close();
+  return taken;
+}
