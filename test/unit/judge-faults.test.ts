@@ -106,5 +106,11 @@ describe("the judgement about faults of a cluster", () => {
     const events = [...whole.events, { atMs: 1_200, event }];
     const soon = whole.runs.map((each) => (each.id === "m1" && each.attempt === 2 ? { ...each, atMs: 1_200 } : each));
     expect(judgeFaulted({ ...whole, runs: soon, events }).early).toEqual([]);
+    const lost = (atMs: number): Observed["events"] => [
+      ...whole.events,
+      { atMs, event: { kind: "lost", error: null, nextTryMs: 250 } },
+    ];
+    expect(judgeFaulted({ ...whole, runs: soon, events: lost(1_150) }).early).toEqual([]);
+    expect(judgeFaulted({ ...whole, runs: soon, events: lost(1_090) }).early).toHaveLength(1);
   });
 });

@@ -127,33 +127,44 @@ export function isUnanswered(
 /**
  * Finds attempts that began too early after the failure before them. If the failed attempt ran more than once, its
  * first end counts. If one of its runs could not answer the broker any more, the broker itself delivered the message
- * again, at once.
+ * again, at once. The same holds if the connection was lost in between: the broker answers no settlement, so one that
+ * was on its way may never have come.
  */
 function earlyIn(runs: readonly FaultedRun[], { events }: Observed): readonly string[] {
   if (runs.every(({ attempt }) => attempt === 1)) return [];
-  const dropped = droppedIn(events);
+  const { dropped, lostAtMs } = cutIn(events);
   return runs.flatMap(({ id, attempt, atMs }) => {
     const before = runs.filter((run) => run.attempt === attempt - 1);
     if (before.length === 0 || before.some((run) => run.endedAtMs === null)) return [];
     if (dropped.has(`${id} ${attempt - 1}`)) return [];
-    const sinceMs = atMs - Math.min(...before.map(({ endedAtMs }) => endedAtMs ?? Infinity));
+    const failedAtMs = Math.min(...before.map(({ endedAtMs }) => endedAtMs ?? Infinity));
+    const sinceMs = atMs - failedAtMs;
+    if (lostAtMs.some((each) => each >= failedAtMs && each <= atMs)) return [];
     // Two clocks that are read in milliseconds may differ by one.
     return sinceMs < delayMs - 1 ? [`attempt ${attempt} of ${id} began ${sinceMs} ms after the one before`] : [];
   });
 }
 
-const droppedOf = new WeakMap<Observed["events"], ReadonlySet<string>>();
+/** The attempts that did not answer the broker, and the times at which connections were lost. */
+interface Cut {
+  readonly dropped: ReadonlySet<string>;
+  readonly lostAtMs: readonly number[];
+}
 
-function droppedIn(events: Observed["events"]): ReadonlySet<string> {
-  const known = droppedOf.get(events);
+const cutsOf = new WeakMap<Observed["events"], Cut>();
+
+function cutIn(events: Observed["events"]): Cut {
+  const known = cutsOf.get(events);
   if (known !== undefined) return known;
   const dropped = new Set(
     events.flatMap(({ event }) =>
       event.kind === "settle-dropped" || event.kind === "returned" ? [`${event.messageId} ${event.attempt}`] : [],
     ),
   );
-  droppedOf.set(events, dropped);
-  return dropped;
+  const lostAtMs = events.flatMap(({ atMs, event }) => (event.kind === "lost" ? [atMs] : []));
+  const cut = { dropped, lostAtMs };
+  cutsOf.set(events, cut);
+  return cut;
 }
 
 const noStall: Stall = { fromMs: 0, toMs: 0, durationMs: 0, servedMs: 0, servedByAnyMs: 0, takingMs: 0, states: {} };
