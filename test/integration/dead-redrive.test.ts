@@ -78,7 +78,7 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
     const ids = await fill(system, deadQueue, 30);
     const consumer = await drive({ url: system.url, contract: system.contract("billing"), decide: () => "permanent" });
     for (let generation = 1; generation <= 2; generation++) {
-      const said = await redriven(broker, system, "--confirm", "30", "--wait", "5s");
+      const said = await redriven(broker, system, "--confirm", "30", "--wait", "10s");
       expect([said.code, JSON.parse(said.out)]).toMatchObject([
         4,
         { sent: 1, diedAgain: 1, stopped: "1 of 1 letters have died again" },

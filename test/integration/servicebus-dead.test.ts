@@ -134,7 +134,7 @@ test("a redrive stops when a letter dies again, and touches no later letter", { 
   await fill(system, 20);
   const consumer = system.drive("billing", () => "permanent");
   let isOver = false;
-  const running = ask(system, "redrive", "--confirm", "20", "--wait", "4s").finally(() => (isOver = true));
+  const running = ask(system, "redrive", "--confirm", "20", "--wait", "10s").finally(() => (isOver = true));
   await consumer.pollUntil(() => isOver, 50_000);
   const result = JSON.parse((await running).out) as object;
   expect(result).toMatchObject({ sent: 1, diedAgain: 1, stopped: "1 of 1 letters have died again" });

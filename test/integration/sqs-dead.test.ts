@@ -148,7 +148,7 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
     await fill(system, 20);
     const consumer = system.drive("billing", () => "permanent");
     let isOver = false;
-    const running = ask(system, "redrive", "--confirm", "20", "--wait", "4s").finally(() => (isOver = true));
+    const running = ask(system, "redrive", "--confirm", "20", "--wait", "10s").finally(() => (isOver = true));
     await consumer.pollUntil(() => isOver, 60_000);
     expect(JSON.parse((await running).out)).toMatchObject({
       sent: 1,
