@@ -126,7 +126,8 @@ async function told<Result>(queue: string, work: () => Promise<Result>): Promise
       throw refused([diagnostic("RD807", { path: queue, message, notes: [saidBy(cause)], help })]);
     }
     if (!(cause instanceof Error) || !("$metadata" in cause || /Timeout|Abort/.test(errorName(cause)))) throw cause;
-    const message = `SQS does not answer: ${errorName(cause)}`;
+    const { code = errorName(cause) } = cause as { readonly code?: string };
+    const message = `SQS does not answer: ${code}`;
     throw refused([
       diagnostic("RD804", { path: queue, message, help: "see if the endpoint can be reached from here" }),
     ]);
