@@ -69,6 +69,24 @@ test.for(["events.yaml", "direct.yaml", "names.yaml"])(
   },
 );
 
+const comingFrom = read("docs/coming-from.md").split(/^## /m).slice(1);
+test("each section of docs/coming-from.md has a declaration", () => {
+  expect(comingFrom.map((section) => blocksOf(section, "yaml").length)).toEqual(comingFrom.map(() => 1));
+});
+
+test.for(comingFrom.map((section) => [section.split("\n")[0] ?? "", section] as const))(
+  "docs/coming-from.md, %s: the declaration compiles for its broker",
+  async ([title, section]) => {
+    const { parseText } = await import("../../src/declare/parse.ts");
+    const parsed = parseText(blocksOf(section, "yaml")[0] ?? "", "yaml");
+    const system = checkSystem(parsed.ok ? parsed.value : null);
+    const target = title.includes("AWS")
+      ? ({ broker: "sqs", region: "eu-west-1" } as const)
+      : ({ broker: "rabbitmq", version: "4.3" } as const);
+    expect(system.ok && compile(system.value, target)).toMatchObject({ ok: true });
+  },
+);
+
 test("the Pulumi program of the README registers the topology of its declaration", async () => {
   const [declaration = "", program = ""] = blocksOf(readme, "ts");
   const folder = resolve(root, "out/readme-test");
