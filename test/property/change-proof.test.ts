@@ -60,5 +60,6 @@ test.each(Object.keys(sides))("%s: no message that waits is lost by a change", {
     { numRuns: 150 },
   );
   expect(proved).toBeGreaterThan(50);
-  expect([...weakened].toSorted()).toEqual(mayWeaken[name]);
+  // Few of the drawn changes weaken a promise, and in some runs none does.
+  expect([...weakened].filter((property) => mayWeaken[name]?.includes(property) !== true)).toEqual([]);
 });

@@ -54,7 +54,8 @@ describe("redeliver demo", () => {
 });
 
 test("npm start installs each package that the command line imports, and no client or provider", () => {
-  const elsewhere = /^src\/(consume|deploy)\/|^src\/policy\/(index|pulumi)\.ts$|^src\/brokers\/\w+\/(make|run|operate|pages)\//;
+  const elsewhere =
+    /^src\/(consume|deploy)\/|^src\/policy\/(index|pulumi)\.ts$|^src\/brokers\/\w+\/(make|run|operate|pages)\//;
   const files = globSync("src/**/*.ts", { cwd: root }).filter((file) => !elsewhere.test(file));
   const imported = files.flatMap((file) =>
     [
