@@ -1,13 +1,13 @@
 import type { ServiceBusReceivedMessage } from "@azure/service-bus";
 
-import { historyHeader, historyOf } from "../../../operate/history.ts";
+import { historyHeader } from "../../../operate/history.ts";
 import { type Letter, lossIn } from "../../../operate/letter.ts";
 import type { Unsendable } from "../../../operate/port.ts";
-import { type AmqpMessage, partitionKey, wholeBody } from "../run/copy-message.ts";
+import { servicebusLimits } from "../compile/capabilities.ts";
+import { attemptProperty } from "../compile/strategies/strategy.ts";
 import { copyIdOf } from "../run/copy-id.ts";
-
-/** Source: Service Bus documentation, "Service Bus quotas". */
-const longestMessageId = 128;
+import { type AmqpMessage, copyWith, wholeBody } from "../run/copy-message.ts";
+import { originalIdOf } from "../run/read-delivery.ts";
 
 const texts = [
   "messageId",
@@ -69,33 +69,21 @@ export function unsendable(letter: Letter): Unsendable | null {
   return lossIn(letter) === null ? null : "not whole";
 }
 
-/** The description of the last end, and the number of the attempt. */
-const removed = /^(dlq-.*|DeadLetterReason|DeadLetterErrorDescription|redeliver-attempt)$/;
+/** The description of the last end, the number of the attempt, and the id from which copies take theirs. */
+const removed = /^(dlq-.*|DeadLetterReason|DeadLetterErrorDescription|redeliver-(attempt|original-id))$/;
 
 /**
- * The copy to send. It has an id of its own, because duplicate detection would drop a copy with the letter's id, and
- * the letter would be lost. The id is the same if a killed redrive sent the copy before.
+ * The copy to send: a new message with all of its attempts. Its id is new, and the consumer's copies of it take their
+ * ids from that. With an id that Service Bus remembers, duplicate detection would drop one of them, and the message
+ * would be lost. The id differs between letters. It is the same if a redrive that was killed sent the copy before.
  */
 export function copyOf(message: ServiceBusReceivedMessage, history: string): AmqpMessage {
-  // oxlint-disable-next-line no-underscore-dangle -- the same
-  const { header, properties, messageAnnotations, bodyType = "data" } = message._rawAmqpMessage;
-  // It holds the end of the time to live.
-  const { absoluteExpiryTime: _, ...kept } = properties ?? {};
-  const given = Object.entries(message.applicationProperties ?? {}).filter(([name]) => !removed.test(name));
-  const own = Object.fromEntries(given) as Record<string, unknown>;
-  const fallback = textOf(message.messageId) || `sequence-number:${textOf(message.sequenceNumber)}`;
-  const originalId = textOf(own["redeliver-original-id"]) || fallback;
-  const [{ generation } = { generation: 0 }] = historyOf({ headers: { [historyHeader]: history } });
-  const key: unknown = messageAnnotations?.[partitionKey];
-  return {
-    body: wholeBody(message.body, bodyType),
-    bodyType,
-    header: {
-      durable: header?.durable ?? true,
-      ...(header?.priority === undefined ? {} : { priority: header.priority }),
-    },
-    properties: { ...kept, messageId: copyIdOf(originalId, `:redrive:${generation}`, longestMessageId) },
-    applicationProperties: { ...own, "redeliver-original-id": originalId, [historyHeader]: history },
-    messageAnnotations: key === undefined ? {} : { [partitionKey]: key },
-  } as AmqpMessage;
+  const own = Object.entries(message.applicationProperties ?? {}).filter(([name]) => !removed.test(name));
+  const earlier = originalIdOf({ attemptNumber: attemptProperty }, message).replace(/:again-\d+$/, "");
+  const suffix = `:again-${textOf(message.sequenceNumber)}`;
+  return copyWith(message, {
+    messageId: copyIdOf(earlier, suffix, servicebusLimits.messageIdLength),
+    applicationProperties: { ...Object.fromEntries(own), [historyHeader]: history },
+    dueAt: null,
+  });
 }

@@ -8,7 +8,7 @@ import { copyIdOf } from "./copy-id.ts";
 export type AmqpMessage = ServiceBusReceivedMessage["_rawAmqpMessage"];
 
 /** The annotations that a sender may set. The broker wrote all others. Source: "AMQP 1.0 in Azure Service Bus". */
-export const partitionKey = "x-opt-partition-key";
+const partitionKey = "x-opt-partition-key";
 const scheduledTime = "x-opt-scheduled-enqueue-time";
 
 /** The input to a copy, beside its message. */
@@ -30,12 +30,37 @@ export function copyMessage(
   { originalId, operation, carried, dueAt }: CopyInput,
   { longestMessageId }: Pick<Contract, "longestMessageId">,
 ): AmqpMessage {
+  const applicationProperties: Record<string, unknown> = { ...message.applicationProperties };
+  for (const name of operation.removeApplicationProperties) delete applicationProperties[name];
+  return copyWith(message, {
+    messageId: copyIdOf(originalId, operation.messageIdSuffix, longestMessageId),
+    applicationProperties: {
+      ...applicationProperties,
+      ...carried,
+      ...operation.applicationProperties,
+      "redeliver-original-id": originalId,
+    },
+    dueAt,
+  });
+}
+
+/** The parts of a copy that differ from its message. */
+interface Changed {
+  readonly messageId: string;
+  readonly applicationProperties: Readonly<Record<string, unknown>>;
+  /** Null for at once. */
+  readonly dueAt: Date | null;
+}
+
+/** A message with another id and other application properties, and without a time to live. */
+export function copyWith(
+  message: ServiceBusReceivedMessage,
+  { messageId, applicationProperties, dueAt }: Changed,
+): AmqpMessage {
   // oxlint-disable-next-line no-underscore-dangle -- a public property of the SDK, whatever its name says
   const { header, properties, messageAnnotations, bodyType = "data" } = message._rawAmqpMessage;
   // It holds the end of the time to live.
   const { absoluteExpiryTime: _, ...kept } = properties ?? {};
-  const applicationProperties: Record<string, unknown> = { ...message.applicationProperties };
-  for (const name of operation.removeApplicationProperties) delete applicationProperties[name];
   const key: unknown = messageAnnotations?.[partitionKey];
   return {
     body: wholeBody(message.body, bodyType),
@@ -44,13 +69,8 @@ export function copyMessage(
       durable: header?.durable ?? true,
       ...(header?.priority === undefined ? {} : { priority: header.priority }),
     },
-    properties: { ...kept, messageId: copyIdOf(originalId, operation.messageIdSuffix, longestMessageId) },
-    applicationProperties: {
-      ...applicationProperties,
-      ...carried,
-      ...operation.applicationProperties,
-      "redeliver-original-id": originalId,
-    },
+    properties: { ...kept, messageId },
+    applicationProperties: applicationProperties as AmqpMessage["applicationProperties"] & object,
     messageAnnotations: {
       ...(key === undefined ? {} : { [partitionKey]: key }),
       ...(dueAt === null ? {} : { [scheduledTime]: dueAt }),

@@ -30,7 +30,10 @@ export function readDelivery(contract: Contract, message: ServiceBusReceivedMess
  * The id of the published message, because copies have other ids. A message without an id is identified by the broker's
  * sequence number.
  */
-export function originalIdOf({ attemptNumber }: Contract, message: ServiceBusReceivedMessage): string {
+export function originalIdOf(
+  { attemptNumber }: Pick<Contract, "attemptNumber">,
+  message: ServiceBusReceivedMessage,
+): string {
   const own = textOf(message.messageId) ?? `sequence-number:${String(message.sequenceNumber)}`;
   if (attemptNumber.from === "delivery-count") return own;
   return textOf(message.applicationProperties?.[attemptNumber.originalId]) ?? own;
