@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 
+import type { PeerFigure } from "./peers.ts";
 import { benchPulumi, describePulumiBench } from "./pulumi.ts";
 
 // Machines differ, so every figure is a ratio or a pair measured in one run. Nothing here is a test: nothing fails.
@@ -181,16 +182,6 @@ function benchConsume(): void {
     "  retries beside a hand-written consumer that publishes a copy with confirm, four attempts for each message:",
   );
   for (const [strategy, pairs] of Object.entries(retries)) console.log(`  ${describe(strategy, pairs)}`);
-}
-
-interface PeerFigure {
-  readonly perSecond: number;
-  readonly clientMicroseconds: number;
-  readonly brokerMicroseconds: number;
-  readonly lateMs: { readonly p50: number; readonly p99: number };
-  readonly early: number;
-  readonly lost: number;
-  readonly doubled: number;
 }
 
 /** Starts a broker in Docker. The first row is the peer that the ratios compare with. */

@@ -22,7 +22,7 @@ const concurrency = 100;
 /** Every tenth message fails its last attempt, too. */
 const dies = (id: number): boolean => id % 10 === 0;
 
-interface Figure {
+export interface PeerFigure {
   readonly perSecond: number;
   /** Microseconds of processor time for one retry. */
   readonly clientMicroseconds: number;
@@ -148,7 +148,7 @@ function brokerMicroseconds(): number {
   return (ticks ?? []).reduce((sum, each) => sum + each, 0) * 10_000;
 }
 
-async function measure(contender: Contender): Promise<Figure> {
+async function measure(contender: Contender): Promise<PeerFigure> {
   const url = urlFor(contender.vhost);
   const recorder = new Recorder();
   const work: Work = { attempts, delayMs, concurrency, handle: (id) => recorder.handle(id) };
@@ -217,7 +217,7 @@ try {
   for (const [name, contender] of Object.entries(handWritten)) contenders.push(await declared(name, contender, urlOf));
   for (const strategy of ["native", "deferred", "staged", "waits"] as const)
     contenders.push(await compiled(strategy, urlOf));
-  const figures = Object.fromEntries(contenders.map(({ name }) => [name, [] as Figure[]]));
+  const figures = Object.fromEntries(contenders.map(({ name }) => [name, [] as PeerFigure[]]));
   // The first round warms up.
   for (let round = 0; round <= rounds; round++)
     for (const contender of contenders) {
