@@ -67,7 +67,7 @@ export interface OperatingConnection {
   readonly url: string | undefined;
   readonly managementUrl: string | undefined;
   /** The place that the target names, such as a region. Null if it names none. */
-  readonly place?: string | null;
+  readonly place: string | null;
   readonly tls?: TlsOptions | undefined;
 }
 

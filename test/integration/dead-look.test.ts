@@ -78,10 +78,10 @@ describe.for(brokers())("a look at dead letters on RabbitMQ $version", (broker) 
     expect(await refused("by-argument")).toEqual(["RD841"]);
     expect(await refused("by-default")).toEqual(isOld ? [] : ["RD841"]);
     expect(await refused("nowhere")).toEqual(["RD805"]);
-    const blind = await operating.connect({ url: system.url, managementUrl: undefined });
+    const blind = await operating.connect({ url: system.url, managementUrl: undefined, place: null });
     onTestFinished(blind.close);
     expect(await refusalOf(blind.look(deadQueue, () => true))).toEqual(["RD841"]);
-    const elsewhere = await operating.connect({ url: system.url, managementUrl: "http://127.0.0.1:9" });
+    const elsewhere = await operating.connect({ url: system.url, managementUrl: "http://127.0.0.1:9", place: null });
     onTestFinished(elsewhere.close);
     expect(await refusalOf(elsewhere.look(deadQueue, () => true))).toEqual(["RD841"]);
   });
@@ -93,7 +93,11 @@ describe.for(brokers())("a look at dead letters on RabbitMQ $version", (broker) 
     const lookAs = async (rights: Rights): Promise<readonly DiagnosticCode[]> => {
       const user = await createLimitedUser(broker, system.vhost, rights);
       onTestFinished(user.remove);
-      const letters = await operating.connect({ url: user.amqpUrl, managementUrl: user.broker.managementUrl });
+      const letters = await operating.connect({
+        url: user.amqpUrl,
+        managementUrl: user.broker.managementUrl,
+        place: null,
+      });
       onTestFinished(letters.close);
       return refusalOf(letters.look(deadQueue, () => true));
     };

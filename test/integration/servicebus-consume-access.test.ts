@@ -45,7 +45,7 @@ describe.concurrent("a consumer of Service Bus with a shared access key", patien
     const listens = emulator.addKey("listens", ["Listen"]);
     const lacks = (right: Right): RegExp =>
       new RegExp(
-        `^RD807 \\| .* does not let this consumer use shop\\.billing \\| it needs the claim ${right} .*the role ${claimOf(right).role} on shop\\.billing$`,
+        `^RD807 \\| .* does not let this client use shop\\.billing \\| it needs the claim ${right} .*the role ${claimOf(right).role} on shop\\.billing$`,
       );
     expect(await refusalOf(start(emulator.addKey("sends", ["Send"])))).toEqual([
       expect.stringMatching(lacks("Listen")),

@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { operating } from "../../src/brokers/servicebus/operate/index.ts";
 import { createExportReader } from "../../src/operate/ndjson.ts";
 import { runCommand, type Said } from "../support/run-command.ts";
-import { deploy, type DeployedSystem } from "../support/servicebus/deployed-system.ts";
+import { deploy, type DeployedSystem, standard } from "../support/servicebus/deployed-system.ts";
 
 /** Two subscribers of one source. A redrive for one of them must not reach the other. */
 const billing = { from: { orders: "all" }, retry: { attempts: 2, backoff: { kind: "immediate" } } };
@@ -20,15 +20,21 @@ interface Stage extends DeployedSystem {
   readonly place: readonly string[];
 }
 
-async function stage(more: object = {}): Promise<Stage> {
+async function stage(more: object = {}, options: Parameters<typeof deploy>[2] = {}): Promise<Stage> {
   const consumer = { ...billing, ...more };
   const consumers = { billing: consumer, audit: consumer };
-  const system = await deploy(onTestFinished, consumers);
+  const system = await deploy(onTestFinished, consumers, options);
   process.env["SERVICEBUS_CONNECTION_STRING"] = system.lab.emulator.connectionString;
+  const declaration = written({ name: "shop", sources: { orders: { kind: "topic" } }, consumers });
+  const target = written({ ...standard, ...options });
+  return { ...system, place: [declaration, "--target", target, "--consumer", "billing", "--json"] };
+}
+
+function written(data: object): string {
   const file = join(tmpdir(), `${randomUUID()}.json`);
   onTestFinished(() => rmSync(file, { force: true }));
-  writeFileSync(file, JSON.stringify({ name: "shop", sources: { orders: { kind: "topic" } }, consumers }));
-  return { ...system, place: [file, "--target", "servicebus@standard", "--consumer", "billing", "--json"] };
+  writeFileSync(file, JSON.stringify(data));
+  return file;
 }
 
 /** Lets a receiver of billing dead-letter messages 1, 2, …, for the reasons ODD and EVEN. */
@@ -121,8 +127,12 @@ test("a redrive sends the chosen half to the work queue alone, with a new count"
   const sent = await peekWhole(system, workQueue);
   expect(sent.map(({ body }) => String(body))).toEqual(bodies.filter(isEven));
   const { "redeliver-history": history, ...others } = sent[0]?.applicationProperties ?? {};
-  expect(others).toEqual({ tenant: "acme", count: 7, "redeliver-original-id": "m2" });
-  expect(sent[0]).toMatchObject({ messageId: "m2:redrive:1", subject: "order.placed", deliveryCount: 0 });
+  expect(others).toEqual({ tenant: "acme", count: 7 });
+  expect(sent[0]).toMatchObject({
+    messageId: expect.stringMatching(/^m2:again-\d+$/),
+    subject: "order.placed",
+    deliveryCount: 0,
+  });
   expect(JSON.parse(String(history))).toMatchObject([{ generation: 1, reason: "EVEN" }]);
   expect(await bodiesIn(system, system.contract("audit").workQueue)).toEqual([]);
   expect(await bodiesIn(system, deadQueue)).toEqual(bodies.filter((body) => !isEven(body)));
@@ -140,7 +150,7 @@ test("a redrive stops when a letter dies again, and touches no later letter", { 
   expect(result).toMatchObject({ sent: 1, diedAgain: 1, stopped: "1 of 1 letters have died again" });
   expect(await bodiesIn(system, deadQueue)).toHaveLength(20);
 
-  const letters = await operating.connect({ url: undefined, managementUrl: undefined });
+  const letters = await operating.connect({ url: undefined, managementUrl: undefined, place: null });
   onTestFinished(letters.close);
   await letters.look(deadQueue, () => true);
   await fill(system, 5, 100);
@@ -153,17 +163,40 @@ test("a redrive stops when a letter dies again, and touches no later letter", { 
   expect(await bodiesIn(system, deadQueue)).toEqual(["100", "101", "102", "103", "104"]);
 });
 
+test(
+  "a letter has all of its attempts in each life, also where duplicates are dropped",
+  { timeout: 240_000 },
+  async () => {
+    const backoff = { kind: "constant", delay: "1s" };
+    const options = { strategy: "scheduled", duplicates: "10m" } as const;
+    const system = await stage({ retry: { attempts: 3, backoff } }, options);
+    const { deadQueue } = system.contract("billing");
+    const consumer = system.drive("billing", () => "transient");
+    await system.publish({ messageId: "m1", body: Buffer.from("1") });
+    for (let life = 1; life <= 3; life++) {
+      await consumer.pollUntil(async () => (await bodiesIn(system, deadQueue)).length === 1, 60_000);
+      if (life < 3) expect((await ask(system, "redrive", "--confirm", "1", "--wait", "0s")).code).toBe(0);
+    }
+    expect(consumer.seen.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 1, 2, 3, 1, 2, 3]);
+  },
+);
+
 test("letters stay if the work queue is gone, and a subscription is refused", { timeout: 240_000 }, async () => {
   const system = await stage();
   await fill(system, 3);
   const { deadQueue } = system.contract("billing");
-  const letters = await operating.connect({ url: undefined, managementUrl: undefined });
+  const letters = await operating.connect({ url: undefined, managementUrl: undefined, place: null });
   onTestFinished(letters.close);
   await letters.look(deadQueue, () => true);
   const decide = () => ({ queue: "nowhere", history: "[]" });
   const moved = await letters.move(deadQueue, { frozen: 3, most: 3, perSecond: null, decide });
   expect(moved).toMatchObject({ sent: 0, stopped: "the queue nowhere is gone" });
   expect(await bodiesIn(system, deadQueue)).toEqual(["1", "2", "3"]);
+  process.env["SERVICEBUS_CONNECTION_STRING"] =
+    "Endpoint=sb://127.0.0.1:9;SharedAccessKeyName=ops;SharedAccessKey=secret;UseDevelopmentEmulator=true";
+  const down = await ask(system, "groups");
+  expect([down.code, down.out, down.error]).toEqual([1, expect.stringContaining("RD804"), ""]);
+  expect(down.out).not.toContain("secret");
   const ordered = await stage({ order: "per-key" });
   const refused = await ask(ordered, "plan");
   expect([refused.code, refused.error + refused.out]).toEqual([2, expect.stringContaining("subscription")]);

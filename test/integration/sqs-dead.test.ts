@@ -13,6 +13,7 @@ import { runCommand, type Said } from "../support/run-command.ts";
 import { region } from "../support/sqs/clients.ts";
 import { attributes, deploy, type DeployedSystem, textsOf } from "../support/sqs/deployed-system.ts";
 import type { Queue } from "../support/sqs/lab.ts";
+import { type Fate, startRecordingProxy } from "../support/sqs/recording-proxy.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 
 const credentials = { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" };
@@ -189,9 +190,67 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
     expect([missing.code, missing.out]).toEqual([1, expect.stringContaining("RD805")]);
   });
 
+  test.for(["none", "per-key"])(
+    "are counted if an answer is lost, and never lost themselves: order %s",
+    async (order) => {
+      const system = await stage(emulator, { order });
+      const [dead, work] = [system.dead("billing"), system.work("billing")];
+      const bodies = await fill(system, 3);
+      const proxy = await startRecordingProxy(emulator.endpoint);
+      onTestFinished(proxy.close);
+      const redriven = async (operation: string, fates: readonly Fate[]): Promise<object> => {
+        const left = [...fates];
+        proxy.decide((call) => (call.operation === operation ? (left.shift() ?? "pass") : "pass"));
+        const letters = await operating.connect({ url: proxy.endpoint, managementUrl: undefined, place: region });
+        onTestFinished(letters.close);
+        await letters.look(dead.name, () => true);
+        const decide = () => ({ queue: work.name, history: "[]" });
+        return letters.move(dead.name, { frozen: 3, most: 1, perSecond: 100, decide });
+      };
+      const isFifo = order === "per-key";
+      // SQS took the copy, and its answer was lost.
+      expect(await redriven("SendMessage", ["cut-answer"])).toMatchObject({ sent: 1, mayBeDoubled: isFifo ? 0 : 1 });
+      expect(await system.lab.count(work)).toBe(isFifo ? 1 : 2);
+      // The copy never arrived, and at the third time it did.
+      expect(await redriven("SendMessage", ["cut-call", "cut-call"])).toMatchObject({ sent: 1, stopped: null });
+      // The letter that was sent cannot be deleted, so the redrive does not go on.
+      const refused = { error: "AccessDeniedException", status: 403 } as const;
+      const stopped = expect.stringContaining("could not be removed") as string;
+      const wanted = { sent: 1, mayBeDoubled: 1, stopped };
+      expect(await redriven("DeleteMessage", [refused, refused, refused])).toMatchObject(wanted);
+      expect(await system.lab.count(dead)).toBe(1);
+      expect(new Set(bodiesOf(await drain(system, work)))).toEqual(new Set(bodies));
+    },
+  );
+
+  test("go on after an outage, and a broker that is down is one diagnostic", async () => {
+    const system = await stage(emulator);
+    const [dead, work] = [system.dead("billing"), system.work("billing")];
+    const bodies = await fill(system, 25);
+    const proxy = await startRecordingProxy(emulator.endpoint);
+    onTestFinished(proxy.close);
+    const letters = await operating.connect({ url: proxy.endpoint, managementUrl: undefined, place: region });
+    onTestFinished(letters.close);
+    await letters.look(dead.name, () => true);
+    const fates: Fate[] = ["pass", "cut-answer"];
+    proxy.decide(({ operation }) => (operation === "ReceiveMessage" ? (fates.shift() ?? "pass") : "pass"));
+    const decide = () => ({ queue: work.name, history: "[]" });
+    const pass = { frozen: 25, most: Infinity, perSecond: null, decide };
+    const first = await letters.move(dead.name, pass);
+    expect(first).toMatchObject({ isLost: true, mayBeDoubled: 0, stopped: null });
+    expect(await system.lab.count(work)).toBe(first.sent);
+    // The letters of the lost answer are hidden for half a minute.
+    let { sent } = first;
+    while (sent < 25) sent += (await letters.move(dead.name, pass)).sent;
+    expect(bodiesOf(await drain(system, work))).toEqual(bodies);
+    const words = ["dead", "groups", "--queue", dead.name, "--target", `sqs@${region}`, "--url", "http://127.0.0.1:9"];
+    const down = await runCommand([...words, "--json"]);
+    expect([down.code, down.out, down.error]).toEqual([1, expect.stringContaining("RD804"), ""]);
+  });
+
   test("of FIFO keep the order of their groups", async () => {
     const system = await stage(emulator, { order: "per-key" });
-    const bodies = await fill(system, 27);
+    const bodies = await fill(system, 15);
     const sent: string[] = [];
     for (let round = 0; sent.length < bodies.length && round < 30; round++) {
       const { letters } = JSON.parse((await ask(system, "plan")).out) as { readonly letters: number };

@@ -19,7 +19,7 @@ export const workQueue = "shop.billing";
 export async function stage(broker: Broker): Promise<DeployedSystem & { readonly letters: DeadLetters }> {
   const system = await deploy(broker, shop, "waits");
   onTestFinished(system.dispose);
-  const letters = await operating.connect({ url: system.url, managementUrl: broker.managementUrl });
+  const letters = await operating.connect({ url: system.url, managementUrl: broker.managementUrl, place: null });
   onTestFinished(letters.close);
   return { ...system, letters };
 }

@@ -1,13 +1,14 @@
 import type { ServiceBusClient } from "@azure/service-bus";
 
 import type { AnyContract } from "../../../contract/contract.ts";
-import { diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { refused } from "../../../diagnostics/render.ts";
+import { moveLent } from "../../../operate/move-lent.ts";
 import type { DeadLetters, Looked, Operating, Visit } from "../../../operate/port.ts";
-import { closeClient, codeOf, createClient } from "../run/client.ts";
+import { whyNot } from "../run/check-namespace.ts";
+import { closeClient, codeOf, createClient, hostOf } from "../run/client.ts";
 import { servicebusConnection } from "../run/connection.ts";
 import { messageOf, readLetter, unsendable } from "./letter.ts";
-import { move } from "./move.ts";
+import { isOfSdk, lendingOf } from "./move.ts";
 
 /** The dead letters of Azure Service Bus. */
 export const operating: Operating = Object.freeze({
@@ -32,16 +33,27 @@ function problemOf(): string | null {
 async function connect(): Promise<DeadLetters> {
   const client = createClient({ connectionString: connectionString() });
   /** The letters of the first look at each queue. A redrive touches no others. */
-  const frozen = new Map<string, ReadonlySet<string>>();
+  const frozen = new Map<string, Set<string>>();
   return {
     look: (queue, visit) =>
-      told(queue, async () => {
+      told(queue, "Listen", async () => {
         const { looked, numbers } = await look(client, queue, visit);
         if (!frozen.has(queue)) frozen.set(queue, numbers);
         return looked;
       }),
-    move: (queue, pass) => told(queue, async () => move(client, queue, pass, frozen.get(queue) ?? new Set<string>())),
-    consumersOf: (queue) => told(queue, async () => readTarget(client, queue)),
+    move: (queue, pass) =>
+      told(queue, "Listen", async () => {
+        const receiver = client.createReceiver(queue, {
+          maxAutoLockRenewalDurationInMs: 0,
+          skipParsingBodyAsJson: true,
+        });
+        try {
+          return await moveLent(lendingOf(client, receiver, pass.perSecond), pass, frozen.get(queue) ?? new Set());
+        } finally {
+          await receiver.close().catch(() => undefined);
+        }
+      }),
+    consumersOf: (queue) => told(queue, "Send", async () => readTarget(client, queue)),
     close: async () => closeClient(client),
   };
 }
@@ -53,7 +65,7 @@ async function look(
   client: ServiceBusClient,
   queue: string,
   visit: Visit,
-): Promise<{ readonly looked: Looked; readonly numbers: ReadonlySet<string> }> {
+): Promise<{ readonly looked: Looked; readonly numbers: Set<string> }> {
   const receiver = client.createReceiver(queue, { skipParsingBodyAsJson: true });
   const numbers = new Set<string>();
   try {
@@ -94,28 +106,13 @@ async function readTarget(client: ServiceBusClient, queue: string): Promise<"unk
   }
 }
 
-/** @throws RefusedError in place of an error of Service Bus */
-async function told<Result>(queue: string, work: () => Promise<Result>): Promise<Result> {
+/** @throws RefusedError in place of an error of the SDK */
+async function told<Result>(queue: string, claim: "Listen" | "Send", work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (cause) {
-    const code = codeOf(cause);
-    if (code === null) throw cause;
-    if (code === "MessagingEntityNotFound") {
-      const help = "correct the namespace in SERVICEBUS_CONNECTION_STRING, or the name of the queue";
-      throw refused([
-        diagnostic("RD805", { path: queue, message: `there is no queue ${queue} in this namespace`, help }),
-      ]);
-    }
-    const isDenied = code === "UnauthorizedAccess";
-    throw refused([
-      diagnostic(isDenied ? "RD807" : "RD804", {
-        path: queue,
-        message: isDenied ? `this key may not use the queue ${queue}` : `Service Bus does not answer: ${code}`,
-        help: isDenied
-          ? "take a key with Listen on the dead queue and Send on the work queue"
-          : "see if the namespace can be reached from here",
-      }),
-    ]);
+    if (!isOfSdk(cause)) throw cause;
+    const host = hostOf({ connectionString: connectionString() });
+    throw refused([whyNot(cause, { kind: "queue", path: queue, claim, host })]);
   }
 }

@@ -52,8 +52,8 @@ async function mayUse(client: ServiceBusClient, contract: Contract, host: string
   return [];
 }
 
-/** An SDK's error may repeat its input, so only the code is passed on. */
-function whyNot(
+/** Why an entity cannot be used. An SDK's error may repeat its input, so only the code is passed on. */
+export function whyNot(
   error: unknown,
   { kind, path, claim, host }: { kind: WantedEntity["kind"]; path: string; claim: "Listen" | "Send"; host: string },
 ): Diagnostic {
@@ -62,9 +62,9 @@ function whyNot(
   if (code === "UnauthorizedAccess") {
     return diagnostic("RD807", {
       path: "options.connection",
-      message: `Service Bus at ${host} does not let this consumer use ${path}`,
+      message: `Service Bus at ${host} does not let this client use ${path}`,
       notes: [`it needs the claim ${claim} there; a shared key may be for another entity, or wrong`],
-      help: `correct the key, or give the consumer's identity the role ${claimOf(claim).role} on ${path}`,
+      help: `correct the key, or give the client's identity the role ${claimOf(claim).role} on ${path}`,
     });
   }
   const said = code === null || code === "GeneralError" ? (error as { name?: unknown }).name : code;

@@ -2,14 +2,15 @@ import { SQSClient } from "@aws-sdk/client-sqs";
 
 import { diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { refused } from "../../../diagnostics/render.ts";
+import { moveLent } from "../../../operate/move-lent.ts";
 import type { DeadLetters, Looked, Operating, OperatingConnection, Visit } from "../../../operate/port.ts";
-import { errorName, isMissing, isRefusal } from "../run/client.ts";
+import { type Place, errorName, isDenied, isMissing, isOutage, isRefusal } from "../run/client.ts";
 import { sqsConnection } from "../run/connection.ts";
 import { findUrls } from "../run/queue-urls.ts";
-import { saidBy } from "../run/refusal.ts";
+import { notKnown, saidBy } from "../run/refusal.ts";
 import { messageOf, readLetter, unsendable } from "./letter.ts";
-import { move } from "./move.ts";
-import { type DeadQueue, type Held, putBack, readQueue, receiveAll } from "./queue.ts";
+import { lendingOf } from "./move.ts";
+import { type DeadQueue, putBack, readQueue, receiveAll } from "./queue.ts";
 
 /** The dead letters of Amazon SQS. */
 export const operating: Operating = Object.freeze({
@@ -22,22 +23,21 @@ export const operating: Operating = Object.freeze({
     "SQS may show fewer letters than there are, in any order. Of a FIFO queue it shows the first letters of each message group. While Redeliver looked, nobody else could get these letters. Each look counts as a receive.",
 });
 
-/** A variable for RabbitMQ may be in the environment, too. */
 function endpointOf({ url }: OperatingConnection): { readonly endpoint?: string } {
   return url === undefined ? {} : { endpoint: url };
 }
 
 function problemOf(connection: OperatingConnection): string | null {
   const { error } = sqsConnection.safeParse(endpointOf(connection));
-  if (error !== undefined) return "--url is no endpoint that replaces AWS, such as http://localhost:4566";
-  const hasRegion = (connection.place ?? process.env["AWS_REGION"]) !== undefined;
-  return hasRegion ? null : "name the region with --target, such as sqs@eu-west-1";
+  return error === undefined ? null : "--url is no endpoint that replaces AWS, such as http://localhost:4566";
 }
 
 async function connect(connection: OperatingConnection): Promise<DeadLetters> {
-  const { place } = connection;
+  const { place, url } = connection;
+  const told = tellerFor({ where: url ?? `sqs@${place}`, region: place ?? "" });
   const client = new SQSClient({
-    ...(place === undefined || place === null ? {} : { region: place }),
+    // Every target of SQS names a region.
+    ...(place === null ? {} : { region: place }),
     ...endpointOf(connection),
     // The redrive itself asks again, and counts the letters whose outcome is unknown.
     maxAttempts: 1,
@@ -55,7 +55,7 @@ async function connect(connection: OperatingConnection): Promise<DeadLetters> {
     }
   };
   /** The letters of the first look at each queue. A redrive touches no others. */
-  const frozen = new Map<string, ReadonlySet<string>>();
+  const frozen = new Map<string, Set<string>>();
   const opened = async (name: string): Promise<DeadQueue & { readonly ready: number }> => {
     const url = await urlOf(name);
     if (url === null) throw refused([missing(name)]);
@@ -73,7 +73,7 @@ async function connect(connection: OperatingConnection): Promise<DeadLetters> {
         return looked;
       }),
     move: (name, pass) =>
-      told(name, async () => move(await opened(name), pass, frozen.get(name) ?? new Set<string>(), urlOf)),
+      told(name, async () => moveLent(lendingOf(await opened(name), urlOf), pass, frozen.get(name) ?? new Set())),
     consumersOf: (name) => told(name, async () => ((await urlOf(name)) === null ? null : "unknown")),
     close: async () => client.destroy(),
   };
@@ -84,8 +84,9 @@ async function look(
   queue: DeadQueue,
   ready: number,
   visit: Visit,
-): Promise<{ readonly looked: Looked; readonly ids: ReadonlySet<string> }> {
-  const held: Held = new Map();
+): Promise<{ readonly looked: Looked; readonly ids: Set<string> }> {
+  /** The handles of the letters, by their ids. */
+  const held = new Map<string, string>();
   let isDone = false;
   let isWhole = false;
   try {
@@ -104,7 +105,7 @@ async function look(
       if (isDone) break;
     }
   } finally {
-    await putBack(queue, held);
+    await putBack(queue, [...held.values()]);
   }
   const seen = held.size;
   return {
@@ -113,25 +114,26 @@ async function look(
   };
 }
 
-/** @throws RefusedError in place of an error of SQS */
-async function told<Result>(queue: string, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (cause) {
-    if (isMissing(cause)) throw refused([missing(queue)]);
-    if (isRefusal(cause)) {
-      const help =
-        "correct the credentials, or allow sqs:ReceiveMessage, sqs:DeleteMessage, sqs:ChangeMessageVisibility and sqs:GetQueueAttributes on the dead queue, and sqs:SendMessage on the work queue";
-      const message = `SQS does not let these credentials use the queue ${queue}`;
-      throw refused([diagnostic("RD807", { path: queue, message, notes: [saidBy(cause)], help })]);
-    }
-    if (!(cause instanceof Error) || !("$metadata" in cause || /Timeout|Abort/.test(errorName(cause)))) throw cause;
-    const { code = errorName(cause) } = cause as { readonly code?: string };
-    const message = `SQS does not answer: ${code}`;
-    throw refused([
-      diagnostic("RD804", { path: queue, message, help: "see if the endpoint can be reached from here" }),
-    ]);
+/** Does a piece of work, and throws a RefusedError in place of an error of SQS. */
+function tellerFor(place: Place): <Result>(queue: string, work: () => Promise<Result>) => Promise<Result> {
+  return (queue, work) =>
+    work().catch((cause: unknown) => {
+      throw explained(place, queue, cause);
+    });
+}
+
+function explained(place: Place, queue: string, cause: unknown): unknown {
+  if (isMissing(cause)) return refused([missing(queue)]);
+  if (isDenied(cause)) {
+    const message = `SQS at ${place.where} does not let these credentials use ${queue}`;
+    const help = "give the role the rights to operate dead letters, which docs/permissions.md lists";
+    return refused([diagnostic("RD807", { path: queue, message, notes: [saidBy(cause)], help })]);
   }
+  if (isRefusal(cause)) return refused([notKnown(cause, place)]);
+  if (!isOutage(cause)) return cause;
+  const { code = errorName(cause) } = cause as { readonly code?: string };
+  const message = `SQS at ${place.where} does not answer: ${code}`;
+  return refused([diagnostic("RD804", { path: queue, message, help: "see if the endpoint can be reached from here" })]);
 }
 
 function missing(queue: string) {

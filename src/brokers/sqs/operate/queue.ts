@@ -44,14 +44,11 @@ export async function readQueue({ client, url }: DeadQueue): Promise<{ ready: nu
   };
 }
 
-/** The letters that are hidden from others, by their ids, with the handles that put them back. */
-export type Held = Map<string, string>;
-
 /**
  * Receives letters until none is visible, ten at a time. Each letter is hidden from others until it is put back.
  *
- * @returns true if all visible letters have come; false if SQS gives no more while some are visible, because too many
- *   are hidden, or because others hold letters of their groups
+ * @returns true if all visible letters have come. False if SQS shows more than it gives: too many may be hidden, or
+ *   others may hold letters of the same groups
  */
 export async function* receiveAll(queue: DeadQueue): AsyncGenerator<readonly Message[], boolean> {
   const hiddenSeconds = hiddenSecondsFor((await readQueue(queue)).ready);
@@ -91,9 +88,8 @@ async function receive({ client, url }: DeadQueue, hiddenSeconds: number): Promi
   }
 }
 
-/** Shows the held letters to others again. A letter whose request fails comes back by itself. */
-export async function putBack({ client, url }: DeadQueue, held: Held): Promise<void> {
-  const handles = [...held.values()];
+/** Shows letters to others again, by their handles. A letter whose request fails comes back by itself. */
+export async function putBack({ client, url }: DeadQueue, handles: readonly string[]): Promise<void> {
   for (let at = 0; at < handles.length; at += inOneRequest) {
     const Entries = handles
       .slice(at, at + inOneRequest)

@@ -60,6 +60,12 @@ export function isOfKey(error: unknown): boolean {
   return /^kms/i.test(errorName(error));
 }
 
+/** True if SQS or the network failed, so that the same request may succeed later. */
+export function isOutage(error: unknown): boolean {
+  const isOfSdk = error instanceof Error && ("$metadata" in error || /Timeout|Abort/.test(error.name));
+  return isOfSdk && !isRefusal(error) && !isMissing(error);
+}
+
 /** True if there is no such queue, or none that these credentials may see. */
 export function isMissing(error: unknown): boolean {
   return /QueueDoesNotExist|NonExistentQueue/.test(errorName(error));

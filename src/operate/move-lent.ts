@@ -1,0 +1,174 @@
+import { setTimeout } from "node:timers/promises";
+
+import type { Letter } from "./letter.ts";
+import type { Pass, Passed, Sending } from "./port.ts";
+
+/** A dead queue that lends letters to a reader. A letter that is not removed comes back by itself after some time. */
+export interface Lending<Message, Ticket> {
+  /** Pages of letters. They end when no others come. */
+  readonly pages: AsyncIterable<readonly Message[]>;
+  /** The same each time the letter comes. */
+  readonly idOf: (message: Message) => string;
+  readonly read: (message: Message, position: number) => Letter;
+  /**
+   * Sends a copy, once.
+   *
+   * @returns null when the broker has taken it, or the reason why the letter has to stay
+   * @throws if the outcome is unknown
+   */
+  readonly send: (message: Message, letter: Letter, sending: Sending) => Promise<string | null>;
+  /** @throws if the letter may still be there */
+  readonly remove: (message: Message) => Promise<unknown>;
+  /** The part of a message that gives it back. */
+  readonly ticketOf: (message: Message) => Ticket;
+  /** Shows letters to others again at once. Letters for which this fails come back by themselves. */
+  readonly giveBack: (tickets: readonly Ticket[]) => Promise<void>;
+  /** True for an error of `pages` after which the pages may begin anew. */
+  readonly isOutage: (cause: unknown) => boolean;
+  /** True if letters of a page may be sent together. */
+  readonly isParallel: boolean;
+  /** True if the broker drops the second copy when a send is repeated. */
+  readonly dropsCopies: boolean;
+}
+
+/** How often a copy with an unknown outcome is sent before the redrive gives up, and how often a letter is removed. */
+const mostSends = 5;
+const mostRemovals = 3;
+
+interface Moving<Message, Ticket> {
+  readonly lending: Lending<Message, Ticket>;
+  readonly pass: Pass;
+  readonly frozen: Set<string>;
+  readonly held: Map<string, Ticket>;
+  readonly startedAtMs: number;
+  taken: number;
+  sent: number;
+  mayBeDoubled: number;
+  stopped: string | null;
+  isLost: boolean;
+}
+
+interface Chosen<Message> {
+  readonly message: Message;
+  readonly letter: Letter;
+  readonly sending: Sending;
+}
+
+/**
+ * Sends letters that a queue lends, and removes each after the broker has taken its copy. The others are given back at
+ * the end. A letter that was sent and cannot be removed ends the pass, so that no others are doubled like it.
+ *
+ * An outage ends the pass, and its result has all that was sent before.
+ *
+ * @param frozen the ids of the letters that the pass may touch. Those that are sent leave it: a queue may show a removed
+ *   letter again
+ */
+export async function moveLent<Message, Ticket>(
+  lending: Lending<Message, Ticket>,
+  pass: Pass,
+  frozen: Set<string>,
+): Promise<Passed> {
+  const state: Moving<Message, Ticket> = {
+    lending,
+    pass,
+    frozen,
+    held: new Map(),
+    startedAtMs: performance.now(),
+    taken: 0,
+    sent: 0,
+    mayBeDoubled: 0,
+    stopped: null,
+    isLost: false,
+  };
+  try {
+    let position = 0;
+    for await (const page of lending.pages) {
+      const chosen = page.flatMap((message) => choose(state, message, (position += 1)));
+      if (lending.isParallel && pass.perSecond === null) await Promise.all(chosen.map((each) => moveOne(state, each)));
+      else for (const each of chosen) await moveOne(state, each);
+      if (state.taken >= pass.most || state.stopped !== null) break;
+    }
+  } catch (cause) {
+    if (!lending.isOutage(cause)) throw cause;
+    state.isLost = true;
+  } finally {
+    await lending.giveBack([...state.held.values()]);
+  }
+  const { sent, mayBeDoubled, stopped, isLost } = state;
+  return { sent, mayBeDoubled, stopped, isLost };
+}
+
+/** Decides on a letter. One that stays is held, so that it does not come again at once. */
+function choose<Message, Ticket>(
+  state: Moving<Message, Ticket>,
+  message: Message,
+  position: number,
+): readonly Chosen<Message>[] {
+  const { lending, pass, frozen, held } = state;
+  const id = lending.idOf(message);
+  const letter = lending.read(message, position);
+  const isOpen = frozen.has(id) && !held.has(id) && state.taken < pass.most && state.stopped === null;
+  const sending = isOpen ? pass.decide(letter) : null;
+  if (sending === null) {
+    held.set(id, lending.ticketOf(message));
+    return [];
+  }
+  state.taken += 1;
+  return [{ message, letter, sending }];
+}
+
+async function moveOne<Message, Ticket>(
+  state: Moving<Message, Ticket>,
+  { message, letter, sending }: Chosen<Message>,
+): Promise<void> {
+  const { lending, pass, frozen, held, startedAtMs } = state;
+  const id = lending.idOf(message);
+  const dueMs = startedAtMs + (1_000 * state.sent) / (pass.perSecond ?? Infinity);
+  await setTimeout(Math.max(0, dueMs - performance.now()));
+  // A page may hold letters behind the one that stopped the pass.
+  const problem = state.stopped ?? (await sendOften(state, message, letter, sending));
+  if (problem !== null) {
+    state.stopped ??= problem;
+    held.set(id, lending.ticketOf(message));
+    return;
+  }
+  frozen.delete(id);
+  state.sent += 1;
+  if (await isRemoved(lending, message)) return;
+  state.mayBeDoubled += 1;
+  state.stopped ??= "a letter was sent and could not be removed, so it may be sent twice";
+}
+
+async function sendOften<Message, Ticket>(
+  state: Moving<Message, Ticket>,
+  message: Message,
+  letter: Letter,
+  sending: Sending,
+): Promise<string | null> {
+  const { lending } = state;
+  for (let tries = 1; ; tries++) {
+    try {
+      return await lending.send(message, letter, sending);
+    } catch {
+      if (!lending.dropsCopies) state.mayBeDoubled += 1;
+      if (tries === mostSends) return `the queue ${sending.queue} does not answer`;
+      await pauseAfter(tries);
+    }
+  }
+}
+
+async function isRemoved<Message, Ticket>(lending: Lending<Message, Ticket>, message: Message): Promise<boolean> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await lending.remove(message);
+      return true;
+    } catch {
+      if (tries === mostRemovals) return false;
+      await pauseAfter(tries);
+    }
+  }
+}
+
+async function pauseAfter(tries: number): Promise<void> {
+  await setTimeout(250 * 2 ** tries);
+}
