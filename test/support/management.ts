@@ -112,8 +112,9 @@ export function createManagement(managementUrl: string): Management {
     deleteVhost: async (vhost) => remove(pathOf("vhosts", vhost)),
     putPermissions: async (vhost, user) =>
       put(pathOf("permissions", vhost, user), { configure: ".*", write: ".*", read: ".*" }),
-    importDefinitions: async (definitions, vhost) =>
-      void (await post(pathOf("definitions", ...optional(vhost)), definitions)),
+    importDefinitions: async (definitions, vhost) => {
+      for (const part of partsOf(definitions)) await post(pathOf("definitions", ...optional(vhost)), part);
+    },
     exportDefinitions: async (vhost) => get(pathOf("definitions", vhost)),
     declareExchange: async (vhost, name, exchange) => put(pathOf("exchanges", vhost, name), exchange),
     declareQueue: async (vhost, name, queue) => put(pathOf("queues", vhost, name), queue),
@@ -135,6 +136,17 @@ export function createManagement(managementUrl: string): Management {
     getMessages: async (vhost, queue, count, ackMode) =>
       post(pathOf("queues", vhost, queue, "get"), { count, ackmode: ackMode, encoding: "auto" }),
   };
+}
+
+/**
+ * A busy broker may take minutes for hundreds of quorum queues, and may close the connection before its answer. So the
+ * queues come a hundred at a time, and the bindings after them.
+ */
+function* partsOf({ queues, bindings, ...others }: JsonObject): Iterable<JsonObject> {
+  yield others;
+  const all = (queues ?? []) as readonly unknown[];
+  for (let from = 0; from < all.length; from += 100) yield { queues: all.slice(from, from + 100) };
+  if (bindings !== undefined) yield { bindings };
 }
 
 /** The user and password in a URL, or guest's: a fresh broker knows no other user. */
