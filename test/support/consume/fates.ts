@@ -154,12 +154,14 @@ export function idOf({ properties }: GetMessage): string {
   return String(properties.messageId);
 }
 
+/** Acknowledges each letter after it came. Otherwise a letter whose delivery is lost would be gone. */
 async function drained(channel: Channel, queue: string): Promise<readonly GetMessage[]> {
   const letters: GetMessage[] = [];
   for (;;) {
-    const letter = await channel.get(queue, { noAck: true });
+    const letter = await channel.get(queue, { noAck: false });
     if (letter === false) return letters;
     letters.push(letter);
+    channel.ack(letter);
   }
 }
 

@@ -259,7 +259,7 @@ async function finishOne(stage: Stage, watched: Watched): Promise<CourseRecord> 
   const haveEnded = (dead: ReadonlySet<string>): boolean => ids.every((id) => ended.has(id) || dead.has(id));
   const unfinished = await takeLetters(system, letters, haveEnded, drainWithinMs).then(
     () => null,
-    (error: Error) => error.message,
+    async (error: Error) => `${error.message}; ${await queuesAsTheyAre(stage, watched)}`,
   );
   const contract = system.contract("billing");
   const judged = judgeFaulted({
@@ -296,6 +296,19 @@ async function finishOne(stage: Stage, watched: Watched): Promise<CourseRecord> 
     unexcusedBy: faultAt(judged.unexcused),
     unfinished,
   };
+}
+
+/** A message that is not in the dead queue may still be in another one. The queues' counts tell a stuck one from a lost one. */
+async function queuesAsTheyAre({ cluster }: Stage, { system }: Watched): Promise<string> {
+  const [first] = cluster.nodes;
+  const queues = await createManagement(first?.broker.managementUrl ?? "").queues(system.vhost);
+  return JSON.stringify(
+    queues.map((queue) =>
+      Object.fromEntries(
+        Object.entries(queue).filter(([key]) => key === "name" || key === "leader" || /^messages(_[a-z]+)?$/.test(key)),
+      ),
+    ),
+  );
 }
 
 /** Adds the broker's service at each moment. */
