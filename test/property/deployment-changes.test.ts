@@ -60,6 +60,8 @@ interface World {
   readonly topologies: Map<string, Topology[]>;
   /** The topologies by which consumers ever ran. */
   readonly settled: Map<string, Topology[]>;
+  /** Every deployment that was made or planned. */
+  readonly deployments: Deployment[];
   readonly promised: Map<string, Promised[]>;
   readonly holding: Map<string, Set<string>>;
   readonly taken: Taken;
@@ -81,6 +83,7 @@ async function deployed(first: Deployment, version: SemanticsVersion): Promise<W
     version,
     topologies: new Map(),
     settled: new Map(),
+    deployments: [],
     promised: new Map(),
     holding: new Map(),
     taken: new Map(),
@@ -124,7 +127,8 @@ const foreignBinding = (source: string) => ({
   arguments: {},
 });
 
-function note({ topologies, holding }: World, { vhost, ...deployment }: Deployment): void {
+function note({ topologies, holding, deployments }: World, { vhost, ...deployment }: Deployment): void {
+  deployments.push({ vhost, ...deployment });
   const topology = topologyOf({ vhost, ...deployment });
   if (topology !== null) topologies.set(vhost, [...(topologies.get(vhost) ?? []), topology]);
   if (!holding.has(vhost)) holding.set(vhost, new Set());
@@ -173,6 +177,23 @@ function isWithdrawn(promised: Promised, now: Deployment): boolean {
   return stays && !promisedBy(now).some((each) => JSON.stringify(each) === JSON.stringify(promised));
 }
 
+/**
+ * True if a queue of another consumer changes hands, with its messages, and the state does not tell. Another component
+ * made it, or the component was destroyed since. If the state tells, RD302 refuses this.
+ */
+function takesOver({ deployments, state }: World, to: Deployment): boolean {
+  const isKnown = ({ component }: Deployment): boolean =>
+    component === to.component &&
+    state.some(
+      ({ type, urn, isReplaced }) => type.startsWith("redeliver:") && urn.endsWith(`::${component}`) && !isReplaced,
+    );
+  const consumers = new Map(topologyOf(to)?.queues.map(({ name, consumer }) => [name, consumer]));
+  return deployments
+    .filter((each) => each.vhost === to.vhost && !isKnown(each))
+    .flatMap((each) => topologyOf(each)?.queues ?? [])
+    .some(({ name, consumer }) => consumers.has(name) && consumers.get(name) !== consumer);
+}
+
 async function change(
   world: World,
   step: typeof anyStep extends fc.Arbitrary<infer Step> ? Step : never,
@@ -183,6 +204,7 @@ async function change(
   if (step.unprotect) world.state = world.state.map((entry) => ({ ...entry, protect: false }));
   const program = to === null ? [] : await registeredFor(to);
   const refusal = refusalOf(world.state, program, world.taken);
+  if (to !== null && refusal === null && takesOver(world, to)) return { error: null, refused: false, deletions: 0 };
   const [order] = [step.order[Symbol.iterator]()];
   let done = 0;
   let found: readonly string[] = [];
