@@ -104,6 +104,7 @@ function circumstances(example: Example): string {
     if (example.target !== undefined) parts.push(`with \`--target ${example.target}\``);
   }
   if (example.kind === "target-file") parts.push("with `--target target.yaml`, the second of the two files");
+  if (example.kind === "project") parts.push("as `redeliver.config.yaml`");
   if (example.kind === "stack") parts.push("in the file of a stack");
   if (example.kind === "policy") parts.push("as the options of a policy pack");
   if (example.kind === "preview") parts.push("as a preview, with `--preview`");
@@ -167,6 +168,7 @@ function fence(example: Example): string {
       return [example.before, example.after]
         .map((each) => fenced("yaml", `# ${commandLineOf(each)}\n${each.text}`))
         .join("\n\n");
+    case "project":
     case "stack":
     case "scenario":
     case "start":

@@ -38,6 +38,12 @@ export interface TargetFileExample extends Reporting {
   readonly declaration: string;
 }
 
+/** A project file. */
+export interface ProjectExample extends Reporting {
+  readonly kind: "project";
+  readonly text: string;
+}
+
 /** The file of a Pulumi stack. A value below the key `secure` is encrypted. */
 export interface StackExample extends Reporting {
   readonly kind: "stack";
@@ -137,6 +143,7 @@ export type Example =
   | FileExample
   | TargetExample
   | TargetFileExample
+  | ProjectExample
   | StackExample
   | DefinitionsExample
   | ExportExample

@@ -2,6 +2,7 @@ import { brokerExamples } from "./brokers.ts";
 import type { DiagnosticCode } from "../../src/diagnostics/catalogue.ts";
 import type { ExamplePair } from "./example.ts";
 import { declarationExamples, readingExamples } from "./declaration.ts";
+import { projectExamples } from "./project.ts";
 import { policyExamples } from "./policy.ts";
 import { scenarioExamples } from "./scenario.ts";
 
@@ -11,5 +12,6 @@ export const examples: Readonly<Record<DiagnosticCode, ExamplePair>> = {
   ...declarationExamples,
   ...scenarioExamples,
   ...policyExamples,
+  ...projectExamples,
   ...brokerExamples,
 };

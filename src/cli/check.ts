@@ -1,10 +1,12 @@
 import { brokerOf } from "../brokers/index.ts";
 import { type FromOptions, checkChange } from "./check-change.ts";
-import { compileFile, exitCodeOf, loadPlan, proveLoaded } from "./commands.ts";
+import { compileFile, exitCodeOf, loadPlan, proveLoaded, waiveFor } from "./commands.ts";
 import { loadTarget } from "./load-target.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { print } from "./output.ts";
-import { ended, formatOf, refuse, renderedForTools, say, usage } from "./refuse.ts";
+import { endedWaivers, readProject, todayUtc } from "./project.ts";
+import { answerOf, ended, formatOf, refuse, renderedForTools, say, usage } from "./refuse.ts";
 
 interface CheckOptions extends FromOptions {
   readonly format: "text" | "json" | "sarif" | "github";
@@ -21,6 +23,8 @@ export async function checkCommand(file: string, options: CheckOptions): Promise
     const message = "--from-target is the target of the deployed declaration: name that declaration with --from";
     return usage(message, { json: format === "json", output: options.output });
   }
+  const over = endedIn(options.project);
+  if (over.length > 0) return refuse(over, answerOf({ ...options, format }), {}, exitCodes.refused);
   switch (format) {
     case "text":
     case "json":
@@ -33,6 +37,12 @@ export async function checkCommand(file: string, options: CheckOptions): Promise
   }
 }
 
+/** The waivers of the project file that have ended. */
+function endedIn(project: string | undefined): readonly Diagnostic[] {
+  const read = project === undefined ? null : readProject(project);
+  return read?.ok === true ? endedWaivers(read.value, todayUtc()) : [];
+}
+
 async function showProof(file: string, options: CheckOptions): Promise<number> {
   const proved = await compileFile(file, options);
   if (!proved.ok) return proved.exitCode;
@@ -41,7 +51,7 @@ async function showProof(file: string, options: CheckOptions): Promise<number> {
   const change = options.from === undefined ? null : await checkChange(file, proved, options.from, options);
   if (change?.ok === false) return refuse(change.diagnostics, options, change.about, change.exitCode);
   const evidence = brokerOf(proved.target).evidenceOf(proved.target);
-  const changeWarnings = change?.warnings ?? [];
+  const changeWarnings = waiveFor(options, change?.warnings ?? []);
   if (options.json === true) {
     const shown = change === null ? {} : { change: { verdicts: change.verdicts, left: change.left } };
     const warnings = [...proved.warnings, ...changeWarnings];
@@ -66,7 +76,9 @@ async function showDiagnostics(file: string, format: "sarif" | "github", options
     const text = await renderedForTools(change.diagnostics, format, change.about);
     return ended(await print(text, options.output), change.exitCode);
   }
-  const diagnostics = proved.ok ? [...proved.warnings, ...(change?.warnings ?? [])] : proved.diagnostics;
+  const diagnostics = proved.ok
+    ? waiveFor(options, [...proved.warnings, ...(change?.warnings ?? [])])
+    : proved.diagnostics;
   const text = await renderedForTools(diagnostics, format, { file, locate });
   return ended(await print(text, options.output), proved.ok ? exitCodes.fine : exitCodeOf(diagnostics));
 }

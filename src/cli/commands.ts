@@ -13,6 +13,7 @@ import { loadDeclaration } from "./load-declaration.ts";
 import { loadTarget } from "./load-target.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { holdsPassword, paintOn, print } from "./output.ts";
+import { readProject, todayUtc, waive } from "./project.ts";
 import { readPackaged } from "./read-packaged.ts";
 import type { Answer } from "./refuse.ts";
 import { refuse as refuseAll, say, usage } from "./refuse.ts";
@@ -21,6 +22,8 @@ import { UnwritableError } from "./write-file.ts";
 export interface ForTarget extends Answer {
   readonly target: string;
   readonly strategy: string;
+  /** The project file with waivers of warnings. */
+  readonly project?: string;
 }
 
 export async function planCommand(
@@ -187,8 +190,10 @@ export async function compileFile(
 ): Promise<ProvedOrRefused> {
   const planned = await loadPlan(file);
   const proved = await compilePlan(file, planned, target, options);
-  if (proved.ok) warn(file, proved.warnings, options, planned.locate);
-  return proved;
+  if (!proved.ok) return proved;
+  const warnings = waiveFor(options, proved.warnings);
+  warn(file, warnings, options, planned.locate);
+  return { ...proved, warnings };
 }
 
 async function compilePlan(
@@ -211,6 +216,15 @@ async function compilePlan(
   };
 }
 
+/** Marks the warnings that the project file accepts. The words of the command are read from it before. */
+export function waiveFor(
+  { project }: Pick<ForTarget, "project">,
+  warnings: readonly Diagnostic[],
+): readonly (Diagnostic & Reported)[] {
+  const read = project === undefined ? null : readProject(project);
+  return read?.ok === true ? waive(warnings, read.value, todayUtc()) : warnings;
+}
+
 /** Compiles and proves, and prints nothing. A refused target comes before a refused declaration. */
 export function proveLoaded(planned: Planned, target: Checked<Target>): Checked<Proved & PlannedSystem> {
   if (!target.ok) return target;
@@ -222,7 +236,7 @@ export function proveLoaded(planned: Planned, target: Checked<Target>): Checked<
 }
 
 /** The codes of diagnostics about the target of the command line, not about the file. */
-const targetCodes: ReadonlySet<string> = new Set("RD201 RD221 RD617 RD618".split(" "));
+const targetCodes: ReadonlySet<string> = new Set("RD201 RD221 RD321 RD617 RD618".split(" "));
 
 /** A diagnostic about the file of a target has its place there. */
 function isOfTarget({ code, place }: Reported): boolean {

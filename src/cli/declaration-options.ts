@@ -5,13 +5,17 @@ import { brokers } from "../brokers/index.ts";
 export const target = (): Option =>
   new Option(
     "-t, --target <target>",
-    "broker and version, region or tier, such as rabbitmq@4.3, sqs@eu-west-1 or servicebus@standard; or a .yaml or .json file with a target",
+    "broker and version, region or tier, such as rabbitmq@4.3, sqs@eu-west-1 or servicebus@standard; or a .yaml or .json file with a target; or redeliver.config.yaml#prod",
   ).makeOptionMandatory();
 /** Collects the values of an option that may be given several times. */
 export const several = (value: string, earlier: readonly string[] = []): readonly string[] => [...earlier, value];
 export const everyStrategy = "a strategy of the broker";
 export const strategy = (): Option =>
   new Option("-s, --strategy <strategy>", `how the broker is used: auto, or ${everyStrategy}`).default("auto");
+export const environment = (): Option =>
+  new Option("--env <name>", "an environment of the project file, with its target and URLs; the only one by default");
+export const project = (): Option =>
+  new Option("--project <file>", "the project file; by default redeliver.config.yaml, .yml or .json in this folder");
 export const json = (): Option => new Option("--json", "print JSON, refusals included");
 export const output = (): Option => new Option("-o, --output <file>", "write to a file instead of the standard output");
 

@@ -21,8 +21,8 @@ interface InitOptions {
 }
 
 /**
- * Writes a project: a declaration, a Pulumi program, and a workflow that checks the declaration. It asks for options
- * that are missing. It changes no existing file, and writes nothing that `check` would refuse.
+ * Writes a project: a declaration, a project file, a Pulumi program, and a workflow that checks the declaration. It asks
+ * for options that are missing. It changes no existing file, and writes nothing that `check` would refuse.
  */
 export async function initCommand(options: InitOptions): Promise<number> {
   const { output, name = basename(resolve(output)) } = options;
@@ -44,6 +44,7 @@ export async function initCommand(options: InitOptions): Promise<number> {
   const template = (file: string): string => readPackaged(`examples/init/${file}`);
   const files = {
     "retries.ts": `import { defineSystem } from "redeliver";\n\nexport default defineSystem(${sourceOf(system)});\n`,
+    "redeliver.config.yaml": `declaration: retries.ts\nenvironments:\n  dev: { target: ${JSON.stringify(exampleTarget)} }\n`,
     "index.ts": template(`${broker}/index.ts`).replace("../retries.ts", "./retries.ts"),
     "Pulumi.yaml": template("Pulumi.yaml").replace("name: shop", () => `name: ${JSON.stringify(name)}`),
     "package.json": template(`${broker}/package.json`),

@@ -8,15 +8,22 @@ import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Locate } from "../diagnostics/region.ts";
 import type { Reported } from "../diagnostics/reported.ts";
+import { inProject, readProject } from "./project.ts";
 import { readOrCode, reasonOf } from "./read-text.ts";
 
+/** An environment of a project file. */
+const inProjectFile = /^(?<file>.+\.(?:ya?ml|json))#(?<name>[^#]+)$/i;
+
 /**
- * Reads a target from the command line: `rabbitmq@4.3`, or a `.yaml`, `.yml` or `.json` file with a target as data. A
- * file may have more settings than a word.
+ * Reads a target from the command line: `rabbitmq@4.3`; a `.yaml`, `.yml` or `.json` file with a target as data; or
+ * such a project file with the name of an environment, as in `redeliver.config.yaml#prod`. A file may have more
+ * settings than a word.
  *
  * @param strategy counts unless it is `auto`; then the file's strategy counts
  */
 export function loadTarget(text: string, strategy: string): Checked<Target> {
+  const { file, name } = inProjectFile.exec(text)?.groups ?? {};
+  if (file !== undefined && name !== undefined) return targetOf(file, name, strategy);
   const extension = extname(text).toLowerCase();
   if (![".yaml", ".yml", ".json"].includes(extension)) return parseTarget(text, strategy);
   const read = readTarget(text);
@@ -27,6 +34,24 @@ export function loadTarget(text: string, strategy: string): Checked<Target> {
   if (target.ok) return target;
   const locate = locateIn(read, format);
   return { ok: false, diagnostics: target.diagnostics.map((each) => inFile(each, text, locate)) };
+}
+
+function targetOf(file: string, name: string, strategy: string): Checked<Target> {
+  const project = readProject(file);
+  if (!project.ok) return project;
+  const { environments } = project.value;
+  const environment = Object.hasOwn(environments, name) ? environments[name] : undefined;
+  if (environment === undefined) {
+    const message = `${file} has no environment ${name}; it has ${Object.keys(environments).join(", ")}`;
+    return { ok: false, diagnostics: [diagnostic("RD201", { path: "target", message, help: "name one of them" })] };
+  }
+  const target = checkTargetData(environment.target, strategy);
+  if (target.ok) return target;
+  const at = `environments.${name}.`;
+  return {
+    ok: false,
+    diagnostics: target.diagnostics.map((each) => inProject({ ...each, path: `${at}${each.path}` }, file)),
+  };
 }
 
 /** A problem at its place in the file of the target. The other diagnostics of a command are about its declaration. */

@@ -10,7 +10,12 @@ if (folder !== null) enableCompileCache(folder);
 for (const stream of [process.stdout, process.stderr]) stream.on("error", endAtOnce);
 void begin(process.argv.slice(2));
 
-async function begin(words: readonly string[]): Promise<never> {
+async function begin(given: readonly string[]): Promise<never> {
+  const words = hasProject(given) ? await (await import("./in-project.ts")).inProject(given) : given;
+  if (typeof words === "number") {
+    await (await import("./output.ts")).flushed();
+    process.exit(words);
+  }
   const watched = words.filter((word) => word !== "--watch");
   if (watched.length < words.length && ["plan", "check", "report"].includes(words[0] ?? ""))
     return (await import("./watch.ts")).runAndWatch(watched, folder);
@@ -20,6 +25,12 @@ async function begin(words: readonly string[]): Promise<never> {
       ? await (await import("./run.ts")).run(words)
       : await (await import("./supervise.ts")).supervise(words, folder),
   );
+}
+
+/** True if there may be a project file to read. A command without one starts sooner. */
+function hasProject(words: readonly string[]): boolean {
+  if (words.some((word) => /^--(?:env|project)(?:=|$)/.test(word))) return true;
+  return [".yaml", ".yml", ".json"].some((ending) => existsSync(`redeliver.config${ending}`));
 }
 
 /** The size of a small file. With the longest schedules in it, the proof needs less than a gigabyte. */

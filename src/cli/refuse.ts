@@ -32,7 +32,7 @@ export function formatOf<Format>({ json, format }: { json?: boolean | undefined;
 }
 
 /** The form of a refusal in the asked format. */
-export function answerOf(options: { json?: boolean; format: string; output?: string }): Answer {
+export function answerOf(options: { json?: boolean | undefined; format: string; output?: string | undefined }): Answer {
   const format = formatOf(options);
   const tool = format === "sarif" || format === "github" ? format : undefined;
   return { json: format === "json", tool, output: options.output };

@@ -13,7 +13,8 @@ import { addFirstCommands } from "./first-commands.ts";
 import { explainCommand } from "./explain.ts";
 import { checkCommand } from "./check.ts";
 import { addComparingCommands } from "./comparing-commands.ts";
-import { everyStrategy, exportFormats, json, output, several, strategy, target } from "./declaration-options.ts";
+import { environment, everyStrategy, exportFormats, json, output } from "./declaration-options.ts";
+import { project, several, strategy, target } from "./declaration-options.ts";
 import { compileCommand, contractCommand, graphCommand, planCommand, reportCommand } from "./commands.ts";
 import { withHelp } from "./help.ts";
 import { refuseMisuse } from "./refuse-misuse.ts";
@@ -84,7 +85,12 @@ function exportFormat(text: string): string {
 /** Sets the exit code of a command. */
 type Finish = (exitCode: number) => void;
 
-function commandLine(words: readonly string[], finish: Finish): Command {
+/**
+ * The commands, with those that the words need.
+ *
+ * @param finish receives the exit code of the command that ran
+ */
+export function commandLine(words: readonly string[], finish: Finish): Command {
   const program = new Command("redeliver")
     .description("Declares how message consumers retry, and compiles it into the topology that the broker itself runs.")
     .version(ownVersion())
@@ -107,6 +113,10 @@ function commandLine(words: readonly string[], finish: Finish): Command {
     addComparingCommands(program, finish);
     addPolicyCommand(program, finish);
     addDeadCommands(program, finish);
+  }
+  for (const command of program.commands.flatMap((each) => [each, ...each.commands])) {
+    const takesDeclaration = command.registeredArguments[0]?.name() === "file";
+    if (takesDeclaration) command.addOption(environment()).addOption(project());
   }
   return refuseMisuse(withHelp(program));
 }

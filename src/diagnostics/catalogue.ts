@@ -124,6 +124,14 @@ export const catalogue = {
     "Messages that wait during the change could be lost",
     "Redeliver proves a change with a message in every place, and with consumers by the old and the new contract at work. Here a message can be lost. For example, old consumers need more time for the new number of attempts than the queue keeps a message. The update stops before it changes anything. Deploy the change of the retries alone, wait until no message waits by the old declaration, and then deploy the rest.",
   ),
+  RD321: error(
+    "The project file is refused",
+    "A project file names the declaration, and for each environment its target and URLs. It may also waive warnings. Redeliver checks all of it and reports missing, unknown and malformed keys. It refuses a password in a URL, because every reader of the repository could see it. It also refuses a waiver of an error.",
+  ),
+  RD322: error(
+    "A waiver has ended",
+    "A project may accept a warning up to a day that it names, with the reason. This day is over, and the accepted risk is still there. Mend its cause and remove the waiver. Or decide again, and write a later day.",
+  ),
   RD311: error(
     "A difference can lose messages",
     "The resources on the broker differ from the declared ones, and messages can be lost by that. The notes show the shortest path of such a message. A change by hand, another program or an administrator's policy made the difference. Deploy the system again. If a policy takes the place of the declared one, give it a narrower pattern.",

@@ -29,7 +29,7 @@ export function renderGithub(
       const list = Object.entries(properties).map(
         ([name, value]) => `${name}=${escapeProperty(visible(maskCredentials(value)))}`,
       );
-      return `::${each.severity} ${list.join(",")}::${escapeMessage(renderMessageWithNames(each))}\n`;
+      return `::${each.waived === undefined ? each.severity : "notice"} ${list.join(",")}::${escapeMessage(renderMessageWithNames(each))}\n`;
     })
     .join("");
 }

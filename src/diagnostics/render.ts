@@ -17,7 +17,8 @@ export function renderDiagnostics(
   const paint = paintFor(options.colour);
   const shown = mostUrgent(diagnostics);
   const blocks = shown.map((each) => {
-    const heading = paint(each.severity === "error" ? "red" : "yellow", `${each.severity}[${each.code}]`);
+    const colour = each.waived !== undefined ? "dim" : each.severity === "error" ? "red" : "yellow";
+    const heading = paint(colour, `${each.waived === undefined ? each.severity : "waived"}[${each.code}]`);
     const name = each.place?.file ?? options.file;
     const region = each.place?.region ?? (options.file === undefined ? undefined : options.locate?.(each.path));
     const file = region === undefined ? name : `${name}:${region.line}:${region.column}`;
@@ -26,7 +27,7 @@ export function renderDiagnostics(
     return [
       `${heading}: ${paint("bold", visible(each.message))}`,
       ...(place === "" ? [] : [`  at   ${visible(place)}${value}`]),
-      ...each.notes.map((note) => `  note ${visible(note)}`),
+      ...notesOf(each).map((note) => `  note ${visible(note)}`),
       ...(each.help === undefined ? [] : [`  ${paint("cyan", "fix")}  ${visible(each.help)}`]),
       paint("dim", `  see  ${each.docs}`),
     ].join("\n");
@@ -47,9 +48,14 @@ function mostUrgent(diagnostics: readonly Reported[]): readonly Reported[] {
   return [...ofSeverity("error"), ...ofSeverity("warning")].slice(0, mostShown);
 }
 
+function notesOf({ notes, waived }: Reported): readonly string[] {
+  return waived === undefined ? notes : [...notes, `waived ${waived}`];
+}
+
 /** The problem, the reasons and the fix as plain text, a line each, without the place. */
-export function renderMessage({ message, notes, help }: Reported): string {
-  return [message, ...notes, ...(help === undefined ? [] : [`fix: ${help}`])].map(visible).join("\n");
+export function renderMessage(each: Reported): string {
+  const { message, help } = each;
+  return [message, ...notesOf(each), ...(help === undefined ? [] : [`fix: ${help}`])].map(visible).join("\n");
 }
 
 /** The same for tools that do not show the value. If the value is a long list of names, one more line has them all. */

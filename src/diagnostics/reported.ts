@@ -8,6 +8,8 @@ export interface Reported extends Omit<Diagnostic, "code"> {
   readonly code: string;
   /** Its place, if that is not in the file of the other diagnostics. */
   readonly place?: Place;
+  /** For a warning that the project accepts: the last day, and the reason. */
+  readonly waived?: string;
 }
 
 /** A place in a file. The path is the repository's. The end may be unknown. */

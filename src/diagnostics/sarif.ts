@@ -62,6 +62,7 @@ export function sarifLog(diagnostics: readonly Reported[], options: SarifOptions
           ruleId: each.code,
           ruleIndex: ruleIndexes.get(each.code),
           level: each.severity,
+          ...(each.waived === undefined ? {} : { suppressions: [{ kind: "external", justification: each.waived }] }),
           message: { text: escapeText(renderMessageWithNames(each)) },
           // Without a file and a path there is no place to show.
           locations:

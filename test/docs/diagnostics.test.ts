@@ -12,6 +12,7 @@ import { brokerOf, brokers } from "../../src/brokers/index.ts";
 import { type ShownQueue, judgeQueue } from "../../src/brokers/rabbitmq/operate/judge-queue.ts";
 import { explainCommand } from "../../src/cli/explain.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
+import { endedWaivers, readProject, todayUtc } from "../../src/cli/project.ts";
 import { loadDeclaration } from "../../src/cli/load-declaration.ts";
 import { checkTargetData } from "../../src/cli/load-target.ts";
 import { parseText } from "../../src/declare/parse.ts";
@@ -93,6 +94,12 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       return reportedByTargetFile(example);
     case "stack":
       return reportedByStack(example.text);
+    case "project": {
+      const file = join(mkdtempSync(join(folder, "project-")), "redeliver.config.yaml");
+      writeFileSync(file, example.text);
+      const project = readProject(file);
+      return project.ok ? endedWaivers(project.value, todayUtc()) : project.diagnostics;
+    }
     case "scenario": {
       const scenario = parseText(example.text, "yaml");
       if (!scenario.ok) return scenario.diagnostics;

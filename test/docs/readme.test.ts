@@ -58,6 +58,11 @@ test("the declaration on the first page is valid, and equals the one in examples
   expect(checked.ok && checked.value).toEqual(example.ok && (checkSystem(example.value) as { value: unknown }).value);
 });
 
+test("docs/project.md has the example of a project file", () => {
+  const text = read("examples/project/redeliver.config.yaml");
+  expect(blocksOf(read("docs/project.md"), "yaml")).toEqual([text]);
+});
+
 test.for(["events.yaml", "direct.yaml", "names.yaml"])(
   "docs/sources.md has examples/%s, which is valid",
   async (name) => {

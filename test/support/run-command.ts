@@ -1,5 +1,6 @@
 import { vi } from "vitest";
 
+import { inProject } from "../../src/cli/in-project.ts";
 import { run } from "../../src/cli/run.ts";
 
 /** The output of a command, and its exit. */
@@ -23,7 +24,9 @@ export async function runCommand(words: readonly string[]): Promise<Said> {
     vi.spyOn(process.stderr, "write").mockImplementation(listening("error")),
   ];
   try {
-    return { code: await run(words), ...said };
+    // As the executable does, which then runs the command.
+    const completed = await inProject(words);
+    return { code: typeof completed === "number" ? completed : await run(completed), ...said };
   } finally {
     for (const spy of spies) spy.mockRestore();
   }

@@ -29,8 +29,8 @@ describe.for(Object.entries(brokers))("redeliver init for %s", ([broker, { examp
   test("writes a project whose declaration passes check, and whose workflow checks it for the target", async () => {
     const said = await init("--consumer", "billing", "two-words");
     expect([said.code, said.error]).toEqual([0, ""]);
-    const files = [".github", "Pulumi.yaml", "index.ts", "package.json", "retries.ts", "tsconfig.json"];
-    expect(readdirSync(project).toSorted()).toEqual(files);
+    const files = [".github", "Pulumi.yaml", "index.ts", "package.json", "redeliver.config.yaml", "retries.ts"];
+    expect(readdirSync(project).toSorted()).toEqual([...files, "tsconfig.json"]);
     const checked = await runCommand(["check", join(project, "retries.ts"), "--target", exampleTarget]);
     expect(checked.out).toMatch(/^proved {3}billing: .*\n(?: .*\n)*proved {3}two-words: /m);
     const workflow = readFileSync(join(project, ".github/workflows/retries.yml"), "utf8");
@@ -43,7 +43,7 @@ describe.for(Object.entries(brokers))("redeliver init for %s", ([broker, { examp
     expect([again.code, again.out]).toEqual([2, ""]);
     rmSync(join(project, "retries.ts"));
     const kept = await init("--consumer", "billing");
-    expect(kept.out.match(/^kept as it is/gm)).toHaveLength(5);
+    expect(kept.out.match(/^kept as it is/gm)).toHaveLength(6);
     expect(readFileSync(join(project, "package.json"), "utf8")).toBe("{}");
     // The templates of the programs are checked and run with the declaration of one consumer.
     expect(readFileSync(join(project, "retries.ts"), "utf8")).toBe(read("examples/init/retries.ts"));

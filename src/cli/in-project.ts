@@ -1,0 +1,122 @@
+import { existsSync } from "node:fs";
+
+import type { Command, Option } from "commander";
+
+import { auditedBrokers } from "./audit-source.ts";
+import { nearestWord } from "../diagnostics/distance.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { type Project, projectFiles, readProject } from "./project.ts";
+import { refuse, usage } from "./refuse.ts";
+import { commandLine } from "./run.ts";
+
+/**
+ * Completes the words of a command from the project file: the declaration, the target of an environment, and its URLs.
+ * Words that are there win.
+ *
+ * @returns the complete words; or the exit code if the project file or the environment is refused
+ */
+export async function inProject(words: readonly string[]): Promise<readonly string[] | number> {
+  const { command, path } = commandIn(
+    commandLine(words, () => undefined),
+    words,
+  );
+  if (!command.options.some(({ long }) => long === "--env")) return words;
+  const rest = words.slice(path.length);
+  const given = givenIn(command, rest);
+  const { options } = given;
+  if (options.has("help")) return words;
+  const answer = { json: options.has("json") };
+  const file = options.get("project") ?? projectFiles.find((name) => existsSync(name));
+  const asked = options.get("env");
+  if (file === undefined) {
+    if (asked === undefined) return words;
+    return usage(`there is no ${projectFiles[0]} here, and --env names an environment in it`, answer);
+  }
+  const project = readProject(file);
+  if (!project.ok) return refuse(project.diagnostics, answer, { file }, exitCodes.usage);
+  const names = Object.keys(project.value.environments);
+  const environment = asked ?? (names.length === 1 ? names[0] : undefined);
+  if (environment !== undefined && !names.includes(environment)) {
+    const nearest = nearestWord(environment, names);
+    const meant = nearest === undefined ? "" : `; did you mean ${nearest}?`;
+    return usage(`${file} has no environment ${environment}; it has ${names.join(", ")}${meant}`, answer);
+  }
+  const needsTarget = command.options.some(({ long, mandatory }) => long === "--target" && mandatory);
+  if (environment === undefined && needsTarget && !options.has("target"))
+    return usage(`name an environment of ${file} with --env: ${names.join(", ")}`, answer);
+  return [...path, ...completed(command, given, project.value, environment), ...rest];
+}
+
+function commandIn(program: Command, words: readonly string[]): { command: Command; path: readonly string[] } {
+  let command = program;
+  const path: string[] = [];
+  for (const word of words) {
+    const next = command.commands.find((each) => each.name() === word);
+    if (next === undefined) break;
+    command = next;
+    path.push(word);
+  }
+  return { command, path };
+}
+
+/** The words of a person, read by the options of a command. */
+interface Given {
+  /** By the name of each option, its value. It is empty for an option without a value. */
+  readonly options: ReadonlyMap<string, string>;
+  /** The number of words that are arguments of the command itself. */
+  readonly operands: number;
+}
+
+function givenIn(command: Command, words: readonly string[]): Given {
+  const options = new Map<string, string>();
+  let operands = 0;
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] ?? "";
+    if (word === "--") return { options, operands: operands + words.length - index - 1 };
+    if (!isFlag(word)) operands += 1;
+    if (["-h", "--help"].includes(word)) options.set("help", "");
+    const option = command.options.find((each) => isMeant(each, word));
+    if (option === undefined) continue;
+    const attached = word.startsWith("--") ? word.split("=").slice(1).join("=") : word.slice(2);
+    const takesNext = option.required && attached === "" && !word.includes("=");
+    options.set(option.name(), takesNext ? (words[index + 1] ?? "") : attached);
+    if (!takesNext) continue;
+    index += 1;
+    while (option.variadic && index + 1 < words.length && !isFlag(words[index + 1] ?? "")) index += 1;
+  }
+  return { options, operands };
+}
+
+/** A single dash is the standard input. */
+function isFlag(word: string): boolean {
+  return /^-./.test(word);
+}
+
+function isMeant({ long, short }: Option, word: string): boolean {
+  if (word.startsWith("--")) return word.split("=")[0] === long;
+  return typeof short === "string" && word.startsWith(short);
+}
+
+function completed(
+  command: Command,
+  { options, operands }: Given,
+  { file, declaration, environments }: Project,
+  environment: string | undefined,
+): readonly string[] {
+  const { url, managementUrl } = (environment === undefined ? null : environments[environment]) ?? {};
+  const names = new Set(command.options.map((option) => option.name()));
+  const comparesWithFile = operands > 1 || auditedBrokers().some(({ auditor }) => options.has(auditor.file.option));
+  // A look at dead letters needs a client's connection. The other commands ask the management API alone.
+  const live = names.has("management-url") ? { url, "management-url": managementUrl } : { url: managementUrl };
+  const values: Readonly<Record<string, string | undefined>> = {
+    project: file,
+    target: environment === undefined ? undefined : `${file}#${environment}`,
+    ...(comparesWithFile ? {} : live),
+  };
+  const added = Object.entries(values).flatMap(([name, value]) =>
+    value !== undefined && names.has(name) && !options.has(name) ? [`--${name}`, value] : [],
+  );
+  const others = command.registeredArguments.filter((each) => each.required && each.name() !== "file").length;
+  const lacksFile = operands <= others && !options.has("queue");
+  return lacksFile ? [...added, declaration] : added;
+}

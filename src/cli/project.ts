@@ -1,0 +1,170 @@
+import { dirname, extname, join, relative, resolve } from "node:path";
+
+import { z } from "zod";
+
+import { parseText } from "../declare/parse.ts";
+import { locateIn } from "../declare/locate.ts";
+import { catalogue } from "../diagnostics/catalogue.ts";
+import { type Checked, type Diagnostic, type PathSegment, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
+import type { Reported } from "../diagnostics/reported.ts";
+import { type InputForm, type JsonSchema, describeIssues } from "../diagnostics/schema-issues.ts";
+import { readText } from "./read-text.ts";
+
+/** The names that a project file may have in the current folder. The first one that exists counts. */
+export const projectFiles = ["redeliver.config.yaml", "redeliver.config.yml", "redeliver.config.json"] as const;
+
+const environmentName = /^[A-Za-z0-9][\w.-]*$/;
+const text = z.string().min(1);
+
+const environment = z.strictObject({
+  target: z.union([text, z.record(z.string(), z.unknown())]),
+  url: text.optional(),
+  managementUrl: text.optional(),
+});
+
+const waiver = z.strictObject({
+  code: z.string().regex(/^RD\d{3}$/),
+  consumer: text.optional(),
+  reason: text,
+  until: z.iso.date(),
+});
+
+const projectSchema = z.strictObject({
+  declaration: text,
+  environments: z.record(z.string().regex(environmentName), environment),
+  waivers: z.array(waiver).optional(),
+});
+
+/** Accepts a warning up to and with a day, such as 2027-01-31, for one consumer or for all. */
+type Waiver = z.output<typeof waiver>;
+
+/** The content of a project file, and its path. `declaration` is a path from the current folder. */
+export interface Project extends z.output<typeof projectSchema> {
+  readonly file: string;
+}
+
+/**
+ * Reads a project file: the declaration, the environments with a target each, and waivers of warnings. It never holds a
+ * password, because every reader of the repository could see it.
+ */
+export function readProject(file: string): Checked<Project> {
+  const read = readText(file);
+  if (!read.ok) return read;
+  const format = extname(file).toLowerCase() === ".json" ? "json" : "yaml";
+  const parsed = parseText(read.value, format);
+  const checked = parsed.ok ? checkProject(parsed.value) : parsed;
+  if (checked.ok)
+    return {
+      ...checked,
+      value: { ...checked.value, declaration: join(dirname(file), checked.value.declaration), file },
+    };
+  return { ok: false, diagnostics: checked.diagnostics.map((each) => inProject(each, file, read.value)) };
+}
+
+/** A problem at its place in the project file. The other diagnostics of a command are about its declaration. */
+export function inProject(problem: Diagnostic, file: string, written: string | null = null): Diagnostic & Reported {
+  const read = written === null ? readText(file) : null;
+  const content = written ?? (read?.ok === true ? read.value : "");
+  const locate = locateIn(content, extname(file).toLowerCase() === ".json" ? "json" : "yaml");
+  const place = { file: relative("", resolve(file)), region: locate(problem.path) ?? { line: 1, column: 1 } };
+  const help = problem.code === "RD004" ? { help: "write declaration: shop.yaml and the environments" } : {};
+  return { ...problem, ...help, place };
+}
+
+function checkProject(data: unknown): Checked<z.output<typeof projectSchema>> {
+  const parsed = projectSchema.safeParse(data);
+  if (!parsed.success) return { ok: false, diagnostics: describeIssues(parsed.error.issues, data, projectForm) };
+  const { environments, waivers = [] } = parsed.data;
+  const diagnostics = [
+    ...(Object.keys(environments).length > 0 ? [] : [problem(["environments"], "there is no environment", "name one")]),
+    ...Object.entries(environments).flatMap(([name, { url, managementUrl }]) =>
+      Object.entries({ url, managementUrl }).flatMap(([key, value]) => urlProblem(["environments", name, key], value)),
+    ),
+    ...waivers.flatMap(({ code }, index) => codeProblem(["waivers", index, "code"], code)),
+  ];
+  return diagnostics.length > 0 ? { ok: false, diagnostics } : { ok: true, value: parsed.data, warnings: [] };
+}
+
+function problem(path: readonly PathSegment[], message: string, help: string): Diagnostic {
+  return diagnostic("RD321", { path, message, help });
+}
+
+function urlProblem(path: readonly PathSegment[], url: string | undefined): Diagnostic[] {
+  if (url === undefined) return [];
+  if (!URL.canParse(url)) return [problem(path, "this is not a URL", "write one such as https://rabbitmq.example.com")];
+  if (new URL(url).password === "") return [];
+  const help = "leave the password out; the page of the command names the environment variable that takes it";
+  return [problem(path, "the URL has a password, and every reader of the repository could see it", help)];
+}
+
+function codeProblem(path: readonly PathSegment[], code: string): Diagnostic[] {
+  const entry = Object.entries(catalogue).find(([name]) => name === code)?.[1];
+  if (entry?.severity === "warning") return [];
+  const message = entry === undefined ? `there is no ${code}` : `${code} is an error, and only a warning can be waived`;
+  return [problem(path, message, "name the code of a warning, or leave the waiver out")];
+}
+
+/**
+ * Marks the warnings that a project accepts.
+ *
+ * @param today a day such as 2027-01-31, in UTC
+ */
+export function waive(
+  warnings: readonly Diagnostic[],
+  { waivers = [] }: Pick<Project, "waivers">,
+  today: string,
+): readonly (Diagnostic & Reported)[] {
+  return warnings.map((warning) => {
+    const found = waivers.find((each) => each.until >= today && isFor(each, warning));
+    return found === undefined ? warning : { ...warning, waived: `until ${found.until}: ${found.reason}` };
+  });
+}
+
+function isFor({ code, consumer }: Waiver, warning: Diagnostic): boolean {
+  if (code !== warning.code) return false;
+  if (consumer === undefined) return true;
+  const place = formatPath(["consumers", consumer]);
+  return warning.path === place || [".", "["].some((next) => warning.path.startsWith(`${place}${next}`));
+}
+
+/** The waivers that ended before today, each as an error. */
+export function endedWaivers({ waivers = [], file }: Project, today: string): readonly Diagnostic[] {
+  return waivers.flatMap(({ code, until, reason }, index) =>
+    until >= today
+      ? []
+      : [
+          inProject(
+            diagnostic("RD322", {
+              path: ["waivers", index],
+              message: `the waiver of ${code} ended on ${until}`,
+              notes: [`its reason was: ${reason}`],
+              help: "mend the cause and remove the waiver, or decide again and write a later day",
+            }),
+            file,
+          ),
+        ],
+  );
+}
+
+export function todayUtc(): string {
+  return new Date().toISOString().slice(0, 10);
+}
+
+let wholeSchema: JsonSchema | undefined;
+
+const projectForm: InputForm = {
+  schema: () => (wholeSchema ??= z.toJSONSchema(projectSchema, { io: "input" }) as JsonSchema),
+  whole: "a project file is a mapping with declaration and environments",
+  begin: "start with declaration: shop.yaml",
+  placeName: (path) => {
+    if (path.length === 0) return "a project file";
+    if (path.length === 2) return path[0] === "waivers" ? "a waiver" : "an environment";
+    return String(path.at(-1));
+  },
+  texts: {
+    [/^RD\d{3}$/.source]: "the code of a warning, such as RD207",
+    [environmentName.source]: "a name of letters, digits, dots, dashes and underscores",
+  },
+  codeOf: () => "RD321",
+  hidesValues: ({ path }) => ["url", "managementUrl"].includes(String(path.at(-1))),
+};

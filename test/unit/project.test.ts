@@ -1,0 +1,194 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { Said } from "../support/run-command.ts";
+import { runCommand } from "../support/run-command.ts";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+
+const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
+const folder = mkdtempSync(join(tmpdir(), "redeliver-project-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const declaration = `
+name: shop
+sources: { orders: { kind: topic } }
+consumers:
+  billing: { from: { orders: all }, retry: { attempts: 4, backoff: { kind: constant, delay: 5s } } }
+  billing-eu: { from: { orders: all }, retry: { attempts: 4, backoff: { kind: constant, delay: 5s } } }
+`;
+const environments = `declaration: shop.yaml
+environments:
+  dev: { target: rabbitmq@4.3, managementUrl: "http://guest@127.0.0.1:9/%2F", url: "amqp://127.0.0.1:9" }
+  prod: { target: { broker: rabbitmq, version: "4.0", strategy: waits } }
+`;
+
+function save(text: string, name = "redeliver.config.yaml"): void {
+  writeFileSync(join(folder, name), text);
+}
+
+const { FORCE_COLOR: _colour, ...env } = process.env;
+
+const file = join(folder, "redeliver.config.yaml");
+const shop = join(folder, "shop.yaml");
+
+async function redeliver(...words: readonly string[]): Promise<Said> {
+  return runCommand([...words, "--project", file]);
+}
+
+/** Runs the executable in the folder. It takes longer. */
+function executed(...words: readonly string[]): Said {
+  const child = spawnSync(process.execPath, [main, ...words], { cwd: folder, encoding: "utf8", env });
+  return { code: child.status ?? -1, out: child.stdout, error: child.stderr };
+}
+
+beforeEach(() => {
+  for (const ending of ["yaml", "json"]) rmSync(join(folder, `redeliver.config.${ending}`), { force: true });
+  save(declaration, "shop.yaml");
+  save(environments);
+});
+
+const strategyOf = (out: string): string => (JSON.parse(out) as { strategy: string }).strategy;
+
+describe("the words of a command", () => {
+  test("have the declaration and the target of the chosen environment", async () => {
+    const said = await redeliver("contract", "billing", "--env", "prod", "--json");
+    expect(strategyOf(said.out)).toBe("waits");
+    expect((await redeliver("check", "--env=dev")).out).toMatch(/^rabbitmq@4\.3$/m);
+  });
+
+  test("win over the project file", async () => {
+    save(declaration.replace("name: shop", "name: other"), "other.yaml");
+    const compiled = (await redeliver("compile", join(folder, "other.yaml"), "--env", "prod", "-s", "staged")).out;
+    expect(JSON.parse(compiled)).toMatchObject({ target: "rabbitmq@4.0", topology: { system: "other" } });
+    expect(strategyOf((await redeliver("contract", "-tsqs@eu-west-1", "billing", "--json")).out)).not.toBe("waits");
+    const target = await redeliver("contract", shop, "billing", "--json", "--target", `${file}#prod`);
+    expect(strategyOf(target.out)).toBe("waits");
+  });
+
+  test("have no target where none has to be, and several environments are there", async () => {
+    expect(await redeliver("plan")).toMatchObject({ code: 0, error: "" });
+    expect((await redeliver("plan")).out).not.toContain("rabbitmq");
+    expect((await redeliver("plan", "--env", "prod")).out).toContain("redeliver.config.yaml#prod");
+  });
+
+  test("have the only environment without a choice, from a project file in JSON too", async () => {
+    rmSync(join(folder, "redeliver.config.yaml"));
+    save(
+      '{ "declaration": "shop.yaml", "environments": { "prod": { "target": "rabbitmq@4.0" } } }',
+      "redeliver.config.json",
+    );
+    expect(executed("check").out).toMatch(/^rabbitmq@4\.0$/m);
+  });
+
+  test("have the management API for diff, and the connection of a client for dead", async () => {
+    expect((await redeliver("diff", "--env", "dev")).error).toContain("http://127.0.0.1:9/%2F cannot be read");
+    expect((await redeliver("dead", "list", "--consumer", "billing", "--env", "dev")).error).toContain("RD804");
+    expect((await redeliver("dead", "list", "--queue", "q", "--env", "dev")).error).toContain("RD804");
+    save(declaration.replaceAll("5s", "6s"), "newer.yaml");
+    expect((await redeliver("diff", shop, join(folder, "newer.yaml"), "--env", "dev")).out).toContain("RD312");
+  });
+
+  test.for([[["check", "--help"]], [["explain", "RD101"]]] as const)(
+    "%j needs no project file, even a wrong one",
+    async ([words]) => {
+      save("environments: []");
+      expect(executed(...words)).toMatchObject({ code: 0, error: "" });
+    },
+  );
+});
+
+describe("a wrong project file or choice is refused with its fix, and nothing runs", () => {
+  test.for([
+    ["environments is missing", "declaration: shop.yaml\n", ["check"]],
+    ["there is no environment", "declaration: shop.yaml\nenvironments: {}\n", ["check"]],
+    ["target is missing", environments.replace("target: rabbitmq@4.3, ", ""), ["check", "--env", "prod"]],
+    ["RD002", `${environments}  prod: { target: rabbitmq@4.3 }\n`, ["check", "--env", "prod"]],
+    ["the URL has a password", environments.replace("amqp://", "amqp://me:hunter2@"), ["check", "--env", "prod"]],
+    ["this is not a URL", environments.replace("amqp://127.0.0.1:9", "here"), ["check", "--env", "prod"]],
+    ["RD321", environments.replace("dev:", "a#b:"), ["check", "--env", "prod"]],
+    ["waivers", `${environments}waiver: []\n`, ["check", "--env", "prod"]],
+    ["RD004", "", ["check"]],
+    ["environments.prod.target.version", environments.replace('"4.0"', '"9.9"'), ["check", "--env", "prod"]],
+    ["redeliver.config.yaml with --env: dev, prod", environments, ["check"]],
+    ["did you mean prod?", environments, ["check", "--env", "prd"]],
+    ["there is no such file", environments, ["check", "-t", `${file.replace("config", "none")}#prod`]],
+    ["has no environment test; it has dev, prod", environments, ["check", "-t", `${file}#test`]],
+  ] as const)("%s", async ([reason, text, words]) => {
+    save(text);
+    const said = await redeliver(...words);
+    expect(said).toMatchObject({ code: 2, out: "" });
+    expect(said.error).toContain(reason);
+    expect(said.error).not.toContain("hunter2");
+  });
+
+  test("a choice without a project file", async () => {
+    rmSync(join(folder, "redeliver.config.yaml"));
+    const said = executed("check", "shop.yaml", "--env", "prod", "--json");
+    expect([said.code, JSON.parse(said.out)]).toEqual([
+      2,
+      { ok: false, usage: "there is no redeliver.config.yaml here, and --env names an environment in it" },
+    ]);
+  });
+});
+
+describe("a waiver", () => {
+  const waived = (line: string): void => save(`${environments}waivers:\n  - { ${line} }\n`);
+  const check = (...words: string[]): Promise<Said> => redeliver("check", "--env", "prod", ...words);
+  const shown = (out: string): unknown =>
+    (JSON.parse(out) as { warnings: { code: string; path: string; waived?: string }[] }).warnings
+      .filter(({ code }) => code === "RD207")
+      .map(({ path, waived: by }) => [path, by]);
+
+  test("marks the warning of its consumer in every form, and no other one", async () => {
+    waived("code: RD207, consumer: billing, reason: few restarts, until: 2999-01-31");
+    const by = "until 2999-01-31: few restarts";
+    expect(shown((await check("--json")).out)).toEqual([
+      ["consumers.billing", by],
+      ["consumers.billing-eu", undefined],
+    ]);
+    expect((await check()).error).toContain(`note waived ${by}`);
+    expect((await check()).error.match(/^(waived|warning)\[RD207\]/gm)).toEqual(["waived[RD207]", "warning[RD207]"]);
+    const annotations = (await check("--format", "github")).out.match(/^::\w+ .*RD207/gm) ?? [];
+    expect(annotations.map((line) => line.split(" ")[0])).toEqual(["::notice", "::warning"]);
+    const log = JSON.parse((await check("--format", "sarif")).out) as {
+      runs: { results: { ruleId: string; suppressions?: unknown }[] }[];
+    };
+    const results = log.runs.flatMap((run) => run.results).filter(({ ruleId }) => ruleId === "RD207");
+    expect(results.map(({ suppressions }) => suppressions)).toEqual([
+      [{ kind: "external", justification: by }],
+      undefined,
+    ]);
+  });
+
+  test("without a consumer is for all", async () => {
+    waived("code: RD207, reason: few restarts, until: 2999-01-31");
+    expect(shown((await check("--json")).out)).toHaveLength(2);
+    expect((await check()).error).not.toContain("warning[RD207]");
+  });
+
+  test("that has ended makes check fail, and no other command", async () => {
+    waived("code: RD207, reason: few restarts, until: 2020-01-31");
+    const said = await check();
+    expect([said.code, said.out]).toEqual([1, ""]);
+    expect(said.error).toContain("error[RD322]: the waiver of RD207 ended on 2020-01-31");
+    expect(said.error).toContain("redeliver.config.yaml:6:5");
+    expect((await redeliver("contract", "billing", "--env", "prod")).error).toContain("warning[RD207]");
+  });
+
+  test.for([
+    ["code: RD101, reason: r, until: 2999-01-31", "RD101 is an error, and only a warning can be waived"],
+    ["code: RD999, reason: r, until: 2999-01-31", "there is no RD999"],
+    ["code: RD207, until: 2999-01-31", "reason is missing"],
+    ['code: RD207, reason: "", until: 2999-01-31', "reason"],
+    ["code: RD207, reason: r", "until is missing"],
+    ["code: RD207, reason: r, until: 2999-02-30", "a day such as 2027-01-31"],
+    ["code: RD207, reason: r, until: tomorrow", "a day such as 2027-01-31"],
+  ] as const)("with %s is refused", async ([line, reason]) => {
+    waived(line);
+    const said = await check();
+    expect([said.code, said.out]).toEqual([2, ""]);
+    expect(said.error).toContain(reason);
+    expect(said.error).toContain("RD321");
+  });
+});
