@@ -1,5 +1,5 @@
 /**
  * Exit codes for the shell. `fine`; `refused`: the declaration; `usage`: wrong usage, or the output has no reader;
- * `internal`: a mistake in Redeliver; `incomplete`: a part could not be looked at.
+ * `incomplete`: a part was not looked at or not done; `internal`: a mistake in Redeliver.
  */
-export const exitCodes = Object.freeze({ fine: 0, refused: 1, usage: 2, internal: 3, incomplete: 4 });
+export const exitCodes = Object.freeze({ fine: 0, refused: 1, usage: 2, incomplete: 3, internal: 4 });
