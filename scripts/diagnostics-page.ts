@@ -105,6 +105,7 @@ function circumstances(example: Example): string {
   }
   if (example.kind === "target-file") parts.push("with `--target target.yaml`, the second of the two files");
   if (example.kind === "project") parts.push("as `redeliver.config.yaml`");
+  if (example.kind === "lock") parts.push("as `redeliver.lock.json`");
   if (example.kind === "stack") parts.push("in the file of a stack");
   if (example.kind === "policy") parts.push("as the options of a policy pack");
   if (example.kind === "preview") parts.push("as a preview, with `--preview`");
@@ -175,6 +176,7 @@ function fence(example: Example): string {
     case "dead-queue":
     case "policy":
       return fenced("yaml", example.text);
+    case "lock":
     case "definitions":
     case "export":
     case "preview":

@@ -44,6 +44,12 @@ export interface ProjectExample extends Reporting {
   readonly text: string;
 }
 
+/** A lock file. */
+export interface LockExample extends Reporting {
+  readonly kind: "lock";
+  readonly text: string;
+}
+
 /** The file of a Pulumi stack. A value below the key `secure` is encrypted. */
 export interface StackExample extends Reporting {
   readonly kind: "stack";
@@ -144,6 +150,7 @@ export type Example =
   | TargetExample
   | TargetFileExample
   | ProjectExample
+  | LockExample
   | StackExample
   | DefinitionsExample
   | ExportExample

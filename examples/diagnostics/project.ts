@@ -4,7 +4,7 @@ function project(...lines: readonly string[]): ProjectExample {
   return { kind: "project", text: `declaration: shop.yaml\n${lines.join("\n")}\n` };
 }
 
-/** RD32x: problems of a project file. */
+/** RD32x: problems of a project file and its lock. */
 export const projectExamples = {
   RD321: {
     fires: project("environments:", "  prod:", "    url: https://rabbitmq.example.com"),
@@ -21,5 +21,9 @@ export const projectExamples = {
       "waivers:",
       "  - { code: RD207, consumer: billing, reason: a shutdown returns few, until: 2126-01-31 }",
     ),
+  },
+  RD323: {
+    fires: { kind: "lock", text: '{ "lock": 2, "system": "shop", "environments": {} }\n' },
+    quiet: { kind: "lock", text: '{ "lock": 1, "system": "shop", "environments": {} }\n' },
   },
 } as const satisfies Readonly<Record<string, ExamplePair>>;

@@ -1,11 +1,13 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { deployedOf } from "../migrate/deployed.ts";
+import { type Changed, type Deployed, deployedOf } from "../migrate/deployed.ts";
 import { type LeftBehind, leftBehind } from "../migrate/left-behind.ts";
+import { digestOf } from "../migrate/lock.ts";
 import { type ProvedChange, proveChange } from "../migrate/prove-change.ts";
 import { refuseChange } from "../migrate/refuse-change.ts";
 import { type ForTarget, type ProvedFile, exitCodeOf, loadPlan, proveLoaded } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { loadTarget } from "./load-target.ts";
+import { lockPlaceOf, readLocked } from "./lock-file.ts";
 import type { About } from "./refuse.ts";
 
 /** The deployed declaration that a new one is to replace, and its target if that differs. */
@@ -14,48 +16,73 @@ export interface FromOptions extends ForTarget {
   readonly fromTarget?: string;
 }
 
-/** A proved change, or the reasons to refuse it with the file that they are about. */
-export type CheckedChange =
-  | {
-      readonly ok: true;
-      readonly verdicts: ProvedChange["verdicts"];
-      readonly left: readonly LeftBehind[];
-      readonly warnings: readonly Diagnostic[];
-    }
-  | {
-      readonly ok: false;
-      readonly diagnostics: readonly Diagnostic[];
-      readonly about: About;
-      readonly exitCode: number;
-    };
+/** A proved change. */
+export interface CheckedChange {
+  readonly ok: true;
+  /** The file with the deployed declaration. */
+  readonly from: string;
+  /** True if the declaration is deployed already. */
+  readonly isDeployed: boolean;
+  readonly verdicts: ProvedChange["verdicts"];
+  readonly left: readonly LeftBehind[];
+  readonly warnings: readonly Diagnostic[];
+}
+
+/** The reasons to refuse a change, with the file that they are about. */
+export interface RefusedChange {
+  readonly ok: false;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly about: About;
+  readonly exitCode: number;
+}
 
 /**
- * Proves the change from a deployed declaration to a new one, or refuses it as a deployment would.
+ * Proves the change from the deployed declaration to a new one, or refuses it as a deployment would. An option names
+ * the deployed one, or the lock of the environment has it.
  *
  * @param file the file of the new declaration
+ * @returns null if nothing says what is deployed
  */
 export async function checkChange(
   file: string,
   to: Omit<ProvedFile, "warnings">,
-  from: string,
   options: FromOptions,
-): Promise<CheckedChange> {
-  const planned = await loadPlan(from);
-  // `--strategy` is that of the new target. A deployed target of its own has its own strategy, too.
-  const { fromTarget, target, strategy } = options;
-  const deployed = fromTarget === undefined ? loadTarget(target, strategy) : loadTarget(fromTarget, "auto");
-  const proved = proveLoaded(planned, deployed);
-  if (!proved.ok) {
-    const { diagnostics } = proved;
-    return { ok: false, diagnostics, about: { file: from, locate: planned.locate }, exitCode: exitCodeOf(diagnostics) };
-  }
-  const [before, after] = [deployedOf(proved.value), deployedOf(to)];
-  const refuse = (diagnostics: readonly Diagnostic[]): CheckedChange => {
-    return { ok: false, diagnostics, about: { file, locate: to.locate }, exitCode: exitCodes.refused };
+): Promise<CheckedChange | RefusedChange | null> {
+  const place = options.from ?? lockPlaceOf(options.target)?.file;
+  const before = options.from === undefined ? locked(to, options) : await declared(options.from, options);
+  if (before === null || place === undefined) return null;
+  return "ok" in before ? before : changeFrom(before, to, { file, locate: to.locate }, place);
+}
+
+/** Proves the change from a deployed system. */
+export function changeFrom(before: Deployed, to: Changed, about: About, from: string): CheckedChange | RefusedChange {
+  const after = deployedOf(to);
+  const refuse = (diagnostics: readonly Diagnostic[]): RefusedChange => {
+    return { ok: false, diagnostics, about, exitCode: exitCodes.refused };
   };
   const refused = refuseChange(before, after);
   if (refused.length > 0) return refuse(refused);
   const { verdicts, problems, warnings } = proveChange(before, after);
   if (problems.length > 0) return refuse(problems);
-  return { ok: true, verdicts, warnings, left: leftBehind(before, after) };
+  const isDeployed = digestOf(before.compiled) === digestOf(to.compiled);
+  return { ok: true, from, isDeployed, verdicts, warnings, left: leftBehind(before, after) };
+}
+
+async function declared(from: string, options: FromOptions): Promise<Deployed | RefusedChange> {
+  const planned = await loadPlan(from);
+  // `--strategy` is that of the new target. A deployed target of its own has its own strategy, too.
+  const { fromTarget, target, strategy } = options;
+  const deployed = fromTarget === undefined ? loadTarget(target, strategy) : loadTarget(fromTarget, "auto");
+  const proved = proveLoaded(planned, deployed);
+  if (proved.ok) return deployedOf(proved.value);
+  const { diagnostics } = proved;
+  return { ok: false, diagnostics, about: { file: from, locate: planned.locate }, exitCode: exitCodeOf(diagnostics) };
+}
+
+function locked(to: Changed, { target }: FromOptions): Deployed | RefusedChange | null {
+  const place = lockPlaceOf(target);
+  const read = place === null ? null : readLocked(place, to.system.name);
+  if (read === null || place === null) return null;
+  if (read.ok) return read.value;
+  return { ok: false, diagnostics: read.diagnostics, about: { file: place.file }, exitCode: exitCodes.refused };
 }

@@ -1,5 +1,5 @@
 import { brokerOf } from "../brokers/index.ts";
-import { type FromOptions, checkChange } from "./check-change.ts";
+import { type CheckedChange, type FromOptions, checkChange } from "./check-change.ts";
 import { compileFile, exitCodeOf, loadPlan, proveLoaded, waiveFor } from "./commands.ts";
 import { loadTarget } from "./load-target.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
@@ -48,12 +48,12 @@ async function showProof(file: string, options: CheckOptions): Promise<number> {
   if (!proved.ok) return proved.exitCode;
   const { verdicts } = proved;
   const { target, promises } = proved.compiled;
-  const change = options.from === undefined ? null : await checkChange(file, proved, options.from, options);
+  const change = await checkChange(file, proved, options);
   if (change?.ok === false) return refuse(change.diagnostics, options, change.about, change.exitCode);
   const evidence = brokerOf(proved.target).evidenceOf(proved.target);
   const changeWarnings = waiveFor(options, change?.warnings ?? []);
   if (options.json === true) {
-    const shown = change === null ? {} : { change: { verdicts: change.verdicts, left: change.left } };
+    const shown = change === null ? {} : { change: shownOf(change) };
     const warnings = [...proved.warnings, ...changeWarnings];
     return print({ target, evidence, verdicts, promises, ...shown, warnings }, options.output);
   }
@@ -63,15 +63,16 @@ async function showProof(file: string, options: CheckOptions): Promise<number> {
   return print(change === null ? text : `${text}${renderChange(change)}`, options.output);
 }
 
+function shownOf({ from, isDeployed, verdicts, left }: CheckedChange): object {
+  return { from, isDeployed, verdicts, left };
+}
+
 /** Refusals and warnings are the output here. So the output exists and is valid with any findings. */
 async function showDiagnostics(file: string, format: "sarif" | "github", options: CheckOptions): Promise<number> {
   const planned = await loadPlan(file);
   const { locate } = planned;
   const proved = proveLoaded(planned, loadTarget(options.target, options.strategy));
-  const change =
-    proved.ok && options.from !== undefined
-      ? await checkChange(file, { ...proved.value, locate }, options.from, options)
-      : null;
+  const change = proved.ok ? await checkChange(file, { ...proved.value, locate }, options) : null;
   if (change?.ok === false) {
     const text = await renderedForTools(change.diagnostics, format, change.about);
     return ended(await print(text, options.output), change.exitCode);

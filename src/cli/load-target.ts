@@ -22,8 +22,8 @@ const inProjectFile = /^(?<file>.+\.(?:ya?ml|json))#(?<name>[^#]+)$/i;
  * @param strategy counts unless it is `auto`; then the file's strategy counts
  */
 export function loadTarget(text: string, strategy: string): Checked<Target> {
-  const { file, name } = inProjectFile.exec(text)?.groups ?? {};
-  if (file !== undefined && name !== undefined) return targetOf(file, name, strategy);
+  const environment = environmentIn(text);
+  if (environment !== null) return targetOf(environment, strategy);
   const extension = extname(text).toLowerCase();
   if (![".yaml", ".yml", ".json"].includes(extension)) return parseTarget(text, strategy);
   const read = readTarget(text);
@@ -36,7 +36,13 @@ export function loadTarget(text: string, strategy: string): Checked<Target> {
   return { ok: false, diagnostics: target.diagnostics.map((each) => inFile(each, text, locate)) };
 }
 
-function targetOf(file: string, name: string, strategy: string): Checked<Target> {
+/** @returns null if a text is no project file with the name of an environment */
+export function environmentIn(text: string): { readonly file: string; readonly name: string } | null {
+  const { file, name } = inProjectFile.exec(text)?.groups ?? {};
+  return file === undefined || name === undefined ? null : { file, name };
+}
+
+function targetOf({ file, name }: { readonly file: string; readonly name: string }, strategy: string): Checked<Target> {
   const project = readProject(file);
   if (!project.ok) return project;
   const { environments } = project.value;

@@ -162,7 +162,12 @@ function addCompilerCommands(program: Command, finish: Finish): void {
         .choices(["text", "json", "sarif", "github"])
         .default("text"),
     )
-    .addOption(new Option("--from <file>", "the deployed declaration: also prove the change from it"))
+    .addOption(
+      new Option(
+        "--from <file>",
+        "the deployed declaration: also prove the change from it; that of the lock by default",
+      ),
+    )
     .addOption(new Option("--from-target <target>", "its target and strategy, if they differ"))
     .addOption(output())
     .addOption(watch())

@@ -132,6 +132,10 @@ export const catalogue = {
     "A waiver has ended",
     "A project may accept a warning up to a day that it names, with the reason. This day is over, and the accepted risk is still there. Mend its cause and remove the waiver. Or decide again, and write a later day.",
   ),
+  RD323: error(
+    "The lock file is refused",
+    "The lock file says what is deployed in each environment, and `check` proves every change from there. `redeliver lock` writes it. Here it is damaged, has a conflict, was edited, or belongs to another system or version. A proof from a wrong beginning proves nothing, so Redeliver refuses it.",
+  ),
   RD311: error(
     "A difference can lose messages",
     "The resources on the broker differ from the declared ones, and messages can be lost by that. The notes show the shortest path of such a message. A change by hand, another program or an administrator's policy made the difference. Deploy the system again. If a policy takes the place of the declared one, give it a narrower pattern.",

@@ -27,12 +27,18 @@ export function renderVerdicts(
 
 /** The proof of a change for each consumer, and the queues that stay on the broker. */
 export function renderChange({
+  from,
+  isDeployed,
   verdicts,
   left,
 }: {
+  readonly from: string;
+  readonly isDeployed: boolean;
   readonly verdicts: readonly ChangeVerdict[];
   readonly left: readonly LeftBehind[];
 }): string {
+  const heading = `change from ${visible(from)}`;
+  if (isDeployed) return `\n${heading}\nnone: this is deployed\n`;
   const proved = verdicts.map(
     ({ consumer, states, attempts }) =>
       `proved   ${visible(consumer)}: ${count(states, "state")} during the change, ${count(attempts, "attempt")} at most`,
@@ -41,10 +47,10 @@ export function renderChange({
     ({ kind, name, why, until }) => `stays    ${kind} ${visible(name)}: ${why}. It is needed until ${until}`,
   );
   if (verdicts.length === 0)
-    return `\nchange\n${["nothing is proved: no consumer keeps a queue", ...stays].join("\n")}\n`;
+    return `\n${heading}\n${["nothing is proved: no consumer keeps a queue", ...stays].join("\n")}\n`;
   const proves =
     "The proof put a message into every place before, during and after the change, with consumers by the old and the new contract at work. It covers messages of these two declarations: let those of earlier ones run out first.";
-  return `\nchange\n${[...proved, ...stays].join("\n")}\n${proves}\n`;
+  return `\n${heading}\n${[...proved, ...stays].join("\n")}\n${proves}\n`;
 }
 
 function keptBy(keeper: Keeper, consumer: string, promises: readonly KeptPromise[]): string[] {

@@ -12,6 +12,7 @@ import { brokerOf, brokers } from "../../src/brokers/index.ts";
 import { type ShownQueue, judgeQueue } from "../../src/brokers/rabbitmq/operate/judge-queue.ts";
 import { explainCommand } from "../../src/cli/explain.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
+import { readLock } from "../../src/migrate/lock.ts";
 import { endedWaivers, readProject, todayUtc } from "../../src/cli/project.ts";
 import { loadDeclaration } from "../../src/cli/load-declaration.ts";
 import { checkTargetData } from "../../src/cli/load-target.ts";
@@ -20,7 +21,7 @@ import { SqsRetryTopology } from "../../src/brokers/sqs/make/index.ts";
 import { readStackConfig } from "../../src/deploy/stack-config.ts";
 import type { CatalogueEntry, DiagnosticCode } from "../../src/diagnostics/catalogue.ts";
 import { catalogue } from "../../src/diagnostics/catalogue.ts";
-import type { Diagnostic } from "../../src/diagnostics/diagnostic.ts";
+import type { Checked, Diagnostic } from "../../src/diagnostics/diagnostic.ts";
 import type {
   BrokerExample,
   DeclarationExample,
@@ -72,15 +73,16 @@ interface DeadQueue {
 
 type Reported = Pick<Diagnostic, "code" | "docs">;
 
+const reportsOf = (checked: Checked<unknown>): readonly Reported[] =>
+  checked.ok ? checked.warnings : checked.diagnostics;
+
 /** Everything that an example reports, in order, through the same functions as a user's input. */
 async function reportedBy(example: Example): Promise<readonly Reported[]> {
   switch (example.kind) {
     case "declaration":
       return reportedByDeclaration(example);
-    case "target": {
-      const target = parseTarget(example.target, example.strategy);
-      return target.ok ? target.warnings : target.diagnostics;
-    }
+    case "target":
+      return reportsOf(parseTarget(example.target, example.strategy));
     case "file": {
       const file = join(mkdtempSync(join(folder, "file-")), example.name);
       writeFileSync(file, example.text);
@@ -100,11 +102,12 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       const project = readProject(file);
       return project.ok ? endedWaivers(project.value, todayUtc()) : project.diagnostics;
     }
+    case "lock":
+      return reportsOf(readLock(example.text));
     case "scenario": {
       const scenario = parseText(example.text, "yaml");
       if (!scenario.ok) return scenario.diagnostics;
-      const checked = checkScenario(scenario.value, [{ consumer: "billing", hasRetryAfter: false }]);
-      return checked.ok ? checked.warnings : checked.diagnostics;
+      return reportsOf(checkScenario(scenario.value, [{ consumer: "billing", hasRetryAfter: false }]));
     }
     case "dead-queue": {
       const { version, queue, planned, confirm, consumers } = parse(example.text) as DeadQueue;

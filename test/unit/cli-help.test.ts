@@ -31,7 +31,11 @@ test("the help of each command has examples, and each of them is right", { timeo
     (n) => n !== "help",
   );
   expect(commands.length).toBeGreaterThan(10);
+  const project = "declaration: shop.yaml\nenvironments: { prod: { target: rabbitmq@4.3 } }\n";
   for (const command of commands) {
+    // The other examples work without a project file.
+    if (command === "lock") writeFileSync("redeliver.config.yaml", project);
+    else rmSync("redeliver.config.yaml", { force: true });
     const help = (await runCommand([command, "--help"])).out;
     const examples = [...help.matchAll(/^ {2}\$ redeliver (.*)$/gm)].map(([, words = ""]) => words);
     expect(examples.length, command).toBeGreaterThan(0);
