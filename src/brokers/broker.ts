@@ -253,6 +253,8 @@ export interface Broker<
    * consumers.
    */
   readonly targetFor?: (target: Target, consumer: string) => Target;
+  /** The target with the settings of single consumers under other names. Left out if it has none. */
+  readonly targetUnder?: (target: Target, nameOf: (consumer: string) => string) => Target;
   /** The place of its resources that the target names: a region. Left out if targets name none. */
   readonly placeOf?: (target: Target) => string;
   readonly compile: (plan: Plan, target: Target) => Checked<System>;

@@ -1,5 +1,5 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { type Changed, type Deployed, deployedOf } from "../migrate/deployed.ts";
+import { type Changed, type Deployed, deployedOf, underNewNames } from "../migrate/deployed.ts";
 import { type LeftBehind, leftBehind } from "../migrate/left-behind.ts";
 import { digestOf } from "../migrate/lock.ts";
 import { type ProvedChange, proveChange } from "../migrate/prove-change.ts";
@@ -55,8 +55,8 @@ export async function checkChange(
 }
 
 /** Proves the change from a deployed system. */
-export function changeFrom(before: Deployed, to: Changed, about: About, from: string): CheckedChange | RefusedChange {
-  const after = deployedOf(to);
+export function changeFrom(old: Deployed, to: Changed, about: About, from: string): CheckedChange | RefusedChange {
+  const [before, after] = [underNewNames(old, to.system), deployedOf(to)];
   const refuse = (diagnostics: readonly Diagnostic[]): RefusedChange => {
     return { ok: false, diagnostics, about, exitCode: exitCodes.refused };
   };

@@ -156,7 +156,7 @@ function deliveryRules(name: string, consumer: SoundConsumer, isSound: (field: s
           help: 'remove protocol, or use delivery: "work-queue"',
         })
       : [];
-  const notKept = (["queue", "retry", "crash", "errors", "deadLetter"] as const)
+  const notKept = (["queue", "formerly", "retry", "crash", "errors", "deadLetter"] as const)
     .filter((key) => consumer[key] !== undefined)
     .map((key) =>
       diagnostic("RD112", {

@@ -42,6 +42,7 @@ export function nameRules(input: unknown): Diagnostic[] {
   const kinds = [
     physicalIn("sources", sources, "name"),
     physicalIn("consumers", consumers, "queue"),
+    physicalIn("consumers", consumers, "formerly"),
     templates,
     textsIn([name], []).map((each) => ({ ...each, path: ["name"] })),
     ownSources,

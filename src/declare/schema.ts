@@ -142,6 +142,14 @@ const consumer = z.strictObject({
   queue: name
     .optional()
     .meta(about("The name of the work queue on the broker. The default is that of the template.", "legacy-invoices")),
+  formerly: name
+    .optional()
+    .meta(
+      about(
+        "The name that the consumer had when it was first deployed. Everything of it on the broker keeps that name, so no message is left behind when you rename it here.",
+        "invoices",
+      ),
+    ),
 });
 
 /** A consumer that may lack its faulty fields. */

@@ -106,6 +106,11 @@ export interface WorkQueueConsumerInput<Source extends string = string> extends 
   /** The name of the work queue on the broker. The default is that of the template. */
   readonly queue?: string | undefined;
   /**
+   * The name that the consumer had when it was first deployed. Everything of it on the broker keeps that name, so no
+   * message is left behind when you rename it here.
+   */
+  readonly formerly?: string | undefined;
+  /**
    * `work-queue`: one queue for the consumer, and its instances compete for the messages. `every-instance`: a queue for
    * each instance. Every instance gets every message, and there are no retries.
    */
@@ -128,6 +133,7 @@ export interface EveryInstanceConsumerInput<Source extends string = string> exte
    */
   readonly from: FromInput<Source>;
   readonly queue?: undefined;
+  readonly formerly?: undefined;
   /**
    * `work-queue`: one queue for the consumer, and its instances compete for the messages. `every-instance`: a queue for
    * each instance. Every instance gets every message, and there are no retries.
@@ -164,6 +170,7 @@ export interface SystemInput<Source extends string = string, Consumer extends st
 export interface Consumer {
   readonly from?: { readonly [source: string]: readonly string[] | "all" } | undefined;
   readonly queue?: string | undefined;
+  readonly formerly?: string | undefined;
   readonly retry?: RetryInput | undefined;
   readonly crash?: CrashInput | undefined;
   readonly handlerTimeout?: Duration | undefined;

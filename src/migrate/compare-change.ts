@@ -1,5 +1,5 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { type Deployed, isElsewhere, readDeployed } from "./deployed.ts";
+import { type Deployed, isElsewhere, readDeployed, underNewNames } from "./deployed.ts";
 import { type LeftBehind, leftBehind } from "./left-behind.ts";
 import { proveChange } from "./prove-change.ts";
 import { refuseChange } from "./refuse-change.ts";
@@ -28,8 +28,9 @@ export interface ComparedChange {
  * @returns null if this version cannot read the declaration or the target in the state
  */
 export function compareChange({ inputs, outputs }: KeptState, to: Deployed): ComparedChange | null {
-  const from = readDeployed(inputs["declaration"], inputs["target"]);
-  if (from === null) return null;
+  const old = readDeployed(inputs["declaration"], inputs["target"]);
+  if (old === null) return null;
+  const from = underNewNames(old, to.system);
   // Another broker or region has none of the old bindings.
   const before = isElsewhere(from, to) ? readTaken(undefined) : takenAfter(readTaken(outputs["taken"]), from);
   const refused = refuseChange(from, to, before);

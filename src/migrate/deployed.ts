@@ -21,6 +21,31 @@ export function deployedOf({ system, target, compiled }: Changed): Deployed {
   return { system, target, compiled, parts: brokerOf(target).deployedPartsOf(compiled) };
 }
 
+/**
+ * The old side under the names that its consumers have now. A consumer that says how it was called keeps its name on
+ * the broker, so both sides are about the same queues.
+ */
+export function underNewNames(from: Deployed, { consumers }: System): Deployed {
+  const old = from.system.consumers;
+  const names = new Map(
+    Object.entries(consumers).flatMap(([consumer, { formerly }]) =>
+      formerly !== undefined && Object.hasOwn(old, formerly) && !Object.hasOwn(old, consumer)
+        ? [[formerly, consumer] as const]
+        : [],
+    ),
+  );
+  if (names.size === 0) return from;
+  const renamed = Object.entries(old).map(([consumer, declared]) => {
+    const now = names.get(consumer);
+    return [now ?? consumer, now === undefined ? declared : { formerly: consumer, ...declared }] as const;
+  });
+  const system = { ...from.system, consumers: Object.fromEntries(renamed) };
+  const nameOf = (consumer: string): string => names.get(consumer) ?? consumer;
+  const target = brokerOf(from.target).targetUnder?.(from.target, nameOf) ?? from.target;
+  const compiled = brokerOf(target).compile(plan(system), target);
+  return compiled.ok ? deployedOf({ system, target, compiled: compiled.value }) : from;
+}
+
 /** The parts that are not among the others. */
 export function partsBeside<Part extends Pick<DeployedPart, "kind" | "name">>(
   parts: readonly Part[],

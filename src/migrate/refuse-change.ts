@@ -83,8 +83,9 @@ function causeOf({ system: before }: Deployed, to: Deployed, consumer: string, i
 /** The place in the declaration that gives the new name. */
 function pathOfName({ names, consumers }: System, consumer: string, isDead: boolean): readonly string[] {
   if (isDead) return names?.dead === undefined ? ["consumers", consumer] : ["names", "dead"];
-  const { queue } = consumers[consumer] ?? {};
-  return pathOfQueue(names === undefined ? {} : { names }, { consumer, ...(queue === undefined ? {} : { queue }) });
+  const { queue, formerly } = consumers[consumer] ?? {};
+  const own = { ...(queue === undefined ? {} : { queue }), ...(formerly === undefined ? {} : { formerly }) };
+  return pathOfQueue(names === undefined ? {} : { names }, { consumer, ...own });
 }
 
 /** The names that the declaration decides. A broker may add a suffix. */
@@ -93,8 +94,8 @@ function namesIn(
   consumer: string,
   separator: Separator,
 ): ReturnType<typeof queueNames> {
-  const { queue } = consumers[consumer] ?? {};
-  const own = queue === undefined ? {} : { queue };
+  const { queue, formerly } = consumers[consumer] ?? {};
+  const own = { ...(queue === undefined ? {} : { queue }), ...(formerly === undefined ? {} : { formerly }) };
   return queueNames({ system, ...(names === undefined ? {} : { names }) }, { consumer, ...own }, separator);
 }
 

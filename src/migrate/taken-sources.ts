@@ -21,8 +21,9 @@ export function takenAfter(before: TakenSources, side: Side): TakenSources {
   const { name, consumers } = side.system;
   const declared = declaredNames(side);
   const taken: Record<string, readonly string[]> = { ...(Object.hasOwn(before, name) ? before[name] : {}) };
-  for (const [consumer, { from = {} }] of Object.entries(consumers)) {
-    const all = Object.hasOwn(taken, consumer) ? (taken[consumer] ?? []) : [];
+  for (const [consumer, { from = {}, formerly = consumer }] of Object.entries(consumers)) {
+    const known = Object.hasOwn(taken, consumer) ? consumer : formerly;
+    const all = Object.hasOwn(taken, known) ? (taken[known] ?? []) : [];
     const kept = all.filter((source) => !declared.has(nameOfTaken(side, source)));
     taken[consumer] = [...new Set([...kept, ...Object.keys(from).map((key) => takenName(side, key))])];
   }

@@ -12,12 +12,18 @@ export function sourceName(
   return sources[source]?.name ?? fill(names?.source ?? `{system}${separator}{source}`, { system, source });
 }
 
+/** The name of a consumer on the broker. */
+export function nameOfConsumer({ consumer, formerly }: Pick<ConsumerPlan, "consumer" | "formerly">): string {
+  return formerly ?? consumer;
+}
+
 /** The names of a consumer's work queue and dead queue. */
 export function queueNames(
   { system, names }: Pick<Plan, "system" | "names">,
-  { consumer, queue: own }: Pick<ConsumerPlan, "consumer" | "queue">,
+  { queue: own, ...named }: Pick<ConsumerPlan, "consumer" | "formerly" | "queue">,
   separator: Separator,
 ): { readonly work: string; readonly dead: string } {
+  const consumer = nameOfConsumer(named);
   const work = own ?? fill(names?.queue ?? `{system}${separator}{consumer}`, { system, consumer });
   return { work, dead: fill(names?.dead ?? `{queue}${separator}dead`, { system, consumer, queue: work }) };
 }
@@ -25,9 +31,10 @@ export function queueNames(
 /** The place in a declaration that decides the name of a consumer's work queue. */
 export function pathOfQueue(
   { names }: Pick<Plan, "names">,
-  { consumer, queue }: Pick<ConsumerPlan, "consumer" | "queue">,
+  { consumer, queue, formerly }: Pick<ConsumerPlan, "consumer" | "formerly" | "queue">,
 ): readonly string[] {
   if (queue !== undefined) return ["consumers", consumer, "queue"];
+  if (formerly !== undefined) return ["consumers", consumer, "formerly"];
   return names?.queue === undefined ? ["consumers", consumer] : ["names", "queue"];
 }
 

@@ -10,6 +10,8 @@ export interface ConsumerPlan {
   readonly from: NonNullable<Consumer["from"]>;
   /** The name of the work queue, if the declaration gives one. */
   readonly queue?: string;
+  /** The name of the consumer on the broker, if it differs. */
+  readonly formerly?: string;
   readonly order: Consumer["order"];
   readonly protocol: Consumer["protocol"];
   readonly handlerTimeoutMs: number | null;
@@ -78,6 +80,7 @@ function planConsumer(consumer: string, declared: Consumer): ConsumerPlan {
     consumer,
     from: declared.from ?? {},
     ...(declared.queue === undefined ? {} : { queue: declared.queue }),
+    ...(declared.formerly === undefined ? {} : { formerly: declared.formerly }),
     order: declared.order,
     protocol: declared.protocol,
     handlerTimeoutMs,

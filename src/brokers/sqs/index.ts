@@ -19,7 +19,7 @@ import { partitionOf } from "./compile/regions.ts";
 import { rules } from "./rules.ts";
 import { stack } from "./stack.ts";
 import type { SqsTargetInput } from "./compile/target.ts";
-import { checkSqsTarget, parseSqsTarget, targetForConsumer } from "./compile/target.ts";
+import { checkSqsTarget, parseSqsTarget, targetForConsumer, targetUnderNames } from "./compile/target.ts";
 
 /** The members of SQS that other brokers may lack. */
 export interface SqsBroker extends Broker<
@@ -49,6 +49,7 @@ export const sqs: SqsBroker = Object.freeze({
   formatTarget,
   separator: "-",
   targetFor: targetForConsumer,
+  targetUnder: targetUnderNames,
   placeOf: ({ region }: SqsTarget) => region,
   compile: compileSqs,
   graphOf,

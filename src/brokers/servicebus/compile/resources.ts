@@ -1,4 +1,5 @@
 import { type ConsumerPlan, isDirect, type Plan } from "../../../plan/plan.ts";
+import { nameOfConsumer } from "../../../plan/names.ts";
 import { type ServicebusTarget, servicebusDefaults, skus } from "./capabilities.ts";
 import type { ContractSource } from "./contract.ts";
 import { filterOf } from "./filter.ts";
@@ -36,7 +37,7 @@ export function placesOf(whole: Plan, plan: ConsumerPlan, target: ServicebusTarg
   const [source] = Object.keys(plan.from);
   const inSubscription = sessions && source !== undefined;
   const workQueue = inSubscription
-    ? subscriptionPath({ topic: topicName(whole, source), name: plan.consumer })
+    ? subscriptionPath({ topic: topicName(whole, source), name: nameOfConsumer(plan) })
     : workQueueName(whole, plan);
   return {
     workQueue,
@@ -86,7 +87,7 @@ export function addConsumer(draft: TopologyDraft, { input, whole, output }: Cons
       draft.subscriptions.push({
         kind: "subscription",
         topic: topicName(whole, source),
-        name: consumer,
+        name: nameOfConsumer(plan),
         consumer,
         ...entityOf(target),
         // No client receives from a subscription that forwards. A message that it cannot forward is dead, and stays

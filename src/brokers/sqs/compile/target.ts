@@ -80,3 +80,13 @@ export function targetForConsumer(target: SqsTarget, consumer: string): SqsTarge
     ...(emptiedDeadQueues?.includes(consumer) === true ? { emptiedDeadQueues: [consumer] } : {}),
   });
 }
+
+/** The target with the settings of single consumers under other names. */
+export function targetUnderNames(target: SqsTarget, nameOf: (consumer: string) => string): SqsTarget {
+  const { lambda, emptiedDeadQueues } = target;
+  return {
+    ...target,
+    ...(lambda && { lambda: Object.fromEntries(Object.entries(lambda).map(([key, each]) => [nameOf(key), each])) }),
+    ...(emptiedDeadQueues && { emptiedDeadQueues: emptiedDeadQueues.map(nameOf) }),
+  };
+}
