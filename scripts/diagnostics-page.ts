@@ -111,8 +111,8 @@ function circumstances(example: Example): string {
   if (example.kind === "preview") parts.push("as a preview, with `--preview`");
   if (example.kind === "change")
     parts.push(
-      example.isCompared === true
-        ? "where `redeliver diff` compares the first with the second"
+      example.by !== undefined
+        ? `where \`redeliver ${example.by}\` compares the first with the second`
         : "where the first is deployed and the second is to replace it",
     );
   if (example.kind === "drift")

@@ -130,8 +130,8 @@ export interface ChangeExample extends Reporting {
   readonly kind: "change";
   readonly before: DeclarationExample;
   readonly after: DeclarationExample;
-  /** Set for `redeliver diff`. Otherwise the second is deployed over the first. */
-  readonly isCompared?: true;
+  /** The command that reads both. Left out if the second is deployed over the first. */
+  readonly by?: "diff" | "migrate";
 }
 
 /** A declaration, and a definitions file to compare it with. */

@@ -49,9 +49,14 @@ export async function checkChange(
   options: FromOptions,
 ): Promise<CheckedChange | RefusedChange | null> {
   const place = options.from ?? lockPlaceOf(options.target)?.file;
-  const before = options.from === undefined ? locked(to, options) : await declared(options.from, options);
+  const before = await deployedBefore(to.system.name, options);
   if (before === null || place === undefined) return null;
   return "ok" in before ? before : changeFrom(before, to, { file, locate: to.locate }, place);
+}
+
+/** The deployed system that an option names, or that the lock of the environment has. Null if there is neither. */
+export async function deployedBefore(system: string, options: FromOptions): Promise<Deployed | RefusedChange | null> {
+  return options.from === undefined ? locked(system, options) : declared(options.from, options);
 }
 
 /** Proves the change from a deployed system. */
@@ -79,9 +84,9 @@ async function declared(from: string, options: FromOptions): Promise<Deployed | 
   return { ok: false, diagnostics, about: { file: from, locate: planned.locate }, exitCode: exitCodeOf(diagnostics) };
 }
 
-function locked(to: Changed, { target }: FromOptions): Deployed | RefusedChange | null {
+function locked(system: string, { target }: FromOptions): Deployed | RefusedChange | null {
   const place = lockPlaceOf(target);
-  const read = place === null ? null : readLocked(place, to.system.name);
+  const read = place === null ? null : readLocked(place, system);
   if (read === null || place === null) return null;
   if (read.ok) return read.value;
   return { ok: false, diagnostics: read.diagnostics, about: { file: place.file }, exitCode: exitCodes.refused };

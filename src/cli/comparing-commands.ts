@@ -42,6 +42,20 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
     );
   withBroker(leftovers).action(async (file, options) => finish(await leftoversCommand(file, options)));
   program
+    .command("migrate")
+    .description("show proved steps from the deployed declaration to a new one that no single deployment can make")
+    .argument("<file>", "the new declaration")
+    .addOption(target())
+    .addOption(strategy())
+    .addOption(new Option("--from <file>", "the deployed declaration; that of the lock by default"))
+    .addOption(new Option("--from-target <target>", "its target and strategy, if they differ"))
+    .addOption(new Option("-o, --output <folder>", "write the declaration of each step into this folder"))
+    .addOption(json())
+    .action(async (file, options) => {
+      const { migrateCommand } = await import("./migrate.ts");
+      finish(await migrateCommand(file, options));
+    });
+  program
     .command("lock")
     .description(
       "write down that a declaration is deployed in an environment, so that check proves each change from it",

@@ -16,6 +16,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   completion: ["completion bash >> ~/.bashrc", "completion fish > ~/.config/fish/completions/redeliver.fish"],
   audit: ["audit --definitions definitions.json --as-version 4.3", "audit --url http://guest@localhost:15672"],
   leftovers: ["leftovers shop.yaml --target rabbitmq@4.3 --definitions definitions.json"],
+  migrate: ["migrate shop.yaml --target rabbitmq@4.3 --from shop.yaml --output steps"],
   lock: ["lock --env prod"],
   diff: ["diff shop.yaml --target rabbitmq@4.3 --url http://guest@localhost:15672/%2F"],
   policy: ["policy --preview preview.json --format github"],

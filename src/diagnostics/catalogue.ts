@@ -110,7 +110,7 @@ export const catalogue = {
   ),
   RD302: error(
     "A resource cannot be changed in place",
-    "A queue, an exchange or a topic keeps its name but needs settings that the broker cannot change afterwards. Usually the strategy has changed: by hand, because `auto` chose another one, or because the target has another version. Or a consumer would receive from another queue or have another dead queue, while messages wait in the old one. The update stops before it changes anything, also with --skip-preview. Name the deployed strategy or version in the target, or deploy the new form under another name beside the old one.",
+    "A queue, an exchange or a topic keeps its name but needs settings that the broker cannot change afterwards. Usually the strategy has changed: by hand, because `auto` chose another one, or because the target has another version. Or a consumer would receive from another queue or have another dead queue, while messages wait in the old one. The update stops before it changes anything, also with --skip-preview. Name the deployed strategy or version in the target. Or let `redeliver migrate` find the steps to the new form.",
   ),
   RD303: error(
     "A source is removed while a consumer takes from it",
@@ -123,6 +123,10 @@ export const catalogue = {
   RD305: error(
     "Messages that wait during the change could be lost",
     "Redeliver proves a change with a message in every place, and with consumers by the old and the new contract at work. Here a message can be lost. For example, old consumers need more time for the new number of attempts than the queue keeps a message. The update stops before it changes anything. Deploy the change of the retries alone, wait until no message waits by the old declaration, and then deploy the rest.",
+  ),
+  RD306: error(
+    "No order of deployments makes the change",
+    "A change that is impossible in place goes in steps: the new queues beside the old ones, then the old ones drained, then the rest. Redeliver proves each step. Here no such order keeps every message. Usually a source or a shared part would need other settings under the same name. Declare it under another name, and move consumers and publishers to it.",
   ),
   RD321: error(
     "The project file is refused",

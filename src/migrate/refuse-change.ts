@@ -30,13 +30,23 @@ export function refuseChange(
   taken: TakenSources = takenAfter({}, from),
 ): readonly Diagnostic[] {
   if (isElsewhere(from, to)) return [];
+  return [...fixedParts(from, to).map(({ problem }) => problem), ...sourcesInUse(from, to, taken)];
+}
+
+/** A problem with the parts of one consumer. Null for shared parts. */
+export interface FixedPart {
+  readonly consumer: string | null;
+  readonly problem: Diagnostic;
+}
+
+/** The queues and settings that no deployment can change in place, although the new system needs it. */
+export function fixedParts(from: Deployed, to: Deployed): readonly FixedPart[] {
   const replaced = queuesReplaced(from, to);
-  const parts = replaced.length === 0 ? partsThatDiffer(from, to) : [];
-  return [...replaced, ...parts, ...sourcesInUse(from, to, taken)];
+  return replaced.length === 0 ? partsThatDiffer(from, to) : replaced;
 }
 
 /** A consumer that stays must keep its queues, because messages wait there, and direct producers send there. */
-function queuesReplaced(from: Deployed, to: Deployed): Diagnostic[] {
+function queuesReplaced(from: Deployed, to: Deployed): FixedPart[] {
   const contracts = new Map<string, AnyContract>(from.compiled.contracts.map((each) => [each.consumer, each]));
   return to.compiled.contracts.flatMap((now: AnyContract) => {
     const old = contracts.get(now.consumer);
@@ -45,9 +55,9 @@ function queuesReplaced(from: Deployed, to: Deployed): Diagnostic[] {
     // Under another name every queue is new, and the old ones stay as they are. A fixed name is no other one.
     if (!isDead && from.system.name !== to.system.name) return [];
     const [was, would] = isDead ? [old.deadQueue, now.deadQueue] : [old.workQueue, now.workQueue];
-    return was === would
-      ? []
-      : [queueReplaced(`${was} of ${now.consumer}`, would, causeOf(from, to, now.consumer, isDead))];
+    if (was === would) return [];
+    const { consumer } = now;
+    return [{ consumer, problem: queueReplaced(`${was} of ${consumer}`, would, causeOf(from, to, consumer, isDead)) }];
   });
 }
 
@@ -100,7 +110,7 @@ function namesIn(
 }
 
 /** Gives one diagnostic for each consumer, and one for all shared parts. */
-function partsThatDiffer(from: Deployed, to: Deployed): Diagnostic[] {
+function partsThatDiffer(from: Deployed, to: Deployed): FixedPart[] {
   const before = new Map(from.parts.map((part) => [partKey(part), part]));
   const differing = to.parts.flatMap((part) => {
     const old = before.get(partKey(part));
@@ -109,7 +119,7 @@ function partsThatDiffer(from: Deployed, to: Deployed): Diagnostic[] {
   });
   return [...Map.groupBy(differing, ({ part }) => part.consumer)].map(([consumer, [first, ...others]]) => {
     const { part, facts } = first as (typeof differing)[number];
-    return diagnostic("RD302", {
+    const problem = diagnostic("RD302", {
       path: consumer === null ? pathOfShared(from, to) : ["consumers", consumer],
       message: `the ${part.kind} ${part.name} cannot be changed in place: ${facts.join(", ")}`,
       notes: [
@@ -118,6 +128,7 @@ function partsThatDiffer(from: Deployed, to: Deployed): Diagnostic[] {
       ],
       help: helpOf(from, to, consumer),
     });
+    return { consumer, problem };
   });
 }
 

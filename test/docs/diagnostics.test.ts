@@ -12,6 +12,7 @@ import { brokerOf, brokers } from "../../src/brokers/index.ts";
 import { type ShownQueue, judgeQueue } from "../../src/brokers/rabbitmq/operate/judge-queue.ts";
 import { explainCommand } from "../../src/cli/explain.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
+import { planMigration } from "../../src/migrate/plan-migration.ts";
 import { readLock } from "../../src/migrate/lock.ts";
 import { endedWaivers, readProject, todayUtc } from "../../src/cli/project.ts";
 import { loadDeclaration } from "../../src/cli/load-declaration.ts";
@@ -117,10 +118,8 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
           : judgeQueue(queue.name, version, queue);
       return problem === null ? [] : [problem];
     }
-    case "policy": {
-      const selected = selectRules(parse(example.text));
-      return selected.ok ? selected.warnings : selected.diagnostics;
-    }
+    case "policy":
+      return reportsOf(selectRules(parse(example.text)));
     case "preview": {
       const preview = readPreview(example.text);
       return preview.ok ? preview.warnings : preview.diagnostics;
@@ -143,7 +142,8 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       return reportedByBroker(example);
     case "change": {
       const [before, after] = [deployedFrom(example.before), deployedFrom(example.after)];
-      if (example.isCompared !== true) {
+      if (example.by === "migrate") return reportsOf(planMigration(before, after.system, after.target));
+      if (example.by === undefined) {
         const refused = refuseChange(before, after);
         if (refused.length > 0) return refused;
         const { problems, warnings } = proveChange(before, after);

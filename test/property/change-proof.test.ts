@@ -4,7 +4,9 @@ import { expect, test } from "vitest";
 import { checkSystem, compileAndProve } from "../../src/index.ts";
 import type { System, SystemInput, TargetInput } from "../../src/index.ts";
 import type { Deployed } from "../../src/migrate/deployed.ts";
-import { deployedOf } from "../../src/migrate/deployed.ts";
+import { deployedOf, readDeployed } from "../../src/migrate/deployed.ts";
+import { compareChange } from "../../src/migrate/compare-change.ts";
+import { planMigration } from "../../src/migrate/plan-migration.ts";
 import { proveChange } from "../../src/migrate/prove-change.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
 import { anyDeployment, edited, editNames } from "../support/change/deployments.ts";
@@ -63,3 +65,44 @@ test.each(Object.keys(sides))("%s: no message that waits is lost by a change", {
   // Few of the drawn changes weaken a promise, and in some runs none does.
   expect([...weakened].filter((property) => mayWeaken[name]?.includes(property) !== true)).toEqual([]);
 });
+
+// A change that no single deployment makes goes in steps that can be deployed, or not at all.
+test.each(Object.keys(sides))(
+  "%s: the steps of a migration are changes that deployments make",
+  { timeout: 600_000 },
+  (name) => {
+    const sideOf = sides[name] as (typeof sides)[string];
+    const ends = { steps: 0, none: 0 };
+    fc.assert(
+      fc.property(anyDeployment, anyDeployment, fc.constantFrom(...editNames), (last, other, edit) => {
+        const next = edited(last, edit, other);
+        const [before, after] = [sideOf(last), next === null ? null : sideOf(next)];
+        if (before === null || after === null || refuseChange(before, after).length === 0) return;
+        const planned = planMigration(before, after.system, after.target);
+        if (!planned.ok) {
+          expect(planned.diagnostics.map(({ code }) => code)).toContain("RD306");
+          ends.none += 1;
+          return;
+        }
+        ends.steps += 1;
+        const steps = [planned.value.beside, planned.value.last].flatMap((step) => step ?? []);
+        let from = before;
+        for (const { system, target } of steps) {
+          // The declaration goes through a file.
+          const to = readDeployed(JSON.parse(JSON.stringify(system)) as SystemInput, target);
+          if (to === null) throw new Error("a step does not compile");
+          const compared = compareChange(
+            { inputs: { declaration: from.system, target: from.target }, outputs: {} },
+            to,
+          );
+          expect(compared?.problems).toEqual([]);
+          from = to;
+        }
+        for (const { queue, newQueue } of planned.value.moved) expect(newQueue).not.toBe(queue);
+        expect(Object.keys(from.system.consumers)).toEqual(Object.keys(after.system.consumers));
+      }),
+      { numRuns: 300 },
+    );
+    expect(ends.steps).toBeGreaterThan(0);
+  },
+);

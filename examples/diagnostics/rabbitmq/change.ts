@@ -48,6 +48,23 @@ function onSqs(retry: string, handlerTimeout: string): DeclarationExample {
   return { kind: "declaration", format: "yaml", text, target: "sqs@eu-west-1", strategy: "visibility" };
 }
 
+/** A system whose source has another kind afterwards. */
+function sourceOf(...kinds: readonly [string, string]): ReturnType<typeof change> {
+  const [before, after] = kinds.map((kind): DeclarationExample => {
+    const text = [
+      "name: shop",
+      `sources: { orders: { kind: ${kind} } }`,
+      "consumers:",
+      "  billing:",
+      "    from: { orders: all }",
+      "    retry: { attempts: 5, backoff: { kind: constant, delay: 30s } }",
+      "",
+    ].join("\n");
+    return { kind: "declaration", format: "yaml", text, target: "rabbitmq@4.3", strategy: "staged" };
+  }) as [DeclarationExample, DeclarationExample];
+  return { kind: "change", before, after };
+}
+
 /** The file of a stack with this password. */
 function stackText(password: string): string {
   return [
@@ -102,5 +119,9 @@ export const changeExamples = {
       before: onSqs("attempts: 3, backoff: { kind: constant, delay: 1s }", "7h"),
       after: onSqs("attempts: 2, backoff: { kind: constant, delay: 1s }", "7h"),
     },
+  },
+  RD306: {
+    fires: { ...sourceOf("topic", "fanout"), by: "migrate" },
+    quiet: { ...sourceOf("topic", "topic"), by: "migrate" },
   },
 } as const satisfies Readonly<Record<string, ExamplePair>>;

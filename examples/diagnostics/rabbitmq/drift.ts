@@ -22,9 +22,9 @@ function system(change: {
 
 const compared = (
   after: DeclarationExample,
-): { kind: "change"; isCompared: true } & Record<"before" | "after", DeclarationExample> => ({
+): { kind: "change"; by: "diff" } & Record<"before" | "after", DeclarationExample> => ({
   kind: "change",
-  isCompared: true,
+  by: "diff",
   before: system({}),
   after,
 });

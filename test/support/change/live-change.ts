@@ -13,8 +13,11 @@ type Compiled = CompiledSystem<"rabbitmq">;
 
 /** A virtual host where messages wait during a change of the deployment. */
 export interface Waiting {
-  /** Publishes to every source. Each consumer of the first deployment must receive every message from then on. */
-  readonly publish: () => Promise<void>;
+  /**
+   * Publishes to every source. Each consumer of the first deployment must receive every message from then on, unless
+   * its queue only drains in the given one.
+   */
+  readonly publish: (now?: Deployment) => Promise<void>;
   /**
    * Lets consumers fail each attempt until no message moves any more. Lists the messages that did not end in their
    * consumer's dead queue.
@@ -82,12 +85,17 @@ export async function fill(broker: Broker, deployment: Deployment, perQueue: num
   }
   await channel.waitForConfirms();
 
-  const publish = async (): Promise<void> => {
+  const publish = async (now = deployment): Promise<void> => {
+    const draining = new Set(
+      compiledOf(now).contracts.flatMap(({ workQueue, sources: [first] }) =>
+        first?.exchange === "" ? [workQueue] : [],
+      ),
+    );
     for (const { name } of sources) {
       for (let index = 0; index < perQueue; index++) send(name, "order.placed", index % 2 === 0);
       foreignOwed += perQueue;
-      for (const { consumer, sources: own } of contracts) {
-        if (own.some(({ exchange }) => exchange === name)) owe(consumer, perQueue);
+      for (const { consumer, workQueue, sources: own } of contracts) {
+        if (!draining.has(workQueue) && own.some(({ exchange }) => exchange === name)) owe(consumer, perQueue);
       }
     }
     await channel.waitForConfirms();

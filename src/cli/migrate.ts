@@ -1,0 +1,53 @@
+import { join } from "node:path";
+import { stringify } from "yaml";
+
+import type { System } from "../declare/system.ts";
+import { planMigration } from "../migrate/plan-migration.ts";
+import { type FromOptions, deployedBefore } from "./check-change.ts";
+import { exitCodeOf, loadPlan } from "./commands.ts";
+import { loadTarget } from "./load-target.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { print } from "./output.ts";
+import { refuse, say, usage } from "./refuse.ts";
+import { UnwritableError, writeWhole } from "./write-file.ts";
+
+interface MigrateOptions extends FromOptions {
+  readonly output?: string;
+}
+
+/** Shows the proved steps from the deployed declaration to a new one, and writes a declaration for each. */
+export async function migrateCommand(file: string, options: MigrateOptions): Promise<number> {
+  const { output: folder, ...answer } = options;
+  const planned = await loadPlan(file);
+  if (!planned.ok)
+    return refuse(planned.diagnostics, answer, { file, locate: planned.locate }, exitCodeOf(planned.diagnostics));
+  const target = loadTarget(options.target, options.strategy);
+  if (!target.ok) return refuse(target.diagnostics, answer, {}, exitCodes.usage);
+  const before = await deployedBefore(planned.value.system.name, options);
+  if (before === null)
+    return usage("name the deployed declaration with --from, or an environment that has a lock with --env", answer);
+  if ("ok" in before) return refuse(before.diagnostics, answer, before.about, before.exitCode);
+  const migration = planMigration(before, planned.value.system, target.value);
+  const about = { file, locate: planned.locate };
+  if (!migration.ok) return refuse(migration.diagnostics, answer, about, exitCodes.refused);
+  const { beside, last } = migration.value;
+  const files = [...(beside === null ? [] : ["1-beside.yaml"]), "2-last.yaml"].map((name) => join(folder ?? "", name));
+  try {
+    const systems = [beside, last].flatMap((step) => (step === null ? [] : [step.system]));
+    if (folder !== undefined)
+      for (const [index, system] of systems.entries()) await writeWhole(files[index] ?? "", yamlOf(system));
+  } catch (cause) {
+    if (cause instanceof UnwritableError) return usage(`${folder} cannot be written: ${cause.message}`, answer);
+    throw cause;
+  }
+  if (options.json === true) return print(migration.value);
+  const warnings = [...(beside?.warnings ?? []), ...last.warnings];
+  if (warnings.length > 0) say(warnings, about);
+  const { renderMigration } = await import("../report/migration.ts");
+  return print(renderMigration(migration.value, files));
+}
+
+/** The result of the steps is plain data, so it needs no anchors. */
+function yamlOf(system: System): string {
+  return stringify(JSON.parse(JSON.stringify(system)), { lineWidth: 120 });
+}

@@ -1,0 +1,181 @@
+import { type Target, type TargetInput, brokerOf, checkTarget } from "../brokers/index.ts";
+import { prove } from "../compile/compile.ts";
+import type { Consumer, System } from "../declare/system.ts";
+import { checkSystem } from "../declare/check.ts";
+import type { AnyContract } from "../contract/contract.ts";
+import { type Checked, type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
+import { plan } from "../plan/plan.ts";
+import { queueNames } from "../plan/names.ts";
+import { type Deployed, deployedOf, partsBeside, underNewNames } from "./deployed.ts";
+import { type ProvedChange, proveChange } from "./prove-change.ts";
+import { fixedParts, refuseChange } from "./refuse-change.ts";
+
+/** One deployment of a migration. The change to it is proved. */
+export interface MigrationStep extends Pick<ProvedChange, "verdicts" | "warnings"> {
+  readonly system: System;
+  readonly target: Target;
+}
+
+/** A way from a deployed system to a new one that no single deployment can make. */
+export interface Migration {
+  /** The consumers that get new queues, each with the one that drains its old ones. */
+  readonly moved: readonly Moved[];
+  /** Both consumers side by side. Null if one deployment makes the change. */
+  readonly beside: MigrationStep | null;
+  /** The queues of the drained consumers. They have to be empty before the last step. */
+  readonly drained: readonly string[];
+  readonly last: MigrationStep;
+}
+
+export interface Moved {
+  readonly consumer: string;
+  /** The name under which the old code goes on until its queue is empty. */
+  readonly before: string;
+  readonly queue: string | null;
+  readonly newQueue: string | null;
+  /** The longest delay of a retry by the old code. A message may come back to the empty queue until then. */
+  readonly longestDelayMs: number;
+}
+
+/**
+ * Finds the steps from a deployed system to a new one, and proves each. A consumer whose queues cannot change in place
+ * gets new ones. Its old queues get no more messages, and the old code drains them beside the new code. So each message
+ * is handled by one contract from its first attempt to its last.
+ *
+ * @returns RD306 if there is no such way
+ */
+export function planMigration(old: Deployed, system: System, target: Target): Checked<Migration> {
+  const direct = compiledFor(system, target);
+  if (!direct.ok) return direct;
+  const from = underNewNames(old, system);
+  const refused = refuseChange(from, direct.value);
+  if (refused.length === 0)
+    return proved(from, direct.value, (last) => ({ moved: [], beside: null, drained: [], last }));
+  const wanted = movedIn(from, direct.value);
+  if (wanted.length === 0) return impossible(refused);
+  const keys = new Map(wanted.map((consumer) => [consumer, freeKey(system, consumer)]));
+  const final = compiledFor(withNewQueues(from, direct.value, wanted), target);
+  if (!final.ok) return final;
+  const beside = compiledFor(sideBySide(from, final.value.system, keys), withStrategies(from, target, keys));
+  if (!beside.ok) return impossible(beside.diagnostics);
+  const first = proved(underNewNames(old, beside.value.system), beside.value, (step) => step);
+  if (!first.ok) return first;
+  return proved(beside.value, final.value, (last) => ({
+    moved: wanted.map((consumer) => movedOf(from, beside.value, consumer, keys.get(consumer) ?? "")),
+    beside: first.value,
+    drained: drainedIn(from, final.value),
+    last,
+  }));
+}
+
+function compiledFor(declared: System, target: Target): Checked<Deployed> {
+  const system = checkSystem(declared);
+  if (!system.ok) return system;
+  const compiled = brokerOf(target).compile(plan(system.value), target);
+  if (!compiled.ok) return compiled;
+  prove(compiled.value, target);
+  return { ...compiled, value: deployedOf({ system: system.value, target, compiled: compiled.value }) };
+}
+
+function proved<Value>(from: Deployed, to: Deployed, result: (step: MigrationStep) => Value): Checked<Value> {
+  const refused = refuseChange(from, to);
+  const change = refused.length > 0 ? null : proveChange(from, to);
+  const problems = change?.problems ?? refused;
+  if (change === null || problems.length > 0) return impossible(problems);
+  const { verdicts, warnings } = change;
+  return { ok: true, value: result({ system: to.system, target: to.target, verdicts, warnings }), warnings: [] };
+}
+
+/** The consumers whose queues cannot change in place. Those that stay share the shared parts. */
+function movedIn(from: Deployed, to: Deployed): readonly string[] {
+  const fixed = new Set(fixedParts(from, to).map(({ consumer }) => consumer));
+  const staying = Object.keys(to.system.consumers).filter((consumer) => Object.hasOwn(from.system.consumers, consumer));
+  return staying.filter((consumer) => fixed.has(null) || fixed.has(consumer));
+}
+
+function freeKey({ consumers }: System, consumer: string): string {
+  const key = `${consumer}-before`;
+  return Object.hasOwn(consumers, key) ? freeKey({ consumers } as System, key) : key;
+}
+
+/** The new system, with another queue for each consumer that would else have its old one. */
+function withNewQueues(from: Deployed, to: Deployed, wanted: readonly string[]): System {
+  const taken = new Set(from.parts.map(({ name }) => name));
+  const { separator } = brokerOf(from.target);
+  const consumers = Object.entries(to.system.consumers).map(([consumer, declared]): readonly [string, Consumer] => {
+    const isFree = workQueueOf(from, consumer) !== workQueueOf(to, consumer);
+    if (!wanted.includes(consumer) || isFree) return [consumer, declared];
+    const own = plan(from.system).consumers.find((each) => each.consumer === consumer) ?? { consumer };
+    const name = queueNames(plan(from.system), own, separator).work;
+    const [, base = name, generation = "1"] = /^(.*?)[.-](\d+)$/.exec(name) ?? [];
+    const queue = nextFree(`${base}${separator}`, Number(generation) + 1, taken);
+    const { formerly: _, ...rest } = declared;
+    return [consumer, { ...rest, queue }];
+  });
+  return { ...to.system, consumers: Object.fromEntries(consumers) };
+}
+
+function nextFree(prefix: string, generation: number, taken: ReadonlySet<string>): string {
+  const name = `${prefix}${generation}`;
+  return taken.has(name) ? nextFree(prefix, generation + 1, taken) : name;
+}
+
+function contractOf({ compiled }: Deployed, consumer: string): AnyContract | undefined {
+  return (compiled.contracts as readonly AnyContract[]).find((each) => each.consumer === consumer);
+}
+
+function workQueueOf(side: Deployed, consumer: string): string | null {
+  return contractOf(side, consumer)?.workQueue ?? null;
+}
+
+/** Both systems: the old consumers get no more messages, and drain their queues. */
+function sideBySide(from: Deployed, to: System, keys: ReadonlyMap<string, string>): System {
+  const drained = Object.entries(from.system.consumers).flatMap(([consumer, declared]) => {
+    const isGone = !Object.hasOwn(to.consumers, consumer);
+    const key = isGone ? consumer : keys.get(consumer);
+    const own = { ...(isGone ? {} : { formerly: consumer }), ...declared, from: undefined };
+    return key === undefined ? [] : [[key, own] as const];
+  });
+  return { ...to, consumers: { ...to.consumers, ...Object.fromEntries(drained) } };
+}
+
+/** The old consumers keep their strategies. */
+function withStrategies(from: Deployed, target: Target, keys: ReadonlyMap<string, string>): Target {
+  const strategies = [...keys].flatMap(([consumer, key]) => {
+    const strategy = contractOf(from, consumer)?.strategy;
+    return strategy === undefined ? [] : [[key, strategy] as const];
+  });
+  const named = checkTarget({ ...target, strategies: Object.fromEntries(strategies) } as unknown as TargetInput);
+  return named.ok ? named.value : target;
+}
+
+function movedOf(from: Deployed, beside: Deployed, consumer: string, before: string): Moved {
+  const delays =
+    contractOf(from, consumer)?.attempts.map(({ delayMs, delayLatestMs = delayMs }) => delayLatestMs) ?? [];
+  const longestDelayMs = Math.max(0, ...delays);
+  return {
+    consumer,
+    before,
+    queue: workQueueOf(from, consumer),
+    newQueue: workQueueOf(beside, consumer),
+    longestDelayMs,
+  };
+}
+
+function drainedIn(from: Deployed, to: Deployed): readonly string[] {
+  return partsBeside(from.parts, to.parts)
+    .filter(({ holds }) => holds === "work" || holds === "waiting")
+    .map(({ name }) => name);
+}
+
+function impossible(reasons: readonly Diagnostic[]): Checked<never> {
+  const problems = reasons.map(({ path, message, notes }) =>
+    diagnostic("RD306", {
+      path,
+      message: `no order of deployments makes this change: ${message}`,
+      notes,
+      help: "declare the changed part under another name beside the old one, and move consumers and publishers to it",
+    }),
+  );
+  return { ok: false, diagnostics: problems };
+}

@@ -1,0 +1,38 @@
+import { count } from "../contract/in-words.ts";
+import { formatDurationMs } from "../declare/duration.ts";
+import { visible } from "../diagnostics/visible.ts";
+import type { Migration, MigrationStep } from "../migrate/plan-migration.ts";
+
+/**
+ * The steps of a migration for a person.
+ *
+ * @param files the declaration of each deployment
+ */
+export function renderMigration({ moved, beside, drained, last }: Migration, files: readonly string[]): string {
+  if (beside === null) return ["one deployment makes this change", ...provedOf(last), ""].join("\n");
+  const [first = "", second = ""] = files;
+  const longestMs = Math.max(0, ...moved.map(({ longestDelayMs }) => longestDelayMs));
+  return [
+    `1. Deploy ${visible(first)}.`,
+    ...moved.map(
+      ({ consumer, before, queue, newQueue }) =>
+        `   ${visible(consumer)} gets the queue ${visible(newQueue ?? "")}. ${visible(before)} drains ${visible(queue ?? "")}, and gets no new messages.`,
+    ),
+    "   Start the new code of each consumer, and the old code under the name that drains.",
+    "   A message that is published while the bindings change can reach both queues, so it may be handled twice.",
+    ...provedOf(beside),
+    `2. Wait until these queues are empty${longestMs === 0 ? "" : `, and have been for ${formatDurationMs(longestMs)}: a retry may be on its way`}:`,
+    ...drained.map((name) => `   ${visible(name)}`),
+    `3. Stop the code that drains, and deploy ${visible(second)}.`,
+    ...provedOf(last),
+    "   The old queues stay on the broker until you remove them: redeliver leftovers lists them.",
+    "",
+  ].join("\n");
+}
+
+function provedOf({ verdicts }: MigrationStep): readonly string[] {
+  return verdicts.map(
+    ({ consumer, states, attempts }) =>
+      `   proved   ${visible(consumer)}: ${count(states, "state")} during the change, ${count(attempts, "attempt")} at most`,
+  );
+}

@@ -1,0 +1,75 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeEach, expect, test } from "vitest";
+import { runCommand } from "../support/run-command.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "redeliver-migrate-"));
+const [old, next, steps] = ["old.yaml", "next.yaml", "steps"].map((name) => join(folder, name)) as [
+  string,
+  string,
+  string,
+];
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function declare(file: string, jitter: string, kind = "topic"): void {
+  const retry = `{ attempts: 3, backoff: { kind: constant, delay: 10s${jitter} } }`;
+  const consumers = `{ billing: { from: { orders: all }, retry: ${retry} } }`;
+  writeFileSync(file, `name: shop\nsources: { orders: { kind: ${kind} } }\nconsumers: ${consumers}\n`);
+}
+
+beforeEach(() => {
+  rmSync(steps, { recursive: true, force: true });
+  declare(old, "");
+  declare(next, ', jitter: "20%"');
+});
+
+const options = ["--from", old, "--target", "rabbitmq@4.3"];
+
+test("each step is written, and check proves it as the change from the one before", async () => {
+  const said = await runCommand(["migrate", next, ...options, "--output", steps]);
+  expect(said).toMatchObject({ code: 0, error: "" });
+  expect(said.out).toContain("billing gets the queue shop.billing.2. billing-before drains shop.billing");
+  expect(readdirSync(steps)).toEqual(["1-beside.yaml", "2-last.yaml"]);
+  let from = old;
+  for (const file of readdirSync(steps)) {
+    const step = join(steps, file);
+    expect(await runCommand(["check", step, "--from", from, "--target", "rabbitmq@4.3"])).toMatchObject({ code: 0 });
+    from = step;
+  }
+  expect((await runCommand(["check", next, ...options])).error).toContain("error[RD302]");
+});
+
+test("a second migration gives the next number, and a change that fits in one deployment needs no steps", async () => {
+  await runCommand(["migrate", next, ...options, "--output", steps]);
+  const deployed = join(steps, "2-last.yaml");
+  const again = await runCommand(["migrate", old, "--from", deployed, "--target", "rabbitmq@4.3"]);
+  expect(again.out).toContain("billing gets the queue shop.billing.");
+  const same = await runCommand(["migrate", old, ...options]);
+  expect(same.out).toContain("one deployment makes this change");
+});
+
+test("as JSON it has the declarations of all steps, and nothing is written", async () => {
+  const said = await runCommand(["migrate", next, ...options, "--json"]);
+  expect(JSON.parse(said.out)).toMatchObject({
+    moved: [{ consumer: "billing", before: "billing-before", queue: "shop.billing", newQueue: "shop.billing.2" }],
+    beside: { system: { consumers: { "billing-before": { formerly: "billing" } } } },
+    drained: ["shop.billing"],
+    last: { system: { consumers: { billing: { queue: "shop.billing.2" } } } },
+  });
+  expect(existsSync(steps)).toBe(false);
+});
+
+test("a change without an order is refused, and nothing is written", async () => {
+  declare(next, "", "fanout");
+  const said = await runCommand(["migrate", next, ...options, "--output", steps]);
+  expect([said.code, said.error.match(/error\[RD\d+\]/g)]).toEqual([1, ["error[RD306]"]]);
+  expect(existsSync(steps)).toBe(false);
+});
+
+test("without a deployed declaration, or into a file, it is wrong usage", async () => {
+  const said = await runCommand(["migrate", next, "--target", "rabbitmq@4.3"]);
+  expect([said.code, said.error]).toEqual([2, expect.stringContaining("--from")]);
+  writeFileSync(steps, "");
+  expect(await runCommand(["migrate", next, ...options, "--output", steps])).toMatchObject({ code: 2 });
+});
