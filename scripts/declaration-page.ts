@@ -63,6 +63,12 @@ type Data = { readonly [key: string]: unknown };
 const surroundings: Readonly<Record<string, Data>> = {
   order: { retry: { attempts: 5, backoff: { kind: "immediate" } } },
   delivery: { retry: undefined },
+  ...Object.fromEntries(
+    ["maxLength", "maxLengthBytes"].map((key) => [
+      key,
+      { retry: { attempts: 5, backoff: { kind: "constant", delay: "30s" } } },
+    ]),
+  ),
 };
 
 /** A whole declaration with one example in it. */
@@ -213,6 +219,8 @@ function valueOf({
     }
     case "array":
       return `a list: each ${valueOf(items ?? {})}`;
+    case "boolean":
+      return "`true` or `false`";
     case "string":
       return maxLength === undefined ? "a text" : `a text of at most ${maxLength} characters`;
     default:

@@ -67,4 +67,9 @@ export const compileProblems = {
     "The system exceeds its own budget",
     "The declaration limits the queues or the resources of the system on its broker, and the compiled topology has more. Each one costs memory and time there: a quorum queue of RabbitMQ keeps a log of its own and elects a leader. The notes give the numbers of the strategies that need fewer. Another strategy may give a promise to another keeper, so read its page first. Use a strategy that fits, give consumers the same delays so that they share tiers, divide the system, or raise the limit.",
   ),
+  RD240: error(
+    "Queue argument not usable",
+    "A consumer's queueArguments are arguments of its work queue on RabbitMQ. SQS and Service Bus have no such arguments, and versions of RabbitMQ ignore those that they do not know. A consumer timeout that ends before the handler would let the broker deliver the message a second time beside it. Leave the argument out, or change it as the fix says.",
+    "https://www.rabbitmq.com/docs/queues#optional-arguments",
+  ),
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;

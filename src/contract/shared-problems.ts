@@ -153,6 +153,20 @@ export function refuseNamedSources(sources: Plan["sources"], broker: string): Di
   });
 }
 
+/** @param broker the broker's name for a sentence */
+export function refuseQueueArguments({ consumer, queueArguments }: ConsumerPlan, broker: string): Diagnostic[] {
+  if (queueArguments === undefined) return [];
+  return [
+    diagnostic("RD240", {
+      path: ["consumers", consumer, "queueArguments"],
+      message: `queues of ${broker} have no such arguments`,
+      value: queueArguments,
+      notes: ["the broker would run the queue as if the declaration did not have them"],
+      help: "leave queueArguments out, or use RabbitMQ",
+    }),
+  ];
+}
+
 /** A name in a declaration, and the longest name that is derived from it. */
 interface Derived {
   readonly path: Path;

@@ -156,7 +156,7 @@ function deliveryRules(name: string, consumer: SoundConsumer, isSound: (field: s
           help: 'remove protocol, or use delivery: "work-queue"',
         })
       : [];
-  const notKept = (["queue", "formerly", "retry", "crash", "errors", "deadLetter"] as const)
+  const notKept = (["queue", "formerly", "queueArguments", "retry", "crash", "errors", "deadLetter"] as const)
     .filter((key) => consumer[key] !== undefined)
     .map((key) =>
       diagnostic("RD112", {
@@ -196,6 +196,7 @@ function durationRules(name: string, consumer: SoundConsumer): Diagnostic[] {
   const durations: readonly (readonly [readonly string[], string | undefined])[] = [
     [["handlerTimeout"], consumer.handlerTimeout],
     [["deadLetter", "retain"], consumer.deadLetter?.retain],
+    [["queueArguments", "consumerTimeout"], consumer.queueArguments?.consumerTimeout],
     [["retry", "giveUpAfter"], consumer.retry?.giveUpAfter],
     [["retry", "retryAfter", "max"], consumer.retry?.retryAfter?.max],
   ];

@@ -67,6 +67,8 @@ export function corrected(value: unknown, schema: JsonSchema | undefined): unkno
       const isFit = type === "number" ? Number.isFinite(number) : Number.isSafeInteger(number);
       return isFit && Number(number) >= Number(minimum) && Number(number) <= Number(maximum) ? number : undefined;
     }
+    case "boolean":
+      return { true: true, false: false }[wordOf(value).toLowerCase()];
     case "string":
       return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
     case "array": {

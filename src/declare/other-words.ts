@@ -9,6 +9,13 @@ const otherWords: Readonly<Record<string, string>> = {
   consumers: "queues handlers listeners subscribers workers subscriptions",
   name: "exchange exchangename topic topicname system service application app",
   queue: "queuename",
+  queueArguments: "arguments args queueargs xarguments declareargs",
+  singleActiveConsumer: "xsingleactiveconsumer exclusiveconsumer activeconsumer sac",
+  maxLength: "xmaxlength maxlen",
+  maxLengthBytes: "xmaxlengthbytes maxbytes",
+  consumerTimeout: "xconsumertimeout deliverytimeout",
+  queueLeaderLocator: "xqueueleaderlocator leaderlocator masterlocator queuemasterlocator xqueuemasterlocator",
+  quorumInitialGroupSize: "xquoruminitialgroupsize initialgroupsize groupsize replicas quorumsize",
   kind: "type exchangetype strategy policy",
   owner: "external passive existing",
   from: "bindings bind subscribe subscriptions source topics routingkeys routingkey",
@@ -60,6 +67,13 @@ const elsewhere: readonly (readonly [RegExp, string])[] = [
     "remove it: every error that permanent does not list is transient",
   ],
   [/^queue(name)?$/, "remove it: queue is a key of a consumer, and names its work queue"],
+  [
+    /^(x?maxpriority|priority|priorities)$/,
+    "remove it: work queues are quorum queues, which have priorities from 4.0 on without an argument",
+  ],
+  [/^x?overflow(behaviou?r)?$/, "remove it: a full queue refuses messages, because every other way loses some"],
+  [/^x?queuetype$/, "remove it: work queues are quorum queues, because a classic queue can lose messages"],
+  [/^x?messagettl$/, "remove it: a time to live would end messages that nobody has tried"],
   [/^version$/, "remove it: a declaration has no version"],
 ];
 

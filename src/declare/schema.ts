@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { queueArguments } from "./queue-arguments-schema.ts";
 import { retry } from "./retry-schema.ts";
 import { about, duration, formTexts, limits, name, wholeNumber } from "./schema-parts.ts";
 
@@ -148,6 +149,14 @@ const consumer = z.strictObject({
       about(
         "The name that the consumer had when it was first deployed. Everything of it on the broker keeps that name, so no message is left behind when you rename it here.",
         "invoices",
+      ),
+    ),
+  queueArguments: queueArguments
+    .optional()
+    .meta(
+      about(
+        "More arguments of the work queue, by the broker's names in camel case. Nobody can change them once the queue exists. RabbitMQ only.",
+        { singleActiveConsumer: true },
       ),
     ),
 });

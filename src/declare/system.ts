@@ -82,6 +82,33 @@ export interface DeadLetterInput {
   readonly alarmAbove?: number | undefined;
 }
 
+/** More arguments of a work queue of RabbitMQ. */
+export interface QueueArgumentsInput {
+  /**
+   * Lets one instance at a time receive messages. The others wait until it is gone. The default is that all receive.
+   */
+  readonly singleActiveConsumer?: boolean | undefined;
+  /**
+   * The most messages in the queue, with those that wait for an attempt. A full queue refuses new ones: only a publisher
+   * that waits for confirms learns it. The default is no limit.
+   */
+  readonly maxLength?: number | undefined;
+  /** The most bytes of message bodies in the queue, like `maxLength`. The default is no limit. */
+  readonly maxLengthBytes?: number | undefined;
+  /**
+   * The time after which the broker takes back a message that is not settled. The default is the broker's, 30 minutes,
+   * or more for a longer handler.
+   */
+  readonly consumerTimeout?: Duration | undefined;
+  /**
+   * The node for the leader of a new queue: the one that its maker is connected to, or one with few leaders. The default
+   * is the broker's.
+   */
+  readonly queueLeaderLocator?: "client-local" | "balanced" | undefined;
+  /** The number of nodes with a copy of a new queue. The default is the broker's, which is 3 at most. */
+  readonly quorumInitialGroupSize?: number | undefined;
+}
+
 type FromInput<Source extends string> = { readonly [Name in Source]?: readonly string[] | "all" };
 
 interface CommonConsumerInput {
@@ -111,6 +138,11 @@ export interface WorkQueueConsumerInput<Source extends string = string> extends 
    */
   readonly formerly?: string | undefined;
   /**
+   * More arguments of the work queue, by the broker's names in camel case. Nobody can change them once the queue exists.
+   * RabbitMQ only.
+   */
+  readonly queueArguments?: QueueArgumentsInput | undefined;
+  /**
    * `work-queue`: one queue for the consumer, and its instances compete for the messages. `every-instance`: a queue for
    * each instance. Every instance gets every message, and there are no retries.
    */
@@ -134,6 +166,7 @@ export interface EveryInstanceConsumerInput<Source extends string = string> exte
   readonly from: FromInput<Source>;
   readonly queue?: undefined;
   readonly formerly?: undefined;
+  readonly queueArguments?: undefined;
   /**
    * `work-queue`: one queue for the consumer, and its instances compete for the messages. `every-instance`: a queue for
    * each instance. Every instance gets every message, and there are no retries.
@@ -171,6 +204,7 @@ export interface Consumer {
   readonly from?: { readonly [source: string]: readonly string[] | "all" } | undefined;
   readonly queue?: string | undefined;
   readonly formerly?: string | undefined;
+  readonly queueArguments?: QueueArgumentsInput | undefined;
   readonly retry?: RetryInput | undefined;
   readonly crash?: CrashInput | undefined;
   readonly handlerTimeout?: Duration | undefined;

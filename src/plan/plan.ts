@@ -12,6 +12,8 @@ export interface ConsumerPlan {
   readonly queue?: string;
   /** The name of the consumer on the broker, if it differs. */
   readonly formerly?: string;
+  /** The arguments of its own that the work queue has, if the declaration gives any. */
+  readonly queueArguments?: NonNullable<Consumer["queueArguments"]>;
   readonly order: Consumer["order"];
   readonly protocol: Consumer["protocol"];
   readonly handlerTimeoutMs: number | null;
@@ -81,6 +83,7 @@ function planConsumer(consumer: string, declared: Consumer): ConsumerPlan {
     from: declared.from ?? {},
     ...(declared.queue === undefined ? {} : { queue: declared.queue }),
     ...(declared.formerly === undefined ? {} : { formerly: declared.formerly }),
+    ...(declared.queueArguments === undefined ? {} : { queueArguments: declared.queueArguments }),
     order: declared.order,
     protocol: declared.protocol,
     handlerTimeoutMs,

@@ -63,6 +63,23 @@ const key = fc
   })
   .map((words) => words.join("."));
 
+/** Arguments of a work queue, mostly none. Some brokers, versions and strategies refuse some of them. */
+const harmless = {
+  singleActiveConsumer: fc.boolean(),
+  queueLeaderLocator: fc.constantFrom("client-local", "balanced"),
+  quorumInitialGroupSize: fc.integer({ min: 1, max: 5 }),
+};
+const others = {
+  maxLength: fc.integer({ min: 1, max: 1_000 }),
+  maxLengthBytes: fc.integer({ min: 1, max: 1_000_000 }),
+  consumerTimeout: fc.constantFrom("1m", "1h"),
+};
+const queueArguments = fc.oneof(
+  { weight: 12, arbitrary: fc.constant(undefined) },
+  { weight: 3, arbitrary: fc.record(harmless, { requiredKeys: [] }) },
+  { weight: 1, arbitrary: fc.record({ ...harmless, ...others }, { requiredKeys: [] }) },
+);
+
 /** A random system that the schema accepts, with at least one consumer. */
 export const anySystem: fc.Arbitrary<SystemInput> = fc
   .tuple(
@@ -83,6 +100,7 @@ export const anySystem: fc.Arbitrary<SystemInput> = fc
             ),
             retry,
             crash: fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined }),
+            queueArguments,
           }),
         ),
       )
@@ -99,6 +117,7 @@ export const anySystem: fc.Arbitrary<SystemInput> = fc
                 retry: one.retry,
                 crash: one.crash === undefined ? undefined : { deliveries: one.crash },
                 protocol,
+                queueArguments: one.queueArguments,
               }),
             ];
           }),

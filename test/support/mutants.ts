@@ -16,7 +16,7 @@ export function mutantsOf(topology: Topology): Mutant[] {
   const argued = (
     index: number,
     queue: QueueResource,
-    change: Record<string, string | number | undefined>,
+    change: Record<string, QueueResource["arguments"][string] | undefined>,
   ): Topology => ({
     ...topology,
     queues: replaced(topology.queues, index, {

@@ -293,6 +293,41 @@ const shapes: readonly Row[] = [
     "target",
     "remove it: a command takes it as --target, and a component as target",
   ],
+  [
+    "the arguments of a queue",
+    consumer({ arguments: { singleActiveConsumer: true } }),
+    "RD102",
+    `${at}.arguments`,
+    "write queueArguments: { singleActiveConsumer: true }",
+  ],
+  ...(
+    [
+      ["x-single-active-consumer", true, "write singleActiveConsumer: true"],
+      ["x-max-length", "1000", "write maxLength: 1000"],
+      ["max_length_bytes", 1000, "write maxLengthBytes: 1000"],
+      ["x-consumer-timeout", "1 hour", 'write consumerTimeout: "1h"'],
+      ["queue-master-locator", "client-local", 'write queueLeaderLocator: "client-local"'],
+      ["replicas", 5, "write quorumInitialGroupSize: 5"],
+      [
+        "x-max-priority",
+        10,
+        "remove it: work queues are quorum queues, which have priorities from 4.0 on without an argument",
+      ],
+      ["x-overflow", "drop-head", "remove it: a full queue refuses messages, because every other way loses some"],
+      [
+        "x-queue-type",
+        "classic",
+        "remove it: work queues are quorum queues, because a classic queue can lose messages",
+      ],
+      ["x-message-ttl", 60_000, "remove it: a time to live would end messages that nobody has tried"],
+    ] as const
+  ).map(([key, value, fix]): Row => [
+    `${key} of a queue`,
+    consumer({ queueArguments: { [key]: value } }),
+    "RD102",
+    `${at}.queueArguments.${key}`,
+    fix,
+  ]),
   ["prefetch", consumer({ prefetch: 5 }), "RD102", `${at}.prefetch`, "remove it: concurrency is an option of consume"],
   ["timeout", consumer({ timeout: "30s" }), "RD102", `${at}.timeout`, 'write handlerTimeout: "30s"'],
   [

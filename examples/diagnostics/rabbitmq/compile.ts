@@ -72,6 +72,20 @@ export const compileExamples = {
     fires: systemExample({ more: ["deadLetter: { retain: 14d, alarmAbove: 0 }"] }, newest),
     quiet: systemExample({ more: ["deadLetter: { retain: 14d }"] }, newest),
   },
+  RD240: {
+    fires: systemExample(
+      { more: ["handlerTimeout: 10m", "queueArguments: { consumerTimeout: 5m }"] },
+      { target: "rabbitmq@4.3" },
+    ),
+    quiet: systemExample(
+      { more: ["handlerTimeout: 10m", "queueArguments: { consumerTimeout: 1h }"] },
+      { target: "rabbitmq@4.3" },
+    ),
+  },
+  RD241: {
+    fires: systemExample({ more: ["queueArguments: { maxLength: 100000 }"] }, newest),
+    quiet: systemExample({ more: ["queueArguments: { singleActiveConsumer: true }"] }, newest),
+  },
   RD210: { fires: manyDelays(", jitter: 20%"), quiet: manyDelays("") },
   RD211: {
     fires: systemExample(

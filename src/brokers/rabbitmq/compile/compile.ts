@@ -14,6 +14,7 @@ import type { Contract } from "./contract.ts";
 import { diagnoseClashes, diagnosePlan, refuseConsumer, warnings } from "./diagnose.ts";
 import { everyInstance } from "./every-instance.ts";
 import { consumerNames, defaultExchange, sourceExchange, sourcesOf } from "./names.ts";
+import { lengthLimitsOf } from "./queue-arguments.ts";
 import { addBinding, addExchange } from "./resources.ts";
 import { deferred } from "./strategies/deferred.ts";
 import { native } from "./strategies/native.ts";
@@ -34,7 +35,7 @@ const strategies: readonly Strategy[] = [native, deferred, staged, waits];
  * @returns frozen, JSON-serialisable data, the same bytes for the same input; or every reason to refuse it
  */
 export function compileRabbitmq(plan: Plan, target: RabbitmqTarget): Checked<RabbitmqCompiled> {
-  const problems = diagnosePlan(plan);
+  const problems = diagnosePlan(plan, target);
   const draft: TopologyDraft = { exchanges: [], policies: [], queues: [], bindings: [] };
   for (const [source, { kind, owner }] of Object.entries(plan.sources)) {
     const isForeign = owner === "other";
@@ -133,6 +134,7 @@ function contractOf(
     ...(output.retryAfter === undefined ? {} : { retryAfter: deepFreeze(output.retryAfter) }),
     attemptNumber: deepFreeze(output.attemptNumber),
     sources: deepFreeze(sources),
+    ...(lengthLimitsOf(input.plan).length === 0 ? {} : { refusesWhenFull: true as const }),
     handlerTimeoutMs: input.plan.handlerTimeoutMs,
     permanentErrors: retry.permanentErrors,
   };

@@ -96,6 +96,8 @@ export interface Contract extends BrokerContract<Operation> {
    * exchange: producers send straight to the work queue, and its name is the routing key.
    */
   readonly sources: readonly { readonly exchange: string; readonly routingKeys: readonly string[] }[];
+  /** Set if the work queue refuses messages while it is full. The publisher keeps them then. */
+  readonly refusesWhenFull?: true;
   /** The queue that each instance declares for itself; only for every-instance. */
   readonly instanceQueue?: InstanceQueue;
 }

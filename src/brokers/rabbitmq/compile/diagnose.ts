@@ -10,12 +10,14 @@ import { capabilities, formatTarget, hasSince, rabbitmqLimits } from "./capabili
 import { pathOfOwn } from "../../../plan/names.ts";
 import { diagnoseNames } from "./diagnose-names.ts";
 import { reservedKeyPrefix } from "./names.ts";
+import { diagnoseArguments, lengthLimitsOf } from "./queue-arguments.ts";
 import { mostWaits } from "./spread.ts";
 import type { Topology } from "./topology.ts";
 
 /** Finds the problems of the declaration on RabbitMQ that no strategy could solve. */
-export function diagnosePlan(plan: Plan): Diagnostic[] {
-  return [...diagnoseNames(plan), ...plan.consumers.flatMap(diagnoseConsumer)];
+export function diagnosePlan(plan: Plan, target: RabbitmqTarget): Diagnostic[] {
+  const ofConsumers = plan.consumers.flatMap((each) => [...diagnoseConsumer(each), ...diagnoseArguments(each, target)]);
+  return [...diagnoseNames(plan), ...ofConsumers];
 }
 
 function diagnoseConsumer(plan: ConsumerPlan): Diagnostic[] {
@@ -122,7 +124,9 @@ export function warnings(
   topology: Topology,
 ): Diagnostic[] {
   const found = plan.consumers.flatMap((consumer) =>
-    consumer.retry === null ? [] : consumerWarnings(consumer, consumer.retry, capabilities),
+    consumer.retry === null
+      ? []
+      : [...consumerWarnings(consumer, consumer.retry, capabilities), ...warnOfLimits(consumer)],
   );
   const quorumQueues = topology.queues.length;
   if (quorumQueues > rabbitmqLimits.quorumQueues) {
@@ -188,4 +192,18 @@ function consumerWarnings(
     );
   }
   return found;
+}
+
+/** Warns of a queue that refuses messages. Most client libraries do not wait for confirms by themselves. */
+function warnOfLimits(plan: ConsumerPlan): Diagnostic[] {
+  const { consumer, queueArguments } = plan;
+  return lengthLimitsOf(plan).map((limit) =>
+    diagnostic("RD241", {
+      path: ["consumers", consumer, "queueArguments", limit],
+      message: "a full work queue refuses new messages, and only a publisher that waits for confirms learns it",
+      value: queueArguments?.[limit],
+      notes: ["other consumers of the same message may have it already, so a second try doubles it for them"],
+      help: `let every publisher wait for confirms and publish again, or leave ${limit} out`,
+    }),
+  );
 }

@@ -28,6 +28,8 @@ export interface QueueDraft {
   /** The destination of dead messages; null if messages end in the queue. */
   readonly deadLetterExchange: string | null;
   readonly deadLetterRoutingKey?: string;
+  /** The arguments that the declaration adds. */
+  readonly ownArguments?: QueueResource["arguments"];
   /** The values that the queue's policy tunes. */
   readonly tuning: Readonly<Record<string, string | number>>;
 }
@@ -58,6 +60,7 @@ export function addQueue(draft: TopologyDraft, capabilities: RabbitmqCapabilitie
               : { "x-dead-letter-routing-key": queue.deadLetterRoutingKey }),
             "x-dead-letter-strategy": "at-least-once",
           }),
+      ...queue.ownArguments,
       // Otherwise the broker would delete waiting messages that an operator looks at and puts back twenty-one times.
       ...(keepsItsMessages ? { "x-delivery-limit": capabilities.unlimitedDeliveryLimit as number } : {}),
     }),

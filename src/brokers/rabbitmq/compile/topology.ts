@@ -10,7 +10,7 @@ export interface QueueResource {
   readonly durable: true;
   readonly autoDelete: false;
   /** The broker's own keys. They cannot change after the queue is created. */
-  readonly arguments: Readonly<Record<string, string | number>>;
+  readonly arguments: Readonly<Record<string, string | number | boolean>>;
 }
 
 export type ExchangeRole =

@@ -31,4 +31,9 @@ export const compileProblems = {
     "3.13 needs its message containers",
     "On 3.13 routing sees the reason of a message's last death only with the feature flag message_containers. An upgraded cluster has to enable the flag. Without it every first failure ends in the dead queue: nothing is lost, but nothing is retried. Enable the flag, or use the waits strategy, which does not use the reason.",
   ),
+  RD241: warning(
+    "A full work queue refuses messages",
+    "With maxLength or maxLengthBytes the work queue takes no more messages while it is full. It never drops one that it has. The broker tells a publisher that waits for confirms, and nobody else: all other publishers lose the message. A source with several consumers may have given it to the others already. Let every publisher wait for confirms and publish again, or leave the limit out.",
+    "https://www.rabbitmq.com/docs/maxlength",
+  ),
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;

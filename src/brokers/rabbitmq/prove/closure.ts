@@ -151,7 +151,7 @@ function sizeOf({ exchanges, queues, bindings, keys }: Found): number {
 function followQueue(index: TopologyIndex, consumer: string, found: Found, name: string): void {
   const queue = index.queues.get(name);
   if (queue === undefined || (queue.consumer !== null && queue.consumer !== consumer)) return;
-  const follow = (exchange: string | number | undefined, key: string | number | undefined): void => {
+  const follow = (exchange: unknown, key: unknown): void => {
     if (typeof exchange === "string") found.exchanges.add(exchange);
     if (typeof key === "string") found.keys.add(key);
   };

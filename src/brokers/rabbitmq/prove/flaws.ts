@@ -2,7 +2,14 @@ import { tiesOf } from "./policy-orders.ts";
 import type { Closure, TopologyIndex } from "./closure.ts";
 import type { Contract } from "../compile/contract.ts";
 import type { Semantics, SemanticsVersion } from "./semantics.ts";
-import { brokerTopologyOf, indexPolicies, policiesFor, policiesForExchange, versionRules } from "./semantics.ts";
+import {
+  brokerTopologyOf,
+  indexPolicies,
+  isBounded,
+  policiesFor,
+  policiesForExchange,
+  versionRules,
+} from "./semantics.ts";
 import { publicationsOf } from "../compile/publications.ts";
 import { topicIndex } from "./topic-index.ts";
 import type { QueueResource } from "../compile/topology.ts";
@@ -26,7 +33,7 @@ export function flawsOf(
   return [
     ...sourceFlaws(index, contract),
     ...ours.flatMap((queue) => entranceFlaws(index, contract, queue)),
-    ...ours.flatMap((queue) => settingFlaws(semantics, queue)),
+    ...ours.flatMap((queue) => settingFlaws(semantics, queue, contract)),
     ...publicationFlaws(contract, semantics),
     ...tieFlaws(closure, ours, version),
   ];
@@ -97,15 +104,19 @@ const knownArguments: ReadonlySet<string> = new Set([
   "x-dead-letter-routing-key",
   "x-dead-letter-strategy",
   "x-delivery-limit",
+  "x-max-length",
+  "x-max-length-bytes",
+  // The explorer always lets a message be taken back from its handler at any time.
+  "x-consumer-timeout",
+  // One instance or many: the explorer looks at one message, which one of them has.
+  "x-single-active-consumer",
 ]);
 
 /** Every key of a policy with an effect on a message that the semantics knows. */
 const knownKeys: ReadonlySet<string> = new Set([
   ...[...knownArguments].map((name) => name.slice("x-".length)),
-  ..."message-ttl expires max-length max-length-bytes alternate-exchange".split(" "),
+  ..."message-ttl expires alternate-exchange".split(" "),
   ..."delayed-retry-type delayed-retry-min delayed-retry-max".split(" "),
-  // The explorer always lets a message be taken back from its handler at any time.
-  "consumer-timeout",
 ]);
 
 /** Settings that choose where and how the broker stores a queue. A message meets none of them. */
@@ -134,16 +145,17 @@ function kindFlaws(semantics: Semantics, { name }: QueueResource): string[] {
   return semantics.settings(name)?.kind === "quorum" ? [] : [`${name} is no quorum queue`];
 }
 
-function settingFlaws(semantics: Semantics, queue: QueueResource): string[] {
+function settingFlaws(semantics: Semantics, queue: QueueResource, contract: Contract): string[] {
   const { name } = queue;
   const settings = semantics.settings(name);
   if (settings === null) return [`there is no queue ${name}`];
-  const { maxLength, maxLengthBytes, ignored } = settings;
+  const { ignored } = settings;
+  const mayBeFull = name === contract.workQueue && contract.refusesWhenFull === true;
   return [
     ...kindFlaws(semantics, queue),
     ...argumentFlaws(queue, knownArguments),
     // Two full queues that dead-letter to each other would wait for each other.
-    ...(maxLength === null && maxLengthBytes === null ? [] : [`${name} has a limit on its length: it can be full`]),
+    ...(!isBounded(settings) || mayBeFull ? [] : [`${name} has a limit on its length: it can be full`]),
     ...ignored
       .filter(({ why }) => why !== "overridden")
       .map(({ key, from, why }) => `${key} of ${name}, from its ${from}, is refused or without effect (${why})`),

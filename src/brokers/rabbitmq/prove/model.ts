@@ -107,11 +107,11 @@ function modelOf(context: Context): Model<MessageState> {
         states: semantics
           .publish({ exchange: source.exchange, routingKey })
           .flat()
-          .filter(
-            (state) =>
-              state.place.kind !== "queue" ||
-              (owners.get(state.place.queue) ?? contract.consumer) === contract.consumer,
-          ),
+          .filter(({ place }) => {
+            // A publisher keeps a message that the work queue refuses. The contract says that it may.
+            if (place.kind === "refused") return contract.refusesWhenFull !== true || place.queue !== context.workQueue;
+            return place.kind !== "queue" || (owners.get(place.queue) ?? contract.consumer) === contract.consumer;
+          }),
       })),
     ),
     keyOf: semantics.behaviourKey,

@@ -38,6 +38,7 @@ export function shapeOf(closure: Closure, contract: Contract, version: Semantics
     contract.attemptNumber,
     contract.outcomes,
     contract.retryAfter,
+    contract.refusesWhenFull,
     closure.exchanges
       .filter(({ name }) => !sources.has(name))
       .map((each) => [each.name, each.kind, each.arguments, policiesOf(closure, each.name)]),

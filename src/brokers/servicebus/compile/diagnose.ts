@@ -7,6 +7,7 @@ import {
   refuseEveryInstance,
   refuseHandlerTimeout,
   refuseNamedSources,
+  refuseQueueArguments,
 } from "../../../contract/shared-problems.ts";
 import { pathOfOwn, pathOfQueue, pathOfSource } from "../../../plan/names.ts";
 import { type ConsumerPlan, isDirect, type Plan } from "../../../plan/plan.ts";
@@ -118,6 +119,7 @@ export function diagnoseConsumer(plan: ConsumerPlan, all: Plan, target: Serviceb
     ...tierProblems(plan, all, target),
     ...sessionProblems(plan),
     ...filterProblems(plan, all.sources),
+    ...refuseQueueArguments(plan, "Service Bus"),
     ...handlerTimeoutProblem(plan),
   ];
 }

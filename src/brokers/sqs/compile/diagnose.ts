@@ -9,6 +9,7 @@ import {
   refuseEveryInstance,
   refuseHandlerTimeout,
   refuseNamedSources,
+  refuseQueueArguments,
   warnOfNoTimeout,
   warnOfReturns,
 } from "../../../contract/shared-problems.ts";
@@ -76,7 +77,11 @@ function characterProblem(path: readonly string[], name: string): Diagnostic[] {
 /** Finds a consumer's problems on SQS and SNS that no strategy could solve. */
 export function diagnoseConsumer(plan: ConsumerPlan, sources: Plan["sources"]): Diagnostic[] {
   if (plan.retry === null) return [refuseEveryInstance(plan, "a queue of SQS", "RabbitMQ")];
-  return [...handlerTimeoutProblem(plan), ...filterProblems(plan, sources)];
+  return [
+    ...handlerTimeoutProblem(plan),
+    ...filterProblems(plan, sources),
+    ...refuseQueueArguments(plan, "Amazon SQS"),
+  ];
 }
 
 function handlerTimeoutProblem(plan: ConsumerPlan): Diagnostic[] {

@@ -9,6 +9,7 @@ import {
   scheduleNames,
   tierQueue,
 } from "../names.ts";
+import { lengthObjection } from "../queue-arguments.ts";
 import { addBinding, addExchange, addQueue, addQueueWithExchange, addWayOn } from "../resources.ts";
 import type { TopologyDraft } from "../topology.ts";
 import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
@@ -67,6 +68,7 @@ function objections(input: StrategyInput): Objection[] {
     ...(hasSince(target, capabilities.soundCyclesSincePatch)
       ? []
       : [{ reason: "3.13.0 to 3.13.2 drop rejected messages as cycles; 3.13.3 does not", path: [] }]),
+    ...lengthObjection(input.plan, retry),
     ...noJitterObjection(input, "a tier has one delay for every message in it"),
     ...(retry.attempts.length <= rabbitmqLimits.stagedAttempts
       ? []

@@ -8,6 +8,7 @@ import { rabbitmqLimits } from "../capabilities.ts";
 import type { Contract, Operation, Outcome, PublishOperation } from "../contract.ts";
 import type { OutcomeName } from "../../../../contract/contract.ts";
 import type { ConsumerNames } from "../names.ts";
+import { argumentsOf } from "../queue-arguments.ts";
 import { againExchange, deadExchange, undeliverable } from "../names.ts";
 import { addBinding, addExchange, addQueue, addQueueWithExchange } from "../resources.ts";
 import type { TopologyDraft } from "../topology.ts";
@@ -107,6 +108,7 @@ export function addWorkQueue(
     consumer: input.plan.consumer,
     deadLetterExchange: options.deadLetterExchange,
     deadLetterRoutingKey: input.names.workQueue,
+    ownArguments: argumentsOf(input.plan),
     tuning: {
       "delivery-limit": options.deliveryLimit,
       ...options.tuning,
@@ -115,8 +117,9 @@ export function addWorkQueue(
   });
 }
 
-/** The consumer timeout that a long handler needs; null if the broker's default is enough. */
+/** The consumer timeout that a long handler needs; null if the broker's default, or the declared one, is enough. */
 export function consumerTimeoutMs(input: StrategyInput): number | null {
+  if (input.plan.queueArguments?.consumerTimeout !== undefined) return null;
   const handlerMs = input.plan.handlerTimeoutMs ?? 0;
   return handlerMs < rabbitmqLimits.consumerTimeoutMs ? null : handlerMs + rabbitmqLimits.consumerTimeoutMs;
 }

@@ -3,6 +3,7 @@ import type { Operation } from "../contract.ts";
 import type { RetryAfterStep } from "../../../../contract/contract.ts";
 import type { AttemptPlan } from "../../../../plan/schedule.ts";
 import { againExchange, attemptKeyPrefix, deadExchange, waitQueue } from "../names.ts";
+import { lengthObjection } from "../queue-arguments.ts";
 import { addBinding, addQueueWithExchange } from "../resources.ts";
 import type { TopologyDraft } from "../topology.ts";
 import { mostWaits, spreadWaits } from "../spread.ts";
@@ -37,7 +38,10 @@ export const waits: Strategy = {
   name: "waits",
   protocol: "amqp-0-9-1",
   summary: "shared wait queues, one per distinct delay; the consumer publishes a copy, then acknowledges",
-  objections: (input: StrategyInput): Objection[] => [...protocolObjection(input, "amqp-0-9-1")],
+  objections: (input: StrategyInput): Objection[] => [
+    ...protocolObjection(input, "amqp-0-9-1"),
+    ...lengthObjection(input.plan, input.retry),
+  ],
   build,
 };
 
