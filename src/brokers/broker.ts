@@ -90,12 +90,12 @@ export interface HttpReader<Deployment> {
 /** Reads a running broker through its vendor's SDK. */
 export interface SdkReader<Deployment> {
   readonly kind: "sdk";
-  /** The schemes of URLs that name such a broker. The detail of a target follows them. */
+  /** The schemes of URLs that name such a broker. A region or a host follows them. */
   readonly schemes: readonly string[];
   /**
    * Asks the broker with requests that only read. Loads the SDK first, because it is an optional dependency.
    *
-   * @param detail the rest of the URL, as in a target
+   * @param detail the rest of the URL
    * @param endpoint replaces the vendor's own endpoint
    */
   readonly read: (
@@ -278,8 +278,8 @@ export interface Broker<
   readonly consuming: Consuming<System, TargetInput, Connection>;
   /** Left out if it cannot judge foreign topologies yet. */
   readonly auditor?: Auditor<Target, Deployment, System>;
-  /** Left out if its deployments cannot be compared with declarations yet. */
-  readonly differ?: Differ<Target, Deployment, System, State, HttpReader<Deployment>>;
+  /** Compares its deployments with declarations. */
+  readonly differ: Differ<Target, Deployment, System, State, LiveReader<Deployment>>;
   /** Loaded when somebody operates dead letters. Left out if Redeliver cannot do that on this broker yet. */
   readonly loadOperating?: () => Promise<Operating>;
   /** The default place of resources on the broker: RabbitMQ's virtual host. Null if the broker has none. */

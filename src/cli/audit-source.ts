@@ -116,7 +116,7 @@ export async function readSource(source: AuditSource): Promise<Checked<readonly 
   }
 }
 
-async function readLive({ audited, live, url, endpoint, files, bounds }: LiveSource): Promise<Checked<unknown>> {
+async function readLive({ live, url, endpoint, files, bounds }: LiveSource): Promise<Checked<unknown>> {
   const request = await requestWith(files, url);
   if (!request.ok) return request;
   switch (live.kind) {
@@ -124,11 +124,8 @@ async function readLive({ audited, live, url, endpoint, files, bounds }: LiveSou
       const { readLiveBroker } = await import("./read-live-broker.ts");
       return readLiveBroker(url, live, process.env, bounds, request.value);
     }
-    case "sdk": {
-      const target = audited.broker.parseTarget(url.slice(url.indexOf(":") + 1));
-      if (!target.ok) return target;
+    case "sdk":
       return live.read(url.slice(url.indexOf(":") + 1), endpoint, bounds);
-    }
     default:
       return live satisfies never;
   }

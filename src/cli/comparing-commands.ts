@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 
-import { type Audited, auditedBrokers } from "./audit-source.ts";
+import { auditedBrokers } from "./audit-source.ts";
 import { json, output, several, strategy, target } from "./declaration-options.ts";
 import { leftoversCommand } from "./leftovers.ts";
 import { liveOptions } from "./live-options.ts";
@@ -20,7 +20,7 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
         .default("text"),
     )
     .addOption(output());
-  withBroker(diff, ({ broker }) => broker.differ !== undefined).action(async (file, newer, options) => {
+  withBroker(diff).action(async (file, newer, options) => {
     const { diffCommand } = await import("./diff.ts");
     finish(await diffCommand(file, newer, options));
   });
@@ -71,21 +71,16 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
     });
 }
 
-/** Adds the options for a target and for a broker or its export. Those of a broker without an offer stay unmentioned. */
-function withBroker(command: Command, isOffered: (audited: Audited) => boolean = () => true): Command {
-  const offered = auditedBrokers().filter(isOffered);
+/** Adds the options for a target and for a broker or its export. */
+function withBroker(command: Command): Command {
   command
     .addOption(target())
     .addOption(strategy())
     .option("--url <url>", "a running broker, as for audit; for RabbitMQ with the virtual host behind the host")
-    .addOption(
-      new Option("--endpoint <url>", "the address of an emulator that replaces AWS")
-        .env("SQS_ENDPOINT")
-        .hideHelp(!offered.some(({ auditor }) => auditor.live?.kind === "sdk")),
-    );
+    .addOption(new Option("--endpoint <url>", "the address of an emulator that replaces AWS").env("SQS_ENDPOINT"));
   for (const audited of auditedBrokers()) {
     const { option, what } = audited.auditor.file;
-    command.addOption(new Option(`--${option} <file>`, what).hideHelp(!isOffered(audited)));
+    command.addOption(new Option(`--${option} <file>`, what));
   }
   for (const each of liveOptions()) command.addOption(each);
   return command.addOption(json());

@@ -47,15 +47,13 @@ export async function diffCommand(file: string, other: string | undefined, optio
   const sources = sourcesIn(options);
   const [source] = sources;
   if (sources.length + (other === undefined ? 0 : 1) !== 1 || source?.kind === "stack") {
-    const compared = auditedBrokers().filter(({ broker }) => broker.differ !== undefined);
-    const files = compared.map(({ auditor }) => `--${auditor.file.option} FILE`);
+    const files = auditedBrokers().map(({ auditor }) => `--${auditor.file.option} FILE`);
     return usage(`diff takes one of --url URL, ${files.join(", ")} and a second declaration`, answer);
   }
   const target = loadTarget(options.target, options.strategy);
   const asked = { ...answer, target: options.target, strategy: options.strategy };
   if (target.ok) {
-    const { differ, title } = brokerOf(target.value);
-    if (differ === undefined) return usage(`diff compares systems on RabbitMQ so far, and not on ${title}`, answer);
+    const { title } = brokerOf(target.value);
     if (source !== undefined && source.audited.name !== target.value.broker)
       return usage(`the target is one of ${title}, but the input is of another broker`, answer);
   }
@@ -82,14 +80,15 @@ export async function diffCommand(file: string, other: string | undefined, optio
   };
   const { unread, keptLetters } = drift.value;
   const isEqual = compared.judged.length === 0 && keptLetters.length === 0;
-  const exitCode = unread.length > 0 ? exitCodes.incomplete : isEqual ? exitCodes.fine : exitCodes.refused;
+  const isIncomplete = unread.length > 0 || drift.warnings.some(({ code }) => code === "RD409");
+  const exitCode = isIncomplete ? exitCodes.incomplete : isEqual ? exitCodes.fine : exitCodes.refused;
   const text = await rendered(formatOf(options), compared, file, exitCode === exitCodes.fine);
   return ended(await print(text, options.output), exitCode);
 }
 
-/** Reads a running broker until two reads in a row agree, and its statistics agree with its lists. */
+/** Reads a broker with statistics until two reads in a row agree, and its statistics agree with its lists. */
 async function compareSource(source: AuditSource, proved: ProvedFile): Promise<Checked<Drift<unknown>>> {
-  const live = source.kind === "live" ? brokerOf(proved.target).differ?.live : undefined;
+  const live = source.kind === "live" ? brokerOf(proved.target).differ.live : undefined;
   const read = async (): Promise<Checked<Drift<unknown>>> => {
     const found = await readSource(source.kind === "live" && live !== undefined ? { ...source, live } : source);
     const [first] = found.ok ? found.value : [];
@@ -100,7 +99,7 @@ async function compareSource(source: AuditSource, proved: ProvedFile): Promise<C
   let drift = await read();
   const untilMs = Date.now() + settlesWithinMs;
   for (;;) {
-    if (live === undefined || !drift.ok) return drift;
+    if (live?.kind !== "http" || !drift.ok) return drift;
     const before = drift;
     await setTimeout(betweenReadsMs);
     drift = await read();

@@ -154,12 +154,12 @@ export const catalogue = {
   ),
   RD314: error(
     "The comparison could not look at everything",
-    "A part of the broker could not be compared, so a difference there would stay unseen. Perhaps the broker reports another policy in force than its lists of policies make, or none. Its statistics lag behind a change by up to 10 s, and `redeliver diff` waits for longer than that. Perhaps the pattern of a policy cannot be read. Write a simpler pattern, or look again when nobody changes the broker.",
+    "A part of the broker could not be compared, so a difference there would stay unseen. On SQS and Service Bus the credentials or the file may not show it. On RabbitMQ, perhaps the broker reports another policy in force than its lists of policies make, or none. Its statistics lag behind a change by up to 10 s, and `redeliver diff` waits for longer than that. Perhaps the pattern of a policy cannot be read. Write a simpler pattern, or look again when nobody changes the broker.",
     "https://www.rabbitmq.com/docs/management",
   ),
   RD315: error(
     "Several places to compare with",
-    "A declared system lies in one virtual host of RabbitMQ. The URL or the file names none, and it has several. In all of them but one, every resource would be missing. Name the virtual host behind the host of the URL, with %2F for /, or export it alone.",
+    "A declared system lies in one virtual host of RabbitMQ, in one account and region of AWS, or in one namespace of Service Bus. The URL or the file has several, or another region than the target. In all others every resource would be missing. Name the virtual host behind the host of the URL, with %2F for /, or export that place alone.",
     "https://www.rabbitmq.com/docs/vhosts",
   ),
   RD401: error(

@@ -1,6 +1,6 @@
 import type { DeployedDifference, Drift } from "../brokers/drift.ts";
 import { brokerOf } from "../brokers/index.ts";
-import { type Deployed, partsBeside } from "./deployed.ts";
+import { type Deployed, partKey, partsBeside } from "./deployed.ts";
 import { nameSome } from "../foreign/finding.ts";
 import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
 import { type Checked, type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
@@ -8,24 +8,23 @@ import { type Effect, type Judgement, effects, harmless, judgeAgainst } from "..
 
 type Side = Pick<Deployed, "target" | "compiled">;
 
-/** Compares a system with the deployment of a broker that has comparisons. */
+/** Compares a system with a deployment of its broker. */
 export function driftFrom(deployment: unknown, { target, compiled }: Side): Checked<Drift<unknown>> {
-  const { differ } = brokerOf(target);
-  if (differ === undefined) throw new Error(`${compiled.target} has no comparison`);
-  return differ.compare(deployment, compiled, target);
+  return brokerOf(target).differ.compare(deployment, compiled, target);
 }
 
 /** Compares a system with a newer one as if that were deployed over it. The parts that are new are differences, too. */
 export function driftBetween(old: Side, next: Side): Checked<Drift<unknown>> {
   const { differ, deployedPartsOf } = brokerOf(next.target);
-  const drift = driftFrom(differ?.deploymentOf(next.compiled, old.compiled), old);
+  const drift = driftFrom(differ.deploymentOf(next.compiled, old.compiled), old);
   if (!drift.ok) return drift;
   const { differences, declared } = drift.value;
-  const added = partsBeside(deployedPartsOf(next.compiled), deployedPartsOf(old.compiled)).map(
-    ({ kind, name }): DeployedDifference<unknown> => {
+  const found = new Set(differences.map(partKey));
+  const added = partsBeside(deployedPartsOf(next.compiled), deployedPartsOf(old.compiled))
+    .filter((part) => !found.has(partKey(part)))
+    .map(({ kind, name }): DeployedDifference<unknown> => {
       return { change: "extra", kind, name, settings: [], beside: null, subjects: declared };
-    },
-  );
+    });
   return { ...drift, value: { ...drift.value, differences: [...differences, ...added] } };
 }
 

@@ -23,7 +23,7 @@ export function renderDriftText({ title, judged, words, others }: ComparedDrift,
 }
 
 /**
- * Renders the differences as Markdown, for a comment on a pull request: a table, and the paths of messages below. Those
+ * Renders the differences as Markdown, for a comment on a pull request: a table, and the paths of messages folded below. Those
  * that are alike have one line.
  */
 export function renderDriftMarkdown({ title, judged, words, others }: ComparedDrift): string {
@@ -37,8 +37,10 @@ export function renderDriftMarkdown({ title, judged, words, others }: ComparedDr
   const paths = all.flatMap(({ subject, trace }) =>
     trace.length === 0 ? [] : ["", `${subject}:`, "", ...trace.map((step, at) => `${at + 1}. ${cell(step)}`)],
   );
+  const folded =
+    paths.length === 0 ? [] : ["", "<details><summary>paths of messages</summary>", ...paths, "", "</details>"];
   const head = ["| difference | effect | why |", "|---|---|---|"];
-  return [`**${cell(title)}:** ${countText(judged)}`, "", ...head, ...rows, ...paths, ...notes, ""].join("\n");
+  return [`**${cell(title)}:** ${countText(judged)}`, "", ...head, ...rows, ...folded, ...notes, ""].join("\n");
 }
 
 /** The number of differences of each effect. */

@@ -50,15 +50,9 @@ const unusable: readonly { name: string; words: () => Promise<readonly string[]>
   },
   {
     name: "a target of another broker",
-    words: async () => [next, "--target", "sqs@eu-west-1"],
-    code: 2,
-    says: /^error: diff compares systems on RabbitMQ so far, and not on Amazon SQS/,
-  },
-  {
-    name: "another target of another broker",
     words: async () => ["--url", "sqs:eu-west-1", "--target", "servicebus@standard"],
     code: 2,
-    says: /^error: diff compares systems on RabbitMQ so far, and not on Azure Service Bus/,
+    says: /^error: the target is one of Azure Service Bus, but the input is of another broker/,
   },
   {
     name: "a URL of another broker",

@@ -1,10 +1,12 @@
-import type { Auditor } from "../broker.ts";
+import type { RequestBounds } from "../../foreign/request-budget.ts";
+import type { Auditor, SdkReader } from "../broker.ts";
 import { auditDeployment } from "./foreign/audit.ts";
 import type { ServicebusTarget } from "./compile/capabilities.ts";
 import type { ServicebusCompiled } from "./compile/compile.ts";
 import type { Deployment } from "./foreign/deployment.ts";
 import { partsOf, targetOf } from "./foreign/deployment.ts";
 import { certainResources } from "./foreign/import/certain-resources.ts";
+import { namespacesOf } from "./foreign/import/entity-properties.ts";
 import { losingTypes } from "./foreign/import/losing-types.ts";
 import { leftoversIn } from "./foreign/leftovers.ts";
 import {
@@ -18,7 +20,7 @@ import {
 import { readArm } from "./foreign/read-arm.ts";
 
 /** The audit of topologies that Redeliver did not make. */
-export const auditor: Auditor<ServicebusTarget, Deployment, ServicebusCompiled, null> = Object.freeze({
+export const auditor: Auditor<ServicebusTarget, Deployment, ServicebusCompiled, SdkReader<Deployment>> = Object.freeze({
   file: Object.freeze({
     option: "servicebus",
     what: "an ARM template that az group export wrote of a resource group with a Service Bus namespace",
@@ -35,7 +37,14 @@ export const auditor: Auditor<ServicebusTarget, Deployment, ServicebusCompiled, 
     certain: certainResources,
     read: deploymentOfResources,
   }),
-  live: null,
+  live: Object.freeze({
+    kind: "sdk",
+    schemes: Object.freeze(["servicebus:"]),
+    read: async (host: string, _endpoint: string | undefined, bounds: Partial<RequestBounds>) => {
+      const { readNamespace } = await import("./run/read-namespace.ts");
+      return readNamespace(host, (found): Deployment => ({ namespaces: namespacesOf(found, true) }), bounds);
+    },
+  }),
   partNoun: "namespace",
   rulesOf: () => "Azure Service Bus",
   newestTarget: "servicebus@standard",

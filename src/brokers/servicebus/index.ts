@@ -5,6 +5,7 @@ import { formatTarget, strategyNames } from "./compile/capabilities.ts";
 import type { ServicebusCompiled } from "./compile/compile.ts";
 import { compileServicebus } from "./compile/compile.ts";
 import type { Deployment } from "./foreign/deployment.ts";
+import { deploymentOf, driftOf } from "./foreign/drift.ts";
 import { evidenceOf } from "./prove/evidence.ts";
 import { diagnoseEmulatorConfig, exportEmulatorConfig } from "./make/export.ts";
 import { graphOf } from "./graph.ts";
@@ -65,6 +66,9 @@ export const servicebus: ServicebusBroker = Object.freeze({
   loadContractPages: async () => (await import("./pages/index.ts")).contractPages,
   get auditor() {
     return auditor;
+  },
+  get differ() {
+    return { live: auditor.live, compare: driftOf, deploymentOf };
   },
   // The name and the credentials identify a namespace, and there is nothing below it.
   defaultNamespace: null,

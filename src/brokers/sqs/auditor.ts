@@ -3,6 +3,7 @@ import type { SdkReader, Auditor } from "../broker.ts";
 import { auditDeployment } from "./foreign/audit.ts";
 import type { SqsTarget } from "./compile/capabilities.ts";
 import type { SqsCompiled } from "./compile/compile.ts";
+import { parseSqsTarget } from "./compile/target.ts";
 import type { Deployment } from "./foreign/deployment.ts";
 import { partsOf, targetOf } from "./foreign/deployment.ts";
 import { certainResources } from "./foreign/import/certain-resources.ts";
@@ -34,6 +35,8 @@ export const auditor: Auditor<SqsTarget, Deployment, SqsCompiled, SdkReader<Depl
     kind: "sdk",
     schemes: Object.freeze(["sqs:"]),
     read: async (region: string, endpoint: string | undefined, bounds: Partial<RequestBounds>) => {
+      const target = parseSqsTarget(region);
+      if (!target.ok) return target;
       const { readAccount } = await import("./run/read-account.ts");
       return readAccount({ region, endpoint }, readDocuments, bounds);
     },

@@ -5,6 +5,7 @@ import { formatTarget, strategyNames } from "./compile/capabilities.ts";
 import type { SqsCompiled } from "./compile/compile.ts";
 import { compileSqs } from "./compile/compile.ts";
 import type { Deployment } from "./foreign/deployment.ts";
+import { deploymentOf, driftOf } from "./foreign/drift.ts";
 import { evidenceOf } from "./prove/evidence.ts";
 import { diagnoseTemplate } from "./make/diagnose-template.ts";
 import { exportCloudFormation } from "./make/export.ts";
@@ -70,6 +71,9 @@ export const sqs: SqsBroker = Object.freeze({
   loadContractPages: async () => (await import("./pages/index.ts")).contractPages,
   get auditor() {
     return auditor;
+  },
+  get differ() {
+    return { live: auditor.live, compare: driftOf, deploymentOf };
   },
   // The credentials and the target identify an account and a region, and there is nothing below them.
   defaultNamespace: null,

@@ -1,8 +1,24 @@
 import { type Checked, formatPath } from "../../../diagnostics/diagnostic.ts";
+import type { Entry } from "../../../foreign/entries.ts";
 import type { DeploymentPart } from "../../broker.ts";
 import type { ServicebusTarget, Sku } from "../compile/capabilities.ts";
 import type { ReadDuration } from "../compile/iso-duration.ts";
 import { checkServicebusTarget } from "../compile/target.ts";
+
+/**
+ * A resource with Azure's names, regardless of its source. ARM and @pulumi/azure-native have the same names of
+ * properties.
+ */
+export interface NamedResource {
+  readonly kind: "namespace" | "queue" | "topic" | "subscription" | "rule";
+  readonly namespace: string;
+  /**
+   * The names below the namespace, so a namespace has none: `["orders"]`, `["orders", "billing"]`, `["orders",
+   * "billing", "$Default"]`.
+   */
+  readonly names: readonly string[];
+  readonly properties: Entry;
+}
 
 /** The content of namespaces, regardless of its origin. */
 export interface Deployment {
@@ -20,6 +36,8 @@ export interface AuditedNamespace {
    * be only a part of the namespace.
    */
   readonly isWhole: boolean;
+  /** Everything as it came, for a comparison. */
+  readonly resources: readonly NamedResource[];
 }
 
 /**

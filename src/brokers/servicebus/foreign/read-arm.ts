@@ -3,8 +3,9 @@ import { type Entry, isEntry } from "../../../foreign/entries.ts";
 import { nameSome } from "../../../foreign/finding.ts";
 import { parseJson } from "../../../foreign/parse-json.ts";
 import { armValues } from "./arm-values.ts";
-import type { Deployment } from "./deployment.ts";
-import { type NamedResource, namespacesOf } from "./import/entity-properties.ts";
+
+import type { Deployment, NamedResource } from "./deployment.ts";
+import { namespacesOf } from "./import/entity-properties.ts";
 import { wordOf } from "../../../diagnostics/word-of.ts";
 
 const namespaceType = "microsoft.servicebus/namespaces";

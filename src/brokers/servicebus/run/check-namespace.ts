@@ -6,8 +6,9 @@ import { type Diagnostic, diagnostic } from "../../../diagnostics/diagnostic.ts"
 import { refused } from "../../../diagnostics/render.ts";
 import type { Comparison } from "./port.ts";
 import { codeOf, createAdministration, createClient, hostOf } from "./client.ts";
-import { type WantedEntity, compareEntity, missing, wantedEntities } from "./compare-entities.ts";
+import { compareEntity, missing, wantedEntities } from "./compare-entities.ts";
 import type { Contract, Operation } from "../compile/contract.ts";
+import type { Named } from "../compile/differences.ts";
 import { readEntity } from "./read-entities.ts";
 
 /**
@@ -55,7 +56,7 @@ async function mayUse(client: ServiceBusClient, contract: Contract, host: string
 /** Why an entity cannot be used. An SDK's error may repeat its input, so only the code is passed on. */
 export function whyNot(
   error: unknown,
-  { kind, path, claim, host }: { kind: WantedEntity["kind"]; path: string; claim: "Listen" | "Send"; host: string },
+  { kind, path, claim, host }: { kind: Named["kind"]; path: string; claim: "Listen" | "Send"; host: string },
 ): Diagnostic {
   const code = codeOf(error);
   if (code === "MessagingEntityNotFound") return missing(kind, path);
@@ -78,7 +79,7 @@ export function whyNot(
 async function compareAll({ compiled, contract, connection, report }: Comparison): Promise<readonly Diagnostic[]> {
   try {
     const administration = createAdministration(connection);
-    const compared = wantedEntities(compiled.topology, contract).map(async (wanted) =>
+    const compared = wantedEntities(compiled, contract).map(async (wanted) =>
       compareEntity(wanted, await readEntity(administration, wanted)),
     );
     return (await Promise.all(compared)).flat();

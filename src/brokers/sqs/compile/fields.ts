@@ -53,6 +53,7 @@ export const queueFields = {
   SqsManagedSseEnabled: { of: ({ encryption }) => encryption.kind === "sqs" || undefined },
   KmsMasterKeyId: {
     of: ({ encryption }) => (encryption.kind === "kms" ? encryption.keyId : undefined),
+    unsaid: "none",
   },
   RedrivePolicy: {
     // The count is a number, as in AWS's answer. Pulumi's provider would wait for ever for a text that it had sent.
@@ -75,8 +76,9 @@ export const policyFields = {
       ...("sourceQueues" in rest ? { sourceQueueArns: rest.sourceQueues.map(source) } : {}),
     }),
     isDocument: true,
+    unsaid: "none",
   },
-  Policy: { of: queuePolicy, isDocument: true },
+  Policy: { of: queuePolicy, isDocument: true, unsaid: "none" },
 } as const satisfies Fields<SqsQueue>;
 
 export const topicFields = {
@@ -90,11 +92,18 @@ export const subscriptionFields = {
   TopicArn: { pulumi: "topic", of: (subscription, { topic }) => topic(subscription.topic) },
   Protocol: { of: () => "sqs" },
   Endpoint: { of: (subscription, { queue }) => queue(subscription.queue) },
-  RawMessageDelivery: { of: ({ rawMessageDelivery }) => rawMessageDelivery },
-  FilterPolicyScope: { of: ({ filterPolicy }) => (filterPolicy === null ? undefined : "MessageAttributes") },
-  FilterPolicy: { of: ({ filterPolicy }) => filterPolicy ?? undefined, isDocument: true },
+  RawMessageDelivery: { of: ({ rawMessageDelivery }) => rawMessageDelivery, unsaid: "false" },
+  FilterPolicyScope: {
+    of: ({ filterPolicy }) => (filterPolicy === null ? undefined : "MessageAttributes"),
+    unsaid: "MessageAttributes",
+  },
+  FilterPolicy: { of: ({ filterPolicy }) => filterPolicy ?? undefined, isDocument: true, unsaid: "none" },
   // SNS knows no count here: how often it tries is the same for all queues.
-  RedrivePolicy: { of: ({ deadQueue }, { queue }) => ({ deadLetterTargetArn: queue(deadQueue) }), isDocument: true },
+  RedrivePolicy: {
+    of: ({ deadQueue }, { queue }) => ({ deadLetterTargetArn: queue(deadQueue) }),
+    isDocument: true,
+    unsaid: "none",
+  },
 } as const satisfies Fields<SnsSubscription>;
 
 /** The highest concurrency is not here: it lies a level deeper. */

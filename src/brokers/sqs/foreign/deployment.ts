@@ -20,6 +20,8 @@ export interface Deployment {
   /** The subscriptions of queues to topics. Untold if the source did not ask for them. */
   readonly subscriptions: Told<readonly AuditedSubscription[]>;
   readonly mappings: readonly LambdaMapping[];
+  /** False if the source did not ask for mappings. */
+  readonly knowsMappings: boolean;
   /** The queues that a queue, a subscription or a function dead-letters to. */
   readonly deadLetterArns: ReadonlySet<string>;
   /**
@@ -53,6 +55,8 @@ export interface AuditedQueue {
   readonly keyId: Told<string | null>;
   /** The statements of its policy. Empty without a policy. */
   readonly statements: Told<readonly Entry[]>;
+  /** All attributes as they came, for a comparison. */
+  readonly attributes: Entry;
 }
 
 export interface AuditedRedrive {
@@ -73,6 +77,7 @@ export interface AuditedSubscription {
   readonly deadLetterArn: Told<string | null>;
   /** Null takes every message. */
   readonly filterPolicy: Told<Entry | null>;
+  readonly attributes: Entry;
 }
 
 /** A Lambda function that Lambda calls with the messages of a queue. */
@@ -84,9 +89,10 @@ export interface LambdaMapping {
   readonly batchWindowSeconds: number | null;
   readonly reportsItemFailures: Told<boolean>;
   readonly hasFilters: Told<boolean>;
+  readonly attributes: Entry;
 }
 
-export type Draft = Pick<Deployment, "subscriptions" | "mappings" | "isWhole" | "listedNames"> & {
+export type Draft = Pick<Deployment, "subscriptions" | "mappings" | "knowsMappings" | "isWhole" | "listedNames"> & {
   readonly queues: readonly AuditedQueue[];
   readonly otherDeadLetterArns: readonly string[];
 };

@@ -25,6 +25,7 @@ interface Answers {
   readonly names: Set<string>;
   /** True if an answer lists subscriptions, even none. */
   listsSubscriptions: boolean;
+  listsMappings: boolean;
 }
 
 /** The same for answers that are data already. */
@@ -36,6 +37,7 @@ export function readDocuments(documents: readonly unknown[]): Checked<Deployment
     functions: [],
     names: new Set(),
     listsSubscriptions: false,
+    listsMappings: false,
   };
   const problems = noProblems();
   documents.forEach((document, index) => {
@@ -60,6 +62,7 @@ export function readDocuments(documents: readonly unknown[]): Checked<Deployment
     queues,
     subscriptions: answers.listsSubscriptions ? told(subscriptions) : "untold",
     mappings: mappings.filter((each) => each !== null),
+    knowsMappings: answers.listsMappings,
     otherDeadLetterArns: functions.flatMap(({ deadLetterArn }) => deadLetterArn ?? []),
     isWhole: true,
     listedNames: answers.names,
@@ -108,6 +111,7 @@ function addAnswer(document: Entry, answers: Answers): boolean {
   }
   if (isListOfEntries(mappings)) {
     answers.mappings.push(...mappings);
+    answers.listsMappings = true;
     return true;
   }
   if ("FunctionArn" in document) {

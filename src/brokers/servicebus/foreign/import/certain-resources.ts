@@ -1,7 +1,8 @@
 import { type Linked, certainOf } from "../../../../foreign/certain.ts";
 import { type PulumiResource, hasUnknown } from "../../../../foreign/pulumi-resource.ts";
 import { auditedFields, destinationIn } from "../../compile/fields.ts";
-import { type NamedResource, propertyTypes } from "./entity-properties.ts";
+import type { NamedResource } from "../deployment.ts";
+import { propertyTypes } from "./entity-properties.ts";
 import { namedResource, ownNameOf } from "./pulumi-resources.ts";
 
 const leading = auditedFields.flatMap(({ arm, kind }) => (kind === "entity" ? [arm] : []));

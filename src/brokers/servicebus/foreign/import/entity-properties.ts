@@ -2,24 +2,9 @@ import { type Entry, isEntry } from "../../../../foreign/entries.ts";
 import { isUnreadable } from "../../../../foreign/pulumi-resource.ts";
 import { type Sku, skuNames } from "../../compile/capabilities.ts";
 import { type Field, auditedFields, destinationIn, jsonTypes } from "../../compile/fields.ts";
-import type { AuditedEntity, AuditedNamespace, AuditedRule } from "../deployment.ts";
+import type { AuditedEntity, AuditedNamespace, AuditedRule, NamedResource } from "../deployment.ts";
 import { readIsoDuration } from "../../compile/iso-duration.ts";
 import { subscriptionPath } from "../../compile/topology.ts";
-
-/**
- * A resource with Azure's names, regardless of its source. ARM and @pulumi/azure-native have the same names of
- * properties.
- */
-export interface NamedResource {
-  readonly kind: "namespace" | "queue" | "topic" | "subscription" | "rule";
-  readonly namespace: string;
-  /**
-   * The names below the namespace, so a namespace has none: `["orders"]`, `["orders", "billing"]`, `["orders",
-   * "billing", "$Default"]`.
-   */
-  readonly names: readonly string[];
-  readonly properties: Entry;
-}
 
 /** The properties that Redeliver reads besides the names, with their types. */
 export const propertyTypes: Readonly<Record<string, string>> = {
@@ -56,6 +41,7 @@ export function namespacesOf(resources: readonly NamedResource[], isWhole: boole
       entities: [...new Map(entities.map((entity) => [entity.name, entity])).values()],
       topics: [...new Set(own.flatMap(({ kind, names }) => (kind === "topic" ? (names[0] ?? []) : [])))],
       isWhole,
+      resources: own,
     };
   });
 }

@@ -1,9 +1,9 @@
 import type { Checked } from "../../../../diagnostics/diagnostic.ts";
 import type { Entry } from "../../../../foreign/entries.ts";
 import { type PulumiResource, isUnreadable, nameIn } from "../../../../foreign/pulumi-resource.ts";
-import type { Deployment } from "../deployment.ts";
 import { subscriptionPath } from "../../compile/topology.ts";
-import { type NamedResource, isWellFormed, namespacesOf } from "./entity-properties.ts";
+import type { Deployment, NamedResource } from "../deployment.ts";
+import { isWellFormed, namespacesOf } from "./entity-properties.ts";
 import { readWithout } from "../../../../foreign/unread.ts";
 
 /**

@@ -62,7 +62,7 @@ function hasCondition({ Condition: condition }: Entry): boolean {
 }
 
 /** True if a statement denies requests without TLS. Topics use TLS, so such a denial does not affect them. */
-function isAboutTransport({ Condition: condition }: Entry): boolean {
+export function isAboutTransport({ Condition: condition }: Entry): boolean {
   if (!isEntry(condition)) return false;
   const [operator, ...more] = Object.entries(condition);
   if (operator === undefined || more.length > 0) return false;

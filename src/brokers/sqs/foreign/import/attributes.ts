@@ -57,6 +57,7 @@ export function queueOf(attributes: QueueAttributes): AuditedQueue {
     isEncrypted: encryptionOf(attributes),
     keyId: keyOf(attributes["KmsMasterKeyId"]),
     statements: statementsOf(attributes["Policy"]),
+    attributes,
   };
 }
 

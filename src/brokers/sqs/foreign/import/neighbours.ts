@@ -18,6 +18,7 @@ export function subscriptionOf(attributes: Entry): AuditedSubscription | null {
     queueArn,
     deadLetterArn: deadLetterArnOf(attributes["RedrivePolicy"]),
     filterPolicy: objectOf(attributes["FilterPolicy"], "FilterPolicy"),
+    attributes,
   };
 }
 
@@ -65,6 +66,7 @@ export function mappingOf(configuration: Entry, functions: readonly AuditedFunct
     batchWindowSeconds: numberOf(configuration, "MaximumBatchingWindowInSeconds"),
     reportsItemFailures: Array.isArray(types) ? types.includes("ReportBatchItemFailures") : "untold",
     hasFilters: isEntry(criteria) ? Array.isArray(criteria["Filters"]) && criteria["Filters"].length > 0 : "untold",
+    attributes: { ...configuration, FunctionName: functionArn, Enabled: true },
   };
 }
 

@@ -57,6 +57,7 @@ export function deploymentOfResources(resources: readonly PulumiResource[]): Che
     queues,
     subscriptions: subscriptions.filter((each) => each !== null),
     mappings: mappings.filter((each) => each !== null),
+    knowsMappings: true,
     otherDeadLetterArns: functions.flatMap(({ deadLetterArn }) => deadLetterArn ?? []),
     isWhole: false,
     listedNames: new Set(),

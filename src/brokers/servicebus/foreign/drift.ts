@@ -1,0 +1,233 @@
+import { overlay } from "../../../contract/overlay.ts";
+import { type Checked, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import type { DeployedDifference, Drift } from "../../drift.ts";
+import type { ServicebusCompiled } from "../compile/compile.ts";
+import {
+  type DeclaredEntity,
+  type DifferentSetting,
+  type Named,
+  type Settings,
+  compareSettings,
+  declaredEntities,
+  pathOf,
+  wordsOf,
+} from "../compile/differences.ts";
+import { entityFields, propertiesOf, sqlOf } from "../compile/fields.ts";
+import { type ServicebusTopology, type SubscriptionRule, subscriptionPath } from "../compile/topology.ts";
+import { subjectsOf } from "../prove/model.ts";
+import { contextOf } from "../prove/semantics/context.ts";
+import type { ModelState } from "../prove/model-state.ts";
+import type { AuditedNamespace, Deployment, NamedResource } from "./deployment.ts";
+import { type FoundEntity, entitiesIn } from "./found.ts";
+import { namespacesOf } from "./import/entity-properties.ts";
+
+interface Difference extends Omit<DeployedDifference<ModelState>, "subjects"> {
+  /** A topology that has this difference, too. */
+  readonly apply: (topology: ServicebusTopology) => ServicebusTopology;
+}
+
+/**
+ * Compares a compiled system with the one namespace of a deployment.
+ *
+ * Subscriptions of others on a declared topic are no difference, and neither are queues that earlier declarations left.
+ *
+ * @returns a refusal if the deployment has several namespaces
+ */
+export function driftOf(deployment: Deployment, compiled: ServicebusCompiled): Checked<Drift<ModelState>> {
+  const [namespace, ...more] = deployment.namespaces;
+  if (namespace === undefined || more.length > 0) return { ok: false, diagnostics: [severalNamespaces(deployment)] };
+  const { topology } = compiled;
+  const entities = entitiesIn(namespace.resources);
+  const found = new Map(entities.map((entity) => [keyOf(entity), entity]));
+  const declared = declaredEntities(topology);
+  const unread = declared.flatMap((entity) => found.get(keyOf(entity))?.unread ?? []);
+  const names = new Set(declared.map(keyOf));
+  const others = entities.filter((entity) => !names.has(keyOf(entity)));
+  const all = [
+    ...declared.flatMap((entity) => compared(entity, found.get(keyOf(entity)), namespace, topology)),
+    ...others.flatMap((entity) => leadingIn(entity, topology)),
+  ];
+  // A changed forwarding can lead into any of the other queues and topics.
+  const base = others.filter(({ kind }) => kind !== "subscription").reduce(withEntity, topology);
+  const subjects = (changed: ServicebusTopology) => subjectsOf({ ...compiled, topology: changed });
+  return {
+    ok: true,
+    warnings: [],
+    value: {
+      differences: all.map(({ apply, ...each }) => ({ ...each, subjects: () => subjects(apply(base)) })),
+      declared: () => subjects(base),
+      together: () => [subjects(all.reduce((changed, { apply }) => apply(changed), base))],
+      unread: [...(namespace.isWhole ? [] : ["entities with unreadable names are left out"]), ...unread],
+      keptLetters: [],
+    },
+  };
+}
+
+function keyOf(entity: Pick<DeclaredEntity, "kind" | "name" | "topic">): string {
+  return `${entity.kind} ${pathOf(entity)}`;
+}
+
+/** A name as the parts of a system have it. */
+function nameOf({ kind, topic, name }: Named): string {
+  return kind === "subscription" ? `${topic}/${name}` : name;
+}
+
+function compared(
+  entity: DeclaredEntity,
+  there: FoundEntity | undefined,
+  namespace: AuditedNamespace,
+  topology: ServicebusTopology,
+): Difference[] {
+  const { kind, settings: wanted } = entity;
+  const name = nameOf(entity);
+  const apply = (before: ServicebusTopology) => without(before, entity);
+  if (there === undefined) {
+    const beside = { effect: "otherwise", reason: "no message can pass through it" } as const;
+    return namespace.isWhole ? [{ change: "missing", kind, name, settings: [], beside, apply }] : [];
+  }
+  // Settings that every deployment leaves at the same value.
+  const fixed = { autoDeleteOnIdleMs: null, status: "Active" };
+  const known = Object.keys(there.settings).filter((key) => !there.hidden.has(key));
+  const deployed = Object.fromEntries(known.map((key) => [key, there.settings[key]]));
+  const compared = Object.fromEntries(Object.entries(wanted).filter(([key]) => !there.hidden.has(key)));
+  const settings = compareSettings({ ...compared, ...fixed }, { ...deployed, ...there.fixed });
+  if (settings.length === 0) return [];
+  const beside = besideOf(settings, there) ?? besideRules(entity, there, topology);
+  return [{ change: "different", kind, name, settings, beside, apply: (before) => withEntity(before, there) }];
+}
+
+/** Entities of others that lead messages into a declared queue. */
+function leadingIn(entity: FoundEntity, topology: ServicebusTopology): Difference[] {
+  const { kind, settings } = entity;
+  const name = nameOf(entity);
+  const targets = new Set([settings["forwardTo"], settings["forwardDeadLetteredTo"]]);
+  const own = topology.queues.find((queue) => targets.has(queue.name));
+  const isLeft = kind === "queue" && name.startsWith(`${topology.system}.`);
+  if (own === undefined || isLeft) return [];
+  const beside = { effect: "otherwise", reason: `messages of ${name} enter ${own.name}` } as const;
+  const apply = (before: ServicebusTopology) => withEntity(before, { ...entity, consumer: own.consumer });
+  return [{ change: "extra", kind, name, settings: [], beside, apply }];
+}
+
+/** The effects that no model shows, because no step of a message looks at these settings. */
+function besideOf(
+  settings: readonly DifferentSetting[],
+  { hasAction }: FoundEntity,
+): DeployedDifference<ModelState>["beside"] {
+  const of = (wanted: string): DifferentSetting | undefined => settings.find(({ key }) => key === wanted);
+  if (of("autoDeleteOnIdleMs") !== undefined)
+    return { effect: "loss", reason: "Service Bus deletes it with its messages when nobody uses it for that time" };
+  const status = of("status");
+  if (status !== undefined)
+    return { effect: "otherwise", reason: `its status is ${String(status.deployed)}, so it does not take or hand out` };
+  return hasAction ? { effect: "otherwise", reason: "a rule changes the messages that it lets in" } : null;
+}
+
+/** The proof asks the declared filters about examples of their keys. Another filter may decide otherwise about others. */
+function besideRules(
+  { name, topic }: DeclaredEntity,
+  there: FoundEntity,
+  { topics, subscriptions }: ServicebusTopology,
+): DeployedDifference<ModelState>["beside"] {
+  const declared = subscriptions.find((each) => each.topic === topic && each.name === name);
+  if (declared === undefined) return null;
+  const wanted = new Set(declared.rules.map(({ filter }) => wordsOf(filter)));
+  const found = new Set(there.rules.map(({ filter }) => wordsOf(filter)));
+  const others = there.rules.filter(({ filter }) => filter.kind !== "false" && !wanted.has(wordsOf(filter)));
+  const isReplaced = others.some(({ filter }) => filter.kind === "sql") && !found.has(sqlOf({ kind: "true" }));
+  if (isReplaced && [...wanted].some((words) => !found.has(words)))
+    return {
+      effect: "loss",
+      reason: "another filter takes the place of the declared one, and may refuse its messages",
+    };
+  const [taking] = contextOf({ queues: [], topics, subscriptions: [declared] }).subscriptions.get(topic) ?? [];
+  const isWider = ({ filter }: SubscriptionRule): boolean =>
+    filter.kind === "correlation" ? taking?.takes(filter.subject) !== "yes" : !wanted.has(sqlOf({ kind: "true" }));
+  const wider = others.find(isWider);
+  const reason = `its rule ${wider?.name} lets in messages that are not declared`;
+  return wider === undefined ? null : { effect: "otherwise", reason };
+}
+
+function without(before: ServicebusTopology, { kind, name, topic }: DeclaredEntity): ServicebusTopology {
+  const isOther = (each: { readonly name: string }): boolean => each.name !== name;
+  if (kind === "queue") return { ...before, queues: before.queues.filter(isOther) };
+  // Azure deletes the subscriptions of a topic with it.
+  const subscriptions = before.subscriptions.filter((each) =>
+    kind === "topic" ? each.topic !== name : each.topic !== topic || isOther(each),
+  );
+  return { ...before, subscriptions, ...(kind === "topic" ? { topics: before.topics.filter(isOther) } : {}) };
+}
+
+/** Settings that a deployment may not tell, as Azure fills them in. */
+const unsaid = {
+  lockDurationMs: 60_000,
+  maxDeliveryCount: 10,
+  timeToLiveMs: null,
+  deadLetterOnExpiration: false,
+  requiresSession: false,
+  forwardTo: null,
+  forwardDeadLetteredTo: null,
+};
+
+/** Puts an entity into a topology, with the found settings over the declared ones. */
+function withEntity(before: ServicebusTopology, found: FoundEntity): ServicebusTopology {
+  const { kind, name, topic, hidden, rules, consumer = null } = found;
+  const known = Object.entries(found.settings).filter(([key]) => !hidden.has(key) && !key.startsWith("rule "));
+  const own = Object.fromEntries(known) as typeof unsaid & { readonly duplicateDetectionMs: number | null };
+  if (kind === "queue") {
+    const queue = { kind, name, role: "work", consumer, ...unsaid, duplicateDetectionMs: null } as const;
+    const old = before.queues.find((each) => each.name === name);
+    return { ...before, queues: overlay(before.queues, [{ ...queue, ...old, ...own }], (each) => each.name) };
+  }
+  if (kind === "topic") {
+    const old = before.topics.find((each) => each.name === name);
+    const added = { name, source: name, ...old, ...own };
+    return { ...before, topics: overlay(before.topics, [added], (each) => each.name) };
+  }
+  const old = before.subscriptions.find((each) => each.topic === topic && each.name === name);
+  const added = { kind, topic, name, consumer: consumer ?? "", ...unsaid, deadLetterOnFilterError: true };
+  return {
+    ...before,
+    subscriptions: overlay(before.subscriptions, [{ ...added, ...old, ...own, rules }], subscriptionPath),
+  };
+}
+
+function severalNamespaces({ namespaces }: Deployment) {
+  return diagnostic("RD315", {
+    path: "",
+    message: `a system lies in one namespace, and the source has ${namespaces.length}`,
+    value: namespaces.map(({ name }) => name),
+    help: "export the resource group of that namespace alone",
+  });
+}
+
+/** A compiled system as the content of a namespace, after it was deployed over another one. No entity leaves it. */
+export function deploymentOf({ topology }: ServicebusCompiled, over?: ServicebusCompiled): Deployment {
+  const before = over?.topology;
+  const namespace = topology.system;
+  const resource = (kind: keyof typeof entityFields, names: readonly string[], entity: object): NamedResource => ({
+    kind,
+    namespace,
+    names,
+    properties: propertiesOf(entityFields[kind], entity, (name) => name ?? "") as Settings,
+  });
+  const byName = ({ name }: { readonly name: string }): string => name;
+  const subscriptions = overlay(before?.subscriptions ?? [], topology.subscriptions, subscriptionPath);
+  const resources = [
+    ...overlay(before?.queues ?? [], topology.queues, byName).map((each) => resource("queue", [each.name], each)),
+    ...overlay(before?.topics ?? [], topology.topics, byName).map((each) => resource("topic", [each.name], each)),
+    ...subscriptions.flatMap((each) => [
+      resource("subscription", [each.topic, each.name], each),
+      ...each.rules.map((rule): NamedResource => {
+        return { kind: "rule", namespace, names: [each.topic, each.name, rule.name], properties: armRule(rule) };
+      }),
+    ]),
+  ];
+  return { namespaces: namespacesOf(resources, true) };
+}
+
+function armRule({ filter }: SubscriptionRule): Settings {
+  return filter.kind === "correlation"
+    ? { filterType: "CorrelationFilter", correlationFilter: { label: filter.subject } }
+    : { filterType: "SqlFilter", sqlFilter: { sqlExpression: sqlOf(filter) } };
+}

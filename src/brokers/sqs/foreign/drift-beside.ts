@@ -1,0 +1,72 @@
+import { isEntry } from "../../../foreign/entries.ts";
+import type { DeployedDifference } from "../../drift.ts";
+import type { DifferentAttribute } from "../compile/differences.ts";
+import type { SqsQueue } from "../compile/topology.ts";
+import { anyoneMaySend, isAboutTransport, topicMaySend } from "./audit/policy-access.ts";
+import { type AuditedQueue, type AuditedSubscription, type LambdaMapping, known } from "./deployment.ts";
+
+type Beside = DeployedDifference<never>["beside"];
+
+// The effects that no model shows, because no step of a message looks at them.
+
+/** @param topicArns the declared topics that may send to the queue */
+export function besideQueue(
+  declared: SqsQueue,
+  { statements, arn, retentionSeconds }: AuditedQueue,
+  settings: readonly DifferentAttribute[],
+  topicArns: readonly string[],
+): Beside {
+  const differs = new Set(settings.map(({ key }) => key));
+  if (differs.has("MessageRetentionPeriod") && declared.role !== "work" && retentionSeconds !== null) {
+    if (retentionSeconds < declared.retentionSeconds)
+      return loss(`SQS deletes a message after ${retentionSeconds} s, and ${declared.retentionSeconds} s are declared`);
+  }
+  if (differs.has("ContentBasedDeduplication") || differs.has("DeduplicationScope"))
+    return loss("SQS drops messages as duplicates that the declared queue keeps");
+  const told = known(statements) ?? [];
+  if (differs.has("Policy") && anyoneMaySend(told, arn)) return otherwise("anyone may send to it");
+  const isUnknown = topicArns.some((topic) => topicMaySend(told, arn, topic) === "unknown");
+  const denials = told.filter((each) => each["Effect"] === "Deny" && !isAboutTransport(each));
+  if (differs.has("Policy") && (isUnknown || denials.length > 0))
+    return otherwise("its policy has a statement that may refuse topics, senders or consumers");
+  if (differs.has("KmsMasterKeyId")) return otherwise("senders and consumers need the right to use another key");
+  return null;
+}
+
+export function besideSubscription(
+  { filterPolicy }: AuditedSubscription,
+  settings: readonly DifferentAttribute[],
+): Beside {
+  const differs = new Set(settings.map(({ key }) => key));
+  if (differs.has("FilterPolicyScope"))
+    return loss("SNS looks for the routing key in the body of a message, and drops a message without it there");
+  if (differs.has("FilterPolicy") && Object.values(known(filterPolicy) ?? {}).some(hasOtherOperator))
+    return loss("its filter has an operator that the model does not follow, so it may drop declared messages");
+  return differs.has("RawMessageDelivery") ? otherwise("the handler gets a message in an envelope of SNS") : null;
+}
+
+/** The model asks about enough routing keys for whole values, beginnings and ends. */
+function hasOtherOperator(values: unknown): boolean {
+  const isFollowed = (value: unknown): boolean => {
+    if (typeof value === "string") return true;
+    const operators = isEntry(value) ? Object.keys(value) : [];
+    return operators.length === 1 && ["prefix", "suffix"].includes(operators[0] ?? "");
+  };
+  return !Array.isArray(values) || !values.every(isFollowed);
+}
+
+/** Source: Lambda Developer Guide, "Handling errors for an SQS event source", "Event filtering with Amazon SQS". */
+export function besideMapping({ hasFilters, reportsItemFailures }: LambdaMapping): Beside {
+  if (hasFilters === true) return loss("Lambda deletes messages that its filter does not take");
+  return reportsItemFailures === false
+    ? loss("Lambda deletes the whole batch although the function returns the messages that failed")
+    : otherwise("the function gets its messages in other batches");
+}
+
+function loss(reason: string): Beside {
+  return { effect: "loss", reason };
+}
+
+function otherwise(reason: string): Beside {
+  return { effect: "otherwise", reason };
+}

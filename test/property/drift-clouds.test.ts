@@ -1,0 +1,135 @@
+import { isDeepStrictEqual } from "node:util";
+
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import type { Proved } from "../../src/compile/compile.ts";
+import { compileAndProve } from "../../src/compile/compile.ts";
+import { brokerOf } from "../../src/brokers/index.ts";
+import { checkSystem } from "../../src/declare/check.ts";
+import { brokers } from "../../src/index.ts";
+import type { CompiledSystem, SystemInput, TargetInput } from "../../src/index.ts";
+import { driftBetween, driftFrom, judgeDrift } from "../../src/migrate/judge-drift.ts";
+import type { JudgedDifference } from "../../src/migrate/judge-drift.ts";
+import { type Effect, effects } from "../../src/verify/judge.ts";
+import { verifyAll } from "../../src/verify/verify.ts";
+import { checked } from "../support/examples.ts";
+import { anyServicebusDeclaration, anyServicebusTarget } from "../support/servicebus-declarations.ts";
+import { servicebusMutantsOf } from "../support/servicebus-mutants.ts";
+import { anySqsDeclaration, anySqsTarget } from "../support/sqs-declarations.ts";
+import { listingOf } from "../support/sqs-listing.ts";
+import { sqsMutantsOf } from "../support/sqs-mutants.ts";
+
+// Amazon SQS and Azure Service Bus; `drift.test.ts` has the same for RabbitMQ.
+
+type Cloud = "sqs" | "servicebus";
+
+function differencesTo<Name extends Cloud>(deployment: unknown, side: Proved<Name>): readonly JudgedDifference[] {
+  const drift = driftFrom(deployment, side as never);
+  if (!drift.ok) throw new Error(drift.diagnostics[0]?.message);
+  expect(drift.value.unread).toEqual([]);
+  return judgeDrift(drift.value);
+}
+
+function proved<Name extends Cloud>(input: unknown, target: TargetInput<Name>): Proved<Name> | null {
+  const system = checkSystem(input as SystemInput);
+  const result = system.ok ? compileAndProve<Name>(system.value, target) : system;
+  return result.ok ? result.value : null;
+}
+
+const generated = [
+  { name: "sqs", declaration: anySqsDeclaration, target: anySqsTarget },
+  { name: "servicebus", declaration: anyServicebusDeclaration, target: anyServicebusTarget },
+] as const;
+
+test.for(generated)("on $name a compiled system is no difference to itself", ({ name, declaration, target }) => {
+  let compiledCount = 0;
+  fc.assert(
+    fc.property(declaration, target as fc.Arbitrary<TargetInput<Cloud>>, (input, chosen) => {
+      const own = proved(input, chosen);
+      if (own === null) return;
+      compiledCount++;
+      const { differ } = brokers[name];
+      expect(differencesTo(differ.deploymentOf(own.compiled as never), own)).toEqual([]);
+      const between = driftBetween(own as never, own as never);
+      expect(between.ok && between.value.differences).toEqual([]);
+    }),
+    { numRuns: 250 },
+  );
+  expect(compiledCount).toBeGreaterThan(10);
+});
+
+test("AWS's answers in the order and the types of its API are no difference", () => {
+  const own = shopOn("sqs", { strategy: "auto" });
+  const answers = listingOf(own.compiled.topology).map((answer) => {
+    const { Attributes } = answer as { readonly Attributes?: Readonly<Record<string, string>> };
+    // The attributes that an audit does not need.
+    return Attributes?.["QueueArn"] === undefined
+      ? answer
+      : { Attributes: { ...Attributes, ReceiveMessageWaitTimeSeconds: "20" } };
+  });
+  const read = brokers.sqs.auditor.file.read(JSON.stringify(answers.toReversed()));
+  if (!read.ok) throw new Error(read.diagnostics[0]?.message);
+  expect(differencesTo(read.value, own)).toEqual([]);
+});
+
+function shopOn<Name extends Cloud>(broker: Name, more: object, order: "none" | "per-key" = "none"): Proved<Name> {
+  const strategy = "strategy" in more ? more.strategy : "auto";
+  const delay = strategy === "immediate" ? { kind: "immediate" } : { kind: "constant", delay: "20s" };
+  const retry = { attempts: 4, backoff: delay };
+  const consumer = { from: { orders: ["order.placed", "order.late.#"] }, retry, handlerTimeout: "30s", order };
+  const input = {
+    name: "shop",
+    sources: { orders: { kind: "topic" } },
+    consumers: { billing: consumer, shipping: { ...consumer, from: { orders: ["order.shipped"] } } },
+  };
+  const place = broker === "sqs" ? { region: "eu-west-1" } : { sku: "standard" };
+  const result = compileAndProve<Name>(checked(input), { broker, ...place, ...more } as never);
+  if (!result.ok) throw new Error(result.diagnostics[0]?.message);
+  return result.value;
+}
+
+interface Mutant {
+  readonly name: string;
+  readonly compiled: CompiledSystem<Cloud>;
+}
+
+const cases = [
+  { broker: "sqs", strategy: "redrive", order: "none" },
+  { broker: "sqs", strategy: "visibility", order: "none" },
+  { broker: "sqs", strategy: "redrive", order: "per-key" },
+  { broker: "servicebus", strategy: "immediate", order: "none" },
+  { broker: "servicebus", strategy: "scheduled", order: "none" },
+  { broker: "servicebus", strategy: "ttl-tier", order: "none" },
+] as const;
+
+/** No deployment can have it, or shows it: a FIFO queue is one by its name, and a topic is not listed. */
+const unseen = /other type/;
+
+test.for(cases)(
+  "on $broker under $strategy, $order, every mutant of the topology is a difference, judged as the proof judges it",
+  ({ broker, strategy, order }) => {
+    const own = shopOn(broker, { strategy, ...(strategy === "scheduled" ? { deadQueue: "shared" } : {}) }, order);
+    const { differ } = brokers[broker];
+    const all: readonly Mutant[] =
+      broker === "sqs" ? sqsMutantsOf(own.compiled as never) : servicebusMutantsOf(own.compiled as never);
+    const mutants = all.filter(({ name }) => !name.startsWith("the contract") && !unseen.test(name));
+    const counts = { loss: 0, otherwise: 0, harmless: 0 };
+    for (const { name, compiled } of mutants) {
+      if (isDeepStrictEqual(compiled.topology, own.compiled.topology)) continue;
+      const found = differencesTo(differ.deploymentOf(compiled as never), own);
+      expect(found.length, name).toBeGreaterThan(0);
+      const worst = effects.findLast((effect) => found.some((each) => each.effect === effect)) ?? "harmless";
+      counts[worst] += 1;
+      const verdicts = verifyAll<unknown>(brokerOf({ broker }).subjectsOf(compiled, own.target));
+      const broken = verdicts.flatMap(({ violations }) => violations.map(({ property }) => property));
+      const least: Effect = broken.length === 0 ? "harmless" : broken.includes("no-loss") ? "loss" : "otherwise";
+      expect(effects.indexOf(worst), `${name}: ${worst}, and proved is ${least}`).toBeGreaterThanOrEqual(
+        effects.indexOf(least),
+      );
+    }
+    expect(counts.loss).toBeGreaterThan(3);
+    expect(counts.otherwise).toBeGreaterThan(1);
+    if (broker === "sqs") expect(counts.harmless).toBeGreaterThan(0);
+  },
+);
