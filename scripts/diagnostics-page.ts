@@ -58,6 +58,8 @@ function severitySentence(code: DiagnosticCode, severity: CatalogueEntry["severi
   if (code === "RD302" || code === "RD303") return "**Error:** nothing is deployed.";
   if (code === "RD315") return "**Error:** nothing is compared.";
   if (/^RD31[1-3]/.test(code)) return `**${severity === "error" ? "Error" : "Warning"}:** the exit code is 1.`;
+  if (/^RD33[12]/.test(code)) return "**Error:** nothing is inferred or written.";
+  if (code === "RD333") return "**Warning:** the declaration is written all the same.";
   if (code === "RD314") return "**Error:** the exit code is 3.";
   if (/^RD8(11|12|4)/.test(code)) return "**Error:** nothing is read or moved.";
   if (code.startsWith("RD8")) return "**Error:** the consumer does not begin, and has taken no message.";
@@ -119,6 +121,10 @@ function circumstances(example: Example): string {
     parts.push(
       `where \`redeliver diff --target ${example.target}\` compares the declaration with the definitions file`,
     );
+  if (example.kind === "adopt") {
+    const options = example.queues?.map((each) => ` --queue ${each}`).join("") ?? "";
+    parts.push(`where \`redeliver adopt${options}\` reads the definitions file`);
+  }
   if (example.kind === "scenario") parts.push("with `examples/shop.yaml`, whose one consumer is billing");
   if (example.kind === "start")
     parts.push(`when a consumer of \`examples/shop.yaml\` starts like this on ${example.startedOn}`);
@@ -177,6 +183,7 @@ function fence(example: Example): string {
     case "policy":
       return fenced("yaml", example.text);
     case "lock":
+    case "adopt":
     case "definitions":
     case "export":
     case "preview":

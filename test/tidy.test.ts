@@ -31,6 +31,7 @@ const pipeline = [
   "src/foreign",
   "src/consume/port",
   "src/operate",
+  "src/adopt",
   "src/brokers",
   "src/verify",
   "src/compile",

@@ -143,6 +143,14 @@ export interface DriftExample extends Reporting {
   readonly text: string;
 }
 
+/** A definitions file to infer a declaration from. */
+export interface AdoptExample extends Reporting {
+  readonly kind: "adopt";
+  readonly text: string;
+  /** The work queues to adopt. Left out for all of them. */
+  readonly queues?: readonly string[];
+}
+
 /** Anything that a person may write, as plain data. */
 export type Example =
   | DeclarationExample
@@ -162,7 +170,8 @@ export type Example =
   | PolicyExample
   | PreviewExample
   | ChangeExample
-  | DriftExample;
+  | DriftExample
+  | AdoptExample;
 
 /** An example that reports a code, and the same without the mistake. */
 export interface ExamplePair {

@@ -1,3 +1,4 @@
+import type { FoundSystem, Imports } from "../adopt/found.ts";
 import type { Consuming } from "../consume/port/consuming.ts";
 import type { AnyContract } from "../contract/contract.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
@@ -214,6 +215,14 @@ export interface Auditor<Target, Deployment, System = never, Live = LiveReader<D
   readonly leftoversIn: (deployment: Deployment, compiled: System, earlier?: readonly System[]) => readonly Leftover[];
 }
 
+/** Infers a declaration from a topology that Redeliver did not make, and takes its resources over. */
+export interface Adopter<Target, Deployment, System> {
+  /** @param only the work queues to adopt; empty for all */
+  readonly infer: (deployment: Deployment, target: Target, only: readonly string[]) => Checked<FoundSystem>;
+  /** @param component the name of the component in the program that takes over */
+  readonly importsOf: (deployment: Deployment, compiled: System, component: string) => Imports;
+}
+
 /** A system before or after a change, and its target. */
 export interface ChangeSide<System, Target> {
   readonly compiled: System;
@@ -278,6 +287,8 @@ export interface Broker<
   readonly consuming: Consuming<System, TargetInput, Connection>;
   /** Left out if it cannot judge foreign topologies yet. */
   readonly auditor?: Auditor<Target, Deployment, System>;
+  /** Left out if it cannot infer declarations yet. */
+  readonly adopter?: Adopter<Target, Deployment, System>;
   /** Compares its deployments with declarations. */
   readonly differ: Differ<Target, Deployment, System, State, LiveReader<Deployment>>;
   /** Loaded when somebody operates dead letters. Left out if Redeliver cannot do that on this broker yet. */

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 
-import { auditedBrokers } from "./audit-source.ts";
+import { type Audited, auditedBrokers } from "./audit-source.ts";
 import { json, output, several, strategy, target } from "./declaration-options.ts";
 import { leftoversCommand } from "./leftovers.ts";
 import { liveOptions } from "./live-options.ts";
@@ -23,6 +23,22 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
   withBroker(diff).action(async (file, newer, options) => {
     const { diffCommand } = await import("./diff.ts");
     finish(await diffCommand(file, newer, options));
+  });
+  const adopt = program
+    .command("adopt")
+    .description(
+      "infer a declaration with the same names from a topology that Redeliver did not make; only reads, and writes the files that you name",
+    )
+    .addOption(target().makeOptionMandatory(false))
+    .option("--name <name>", "the name of the system, if Redeliver did not make it", "adopted")
+    .addOption(
+      new Option("--queue <name>", "a work queue to adopt, instead of all; give it once for each").argParser(several),
+    )
+    .option("-o, --output <file>", "write the declaration to a new file instead of the standard output")
+    .option("--import <file>", "write a new file for pulumi import --file, with each resource that is as declared");
+  withBroker(adopt, ({ broker }) => broker.adopter !== undefined, []).action(async (options) => {
+    const { adoptCommand } = await import("./adopt.ts");
+    finish(await adoptCommand(options));
   });
   const leftovers = program
     .command("leftovers")
@@ -71,16 +87,25 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
     });
 }
 
-/** Adds the options for a target and for a broker or its export. */
-function withBroker(command: Command): Command {
+/** Adds the options for a target and for a broker or its export. Those of a broker without an offer stay unmentioned. */
+function withBroker(
+  command: Command,
+  isOffered: (audited: Audited) => boolean = () => true,
+  first: readonly Option[] = [target()],
+): Command {
+  const offered = auditedBrokers().filter(isOffered);
+  for (const each of first) command.addOption(each);
   command
-    .addOption(target())
     .addOption(strategy())
     .option("--url <url>", "a running broker, as for audit; for RabbitMQ with the virtual host behind the host")
-    .addOption(new Option("--endpoint <url>", "the address of an emulator that replaces AWS").env("SQS_ENDPOINT"));
+    .addOption(
+      new Option("--endpoint <url>", "the address of an emulator that replaces AWS")
+        .env("SQS_ENDPOINT")
+        .hideHelp(!offered.some(({ auditor }) => auditor.live?.kind === "sdk")),
+    );
   for (const audited of auditedBrokers()) {
     const { option, what } = audited.auditor.file;
-    command.addOption(new Option(`--${option} <file>`, what));
+    command.addOption(new Option(`--${option} <file>`, what).hideHelp(!isOffered(audited)));
   }
   for (const each of liveOptions()) command.addOption(each);
   return command.addOption(json());

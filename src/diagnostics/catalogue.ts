@@ -162,6 +162,18 @@ export const catalogue = {
     "A declared system lies in one virtual host of RabbitMQ, in one account and region of AWS, or in one namespace of Service Bus. The URL or the file has several, or another region than the target. In all others every resource would be missing. Name the virtual host behind the host of the URL, with %2F for /, or export that place alone.",
     "https://www.rabbitmq.com/docs/vhosts",
   ),
+  RD331: error(
+    "Nothing to adopt",
+    "`redeliver adopt` looks for work queues: queues that a consumer takes messages from. It finds none in the input, or no queue with a name that you gave. Waiting queues, dead queues, streams and queues of single instances are none. Names and bindings decide, so a queue may be taken for another kind. Name the work queues with `--queue`.",
+  ),
+  RD332: error(
+    "Queues of several systems",
+    "The input has work queues of more than one system, and a declaration is about one. Some may belong to a system that Redeliver already manages. A second declaration with the same queues would give each queue two owners. Adopt one system at a time, and name its work queues with `--queue`.",
+  ),
+  RD333: warning(
+    "A queue that two consumers would own",
+    "Several work queues send their dead letters to one queue. In a declaration each consumer owns a dead queue, so that its letters and its alarm are its own. The new dead queues get names of their own, and the import leaves out the shared queue. Letters that lie there stay there. Read them, or send them again with `redeliver dead`, before you delete it.",
+  ),
   RD401: error(
     "The file is not the one that the option takes",
     "redeliver audit reads files that the brokers' own tools write, the state of a Pulumi stack, or a running broker. This file is JSON, but its option takes another kind, or the file contains no queue. An audit of nothing would find nothing and look like success. Name another file, or another option.",

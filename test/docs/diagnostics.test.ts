@@ -52,6 +52,7 @@ import { readPreview } from "../../src/policy/preview/read-preview.ts";
 import { checkScenario } from "../../src/simulate/check-scenario.ts";
 import { readState } from "../support/read-topology.ts";
 import { answersOf, closedPort, refuseLogin, startFakeBroker } from "../support/fake-broker.ts";
+import { reportedByAdopt } from "../support/reported-by-adopt.ts";
 import { reportedByStart } from "../support/consume/reported-by-start.ts";
 import { runProgram } from "../support/pulumi.ts";
 
@@ -107,8 +108,8 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       return reportsOf(readLock(example.text));
     case "scenario": {
       const scenario = parseText(example.text, "yaml");
-      if (!scenario.ok) return scenario.diagnostics;
-      return reportsOf(checkScenario(scenario.value, [{ consumer: "billing", hasRetryAfter: false }]));
+      const consumers = [{ consumer: "billing", hasRetryAfter: false }];
+      return reportsOf(scenario.ok ? checkScenario(scenario.value, consumers) : scenario);
     }
     case "dead-queue": {
       const { version, queue, planned, confirm, consumers } = parse(example.text) as DeadQueue;
@@ -120,10 +121,8 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
     }
     case "policy":
       return reportsOf(selectRules(parse(example.text)));
-    case "preview": {
-      const preview = readPreview(example.text);
-      return preview.ok ? preview.warnings : preview.diagnostics;
-    }
+    case "preview":
+      return reportsOf(readPreview(example.text));
     case "definitions":
       return reportedByAudit(rabbitmq.auditor.file.read(example.text), example);
     case "export": {
@@ -157,6 +156,8 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       const declared = deployedFrom({ kind: "declaration", format: "yaml", text, target });
       return read.ok ? reportedByDrift(driftFrom(read.value, declared)) : read.diagnostics;
     }
+    case "adopt":
+      return reportedByAdopt(example);
     case "start":
       return reportedByStart(example.text);
     default:
@@ -172,8 +173,7 @@ function reportedByDeclaration({
   exportAs = "json",
 }: DeclarationExample): readonly Diagnostic[] {
   const parsed = parseText(text, format);
-  if (!parsed.ok) return parsed.diagnostics;
-  const system = checkSystem(parsed.value);
+  const system = parsed.ok ? checkSystem(parsed.value) : parsed;
   if (!system.ok) return system.diagnostics;
   if (target === undefined) return system.warnings;
   const parsedTarget = parseTarget(target, strategy);
@@ -199,8 +199,7 @@ function reportedByDrift(drift: ReturnType<typeof driftBetween>): readonly Diagn
 
 function reportedByTargetFile({ text, declaration }: TargetFileExample): readonly Diagnostic[] {
   const parsed = parseText(text, "yaml");
-  if (!parsed.ok) return parsed.diagnostics;
-  const target = checkTargetData(parsed.value);
+  const target = parsed.ok ? checkTargetData(parsed.value) : parsed;
   if (!target.ok) return target.diagnostics;
   const system = parseText(declaration, "yaml");
   const checked = system.ok ? checkSystem(system.value) : system;

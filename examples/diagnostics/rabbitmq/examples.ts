@@ -1,3 +1,4 @@
+import { adoptExamples } from "./adopt.ts";
 import { changeExamples } from "./change.ts";
 import { driftExamples } from "./drift.ts";
 import { compileExamples } from "./compile.ts";
@@ -12,6 +13,7 @@ export const rabbitmqExamples = {
   ...compileExamples,
   ...changeExamples,
   ...driftExamples,
+  ...adoptExamples,
   ...readExamples,
   ...auditExamples,
   ...lifetimeExamples,

@@ -1,4 +1,4 @@
-import type { Broker, HttpReader } from "../broker.ts";
+import type { Adopter, Broker, HttpReader } from "../broker.ts";
 import type { Differ } from "../drift.ts";
 import { auditor } from "./auditor.ts";
 import type { RabbitmqTarget } from "./compile/capabilities.ts";
@@ -6,6 +6,8 @@ import { formatTarget, strategyNames } from "./compile/capabilities.ts";
 import type { RabbitmqCompiled } from "./compile/compile.ts";
 import { compileRabbitmq } from "./compile/compile.ts";
 import type { Deployment } from "./foreign/deployment.ts";
+import { importsOf } from "./foreign/adopt/imports.ts";
+import { inferSystem } from "./foreign/adopt/infer.ts";
 import { deploymentOf, driftOf } from "./foreign/drift.ts";
 import { liveWithReports } from "./foreign/live.ts";
 import { evidenceOf } from "./prove/evidence.ts";
@@ -35,6 +37,7 @@ export interface RabbitmqBroker extends Broker<
   RabbitmqConnection
 > {
   readonly auditor: typeof auditor;
+  readonly adopter: Adopter<RabbitmqTarget, Deployment, RabbitmqCompiled>;
   readonly differ: Differ<RabbitmqTarget, Deployment, RabbitmqCompiled, MessageState, HttpReader<Deployment>>;
   readonly defaultNamespace: string;
   /** The permissions that each task needs. */
@@ -71,6 +74,9 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
   loadContractPages: async () => (await import("./pages/index.ts")).contractPages,
   get auditor() {
     return auditor;
+  },
+  get adopter() {
+    return { infer: inferSystem, importsOf };
   },
   get differ() {
     return { live: liveWithReports, compare: driftOf, deploymentOf };

@@ -1,5 +1,6 @@
 import type { DeployedPart } from "../../deployed-part.ts";
 import type { RabbitmqCompiled } from "./compile.ts";
+import type { BindingResource } from "./topology.ts";
 import type { AttemptNumber } from "./contract.ts";
 
 /**
@@ -45,4 +46,19 @@ export function deployedPartsOf({ topology, contracts }: RabbitmqCompiled): read
 function countOf(where: AttemptNumber | null): string {
   if (where === null) return "nothing";
   return where.from === "header" ? where.header : where.from === "exchange" ? "the exchange" : "the routing key";
+}
+
+/**
+ * The part of a binding's logical name that tells it from the others of its system. No name on the broker contains a /
+ * (RD204), so no two bindings have the same.
+ */
+export function bindingIdentity({
+  source,
+  destinationKind,
+  destination,
+  routingKey,
+  arguments: given,
+}: BindingResource): string {
+  const headers = Object.entries(given).map(([key, value]) => `${key}=${value}`);
+  return [source, destinationKind, destination, ...(routingKey === "" ? [] : [routingKey]), ...headers].join("/");
 }

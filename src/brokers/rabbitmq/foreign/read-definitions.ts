@@ -134,7 +134,9 @@ function readBinding(entry: Entry, draft: DraftVirtualHost): EntryProblem {
   if (typeof routingKey !== "string") return { key: "routing_key", message: "a routing key is no text" };
   if (given === null) return { key: "arguments", message: "the arguments are no object" };
   // The default exchange is bound to every queue by its name, and routing knows that.
-  if (source !== "") draft.bindings.push({ source, destination, destinationKind: kind, routingKey, arguments: given });
+  if (source === "") return null;
+  const own = typeof entry["properties_key"] === "string" ? { propertiesKey: entry["properties_key"] } : {};
+  draft.bindings.push({ source, destination, destinationKind: kind, routingKey, arguments: given, ...own });
   return null;
 }
 

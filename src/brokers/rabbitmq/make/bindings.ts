@@ -1,10 +1,11 @@
 import type * as pulumi from "@pulumi/pulumi";
 import * as rabbitmq from "@pulumi/rabbitmq";
 
+import { bindingIdentity } from "../compile/parts.ts";
 import type { BindingResource, QueueResource, Topology } from "../compile/topology.ts";
 import { assumed } from "./assumed.ts";
 import { find, goesUnlessWith } from "../../../deploy/resource-options.ts";
-import { type Made, type RabbitmqPlacement, addPolicy, kept } from "./resources.ts";
+import { type Made, type RabbitmqPlacement, addPolicy, argumentInputs, kept } from "./resources.ts";
 
 /**
  * Adds the bindings, and the policies of exchanges, against the flow of messages: each waits for all that a message
@@ -74,29 +75,21 @@ export function addBindings(made: Made, placement: RabbitmqPlacement, topology: 
 }
 
 function addBinding(
-  { name, namespace }: RabbitmqPlacement,
-  { source: sourceName, destination, destinationKind, routingKey, arguments: given }: BindingResource,
+  { name, namespace, areImported }: RabbitmqPlacement,
+  binding: BindingResource,
   source: pulumi.Input<string>,
   options: pulumi.CustomResourceOptions,
 ): rabbitmq.Binding {
-  const headers = Object.entries(given);
-  // No name on the broker contains a / (RD204), so no two bindings have the same logical name.
-  const identity = [
-    sourceName,
-    destinationKind,
-    destination,
-    ...(routingKey === "" ? [] : [routingKey]),
-    ...headers.map(([key, value]) => `${key}=${value}`),
-  ].join("/");
+  const { destination, destinationKind, routingKey, arguments: given } = binding;
   return new rabbitmq.Binding(
-    `${name}-${identity}`,
+    `${name}-${bindingIdentity(binding)}`,
     {
       vhost: namespace,
       source,
       destination,
       destinationType: destinationKind,
       routingKey,
-      ...(headers.length === 0 ? {} : { argumentsJson: JSON.stringify(given) }),
+      ...(Object.keys(given).length === 0 ? {} : argumentInputs(given, areImported)),
     },
     options,
   );

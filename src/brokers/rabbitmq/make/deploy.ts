@@ -3,7 +3,7 @@ import * as rabbitmq from "@pulumi/rabbitmq";
 import type { ExchangeResource, QueueResource, Topology } from "../compile/topology.ts";
 import { find } from "../../../deploy/resource-options.ts";
 import { addBindings } from "./bindings.ts";
-import { type Made, type RabbitmqPlacement, addPolicy, isLasting, kept } from "./resources.ts";
+import { type Made, type RabbitmqPlacement, addPolicy, argumentInputs, isLasting, kept } from "./resources.ts";
 
 /**
  * Creates the Pulumi resources of a topology, each exactly once and no others.
@@ -49,7 +49,7 @@ export function deployRabbitmq(topology: Topology, placement: RabbitmqPlacement)
   return { workQueues: Object.fromEntries(workQueues) };
 }
 
-function addQueue(made: Made, { name, parent, namespace }: RabbitmqPlacement, queue: QueueResource): void {
+function addQueue(made: Made, { name, parent, namespace, areImported }: RabbitmqPlacement, queue: QueueResource): void {
   const resource = new rabbitmq.Queue(
     `${name}-${queue.name}`,
     {
@@ -58,9 +58,7 @@ function addQueue(made: Made, { name, parent, namespace }: RabbitmqPlacement, qu
       settings: {
         durable: queue.durable,
         autoDelete: queue.autoDelete,
-        // With `arguments` the provider would send every value as a text, and RabbitMQ ignores a delivery limit that is
-        // a text.
-        argumentsJson: JSON.stringify(queue.arguments),
+        ...argumentInputs(queue.arguments, areImported),
       },
     },
     kept(parent, isLasting(queue.role)),

@@ -9,6 +9,8 @@ export interface RabbitmqPlacement {
   readonly parent: pulumi.Resource;
   /** The virtual host. It must exist. */
   readonly namespace: pulumi.Input<string>;
+  /** True if the state has arguments as an import reads them. */
+  readonly areImported: boolean;
 }
 
 export interface Made {
@@ -20,6 +22,22 @@ export interface Made {
 /** The options of a resource that stays on the broker when it leaves the program. */
 export function kept(parent: pulumi.Resource, isProtected: boolean): pulumi.CustomResourceOptions {
   return { parent, retainOnDelete: true, deleteBeforeReplace: false, ...(isProtected ? { protect: true } : {}) };
+}
+
+/**
+ * Arguments as an input. With `arguments` the provider would send every value as a text, and RabbitMQ ignores a delivery
+ * limit that is a text. But an import reads arguments that are all texts into that very input, and a change from one to
+ * the other is a replacement. Source: provider 3.3.8, `ReadQueue` in `resource_queue.go`, `ReadBinding` in
+ * `resource_binding.go`.
+ */
+export function argumentInputs(
+  given: Readonly<Record<string, string | number | boolean>>,
+  areImported: boolean,
+): { arguments: Record<string, string> } | { argumentsJson: string } {
+  const texts = Object.entries(given).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  return areImported && texts.length === Object.keys(given).length
+    ? { arguments: Object.fromEntries(texts) }
+    : { argumentsJson: JSON.stringify(given) };
 }
 
 const passing: ReadonlySet<string | undefined> = new Set(["tier", "wait", "attempt", "attempts", "reasons"]);

@@ -13,6 +13,12 @@ import { type LeftBehind, guardChange, leftOf, takenOf } from "../../../deploy/g
 export interface RetryTopologyArgs extends Asked<"rabbitmq"> {
   /** The virtual host, which must exist. The default is the broker's own, `/`. */
   readonly vhost?: pulumi.Input<string>;
+  /**
+   * True for a component whose resources came from the file of `redeliver adopt --import`. It then writes arguments in the
+   * form that the provider reads back, so that nothing is replaced. Never change it afterwards: Pulumi would plan to
+   * replace each queue. The default is false.
+   */
+  readonly imported?: boolean;
 }
 
 /**
@@ -50,6 +56,7 @@ export class RetryTopology extends pulumi.ComponentResource {
       name,
       parent: this,
       namespace: args.vhost ?? brokers.rabbitmq.defaultNamespace ?? "/",
+      areImported: args.imported ?? false,
     });
     this.contracts = compiled.contracts;
     this.workQueues = deployed.workQueues;

@@ -62,6 +62,8 @@ export function shapesOf(neighbourhood: Neighbourhood) {
     leadingOn,
     /** The wait queues that dead letters come into, so that producers need not publish there. */
     fedByDeaths,
+    /** The queues that messages reach when they expire in a queue. */
+    aimsOf: (each: EffectiveSettings): readonly string[] => aimsOf(neighbourhood, each),
     shapes: new Map(settings.map((each) => [each.queue, shapeOf(each)])),
   };
 }

@@ -40,6 +40,8 @@ export interface BrokerBinding {
   readonly destinationKind: "queue" | "exchange";
   readonly routingKey: string;
   readonly arguments: Arguments;
+  /** The broker's own name for its key and arguments. A running broker gives it, and an export does not. */
+  readonly propertiesKey?: string;
 }
 
 export type PolicyScope = "all" | "exchanges" | "queues" | "classic_queues" | "quorum_queues" | "streams";

@@ -1,0 +1,170 @@
+import { asDuration } from "../declare/duration.ts";
+import { type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
+import { backoffOf } from "./backoff-of.ts";
+import type { FoundConsumer, FoundSource, FoundSystem, Unsaid } from "./found.ts";
+
+/** A comment on one property of a declaration. */
+export interface Comment {
+  readonly path: readonly string[];
+  readonly text: string;
+}
+
+/** A declaration as a person writes it, with the origin of each value. */
+export interface DraftDeclaration {
+  readonly system: DraftSystem;
+  readonly comments: readonly Comment[];
+  readonly unsaid: readonly Unsaid[];
+  readonly warnings: readonly Diagnostic[];
+}
+
+interface DraftSystem {
+  readonly name: string;
+  readonly consumers: Readonly<Record<string, object>>;
+  readonly [property: string]: unknown;
+}
+
+/**
+ * Writes the declaration that keeps the names on the broker, and comes nearest to the rest.
+ *
+ * @param name the name of the system
+ * @param separator stands between the parts of default names
+ */
+export function declareFound(found: FoundSystem, name: string, separator: string): DraftDeclaration {
+  const { consumers } = found;
+  const prefix = `${name}${separator}`;
+  const isPrefixed = consumers.every(({ queue }) => queue.startsWith(prefix) && queue.length > prefix.length);
+  const keys = new Map(consumers.map(({ queue }) => [queue, isPrefixed ? queue.slice(prefix.length) : queue]));
+  const keyOf = ({ queue }: FoundConsumer): string => keys.get(queue) ?? queue;
+  const shared = sharedDeadQueues(consumers);
+  const dead = deadTemplate(
+    consumers.filter((each) => !shared.has(each.dead?.value ?? "")),
+    keyOf,
+    `{queue}${separator}dead`,
+  );
+  const names = {
+    ...(isPrefixed ? {} : { queue: "{consumer}" }),
+    ...(dead.template === null ? {} : { dead: dead.template }),
+  };
+  const sources = sourceKeys([...consumers.flatMap((each) => each.sources), ...found.unusedSources], prefix);
+  const written = consumers.map((each) => consumerFrom(each, keyOf(each), sources));
+  const foreign = [...sources].filter(([, { source }]) => !source.isOwn).map(([exchange]) => exchange);
+  return {
+    system: {
+      name,
+      ...(Object.keys(names).length === 0 ? {} : { names }),
+      ...(sources.size === 0
+        ? {}
+        : { sources: Object.fromEntries([...sources.values()].map((each) => [each.key, each.declared])) }),
+      consumers: Object.fromEntries(written.map(({ key, declared }) => [key, declared])),
+    },
+    comments: [
+      ...(isPrefixed ? [] : [{ path: ["names", "queue"], text: "the work queues keep their names" }]),
+      ...(dead.template === null ? [] : [{ path: ["names", "dead"], text: "the dead queues keep their names" }]),
+      ...[...sources.values()].map(({ key, source }) => ({ path: ["sources", key], text: source.from })),
+      ...written.flatMap(({ comments }) => comments),
+    ],
+    unsaid: [
+      ...found.unsaid,
+      ...dead.unsaid,
+      ...(foreign.length === 0
+        ? []
+        : [
+            {
+              place: foreign.join(", "),
+              fact: "nothing shows who makes it, so it is declared as another owner's; take away name and owner if it is this system's to make",
+            },
+          ]),
+    ],
+    warnings: [...shared].map(([queue, owners]) =>
+      diagnostic("RD333", {
+        path: ["queues", queue],
+        message: `${queue} has the dead letters of ${owners.map((each) => each.queue).join(", ")}`,
+        notes: ["in a declaration each consumer has a dead queue of its own"],
+        help: `leave ${queue} where it is until nobody needs its letters`,
+      }),
+    ),
+  };
+}
+
+interface KeyedSource {
+  readonly key: string;
+  readonly source: FoundSource;
+  readonly declared: object;
+}
+
+/** A key in the declaration for each source, by its name on the broker. */
+function sourceKeys(all: readonly FoundSource[], prefix: string): ReadonlyMap<string, KeyedSource> {
+  const keyed = new Map<string, KeyedSource>();
+  const taken = new Set<string>();
+  for (const source of all) {
+    if (keyed.has(source.name)) continue;
+    const isDefault = source.isOwn && source.name.startsWith(prefix);
+    let key = isDefault ? source.name.slice(prefix.length) : source.name;
+    while (taken.has(key)) key = `${key}-2`;
+    taken.add(key);
+    const physical = isDefault ? {} : { name: source.name, owner: "other" };
+    keyed.set(source.name, { key, source, declared: { kind: source.kind, ...physical } });
+  }
+  return keyed;
+}
+
+function consumerFrom(
+  found: FoundConsumer,
+  key: string,
+  sources: ReadonlyMap<string, KeyedSource>,
+): { readonly key: string; readonly declared: object; readonly comments: readonly Comment[] } {
+  const { delaysMs, crashDeliveries, handlerTimeoutMs, retainMs, order } = found;
+  const path = ["consumers", key];
+  const said = (value: { readonly from: string } | undefined, ...rest: readonly string[]): readonly Comment[] =>
+    value === undefined ? [] : [{ path: [...path, ...rest], text: value.from }];
+  const from = found.sources.map(({ name, keys }) => [sources.get(name)?.key ?? name, keys] as const);
+  return {
+    key,
+    declared: {
+      ...(from.length === 0 ? {} : { from: Object.fromEntries(from) }),
+      retry: { attempts: delaysMs.value.length + 1, backoff: backoffOf(delaysMs.value) },
+      ...(crashDeliveries === undefined ? {} : { crash: { deliveries: crashDeliveries.value } }),
+      ...(handlerTimeoutMs === undefined ? {} : { handlerTimeout: asDuration(handlerTimeoutMs.value) }),
+      ...(retainMs === undefined ? {} : { deadLetter: { retain: asDuration(retainMs.value) } }),
+      ...(order === undefined ? {} : { order: order.value }),
+    },
+    comments: [
+      ...said(found),
+      ...said(delaysMs, "retry"),
+      ...said(crashDeliveries, "crash"),
+      ...said(handlerTimeoutMs, "handlerTimeout"),
+      ...said(retainMs, "deadLetter"),
+      ...said(order, "order"),
+    ],
+  };
+}
+
+/** The template that gives most dead queues the names that they have. Null for the default. */
+function deadTemplate(
+  consumers: readonly FoundConsumer[],
+  keyOf: (found: FoundConsumer) => string,
+  byDefault: string,
+): { readonly template: string | null; readonly unsaid: readonly Unsaid[] } {
+  const nameBy = (template: string, { queue }: FoundConsumer): string => template.replaceAll("{queue}", () => queue);
+  const named = consumers.flatMap((each) => (each.dead === undefined ? [] : [{ each, dead: each.dead.value }]));
+  const candidates = named
+    .map(({ each, dead }) => dead.replace(each.queue, () => "{queue}"))
+    // A name without the queue's own would be the same for every consumer.
+    .filter((template) => template.includes("{queue}") || consumers.length === 1)
+    .filter((template) => !/[{}]/.test(template.replaceAll("{queue}", "")) && template !== "{queue}");
+  const fits = (template: string): number => named.filter(({ each, dead }) => nameBy(template, each) === dead).length;
+  const best = candidates.reduce((one, other) => (fits(other) > fits(one) ? other : one), byDefault);
+  const unsaid = named
+    .filter(({ each, dead }) => nameBy(best, each) !== dead)
+    .map(({ each, dead }) => ({
+      place: dead,
+      fact: `the dead queue of ${keyOf(each)} would be ${nameBy(best, each)}, because one template names all dead queues; the letters in ${dead} stay there`,
+    }));
+  return { template: best === byDefault ? null : best, unsaid };
+}
+
+/** The dead queues that several consumers share. */
+function sharedDeadQueues(consumers: readonly FoundConsumer[]): ReadonlyMap<string, readonly FoundConsumer[]> {
+  const owners = Map.groupBy(consumers, ({ dead }) => dead?.value ?? "");
+  return new Map([...owners].filter(([queue, all]) => queue !== "" && all.length > 1));
+}

@@ -1,0 +1,77 @@
+/** A value, and the resource with the argument or the binding that it was inferred from. */
+export interface Inferred<Value> {
+  readonly value: Value;
+  readonly from: string;
+}
+
+/** A place that messages come from, as the bindings of a queue show it. */
+export interface FoundSource {
+  /** Its name on the broker. */
+  readonly name: string;
+  readonly kind: "topic" | "direct" | "fanout";
+  readonly keys: readonly string[] | "all";
+  /** True if its name shows that the system made it. */
+  readonly isOwn: boolean;
+  readonly from: string;
+}
+
+/** The consumer of one work queue, as far as a broker shows it. */
+export interface FoundConsumer {
+  readonly queue: string;
+  /** The facts that make it a work queue. */
+  readonly from: string;
+  /** Empty if producers send straight to the queue. */
+  readonly sources: readonly FoundSource[];
+  /** The delay before each attempt after the first, in milliseconds. */
+  readonly delaysMs: Inferred<readonly number[]>;
+  readonly crashDeliveries?: Inferred<number> | undefined;
+  readonly handlerTimeoutMs?: Inferred<number> | undefined;
+  readonly retainMs?: Inferred<number> | undefined;
+  /** The name of its dead queue. Left out if the broker shows none, or names it itself. */
+  readonly dead?: Inferred<string> | undefined;
+  readonly order?: Inferred<"per-key"> | undefined;
+}
+
+/** A fact about a broker that a declaration cannot say, with the reason. */
+export interface Unsaid {
+  /** The queue, exchange or topic. */
+  readonly place: string;
+  readonly fact: string;
+}
+
+/** The consumers on a broker, and the rest of it. */
+export interface FoundSystem {
+  /** The name of the system if Redeliver made the resources. */
+  readonly name: string | null;
+  /** The strategy that shows in the resources. Null if none does, or several do. */
+  readonly strategy: string | null;
+  readonly consumers: readonly FoundConsumer[];
+  /** Sources of the system that no consumer takes from. */
+  readonly unusedSources: readonly FoundSource[];
+  readonly unsaid: readonly Unsaid[];
+}
+
+/** The choice of a user. */
+export interface AdoptionChoice {
+  /** The work queues to adopt. Empty for all of them. */
+  readonly queues: readonly string[];
+}
+
+/** An entry of a file for `pulumi import --file`. Source: `importSpec` in Pulumi's `pkg/cmd/pulumi/operations/import.go`. */
+export interface ImportEntry {
+  readonly type: string;
+  /** An identifier within the file. */
+  readonly name: string;
+  /** The name that the component gives the resource. */
+  readonly logicalName?: string;
+  readonly id?: string;
+  readonly parent?: string;
+  readonly component?: true;
+}
+
+/** The resources that an import can take over as they are, and the others. */
+export interface Imports {
+  readonly entries: readonly ImportEntry[];
+  /** The resources that are there, but not as declared, or whose id the input does not show. Each with the reason. */
+  readonly left: readonly Unsaid[];
+}

@@ -1,0 +1,139 @@
+import type { ImportEntry, Imports, Unsaid } from "../../../../adopt/found.ts";
+import type { RabbitmqCompiled } from "../../compile/compile.ts";
+import { bindingKey, bindingText, different } from "../../compile/differences.ts";
+import { bindingIdentity } from "../../compile/parts.ts";
+import type { BrokerBinding, BrokerTopology } from "../../prove/semantics.ts";
+import type { Deployment } from "../deployment.ts";
+import { bindingType, componentType, exchangeType, policyType, queueType } from "../import/resource-types.ts";
+
+/** A declared resource, and its counterpart on the broker. */
+interface Compared {
+  readonly type: string;
+  readonly logicalName: string;
+  /** Null if the broker has no such resource. The deployment makes it. */
+  readonly id: string | null;
+  /** The reason that it cannot be taken over as it is; null for none. */
+  readonly reason: string | null;
+  readonly place: string;
+}
+
+/**
+ * The entries that put each resource of a compiled system that is on the broker as declared below its component. Other
+ * resources are left out: importing one with another argument would make Pulumi replace it.
+ *
+ * @param component the name of the component in the program
+ */
+export function importsOf({ virtualHosts }: Deployment, compiled: RabbitmqCompiled, component: string): Imports {
+  const [host] = virtualHosts;
+  if (host === undefined) return { entries: [], left: [] };
+  const all = compare(compiled, host.topology, host.name);
+  const taken = all.flatMap(({ type, logicalName, id, reason }, index): readonly ImportEntry[] =>
+    id === null || reason !== null
+      ? []
+      : [{ type, name: `resource${index}`, logicalName: `${component}-${logicalName}`, id, parent: "component" }],
+  );
+  return {
+    entries: [{ type: componentType, name: "component", logicalName: component, component: true }, ...taken],
+    left: all.flatMap(({ id, place, reason }): readonly Unsaid[] =>
+      id === null || reason === null ? [] : [{ place, fact: reason }],
+    ),
+  };
+}
+
+function compare({ topology }: RabbitmqCompiled, found: BrokerTopology, host: string): readonly Compared[] {
+  const queues = new Map(found.queues.map((queue) => [queue.name, queue]));
+  const exchanges = new Map(found.exchanges.map((exchange) => [exchange.name, exchange]));
+  const policies = new Map(found.policies.flatMap((each) => (each.kind === "user" ? [[each.name, each]] : [])));
+  const bindings = new Map(found.bindings.map((binding) => [bindingKey(binding), binding]));
+  const named = (
+    type: string,
+    kind: string,
+    { name, ...wanted }: Readonly<Record<string, unknown>> & { readonly name: string },
+    there: Readonly<Record<string, unknown>> | undefined,
+  ): Compared => ({
+    type,
+    logicalName: name,
+    id: there === undefined ? null : `${name}@${host}`,
+    reason: there === undefined ? null : reasonOf(wanted, there),
+    place: `${kind} ${name}`,
+  });
+  return [
+    ...topology.queues.map(({ name, arguments: given }) => {
+      const queue = queues.get(name);
+      const goes = queue?.goesWith?.join(", ");
+      return named(
+        queueType,
+        "queue",
+        { name, ...given },
+        queue && { ...queue.arguments, "x-queue-type": queue.kind, ...(goes ? { "goes with": goes } : {}) },
+      );
+    }),
+    ...topology.exchanges
+      .filter(({ owner }) => owner !== "other")
+      .map(({ name, kind, arguments: given }) => {
+        const exchange = exchanges.get(name);
+        const goes = exchange?.goesWith?.join(", ");
+        const type = exchange?.pluginType ?? exchange?.kind;
+        const there = exchange && { type, ...exchange.arguments, ...(goes ? { "goes with": goes } : {}) };
+        return named(exchangeType, "exchange", { name, type: kind, ...given }, there);
+      }),
+    ...topology.policies.map(({ name, pattern, applyTo, priority, definition }) => {
+      const policy = policies.get(name);
+      const there = policy && {
+        pattern: policy.pattern,
+        "apply-to": policy.applyTo,
+        priority: policy.priority,
+        ...policy.definition,
+      };
+      return named(policyType, "policy", { name, pattern, "apply-to": applyTo, priority, ...definition }, there);
+    }),
+    ...topology.bindings.map((binding) => {
+      const there = bindings.get(bindingKey(binding));
+      const key = there === undefined ? null : propertiesKeyOf(there);
+      const { source, destination, destinationKind } = binding;
+      return {
+        type: bindingType,
+        logicalName: bindingIdentity(binding),
+        id:
+          there === undefined
+            ? null
+            : [
+                host.replaceAll("%", "%25").replaceAll("/", "%2F"),
+                source,
+                destination,
+                destinationKind,
+                key ?? "",
+              ].join("/"),
+        reason: key === null && there !== undefined ? "only a running broker shows its id: read it with --url" : null,
+        place: `binding of ${source} ${bindingText(binding)}`,
+      };
+    }),
+  ];
+}
+
+function reasonOf(wanted: Readonly<Record<string, unknown>>, there: Readonly<Record<string, unknown>>): string | null {
+  const [difference] = different("queue", "", wanted, there);
+  const text = (value: unknown): string => (value === undefined ? "nothing" : JSON.stringify(value));
+  return difference === undefined
+    ? null
+    : difference.settings
+        .map(({ key, declared, deployed }) => `${key} is ${text(deployed)}, declared is ${text(declared)}`)
+        .join("; ");
+}
+
+/**
+ * The broker's name for a key without arguments. With arguments it is a hash that only the broker computes. Source:
+ * `rabbit_mgmt_format:pack_binding_props/2`.
+ */
+function propertiesKeyOf({ propertiesKey, routingKey, arguments: given }: BrokerBinding): string | null {
+  if (propertiesKey !== undefined) return propertiesKey;
+  if (Object.keys(given).length > 0) return null;
+  return routingKey === "" ? "~" : quoted(routingKey);
+}
+
+/** Percent-encodes all but letters, digits, dots, dashes and underscores. */
+function quoted(text: string): string {
+  return encodeURIComponent(text)
+    .replaceAll(/[!'()*~]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replaceAll("%20", "+");
+}

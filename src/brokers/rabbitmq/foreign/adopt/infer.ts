@@ -1,0 +1,196 @@
+import type { FoundConsumer, FoundSource, FoundSystem, Inferred, Unsaid } from "../../../../adopt/found.ts";
+import { formatDurationMs } from "../../../../declare/duration.ts";
+import type { Checked } from "../../../../diagnostics/diagnostic.ts";
+import { diagnostic } from "../../../../diagnostics/diagnostic.ts";
+import { type RabbitmqTarget, rabbitmqLimits } from "../../compile/capabilities.ts";
+import { failedExchange, sharedRole } from "../../compile/names.ts";
+import { semanticsVersionOf } from "../../prove/semantics.ts";
+import type { BrokerTopology, EffectiveSettings } from "../../prove/semantics.ts";
+import { purposeOf } from "../audit/purpose.ts";
+import type { Deployment } from "../deployment.ts";
+import { type Course, courseOf } from "./course.ts";
+import { frameworkOf } from "./frameworks.ts";
+import { type Looking, lookAt } from "./looking.ts";
+import { isPartOf, ownSystemOf } from "./own-system.ts";
+import { type Schedule, scheduleOf } from "./schedule.ts";
+import { sourcesInto } from "./sources-into.ts";
+import { unsaidOf } from "./unsaid.ts";
+
+/**
+ * Infers the consumers of one virtual host: the sources of each work queue, its retry policy and its dead queue.
+ *
+ * The retry policy is the course of a message whose every attempt fails, by the model of the broker. If the consumers
+ * themselves publish to waiting queues, the delays of these are the schedule.
+ *
+ * @param only the work queues to adopt; empty for all
+ * @returns a refusal if there is no work queue, or if the queues belong to several systems
+ */
+export function inferSystem(
+  { virtualHosts }: Deployment,
+  target: RabbitmqTarget,
+  only: readonly string[],
+): Checked<FoundSystem> {
+  const [{ topology } = { topology: { exchanges: [], queues: [], bindings: [], policies: [] } }] = virtualHosts;
+  const looking = lookAt(topology, semanticsVersionOf(target));
+  const { settings } = looking;
+  const missing = only.filter((name) => settings.every(({ queue }) => queue !== name));
+  const isChosen = ({ queue }: EffectiveSettings): boolean => only.length === 0 || only.includes(queue);
+  const own = new Set(settings.flatMap((each) => ownSystemOf(topology, each)?.system ?? []));
+  const isPart = (each: EffectiveSettings): boolean =>
+    ownSystemOf(topology, each) === null && [...own].some((system) => isPartOf(topology, each, system));
+  const work = settings.filter((each) => isChosen(each) && isWorkQueue(looking, each) && !isPart(each));
+  if (missing.length > 0 || work.length === 0) return { ok: false, diagnostics: [nothing(missing, settings.length)] };
+  const systems = Map.groupBy(work, (each) => ownSystemOf(topology, each)?.system ?? null);
+  if (systems.size > 1) return { ok: false, diagnostics: [severalSystems(systems)] };
+  const [name = null] = systems.keys();
+  const strategies = [...new Set(work.map((each) => ownSystemOf(topology, each)?.strategy ?? null))];
+  const inferred = work.map((each) => consumerOf(looking, each, name));
+  const others = only.length > 0 ? [] : settings.filter((each) => !work.includes(each) && !isPart(each));
+  return {
+    ok: true,
+    warnings: [],
+    value: {
+      name,
+      strategy: strategies.length === 1 ? (strategies[0] ?? null) : null,
+      consumers: inferred.map(({ consumer }) => consumer),
+      unusedSources: name === null ? [] : unusedSources(topology, name),
+      unsaid: [...inferred.flatMap(({ unsaid }) => unsaid), ...others.flatMap((each) => leftOut(looking, each))],
+    },
+  };
+}
+
+/** Queues that go away by themselves belong to single instances, and copies and replies are not retried. */
+function isWorkQueue({ topology, surroundings }: Looking, settings: EffectiveSettings): boolean {
+  const { queue, goesWith } = settings;
+  if (ownSystemOf(topology, settings) !== null) return true;
+  return surroundings.shapeOf(queue) === "work" && goesWith.length === 0 && purposeOf(queue) === null;
+}
+
+function leftOut({ surroundings }: Looking, { queue, goesWith }: EffectiveSettings): readonly Unsaid[] {
+  const shape = surroundings.shapeOf(queue);
+  if (shape === "stream") return [{ place: queue, fact: "it is a stream, and nothing is retried on a stream" }];
+  if (goesWith.length > 0)
+    return [
+      {
+        place: queue,
+        fact: 'the broker deletes it by itself, so it belongs to one instance; write delivery: "every-instance" for its consumer',
+      },
+    ];
+  return shape === "work" && purposeOf(queue) === "copies"
+    ? [{ place: queue, fact: "by its name it holds copies or replies, and nobody retries these" }]
+    : [];
+}
+
+interface InferredConsumer {
+  readonly consumer: FoundConsumer;
+  readonly unsaid: readonly Unsaid[];
+}
+
+function consumerOf(looking: Looking, settings: EffectiveSettings, system: string | null): InferredConsumer {
+  const { semantics, surroundings } = looking;
+  const { queue } = settings;
+  const [entry = { exchange: "", routingKey: queue }] = surroundings.entriesOf(settings);
+  const course = courseOf(semantics, settings, entry);
+  const framework = system === null ? frameworkOf(namesAround(looking, queue)) : null;
+  const schedule = scheduleOf(looking, settings, course);
+  const sources = sourcesInto(looking, queue, system);
+  const dead = deadOf(looking, queue, course);
+  const crash = crashOf(looking, settings, schedule);
+  const timeout = timeoutOf(looking, queue);
+  return {
+    consumer: {
+      queue,
+      from: `the work queue ${queue}: ${sources.said.length === 0 ? "producers send straight to it" : "it takes messages from sources, and is no waiting or dead queue"}`,
+      sources: sources.said,
+      delaysMs: { value: schedule.delaysMs, from: schedule.from },
+      crashDeliveries: crash,
+      dead,
+      handlerTimeoutMs: timeout,
+    },
+    unsaid: [
+      ...sources.unsaid,
+      ...schedule.unsaid.map((fact) => ({ place: queue, fact })),
+      ...(framework === null
+        ? []
+        : [{ place: queue, fact: `by its names ${framework.name} uses it: ${framework.schedule}` }]),
+      ...unsaidOf(looking, settings, { course, dead: dead?.value ?? null, hasCrash: crash !== undefined }),
+    ],
+  };
+}
+
+/** The names by which a framework shows: those of shared delays, and those that begin like the queue. */
+function namesAround({ topology }: Looking, queue: string): readonly string[] {
+  return [...topology.queues, ...topology.exchanges]
+    .map(({ name }) => name)
+    .filter((name) => /^(nsb|celery)/.test(name) || name.startsWith(`${queue}_`));
+}
+
+/** A dead queue is the end of the course. Otherwise its name has the name of the work queue in it. */
+function deadOf({ surroundings, settings }: Looking, queue: string, course: Course): Inferred<string> | undefined {
+  if (course.dead !== null && surroundings.shapeOf(course.dead) === "dead")
+    return { value: course.dead, from: `messages of ${queue} end in ${course.dead}` };
+  const named = settings
+    .map((each) => each.queue)
+    .filter((name) => name !== queue && name.includes(queue) && surroundings.shapeOf(name) !== "wait")
+    .filter((name) => purposeOf(name) === "failures" && !name.endsWith("skipped"))
+    .toSorted((left, right) => left.length - right.length)[0];
+  return named === undefined ? undefined : { value: named, from: `the name of ${named}` };
+}
+
+/** Under a schedule of the broker's own counter, a crash is an attempt. */
+function crashOf(
+  { valuesOf }: Looking,
+  settings: EffectiveSettings,
+  { countsCrashes }: Schedule,
+): Inferred<number> | undefined {
+  const { queue, deliveryLimit } = settings;
+  if (deliveryLimit === null || countsCrashes || deliveryLimit >= 1_000) return undefined;
+  const from =
+    "delivery-limit" in valuesOf(queue) ? `the delivery limit of ${queue}` : "the broker's own delivery limit";
+  return { value: deliveryLimit + 1, from: `${from} is ${deliveryLimit}` };
+}
+
+/** The compiler writes a consumer timeout that leaves the broker's default as a reserve. */
+function timeoutOf({ valuesOf }: Looking, queue: string): Inferred<number> | undefined {
+  const timeoutMs = valuesOf(queue)["consumer-timeout"];
+  const reserveMs = rabbitmqLimits.consumerTimeoutMs;
+  if (typeof timeoutMs !== "number" || timeoutMs < 2 * reserveMs) return undefined;
+  return {
+    value: timeoutMs - reserveMs,
+    from: `consumer-timeout of ${queue} is ${formatDurationMs(timeoutMs)}, which leaves ${formatDurationMs(reserveMs)} of reserve`,
+  };
+}
+
+function unusedSources({ exchanges, bindings }: BrokerTopology, system: string): readonly FoundSource[] {
+  return exchanges.flatMap(({ name, kind }) => {
+    if (!name.startsWith(`${system}.`) || sharedRole(system, name) !== null || kind === "headers") return [];
+    if (bindings.some(({ source }) => source === name) || name.endsWith(failedExchange(""))) return [];
+    return [{ name, kind, keys: "all" as const, isOwn: true, from: `the exchange ${name}, without any binding` }];
+  });
+}
+
+function nothing(missing: readonly string[], queues: number) {
+  return diagnostic("RD331", {
+    path: "",
+    message:
+      missing.length > 0
+        ? `there is no queue ${missing.join(", ")}`
+        : `none of the ${queues} queues looks like one that a consumer takes messages from`,
+    notes: ["waiting queues, dead queues, streams, and queues of single instances are not work queues"],
+    help: "name the work queues with --queue, as the broker spells them",
+  });
+}
+
+function severalSystems(systems: ReadonlyMap<string | null, readonly EffectiveSettings[]>) {
+  const [first = []] = systems.values();
+  const groups = [...systems].map(
+    ([system, all]) =>
+      `${system === null ? "no system of Redeliver's" : `the system ${system}`}: ${all.map(({ queue }) => queue).join(", ")}`,
+  );
+  return diagnostic("RD332", {
+    path: "",
+    message: `the work queues belong to ${systems.size} systems`,
+    notes: groups,
+    help: `adopt one system at a time: ${first.map(({ queue }) => `--queue ${queue}`).join(" ")}`,
+  });
+}

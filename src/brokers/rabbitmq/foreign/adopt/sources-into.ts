@@ -1,0 +1,55 @@
+import type { FoundSource, Unsaid } from "../../../../adopt/found.ts";
+import { reservedKeyPrefix, sharedRole } from "../../compile/names.ts";
+import { isSharedDelay } from "./frameworks.ts";
+import type { Looking } from "./looking.ts";
+
+/**
+ * The exchanges whose bindings bring a queue its messages from producers. Exchanges that dead letters and waiting
+ * messages pass are none. An exchange before another one stays as it is, because a declaration names only the last.
+ */
+export function sourcesInto(
+  { topology, surroundings, semantics }: Looking,
+  queue: string,
+  system: string | null,
+): { readonly said: readonly FoundSource[]; readonly unsaid: readonly Unsaid[] } {
+  const isOfWaits = (name: string): boolean =>
+    (system !== null && sharedRole(system, name) !== null) || isSharedDelay(name) || leadsOnly(name);
+  const leadsOnly = (name: string): boolean =>
+    topology.queues.some((each) => semantics.settings(each.name)?.deadLetterExchange === name) &&
+    surroundings.isLeadingOn(name);
+  const into = topology.bindings.filter(
+    ({ destination, destinationKind, source, routingKey }) =>
+      destinationKind === "queue" &&
+      destination === queue &&
+      !isOfWaits(source) &&
+      !routingKey.startsWith(reservedKeyPrefix),
+  );
+  const said: FoundSource[] = [];
+  const unsaid: Unsaid[] = [];
+  for (const [name, bindings] of Map.groupBy(into, ({ source }) => source)) {
+    const exchange = surroundings.exchanges.get(name);
+    const kind = exchange?.kind ?? "headers";
+    const type = exchange?.pluginType ?? kind;
+    if (type !== kind || kind === "headers" || exchange === undefined) {
+      unsaid.push({
+        place: name,
+        fact: `it is of the type ${exchange === undefined ? "unknown" : type}, which no source has; its ${bindings.length} bindings to ${queue} stay on the broker, and nothing declares them`,
+      });
+      continue;
+    }
+    const keys = [...new Set(bindings.map(({ routingKey }) => routingKey))].toSorted();
+    const isAll = kind === "fanout" || (kind === "topic" && keys.join(" ") === "#");
+    const before = topology.bindings.filter((each) => each.destinationKind === "exchange" && each.destination === name);
+    const upstream = [...new Set(before.map(({ source }) => source))].filter((each) => !isSharedDelay(each));
+    said.push({
+      name,
+      kind,
+      keys: isAll ? "all" : keys,
+      isOwn: system !== null && name.startsWith(`${system}.`),
+      from: `the ${kind} exchange ${name}, bound to ${queue}${upstream.length === 0 ? "" : `; ${upstream.slice(0, 5).join(", ")} lead into it and stay as they are`}`,
+    });
+    if (kind === "direct" && keys.includes(""))
+      unsaid.push({ place: name, fact: `a binding to ${queue} has an empty key, which a declaration cannot ask for` });
+  }
+  return { said, unsaid };
+}

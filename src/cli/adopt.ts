@@ -1,0 +1,119 @@
+import { existsSync } from "node:fs";
+
+import { writeYaml } from "../adopt/write-yaml.ts";
+import { brokerOf, parseTarget, type Target } from "../brokers/index.ts";
+import type { Checked } from "../diagnostics/diagnostic.ts";
+import { type Adopted, adoptDeployment } from "../migrate/adopt.ts";
+import { driftDiagnostics } from "../migrate/judge-drift.ts";
+import { againstFound, renderAdoption } from "../report/adoption.ts";
+import type { FoundDeployment } from "./audit-source.ts";
+import { auditedBrokers, fileOf, readSource, sourcesIn } from "./audit-source.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { paintOn, print, writeError } from "./output.ts";
+import { refuse, say, usage } from "./refuse.ts";
+import { UnwritableError, writeWhole } from "./write-file.ts";
+
+/** The options of the command line. Each broker names the options for its files. */
+export interface AdoptOptions extends Readonly<Record<string, unknown>> {
+  readonly target?: string;
+  readonly strategy: string;
+  readonly name: string;
+  readonly queue?: readonly string[];
+  readonly output?: string;
+  readonly import?: string;
+  readonly json?: boolean;
+}
+
+/**
+ * Infers a declaration from a topology, and writes the declaration and the file of an import. It changes nothing else,
+ * and no file that exists.
+ *
+ * @returns the exit code: fine, refused if nothing can be adopted, usage for wrong usage, incomplete if a queue was left
+ *   out
+ */
+export async function adoptCommand(options: AdoptOptions): Promise<number> {
+  const answer = { json: options.json };
+  const sources = sourcesIn(options).filter(
+    (each) => each.kind === "stack" || each.audited.broker.adopter !== undefined,
+  );
+  const [source] = sources;
+  if (source === undefined || sources.length > 1 || source.kind === "stack") {
+    const files = auditedBrokers().flatMap(({ broker, auditor }) =>
+      broker.adopter === undefined ? [] : [`--${auditor.file.option} FILE`],
+    );
+    return usage(`adopt reads one of ${files.join(", ")} and --url URL`, answer);
+  }
+  const existing = [options.output, options.import].find((file) => file !== undefined && existsSync(file));
+  if (existing !== undefined) return usage(`${existing} exists, and adopt replaces no file; name another one`, answer);
+  if (options.output !== undefined && options.output === options.import)
+    return usage("--output and --import name one file; name two", answer);
+  const about = { file: fileOf(source) };
+  const read = await readSource(source);
+  if (!read.ok) return refuse(read.diagnostics, answer, about, exitCodes.usage);
+  const target = targetOf(options, read.value[0] as FoundDeployment);
+  if (!target.ok) return refuse(target.diagnostics, answer, about, exitCodes.usage);
+  const { deployment, warnings, audited } = read.value[0] as FoundDeployment;
+  if (audited.name !== target.value.broker)
+    return usage(`the target is one of ${brokerOf(target.value).title}, but the input is of another broker`, answer);
+  const adopted = adoptDeployment(deployment, target.value, { name: options.name, queues: options.queue ?? [] });
+  if (!adopted.ok) return refuse(adopted.diagnostics, answer, about, exitCodes.refused);
+  const all = [...warnings, ...target.warnings, ...adopted.warnings];
+  if (options.json !== true && all.length > 0) say(all, {});
+  return write(adopted.value, options, all);
+}
+
+/** The target on the command line, or that of the input's own version. */
+function targetOf({ target, strategy }: AdoptOptions, { audited, deployment }: FoundDeployment): Checked<Target> {
+  if (target !== undefined) return parseTarget(target, strategy);
+  const own = audited.auditor.targetOf(deployment);
+  if (!own.ok) return own;
+  const text = own.value === null ? audited.auditor.newestTarget : audited.broker.formatTarget(own.value);
+  const parsed = parseTarget(text, strategy);
+  return parsed.ok ? { ...parsed, warnings: [...own.warnings, ...parsed.warnings] } : parsed;
+}
+
+async function write(
+  adopted: Adopted,
+  { output, import: importFile, json }: AdoptOptions,
+  warnings: Adopted["findings"],
+): Promise<number> {
+  const { draft, unsaid, refused, judged, findings, imports, added } = adopted;
+  const yaml = writeYaml(draft, unsaid);
+  const files = [
+    ...(output === undefined ? [] : [[output, yaml] as const]),
+    ...(importFile === undefined
+      ? []
+      : [[importFile, `${JSON.stringify({ resources: imports.entries }, null, 2)}\n`] as const]),
+  ];
+  try {
+    for (const [file, text] of files) await writeWhole(file, text);
+  } catch (cause) {
+    if (cause instanceof UnwritableError) return usage(`a file cannot be written: ${cause.message}`, { json });
+    throw cause;
+  }
+  const exitCode = refused.length === 0 ? exitCodes.fine : exitCodes.incomplete;
+  if (json === true) {
+    const differences = judged ?? [];
+    const diagnostics = [...findings, ...driftDiagnostics(differences, againstFound), ...warnings];
+    const { comments, system } = draft;
+    const same = imports.entries.length - 1;
+    await print({
+      ok: true,
+      declaration: system,
+      comments,
+      unsaid,
+      refused,
+      same,
+      added,
+      left: imports.left,
+      differences,
+      diagnostics,
+    });
+    return exitCode;
+  }
+  if (output === undefined) {
+    await print(yaml);
+    writeError(`\n${renderAdoption(adopted, paintOn(process.stderr), false)}`);
+  } else await print(renderAdoption(adopted, paintOn(process.stdout), true));
+  return exitCode;
+}

@@ -1,0 +1,126 @@
+import { declareFound, type DraftDeclaration } from "../adopt/declare-found.ts";
+import type { FoundSystem, Imports, Unsaid } from "../adopt/found.ts";
+import { brokerOf, type Target } from "../brokers/index.ts";
+import { compileAndProve, type Proved } from "../compile/compile.ts";
+import { checkSystem } from "../declare/check.ts";
+import { type Checked, type Diagnostic, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
+import { driftFrom, type JudgedDifference, judgeDrift } from "./judge-drift.ts";
+
+/** A topology that Redeliver did not make, as a declaration that keeps its names. */
+export interface Adopted {
+  readonly draft: DraftDeclaration;
+  readonly proved: Proved;
+  /** All facts that the declaration cannot say. */
+  readonly unsaid: readonly Unsaid[];
+  /** The queues that were left out, because no declaration of them compiles. */
+  readonly refused: readonly Unsaid[];
+  /**
+   * The differences to the compiled declaration, without the resources that a deployment adds. Null if the broker has no
+   * comparison yet.
+   */
+  readonly judged: readonly JudgedDifference[] | null;
+  /** The number of resources that a deployment adds. */
+  readonly added: number;
+  /** The errors that the audit finds today. */
+  readonly findings: readonly Diagnostic[];
+  readonly imports: Imports;
+}
+
+export interface AdoptionOptions {
+  /** The name of the system, if Redeliver did not make it. */
+  readonly name: string;
+  /** The work queues to adopt; empty for all. */
+  readonly queues: readonly string[];
+}
+
+/**
+ * Infers a declaration, compiles and proves it, and compares the result with the topology that is there.
+ *
+ * A consumer that no declaration can have, such as one with a name that the compiler refuses, is left out with the
+ * reason.
+ *
+ * @param whole the deployment of a broker, with queues in one namespace
+ */
+export function adoptDeployment(whole: unknown, target: Target, { name, queues }: AdoptionOptions): Checked<Adopted> {
+  const { adopter, auditor, differ, separator } = brokerOf(target);
+  if (adopter === undefined || auditor === undefined) throw new Error("this broker has no adoption");
+  const parts = auditor.partsOf(whole);
+  const [part, ...more] = parts.filter((each) => each.queues > 0);
+  if (more.length > 0) return { ok: false, diagnostics: [severalPlaces(parts, auditor.partNoun)] };
+  const { deployment } = part ?? { deployment: whole };
+  const found = adopter.infer(deployment, target, queues);
+  if (!found.ok) return found;
+  const used = withStrategy(target, found.value.strategy);
+  const made = compiledDraft(found.value, used, found.value.name ?? name, separator);
+  if (!made.ok) return made;
+  const { draft, proved, refused } = made.value;
+  const drift = differ === undefined ? null : driftFrom(deployment, proved);
+  if (drift?.ok === false) return drift;
+  const differences = drift === null ? null : judgeDrift(drift.value);
+  return {
+    ok: true,
+    warnings: [...found.warnings, ...made.warnings, ...draft.warnings],
+    value: {
+      draft,
+      proved,
+      refused,
+      unsaid: [...refused, ...draft.unsaid],
+      judged: differences?.filter(({ change, kind }) => change !== "missing" && kind !== "system") ?? null,
+      added: differences?.filter(({ change }) => change === "missing").length ?? 0,
+      findings: auditor.audit(deployment, target, null).filter(({ severity }) => severity === "error"),
+      imports: adopter.importsOf(deployment, proved.compiled, draft.system.name),
+    },
+  };
+}
+
+function severalPlaces(parts: readonly { readonly name: string }[], noun: string): Diagnostic {
+  return diagnostic("RD315", {
+    path: "",
+    message: `a system lies in one ${noun}, and ${parts.length} have queues`,
+    value: parts.map(({ name }) => name),
+    help: "name it behind the host of the URL, such as http://localhost:15672/%2F, or export that one alone",
+  });
+}
+
+interface Made {
+  readonly draft: DraftDeclaration;
+  readonly proved: Proved;
+  readonly refused: readonly Unsaid[];
+}
+
+/** Compiles a draft, and leaves out the consumers that the compiler refuses. */
+function compiledDraft(
+  found: FoundSystem,
+  target: Target,
+  name: string,
+  separator: string,
+  refused: readonly Unsaid[] = [],
+): Checked<Made> {
+  const draft = declareFound(found, name, separator);
+  const system = checkSystem(draft.system);
+  const proved = system.ok ? compileAndProve(system.value, target) : system;
+  if (proved.ok) return { ...proved, value: { draft, proved: proved.value, refused } };
+  const keys = Object.keys(draft.system.consumers);
+  const out = found.consumers.flatMap(({ queue }, index) => {
+    const fact = proved.diagnostics.find(({ path }) => isBelow(path, ["consumers", keys[index] ?? ""]))?.message;
+    return fact === undefined ? [] : [{ place: queue, fact: `it is left out: ${fact}` }];
+  });
+  const consumers = found.consumers.filter(({ queue }) => out.every(({ place }) => place !== queue));
+  if (out.length === 0 || consumers.length === 0) return proved;
+  return compiledDraft({ ...found, consumers }, target, name, separator, [...refused, ...out]);
+}
+
+/** True if the path of a diagnostic begins with this one. */
+function isBelow(path: string, begin: readonly string[]): boolean {
+  const text = formatPath(begin);
+  return path === text || path.startsWith(`${text}.`) || path.startsWith(`${text}[`);
+}
+
+/** A system that Redeliver made keeps its strategy, because another one would need other queues. */
+function withStrategy(target: Target, strategy: string | null): Target {
+  if (strategy === null || !("strategy" in target) || target.strategy !== "auto") return target;
+  const { parseTarget, formatTarget } = brokerOf(target);
+  const [, detail = ""] = formatTarget(target).split("@");
+  const parsed = parseTarget(detail, strategy);
+  return parsed.ok ? parsed.value : target;
+}

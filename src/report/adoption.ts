@@ -1,0 +1,48 @@
+import type { Paint } from "../diagnostics/paint.ts";
+import { renderDiagnostics } from "../diagnostics/render.ts";
+import { visible } from "../diagnostics/visible.ts";
+import type { Adopted } from "../migrate/adopt.ts";
+import type { DriftWords } from "../migrate/judge-drift.ts";
+import { renderDriftText } from "./drift.ts";
+
+/** An inferred declaration, and the topology that it was inferred from. */
+export const againstFound: DriftWords = {
+  missing: "is new",
+  extra: "stays and is not declared",
+  different: "differs",
+  sides: ["declared", "there"],
+  help: "a deployment writes policies and bindings; the arguments of a queue cannot change in place, and docs/changing.md has the way",
+};
+
+/**
+ * Renders an adoption for a person: the losses of today, the differences, the facts that are not declared.
+ *
+ * @param hasUnsaid false if these facts stand elsewhere already
+ */
+export function renderAdoption(adopted: Adopted, colour: boolean | Paint, hasUnsaid: boolean): string {
+  const { proved, findings, judged, imports, added } = adopted;
+  const unsaid = hasUnsaid ? adopted.unsaid : [];
+  const { compiled } = proved;
+  const title = `${compiled.topology.system} on ${compiled.target}`;
+  const listed = (all: Adopted["unsaid"]): string =>
+    all.map(({ place, fact }) => `  ${visible(`${place}: ${fact}`)}\n`).join("");
+  const consumers = compiled.contracts.map(
+    ({ workQueue, deadQueue, attempts, strategy }) =>
+      `  ${visible(`${workQueue}: ${attempts.length} attempt${attempts.length === 1 ? "" : "s"} by ${strategy}, then ${deadQueue}`)}\n`,
+  );
+  const cannotChange = imports.left.filter(({ place }) => /^(queue|exchange) /.test(place));
+  return [
+    ...(findings.length === 0 ? [] : [`These lose messages today:\n\n${renderDiagnostics(findings, { colour })}\n`]),
+    ...(judged === null
+      ? []
+      : [
+          `The compiled declaration against the input:\n\n${renderDriftText({ title, judged, words: againstFound, others: [] }, colour)}`,
+        ]),
+    `Inferred:\n${consumers.join("")}`,
+    ...(unsaid.length === 0 ? [] : [`The declaration cannot say:\n${listed(unsaid)}`]),
+    ...(cannotChange.length === 0
+      ? []
+      : [`These cannot change in place; docs/changing.md has the way:\n${listed(cannotChange)}`]),
+    `same      ${imports.entries.length - 1} resources, which an import can take over\nnew       ${added} resources, which a deployment makes\n`,
+  ].join("\n");
+}
