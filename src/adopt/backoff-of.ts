@@ -17,12 +17,12 @@ export function backoffOf(delaysMs: readonly number[]): Backoff {
     ...(delaysMs.length < 3 || first === 0 || second <= first
       ? []
       : [
-          { kind: "exponential" as const, factor: second / first, ...growth },
           {
             kind: "linear" as const,
             ...growth,
             ...(second === 2 * first ? {} : { step: duration(second - first) }),
           },
+          { kind: "exponential" as const, factor: second / first, ...growth },
         ]),
   ];
   const makes = (backoff: Backoff): boolean => {

@@ -11,13 +11,13 @@ const frameworks: readonly {
 }[] = [
   {
     name: "NServiceBus",
-    sign: /^nsb\.(v2\.)?delay-level-\d+$/,
+    sign: /^nsb\.(v2\.)?delay-(level-\d+|delivery)$/,
     schedule:
       "its delay queues take any delay, and the endpoint's Recoverability has the schedule: by default 5 immediate retries, then 3 after 10 s, 20 s and 30 s",
   },
   {
     name: "Celery",
-    sign: /^celery_delayed_\d+$/,
+    sign: /^celery_delayed_(\d+|delivery)$/,
     schedule:
       "its delay queues take any delay, and each task has the schedule: by default max_retries=3 and default_retry_delay=180",
   },

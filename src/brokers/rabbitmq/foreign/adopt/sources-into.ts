@@ -8,22 +8,22 @@ import type { Looking } from "./looking.ts";
  * messages pass are none. An exchange before another one stays as it is, because a declaration names only the last.
  */
 export function sourcesInto(
-  { topology, surroundings, semantics }: Looking,
+  { topology, surroundings, settings }: Looking,
   queue: string,
   system: string | null,
 ): { readonly said: readonly FoundSource[]; readonly unsaid: readonly Unsaid[] } {
-  const isOfWaits = (name: string): boolean =>
-    (system !== null && sharedRole(system, name) !== null) || isSharedDelay(name) || leadsOnly(name);
-  const leadsOnly = (name: string): boolean =>
-    topology.queues.some((each) => semantics.settings(each.name)?.deadLetterExchange === name) &&
-    surroundings.isLeadingOn(name);
-  const into = topology.bindings.filter(
+  const bound = topology.bindings.filter(
     ({ destination, destinationKind, source, routingKey }) =>
       destinationKind === "queue" &&
       destination === queue &&
-      !isOfWaits(source) &&
+      !(system !== null && sharedRole(system, source) !== null) &&
+      !isSharedDelay(source) &&
       !routingKey.startsWith(reservedKeyPrefix),
   );
+  // Symfony brings messages back through the source itself. Beside another exchange, one for dead letters is no source.
+  const deadLetterExchanges = new Set(settings.map((each) => each.deadLetterExchange));
+  const published = bound.filter(({ source }) => !deadLetterExchanges.has(source));
+  const into = published.length > 0 ? published : bound;
   const said: FoundSource[] = [];
   const unsaid: Unsaid[] = [];
   for (const [name, bindings] of Map.groupBy(into, ({ source }) => source)) {

@@ -36,8 +36,6 @@ export function surroundingsOf(topology: BrokerTopology, semantics: Semantics) {
     shapeOf: (queue: string): QueueShape => shapes.get(queue) ?? "work",
     /** True for a wait queue that dead letters come into, so that producers need not publish there. */
     isFedByDeaths: (queue: string) => fedByDeaths.has(queue),
-    /** True for an exchange that dead letters go through, and that producers need not publish to. */
-    isLeadingOn: (exchange: string) => leadingOn.has(exchange),
     /** The queues that messages reach when they expire in a queue. */
     aimsOf,
     exchanges: new Map(topology.exchanges.map((exchange) => [exchange.name, exchange])),

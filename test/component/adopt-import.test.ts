@@ -1,0 +1,153 @@
+import { expect, test } from "vitest";
+
+import { RetryTopology } from "../../src/brokers/rabbitmq/make/index.ts";
+import { brokers, compile } from "../../src/index.ts";
+import type { SystemInput } from "../../src/index.ts";
+import { checked } from "../support/examples.ts";
+import { adoptText } from "../support/reported-by-adopt.ts";
+import { runProgram } from "../support/pulumi.ts";
+
+type Values = Readonly<Record<string, unknown>>;
+interface Exported extends Readonly<Record<"queues" | "exchanges" | "policies" | "bindings", readonly Values[]>> {}
+
+const system = {
+  name: "shop",
+  sources: { orders: { kind: "topic" }, theirs: { kind: "fanout", name: "events", owner: "other" } },
+  consumers: {
+    billing: {
+      from: { orders: ["order.#", "*.b c~d!(x)"], theirs: "all" },
+      retry: { attempts: 4, backoff: { kind: "exponential", first: "1s", factor: 2 } },
+    },
+    mail: { retry: { attempts: 1, backoff: { kind: "immediate" } }, crash: { deliveries: 2 } },
+  },
+} as const satisfies SystemInput;
+
+/** A hash of arguments, which only the broker computes. */
+const keyOf = (index: number): string => `~hash${index}`;
+
+/** The definitions of a deployed system, with the keys of bindings as a running broker gives them. */
+function deployed(input: SystemInput, vhost: string): Exported {
+  const target = { broker: "rabbitmq", version: "4.3", strategy: "staged" } as const;
+  const compiled = compile(checked(input), target);
+  if (!compiled.ok) throw new Error(compiled.diagnostics[0]?.message);
+  const exported = brokers.rabbitmq.exportFormats["definitions"]?.(compiled.value, vhost) as Exported;
+  const exchanges = [...exported.exchanges, { name: "events", vhost, type: "fanout", durable: true, arguments: {} }];
+  const bindings = exported.bindings.map((each, index) =>
+    Object.keys(each["arguments"] as Values).length > 0 ? { ...each, properties_key: keyOf(index) } : each,
+  );
+  return { ...exported, exchanges, bindings };
+}
+
+/**
+ * The inputs that the provider reads for an id. Source: provider 3.3.8, `ReadQueue`, `ReadExchange`, `ReadPolicy` and
+ * `ReadBinding`; docs of its resources, section "Import".
+ */
+function readBack(type: string, id: string, found: Exported): Values {
+  const [, name = "", vhost = ""] = /^(.*)@([^@]*)$/.exec(id) ?? [];
+  const named = (list: readonly Values[]): Values => {
+    const one = list.find((each) => each["name"] === name && each["vhost"] === vhost);
+    if (one === undefined) throw new Error(`there is no ${id}`);
+    return one;
+  };
+  switch (type.split(":").at(-1)) {
+    case "Queue": {
+      const { durable, auto_delete: autoDelete, arguments: given } = named(found.queues);
+      return { name, vhost, settings: { durable, autoDelete, ...argumentsRead(given as Values) } };
+    }
+    case "Exchange": {
+      const { type: kind, durable, auto_delete: autoDelete, arguments: given } = named(found.exchanges);
+      const texts = Object.keys(given as Values).length === 0 ? {} : { arguments: given };
+      return { name, vhost, settings: { type: kind, durable, autoDelete, ...texts } };
+    }
+    case "Policy": {
+      const { pattern, priority, "apply-to": applyTo, definition } = named(found.policies);
+      const texts = Object.entries(definition as Values).map(([key, value]) => [key, String(value)]);
+      return { name, vhost, policy: { pattern, priority, applyTo, definition: Object.fromEntries(texts) } };
+    }
+    default: {
+      const [host = "", source, destination, destinationType, key = ""] = id.split("/");
+      const binding = found.bindings.find((each) => {
+        const own = each["properties_key"] ?? (each["routing_key"] === "" ? "~" : each["routing_key"]);
+        const wanted = each["properties_key"] === undefined ? decodeURIComponent(key.replaceAll("+", " ")) : key;
+        return each["source"] === source && each["destination"] === destination && own === wanted;
+      });
+      if (binding === undefined) throw new Error(`there is no ${id}`);
+      return {
+        vhost: host.replaceAll("%2F", "/").replaceAll("%25", "%"),
+        source,
+        destination,
+        destinationType,
+        routingKey: binding["routing_key"],
+        ...argumentsRead(binding["arguments"] as Values),
+      };
+    }
+  }
+}
+
+/** All texts become `arguments`. If one is none, all become `argumentsJson`. */
+function argumentsRead(given: Values): Values {
+  const values = Object.values(given);
+  if (values.length === 0) return {};
+  return values.every((each) => typeof each === "string")
+    ? { arguments: given }
+    : { argumentsJson: JSON.stringify(given) };
+}
+
+/** Equal JSON is no difference for the provider. */
+function parsed(inputs: Values): Values {
+  const { argumentsJson, settings, ...rest } = inputs;
+  return {
+    ...rest,
+    ...(argumentsJson === undefined ? {} : { argumentsJson: JSON.parse(String(argumentsJson)) as unknown }),
+    ...(settings === undefined ? {} : { settings: parsed(settings as Values) }),
+  };
+}
+
+test.for(["/", "a/b%c"])(
+  "in %s the provider reads each imported resource as the component declares it",
+  async (vhost) => {
+    const found = deployed(system, vhost);
+    const adopted = adoptText(JSON.stringify({ vhosts: [{ name: vhost }], ...found }));
+    const { entries, left } = adopted.imports;
+    expect(left).toEqual([]);
+    const { draft } = adopted;
+    const target = { broker: "rabbitmq", version: "4.3", strategy: "staged" } as const;
+    const run = await runProgram(
+      () => void new RetryTopology("shop", { system: checked(draft.system), target, vhost, imported: true }),
+    );
+    expect(run.error).toBeUndefined();
+    const [component, ...imported] = entries;
+    expect(component).toMatchObject({ component: true, logicalName: "shop" });
+    const parent = run.resources.find(({ type, custom }) => !custom && type === component?.type);
+    const declared = run.resources.filter(({ custom }) => custom);
+    expect(imported.length).toBe(declared.length);
+    expect(new Set(entries.map(({ name }) => name)).size).toBe(entries.length);
+    for (const { type, logicalName, id = "", parent: below } of imported) {
+      const resource = declared.find((each) => each.type === type && each.name === logicalName);
+      expect(resource?.parent).toBe(parent?.urn);
+      expect(below).toBe(component?.name);
+      expect(parsed(readBack(type, id, found))).toEqual(parsed(resource?.inputs ?? {}));
+    }
+  },
+);
+
+test("a resource that is there otherwise is no entry, and the reason names both values", () => {
+  const found = deployed(system, "/");
+  const queues = found.queues.map((each) =>
+    each["name"] === "shop.billing.dead" ? { ...each, arguments: { "x-queue-type": "classic" } } : each,
+  );
+  const headers = found.bindings.map(({ properties_key: _hash, ...each }) => each);
+  const { entries, left } = adoptText(
+    JSON.stringify({ vhosts: [{ name: "/" }], ...found, queues, bindings: headers }),
+  ).imports;
+  expect(entries.map(({ logicalName, type }) => `${type} ${logicalName}`)).not.toContain(
+    "rabbitmq:index/queue:Queue shop-shop.billing.dead",
+  );
+  const [dead, ...rest] = left;
+  expect(dead).toMatchObject({
+    place: "queue shop.billing.dead",
+    fact: expect.stringContaining('x-queue-type is "classic"') as unknown,
+  });
+  expect(rest.every(({ fact }) => fact.includes("read it with --url"))).toBe(true);
+  expect(rest.length).toBeGreaterThan(3);
+});

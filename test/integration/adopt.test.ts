@@ -1,0 +1,142 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import amqplib from "amqplib";
+import { consume } from "redeliver/consume";
+import { afterAll, describe, inject, test } from "vitest";
+
+import { run } from "../../src/cli/run.ts";
+import { parseText } from "../../src/declare/parse.ts";
+import { brokers, compile } from "../../src/index.ts";
+import { adoptedTopologies } from "../support/adopted-topologies.ts";
+import { until } from "../support/deployed-system.ts";
+import { checked } from "../support/examples.ts";
+import { type Broker, createVhost } from "../support/live.ts";
+import { type JsonObject, type Management, createManagement } from "../support/management.ts";
+
+// Real topologies on a live broker, with messages in their queues. Each is adopted, and the compiled declaration is
+// deployed over it. Then consumers of the work queues take every message.
+
+const folder = mkdtempSync(join(tmpdir(), "redeliver-adopt-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const each = 20;
+
+interface Counts extends Readonly<Record<string, number>> {}
+
+async function queuesIn(management: Management, vhost: string): Promise<readonly string[]> {
+  const path = `queues/${encodeURIComponent(vhost)}?disable_stats=true`;
+  return (await management.get<readonly { name: string }[]>(path)).map(({ name }) => name).toSorted();
+}
+
+describe.for(inject("brokers").filter(({ version }) => version !== "3.10"))(
+  "RabbitMQ $version",
+  { concurrent: true },
+  (broker: Broker) => {
+    const { version } = broker;
+    // Up to 4.2 no queue delays returns by itself.
+    const topologies = Object.entries(adoptedTopologies).filter(
+      ([name]) => version === "4.3" || !name.startsWith("delayed retry"),
+    );
+    test.for(topologies)(
+      "%s: no message is lost, and every name stays",
+      { timeout: 180_000 },
+      async ([name, { definitions, consumers }], { expect, onTestFinished }) => {
+        const { vhost, amqpUrl, dispose } = await createVhost(broker);
+        onTestFinished(dispose);
+        const management = createManagement(broker.managementUrl);
+        const here = (all: readonly object[] = []): readonly object[] => all.map((one) => ({ ...one, vhost }));
+        const { exchanges, queues, bindings, policies } = definitions;
+        await management.importDefinitions({
+          exchanges: here(exchanges),
+          queues: here(queues),
+          bindings: here(bindings),
+          policies: here(policies),
+        });
+        const connection = await amqplib.connect(amqpUrl);
+        onTestFinished(async () => connection.close());
+        const channel = await connection.createConfirmChannel();
+        const before = await queuesIn(management, vhost);
+        const lasting = before.filter((queue) => !/delay-level|celery_delayed|pidbox/.test(queue));
+        for (const queue of lasting)
+          for (let index = 0; index < each; index++)
+            channel.publish("", queue, Buffer.from("{}"), { messageId: `${queue} ${index}`, persistent: true });
+        await channel.waitForConfirms();
+
+        const output = join(folder, `${version} ${name}.yaml`);
+        const importFile = join(folder, `${version} ${name}.json`);
+        const url = `${broker.managementUrl.replace(/\/$/, "")}/${encodeURIComponent(vhost)}`;
+        const words = ["adopt", "--url", url, "--name", "adopted", "--output", output, "--import", importFile];
+        expect(await run(words)).toBe(0);
+        expect(await run(words), "nothing is overwritten").toBe(2);
+        const parsed = parseText(readFileSync(output, "utf8"), "yaml");
+        const system = checked(parsed.ok ? parsed.value : null);
+        const compiled = compile(system, { broker: "rabbitmq", version });
+        if (!compiled.ok) throw new Error(compiled.diagnostics[0]?.message);
+        await management.importDefinitions(
+          brokers.rabbitmq.exportFormats["definitions"]?.(compiled.value, vhost) as JsonObject,
+        );
+        const after = await queuesIn(management, vhost);
+        expect(after).toEqual(expect.arrayContaining([...before]));
+        const roles = new Map(compiled.value.topology.queues.map(({ name: queue, role }) => [queue, role]));
+        for (const [queue, [, , dead]] of Object.entries(consumers)) {
+          expect(roles.get(queue)).toBe("work");
+          expect(roles.get(dead)).toBe("dead");
+        }
+
+        const found: Record<string, number> = {};
+        const take = async (queue: string): Promise<void> => {
+          await channel.consume(queue, (message) => {
+            if (message === null) return;
+            const id = String(message.properties.messageId);
+            found[id] = (found[id] ?? 0) + 1;
+            channel.ack(message);
+          });
+        };
+        // Waiting queues have no consumer: their messages come back to the work queue by themselves.
+        const waiting = lasting.filter((queue) => /wait|retry/.test(queue));
+        for (const queue of after.filter(
+          (one) => !waiting.includes(one) && !/delay-level|celery_delayed|pidbox|attempt/.test(one),
+        ))
+          await take(queue);
+        const ids = lasting.flatMap((queue) => Array.from({ length: each }, (_, index) => `${queue} ${index}`));
+        const missing = (): readonly string[] => ids.filter((id) => found[id] === undefined);
+        await until(60_000, () => missing().length === 0).catch(() => undefined);
+        expect(missing()).toEqual([]);
+        expect(found satisfies Counts).toEqual(Object.fromEntries(ids.map((id) => [id, 1])));
+      },
+    );
+
+    test(
+      "the declared consumer does not start on a queue with other arguments, and names them",
+      { timeout: 120_000 },
+      async ({ expect, onTestFinished }) => {
+        const { definitions } = adoptedTopologies["a delivery limit and a dead queue"] ?? { definitions: null };
+        const { vhost, amqpUrl, dispose } = await createVhost(broker);
+        onTestFinished(dispose);
+        const management = createManagement(broker.managementUrl);
+        const here = (all: readonly object[] = []): readonly object[] => all.map((one) => ({ ...one, vhost }));
+        await management.importDefinitions({
+          exchanges: here(definitions?.exchanges),
+          queues: here(definitions?.queues),
+          bindings: here(definitions?.bindings),
+        });
+        const output = join(folder, `${version} consume.yaml`);
+        const url = `${broker.managementUrl.replace(/\/$/, "")}/${encodeURIComponent(vhost)}`;
+        expect(await run(["adopt", "--url", url, "--output", output])).toBe(0);
+        const parsed = parseText(readFileSync(output, "utf8"), "yaml");
+        const system = checked(parsed.ok ? parsed.value : null);
+        const target = { broker: "rabbitmq", version } as const;
+        const compiled = compile(system, target);
+        if (!compiled.ok) throw new Error(compiled.diagnostics[0]?.message);
+        await management.importDefinitions(
+          brokers.rabbitmq.exportFormats["definitions"]?.(compiled.value, vhost) as JsonObject,
+        );
+        const connection = { url: amqpUrl, managementUrl: broker.managementUrl };
+        const started = consume(system, "mail", { target, connection }, () => undefined);
+        await expect(started).rejects.toThrow(/x-dead-letter-exchange/);
+      },
+    );
+  },
+);

@@ -1,0 +1,48 @@
+import { describe, expect, test } from "vitest";
+
+import { writeYaml } from "../../src/adopt/write-yaml.ts";
+import { parseText } from "../../src/declare/parse.ts";
+import { checkSystem } from "../../src/index.ts";
+import { adoptedTopologies, exportOf } from "../support/adopted-topologies.ts";
+import { adoptText } from "../support/reported-by-adopt.ts";
+
+interface Drafted {
+  readonly retry: { readonly attempts: number; readonly backoff: object };
+}
+
+describe.for(Object.entries(adoptedTopologies))("%s", ([, topology]) => {
+  const adopted = adoptText(exportOf(topology));
+  const { compiled } = adopted.proved;
+
+  test("is declared with its own names and schedule", () => {
+    const consumers = Object.values(adopted.draft.system.consumers) as readonly Drafted[];
+    const found = compiled.contracts.map(({ workQueue, deadQueue }, index) => {
+      const { retry } = consumers[index] as Drafted;
+      return [workQueue, [retry.attempts, retry.backoff, deadQueue]];
+    });
+    expect(Object.fromEntries(found)).toEqual(topology.consumers);
+    const { exchanges = [] } = compiled.topology as {
+      exchanges?: readonly { name: string; role: string; owner?: string }[];
+    };
+    const sources = exchanges.filter(({ role }) => role === "source");
+    expect(sources.map(({ name }) => name).toSorted()).toEqual([...topology.sources].toSorted());
+    expect(sources.every(({ owner }) => owner === "other")).toBe(true);
+  });
+
+  test("has a fact that the declaration cannot say", () => {
+    expect(adopted.unsaid.map(({ place, fact }) => `${place}: ${fact}`)).toContainEqual(
+      expect.stringMatching(topology.unsaid),
+    );
+    expect(adopted.refused).toEqual([]);
+  });
+
+  test("is written as YAML with comments, and reads back as the same declaration", () => {
+    const text = writeYaml(adopted.draft, adopted.unsaid);
+    const parsed = parseText(text, "yaml");
+    expect(parsed).toMatchObject({ ok: true, value: adopted.draft.system });
+    expect(checkSystem(parsed.ok ? parsed.value : null)).toMatchObject({ ok: true });
+    const comments = text.split("\n").filter((line) => line.trimStart().startsWith("#"));
+    expect(comments.length).toBeGreaterThan(adopted.draft.comments.length);
+    expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(130);
+  });
+});
