@@ -22,6 +22,8 @@ export interface FoundConsumer {
   readonly from: string;
   /** Empty if producers send straight to the queue. */
   readonly sources: readonly FoundSource[];
+  /** True if a rejected message is lost. */
+  readonly isLossy: boolean;
   /** The delay before each attempt after the first, in milliseconds. */
   readonly delaysMs: Inferred<readonly number[]>;
   readonly crashDeliveries?: Inferred<number> | undefined;

@@ -219,6 +219,8 @@ export interface Auditor<Target, Deployment, System = never, Live = LiveReader<D
 export interface Adopter<Target, Deployment, System> {
   /** @param only the work queues to adopt; empty for all */
   readonly infer: (deployment: Deployment, target: Target, only: readonly string[]) => Checked<FoundSystem>;
+  /** The deployment after the system is deployed over it. Attributes that cannot change keep their values. */
+  readonly deployedOver: (deployment: Deployment, compiled: System) => Deployment;
   /** @param component the name of the component in the program that takes over */
   readonly importsOf: (deployment: Deployment, compiled: System, component: string) => Imports;
 }

@@ -174,6 +174,11 @@ export const catalogue = {
     "A queue that two consumers would own",
     "Several work queues send their dead letters to one queue. In a declaration each consumer owns a dead queue, so that its letters and its alarm are its own. The new dead queues get names of their own, and the import leaves out the shared queue. Letters that lie there stay there. Read them, or send them again with `redeliver dead`, before you delete it.",
   ),
+  RD334: warning(
+    "A deployment over the queue would lose messages",
+    "The arguments of a queue cannot change in place, but a deployment replaces the policy in force on it. With the old arguments and the new policy messages would be lost, although the topology may lose none today. For example, the old policy named the dead-letter exchange, and the new one leaves that to an argument that the queue does not have. Give the consumer a queue with a new name, bind it, and let the old queue run empty.",
+    "https://www.rabbitmq.com/docs/policies",
+  ),
   RD401: error(
     "The file is not the one that the option takes",
     "redeliver audit reads files that the brokers' own tools write, the state of a Pulumi stack, or a running broker. This file is JSON, but its option takes another kind, or the file contains no queue. An audit of nothing would find nothing and look like success. Name another file, or another option.",

@@ -14,10 +14,7 @@ export interface Adopted {
   readonly unsaid: readonly Unsaid[];
   /** The queues that were left out, because no declaration of them compiles. */
   readonly refused: readonly Unsaid[];
-  /**
-   * The differences to the compiled declaration, without the resources that a deployment adds. Null if the broker has no
-   * comparison yet.
-   */
+  /** The differences of policies and bindings. Null if the broker has no comparison yet. */
   readonly judged: readonly JudgedDifference[] | null;
   /** The number of resources that a deployment adds. */
   readonly added: number;
@@ -56,18 +53,31 @@ export function adoptDeployment(whole: unknown, target: Target, { name, queues }
   const { draft, proved, refused } = made.value;
   const drift = differ === undefined ? null : driftFrom(deployment, proved);
   if (drift?.ok === false) return drift;
+  const errorsIn = (each: unknown): readonly Diagnostic[] =>
+    auditor.audit(each, target, null).filter(({ severity }) => severity === "error");
+  const findings = errorsIn(deployment);
+  const known = new Set(findings.map(({ code, path }) => `${code} ${path}`));
+  const after = adopter.deployedOver(deployment, proved.compiled);
+  const worse = errorsIn(after).filter(({ code, path }) => !known.has(`${code} ${path}`));
+  const safe = found.value.consumers.flatMap(({ queue, isLossy }) => (isLossy ? [] : [queue]));
+  const later = safe.length === 0 ? null : adopter.infer(after, target, safe);
+  const lossy = later?.ok === true ? later.value.consumers.filter(({ isLossy }) => isLossy) : [];
+  const losing = [
+    ...worse.map(({ path, message, notes }) => losingOver(path, message, notes)),
+    ...lossy.map(({ queue }) => losingOver(queue, `${queue} has no way on for a rejected message`, [])),
+  ];
   const differences = drift === null ? null : judgeDrift(drift.value);
   return {
     ok: true,
-    warnings: [...found.warnings, ...made.warnings, ...draft.warnings],
+    warnings: [...found.warnings, ...made.warnings, ...draft.warnings, ...losing],
     value: {
       draft,
       proved,
       refused,
       unsaid: [...refused, ...draft.unsaid],
-      judged: differences?.filter(({ change, kind }) => change !== "missing" && kind !== "system") ?? null,
+      judged: differences?.filter(isChanged) ?? null,
       added: differences?.filter(({ change }) => change === "missing").length ?? 0,
-      findings: auditor.audit(deployment, target, null).filter(({ severity }) => severity === "error"),
+      findings,
       imports: adopter.importsOf(deployment, proved.compiled, draft.system.name),
     },
   };
@@ -79,6 +89,24 @@ function severalPlaces(parts: readonly { readonly name: string }[], noun: string
     message: `a system lies in one ${noun}, and ${parts.length} have queues`,
     value: parts.map(({ name }) => name),
     help: "name it behind the host of the URL, such as http://localhost:15672/%2F, or export that one alone",
+  });
+}
+
+/**
+ * True for the differences that a deployment changes or keeps outside of queues and exchanges. It makes missing resources,
+ * and arguments stay as they are: the imports list them, and the audit of the whole result judges them.
+ */
+function isChanged({ change, kind }: JudgedDifference): boolean {
+  return change !== "missing" && !["system", "queue", "exchange"].includes(kind);
+}
+
+/** A loss that the topology does not have today. */
+function losingOver(path: string, message: string, notes: readonly string[]): Diagnostic {
+  return diagnostic("RD334", {
+    path,
+    message: `after a deployment over it: ${message}`,
+    notes,
+    help: "give its consumer a queue with a new name, bind it, and let the old queue run empty; docs/adopting.md shows how",
   });
 }
 

@@ -24,6 +24,8 @@ export interface AdoptedTopology {
   readonly consumers: Readonly<Record<string, readonly [attempts: number, backoff: object, dead: string]>>;
   /** The exchanges that are sources. */
   readonly sources: readonly string[];
+  /** The fate of a message that a consumer rejects: today, and after a deployment over the topology. */
+  readonly rejected: "kept" | "lost today" | "lost after";
   /** A part of a fact that the declaration cannot say. */
   readonly unsaid: RegExp;
 }
@@ -72,6 +74,7 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     },
     consumers: { "orders.q": [5, { kind: "constant", delay: "2s" }, "orders.q.parkingLot"] },
     sources: ["orders"],
+    rejected: "kept",
     unsaid: /without an end.*5 is a guess/,
   },
   // Spring Cloud Stream, reference "RabbitMQ Binder", `autoBindDlq` with the default `republishToDlq`.
@@ -79,6 +82,7 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     definitions: springDeadLetterQueue({ type: "quorum" }) as Definitions,
     consumers: { "orders.billing": [1, immediate, "orders.billing.dlq"] },
     sources: ["orders"],
+    rejected: "kept",
     unsaid: /retries in its consumers' code show in no queue/,
   },
   // MassTransit, "RabbitMQ", section "Broker Topology": an exchange for each message type leads to that of the endpoint.
@@ -95,6 +99,7 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     },
     consumers: { billing: [1, immediate, "billing_error"] },
     sources: ["billing"],
+    rejected: "lost today",
     unsaid: /MassTransit.*UseMessageRetry/,
   },
   // NServiceBus.RabbitMQ `DelayInfrastructure.cs` and `ConventionalRoutingTopology.cs`, with its queues for errors and audits.
@@ -105,6 +110,7 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     },
     consumers: { Sales: [1, immediate, "Sales.dead"], Billing: [1, immediate, "Billing.dead"] },
     sources: ["Sales", "Billing"],
+    rejected: "lost today",
     unsaid: /NServiceBus.*5 immediate retries/,
   },
   // kombu `native_delayed_delivery.py`: the levels of NServiceBus under other names.
@@ -120,6 +126,7 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     },
     consumers: { tasks: [1, immediate, "tasks.dead"] },
     sources: ["tasks"],
+    rejected: "lost today",
     unsaid: /Celery.*max_retries=3/,
   },
   // kombu with its defaults: a direct exchange and a classic queue of one name, and queues of single workers.
@@ -131,6 +138,7 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     },
     consumers: { celery: [1, immediate, "celery.dead"] },
     sources: ["celery"],
+    rejected: "lost today",
     unsaid: /classic queue/,
   },
   // Symfony's AmqpExt `Connection.php`: a queue for each exchange, key and delay, which goes away after its use.
@@ -148,6 +156,7 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     },
     consumers: { messages: [4, { kind: "exponential", first: "1s", factor: 2 }, "messages.dead"] },
     sources: ["messages"],
+    rejected: "lost today",
     unsaid: /its consumers choose the waiting queue/,
   },
   // As in many tutorials: the consumer publishes to a queue for each delay, and at last to the dead queue.
@@ -159,6 +168,7 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     },
     consumers: { billing: [4, { kind: "linear", first: "1s" }, "billing.dlq"] },
     sources: ["events"],
+    rejected: "lost today",
     unsaid: /each of .* is used once is a guess/,
   },
   // The recipe of the RabbitMQ documentation for poison messages: a delivery limit and a dead-letter exchange.
@@ -178,6 +188,7 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     },
     consumers: { mail: [5, immediate, "dlq-mail"] },
     sources: [],
+    rejected: "kept",
     unsaid: /delays that its consumers make themselves/,
   },
   // The documentation of RabbitMQ 4.3, "Delayed Retry", by a policy.
@@ -206,6 +217,7 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     },
     consumers: { shipping: [4, { kind: "linear", first: "1s", max: "2s" }, "shipping.failed"] },
     sources: ["orders"],
+    rejected: "lost after",
     unsaid: /nothing shows who makes it/,
   },
   // A work queue and a waiting queue that dead-letter to each other through exchanges.
@@ -213,6 +225,7 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     definitions: singleWaitQueue({ deliveryLimit: 3 }) as Definitions,
     consumers: { billing: [5, { kind: "constant", delay: "5s" }, "billing.dead"] },
     sources: ["orders"],
+    rejected: "kept",
     unsaid: /no queue keeps its dead letters today/,
   },
 };

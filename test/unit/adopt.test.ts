@@ -4,7 +4,7 @@ import { writeYaml } from "../../src/adopt/write-yaml.ts";
 import { parseText } from "../../src/declare/parse.ts";
 import { checkSystem } from "../../src/index.ts";
 import { adoptedTopologies, exportOf } from "../support/adopted-topologies.ts";
-import { adoptText } from "../support/reported-by-adopt.ts";
+import { adoptText, reportedByAdopt } from "../support/reported-by-adopt.ts";
 
 interface Drafted {
   readonly retry: { readonly attempts: number; readonly backoff: object };
@@ -34,6 +34,13 @@ describe.for(Object.entries(adoptedTopologies))("%s", ([, topology]) => {
       expect.stringMatching(topology.unsaid),
     );
     expect(adopted.refused).toEqual([]);
+  });
+
+  test("is warned of if a deployment over it would lose messages", () => {
+    const codes = reportedByAdopt({ kind: "adopt", text: exportOf(topology) }).map(({ code }) => code);
+    expect(codes.includes("RD334")).toBe(topology.rejected === "lost after");
+    const lostToday = adopted.unsaid.some(({ fact }) => fact.includes("a rejected message has no way on"));
+    expect(lostToday).toBe(topology.rejected === "lost today");
   });
 
   test("is written as YAML with comments, and reads back as the same declaration", () => {

@@ -47,7 +47,15 @@ const policy = {
 };
 const orders = [work("orders", "orders.dlq"), queue("orders.dlq")];
 
-/** RD331 to RD333: topologies that somebody wants to adopt. */
+/** Its policy says where its dead letters go, and a deployment writes a policy of the same name. */
+const byPolicy = {
+  ...policy,
+  name: "orders",
+  pattern: "^orders$",
+  definition: { "delivery-limit": 4, "dead-letter-exchange": "", "dead-letter-routing-key": "orders.dlq" },
+};
+
+/** RD331 to RD334: topologies that somebody wants to adopt. */
 export const adoptExamples = {
   RD331: { fires: exported([queue("orders.dlq")]), quiet: exported(orders) },
   RD332: {
@@ -57,5 +65,9 @@ export const adoptExamples = {
   RD333: {
     fires: exported([work("orders", "dlq"), work("mail", "dlq"), queue("dlq")]),
     quiet: exported([work("orders", "orders.dlq"), work("mail", "mail.dlq"), queue("orders.dlq"), queue("mail.dlq")]),
+  },
+  RD334: {
+    fires: exported([queue("orders"), queue("orders.dlq")], undefined, [byPolicy]),
+    quiet: exported(orders),
   },
 } as const;

@@ -6,6 +6,7 @@ import { formatTarget, strategyNames } from "./compile/capabilities.ts";
 import type { RabbitmqCompiled } from "./compile/compile.ts";
 import { compileRabbitmq } from "./compile/compile.ts";
 import type { Deployment } from "./foreign/deployment.ts";
+import { deployedOver } from "./foreign/adopt/deployed-over.ts";
 import { importsOf } from "./foreign/adopt/imports.ts";
 import { inferSystem } from "./foreign/adopt/infer.ts";
 import { deploymentOf, driftOf } from "./foreign/drift.ts";
@@ -76,7 +77,7 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
     return auditor;
   },
   get adopter() {
-    return { infer: inferSystem, importsOf };
+    return { infer: inferSystem, deployedOver, importsOf };
   },
   get differ() {
     return { live: liveWithReports, compare: driftOf, deploymentOf };

@@ -102,6 +102,7 @@ function consumerOf(looking: Looking, settings: EffectiveSettings, system: strin
       queue,
       from: `the work queue ${queue}: ${sources.said.length === 0 ? "producers send straight to it" : "it takes messages from sources, and is no waiting or dead queue"}`,
       sources: sources.said,
+      isLossy: course.end === "lost",
       delaysMs: { value: schedule.delaysMs, from: schedule.from },
       crashDeliveries: crash,
       dead,
