@@ -24,6 +24,11 @@ export interface Model<State> {
   readonly placeOf: (state: State) => string | null;
   readonly situationOf: (state: State) => Situation;
   readonly movesOf: (state: State) => readonly Move<State>[];
+  /**
+   * The copy of a dead letter that is sent to the work queue itself, as a redrive sends it: without records of deaths.
+   * Left out if nothing can be sent there alone.
+   */
+  readonly resend?: (letter: State) => readonly State[];
   /** A state in a few words, for a trace. */
   readonly describe: (state: State) => string;
   /** The demands of the declaration. */

@@ -60,6 +60,10 @@ export function joinPhases<State>(
       );
       return [...own, ...following];
     },
+    ...(all.every(({ resend }) => resend !== undefined) && {
+      resend: (letter: InPhase<State>) =>
+        (modelIn(letter).resend?.(letter.at) ?? []).map((at) => ({ phase: letter.phase, at })),
+    }),
     describe: (state) => modelIn(state).describe(state.at),
     wanted: {
       attempts: longest.map((attempt, index) => {

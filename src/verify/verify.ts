@@ -95,7 +95,8 @@ function noLoss<State>(model: Model<State>, exploration: Exploration<State>): Vi
   for (const { node, situation } of nodesOf(exploration, "lost"))
     return violation(`a message is lost: ${situation.why}`, node);
   for (const { node } of nodesOf(exploration, "waiting")) {
-    if (node.edges.some(({ cause }) => cause === "time")) continue;
+    // A redrive that holds a letter can give it back.
+    if (node.edges.some(({ cause }) => cause === "time" || cause === "return")) continue;
     return violation(`a message waits in ${model.placeOf(node.state)} for ever`, node);
   }
   return [];

@@ -119,6 +119,8 @@ function modelOf(context: Context): Model<MessageState> {
     placeOf: ({ place }) => (place.kind === "queue" ? place.queue : null),
     situationOf: (state) => situationOf(context, state),
     movesOf: (state) => movesOf(context, state),
+    // Through the default exchange. A redrive leaves out the headers that route a message further.
+    resend: () => semantics.publish({ exchange: "", routingKey: context.workQueue }).flat(),
     describe: describeState,
     wanted: {
       attempts: contract.attempts,

@@ -70,6 +70,13 @@ function sendCopy(
     );
 }
 
+/** The copy that a redrive sends, with an id that duplicate detection does not know, and without a number. */
+export function copySentTo(semantics: Semantics, queue: string, { content }: MessageState): readonly ModelState[] {
+  const { "redeliver-attempt": _, ...properties } = content.properties;
+  const copy = { ...content, messageId: `${originalId}:again-1`, properties };
+  return semantics.send({ to: queue, content: copy, timeToLiveMs: null, scheduled: false }).flat().map(atRest);
+}
+
 /** True if a message has the id of a copy for this attempt or an earlier one. */
 function isOfCopy(messageId: string, attempt: number): boolean {
   const [, number] = /^:r([1-9][0-9]*)$/.exec(messageId.slice(originalId.length)) ?? [];

@@ -8,7 +8,7 @@ import type { Contract, Operation } from "../compile/contract.ts";
 import { attemptOf } from "../../../contract/attempt-number.ts";
 import { crashesBetween, endingsOf } from "../../../contract/interpret.ts";
 import { entranceOf } from "./entrance.ts";
-import { bounded, perform } from "./handling.ts";
+import { bounded, copySentTo, perform } from "./handling.ts";
 import { type ModelState, describeState, atRest } from "./model-state.ts";
 import { deadLetterQueue } from "../compile/names.ts";
 import { type EntityPlace, type Semantics, type ServicebusEvent, semanticsOf } from "./semantics.ts";
@@ -69,6 +69,10 @@ function modelOf(index: TopologyIndex, contract: Contract): Model<ModelState> {
       place.kind !== "entity" ? null : place.deadLetter === null ? place.entity : deadLetterQueue(place.entity),
     situationOf: (state) => situationOf(context, state),
     movesOf: (state) => movesOf(context, state),
+    // Nothing can be sent to a subscription alone.
+    ...(closure.queues.some(({ name }) => name === contract.workQueue) && {
+      resend: ({ message }: ModelState) => copySentTo(semantics, contract.workQueue, message),
+    }),
     describe: describeState,
     wanted: {
       attempts: contract.attempts,

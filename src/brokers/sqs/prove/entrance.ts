@@ -72,7 +72,10 @@ function copiesOf(
 }
 
 /** The publishers keep the contract, and give no group if it names none. */
-function sentTo(semantics: Semantics, { queue, fifo }: QueueSource): readonly MessageState[] {
+export function sentTo(
+  semantics: Semantics,
+  { queue, fifo }: Pick<QueueSource, "queue" | "fifo">,
+): readonly MessageState[] {
   const message = { queue, ...(fifo ? { groupId: group, deduplicationId: "any" } : {}) };
   return afterDelay(semantics, semantics.send(message).flat());
 }

@@ -6,7 +6,7 @@ import type { SqsCompiled } from "../compile/compile.ts";
 import type { Contract, Operation } from "../compile/contract.ts";
 import { crashesBetween, endingsOf } from "../../../contract/interpret.ts";
 import { describeState } from "./describe-state.ts";
-import { entranceOf } from "./entrance.ts";
+import { entranceOf, sentTo } from "./entrance.ts";
 import { type Handling, bounded, handlingOf, perform } from "./handling.ts";
 import { type MessageState, type Semantics, type SqsEvent, semanticsOf } from "./semantics.ts";
 import { shapeOf } from "./shape.ts";
@@ -64,6 +64,7 @@ function modelOf(index: TopologyIndex, contract: Contract): Model<MessageState> 
     placeOf: ({ place }) => (place.kind === "queue" ? place.queue : null),
     situationOf: (state) => situationOf(context, state),
     movesOf: (state) => movesOf(context, state),
+    resend: ({ groupId }) => sentTo(semantics, { queue: contract.workQueue, fifo: groupId !== null }),
     describe: describeState,
     wanted: {
       attempts: contract.attempts,

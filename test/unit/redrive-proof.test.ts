@@ -1,0 +1,45 @@
+import { describe, expect, test } from "vitest";
+
+import { brokerOf } from "../../src/brokers/index.ts";
+import type { CompiledSystem, SystemInput, Target } from "../../src/index.ts";
+import { compileAndProve } from "../../src/index.ts";
+import { checked } from "../support/examples.ts";
+import { redriveCases } from "../support/redrive-cases.ts";
+import { verifyRedrive } from "../../src/verify/verify-redrive.ts";
+
+// Dead letters are sent again and again, and each redrive may crash at every step.
+
+function proved(system: SystemInput, input: object): { readonly compiled: CompiledSystem; readonly target: Target } {
+  const result = compileAndProve(checked(system), input as Target);
+  if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
+  return result.value;
+}
+
+describe.each(redriveCases)("$title", ({ target: input, consumer }) => {
+  const systemWith = (more: object): SystemInput =>
+    ({
+      name: "shop",
+      sources: { orders: { kind: "topic" } },
+      consumers: { billing: { ...consumer, ...more }, audit: { ...consumer, from: { orders: "all" } } },
+    }) as SystemInput;
+  const before = proved(systemWith({}), input);
+
+  test("a redrive loses nothing, reaches nobody else, and ends", () => {
+    const { attempts } = consumer.retry;
+    for (const { model } of brokerOf(before.target).subjectsOf(before.compiled, before.target)) {
+      const verdict = verifyRedrive(model());
+      expect(verdict.violations).toEqual([]);
+      expect(verdict.attempts).toBe(attempts);
+      // Each letter has been sent again: the proof of an empty model would say nothing.
+      expect(verdict.states).toBeGreaterThan(4 * attempts);
+    }
+  });
+
+  test("also while the topology changes", () => {
+    const attempts = consumer.retry.attempts + 1;
+    const after = proved(systemWith({ retry: { ...consumer.retry, attempts } }), input);
+    const subjects = brokerOf(after.target).changesOf(before, after);
+    expect(subjects.map((each) => each.consumer)).toContain("billing");
+    for (const { model } of subjects) expect(verifyRedrive(model()).violations).toEqual([]);
+  });
+});
