@@ -1,3 +1,4 @@
+import type { Subject } from "../explore/model.ts";
 import { type Target, brokerOf, defaultBroker } from "../brokers/index.ts";
 import { describeDeadLetter } from "../consume/dead-letter/describe.ts";
 import type { AnyContract } from "../contract/contract.ts";
@@ -20,12 +21,14 @@ export interface Place {
   /** Null for a queue that no declaration names. */
   readonly consumer: string | null;
   readonly contract: AnyContract | undefined;
+  /** The consumer's proved model. Undefined for a queue that no declaration names. */
+  readonly subject: Subject<unknown> | undefined;
   readonly operating: Operating;
   readonly letters: DeadLetters;
   readonly factsOf: (letter: Letter) => LetterFacts;
 }
 
-type Found = Pick<Place, "broker" | "queue" | "consumer" | "contract"> & {
+type Found = Pick<Place, "broker" | "queue" | "consumer" | "contract" | "subject"> & {
   readonly place: string | null;
   readonly load: () => Promise<Operating>;
 };
@@ -87,6 +90,7 @@ async function findPlace(file: string | undefined, options: PlaceOptions): Promi
       queue,
       consumer: null,
       contract: undefined,
+      subject: undefined,
       load,
     };
   }
@@ -107,7 +111,9 @@ async function findPlace(file: string | undefined, options: PlaceOptions): Promi
   if (contract.deadQueue === null) throw new UsageError(`the consumer ${consumer} has no dead queue`);
   const load = loaderOf(proved.target);
   const { broker } = proved.target;
-  return { broker, place: placeIn(proved.target), queue: contract.deadQueue, consumer, contract, load };
+  const subjects = brokerOf(proved.target).subjectsOf(proved.compiled, proved.target);
+  const subject = subjects.find((each) => each.consumer === consumer);
+  return { broker, place: placeIn(proved.target), queue: contract.deadQueue, consumer, contract, subject, load };
 }
 
 function placeIn(target: Target): string | null {

@@ -3,6 +3,7 @@ import { setTimeout } from "node:timers/promises";
 
 import { confirmProblem, planRedrive } from "../operate/plan.ts";
 import { redrive } from "../operate/redrive.ts";
+import { forecastRedrive } from "../simulate/forecast-redrive.ts";
 import type { FilterOptions } from "./dead-options.ts";
 import { UsageError, atPlace, filterOf } from "./dead-place.ts";
 import { createProgress } from "./dead-progress.ts";
@@ -20,7 +21,7 @@ export interface RedriveOptions extends FilterOptions {
 
 /** Plans a redrive, and does it if the count of its letters is confirmed. */
 export async function redriveCommand(file: string | undefined, options: RedriveOptions): Promise<number> {
-  return atPlace(file, options, async ({ queue, contract, operating, letters: dead, factsOf }) => {
+  return atPlace(file, options, async ({ queue, contract, subject, operating, letters: dead, factsOf }) => {
     const unreachable = contract === undefined ? null : operating.unreachable(contract);
     if (unreachable !== null) throw new UsageError(unreachable);
     const workQueue = contract?.workQueue ?? null;
@@ -33,8 +34,12 @@ export async function redriveCommand(file: string | undefined, options: RedriveO
     const { plan, rules } = planned;
     const { renderPlan, renderRedrive } = await import("../report/dead-redrive.ts");
     const horizonMs = contract?.attempts.reduce((sum, each) => sum + (each.delayLatestMs ?? each.delayMs), 0) ?? null;
-    if (options.confirm === undefined)
-      return print(options.json === true ? { ...plan, horizonMs } : renderPlan(plan, speed, horizonMs));
+    if (options.confirm === undefined) {
+      const forecast = subject === undefined ? "no declaration names the queue" : forecastRedrive(subject, plan, speed);
+      return print(
+        options.json === true ? { ...plan, horizonMs, forecast } : renderPlan(plan, speed, horizonMs, forecast),
+      );
+    }
     const problem = confirmProblem(queue, plan.letters, options.confirm);
     if (problem !== null) return refuse([problem], options, {}, exitCodes.refused);
     const id = randomUUID().slice(0, 8);

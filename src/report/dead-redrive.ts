@@ -2,9 +2,20 @@ import { formatDurationMs } from "../declare/duration.ts";
 import { visible } from "../diagnostics/visible.ts";
 import type { RedrivePlan, Speed } from "../operate/plan.ts";
 import type { RedriveResult } from "../operate/redrive.ts";
+import type { Forecast } from "../simulate/forecast-redrive.ts";
+import { renderDepths } from "./simulation-chart.ts";
+import { styleOf } from "./text.ts";
 
-/** @param horizonMs the longest time until a letter that fails every attempt dies again; null if unknown */
-export function renderPlan(plan: RedrivePlan, { perSecond, waitMs }: Speed, horizonMs: number | null): string {
+/**
+ * @param horizonMs the longest time until a letter that fails every attempt dies again; null if unknown
+ * @param forecast half a sentence if it cannot be made
+ */
+export function renderPlan(
+  plan: RedrivePlan,
+  { perSecond, waitMs }: Speed,
+  horizonMs: number | null,
+  forecast: Forecast | string,
+): string {
   const { queue, letters, frozen, targets, stay, steps, leastMs } = plan;
   const rate = perSecond === null ? "without a rate limit" : `at ${perSecond} a second`;
   const least = leastMs === null ? "" : `, at least ${formatDurationMs(Math.ceil(leastMs / 1_000) * 1_000)}`;
@@ -23,9 +34,21 @@ export function renderPlan(plan: RedrivePlan, { perSecond, waitMs }: Speed, hori
           `  A letter that fails every attempt dies after up to ${formatDurationMs(horizonMs)}: the wait sees fewer deaths.`,
         ]),
     ...idle.map((each) => `  ${visible(each.queue)} has no consumer, so the check after each step says nothing.`),
+    ...renderForecast(forecast),
     `Nothing has moved. With --confirm ${letters} the letters are sent.`,
     "",
   ].join("\n");
+}
+
+function renderForecast(forecast: Forecast | string): readonly string[] {
+  if (typeof forecast === "string") return [`What happens if they all fail again is unknown: ${forecast}.`];
+  const { attempts, deadAgain, deadAgainAfterMs } = forecast;
+  const seconds = Math.ceil(deadAgainAfterMs / 1_000) * 1_000;
+  const runs = attempts === 1 ? "one attempt" : `${attempts} attempts`;
+  return [
+    `If they all fail again, and nothing stops the redrive: ${runs} each, ${deadAgain} dead again after ${formatDurationMs(seconds)}`,
+    renderDepths(forecast, styleOf({})),
+  ];
 }
 
 export function renderRedrive(id: string, { letters }: RedrivePlan, result: RedriveResult): string {

@@ -9,7 +9,10 @@ const bars = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"] as co
  * Draws the number of messages in each queue over time, a line for each, as wide as the terminal allows. All have the
  * same axis of time, and each has its own scale. Queues that stayed empty are only named.
  */
-export function renderDepths({ queues, stretchMs }: SimulationResult, style: Style): string {
+export function renderDepths(
+  { queues, stretchMs }: Pick<SimulationResult, "queues" | "stretchMs">,
+  style: Style,
+): string {
   const filled = queues.filter(({ most }) => most > 0);
   const empty = queues.filter(({ most }) => most === 0).map(({ queue }) => visible(queue));
   const title = style.paint("bold", "messages in the queues over time, each line up to the most that were there");

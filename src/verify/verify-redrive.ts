@@ -15,7 +15,7 @@ export interface RedriveVerdict {
   readonly violations: readonly Violation[];
 }
 
-const bounds = { states: 500_000, keyLength: 500_000_000 };
+const bounds = { states: 1_000_000, keyLength: 1_000_000_000 };
 
 /**
  * Proves redrives of a consumer's dead letters, with a crash at every step, again and again.
@@ -43,6 +43,12 @@ export function verifyRedrive<State>(model: Model<State>, contract: RedriveContr
     cause === "transient" || cause === "retry-after" ? 1 + skipped : 0,
   );
   return { consumer, states, attempts: all / (1 + contract.generations), violations };
+}
+
+/** The same model, with the copies of dead letters in place of published messages. */
+export function redrivenModel<State>(model: Model<State>): Model<State> {
+  const redriven = withRedrives(model, { ...redriveContract, generations: 1 });
+  return { ...model, starts: copiesIn(model, exploreWithin(redriven, bounds, skippingSeries(redriven))) };
 }
 
 /** A copy has to arrive in the work queue, and nowhere else, as a first attempt. */
