@@ -59,7 +59,7 @@ export async function planRedrive(
     else targets.push({ queue: target, letters, consumers });
   }
   const letters = targets.reduce((sum, target) => sum + target.letters, 0);
-  const steps = stepsOf(letters);
+  const steps = stepsOf(letters, waitMs);
   const leastMs = perSecond === null ? null : Math.ceil((1_000 * letters) / perSecond) + waitMs * steps.length;
   const plan = { queue, frozen: looked.ready, letters, targets, stay: Object.fromEntries(stay), steps, leastMs };
   return { plan, rules: { ...rules, targets: new Set(targets.map((target) => target.queue)) } };

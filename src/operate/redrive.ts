@@ -34,8 +34,9 @@ export function fateOf(letter: Letter, facts: LetterFacts, rules: RedriveRules):
   return target === null || rules.targets?.has(target) === false ? "from another queue" : "sent";
 }
 
-/** The copies of a step: 1, 10, 100, … */
-export function stepsOf(letters: number): readonly number[] {
+/** The copies of a step: 1, 10, 100, … Without a wait nothing is looked for, so there is one step. */
+export function stepsOf(letters: number, waitMs: number): readonly number[] {
+  if (waitMs === 0) return letters === 0 ? [] : [letters];
   const steps: number[] = [];
   for (let left = letters, step = 1; left > 0; left -= step, step *= 10) steps.push(Math.min(step, left));
   return steps;
@@ -94,7 +95,7 @@ export async function redrive(dead: DeadLetters, input: RedriveInput): Promise<R
       if (losses > mostLosses) result.stopped ??= "the connection was lost too often";
     }
   };
-  for (const step of stepsOf(input.letters)) {
+  for (const step of stepsOf(input.letters, input.waitMs)) {
     const until = result.sent + step;
     while (result.sent < until && result.stopped === null) {
       const passed = await surviving(() => dead.move(input.queue, passOf(input, result.sent, until)));

@@ -24,7 +24,7 @@ test.each(redriveCases)("$title: all letters die again, at the end of their retr
   const letters = 120;
   const forecast = forecastRedrive(
     subjectOf(target, consumer),
-    { letters, steps: stepsOf(letters) },
+    { letters, steps: stepsOf(letters, 60_000) },
     { perSecond: 10, waitMs: 60_000 },
   );
   if (typeof forecast === "string") throw new Error(forecast);
@@ -48,7 +48,7 @@ test("the forecast names its reason if there is none", () => {
   const speed = { perSecond: null, waitMs: 0 };
   const of = (letters: number, attempts = 3): unknown => {
     const consumer = { ...first.consumer, retry: { ...first.consumer.retry, attempts } };
-    return forecastRedrive(subjectOf(first.target, consumer), { letters, steps: stepsOf(letters) }, speed);
+    return forecastRedrive(subjectOf(first.target, consumer), { letters, steps: stepsOf(letters, 0) }, speed);
   };
   expect(of(0)).toBe("no letter would be sent");
   expect(of(1_000_001)).toBe("it would have more than 1,000,000 letters");
@@ -58,7 +58,7 @@ test("the forecast names its reason if there is none", () => {
 test("the plan shows the forecast in a few lines", () => {
   const [first] = redriveCases;
   if (first === undefined) throw new Error("no case");
-  const steps = stepsOf(11);
+  const steps = stepsOf(11, 30_000);
   const speed = { perSecond: 10, waitMs: 30_000 };
   const plan = { queue: "dead", frozen: 11, letters: 11, targets: [], stay: {}, steps, leastMs: 61_100 };
   const forecast = forecastRedrive(subjectOf(first.target, first.consumer), plan, speed);

@@ -24,6 +24,7 @@ interface Holder {
   held: number;
   /** Acknowledgements that may not have reached the queue. */
   unsure: number;
+  isAsking: boolean;
 }
 
 interface Taken {
@@ -46,6 +47,10 @@ interface Moving {
   stopped: string | null;
   isLost: boolean;
   readonly inFlight: Set<Promise<void>>;
+  /** Ends with the next letter whose outcome is known. */
+  known: PromiseWithResolvers<void>;
+  /** Why acknowledgements cannot reach the queue any more. */
+  failed: { readonly cause: unknown } | null;
 }
 
 /**
@@ -57,7 +62,8 @@ export async function move(model: ChannelModel, sender: Sender, queue: string, p
   const counting = await openChannel(model);
   const { messageCount: ready } = await counting.checkQueue(queue);
   const intake = createIntake(model, counting, queue, Math.max(heldByChannel, Math.ceil(ready / mostChannels)));
-  const state: Moving = { taken: 0, sent: 0, stopped: null, isLost: false, inFlight: new Set() };
+  const known = Promise.withResolvers<void>();
+  const state: Moving = { taken: 0, sent: 0, stopped: null, isLost: false, inFlight: new Set(), known, failed: null };
   try {
     const lost = lossOf(model, counting);
     await Promise.race([takeAll(state, intake, sender, queue, ready, pass), lost]);
@@ -91,16 +97,21 @@ async function takeAll(
       await intake.hold(taken.holder);
       continue;
     }
-    await room(state, intake, queue);
+    await room(state, intake);
     if (pass.perSecond !== null) {
       const dueMs = startedAtMs + (1_000 * state.taken) / pass.perSecond;
       await setTimeout(Math.max(0, dueMs - performance.now()));
     }
     if (state.isLost) return;
     state.taken += 1;
-    const sent = sendOne(state, intake, taken, () => sender.send(letter, sending));
+    const sent = sendOne(state, intake, taken, queue, () => sender.send(letter, sending));
     // Only a lost channel makes it fail.
-    const done = sent.catch(() => undefined).finally(() => state.inFlight.delete(done));
+    const done = sent
+      .catch(() => undefined)
+      .finally(() => {
+        state.inFlight.delete(done);
+        state.known.resolve();
+      });
     state.inFlight.add(done);
   }
   await Promise.all(state.inFlight);
@@ -110,6 +121,7 @@ async function sendOne(
   state: Moving,
   intake: Intake,
   { holder, message }: Taken,
+  queue: string,
   send: () => Promise<string | null>,
 ): Promise<void> {
   const problem = await send();
@@ -121,13 +133,15 @@ async function sendOne(
   state.sent += 1;
   holder.unsure += 1;
   holder.channel.ack(message);
+  if (!holder.isAsking) void settle(state, holder, queue);
 }
 
 /** Waits until one more letter may have an unknown outcome. */
-async function room({ inFlight }: Moving, intake: Intake, queue: string): Promise<void> {
-  while (inFlight.size + unsureIn(intake) >= windowLetters) {
-    if (unsureIn(intake) === 0) await Promise.race(inFlight);
-    else for (const holder of intake.holders) await settled(holder, queue);
+async function room(state: Moving, intake: Intake): Promise<void> {
+  while (state.inFlight.size + unsureIn(intake) >= windowLetters) {
+    if (state.failed !== null) throw state.failed.cause;
+    state.known = Promise.withResolvers();
+    await state.known.promise;
   }
 }
 
@@ -141,7 +155,7 @@ function createIntake(model: ChannelModel, counting: Channel, queue: string, siz
   let arrived = Promise.withResolvers<void>();
   const open = async (): Promise<void> => {
     const channel = await openChannel(model);
-    const holder: Holder = { channel, consumerTag: "", held: 0, unsure: 0 };
+    const holder: Holder = { channel, consumerTag: "", held: 0, unsure: 0, isAsking: false };
     holders.push(holder);
     await channel.prefetch(size);
     const { consumerTag } = await channel.consume(queue, (message) => {
@@ -171,11 +185,20 @@ function createIntake(model: ChannelModel, counting: Channel, queue: string, siz
 }
 
 /** The broker answers a question on a channel after it has handled the acknowledgements before. */
-async function settled(holder: Holder, queue: string): Promise<void> {
-  const { unsure } = holder;
-  if (unsure === 0) return;
-  await holder.channel.checkQueue(queue);
-  holder.unsure -= unsure;
+async function settle(state: Moving, holder: Holder, queue: string): Promise<void> {
+  holder.isAsking = true;
+  try {
+    while (holder.unsure > 0) {
+      const { unsure } = holder;
+      await holder.channel.checkQueue(queue);
+      holder.unsure -= unsure;
+      state.known.resolve();
+    }
+  } catch (cause) {
+    state.failed = { cause };
+    state.known.resolve();
+  }
+  holder.isAsking = false;
 }
 
 /** Puts the held letters back in order. No consumer may be left, because it would take them again. */

@@ -33,6 +33,8 @@ export function createSender(connect: () => Promise<ChannelModel>): Sender {
   const open = async (): Promise<{ readonly model: ChannelModel; readonly channel: ConfirmChannel }> => {
     const model = await connect();
     const channel = await model.createConfirmChannel();
+    // Each letter in flight listens for its end.
+    channel.setMaxListeners(0);
     channel.on("error", ({ code }: { readonly code?: unknown }) => {
       if (code === 403) refusal = "this user may not write to the default exchange";
     });
