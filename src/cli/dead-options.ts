@@ -65,7 +65,12 @@ export function addDeadCommands(program: Command, finish: (exitCode: number) => 
         .default(10),
     )
     .addOption(new Option("--confirm <count>", "the number of letters in the plan").argParser(count))
-    .action(async (file, options) => finish(await (await import("./dead-redrive.ts")).redriveCommand(file, options)));
+    .option("--whole", "let SQS move the whole queue by itself, without steps, history and most generation")
+    .option("--cancel", "with --whole: end a move that runs; letters that were moved stay there")
+    .action(async (file, options) => {
+      if (options.whole === true) finish(await (await import("./dead-whole.ts")).wholeCommand(file, options));
+      else finish(await (await import("./dead-redrive.ts")).redriveCommand(file, options));
+    });
 }
 
 function duration(text: string): number {

@@ -46,6 +46,27 @@ export interface Passed {
   readonly isLost: boolean;
 }
 
+/** A move of a whole queue, which the broker itself does. Its numbers are approximate. */
+export interface WholeMove {
+  readonly isRunning: boolean;
+  readonly moved: number;
+  readonly toMove: number | null;
+  /** Why it ended before the last letter. Null if it did not. */
+  readonly problem: string | null;
+}
+
+export interface WholeMoves {
+  /**
+   * @param target the queue to move to. Null for the one that each letter came from
+   * @returns null if the move has begun, or the reason why not
+   */
+  readonly start: (queue: string, target: string | null, perSecond: number | null) => Promise<string | null>;
+  /** The last move that has begun. Null if there is none. */
+  readonly latest: (queue: string) => Promise<WholeMove | null>;
+  /** Letters that were moved stay there. False if no move runs. */
+  readonly cancel: (queue: string) => Promise<boolean>;
+}
+
 /** The dead letters of one broker. Each member is safe to call again. */
 export interface DeadLetters {
   /**
@@ -59,6 +80,8 @@ export interface DeadLetters {
   readonly move: (queue: string, pass: Pass) => Promise<Passed>;
   /** The number of consumers of a queue. Null if there is no such queue. */
   readonly consumersOf: (queue: string) => Promise<number | "unknown" | null>;
+  /** Left out if the broker moves no whole queue by itself. */
+  readonly whole?: WholeMoves;
   readonly close: () => Promise<void>;
 }
 

@@ -11,7 +11,7 @@ const billing = {
   retry: { attempts: 2, backoff: { kind: "constant", delay: "300ms" } },
 };
 /** Two subscribers of one source. A redrive for one of them must not reach the other. */
-const shop = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing, audit: billing } };
+export const shop = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing, audit: billing } };
 export const deadQueue = "shop.billing.dead";
 export const workQueue = "shop.billing";
 

@@ -10,6 +10,7 @@ import { findUrls } from "../run/queue-urls.ts";
 import { notKnown, saidBy } from "../run/refusal.ts";
 import { messageOf, readLetter, unsendable } from "./letter.ts";
 import { lendingOf } from "./move.ts";
+import { wholeMovesOf } from "./whole.ts";
 import { type DeadQueue, putBack, readQueue, receiveAll } from "./queue.ts";
 
 /** The dead letters of Amazon SQS. */
@@ -64,6 +65,7 @@ async function connect(connection: OperatingConnection): Promise<DeadLetters> {
     if (deadAfter !== null) throw refused([moving(name, deadAfter)]);
     return { ...queue, ready };
   };
+  const moves = wholeMovesOf(opened, urlOf);
   return {
     look: (name, visit) =>
       told(name, async () => {
@@ -75,6 +77,11 @@ async function connect(connection: OperatingConnection): Promise<DeadLetters> {
     move: (name, pass) =>
       told(name, async () => moveLent(lendingOf(await opened(name), urlOf), pass, frozen.get(name) ?? new Set())),
     consumersOf: (name) => told(name, async () => ((await urlOf(name)) === null ? null : "unknown")),
+    whole: {
+      start: (name, ...given) => told(name, () => moves.start(name, ...given)),
+      latest: (name) => told(name, () => moves.latest(name)),
+      cancel: (name) => told(name, () => moves.cancel(name)),
+    },
     close: async () => client.destroy(),
   };
 }
