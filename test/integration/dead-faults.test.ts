@@ -26,8 +26,14 @@ const syncTables = ["rabbitmqctl", "eval", "catch mnesia:sync_log(), [catch dets
 
 const ask = async (broker: Broker, { url }: DeployedSystem, command: string, ...words: readonly string[]) =>
   runCommand([
-    ...["dead", command, "--queue", deadQueue, "--url", url, "--management-url", broker.managementUrl],
-    ...["--json", "--wait", "0s", ...words],
+    "dead",
+    command,
+    "--json",
+    "--wait=0s",
+    `--queue=${deadQueue}`,
+    `--url=${url}`,
+    `--management-url=${broker.managementUrl}`,
+    ...words,
   ]);
 
 /** The letters of the dead queue. They stay there. */

@@ -26,8 +26,14 @@ async function stage(emulator: Parameters<typeof deploy>[0], letters: number): P
 
 const redrive = async ({ lab, dead }: DeployedSystem, ...words: readonly string[]): Promise<Said> =>
   runCommand([
-    ...["dead", "redrive", "--queue", dead("billing").name, "--target", `sqs@${region}`],
-    ...["--url", lab.emulator.endpoint, "--json", "--whole", ...words],
+    "dead",
+    "redrive",
+    "--whole",
+    "--json",
+    `--queue=${dead("billing").name}`,
+    `--target=sqs@${region}`,
+    `--url=${lab.emulator.endpoint}`,
+    ...words,
   ]);
 
 const hasMoves = ({ name }: { readonly name: string }): boolean => name !== "moto";

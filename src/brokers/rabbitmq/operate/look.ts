@@ -5,7 +5,7 @@ import type { Looked, Visit } from "../../../operate/port.ts";
 import { readLetter } from "./read-letter.ts";
 import { LostError } from "./told.ts";
 
-/** The largest prefetch of AMQP 0-9-1. 0 means no bound. */
+/** The largest prefetch of AMQP 0-9-1. Without a bound, a quorum queue gives a consumer 2,000 letters. */
 const mostPrefetch = 65_535;
 
 /** The time between two questions whether the queue has more, and the time after which an empty one has none. */
@@ -17,6 +17,8 @@ const silentMs = 30_000;
 const backWithinMs = 15_000;
 
 interface Looking {
+  /** In order. Each has taken as many letters as it may, but the last. */
+  readonly takers: Channel[];
   delivered: number;
   seen: number;
   /** True if the visitor wants no more. */
@@ -27,8 +29,8 @@ interface Looking {
 }
 
 /**
- * Shows the letters of a queue. It takes all of them on a channel of its own, cancels the consumer, and closes the
- * channel with all of them unsettled. It keeps no letter, so its memory is constant.
+ * Shows the letters of a queue. It takes all of them on channels of its own, cancels the consumers, and closes the
+ * channels with all of them unsettled. It keeps no letter, so its memory is constant.
  *
  * Only so they stay in order on every version, and only if it takes all of them, however few are wanted. The broker puts
  * letters back behind those that were put back before, and in front of those that nobody has taken yet. So after a first
@@ -37,29 +39,56 @@ interface Looking {
 export async function look(model: ChannelModel, queue: string, visit: Visit): Promise<Looked> {
   const counting = await openChannel(model);
   const { messageCount: ready, consumerCount: consumers } = await counting.checkQueue(queue);
-  const state: Looking = { delivered: 0, seen: 0, isDone: false, isCancelled: false, thrown: null };
+  const state: Looking = { takers: [], delivered: 0, seen: 0, isDone: false, isCancelled: false, thrown: null };
   if (ready === 0) {
     await counting.close();
     return { ready, consumers, seen: 0, isWhole: true };
   }
-  const channel = await openChannel(model);
-  const over = Promise.withResolvers<void>();
-  const lost = lossOf(model, channel);
-  await channel.prefetch(ready > mostPrefetch ? 0 : ready);
-  const { consumerTag } = await channel.consume(queue, (message) => {
-    if (message === null) state.isCancelled = true;
-    else if (state.delivered < ready) show(state, message, visit);
-    if (state.isCancelled || state.delivered === ready) over.resolve();
-  });
-  await Promise.race([over.promise, lost, quiet(counting, queue, state, ready)]);
+  const lost = lossOf(model, counting);
+  await Promise.race([takeAll(model, counting, queue, state, ready, visit), lost]);
   const isWhole = state.isDone || state.delivered === ready;
   state.isDone = true;
-  await Promise.race([channel.cancel(consumerTag), lost]);
-  await Promise.race([channel.close(), lost]);
-  await putBack(counting, queue, ready);
+  await Promise.race([giveBack(counting, queue, state), lost]);
   await counting.close().catch(() => undefined);
   if (state.thrown !== null) throw state.thrown.cause;
   return { ready, consumers, seen: state.seen, isWhole };
+}
+
+/** Takes as many letters as one consumer may hold, and then goes on with the next consumer. */
+async function takeAll(
+  model: ChannelModel,
+  counting: Channel,
+  queue: string,
+  state: Looking,
+  ready: number,
+  visit: Visit,
+): Promise<void> {
+  while (state.delivered < ready && !state.isCancelled) {
+    const until = Math.min(ready, state.delivered + mostPrefetch);
+    const full = Promise.withResolvers<void>();
+    const channel = await openChannel(model);
+    const failed = lossOf(model, channel);
+    await channel.prefetch(until - state.delivered);
+    const { consumerTag } = await channel.consume(queue, (message) => {
+      if (message === null) state.isCancelled = true;
+      else if (state.delivered < ready) show(state, message, visit);
+      if (state.isCancelled || state.delivered === until) full.resolve();
+    });
+    state.takers.push(channel);
+    await Promise.race([full.promise, failed, quiet(counting, queue, state, until)]);
+    await Promise.race([channel.cancel(consumerTag), failed]);
+    if (state.delivered < until) return;
+  }
+}
+
+/** Puts the letters back in order, channel by channel. */
+async function giveBack(counting: Channel, queue: string, { takers, delivered }: Looking): Promise<void> {
+  let expected = (await countIn(counting, queue)) ?? 0;
+  for (const [index, channel] of takers.entries()) {
+    await channel.close();
+    expected += Math.min(mostPrefetch, delivered - index * mostPrefetch);
+    await putBack(counting, queue, expected);
+  }
 }
 
 /** An error of the visitor ends the look, but not before the letters are back in order. */
