@@ -5,7 +5,7 @@ import type { PeerFigure } from "./peers.ts";
 import { benchPulumi, describePulumiBench } from "./pulumi.ts";
 
 // Machines differ, so every figure is a ratio or a pair measured in one run. Nothing here is a test: nothing fails.
-// `node bench/main.ts [compile] [verify] [audit] [simulate] [start] [consume] [peers] [policy] [pulumi]` runs the named parts,
+// `node bench/main.ts [compile] [verify] [audit] [simulate] [start] [consume] [dead] [peers] [policy] [pulumi]` runs the named parts,
 // or all of them. `faults` takes half an hour and runs only by name.
 
 const root = resolve(import.meta.dirname, "..");
@@ -206,6 +206,21 @@ function benchPeers(): void {
   }
 }
 
+/** Starts a broker in Docker, or uses that of RABBITMQ_URL and RABBITMQ_MANAGEMENT_URL. */
+function benchDead(): void {
+  type Figure = Readonly<Record<"hand" | "shovel" | "own" | "look", number>>;
+  const { letters, pairs, peakMb } = run<{
+    readonly letters: number;
+    readonly pairs: readonly Figure[];
+    readonly peakMb: number;
+  }>("dead");
+  const median = (of: (pair: Figure) => number): number =>
+    pairs.map(of).toSorted((a, b) => a - b)[Math.floor(pairs.length / 2)] ?? 0;
+  console.log(
+    `dead letters, RabbitMQ 4.3, ${letters} letters, median of ${pairs.length} rounds: looked at and grouped ${median(({ look }) => look).toFixed(0)} a second; sent again ${median(({ own }) => own).toFixed(0)} a second, ${median(({ own, hand }) => own / hand).toFixed(2)} times a hand-written move with as many in flight, ${median(({ own, shovel }) => own / shovel).toFixed(2)} times a shovel with 1,000; ${peakMb.toFixed(0)} MB at the peak`,
+  );
+}
+
 const wanted = process.argv.slice(2);
 const isWanted = (part: string): boolean => wanted.length === 0 || wanted.includes(part);
 if (isWanted("compile")) {
@@ -217,6 +232,7 @@ if (isWanted("audit")) benchAudit();
 if (isWanted("simulate")) benchSimulate();
 if (isWanted("start")) benchStart();
 if (isWanted("consume")) benchConsume();
+if (isWanted("dead")) benchDead();
 if (isWanted("peers")) benchPeers();
 if (isWanted("policy")) benchPolicy();
 if (wanted.includes("faults"))

@@ -34,8 +34,8 @@ export type Described = Readonly<Partial<Record<string, string>>>;
 
 /** Headers of Spring and MassTransit. */
 const errorHeaders = ["x-exception-message", "MT-Fault-Message"];
-/** Headers of Spring and Celery. */
-const typeHeaders = ["__TypeId__", "task"];
+/** Headers of Spring, Celery and MassTransit. */
+const typeHeaders = ["__TypeId__", "task", "MT-Fault-MessageType"];
 
 /** Reads the facts of a letter. It never throws. */
 export function factsOf(letter: Letter, described: Described): LetterFacts {
@@ -48,7 +48,8 @@ export function factsOf(letter: Letter, described: Described): LetterFacts {
     reason: described["dlq-failure-reason"] ?? null,
     error: stack?.split("\n")[0] ?? null,
     type: textOf(properties["type"]) ?? firstText(headers, typeHeaders),
-    diedAt: described["dlq-failure-timestamp"] ?? latestDeath(headers["x-death"]),
+    diedAt:
+      described["dlq-failure-timestamp"] ?? latestDeath(headers["x-death"]) ?? textOf(headers["MT-Fault-Timestamp"]),
     queue: described["dlq-original-queue"] ?? null,
     consumer: described["dlq-failing-consumer-info"] ?? null,
     attempts: described["dlq-retry-count"] ?? null,
