@@ -7,6 +7,7 @@ import { operating } from "../src/brokers/rabbitmq/operate/index.ts";
 import { windowLetters } from "../src/brokers/rabbitmq/operate/move.ts";
 import { describeDeadLetter } from "../src/consume/dead-letter/describe.ts";
 import { type LetterFacts, factsOf } from "../src/operate/facts.ts";
+import { type Frozen, digestOf, readFrozen, writeFrozen } from "../src/operate/frozen.ts";
 import { createGrouping } from "../src/operate/groups.ts";
 import type { Letter } from "../src/operate/letter.ts";
 import type { DeadLetters } from "../src/operate/port.ts";
@@ -80,7 +81,8 @@ async function measureAll(letters: number, rounds: number): Promise<void> {
     });
     await filled();
     const look = await timed(() => looking(dead, letters));
-    const own = await timed(() => redriveAll(dead, letters));
+    const frozen = await frozenIn(dead);
+    const own = await timed(() => redriveAll(dead, letters, frozen));
     pairs.push({ hand, shovel, own, look });
   }
   const peakMb = process.resourceUsage().maxRSS / 1_024;
@@ -100,12 +102,25 @@ async function looking(dead: DeadLetters, letters: number): Promise<void> {
   if (seen !== letters) throw new Error(`${seen} of ${letters} letters were seen`);
 }
 
-async function redriveAll(dead: DeadLetters, letters: number): Promise<void> {
+/** The letters of the plan. The plan is made before the redrive, and not measured with it. */
+async function frozenIn(dead: DeadLetters): Promise<Frozen> {
+  const digests: bigint[] = [];
+  await dead.look(queue, (letter) => {
+    digests.push(digestOf(operating.identityOf(letter)));
+    return true;
+  });
+  return readFrozen(writeFrozen(digests));
+}
+
+async function redriveAll(dead: DeadLetters, letters: number, frozen: Frozen): Promise<void> {
   const { sent, stopped } = await redrive(dead, {
     id: "bench",
     queue,
-    frozen: letters,
+    frozen,
     letters,
+    before: { sent: 0, diedAgain: 0, mayBeDoubled: 0 },
+    unrecorded: 0,
+    heldMs: 0,
     perSecond: null,
     waitMs: 0,
     stopAbove: 1,
@@ -117,7 +132,10 @@ async function redriveAll(dead: DeadLetters, letters: number): Promise<void> {
       unsendable: operating.unsendable,
     },
     factsOf: facts,
+    identityOf: operating.identityOf,
     pause: (delayMs) => setTimeout(delayMs),
+    wish: () => null,
+    intend: () => Promise.resolve(),
     report: () => undefined,
   });
   if (sent !== letters) throw new Error(`${sent} of ${letters} letters were sent: ${stopped}`);

@@ -45,6 +45,14 @@ export const runProblems = {
     "The queue has consumers",
     "Letters in a dead queue wait for a person. A queue with consumers is a work queue, or another program handles its letters. A redrive there would take messages that are being worked on. Name the dead queue, or end the other program.",
   ),
+  RD816: error(
+    "Another redrive of the queue is running",
+    "Two redrives of one dead queue would count the deaths of each other's letters, and neither could stop in time. So a redrive takes a lock first. On RabbitMQ it is an exclusive queue, which every machine sees. On all brokers it is also a lock in the journal. Both end with the process that has them. Wait for the other redrive, or pause it.",
+  ),
+  RD817: error(
+    "The journal cannot be used",
+    "A redrive writes into its journal before it sends, because the journal shows after a crash which letters are its own. Without a journal nothing moves. The message has the reason. A file may be locked, read-only or no journal. A database may let nobody in. A journal may have a version that this Redeliver does not know.",
+  ),
   RD810: error(
     "Bindings differ from the compiled ones",
     "Between the deployed exchanges and queues a binding is missing, or there is one too many. Without the binding to its source a work queue gets nothing. Without the binding to its dead queue a dead message is lost, or held back with all later ones. A binding out of the consumer's own retries copies each message that passes it. You may bind sources and dead letters to more queues: the consumer does not check those.",

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { durationPattern, parseDurationMs } from "../declare/duration.ts";
 import type { FilterInput } from "../operate/filter.ts";
 import { json, strategy, target } from "./declaration-options.ts";
+import { addControlCommands, journal } from "./dead-control-options.ts";
 import { liveOptions } from "./live-options.ts";
 
 /** The options that name a dead queue and its broker. */
@@ -67,10 +68,13 @@ export function addDeadCommands(program: Command, finish: (exitCode: number) => 
     .addOption(new Option("--confirm <count>", "the number of letters in the plan").argParser(count))
     .option("--whole", "let SQS move the whole queue by itself, without steps, history and most generation")
     .option("--cancel", "with --whole: end a move that runs; letters that were moved stay there")
+    .option("--why <text>", "the reason, for the journal")
+    .addOption(journal())
     .action(async (file, options) => {
       if (options.whole === true) finish(await (await import("./dead-whole.ts")).wholeCommand(file, options));
       else finish(await (await import("./dead-redrive.ts")).redriveCommand(file, options));
     });
+  addControlCommands(dead, finish);
 }
 
 function duration(text: string): number {

@@ -18,6 +18,8 @@ import { refuse, usage } from "./refuse.ts";
 export interface Place {
   readonly broker: string;
   readonly queue: string;
+  /** The broker and its namespace. */
+  readonly address: string;
   /** Null for a queue that no declaration names. */
   readonly consumer: string | null;
   readonly contract: AnyContract | undefined;
@@ -46,7 +48,7 @@ export async function atPlace(
   options: PlaceOptions,
   work: (place: Place) => Promise<number>,
 ): Promise<number> {
-  try {
+  return answering(options, async () => {
     const found = await findPlace(file, options);
     if (typeof found === "number") return found;
     const operating = await loaded(found.load);
@@ -58,10 +60,18 @@ export async function atPlace(
     const facts = (letter: Letter): LetterFacts =>
       factsOf(letter, describeDeadLetter(operating.messageOf(letter), contract));
     try {
-      return await work({ ...found, operating, letters, factsOf: facts });
+      const address = operating.addressOf(connection);
+      return await work({ ...found, address, operating, letters, factsOf: facts });
     } finally {
       await letters.close();
     }
+  });
+}
+
+/** Does the work of a command, and answers with the exit code of a refusal if it is refused. */
+export async function answering(options: { readonly json?: boolean }, work: () => Promise<number>): Promise<number> {
+  try {
+    return await work();
   } catch (cause) {
     if (cause instanceof UsageError) return usage(cause.message, options);
     if (cause instanceof RefusedError) return refuse(cause.diagnostics, options, {}, exitCodes.refused);

@@ -19,7 +19,7 @@ export function createProgress(what: string, total: number | null = null): (coun
     saidAtMs = nowMs;
     const perSecond = (1_000 * count) / (nowMs - startedAtMs);
     const all = total === null ? "" : ` of ${total}`;
-    const left = total === null ? "" : `, ${Math.ceil((total - count) / perSecond)} s left`;
+    const left = total === null || count === 0 ? "" : `, ${Math.ceil((total - count) / perSecond)} s left`;
     writeError(`redeliver: ${count}${all} ${what}, ${Math.round(perSecond)} a second${left}${more}\n`);
   };
 }

@@ -20,6 +20,8 @@ export interface Redriven {
   readonly routingKey: string;
   /** Its place in the dead queue then. */
   readonly position: number;
+  /** The digest of the letter in the plan, in hexadecimal. */
+  readonly letter: string;
 }
 
 /** Headers travel with every copy, so the oldest entries go. The generation counts on. */

@@ -38,7 +38,6 @@ const mostRemovals = 3;
 interface Moving<Message, Ticket> {
   readonly lending: Lending<Message, Ticket>;
   readonly pass: Pass;
-  readonly frozen: Set<string>;
   readonly held: Map<string, Ticket>;
   readonly startedAtMs: number;
   taken: number;
@@ -58,20 +57,13 @@ interface Chosen<Message> {
  * Sends letters that a queue lends, and removes each after the broker has taken its copy. The others are given back at
  * the end. A letter that was sent and cannot be removed ends the pass, so that no others are doubled like it.
  *
- * An outage ends the pass, and its result has all that was sent before.
- *
- * @param frozen the ids of the letters that the pass may touch. Those that are sent leave it: a queue may show a removed
- *   letter again
+ * An outage ends the pass, and its result has all that was sent before. A queue may show a removed letter again, so
+ * `pass.decide` has to know it.
  */
-export async function moveLent<Message, Ticket>(
-  lending: Lending<Message, Ticket>,
-  pass: Pass,
-  frozen: Set<string>,
-): Promise<Passed> {
+export async function moveLent<Message, Ticket>(lending: Lending<Message, Ticket>, pass: Pass): Promise<Passed> {
   const state: Moving<Message, Ticket> = {
     lending,
     pass,
-    frozen,
     held: new Map(),
     startedAtMs: performance.now(),
     taken: 0,
@@ -104,10 +96,11 @@ function choose<Message, Ticket>(
   message: Message,
   position: number,
 ): readonly Chosen<Message>[] {
-  const { lending, pass, frozen, held } = state;
+  const { lending, pass, held } = state;
   const id = lending.idOf(message);
   const letter = lending.read(message, position);
-  const isOpen = frozen.has(id) && !held.has(id) && state.taken < pass.most && state.stopped === null;
+  state.stopped ??= pass.stopped?.() ?? null;
+  const isOpen = !held.has(id) && state.taken < pass.most && state.stopped === null;
   const sending = isOpen ? pass.decide(letter) : null;
   if (sending === null) {
     held.set(id, lending.ticketOf(message));
@@ -121,20 +114,22 @@ async function moveOne<Message, Ticket>(
   state: Moving<Message, Ticket>,
   { message, letter, sending }: Chosen<Message>,
 ): Promise<void> {
-  const { lending, pass, frozen, held, startedAtMs } = state;
+  const { lending, pass, held, startedAtMs } = state;
   const id = lending.idOf(message);
   const dueMs = startedAtMs + (1_000 * state.sent) / (pass.perSecond ?? Infinity);
   await setTimeout(Math.max(0, dueMs - performance.now()));
   // A page may hold letters behind the one that stopped the pass.
+  state.stopped ??= pass.stopped?.() ?? null;
   const problem = state.stopped ?? (await sendOften(state, message, letter, sending));
   if (problem !== null) {
     state.stopped ??= problem;
     held.set(id, lending.ticketOf(message));
     return;
   }
-  frozen.delete(id);
   state.sent += 1;
-  if (await isRemoved(lending, message)) return;
+  const isGone = await isRemoved(lending, message);
+  pass.onSent?.(letter, isGone);
+  if (isGone) return;
   state.mayBeDoubled += 1;
   state.stopped ??= "a letter was sent and could not be removed, so it may be sent twice";
 }

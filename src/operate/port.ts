@@ -27,13 +27,15 @@ export interface Sending {
 
 /** One pass over a dead queue. */
 export interface Pass {
-  /** The letters from the head of the queue that may be sent. */
-  readonly frozen: number;
   readonly most: number;
   /** Null for no limit. */
   readonly perSecond: number | null;
   /** Null if the letter stays. */
   readonly decide: (letter: Letter) => Sending | null;
+  /** Asked before each letter. Not null if all other letters stay, with the reason. */
+  readonly stopped?: () => string | null;
+  /** Called when the broker has the copy. `isGone` is true if the letter has left the dead queue for certain. */
+  readonly onSent?: (letter: Letter, isGone: boolean) => void;
 }
 
 export interface Passed {
@@ -82,7 +84,22 @@ export interface DeadLetters {
   readonly consumersOf: (queue: string) => Promise<number | "unknown" | null>;
   /** Left out if the broker moves no whole queue by itself. */
   readonly whole?: WholeMoves;
+  /**
+   * Keeps other redrives away from a queue until this connection ends. Left out where the broker has no such lock.
+   *
+   * @throws RefusedError if another redrive works on the queue
+   */
+  readonly lock?: (queue: string, holder: Holder) => Promise<void>;
+  /** Waits until the letters are back that a killed redrive held. Left out where a look shows them all the same. */
+  readonly settle?: (queue: string) => Promise<void>;
   readonly close: () => Promise<void>;
+}
+
+/** The person with the redrive on a queue, and the time of its begin. */
+export interface Holder {
+  readonly who: string;
+  /** ISO 8601. */
+  readonly at: string;
 }
 
 /** A connection to a broker, as the command line gives it. The environment may have the rest. */
@@ -109,6 +126,14 @@ export interface Operating {
   readonly unreachable: (contract: AnyContract) => string | null;
   /** Null if a redrive can send it. */
   readonly unsendable: (letter: Letter) => Unsendable | null;
+  /** The same each time that a letter is shown, and different for any other one, but for letters alike in everything. */
+  readonly identityOf: (letter: Letter) => string;
+  /** Names the broker and its namespace, without a user. */
+  readonly addressOf: (connection: OperatingConnection) => string;
+  /** The most letters that a killed redrive doubles. */
+  readonly windowLetters: number;
+  /** The time that a killed redrive keeps letters from others, where `settle` cannot wait for it. */
+  readonly heldMs: number;
   /** Sentences about a look: its completeness, and its effect. */
   readonly aboutLook: string;
 }

@@ -1,7 +1,9 @@
 import { RefusedError } from "../diagnostics/diagnostic.ts";
 import type { LetterFacts } from "./facts.ts";
 import type { Filter } from "./filter.ts";
+import { type Frozen, digestOf } from "./frozen.ts";
 import { historyOf, historyWith } from "./history.ts";
+import type { RedriveCounts, Wish } from "./journal.ts";
 import type { Letter } from "./letter.ts";
 import type { DeadLetters, Looked, Operating, Pass, Sending, Unsendable } from "./port.ts";
 
@@ -48,10 +50,16 @@ const longestPassMs = 600_000;
 export interface RedriveInput {
   readonly id: string;
   readonly queue: string;
-  /** The letters that were in the queue when the plan was made. Later ones are not touched. */
-  readonly frozen: number;
-  /** The letters to send. */
+  /** All letters of the plan. */
   readonly letters: number;
+  /** The letters of the plan that it may still send. It touches no others. */
+  readonly frozen: Frozen;
+  /** The numbers before it began. They are not zero if it goes on. */
+  readonly before: RedriveCounts;
+  /** The letters that it may have sent before without a record, because its process ended. */
+  readonly unrecorded: number;
+  /** The time for which letters may be away, because a process that ended took them. */
+  readonly heldMs: number;
   readonly perSecond: number | null;
   /** The wait after each step, before the look for letters that died again. 0 for no look. */
   readonly waitMs: number;
@@ -59,15 +67,19 @@ export interface RedriveInput {
   readonly stopAbove: number;
   readonly rules: RedriveRules;
   readonly factsOf: (letter: Letter) => LetterFacts;
+  readonly identityOf: Operating["identityOf"];
+  /** Ends early if somebody wants the redrive to end. */
   readonly pause: (delayMs: number) => Promise<void>;
-  readonly report: (sent: number, diedAgain: number) => void;
+  /** The end that somebody wants. It is asked before each letter. */
+  readonly wish: () => Wish | null;
+  /** Called before a step, with the number of letters up to which it may send. */
+  readonly intend: (until: number, counts: RedriveCounts) => Promise<void>;
+  readonly report: (counts: RedriveCounts) => void;
 }
 
-export interface RedriveResult {
-  readonly sent: number;
-  readonly diedAgain: number;
-  /** The most letters that may have been sent twice. */
-  readonly mayBeDoubled: number;
+export interface RedriveResult extends RedriveCounts {
+  /** Letters of the plan that are not there any more, and were sent before its process ended. */
+  readonly unrecorded: number;
   /** Why it ended before the last letter. Null if it did not. */
   readonly stopped: string | null;
 }
@@ -76,66 +88,121 @@ export interface RedriveResult {
 const mostLosses = 10;
 const afterLossMs = 3_000;
 
+interface Running {
+  readonly dead: DeadLetters;
+  readonly input: RedriveInput;
+  readonly startedAtMs: number;
+  frozen: Frozen;
+  sent: number;
+  diedAgain: number;
+  mayBeDoubled: number;
+  unrecorded: number;
+  stopped: string | null;
+  losses: number;
+}
+
 /** Sends letters in growing steps, and stops by itself if too many die again. It survives lost connections. */
 export async function redrive(dead: DeadLetters, input: RedriveInput): Promise<RedriveResult> {
-  const result = { sent: 0, diedAgain: 0, mayBeDoubled: 0, stopped: null as string | null };
-  let losses = 0;
-  /** Null if the connection was lost. */
-  const surviving = async <Value extends object>(work: () => Promise<Value>): Promise<Value | null> => {
-    try {
-      const value = await work();
-      if (!("isLost" in value) || value.isLost !== true) return value;
-      losses += 1;
-      return value;
-    } catch (cause) {
-      if (!(cause instanceof RefusedError) || cause.diagnostics.some(({ code }) => code === "RD805")) throw cause;
-      losses += 1;
-      return null;
-    } finally {
-      if (losses > mostLosses) result.stopped ??= "the connection was lost too often";
-    }
+  const { before, letters } = input;
+  const run: Running = {
+    ...before,
+    dead,
+    input,
+    startedAtMs: performance.now(),
+    frozen: input.frozen,
+    unrecorded: 0,
+    stopped: null,
+    losses: 0,
   };
-  for (const step of stepsOf(input.letters, input.waitMs)) {
-    const until = result.sent + step;
-    while (result.sent < until && result.stopped === null) {
-      const passed = await surviving(() => dead.move(input.queue, passOf(input, result.sent, until)));
-      result.sent += passed?.sent ?? 0;
-      result.mayBeDoubled += passed?.mayBeDoubled ?? 0;
-      result.stopped ??= passed?.stopped ?? null;
-      input.report(result.sent, result.diedAgain);
-      if (passed === null || passed.isLost) await input.pause(afterLossMs);
-      else if (passed.sent === 0) result.stopped ??= "the other letters of the plan are not there any more";
-    }
-    if (result.stopped !== null) break;
-    if (input.waitMs > 0) await input.pause(input.waitMs);
-    for (let seen: Looked | null = null; seen === null && input.waitMs > 0 && losses <= mostLosses;) {
-      let count = 0;
-      seen = await surviving(() => lookForDeaths(dead, input, () => (count += 1)));
-      if (seen === null) await input.pause(afterLossMs);
-      else result.diedAgain = count;
-    }
-    const isTooMany = result.diedAgain > input.stopAbove * result.sent;
-    if (isTooMany) result.stopped ??= `${result.diedAgain} of ${result.sent} letters have died again`;
-    if (result.stopped !== null) break;
+  for (const step of stepsOf(letters - before.sent, input.waitMs)) {
+    const until = run.sent + step;
+    await input.intend(until, run);
+    while (run.sent < until && run.stopped === null && run.unrecorded === 0) await sendUntil(run, until);
+    if (run.stopped === null && input.waitMs > 0) await checkDeaths(run);
+    if (run.stopped !== null || run.unrecorded > 0) break;
   }
-  return result;
+  const { sent, diedAgain, mayBeDoubled, unrecorded, stopped } = run;
+  return { sent, diedAgain, mayBeDoubled, unrecorded, stopped };
 }
 
-function passOf(input: RedriveInput, sent: number, until: number): Pass {
-  const { perSecond, frozen } = input;
+async function sendUntil(run: Running, until: number): Promise<void> {
+  const { dead, input, startedAtMs } = run;
+  const sentBefore = run.sent;
+  const { pass, lost } = passOf(run, until);
+  const passed = await surviving(run, () => dead.move(input.queue, pass));
+  run.sent = sentBefore + (passed?.sent ?? 0);
+  run.mayBeDoubled += passed?.mayBeDoubled ?? 0;
+  run.stopped ??= passed?.stopped ?? null;
+  input.report(run);
+  if (passed === null || passed.isLost) {
+    lost();
+    await input.pause(afterLossMs);
+  } else if (passed.sent === 0 && run.stopped === null) {
+    const missing = input.letters - run.sent;
+    if (performance.now() - startedAtMs < input.heldMs) await input.pause(afterLossMs);
+    else if (missing <= input.unrecorded) run.unrecorded = missing;
+    else run.stopped = "the other letters of the plan are not there any more";
+  }
+  run.stopped ??= wished(input);
+}
+
+const wished = ({ wish }: RedriveInput): string | null => (wish() === null ? null : "somebody wants it to end");
+
+async function checkDeaths(run: Running): Promise<void> {
+  const { dead, input } = run;
+  const { before } = input;
+  await input.pause(input.waitMs);
+  run.stopped ??= wished(input);
+  for (let seen: Looked | null = null; seen === null && run.losses <= mostLosses;) {
+    let count = 0;
+    seen = await surviving(run, () => lookForDeaths(dead, input, () => (count += 1)));
+    if (seen === null) await input.pause(afterLossMs);
+    else run.diedAgain = count;
+  }
+  const [died, sent] = [run.diedAgain - before.diedAgain, run.sent - before.sent];
+  if (died > input.stopAbove * sent) run.stopped ??= `${died} of ${sent} letters have died again`;
+}
+
+/** Null if the connection was lost. */
+async function surviving<Value extends object>(run: Running, work: () => Promise<Value>): Promise<Value | null> {
+  try {
+    const value = await work();
+    if ("isLost" in value && value.isLost === true) run.losses += 1;
+    return value;
+  } catch (cause) {
+    if (!(cause instanceof RefusedError) || cause.diagnostics.some(({ code }) => code === "RD805")) throw cause;
+    run.losses += 1;
+    return null;
+  } finally {
+    if (run.losses > mostLosses) run.stopped ??= "the connection was lost too often";
+  }
+}
+
+/** A pass, and a function that puts back the letters with an unknown outcome after a lost connection. */
+function passOf(run: Running, until: number): { readonly pass: Pass; readonly lost: () => void } {
+  const { input, frozen, sent: sentBefore } = run;
+  const { perSecond, id, rules, factsOf, identityOf } = input;
   const most = perSecond === null ? Infinity : Math.max(1, Math.floor((perSecond * longestPassMs) / 1_000));
-  return { frozen: frozen - sent, most: Math.min(most, until - sent), perSecond, decide: deciderOf(input) };
-}
-
-function deciderOf({ id, rules, factsOf }: RedriveInput): (letter: Letter) => Sending | null {
-  return (letter) => {
+  /** The letters that a later pass may send if this one loses its connection. */
+  const after = frozen.copy();
+  const decide = (letter: Letter): Sending | null => {
     const facts = factsOf(letter);
     const target = targetOf(facts, rules);
     if (facts.redrive === id || target === null || fateOf(letter, facts, rules) !== "sent") return null;
+    const digest = digestOf(identityOf(letter));
+    if (!frozen.take(digest)) return null;
     const { reason, routingKey, position } = facts;
-    const added = { redrive: id, at: new Date().toISOString(), reason, routingKey, position };
+    const at = new Date().toISOString();
+    const added = { redrive: id, at, reason, routingKey, position, letter: digest.toString(16) };
     return { queue: target, history: historyWith(letter, added) };
   };
+  const onSent = (letter: Letter, isGone: boolean): void => {
+    if (isGone) after.take(digestOf(identityOf(letter)));
+    run.sent += 1;
+    input.report(run);
+  };
+  const pass = { most: Math.min(most, until - sentBefore), perSecond, decide, onSent, stopped: () => wished(input) };
+  return { pass, lost: () => (run.frozen = after) };
 }
 
 /** Calls back for each letter of this redrive in the dead queue. */
@@ -144,4 +211,33 @@ async function lookForDeaths(dead: DeadLetters, { queue, id }: RedriveInput, fou
     if (historyOf(letter)[0]?.redrive === id) found();
     return true;
   });
+}
+
+/** The place where a redrive stood, as the dead queue shows it. */
+export interface Stood {
+  readonly looked: Looked;
+  /** The letters of the plan that are still there. */
+  readonly present: number;
+  readonly diedAgain: number;
+}
+
+/**
+ * Finds out where a redrive stood. Letters that died again by it leave the plan, even if the dead queue has them a
+ * second time because an acknowledgement was lost.
+ */
+export async function findOut(
+  dead: DeadLetters,
+  { queue, id, frozen, identityOf }: Pick<RedriveInput, "queue" | "id" | "frozen" | "identityOf">,
+): Promise<Stood> {
+  const missing = frozen.copy();
+  let [present, diedAgain] = [0, 0];
+  const looked = await dead.look(queue, (letter) => {
+    const [last] = historyOf(letter);
+    if (last?.redrive === id) {
+      diedAgain += 1;
+      if (/^[\da-f]{1,16}$/.test(last.letter)) frozen.take(BigInt(`0x${last.letter}`));
+    } else if (missing.take(digestOf(identityOf(letter)))) present += 1;
+    return true;
+  });
+  return { looked, present, diedAgain };
 }

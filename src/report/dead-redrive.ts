@@ -1,5 +1,6 @@
 import { formatDurationMs } from "../declare/duration.ts";
 import { visible } from "../diagnostics/visible.ts";
+import type { JournalEvent, JournalledRedrive } from "../operate/journal.ts";
 import type { RedrivePlan, Speed } from "../operate/plan.ts";
 import type { RedriveResult } from "../operate/redrive.ts";
 import type { Forecast } from "../simulate/forecast-redrive.ts";
@@ -51,12 +52,43 @@ function renderForecast(forecast: Forecast | string): readonly string[] {
   ];
 }
 
-export function renderRedrive(id: string, { letters }: RedrivePlan, result: RedriveResult): string {
-  const { sent, diedAgain, mayBeDoubled, stopped } = result;
+export function renderRedrive(result: RedriveResult & Pick<JournalledRedrive, "id" | "letters" | "state">): string {
+  const { id, state, letters, sent, diedAgain, mayBeDoubled, unrecorded, stopped } = result;
   return [
     `${sent} of ${letters} letters were sent again by the redrive ${id}; ${diedAgain} have died again so far`,
-    ...(mayBeDoubled === 0 ? [] : [`up to ${mayBeDoubled} may have been sent twice, because a connection was lost`]),
-    ...(stopped === null ? [] : [`stopped: ${visible(stopped)}; all other letters are still in the dead queue`]),
+    ...(unrecorded === 0 ? [] : [`${unrecorded} more had left the dead queue when a process of the redrive ended`]),
+    ...(mayBeDoubled === 0
+      ? []
+      : [`up to ${mayBeDoubled} may have been sent twice, because a connection or a process was lost`]),
+    ...(state === "done" ? [] : [`${state}${stopped === null ? "" : `: ${visible(stopped)}`}; ${rest}`]),
+    ...(state === "paused" || state === "stopped" ? [`redeliver dead resume ${id} goes on`] : []),
+    "",
+  ].join("\n");
+}
+
+const rest = "all other letters are still in the dead queue";
+
+/** One line for each redrive, the newest first. */
+export function renderRedrives(redrives: readonly JournalledRedrive[]): string {
+  if (redrives.length === 0) return "There are no redrives in the journal.\n";
+  return redrives.map((each) => `${lineOf(each)}\n`).join("");
+}
+
+function lineOf({ id, at, state, reason, queue, sent, letters, diedAgain, who, why }: JournalledRedrive): string {
+  const because = reason === null ? "" : ` (${visible(reason)})`;
+  const died = diedAgain === 0 ? "" : `, ${diedAgain} died again`;
+  const asked = why === null ? "" : `: ${visible(why)}`;
+  return `${id}  ${at}  ${state}${because}  ${sent} of ${letters} letters of ${visible(queue)} sent${died}  by ${visible(who)}${asked}`;
+}
+
+export function renderStatus(redrive: JournalledRedrive, events: readonly JournalEvent[]): string {
+  const { frozen, mayBeDoubled, filter } = redrive;
+  const chosen = Object.entries(filter).map(([name, value]) => `${name} ${String(value)}`);
+  return [
+    lineOf(redrive),
+    `  ${frozen} letters were in the queue; chosen: ${chosen.length === 0 ? "all" : visible(chosen.join(", "))}`,
+    ...(mayBeDoubled === 0 ? [] : [`  up to ${mayBeDoubled} may have been sent twice`]),
+    ...events.map(({ at, who, what }) => `  ${at}  ${visible(who)}  ${visible(what)}`),
     "",
   ].join("\n");
 }

@@ -46,6 +46,10 @@ import {
   otherDiagnostics,
 } from "../../src/migrate/judge-drift.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
+import { takeLock } from "../../src/cli/dead-journal.ts";
+import { RefusedError } from "../../src/diagnostics/diagnostic.ts";
+import { type Journal, type Lock, journalIn } from "../../src/operate/journal.ts";
+import { openSqlite } from "../../src/operate/journal-sqlite.ts";
 import { confirmProblem, consumedProblem } from "../../src/operate/plan.ts";
 import { selectRules } from "../../src/policy/options.ts";
 import { readPreview } from "../../src/policy/preview/read-preview.ts";
@@ -71,6 +75,28 @@ interface DeadQueue {
   readonly planned: number;
   readonly confirm?: number;
   readonly consumers?: number;
+  /** The text in the file. */
+  readonly journal?: string;
+  readonly redrives?: number;
+}
+
+/** Opens a file as a journal, and begins redrives of one queue in it. */
+async function journalProblems({ journal = "", redrives = 0 }: DeadQueue): Promise<readonly Diagnostic[]> {
+  const file = join(mkdtempSync(join(folder, "journal-")), "journal");
+  writeFileSync(file, journal);
+  let opened: Journal | undefined;
+  const locks: Lock[] = [];
+  try {
+    opened = await journalIn(await openSqlite(file));
+    for (let index = 0; index < redrives; index++) locks.push(await takeLock(opened, "q", "q"));
+    return [];
+  } catch (cause) {
+    if (cause instanceof RefusedError) return cause.diagnostics;
+    throw cause;
+  } finally {
+    for (const lock of locks) await lock.release();
+    await opened?.close();
+  }
 }
 
 type Reported = Pick<Diagnostic, "code" | "docs">;
@@ -112,7 +138,9 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       return reportsOf(scenario.ok ? checkScenario(scenario.value, consumers) : scenario);
     }
     case "dead-queue": {
-      const { version, queue, planned, confirm, consumers } = parse(example.text) as DeadQueue;
+      const deadQueue = parse(example.text) as DeadQueue;
+      const { version, queue, planned, confirm, consumers } = deadQueue;
+      if (deadQueue.journal !== undefined) return journalProblems(deadQueue);
       const problem =
         queue === undefined
           ? (consumedProblem("q", consumers ?? 0) ?? confirmProblem("q", planned, confirm ?? planned))

@@ -138,9 +138,9 @@ test("a redrive sends the chosen half to the work queue alone, with a new count"
   expect(await bodiesIn(system, deadQueue)).toEqual(bodies.filter((body) => !isEven(body)));
 });
 
-test("a redrive stops when a letter dies again, and touches no later letter", { timeout: 240_000 }, async () => {
+test("a redrive stops when a letter dies again", { timeout: 240_000 }, async () => {
   const system = await stage();
-  const { deadQueue, workQueue } = system.contract("billing");
+  const { deadQueue } = system.contract("billing");
   await fill(system, 20);
   const consumer = system.drive("billing", () => "permanent");
   let isOver = false;
@@ -149,18 +149,6 @@ test("a redrive stops when a letter dies again, and touches no later letter", { 
   const result = JSON.parse((await running).out) as object;
   expect(result).toMatchObject({ sent: 1, diedAgain: 1, stopped: "1 of 1 letters have died again" });
   expect(await bodiesIn(system, deadQueue)).toHaveLength(20);
-
-  const letters = await operating.connect({ url: undefined, managementUrl: undefined, place: null });
-  onTestFinished(letters.close);
-  await letters.look(deadQueue, () => true);
-  await fill(system, 5, 100);
-  const decide = ({ position }: { readonly position: number }) => ({
-    queue: workQueue,
-    history: JSON.stringify([{ generation: position, redrive: "r", at: "now" }]),
-  });
-  const pass = { frozen: 20, most: Infinity, perSecond: null, decide };
-  expect(await letters.move(deadQueue, pass)).toMatchObject({ sent: 20, stopped: null });
-  expect(await bodiesIn(system, deadQueue)).toEqual(["100", "101", "102", "103", "104"]);
 });
 
 test(
@@ -189,7 +177,7 @@ test("letters stay if the work queue is gone, and a subscription is refused", { 
   onTestFinished(letters.close);
   await letters.look(deadQueue, () => true);
   const decide = () => ({ queue: "nowhere", history: "[]" });
-  const moved = await letters.move(deadQueue, { frozen: 3, most: 3, perSecond: null, decide });
+  const moved = await letters.move(deadQueue, { most: 3, perSecond: null, decide });
   expect(moved).toMatchObject({ sent: 0, stopped: "the queue nowhere is gone" });
   expect(await bodiesIn(system, deadQueue)).toEqual(["1", "2", "3"]);
   process.env["SERVICEBUS_CONNECTION_STRING"] =

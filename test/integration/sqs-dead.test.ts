@@ -205,7 +205,7 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
         onTestFinished(letters.close);
         await letters.look(dead.name, () => true);
         const decide = () => ({ queue: work.name, history: "[]" });
-        return letters.move(dead.name, { frozen: 3, most: 1, perSecond: 100, decide });
+        return letters.move(dead.name, { most: 1, perSecond: 100, decide });
       };
       const isFifo = order === "per-key";
       // SQS took the copy, and its answer was lost.

@@ -116,6 +116,7 @@ test("a letter keeps its last ten redrives, and the generation counts on", () =>
           reason: null,
           routingKey: "k",
           position: 1,
+          letter: "1f",
         };
         headers = { [historyHeader]: historyWith({ headers }, added) };
       }

@@ -179,6 +179,7 @@ test("the history header survives, and a header of others is no history", () => 
     reason: "EXPIRED",
     routingKey: "order.placed",
     position: 3,
+    letter: "1f",
   };
   const again = { ...letter, headers: { [historyHeader]: historyWith(letter, added) } };
   expect(factsOf(again, {})).toMatchObject({ generation: 1, redrive: "r1" });

@@ -15,6 +15,14 @@ export const operateExamples = {
     fires: look("version: 4.3.6", "planned: 312", "consumers: 1"),
     quiet: look("version: 4.3.6", "planned: 312", "consumers: 0"),
   },
+  RD816: {
+    fires: look("journal: ''", "redrives: 2"),
+    quiet: look("journal: ''", "redrives: 1"),
+  },
+  RD817: {
+    fires: look("journal: a text that somebody wrote"),
+    quiet: look("journal: ''"),
+  },
   RD841: {
     fires: look(
       "version: 4.0.5",

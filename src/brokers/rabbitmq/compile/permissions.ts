@@ -1,3 +1,5 @@
+import { hash } from "node:crypto";
+
 import { publicationsOf } from "./publications.ts";
 import type { Contract } from "./contract.ts";
 import { exactPattern } from "./names.ts";
@@ -62,15 +64,21 @@ export function toConsume(contract: Contract): Permissions {
   return { tag: null, configure: own, write: own, read: `${own}|${oneOf([...sources])}` };
 }
 
+/** The queue that keeps a second redrive away from a dead queue. The longest name has 255 bytes. */
+export function lockNameOf(deadQueue: string): string {
+  const name = `${deadQueue}.redrive`;
+  return Buffer.byteLength(name) <= 255 ? name : `redrive.${hash("sha256", deadQueue)}`;
+}
+
 /**
  * Lets an operator look at dead letters and send them again. The operator reads from the dead queue and publishes to
- * the default exchange, which leads to the work queue alone. The management API shows if a look is safe. A user who may
- * read from a queue may also purge it.
+ * the default exchange, which leads to the work queue alone. The lock of a redrive is a queue. The management API shows
+ * if a look is safe. A user who may read from a queue may also purge it.
  */
 export function toOperate({ deadQueue }: Pick<Contract, "deadQueue">): Permissions {
   return {
     tag: "management",
-    configure: nothing,
+    configure: oneOf(deadQueue === null ? [] : [lockNameOf(deadQueue)]),
     write: oneOf([inPermissions("")]),
     read: oneOf(deadQueue === null ? [] : [deadQueue]),
   };

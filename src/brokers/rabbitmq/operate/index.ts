@@ -5,14 +5,15 @@ import type { AnyContract } from "../../../contract/contract.ts";
 import { type RefusedError, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { refused } from "../../../diagnostics/render.ts";
 import { type Letter, lossIn } from "../../../operate/letter.ts";
-import type { DeadLetters, Operating, OperatingConnection, Unsendable } from "../../../operate/port.ts";
-import { endLook } from "../run/amqp-0-9-1/connect.ts";
+import type { DeadLetters, Holder, Operating, OperatingConnection, Unsendable } from "../../../operate/port.ts";
+import { destroyConnection, endLook } from "../run/amqp-0-9-1/connect.ts";
 import { connectionByAmqp091, virtualHostIn } from "../run/connection.ts";
 import { managementLogin } from "../run/deployed/judge-found.ts";
 import { ask } from "../run/deployed/read-settings.ts";
 import { type ShownQueue, judgeQueue } from "./judge-queue.ts";
-import { look } from "./look.ts";
-import { move } from "./move.ts";
+import { lock } from "./lock.ts";
+import { backWithinMs, look, openChannel } from "./look.ts";
+import { move, windowLetters } from "./move.ts";
 import { createSender } from "./send.ts";
 import { type RabbitmqPlace, connectModel, toldBy } from "./told.ts";
 
@@ -24,6 +25,13 @@ export const operating: Operating = Object.freeze({
   unreachable: ({ protocol }: AnyContract) =>
     protocol === "amqp-1.0" ? "this consumer speaks AMQP 1.0, and dead sends letters by AMQP 0-9-1 so far" : null,
   unsendable,
+  identityOf,
+  addressOf: (connection: OperatingConnection) => {
+    const { host, pathname } = new URL(placeOf(connection).url);
+    return host + pathname;
+  },
+  windowLetters,
+  heldMs: 0,
   aboutLook:
     "While Redeliver looked, nobody else could get these letters. Now they are back in order, marked as redelivered.",
 });
@@ -42,6 +50,12 @@ function unsendable(letter: Letter): Unsendable | null {
   return lossIn(letter) === null ? null : "not whole";
 }
 
+/** A look changes only the counts that the broker adds. */
+function identityOf({ exchange, routingKey, headers, properties, body }: Letter): string {
+  const { "x-delivery-count": _, "x-acquired-count": __, ...kept } = headers;
+  return JSON.stringify([exchange, routingKey, kept, properties]) + Buffer.from(body).toString("latin1");
+}
+
 /** The environment keeps a password out of the list of processes. */
 function placeOf({ url, managementUrl, tls }: OperatingConnection): RabbitmqPlace {
   const { RABBITMQ_URL, RABBITMQ_MANAGEMENT_URL, RABBITMQ_USERNAME, RABBITMQ_PASSWORD } = process.env;
@@ -56,8 +70,16 @@ function placeOf({ url, managementUrl, tls }: OperatingConnection): RabbitmqPlac
 
 async function connect(connection: RabbitmqPlace): Promise<DeadLetters> {
   let opened: Promise<ChannelModel> | null = null;
+  let locked: readonly [queue: string, holder: Holder] | null = null;
   const model = async (): Promise<ChannelModel> => {
-    const opening = (opened ??= connectModel(connection));
+    const opening = (opened ??= connectModel(connection).then(async (each) => {
+      const relocked = locked === null ? null : lock(connection, each, ...locked);
+      await relocked?.catch((cause: unknown) => {
+        destroyConnection(each);
+        throw cause;
+      });
+      return each;
+    }));
     const leave = (): void => {
       if (opened === opening) opened = null;
     };
@@ -93,6 +115,17 @@ async function connect(connection: RabbitmqPlace): Promise<DeadLetters> {
     consumersOf: async (queue) => {
       const shown = await shownQueue(connection, queue);
       return shown === null ? null : Number(shown.consumers ?? 0);
+    },
+    lock: async (queue, holder) => {
+      await lock(connection, await model(), queue, holder);
+      locked = [queue, holder];
+    },
+    settle: async (queue) => {
+      const untilMs = performance.now() + backWithinMs;
+      const channel = await openChannel(await model());
+      while ((await channel.checkQueue(queue)).consumerCount > 0 && performance.now() < untilMs)
+        await setTimeout(askEveryMs);
+      await channel.close();
     },
     close: async () => void (await opened?.then(endLook, () => undefined)),
   };

@@ -14,7 +14,7 @@ const emptyMs = 5_000;
 /** The time that a queue with letters may deliver none. A queue with a single active consumer makes others wait. */
 const silentMs = 30_000;
 /** The time that the broker gets to put the letters back. */
-const backWithinMs = 15_000;
+export const backWithinMs = 15_000;
 
 interface Looking {
   /** In order. Each has taken as many letters as it may, but the last. */

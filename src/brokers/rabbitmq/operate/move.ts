@@ -91,7 +91,8 @@ async function takeAll(
     const taken = await intake.next();
     if (taken === null) break;
     const letter = readLetter(taken.message, position);
-    const isOpen = position <= pass.frozen && state.taken < pass.most && state.stopped === null;
+    state.stopped ??= pass.stopped?.() ?? null;
+    const isOpen = state.taken < pass.most && state.stopped === null;
     const sending = isOpen ? pass.decide(letter) : null;
     if (sending === null) {
       await intake.hold(taken.holder);
@@ -103,8 +104,18 @@ async function takeAll(
       await setTimeout(Math.max(0, dueMs - performance.now()));
     }
     if (state.isLost) return;
+    state.stopped ??= pass.stopped?.() ?? null;
+    if (state.stopped !== null) {
+      await intake.hold(taken.holder);
+      continue;
+    }
     state.taken += 1;
-    const sent = sendOne(state, intake, taken, queue, () => sender.send(letter, sending));
+    const sent = sendOne(state, intake, taken, queue, async () => {
+      const problem = await sender.send(letter, sending);
+      // The acknowledgement may not reach the queue.
+      if (problem === null) pass.onSent?.(letter, false);
+      return problem;
+    });
     // Only a lost channel makes it fail.
     const done = sent
       .catch(() => undefined)

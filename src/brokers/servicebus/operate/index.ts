@@ -2,8 +2,10 @@ import type { ServiceBusClient } from "@azure/service-bus";
 
 import type { AnyContract } from "../../../contract/contract.ts";
 import { refused } from "../../../diagnostics/render.ts";
+import type { Letter } from "../../../operate/letter.ts";
 import { moveLent } from "../../../operate/move-lent.ts";
 import type { DeadLetters, Looked, Operating, Visit } from "../../../operate/port.ts";
+import { servicebusLimits } from "../compile/capabilities.ts";
 import { whyNot } from "../run/check-namespace.ts";
 import { closeClient, codeOf, createClient, hostOf } from "../run/client.ts";
 import { servicebusConnection } from "../run/connection.ts";
@@ -18,6 +20,10 @@ export const operating: Operating = Object.freeze({
   unreachable: ({ workQueue }: AnyContract) =>
     workQueue !== null && isSubscription(workQueue) ? unreachableIn(workQueue) : null,
   unsendable,
+  identityOf: ({ properties }: Letter) => String(properties["sequenceNumber"]),
+  addressOf: () => hostOf({ connectionString: connectionString() }),
+  windowLetters: 1,
+  heldMs: servicebusLimits.lockMs,
   aboutLook: "Service Bus shows letters without taking them, in the order of their sequence numbers.",
 });
 
@@ -32,15 +38,8 @@ function problemOf(): string | null {
 
 async function connect(): Promise<DeadLetters> {
   const client = createClient({ connectionString: connectionString() });
-  /** The letters of the first look at each queue. A redrive touches no others. */
-  const frozen = new Map<string, Set<string>>();
   return {
-    look: (queue, visit) =>
-      told(queue, "Listen", async () => {
-        const { looked, numbers } = await look(client, queue, visit);
-        if (!frozen.has(queue)) frozen.set(queue, numbers);
-        return looked;
-      }),
+    look: (queue, visit) => told(queue, "Listen", () => look(client, queue, visit)),
     move: (queue, pass) =>
       told(queue, "Listen", async () => {
         const receiver = client.createReceiver(queue, {
@@ -48,7 +47,7 @@ async function connect(): Promise<DeadLetters> {
           skipParsingBodyAsJson: true,
         });
         try {
-          return await moveLent(lendingOf(client, receiver, pass.perSecond), pass, frozen.get(queue) ?? new Set());
+          return await moveLent(lendingOf(client, receiver, pass.perSecond), pass);
         } finally {
           await receiver.close().catch(() => undefined);
         }
@@ -61,11 +60,7 @@ async function connect(): Promise<DeadLetters> {
 const pageLetters = 250;
 
 /** Peeks until there are no more letters. An early end leaves the rest unseen. */
-async function look(
-  client: ServiceBusClient,
-  queue: string,
-  visit: Visit,
-): Promise<{ readonly looked: Looked; readonly numbers: Set<string> }> {
+async function look(client: ServiceBusClient, queue: string, visit: Visit): Promise<Looked> {
   const receiver = client.createReceiver(queue, { skipParsingBodyAsJson: true });
   const numbers = new Set<string>();
   try {
@@ -82,7 +77,7 @@ async function look(
     await receiver.close().catch(() => undefined);
   }
   const seen = numbers.size;
-  return { looked: { ready: seen, seen, consumers: 0, isWhole: true }, numbers };
+  return { ready: seen, seen, consumers: 0, isWhole: true };
 }
 
 const isSubscription = (path: string): boolean => /\/subscriptions\//i.test(path);

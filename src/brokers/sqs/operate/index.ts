@@ -1,8 +1,10 @@
 import { SQSClient } from "@aws-sdk/client-sqs";
+import { setTimeout } from "node:timers/promises";
 
 import { diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { refused } from "../../../diagnostics/render.ts";
 import { moveLent } from "../../../operate/move-lent.ts";
+import type { Letter } from "../../../operate/letter.ts";
 import type { DeadLetters, Looked, Operating, OperatingConnection, Visit } from "../../../operate/port.ts";
 import { type Place, errorName, isDenied, isMissing, isOutage, isRefusal } from "../run/client.ts";
 import { sqsConnection } from "../run/connection.ts";
@@ -11,7 +13,7 @@ import { notKnown, saidBy } from "../run/refusal.ts";
 import { messageOf, readLetter, unsendable } from "./letter.ts";
 import { lendingOf } from "./move.ts";
 import { wholeMovesOf } from "./whole.ts";
-import { type DeadQueue, putBack, readQueue, receiveAll } from "./queue.ts";
+import { type DeadQueue, inOneRequest, mostHiddenMs, putBack, readQueue, receiveAll } from "./queue.ts";
 
 /** The dead letters of Amazon SQS. */
 export const operating: Operating = Object.freeze({
@@ -20,6 +22,11 @@ export const operating: Operating = Object.freeze({
   messageOf,
   unreachable: () => null,
   unsendable,
+  identityOf: ({ properties }: Letter) => String(properties["messageId"]),
+  // A profile is the name of an account, as far as this machine knows.
+  addressOf: ({ url, place }: OperatingConnection) => [url, place, process.env["AWS_PROFILE"]].join(" "),
+  windowLetters: inOneRequest,
+  heldMs: 0,
   aboutLook:
     "SQS may show fewer letters than there are, in any order. Of a FIFO queue it shows the first letters of each message group. While Redeliver looked, nobody else could get these letters. Each look counts as a receive.",
 });
@@ -55,8 +62,6 @@ async function connect(connection: OperatingConnection): Promise<DeadLetters> {
       throw cause;
     }
   };
-  /** The letters of the first look at each queue. A redrive touches no others. */
-  const frozen = new Map<string, Set<string>>();
   const opened = async (name: string): Promise<DeadQueue & { readonly ready: number }> => {
     const url = await urlOf(name);
     if (url === null) throw refused([missing(name)]);
@@ -70,12 +75,15 @@ async function connect(connection: OperatingConnection): Promise<DeadLetters> {
     look: (name, visit) =>
       told(name, async () => {
         const queue = await opened(name);
-        const { looked, ids } = await look(queue, queue.ready, visit);
-        if (!frozen.has(name)) frozen.set(name, ids);
-        return looked;
+        return look(queue, queue.ready, visit);
       }),
-    move: (name, pass) =>
-      told(name, async () => moveLent(lendingOf(await opened(name), urlOf), pass, frozen.get(name) ?? new Set())),
+    move: (name, pass) => told(name, async () => moveLent(lendingOf(await opened(name), urlOf), pass)),
+    settle: (name) =>
+      told(name, async () => {
+        const queue = await opened(name);
+        const untilMs = performance.now() + mostHiddenMs;
+        while ((await readQueue(queue)).hidden > 0 && performance.now() < untilMs) await setTimeout(1_000);
+      }),
     consumersOf: (name) => told(name, async () => ((await urlOf(name)) === null ? null : "unknown")),
     whole: {
       start: (name, ...given) => told(name, () => moves.start(name, ...given)),
@@ -87,11 +95,7 @@ async function connect(connection: OperatingConnection): Promise<DeadLetters> {
 }
 
 /** Receives all letters, shows each once, and puts them back. */
-async function look(
-  queue: DeadQueue,
-  ready: number,
-  visit: Visit,
-): Promise<{ readonly looked: Looked; readonly ids: Set<string> }> {
+async function look(queue: DeadQueue, ready: number, visit: Visit): Promise<Looked> {
   /** The handles of the letters, by their ids. */
   const held = new Map<string, string>();
   let isDone = false;
@@ -115,10 +119,7 @@ async function look(
     await putBack(queue, [...held.values()]);
   }
   const seen = held.size;
-  return {
-    looked: { ready: Math.max(ready, seen), seen, consumers: 0, isWhole: isWhole || isDone },
-    ids: new Set(held.keys()),
-  };
+  return { ready: Math.max(ready, seen), seen, consumers: 0, isWhole: isWhole || isDone };
 }
 
 /** Does a piece of work, and throws a RefusedError in place of an error of SQS. */

@@ -21,25 +21,35 @@ export interface DeadQueue {
  * The time that a letter stays hidden, unless it is put back before. A look or a redrive that is killed hides its
  * letters for so long. A letter that comes again meanwhile is known by its id.
  */
-const hiddenSecondsFor = (letters: number): number => Math.min(600, 30 + Math.ceil(letters / 10));
+const hiddenSecondsFor = (letters: number): number => Math.min(mostHiddenMs / 1_000, 30 + Math.ceil(letters / 10));
+export const mostHiddenMs = 600_000;
 /** A long poll asks all servers. Even so, SQS may answer that a queue is empty although it is not. */
 const waitSeconds = 1;
 const mostEmpty = 10;
 /** So many pages of known letters show that there are no others. */
 const mostKnownPages = 20;
 /** SQS gives and takes so many messages in one request. */
-const inOneRequest = 10;
+export const inOneRequest = 10;
 
 export const bounded = (): { readonly abortSignal: AbortSignal } => ({
   abortSignal: AbortSignal.timeout(answerWithinMs),
 });
 
-/** The attributes of the queue that a look needs: its visible letters, and its own dead queue. */
-export async function readQueue({ client, url }: DeadQueue): Promise<{ ready: number; deadAfter: string | null }> {
-  const AttributeNames = ["ApproximateNumberOfMessages" as const, "RedrivePolicy" as const];
-  const { Attributes } = await client.send(new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames }), bounded());
+/** The attributes of the queue that a look needs: its visible and hidden letters, and its own dead queue. */
+export async function readQueue({
+  client,
+  url,
+}: DeadQueue): Promise<{ ready: number; hidden: number; deadAfter: string | null }> {
+  const visible = "ApproximateNumberOfMessages";
+  const notVisible = "ApproximateNumberOfMessagesNotVisible";
+  const request = new GetQueueAttributesCommand({
+    QueueUrl: url,
+    AttributeNames: [visible, notVisible, "RedrivePolicy"],
+  });
+  const { Attributes } = await client.send(request, bounded());
   return {
-    ready: Number(Attributes?.["ApproximateNumberOfMessages"] ?? 0),
+    ready: Number(Attributes?.[visible] ?? 0),
+    hidden: Number(Attributes?.[notVisible] ?? 0),
     deadAfter: Attributes?.["RedrivePolicy"] ?? null,
   };
 }

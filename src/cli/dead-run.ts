@@ -1,0 +1,137 @@
+import { setTimeout } from "node:timers/promises";
+
+import { RefusedError } from "../diagnostics/diagnostic.ts";
+import type { Frozen } from "../operate/frozen.ts";
+import type { Journal, RedriveCounts, RedriveFacts, RedriveState, Wish } from "../operate/journal.ts";
+import type { RedrivePlan } from "../operate/plan.ts";
+import { type RedriveInput, type RedriveResult, type RedriveRules, redrive } from "../operate/redrive.ts";
+import type { Place } from "./dead-place.ts";
+import { createProgress } from "./dead-progress.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { print, writeError } from "./output.ts";
+import { ended } from "./refuse.ts";
+
+const beatMs = 500;
+const askEveryMs = 100;
+
+/** A redrive that begins or goes on. The journal has it, and this process has its lock. */
+export interface Begun extends Pick<RedriveInput, "unrecorded" | "heldMs"> {
+  readonly facts: RedriveFacts;
+  /** Left out if it goes on. */
+  readonly plan?: RedrivePlan;
+  readonly before: RedriveCounts;
+  readonly frozen: Frozen;
+  readonly rules: RedriveRules;
+  readonly who: string;
+}
+
+/** Runs a redrive beside its journal, and prints its end. */
+export async function run(
+  { letters: dead, factsOf, operating }: Place,
+  journal: Journal,
+  { facts, who, plan, before, ...begun }: Begun,
+  { json }: { readonly json?: boolean },
+): Promise<number> {
+  const { id, queue, letters } = facts;
+  writeError(
+    `redeliver: the redrive ${id} sends ${letters - before.sent} letters; redeliver dead pause ${id} ends it\n`,
+  );
+  const progress = createProgress("letters sent", letters - before.sent);
+  const heart = startHeart(journal, id, before);
+  const finish = async (state: RedriveState, reason: string | null, counts: RedriveCounts): Promise<void> => {
+    await heart.stop();
+    const { sent, diedAgain, mayBeDoubled } = counts;
+    const change = { state, reason, wish: null, sent, diedAgain, mayBeDoubled, intended: sent };
+    await journal.change(id, change, who, `${reason === null ? state : `${state}: ${reason}`}; ${sent} letters sent`);
+  };
+  let result: RedriveResult;
+  try {
+    result = await redrive(dead, {
+      ...facts,
+      ...begun,
+      before,
+      factsOf,
+      identityOf: operating.identityOf,
+      wish: heart.wish,
+      pause: async (delayMs) => {
+        const untilMs = performance.now() + delayMs;
+        for (let leftMs = delayMs; leftMs > 0 && heart.wish() === null; leftMs = untilMs - performance.now())
+          await setTimeout(Math.min(leftMs, askEveryMs));
+      },
+      intend: async (until, { sent }) =>
+        journal.change(id, { intended: until, sent }, who, `sends letters ${sent + 1} to ${until}`),
+      report: (counts) => {
+        heart.counts(counts);
+        progress(counts.sent - before.sent, `, ${counts.diedAgain} died again`);
+      },
+    });
+  } catch (cause) {
+    const reason = cause instanceof RefusedError ? (cause.diagnostics[0]?.message ?? "") : "an error of Redeliver";
+    await finish("stopped", reason, heart.last()).catch(() => undefined);
+    throw cause;
+  } finally {
+    await heart.stop();
+  }
+  const { state, reason } = endOf(result, heart.wish(), heart.failure());
+  const unwritten = await finish(state, reason, result).then(
+    () => null,
+    (cause: unknown) => cause as Error,
+  );
+  if (unwritten !== null && !(unwritten instanceof RefusedError)) throw unwritten;
+  const said = { id, state, letters, ...result, stopped: reason };
+  const { renderRedrive } = await import("../report/dead-redrive.ts");
+  const printed = await print(json === true ? { ...said, queue, plan } : renderRedrive(said));
+  return ended(printed, state === "done" ? exitCodes.fine : exitCodes.incomplete);
+}
+
+function endOf(
+  { stopped }: RedriveResult,
+  wish: Wish | null,
+  failure: string | null,
+): { readonly state: RedriveState; readonly reason: string | null } {
+  if (failure !== null) return { state: "stopped", reason: failure };
+  if (stopped === null) return { state: "done", reason: null };
+  if (wish === null) return { state: "stopped", reason: stopped };
+  return { state: wish === "pause" ? "paused" : "cancelled", reason: null };
+}
+
+interface Heart {
+  /** Also a wish if the journal fails, because nobody could end the redrive then. */
+  readonly wish: () => Wish | null;
+  readonly failure: () => string | null;
+  readonly counts: (counts: RedriveCounts) => void;
+  readonly last: () => RedriveCounts;
+  readonly stop: () => Promise<void>;
+}
+
+/** Writes the numbers into the journal twice a second, and reads the wishes of others. */
+function startHeart(journal: Journal, id: string, before: RedriveCounts): Heart {
+  let last = before;
+  let wish: Wish | null = null;
+  let failure: string | null = null;
+  const stopping = new AbortController();
+  const beat = async (): Promise<void> => {
+    while (wish === null && !stopping.signal.aborted) {
+      try {
+        wish = await journal.beat(id, last);
+      } catch (cause) {
+        failure = cause instanceof RefusedError ? (cause.diagnostics[0]?.message ?? "") : String(cause);
+        wish = "pause";
+      }
+      await setTimeout(beatMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  };
+  const beating = beat();
+  return {
+    wish: () => wish,
+    failure: () => failure,
+    counts: ({ sent, diedAgain, mayBeDoubled }) => {
+      last = { sent, diedAgain, mayBeDoubled };
+    },
+    last: () => last,
+    stop: async () => {
+      stopping.abort();
+      await beating;
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { onTestFinished } from "vitest";
+
+import type { JournalEvent, JournalledRedrive } from "../../src/operate/journal.ts";
+import { until } from "./deployed-system.ts";
+import { runCommand, type Said } from "./run-command.ts";
+
+const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
+
+/** Gives a test a journal of its own, for this process and its children. */
+export function ownJournal(): string {
+  const folder = mkdtempSync(join(tmpdir(), "redeliver-journal-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "journal.sqlite");
+  process.env["REDELIVER_JOURNAL"] = file;
+  return file;
+}
+
+/** A command in a process of its own. */
+export interface Child {
+  readonly ended: Promise<Said>;
+  readonly isOver: () => boolean;
+  readonly kill: () => Promise<unknown>;
+  /** The id of its redrive, as soon as it says it. Null if it ended before. */
+  readonly id: () => Promise<string | null>;
+}
+
+export function start(words: readonly string[], env: Readonly<Record<string, string>> = {}): Child {
+  const child = spawn(process.execPath, [main, ...words], { env: { ...process.env, ...env } });
+  const said = { out: "", error: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.out += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.error += text));
+  const closed = once(child, "close");
+  const isOver = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return {
+    isOver,
+    ended: closed.then(() => ({ code: child.exitCode ?? -1, ...said })),
+    kill: async () => {
+      child.kill("SIGKILL");
+      return closed;
+    },
+    id: async () => {
+      const told = (): string | undefined => /the redrive ([\da-f]{8}) /.exec(said.error)?.[1];
+      await until(60_000, () => told() !== undefined || isOver());
+      return told() ?? null;
+    },
+  };
+}
+
+/** An answer of `dead status ID --json`. */
+export async function statusOf(id: string): Promise<JournalledRedrive & { readonly events: readonly JournalEvent[] }> {
+  const said = await runCommand(["dead", "status", id, "--json"]);
+  if (said.code !== 0) throw new Error(said.out);
+  return JSON.parse(said.out) as JournalledRedrive & { readonly events: readonly JournalEvent[] };
+}
+
+/** Numbers from 0 to 1, the same for the same seed. Source: Numerical Recipes, "Quick and Dirty Generators". */
+export function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return state / 2 ** 32;
+  };
+}
