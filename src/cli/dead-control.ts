@@ -71,6 +71,7 @@ export async function resumeCommand(id: string, options: JournalOptions & Partia
   return answering(options, () =>
     withJournal(options, async (journal) => {
       const redrive = await known(journal, id);
+      refuseOver(redrive);
       const { file, ...words } = redrive.place;
       const { journal: _, ...given } = options;
       return atPlace(file, { ...words, ...given } as PlaceOptions, async (place) => {
@@ -91,8 +92,8 @@ export async function resumeCommand(id: string, options: JournalOptions & Partia
 async function goOn(place: Place, journal: Journal, id: string): Promise<Begun> {
   const { letters: dead, queue, operating, contract } = place;
   const facts = await known(journal, id);
-  const { state, at, intended, letters, generations, targets, filter: input } = facts;
-  if (isOver(state)) throw new UsageError(`the redrive ${id} is ${state}, so there is nothing to go on with`);
+  refuseOver(facts);
+  const { at, intended, letters, generations, targets, filter: input } = facts;
   const who = person();
   await dead.lock?.(queue, { who, at: new Date().toISOString() });
   if (intended > facts.sent) writeError("redeliver: waits for the letters that the ended process held\n");
@@ -142,6 +143,11 @@ async function asItIs(journal: Journal, redrive: JournalledRedrive): Promise<Jou
 }
 
 const isOver = (state: RedriveState): boolean => state === "done" || state === "cancelled";
+
+/** @throws UsageError */
+function refuseOver({ id, state }: JournalledRedrive): void {
+  if (isOver(state)) throw new UsageError(`the redrive ${id} is ${state}, so there is nothing to go on with`);
+}
 
 const stateOf = ({ state, reason }: JournalledRedrive): string => (reason === null ? state : `${state}, ${reason}`);
 

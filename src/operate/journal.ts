@@ -138,7 +138,10 @@ export async function journalIn(sql: Sql): Promise<Journal> {
   };
   const query = async (text: string, values: readonly Value[] = []): Promise<readonly Row[]> =>
     telling(() => sql.query(text, values));
-  await telling(() => migrate(sql));
+  await telling(() => migrate(sql)).catch(async (cause: unknown) => {
+    await sql.close();
+    throw cause;
+  });
   const noted = async (id: string, who: string, what: string): Promise<void> =>
     void (await sql.query("insert into redeliver_event values ($1, $2, $3, $4)", [id, now(), who, what]));
   return {

@@ -1,3 +1,6 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
@@ -5,6 +8,7 @@ import type { RedriveResult } from "../../src/operate/redrive.ts";
 import { type Child, ownJournal, seeded, start, statusOf } from "../support/dead-journal.ts";
 import { deadQueue, fill, idsOf, stage, workQueue } from "../support/dead-stage.ts";
 import { type DeployedSystem, until } from "../support/deployed-system.ts";
+import { drive } from "../support/drive.ts";
 import { type Broker, brokers } from "../support/live.ts";
 import { runCommand } from "../support/run-command.ts";
 
@@ -16,13 +20,14 @@ function wordsFor(broker: Broker, { url }: DeployedSystem, command: string, ...m
   return ["dead", command, ...place, ...more];
 }
 
+ownJournal();
+
 const seeds = (process.env["REDELIVER_SEEDS"] ?? "1,2,3").split(",").map(Number);
 
 describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, (broker) => {
   test.for(seeds)(
     "that is killed goes on until done: none lost, later letters untouched, the rest in order; seed %i",
     async (seed) => {
-      ownJournal();
       const random = seeded(seed);
       const system = await stage(broker);
       const count = 200 + 2 * Math.floor(random() * 300);
@@ -32,11 +37,10 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
       const words = ["--reason", "EVEN", "--confirm", String(half), "--wait", random() < 0.5 ? "0s" : "50ms"];
       let child: Child = start(wordsFor(broker, system, "redrive", ...words, ...rate));
       const id = await child.id();
-      expect(id, (await Promise.race([child.ended, sleep(0)]))?.out).not.toBeNull();
       let kills = 0;
       const later: string[] = [];
       for (; kills < 1 + Math.floor(random() * 3); kills++) {
-        await Promise.race([child.ended, sleep(random() * (rate.length > 0 ? 1_500 : 300))]);
+        await Promise.race([child.ended, sleep(random() * (rate.length > 0 ? 4_000 : 800))]);
         if (child.isOver()) break;
         await child.kill();
         const { channel } = system;
@@ -61,4 +65,68 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
       expect(result.sent + result.unrecorded).toBe(half);
     },
   );
+
+  test("ends when another process pauses or cancels it, and has no second one beside it", async () => {
+    const system = await stage(broker);
+    const all = await fill(system, deadQueue, 200);
+    const countIn = async (queue: string): Promise<number> => (await system.channel.checkQueue(queue)).messageCount;
+    const ask = async (...words: readonly string[]) => runCommand(["dead", ...words, "--json"]);
+    const words = ["--confirm", "200", "--rate", "20", "--wait", "0s"];
+    const first = start(wordsFor(broker, system, "redrive", ...words, "--why", "after the deployment"));
+    const id = String(await first.id());
+    await until(60_000, async () => (await countIn(workQueue)) > 3);
+
+    const { who, at } = await statusOf(id);
+    const second = await runCommand(wordsFor(broker, system, "redrive", ...words));
+    expect([second.code, second.out]).toEqual([1, expect.stringMatching(/RD816/)]);
+    expect(second.out).toContain(`${id}, by ${who} since ${at}`);
+    // Another machine has another journal. There the broker says it.
+    const elsewhere = { REDELIVER_JOURNAL: join(mkdtempSync(join(tmpdir(), "redeliver-")), "journal") };
+    const third = await start(wordsFor(broker, system, "redrive", ...words), elsewhere).ended;
+    expect([third.code, third.out]).toEqual([1, expect.stringContaining(`is already running, by ${who} since`)]);
+
+    const paused = await ask("pause", id);
+    expect([paused.code, JSON.parse(paused.out)]).toMatchObject([0, { state: "paused" }]);
+    const { sent } = JSON.parse((await first.ended).out) as RedriveResult;
+    expect(await first.ended).toMatchObject({ code: 3, out: expect.stringContaining('"state": "paused"') });
+    expect([await countIn(workQueue), await countIn(deadQueue)]).toEqual([sent, 200 - sent]);
+    expect((await ask("pause", id)).code).toBe(2);
+
+    const hosts = ["--url", system.url, "--management-url", broker.managementUrl];
+    const resumed = start(["dead", "resume", id, ...hosts, "--json"]);
+    await until(60_000, async () => (await countIn(workQueue)) > sent + 3);
+    expect(JSON.parse((await ask("cancel", id)).out)).toMatchObject({ state: "cancelled" });
+    expect(JSON.parse((await resumed.ended).out)).toMatchObject({ state: "cancelled", mayBeDoubled: 0 });
+    const over = await ask("resume", id, ...hosts);
+    expect([over.code, over.out]).toEqual([2, expect.stringContaining("is cancelled")]);
+
+    const gone = idsOf(await system.drain(workQueue));
+    expect(gone).toEqual(all.slice(0, gone.length));
+    expect(idsOf(await system.drain(deadQueue))).toEqual(all.slice(gone.length));
+    expect(await statusOf(id)).toMatchObject({ state: "cancelled", sent: gone.length, why: "after the deployment" });
+    const { events } = await statusOf(id);
+    expect(events.map(({ what }) => what)).toEqual(expect.arrayContaining(["asks to pause", "asks to cancel"]));
+    expect((await ask("status")).out).not.toContain("guest");
+  });
+
+  test("does not send a letter again that has died again by it, also after a kill", async () => {
+    const system = await stage(broker);
+    const all = await fill(system, deadQueue, 30);
+    const contract = system.contract("billing");
+    const decide = ({ id }: { readonly id: string }) => (id === "m1" ? "permanent" : "success");
+    const consumer = await drive({ url: system.url, contract, decide });
+    const words = ["--confirm", "30", "--rate", "5", "--wait", "5s", "--stop-above", "100"];
+    const child = start(wordsFor(broker, system, "redrive", ...words));
+    const id = String(await child.id());
+    await until(60_000, () => consumer.seen.length > 3);
+    await child.kill();
+    const hosts = ["--url", system.url, "--management-url", broker.managementUrl];
+    const resumed = await runCommand(["dead", "resume", id, ...hosts, "--json"]);
+    expect([resumed.code, JSON.parse(resumed.out)]).toMatchObject([0, { state: "done", sent: 30, diedAgain: 1 }]);
+    await until(60_000, () => new Set(consumer.seen.map((each) => each.id)).size === 30);
+    await consumer.stop();
+    expect(idsOf(await system.drain(deadQueue))).toEqual(["m1"]);
+    expect(consumer.seen.filter((each) => each.id === "m1")).toHaveLength(1);
+    expect(new Set(consumer.seen.map((each) => each.id))).toEqual(new Set(all));
+  });
 });

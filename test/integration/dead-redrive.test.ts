@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 
 import type { RedrivePlan } from "../../src/operate/plan.ts";
 import type { RedriveResult } from "../../src/operate/redrive.ts";
+import { ownJournal } from "../support/dead-journal.ts";
 import { deadQueue, fill, idsOf, stage, workQueue } from "../support/dead-stage.ts";
 import { type DeployedSystem, sleep, until } from "../support/deployed-system.ts";
 import { drive } from "../support/drive.ts";
@@ -14,6 +15,8 @@ import { runCommand, type Said } from "../support/run-command.ts";
 
 /** The most letters that one lost connection may double. */
 const windowLetters = 100;
+
+ownJournal();
 
 type Redriven = RedriveResult & { readonly id: string; readonly plan: RedrivePlan };
 

@@ -7,10 +7,13 @@ import { join, resolve } from "node:path";
 import { createClient } from "@redeliver/servicebus-emulator";
 import { expect, onTestFinished, test } from "vitest";
 
+import { ownJournal, start } from "../support/dead-journal.ts";
 import { operating } from "../../src/brokers/servicebus/operate/index.ts";
 import { createExportReader } from "../../src/operate/ndjson.ts";
 import { runCommand, type Said } from "../support/run-command.ts";
 import { deploy, type DeployedSystem, standard } from "../support/servicebus/deployed-system.ts";
+
+ownJournal();
 
 /** Two subscribers of one source. A redrive for one of them must not reach the other. */
 const billing = { from: { orders: "all" }, retry: { attempts: 2, backoff: { kind: "immediate" } } };
@@ -219,6 +222,34 @@ test(
       sent.push(...(await take(system, workQueue)));
     }
     expect(doubled).toBeLessThanOrEqual(kills);
+  },
+);
+
+test(
+  "a redrive that is killed goes on until done, and touches no later letter, as its journal says",
+  { timeout: 600_000 },
+  async () => {
+    const system = await stage();
+    const { deadQueue, workQueue } = system.contract("billing");
+    const bodies = await fill(system, 60);
+    const words = ["--reason", "EVEN", "--confirm", "30", "--rate", "15", "--wait", "0s"];
+    const child = start(["dead", "redrive", ...system.place, ...words]);
+    const id = String(await child.id());
+    while ((await bodiesIn(system, workQueue)).length < 5) await sleep(50);
+    const second = await ask(system, "redrive", ...words);
+    expect([second.code, second.out]).toEqual([1, expect.stringContaining("RD816")]);
+    await child.kill();
+    // Filling receives from the work queue.
+    const moved = await take(system, workQueue);
+    const later = await fill(system, 4, 100);
+    const said = await runCommand(["dead", "resume", id, "--json"]);
+    const result = JSON.parse(said.out) as { readonly mayBeDoubled: number };
+    expect([said.code, result]).toMatchObject([0, { state: "done", sent: 30, stopped: null }]);
+    const sent = [...moved, ...(await bodiesIn(system, workQueue))];
+    expect(new Set(sent)).toEqual(new Set(bodies.filter(isEven)));
+    expect(sent.length - 30).toBeLessThanOrEqual(result.mayBeDoubled);
+    expect(result.mayBeDoubled).toBeLessThanOrEqual(1);
+    expect(await bodiesIn(system, deadQueue)).toEqual([...bodies.filter((body) => !isEven(body)), ...later]);
   },
 );
 

@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import { DeleteQueueCommand, type MessageAttributeValue } from "@aws-sdk/client-sqs";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
+import { ownJournal, start } from "../support/dead-journal.ts";
 import { operating } from "../../src/brokers/sqs/operate/index.ts";
 import { createExportReader } from "../../src/operate/ndjson.ts";
 import { runCommand, type Said } from "../support/run-command.ts";
@@ -15,6 +16,8 @@ import { attributes, deploy, type DeployedSystem, textsOf } from "../support/sqs
 import type { Queue } from "../support/sqs/lab.ts";
 import { type Fate, startRecordingProxy } from "../support/sqs/recording-proxy.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
+
+ownJournal();
 
 const credentials = { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" };
 
@@ -293,6 +296,33 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
       expect(new Set([...sent, ...left])).toEqual(all);
       expect(sent.length + left.length - all.size).toBeLessThanOrEqual(10 * kills);
       expect(new Set(left).size).toBe(left.length);
+    },
+  );
+
+  test.for(["none", "per-key"])(
+    "a redrive that was killed goes on until done, and touches no later letter: order %s",
+    { timeout: 600_000 },
+    async (order) => {
+      const system = await stage(emulator, { order });
+      const bodies = await fill(system, 60);
+      const plan = JSON.parse((await ask(system, "plan")).out) as { readonly letters: number };
+      const words = ["--confirm", String(plan.letters), "--rate", "15", "--wait", "0s"];
+      const child = start([...wordsFor(system, "redrive"), ...words]);
+      const id = String(await child.id());
+      while ((await system.lab.count(system.work("billing"))) < Math.min(5, plan.letters - 1) && !child.isOver())
+        await new Promise((done) => setTimeout(done, 50));
+      await child.kill();
+      const later = await fill(system, 4, 100);
+      const said = await runCommand(["dead", "resume", id, "--json"]);
+      const result = JSON.parse(said.out) as { readonly mayBeDoubled: number };
+      expect([said.code, result], said.error).toMatchObject([0, { state: "done", stopped: null }]);
+      const sent = bodiesOf(await drain(system, system.work("billing")));
+      const left = bodiesOf(await drain(system, system.dead("billing")));
+      expect(new Set([...sent, ...left])).toEqual(new Set([...bodies, ...later]));
+      expect(new Set(sent).size).toBe(plan.letters);
+      expect(left).toEqual(expect.arrayContaining(later));
+      expect(sent.length + left.length - bodies.length - later.length).toBeLessThanOrEqual(result.mayBeDoubled);
+      expect(result.mayBeDoubled).toBeLessThanOrEqual(10);
     },
   );
 });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { onTestFinished } from "vitest";
+import { afterAll, beforeAll, onTestFinished } from "vitest";
 
 import type { JournalEvent, JournalledRedrive } from "../../src/operate/journal.ts";
 import { until } from "./deployed-system.ts";
@@ -11,13 +11,13 @@ import { runCommand, type Said } from "./run-command.ts";
 
 const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
 
-/** Gives a test a journal of its own, for this process and its children. */
-export function ownJournal(): string {
+/** Gives the tests of a file a journal of their own, for this process and its children. */
+export function ownJournal(): void {
   const folder = mkdtempSync(join(tmpdir(), "redeliver-journal-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const file = join(folder, "journal.sqlite");
-  process.env["REDELIVER_JOURNAL"] = file;
-  return file;
+  beforeAll(() => {
+    process.env["REDELIVER_JOURNAL"] = join(folder, "journal.sqlite");
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 }
 
 /** A command in a process of its own. */
@@ -61,7 +61,7 @@ export async function statusOf(id: string): Promise<JournalledRedrive & { readon
 
 /** Numbers from 0 to 1, the same for the same seed. Source: Numerical Recipes, "Quick and Dirty Generators". */
 export function seeded(seed: number): () => number {
-  let state = seed;
+  let state = (seed * 2_654_435_761) % 2 ** 32;
   return () => {
     state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
     return state / 2 ** 32;

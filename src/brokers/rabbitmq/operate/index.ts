@@ -50,9 +50,10 @@ function unsendable(letter: Letter): Unsendable | null {
   return lossIn(letter) === null ? null : "not whole";
 }
 
-/** A look changes only the counts that the broker adds. */
+/** A look changes the counts that the broker adds, and with them the order of the headers: measured on 3.10.8. */
 function identityOf({ exchange, routingKey, headers, properties, body }: Letter): string {
-  const { "x-delivery-count": _, "x-acquired-count": __, ...kept } = headers;
+  const { "x-delivery-count": _, "x-acquired-count": __, ...others } = headers;
+  const kept = Object.entries(others).toSorted(([one], [other]) => (one < other ? -1 : 1));
   return JSON.stringify([exchange, routingKey, kept, properties]) + Buffer.from(body).toString("latin1");
 }
 

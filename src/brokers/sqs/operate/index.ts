@@ -24,7 +24,8 @@ export const operating: Operating = Object.freeze({
   unsendable,
   identityOf: ({ properties }: Letter) => String(properties["messageId"]),
   // A profile is the name of an account, as far as this machine knows.
-  addressOf: ({ url, place }: OperatingConnection) => [url, place, process.env["AWS_PROFILE"]].join(" "),
+  addressOf: ({ url, place }: OperatingConnection) =>
+    [url === undefined ? "aws" : new URL(url).host, place, process.env["AWS_PROFILE"] ?? "default"].join(" "),
   windowLetters: inOneRequest,
   heldMs: 0,
   aboutLook:
