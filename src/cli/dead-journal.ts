@@ -20,11 +20,10 @@ export async function withJournal(
 }
 
 async function open(place: string) {
-  if (/^postgres(ql)?:\/\//i.test(place))
-    return (await import("../operate/journal-postgresql.ts")).openPostgresql(place);
+  if (/^postgres(ql)?:\/\//i.test(place)) return (await import("./journal-postgresql.ts")).openPostgresql(place);
   if (/^[a-z][a-z\d+.-]+:\/\//i.test(place))
     throw new UsageError("the journal is a file, or a PostgreSQL database such as postgres://user@host/database");
-  const { defaultJournal, openSqlite } = await import("../operate/journal-sqlite.ts");
+  const { defaultJournal, openSqlite } = await import("./journal-sqlite.ts");
   return openSqlite(place === "" ? defaultJournal() : place);
 }
 

@@ -20,8 +20,12 @@ import { checkTargetData } from "../../src/cli/load-target.ts";
 import { parseText } from "../../src/declare/parse.ts";
 import { SqsRetryTopology } from "../../src/brokers/sqs/make/index.ts";
 import { readStackConfig } from "../../src/deploy/stack-config.ts";
-import type { CatalogueEntry, DiagnosticCode } from "../../src/diagnostics/catalogue.ts";
-import { catalogue } from "../../src/diagnostics/catalogue.ts";
+import {
+  type CatalogueEntry,
+  type DiagnosticCode,
+  catalogue,
+  diagnosticCodes,
+} from "../../src/diagnostics/catalogue.ts";
 import type { Checked, Diagnostic } from "../../src/diagnostics/diagnostic.ts";
 import type {
   BrokerExample,
@@ -31,11 +35,8 @@ import type {
 } from "../../examples/diagnostics/example.ts";
 import { examples } from "../../examples/diagnostics/examples.ts";
 import { renderPage, renderPageText } from "../../scripts/diagnostics-page.ts";
-import { diagnosticCodes } from "../../src/diagnostics/catalogue.ts";
-import type { SystemInput } from "../../src/index.ts";
-import { checkSystem, compile, parseTarget } from "../../src/index.ts";
-import type { Deployed as DeployedSystem } from "../../src/migrate/deployed.ts";
-import { readDeployed } from "../../src/migrate/deployed.ts";
+import { type SystemInput, checkSystem, compile, parseTarget } from "../../src/index.ts";
+import { type Deployed as DeployedSystem, readDeployed } from "../../src/migrate/deployed.ts";
 import { proveChange } from "../../src/migrate/prove-change.ts";
 import {
   againstDeclaration,
@@ -46,10 +47,6 @@ import {
   otherDiagnostics,
 } from "../../src/migrate/judge-drift.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
-import { takeLock } from "../../src/cli/dead-journal.ts";
-import { RefusedError } from "../../src/diagnostics/diagnostic.ts";
-import { type Journal, type Lock, journalIn } from "../../src/operate/journal.ts";
-import { openSqlite } from "../../src/operate/journal-sqlite.ts";
 import { confirmProblem, consumedProblem } from "../../src/operate/plan.ts";
 import { selectRules } from "../../src/policy/options.ts";
 import { readPreview } from "../../src/policy/preview/read-preview.ts";
@@ -57,6 +54,7 @@ import { checkScenario } from "../../src/simulate/check-scenario.ts";
 import { readState } from "../support/read-topology.ts";
 import { answersOf, closedPort, refuseLogin, startFakeBroker } from "../support/fake-broker.ts";
 import { reportedByAdopt } from "../support/reported-by-adopt.ts";
+import { type JournalFile, journalProblems } from "../support/journal-problems.ts";
 import { reportedByStart } from "../support/consume/reported-by-start.ts";
 import { runProgram } from "../support/pulumi.ts";
 
@@ -69,34 +67,12 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-interface DeadQueue {
+interface DeadQueue extends JournalFile {
   readonly version: string;
   readonly queue?: ShownQueue & { readonly name: string };
   readonly planned: number;
   readonly confirm?: number;
   readonly consumers?: number;
-  /** The text in the file. */
-  readonly journal?: string;
-  readonly redrives?: number;
-}
-
-/** Opens a file as a journal, and begins redrives of one queue in it. */
-async function journalProblems({ journal = "", redrives = 0 }: DeadQueue): Promise<readonly Diagnostic[]> {
-  const file = join(mkdtempSync(join(folder, "journal-")), "journal");
-  writeFileSync(file, journal);
-  let opened: Journal | undefined;
-  const locks: Lock[] = [];
-  try {
-    opened = await journalIn(await openSqlite(file));
-    for (let index = 0; index < redrives; index++) locks.push(await takeLock(opened, "q", "q"));
-    return [];
-  } catch (cause) {
-    if (cause instanceof RefusedError) return cause.diagnostics;
-    throw cause;
-  } finally {
-    for (const lock of locks) await lock.release();
-    await opened?.close();
-  }
 }
 
 type Reported = Pick<Diagnostic, "code" | "docs">;
@@ -138,9 +114,8 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       return reportsOf(scenario.ok ? checkScenario(scenario.value, consumers) : scenario);
     }
     case "dead-queue": {
-      const deadQueue = parse(example.text) as DeadQueue;
-      const { version, queue, planned, confirm, consumers } = deadQueue;
-      if (deadQueue.journal !== undefined) return journalProblems(deadQueue);
+      const { version, queue, planned, confirm, consumers, ...file } = parse(example.text) as DeadQueue;
+      if (file.journal !== undefined) return journalProblems(folder, file);
       const problem =
         queue === undefined
           ? (consumedProblem("q", consumers ?? 0) ?? confirmProblem("q", planned, confirm ?? planned))

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 
 import { digestOf, readFrozen } from "../../src/operate/frozen.ts";
 import { type Journal, journalIn } from "../../src/operate/journal.ts";
-import { openPostgresql } from "../../src/operate/journal-postgresql.ts";
+import { openPostgresql } from "../../src/cli/journal-postgresql.ts";
 import { until } from "../support/deployed-system.ts";
 import { runCommand } from "../support/run-command.ts";
 import { redriveFacts } from "../support/stores/redrive-facts.ts";

@@ -1,7 +1,7 @@
 import type { Client } from "pg";
 
 import { refused } from "../diagnostics/render.ts";
-import { type Sql, journalProblem } from "./journal.ts";
+import { type Sql, journalProblem } from "../operate/journal.ts";
 
 const connectWithinMs = 10_000;
 const answerWithinMs = 30_000;

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 
 import { refused } from "../diagnostics/render.ts";
-import { type Lock, type Sql, journalProblem } from "./journal.ts";
+import { type Lock, type Sql, journalProblem } from "../operate/journal.ts";
 
 /** Another process keeps the file for some milliseconds at a time. */
 const busyMs = 5_000;
