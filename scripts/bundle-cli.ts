@@ -74,7 +74,7 @@ await build({
   },
   platform: "node",
   preserveEntrySignatures: "allow-extension",
-  external: [/^@(pulumi|aws-sdk|azure|hpcc-js|opentelemetry)\//, "amqplib", "rhea"],
+  external: [/^@(pulumi|aws-sdk|azure|hpcc-js|opentelemetry)\//, "amqplib", "pg", "rhea"],
   plugins: [loadOnUse, libraryModule, licences],
   output: {
     dir: "dist/cli",

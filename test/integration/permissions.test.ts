@@ -16,6 +16,8 @@ import type { LimitedUser, Rights } from "../support/limited-user.ts";
 import { createLimitedUser } from "../support/limited-user.ts";
 import type { Broker } from "../support/live.ts";
 import { brokers, createVhost } from "../support/live.ts";
+import { ownJournal } from "../support/dead-journal.ts";
+import { runCommand } from "../support/run-command.ts";
 import { createManagement, credentialsOf } from "../support/management.ts";
 import { runProgram, stackProgram, topologyOf } from "../support/pulumi.ts";
 import { configOf, createCliStack, hasPulumiCli } from "../support/pulumi-cli.ts";
@@ -23,6 +25,8 @@ import { strategiesOn } from "../support/strategies.ts";
 
 const { toAudit, toConsume, toDeploy, toOperate, toPublish } = compilers.rabbitmq.permissions;
 const none = "^$";
+
+ownJournal();
 
 async function limited(
   broker: Broker,
@@ -210,6 +214,25 @@ describe.each(brokers())(
       const { amqpUrl } = await limited(broker, system.vhost, enough);
       expect(await sendAgain(amqpUrl)).toBe("sent again");
       await until(30_000, async () => (await system.channel.checkQueue("shop.billing")).messageCount === 1);
+    });
+
+    test("a redrive with exactly these permissions works, and without configure it names its lock", async () => {
+      const system = await deploy(broker, billingUnder("waits"), "waits");
+      onTestFinished(system.dispose);
+      const enough = toOperate(system.contract("billing"));
+      const headers = { "dlq-original-queue": "shop.billing" };
+      system.channel.sendToQueue("shop.billing.dead", Buffer.from("letter"), { headers, persistent: true });
+      await until(30_000, async () => (await system.channel.checkQueue("shop.billing.dead")).messageCount === 1);
+      const redriveWith = async (rights: Rights) => {
+        const { amqpUrl, broker: asUser } = await limited(broker, system.vhost, rights);
+        const place = ["--queue", "shop.billing.dead", "--url", amqpUrl, "--management-url", asUser.managementUrl];
+        return runCommand(["dead", "redrive", ...place, "--confirm", "1", "--wait", "0s", "--json"]);
+      };
+      const refused = await redriveWith({ ...enough, configure: none });
+      expect([refused.code, refused.out]).toEqual([1, expect.stringMatching(/RD807[^]*shop\.billing\.dead\.redrive/)]);
+      expect((await system.channel.checkQueue("shop.billing.dead")).messageCount).toBe(1);
+      const said = await redriveWith(enough);
+      expect([said.code, said.out]).toEqual([0, expect.stringContaining('"sent": 1')]);
     });
   },
 );
