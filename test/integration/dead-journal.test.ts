@@ -46,32 +46,33 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
         const { channel } = system;
         await until(60_000, async () => (await channel.checkQueue(deadQueue)).consumerCount === 0);
         later.push(...(await fill(system, deadQueue, 4, count + 1 + later.length)));
+        // Between the last line in its journal and its end there is a moment, too.
+        if ((await statusOf(String(id))).state === "done") break;
         child = start(["dead", "resume", String(id), "--json"], { RABBITMQ_PASSWORD: "guest" });
         await child.id();
       }
-      const said = await child.ended;
-      const result = JSON.parse(said.out) as RedriveResult;
-      expect([said.code, result], said.error).toMatchObject([0, { state: "done", stopped: null }]);
+      const { out, error } = await child.ended;
+      const result = await statusOf(String(id));
+      expect(result, out + error).toMatchObject({ state: "done", reason: null, sent: half });
       const sent = idsOf(await system.drain(workQueue));
       const left = idsOf(await system.drain(deadQueue));
       const isEven = (each: string): boolean => Number(each.slice(1)) % 2 === 0;
       const doubled = sent.length - new Set(sent).size;
-      console.log(JSON.stringify({ version: broker.version, seed, kills, count, doubled, ...result }));
       expect(new Set([...sent, ...left])).toEqual(new Set([...all, ...later]));
       expect(new Set(sent)).toEqual(new Set(all.filter(isEven)));
       expect(left).toEqual([...all.filter((each) => !isEven(each)), ...later]);
       expect(doubled).toBeLessThanOrEqual(result.mayBeDoubled);
       expect(result.mayBeDoubled).toBeLessThanOrEqual(kills * windowLetters);
-      expect(result.sent + result.unrecorded).toBe(half);
     },
   );
 
   test("ends when another process pauses or cancels it, and has no second one beside it", async () => {
     const system = await stage(broker);
-    const all = await fill(system, deadQueue, 200);
+    const all = await fill(system, deadQueue, 900);
     const countIn = async (queue: string): Promise<number> => (await system.channel.checkQueue(queue)).messageCount;
     const ask = async (...words: readonly string[]) => runCommand(["dead", ...words, "--json"]);
-    const words = ["--confirm", "200", "--rate", "20", "--wait", "0s"];
+    // It would take five minutes.
+    const words = ["--confirm", "900", "--rate", "3", "--wait", "0s"];
     const first = start(wordsFor(broker, system, "redrive", ...words, "--why", "after the deployment"));
     const id = String(await first.id());
     await until(60_000, async () => (await countIn(workQueue)) > 3);
@@ -89,7 +90,7 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
     expect([paused.code, JSON.parse(paused.out)]).toMatchObject([0, { state: "paused" }]);
     const { sent } = JSON.parse((await first.ended).out) as RedriveResult;
     expect(await first.ended).toMatchObject({ code: 3, out: expect.stringContaining('"state": "paused"') });
-    expect([await countIn(workQueue), await countIn(deadQueue)]).toEqual([sent, 200 - sent]);
+    expect([await countIn(workQueue), await countIn(deadQueue)]).toEqual([sent, 900 - sent]);
     expect((await ask("pause", id)).code).toBe(2);
 
     const hosts = ["--url", system.url, "--management-url", broker.managementUrl];

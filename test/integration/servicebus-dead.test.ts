@@ -232,10 +232,10 @@ test(
     const system = await stage();
     const { deadQueue, workQueue } = system.contract("billing");
     const bodies = await fill(system, 60);
-    const words = ["--reason", "EVEN", "--confirm", "30", "--rate", "15", "--wait", "0s"];
+    const words = ["--reason", "EVEN", "--confirm", "30", "--rate", "1", "--wait", "0s"];
     const child = start(["dead", "redrive", ...system.place, ...words]);
     const id = String(await child.id());
-    while ((await bodiesIn(system, workQueue)).length < 5) await sleep(50);
+    while ((await bodiesIn(system, workQueue)).length < 2) await sleep(50);
     const second = await ask(system, "redrive", ...words);
     expect([second.code, second.out]).toEqual([1, expect.stringContaining("RD816")]);
     await child.kill();
