@@ -5,7 +5,7 @@ import { json, output, several, strategy, target } from "./declaration-options.t
 import { leftoversCommand } from "./leftovers.ts";
 import { liveOptions } from "./live-options.ts";
 
-/** The commands about a declaration and its deployment. */
+/** The commands that compare a declaration with a broker. */
 export function addComparingCommands(program: Command, finish: (exitCode: number) => void): void {
   const diff = program
     .command("diff")
@@ -57,34 +57,6 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
       ).argParser(several),
     );
   withBroker(leftovers).action(async (file, options) => finish(await leftoversCommand(file, options)));
-  program
-    .command("migrate")
-    .description("show proved steps from the deployed declaration to a new one that no single deployment can make")
-    .argument("<file>", "the new declaration")
-    .addOption(target())
-    .addOption(strategy())
-    .addOption(new Option("--from <file>", "the deployed declaration; that of the lock by default"))
-    .addOption(new Option("--from-target <target>", "its target and strategy, if they differ"))
-    .addOption(new Option("-o, --output <folder>", "write the declaration of each step into this folder"))
-    .addOption(json())
-    .action(async (file, options) => {
-      const { migrateCommand } = await import("./migrate.ts");
-      finish(await migrateCommand(file, options));
-    });
-  program
-    .command("lock")
-    .description(
-      "write down that a declaration is deployed in an environment, so that check proves each change from it",
-    )
-    .argument("<file>", "the declaration")
-    .addOption(target())
-    .addOption(strategy())
-    .option("--replace", "also after a change that no deployment makes in place, such as queues that were made anew")
-    .addOption(json())
-    .action(async (file, options) => {
-      const { lockCommand } = await import("./lock.ts");
-      finish(await lockCommand(file, options));
-    });
 }
 
 /** Adds the options for a target and for a broker or its export. Those of a broker without an offer stay unmentioned. */

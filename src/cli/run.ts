@@ -12,6 +12,7 @@ import { liveOptions } from "./live-options.ts";
 import { addFirstCommands } from "./first-commands.ts";
 import { explainCommand } from "./explain.ts";
 import { checkCommand } from "./check.ts";
+import { addChangeCommands } from "./change-commands.ts";
 import { addComparingCommands } from "./comparing-commands.ts";
 import { environment, everyStrategy, exportFormats, json, output } from "./declaration-options.ts";
 import { project, several, strategy, target } from "./declaration-options.ts";
@@ -111,6 +112,7 @@ export function commandLine(words: readonly string[], finish: Finish): Command {
   if (!program.commands.some((command) => command.name() === words[0])) {
     addAuditCommand(program, finish);
     addComparingCommands(program, finish);
+    addChangeCommands(program, finish);
     addPolicyCommand(program, finish);
     addDeadCommands(program, finish);
   }

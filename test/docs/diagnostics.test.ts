@@ -3,14 +3,13 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 import * as pulumi from "@pulumi/pulumi";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { generatedFiles } from "../../scripts/generate.ts";
 import { unreadAsError } from "../../src/foreign/unread.ts";
 import { brokerOf, brokers } from "../../src/brokers/index.ts";
 import { type ShownQueue, judgeQueue } from "../../src/brokers/rabbitmq/operate/judge-queue.ts";
-import { explainCommand } from "../../src/cli/explain.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
 import { planMigration } from "../../src/migrate/plan-migration.ts";
 import { readLock } from "../../src/migrate/lock.ts";
@@ -55,6 +54,7 @@ import { readState } from "../support/read-topology.ts";
 import { answersOf, closedPort, refuseLogin, startFakeBroker } from "../support/fake-broker.ts";
 import { reportedByAdopt } from "../support/reported-by-adopt.ts";
 import { type JournalFile, journalProblems } from "../support/journal-problems.ts";
+import { explained } from "../support/explained.ts";
 import { reportedByStart } from "../support/consume/reported-by-start.ts";
 import { runProgram } from "../support/pulumi.ts";
 
@@ -378,25 +378,3 @@ describe("redeliver explain", () => {
     ]);
   });
 });
-
-function explained(
-  code: string,
-  options: { readonly json?: boolean },
-): { exitCode: number; output: string; errors: string } {
-  const result = { exitCode: -1, output: "", errors: "" };
-  const output = vi.spyOn(process.stdout, "write").mockImplementation((text) => {
-    result.output += String(text);
-    return true;
-  });
-  const errors = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
-    result.errors += String(text);
-    return true;
-  });
-  try {
-    result.exitCode = explainCommand(code, options);
-  } finally {
-    output.mockRestore();
-    errors.mockRestore();
-  }
-  return result;
-}
