@@ -21,5 +21,5 @@ export const output = (): Option => new Option("-o, --output <file>", "write to 
 
 /** The formats of all brokers. A command asks for them late, because it takes time to load all brokers. */
 export function exportFormats(): readonly string[] {
-  return ["json", ...Object.values(brokers).flatMap((each) => Object.keys(each.exportFormats))];
+  return [...new Set(["json", ...Object.values(brokers).flatMap((each) => Object.keys(each.exportFormats))])];
 }

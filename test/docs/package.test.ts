@@ -25,6 +25,7 @@ const commands = [
   "compile shop.yaml --target rabbitmq@4.0",
   "compile shop.ts --target rabbitmq@4.0",
   "compile shop.yaml --target sqs@eu-west-1 --format aws-json",
+  "compile shop.yaml --target sqs@eu-west-1 --format terraform",
   "compile shop.yaml --target servicebus@standard --format emulator-config",
   "compile shop.yaml --target rabbitmq@4.3 --format toml",
   "compile broken.ts --target rabbitmq@4.3",

@@ -99,6 +99,7 @@ describe.for(Object.keys(asked))("the completion of %s", (shell) => {
       "definitions",
       "emulator-config",
       "json",
+      "terraform",
     ]);
     expect(completed("redeliver", "init", "--broker", "s")).toEqual(["servicebus", "sqs"]);
     expect(completed("redeliver", "completion", "b")).toEqual(["bash"]);

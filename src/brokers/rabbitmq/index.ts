@@ -13,6 +13,7 @@ import { deploymentOf, driftOf } from "./foreign/drift.ts";
 import { liveWithReports } from "./foreign/live.ts";
 import { evidenceOf } from "./prove/evidence.ts";
 import { exportDefinitions } from "./make/export.ts";
+import { exportTerraform } from "./make/terraform.ts";
 import { graphOf } from "./graph.ts";
 import { changesOf } from "./prove/change.ts";
 import { subjectsOf } from "./prove/model.ts";
@@ -71,6 +72,8 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
   exportFormats: Object.freeze({
     definitions: ({ topology }: RabbitmqCompiled, namespace: string | null) =>
       exportDefinitions(topology, namespace ?? defaultNamespace),
+    terraform: ({ topology }: RabbitmqCompiled, namespace: string | null) =>
+      exportTerraform(topology, namespace ?? defaultNamespace),
   }),
   loadContractPages: async () => (await import("./pages/index.ts")).contractPages,
   get auditor() {

@@ -9,6 +9,7 @@ import { deploymentOf, driftOf } from "./foreign/drift.ts";
 import { evidenceOf } from "./prove/evidence.ts";
 import { diagnoseTemplate } from "./make/diagnose-template.ts";
 import { exportCloudFormation } from "./make/export.ts";
+import { exportTerraform } from "./make/terraform.ts";
 import { graphOf } from "./graph.ts";
 import { changesOf, subjectsOf } from "./prove/model.ts";
 import { consuming } from "./run/index.ts";
@@ -64,6 +65,7 @@ export const sqs: SqsBroker = Object.freeze({
   evidenceOf,
   exportFormats: Object.freeze({
     "aws-json": ({ topology }: SqsCompiled) => exportCloudFormation(topology),
+    terraform: ({ topology }: SqsCompiled) => exportTerraform(topology),
   }),
   diagnoseExport: ({ topology }: SqsCompiled, format: string) =>
     format === "aws-json" ? diagnoseTemplate(topology) : [],

@@ -3,7 +3,8 @@ import * as rabbitmq from "@pulumi/rabbitmq";
 import type { ExchangeResource, QueueResource, Topology } from "../compile/topology.ts";
 import { find } from "../../../deploy/resource-options.ts";
 import { addBindings } from "./bindings.ts";
-import { type Made, type RabbitmqPlacement, addPolicy, argumentInputs, isLasting, kept } from "./resources.ts";
+import { isLasting } from "./lasting.ts";
+import { type Made, type RabbitmqPlacement, addPolicy, argumentInputs, kept } from "./resources.ts";
 
 /**
  * Creates the Pulumi resources of a topology, each exactly once and no others.

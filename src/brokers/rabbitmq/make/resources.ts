@@ -1,7 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import * as rabbitmq from "@pulumi/rabbitmq";
 
-import type { ExchangeResource, PolicyResource, QueueResource } from "../compile/topology.ts";
+import type { PolicyResource } from "../compile/topology.ts";
 
 export interface RabbitmqPlacement {
   /** The start of every logical name: `<name>-<the resource's own name>`. */
@@ -38,13 +38,6 @@ export function argumentInputs(
   return areImported && texts.length === Object.keys(given).length
     ? { arguments: Object.fromEntries(texts) }
     : { argumentsJson: JSON.stringify(given) };
-}
-
-const passing: ReadonlySet<string | undefined> = new Set(["tier", "wait", "attempt", "attempts", "reasons"]);
-
-/** Some resources come and go with the number of attempts and with delays. */
-export function isLasting(role: QueueResource["role"] | ExchangeResource["role"] | undefined): boolean {
-  return !passing.has(role);
 }
 
 /** A queue or an exchange keeps its policy: a tier without its time to live would hold its messages for ever. */
