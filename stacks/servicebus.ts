@@ -6,12 +6,20 @@ import { parse } from "yaml";
 import { ServicebusRetryTopology } from "../src/brokers/servicebus/make/index.ts";
 import type { StackConfig } from "../src/brokers/servicebus/make/index.ts";
 import type { SystemInput } from "../src/index.ts";
+import type { Deployable } from "./project.ts";
 
-/** The example that compiles for every broker, in the stack's namespace. */
-export function deployToServicebus({ target, namespaceId }: StackConfig<"servicebus">): ServicebusRetryTopology {
+/** The example that compiles for every broker. */
+function example(): Deployable {
   const declaration = readFileSync(new URL("../examples/portable.yaml", import.meta.url), "utf8");
+  return { name: "shop", system: parse(declaration) as SystemInput, owner: "team-shop" };
+}
+
+/** A system, in the stack's namespace. */
+export function deployToServicebus(
+  { target, namespaceId }: StackConfig<"servicebus">,
+  { name, ...deployed }: Deployable = example(),
+): ServicebusRetryTopology {
   const [, , subscriptionId = ""] = namespaceId.split("/");
   const provider = new Provider("azure", { subscriptionId });
-  const system = parse(declaration) as SystemInput;
-  return new ServicebusRetryTopology("shop", { system, target, namespaceId, owner: "team-shop" }, { provider });
+  return new ServicebusRetryTopology(name, { ...deployed, target, namespaceId }, { provider });
 }

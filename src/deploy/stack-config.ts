@@ -38,17 +38,21 @@ function schemaOf(broker: BrokerName, known: readonly BrokerName[]): z.ZodObject
  *
  * @param config the namespace to read, `new pulumi.Config()` for the project's own
  * @param known the brokers that the program can deploy to
+ * @param otherwise the target if the configuration has none
  * @throws pulumi.RunError with one diagnostic (RD301) per bad, missing or unknown key
  */
 export function readStackConfig<Name extends BrokerName = typeof defaultBroker>(
   config: pulumi.Config,
   known: readonly [Name, ...Name[]] = [defaultBroker as Name],
+  otherwise?: unknown,
 ): StackConfig<Name> {
   const prefix = `${config.name}:`;
-  const own = Object.entries(pulumi.runtime.allConfig()).flatMap(([key, value]) =>
+  const given = Object.entries(pulumi.runtime.allConfig()).flatMap(([key, value]) =>
     key.startsWith(prefix) ? [[key.slice(prefix.length), value] as const] : [],
   );
-  const target = parsed(own.find(([key]) => key === "target")?.[1] ?? "");
+  const written = given.find(([key]) => key === "target")?.[1];
+  const target = written === undefined ? (otherwise ?? "") : parsed(written);
+  const own = written === undefined && otherwise !== undefined ? [...given, ["target", ""] as const] : given;
   const broker = known.find((each) => each === (target as { broker?: unknown } | null)?.broker) ?? known[0];
   const { hasPassword } = brokers[broker].stack;
   const input = Object.fromEntries(

@@ -1,0 +1,60 @@
+import { existsSync, readFileSync } from "node:fs";
+import { extname } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+import * as pulumi from "@pulumi/pulumi";
+import { parse } from "yaml";
+
+import { endedWaivers, projectFiles, readProject, todayUtc } from "../src/cli/project.ts";
+import { brokers, renderDiagnostics } from "../src/index.ts";
+import type { BrokerName, System, SystemInput } from "../src/index.ts";
+
+/** The declaration to deploy, and the name of its component. */
+export interface Deployable {
+  readonly name: string;
+  readonly system: System | SystemInput;
+  readonly owner?: string;
+}
+
+/** The content of a project file for one stack. */
+export interface FromProject {
+  readonly deployable: Deployable;
+  /** The target of the environment with the stack's name. Undefined if there is none. */
+  readonly target: unknown;
+}
+
+/**
+ * Reads the project file beside `Pulumi.yaml`, or the one in REDELIVER_PROJECT. The environment with the stack's name
+ * counts.
+ *
+ * @returns null if there is no project file
+ * @throws pulumi.RunError if it is refused
+ */
+export async function fromProject(stack: string): Promise<FromProject | null> {
+  const inRoot = projectFiles.map((name) => fileURLToPath(new URL(`../${name}`, import.meta.url)));
+  const file = process.env["REDELIVER_PROJECT"] ?? inRoot.find((each) => existsSync(each));
+  if (file === undefined) return null;
+  const read = readProject(file);
+  const problems = read.ok ? endedWaivers(read.value, todayUtc()) : read.diagnostics;
+  if (!read.ok || problems.length > 0)
+    throw new pulumi.RunError(`The project file is refused\n${renderDiagnostics(problems)}`);
+  const { declaration, environments } = read.value;
+  const system = (await declarationIn(declaration)) as SystemInput;
+  const target = Object.hasOwn(environments, stack) ? environments[stack]?.target : undefined;
+  return { deployable: { name: system.name, system }, target: typeof target === "string" ? asData(target) : target };
+}
+
+/** The component checks the declaration. */
+async function declarationIn(file: string): Promise<unknown> {
+  if ([".yaml", ".yml", ".json"].includes(extname(file).toLowerCase())) return parse(readFileSync(file, "utf8"));
+  const module = (await import(pathToFileURL(file).href)) as { readonly default?: unknown };
+  return module.default;
+}
+
+/** A target as on the command line, `rabbitmq@4.3`, in the form of a stack's configuration. */
+function asData(text: string): unknown {
+  const [broker = "", detail] = text.split("@");
+  if (!Object.hasOwn(brokers, broker)) return text;
+  const [key = ""] = Object.keys(brokers[broker as BrokerName].stack.target);
+  return { broker, [key]: detail };
+}

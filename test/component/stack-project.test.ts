@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, afterEach, expect, test, vi } from "vitest";
+
+import { runExample } from "../support/example-program.ts";
+import { resourcesOf } from "../support/pulumi.ts";
+import type { ProgramRun } from "../support/pulumi.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "redeliver-stack-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+afterEach(() => vi.unstubAllEnvs());
+
+const declaration = {
+  name: "store",
+  sources: { orders: { kind: "topic" } },
+  consumers: {
+    billing: {
+      from: { orders: ["order.placed"] },
+      retry: { attempts: 5, backoff: { kind: "constant", delay: "30s" } },
+      handlerTimeout: "30s",
+    },
+  },
+};
+writeFileSync(join(folder, "store.json"), JSON.stringify(declaration));
+writeFileSync(join(folder, "store.ts"), `export default ${JSON.stringify(declaration)};\n`);
+
+async function deployed(
+  project: object,
+  stack: string,
+  config: Readonly<Record<string, unknown>>,
+): Promise<ProgramRun> {
+  const file = join(folder, "redeliver.config.json");
+  writeFileSync(file, JSON.stringify(project));
+  vi.stubEnv("REDELIVER_PROJECT", file);
+  return runExample("stacks/index.ts", { stack, config, secretKeys: ["redeliver:password"] });
+}
+
+const environments = {
+  prod: { target: "sqs@eu-west-1" },
+  staging: { target: { broker: "rabbitmq", version: "4.0", strategy: "staged" } },
+};
+const access = {
+  "redeliver:vhost": "/",
+  "redeliver:endpoint": "http://localhost:15672",
+  "redeliver:username": "guest",
+  "redeliver:password": "x",
+};
+
+test.each(["store.json", "store.ts"])("a stack deploys %s with the target of its environment", async (file) => {
+  const run = await deployed({ declaration: file, environments }, "prod", {});
+  const names = resourcesOf(run, "Queue").map(({ inputs }) => [inputs["name"], inputs["region"]]);
+  expect(names).toContainEqual(["store-billing", "eu-west-1"]);
+  expect(resourcesOf(run, "RetryTopology").map(({ name }) => name)).toEqual(["store"]);
+});
+
+test("a target of the configuration wins, and the rest of the configuration counts", async () => {
+  const run = await deployed({ declaration: "store.json", environments }, "staging", access);
+  expect(resourcesOf(run, "Queue").map(({ inputs }) => inputs["name"])).toContain("store.billing");
+  const other = { broker: "sqs", region: "eu-north-1" };
+  const won = await deployed({ declaration: "store.json", environments }, "prod", { "redeliver:target": other });
+  expect(resourcesOf(won, "Queue")[0]?.inputs["region"]).toBe("eu-north-1");
+});
+
+test.each([
+  ["an environment of another name", { declaration: "store.json", environments }, "dev", /target/],
+  [
+    "a bad target",
+    { declaration: "store.json", environments: { dev: { target: "sqs@nowhere" } } },
+    "dev",
+    /target.region/,
+  ],
+  ["a project without a declaration", { environments }, "prod", /The project file is refused[^]*RD321/],
+  [
+    "a waiver that has ended",
+    { declaration: "store.json", environments, waivers: [{ code: "RD207", reason: "test", until: "2020-01-31" }] },
+    "prod",
+    /The project file is refused[^]*RD322/,
+  ],
+])("%s is refused before anything is deployed", async (_, project, stack, says) => {
+  await expect(deployed(project, stack, {})).rejects.toThrow(says);
+});
