@@ -133,3 +133,30 @@ test.for(cases)(
     if (broker === "sqs") expect(counts.harmless).toBeGreaterThan(0);
   },
 );
+
+test.for([
+  { target: { broker: "sqs", region: "eu-west-1" }, subscription: "shop-orders to shop-billing", parts: 3 },
+  { target: { broker: "servicebus", sku: "standard" }, subscription: "shop.orders/billing", parts: 2 },
+] as const)("two declarations on $target.broker: a key less, and a new consumer", ({ target, subscription, parts }) => {
+  const billing = (keys: readonly string[]) => {
+    return {
+      from: { orders: keys },
+      retry: { attempts: 3, backoff: { kind: "constant", delay: "20s" } },
+      handlerTimeout: "30s",
+    };
+  };
+  const side = (consumers: object) => {
+    const own = proved<Cloud>({ name: "shop", sources: { orders: { kind: "topic" } }, consumers }, target);
+    if (own === null) throw new Error("it does not compile");
+    return own as never;
+  };
+  const drift = driftBetween(
+    side({ billing: billing(["order.placed", "order.paid"]) }),
+    side({ billing: billing(["order.placed"]), mail: billing(["order.placed"]) }),
+  );
+  if (!drift.ok) throw new Error(drift.diagnostics[0]?.message);
+  const [first, ...others] = judgeDrift(drift.value);
+  expect([first?.effect, first?.change, first?.name]).toEqual(["loss", "different", subscription]);
+  // Each new part once, and the messages of billing take no notice of it.
+  expect(others.map(({ effect, change }) => `${change}: ${effect}`)).toEqual(Array(parts).fill("extra: harmless"));
+});
