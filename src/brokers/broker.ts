@@ -259,13 +259,10 @@ export interface Broker<
   readonly formatTarget: (target: Target) => string;
   /** Stands between the parts of its default names. */
   readonly separator: "." | "-";
-  /**
-   * The target of one consumer alone, without the settings of others. Left out if targets have no settings for single
-   * consumers.
-   */
-  readonly targetFor?: (target: Target, consumer: string) => Target;
-  /** The target with the settings of single consumers under other names. Left out if it has none. */
-  readonly targetUnder?: (target: Target, nameOf: (consumer: string) => string) => Target;
+  /** The target of one consumer alone, without the settings of others. */
+  readonly targetFor: (target: Target, consumer: string) => Target;
+  /** The target with the settings of single consumers under other names. */
+  readonly targetUnder: (target: Target, nameOf: (consumer: string) => string) => Target;
   /** The place of its resources that the target names: a region. Left out if targets name none. */
   readonly placeOf?: (target: Target) => string;
   readonly compile: (plan: Plan, target: Target) => Checked<System>;

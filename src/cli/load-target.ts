@@ -19,7 +19,7 @@ const inProjectFile = /^(?<file>.+\.(?:ya?ml|json))#(?<name>[^#]+)$/i;
  * such a project file with the name of an environment, as in `redeliver.config.yaml#prod`. A file may have more
  * settings than a word.
  *
- * @param strategy counts unless it is `auto`; then the file's strategy counts
+ * @param strategy counts for all consumers unless it is `auto`; then the file's strategies count
  */
 export function loadTarget(text: string, strategy: string): Checked<Target> {
   const environment = environmentIn(text);
@@ -71,7 +71,9 @@ function inFile(problem: Diagnostic, file: string, locate: Locate): Diagnostic &
 export function checkTargetData(data: unknown, strategy = "auto"): Checked<Target> {
   if (typeof data === "string") return parseTarget(data, strategy);
   const isMapping = typeof data === "object" && data !== null && !Array.isArray(data);
-  return checkTarget((isMapping && strategy !== "auto" ? { ...data, strategy } : data) as TargetInput);
+  return checkTarget(
+    (isMapping && strategy !== "auto" ? { ...data, strategy, strategies: undefined } : data) as TargetInput,
+  );
 }
 
 function readTarget(file: string): string | { path: string; message: string; help: string } {

@@ -1,5 +1,6 @@
 import type { BrokerName, CompiledSystem, Target, TargetInput } from "../brokers/index.ts";
 import { brokerOf, checkTarget } from "../brokers/index.ts";
+import { diagnoseOwners } from "../contract/own-strategy.ts";
 import { sureSystem } from "../declare/check.ts";
 import type { System } from "../declare/system.ts";
 import type { Checked } from "../diagnostics/diagnostic.ts";
@@ -58,6 +59,8 @@ export function compileAndProve<Name extends BrokerName>(
  * @throws InternalError as `compile` does
  */
 export function provePlan<Name extends BrokerName>(planned: Plan, target: Target<Name>): Checked<Proved<Name>> {
+  const strange = diagnoseOwners(planned, target);
+  if (strange.length > 0) return { ok: false, diagnostics: strange };
   const compiled = brokerOf(target).compile(planned, target);
   if (!compiled.ok) return compiled;
   const beyond = diagnoseBudget(planned, target, compiled.value);

@@ -97,7 +97,7 @@ function proveOne(system: System, consumer: string, target: TargetInput): Checke
   }
   const checked = checkTarget(target);
   if (!checked.ok) return checked;
-  const own = brokerOf(checked.value).targetFor?.(checked.value, consumer) ?? checked.value;
+  const own = brokerOf(checked.value).targetFor(checked.value, consumer);
   const sources = Object.fromEntries(
     Object.entries(system.sources).filter(([name]) => Object.hasOwn(declared.from ?? {}, name)),
   );

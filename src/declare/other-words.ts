@@ -59,7 +59,10 @@ const countsRetries = /^(max|num)?retr(y|ies)(count|limit)?$/;
 
 /** Keys that belong elsewhere than in a declaration, and their place. */
 const elsewhere: readonly (readonly [RegExp, string])[] = [
-  [/^(targets?|brokers?|strategy|region)$/, "remove it: a command takes it as --target, and a component as target"],
+  [
+    /^(targets?|brokers?|strategy|strategies|region)$/,
+    "remove it: a command takes it as --target, and a component as target",
+  ],
   [/^(prefetch|concurrency|concurrent|maxconcurren)/, "remove it: concurrency is an option of consume"],
   [/^(url|host|connection|username|password)$/, "remove it: connection is an option of consume"],
   [

@@ -41,7 +41,7 @@ export function underNewNames(from: Deployed, { consumers }: System): Deployed {
   });
   const system = { ...from.system, consumers: Object.fromEntries(renamed) };
   const nameOf = (consumer: string): string => names.get(consumer) ?? consumer;
-  const target = brokerOf(from.target).targetUnder?.(from.target, nameOf) ?? from.target;
+  const target = brokerOf(from.target).targetUnder(from.target, nameOf);
   const compiled = brokerOf(target).compile(plan(system), target);
   return compiled.ok ? deployedOf({ system, target, compiled: compiled.value }) : from;
 }

@@ -145,7 +145,10 @@ function withStrategies(from: Deployed, target: Target, keys: ReadonlyMap<string
     const strategy = contractOf(from, consumer)?.strategy;
     return strategy === undefined ? [] : [[key, strategy] as const];
   });
-  const named = checkTarget({ ...target, strategies: Object.fromEntries(strategies) } as unknown as TargetInput);
+  const named = checkTarget({
+    ...target,
+    strategies: { ...target.strategies, ...Object.fromEntries(strategies) },
+  } as TargetInput);
   return named.ok ? named.value : target;
 }
 

@@ -31,6 +31,7 @@ export interface DeployedSystem {
 /**
  * Compiles a declaration for a broker and deploys it through the definitions file, as an operator would by hand.
  *
+ * @param strategies by consumer, for those with a strategy of their own
  * @param prepare makes things of other owners in the virtual host first
  */
 export async function deploy(
@@ -38,8 +39,9 @@ export async function deploy(
   input: unknown,
   strategy: TargetInput<"rabbitmq">["strategy"] = "auto",
   prepare: (vhost: string) => Promise<void> = async () => {},
+  strategies: TargetInput<"rabbitmq">["strategies"] = {},
 ): Promise<DeployedSystem> {
-  const result = compile(checked(input), { broker: "rabbitmq", version: broker.version, strategy });
+  const result = compile(checked(input), { broker: "rabbitmq", version: broker.version, strategy, strategies });
   if (!result.ok) throw new Error(renderDiagnostics(result.diagnostics));
   const compiled = result.value;
   const { vhost, amqpUrl, dispose } = await createVhost(broker);

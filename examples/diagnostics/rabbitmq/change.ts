@@ -122,6 +122,6 @@ export const changeExamples = {
   },
   RD306: {
     fires: { ...sourceOf("topic", "fanout"), by: "migrate" },
-    quiet: { ...sourceOf("topic", "topic"), by: "migrate" },
+    quiet: { ...change({}, {}, ["staged", "waits"]), by: "migrate" },
   },
 } as const satisfies Readonly<Record<string, ExamplePair>>;

@@ -1,3 +1,4 @@
+import { strategiesUnder, withOwnStrategy } from "../../contract/own-strategy.ts";
 import type { Adopter, Broker, HttpReader } from "../broker.ts";
 import type { Differ } from "../drift.ts";
 import { auditor } from "./auditor.ts";
@@ -58,6 +59,8 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
   parseTarget: parseRabbitmqTarget,
   checkTarget: checkRabbitmqTarget,
   formatTarget,
+  targetFor: withOwnStrategy,
+  targetUnder: strategiesUnder,
   separator: ".",
   compile: compileRabbitmq,
   graphOf,

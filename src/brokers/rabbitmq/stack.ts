@@ -1,10 +1,10 @@
-import { type StackKeys, text } from "../stack-keys.ts";
+import { type StackKeys, option, text } from "../stack-keys.ts";
 
 /** The configuration of a stack that deploys to RabbitMQ. Pulumi encrypts the password in the state. */
 export const stack = Object.freeze({
   component: "RetryTopology from redeliver/pulumi",
   hasPassword: true,
-  target: { version: text, strategy: text.optional() },
+  target: { version: text, strategy: text.optional(), strategies: option },
   others: {
     vhost: text.regex(/^[^@]*$/),
     /** The URL of the management API. */

@@ -1,3 +1,4 @@
+import { strategiesUnder, withOwnStrategy } from "../../contract/own-strategy.ts";
 import type { Broker } from "../broker.ts";
 import { auditor } from "./auditor.ts";
 import type { ServicebusTarget } from "./compile/capabilities.ts";
@@ -46,6 +47,8 @@ export const servicebus: ServicebusBroker = Object.freeze({
   parseTarget: parseServicebusTarget,
   checkTarget: checkServicebusTarget,
   formatTarget,
+  targetFor: withOwnStrategy,
+  targetUnder: strategiesUnder,
   separator: ".",
   compile: compileServicebus,
   graphOf,

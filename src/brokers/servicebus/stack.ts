@@ -10,7 +10,14 @@ const namespaceIdPattern =
 export const stack = Object.freeze({
   component: "ServicebusRetryTopology from redeliver/pulumi/servicebus",
   hasPassword: false,
-  target: { sku: text, strategy: text.optional(), lock: option, duplicates: option, deadQueue: option },
+  target: {
+    sku: text,
+    strategy: text.optional(),
+    strategies: option,
+    lock: option,
+    duplicates: option,
+    deadQueue: option,
+  },
   others: {
     /** The Azure resource id of the namespace. */
     namespaceId: text.regex(namespaceIdPattern),

@@ -9,6 +9,7 @@ export const stack = Object.freeze({
   target: {
     region: text,
     strategy: text.optional(),
+    strategies: option,
     partition: option,
     account: option,
     kmsKey: option,

@@ -115,6 +115,7 @@ export interface RabbitmqTarget {
   /** The patch release if the target names one; null means the newest of the series. */
   readonly patch: number | null;
   readonly strategy: "auto" | StrategyName;
+  readonly strategies?: Readonly<Record<string, "auto" | StrategyName>>;
 }
 
 /** The strategies for RabbitMQ, in the order that `auto` tries them. */

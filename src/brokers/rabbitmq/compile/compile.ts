@@ -5,6 +5,7 @@ import type { ConsumerPlan, Plan, RetryPlan } from "../../../plan/plan.ts";
 import type { Compiled } from "../../broker.ts";
 import type { Objections } from "../../../contract/choose-strategy.ts";
 import type { CompiledConsumer } from "../../../contract/compile-consumer.ts";
+import { withOwnStrategy } from "../../../contract/own-strategy.ts";
 import { chooseStrategy } from "../../../contract/choose-strategy.ts";
 import { compileConsumers } from "../../../contract/compile-consumer.ts";
 import { sharedQueues } from "../../../contract/shared-problems.ts";
@@ -43,7 +44,7 @@ export function compileRabbitmq(plan: Plan, target: RabbitmqTarget): Checked<Rab
   }
   const sharedNames = new Set<string>();
   const { diagnostics, contracts, promises, choices } = compileConsumers(plan.consumers, (consumer) =>
-    compileConsumer(draft, plan, consumer, target, sharedNames),
+    compileConsumer(draft, plan, consumer, withOwnStrategy(target, consumer.consumer), sharedNames),
   );
   const topology: Topology = Object.freeze({
     broker: "rabbitmq",

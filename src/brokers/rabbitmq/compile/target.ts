@@ -1,5 +1,7 @@
+import { deepFreeze } from "../../../declare/freeze.ts";
 import type { Checked } from "../../../diagnostics/diagnostic.ts";
 import { unknownOptions, unknownStrategy, unknownTarget } from "../../../contract/shared-problems.ts";
+import { diagnoseStrategies } from "../../../contract/own-strategy.ts";
 import type { RabbitmqTarget, RabbitmqVersion, StrategyName } from "./capabilities.ts";
 import { strategyNames, versions } from "./capabilities.ts";
 
@@ -9,6 +11,8 @@ export interface RabbitmqTargetInput {
   /** `"4.3"`, the newest patch release of the series, or `"4.3.1"`. */
   readonly version: string;
   readonly strategy?: "auto" | StrategyName | undefined;
+  /** By consumer: a strategy of its own. All others have `strategy`. */
+  readonly strategies?: Readonly<Record<string, "auto" | StrategyName>> | undefined;
 }
 
 /** Reads a version such as `4.3` or `4.3.6`, and a strategy's name. */
@@ -53,12 +57,18 @@ function likelyVersion(given: unknown): RabbitmqVersion | undefined {
   return versions.find((each) => Number(each) === given) ?? newest;
 }
 
+const optionNames = ["broker", "version", "strategy", "strategies"];
+
 /** Checks a target that is data, or that was checked before. */
 export function checkRabbitmqTarget(input: RabbitmqTargetInput | RabbitmqTarget): Checked<RabbitmqTarget> {
   const { patch, ...written } = { patch: null, ...input };
-  const known = ["broker", "version", "strategy"];
-  const unknown = unknownOptions(["target"], "option of a target for RabbitMQ", written, known);
+  const { strategies } = written;
+  const problems = [
+    ...unknownOptions(["target"], "option of a target for RabbitMQ", written, optionNames),
+    ...diagnoseStrategies("RabbitMQ", strategies, strategyNames),
+  ];
   const target = parseRabbitmqTarget(patch === null ? input.version : `${input.version}.${patch}`, input.strategy);
-  if (unknown.length === 0) return target;
-  return { ok: false, diagnostics: [...(target.ok ? [] : target.diagnostics), ...unknown] };
+  if (problems.length > 0) return { ok: false, diagnostics: [...(target.ok ? [] : target.diagnostics), ...problems] };
+  if (!target.ok || strategies === undefined) return target;
+  return { ...target, value: deepFreeze({ ...target.value, strategies: { ...strategies } }) };
 }

@@ -48,7 +48,7 @@ export class RetryTopology extends pulumi.ComponentResource {
     super(
       "redeliver:index:RetryTopology",
       name,
-      inputsOf(system, { broker: args.target.broker, version: args.target.version, strategy: target.strategy }, args),
+      inputsOf(system, { ...args.target, strategy: target.strategy }, args),
       guard.options,
     );
     showWarnings(warnings, this);

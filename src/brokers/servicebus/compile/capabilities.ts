@@ -101,6 +101,7 @@ export interface ServicebusTarget {
   readonly broker: "servicebus";
   readonly sku: Sku;
   readonly strategy: "auto" | StrategyName;
+  readonly strategies?: Readonly<Record<string, "auto" | StrategyName>>;
   readonly lockMs: number;
   /** Of work queues; null for none. */
   readonly duplicateDetectionMs: number | null;

@@ -4,6 +4,7 @@ import { hasErrors } from "../../../diagnostics/diagnostic.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 import type { Compiled } from "../../broker.ts";
 import type { CompiledConsumer } from "../../../contract/compile-consumer.ts";
+import { withOwnStrategy } from "../../../contract/own-strategy.ts";
 import { chooseStrategy } from "../../../contract/choose-strategy.ts";
 import { compileConsumers } from "../../../contract/compile-consumer.ts";
 import { sharedQueues } from "../../../contract/shared-problems.ts";
@@ -40,7 +41,7 @@ export function compileServicebus(plan: Plan, target: ServicebusTarget): Checked
   const draft: TopologyDraft = { queues: [], topics: [], subscriptions: [], alerts: [] };
   addShared(draft, plan, target);
   const { diagnostics, contracts, promises, choices } = compileConsumers(plan.consumers, (consumer) =>
-    compileConsumer(draft, plan, consumer, target),
+    compileConsumer(draft, plan, consumer, withOwnStrategy(target, consumer.consumer)),
   );
   const topology: ServicebusTopology = deepFreeze({
     broker: "servicebus",

@@ -7,6 +7,7 @@ import { diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { misfit, unknownOptions, unknownStrategy, unknownTarget } from "../../../contract/shared-problems.ts";
 import type { ServicebusTarget, Sku, StrategyName } from "./capabilities.ts";
 import { deadQueueKinds, servicebusDefaults, servicebusLimits, skuNames, skus, strategyNames } from "./capabilities.ts";
+import { diagnoseStrategies } from "../../../contract/own-strategy.ts";
 import { wordOf } from "../../../diagnostics/word-of.ts";
 
 /** A target as a person writes it, in code or in the configuration of a stack. */
@@ -15,6 +16,8 @@ export interface ServicebusTargetInput {
   /** The tier: `"basic"`, `"standard"` or `"premium"`. */
   readonly sku: string;
   readonly strategy?: "auto" | StrategyName | undefined;
+  /** By consumer: a strategy of its own. All others have `strategy`. */
+  readonly strategies?: Readonly<Record<string, "auto" | StrategyName>> | undefined;
   /**
    * The time that a receiver holds a delivery alone without renewal, and so the wait after a crash. The default is 1m.
    */
@@ -34,12 +37,13 @@ export function parseServicebusTarget(sku: string, strategy?: string): Checked<S
 export function checkServicebusTarget(input: ServicebusTargetInput | ServicebusTarget): Checked<ServicebusTarget> {
   if ("lockMs" in input) return checkServicebusTarget(asWritten(input));
   const sku = skuNames.find((each) => each === input.sku);
-  const { strategy = "auto", deadQueue = "own" } = input;
+  const { strategy = "auto", strategies, deadQueue = "own" } = input;
   const diagnostics = [
     ...unknownOptions(["target"], "option of a target for Service Bus", input, optionNames),
     // The type requires a tier, but a target from a file may have none.
     ...(sku === undefined ? [noSku(wordOf(input.sku ?? ""))] : []),
     ...unknownStrategy("Service Bus", strategy, strategyNames),
+    ...diagnoseStrategies("Service Bus", strategies, strategyNames),
     ...deadQueueProblem(deadQueue),
     ...lockProblem(input.lock),
     ...(sku === undefined ? [] : tierProblems(sku, input)),
@@ -52,6 +56,7 @@ export function checkServicebusTarget(input: ServicebusTargetInput | ServicebusT
       broker: "servicebus",
       sku: sku as Sku,
       strategy,
+      ...(strategies === undefined ? {} : { strategies: Object.freeze({ ...strategies }) }),
       lockMs: input.lock === undefined ? servicebusDefaults.lockMs : parseDurationMs(input.lock),
       duplicateDetectionMs: input.duplicates === undefined ? null : parseDurationMs(input.duplicates),
       deadQueue,
@@ -68,7 +73,7 @@ function asWritten({ lockMs, duplicateDetectionMs, ...rest }: ServicebusTarget):
   };
 }
 
-const optionNames = ["broker", "sku", "strategy", "lock", "duplicates", "deadQueue"];
+const optionNames = ["broker", "sku", "strategy", "strategies", "lock", "duplicates", "deadQueue"];
 
 function noSku(sku: string): Diagnostic {
   const nearest = skuNames.toSorted((a, b) => distance(a, sku) - distance(b, sku))[0] ?? "standard";

@@ -101,6 +101,7 @@ export interface SqsTarget extends SqsOptions {
   readonly broker: "sqs";
   readonly region: string;
   readonly strategy: "auto" | StrategyName;
+  readonly strategies?: Readonly<Record<string, "auto" | StrategyName>>;
 }
 
 /** The strategies for SQS, in the order that `auto` tries them. */

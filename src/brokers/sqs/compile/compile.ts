@@ -5,6 +5,7 @@ import type { ConsumerPlan, Plan, RetryPlan } from "../../../plan/plan.ts";
 import type { Compiled } from "../../broker.ts";
 import type { KeptPromise } from "../../../contract/promise.ts";
 import type { CompiledConsumer } from "../../../contract/compile-consumer.ts";
+import { withOwnStrategy } from "../../../contract/own-strategy.ts";
 import { chooseStrategy } from "../../../contract/choose-strategy.ts";
 import { compileConsumers } from "../../../contract/compile-consumer.ts";
 import { sharedQueues } from "../../../contract/shared-problems.ts";
@@ -46,7 +47,7 @@ export function compileSqs(plan: Plan, target: SqsTarget): Checked<SqsCompiled> 
   const draft: TopologyDraft = { queues: [], topics: [], subscriptions: [], mappings: [], alarms: [] };
   addTopics(draft, plan, fifo);
   const { diagnostics, contracts, promises, choices } = compileConsumers(plan.consumers, (consumer) =>
-    compileConsumer(draft, plan, consumer, target, fifo),
+    compileConsumer(draft, plan, consumer, withOwnStrategy(target, consumer.consumer), fifo),
   );
   const topology: SqsTopology = deepFreeze({
     broker: "sqs",

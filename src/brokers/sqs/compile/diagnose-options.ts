@@ -16,7 +16,7 @@ export const optionNames = ["partition", "account", "kmsKey", "tags", "emptiedDe
 /** Finds problems with the options of a target, without looking at the declaration. */
 export function diagnoseOptions(target: object): Diagnostic[] {
   const raw = target as Raw;
-  const known = ["broker", "region", "strategy", ...optionNames];
+  const known = ["broker", "region", "strategy", "strategies", ...optionNames];
   return [
     ...unknownOptions(["target"], "option of a target for Amazon SQS", raw, known),
     ...diagnoseAccount(raw["account"]),

@@ -8,6 +8,7 @@ import { strategyNames } from "./capabilities.ts";
 import { diagnoseOptions, optionNames } from "./diagnose-options.ts";
 import type { SqsOptions } from "./options.ts";
 import { partitionOf, regions } from "./regions.ts";
+import { diagnoseStrategies, strategiesUnder, withOwnStrategy } from "../../../contract/own-strategy.ts";
 import { wordOf } from "../../../diagnostics/word-of.ts";
 
 /** A target as a person writes it, in code or in the configuration of a stack. */
@@ -16,6 +17,8 @@ export interface SqsTargetInput extends SqsOptions {
   /** `"eu-west-1"`. All resources are in this region, since a queue and its dead queue have to share one. */
   readonly region: string;
   readonly strategy?: "auto" | StrategyName | undefined;
+  /** By consumer: a strategy of its own. All others have `strategy`. */
+  readonly strategies?: Readonly<Record<string, "auto" | StrategyName>> | undefined;
 }
 
 /** Reads a region such as `eu-west-1`, and a strategy's name. */
@@ -26,15 +29,17 @@ export function parseSqsTarget(region: string, strategy = "auto"): Checked<SqsTa
 /** Checks a target that is data, or that was checked before. */
 export function checkSqsTarget(input: SqsTargetInput | SqsTarget): Checked<SqsTarget> {
   // The type requires a region, but a target from a file may have none.
-  const { region = "", strategy = "auto", partition } = input;
+  const { region = "", strategy = "auto", strategies, partition } = input;
   const diagnostics = [
     ...diagnoseRegion(wordOf(region), partition),
     ...unknownStrategy("Amazon SQS", wordOf(strategy), strategyNames),
+    ...diagnoseStrategies("Amazon SQS", strategies, strategyNames),
     ...diagnoseOptions(input),
   ];
   if (diagnostics.length > 0) return { ok: false, diagnostics };
   const options = optionNames.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]] as const]));
-  const target = { broker: "sqs", region, strategy, ...(Object.fromEntries(options) as SqsOptions) };
+  const named = strategies === undefined ? { strategy } : { strategy, strategies };
+  const target = { broker: "sqs", region, ...named, ...(Object.fromEntries(options) as SqsOptions) };
   return { ok: true, warnings: [], value: deepFreeze(structuredClone(target)) as SqsTarget };
 }
 
@@ -72,7 +77,7 @@ function unknownRegion(region: string): Diagnostic {
 
 /** The target without its settings for other consumers. */
 export function targetForConsumer(target: SqsTarget, consumer: string): SqsTarget {
-  const { lambda, emptiedDeadQueues, ...rest } = target;
+  const { lambda, emptiedDeadQueues, ...rest } = withOwnStrategy(target, consumer);
   const own = lambda !== undefined && Object.hasOwn(lambda, consumer) ? lambda[consumer] : undefined;
   return deepFreeze({
     ...rest,
@@ -85,7 +90,7 @@ export function targetForConsumer(target: SqsTarget, consumer: string): SqsTarge
 export function targetUnderNames(target: SqsTarget, nameOf: (consumer: string) => string): SqsTarget {
   const { lambda, emptiedDeadQueues } = target;
   return {
-    ...target,
+    ...strategiesUnder(target, nameOf),
     ...(lambda && { lambda: Object.fromEntries(Object.entries(lambda).map(([key, each]) => [nameOf(key), each])) }),
     ...(emptiedDeadQueues && { emptiedDeadQueues: emptiedDeadQueues.map(nameOf) }),
   };
