@@ -154,6 +154,22 @@ export function refuseNamedSources(sources: Plan["sources"], broker: string): Di
 }
 
 /** @param broker the broker's name for a sentence */
+export function refuseHeaders(sources: Plan["sources"], broker: string): Diagnostic[] {
+  return Object.entries(sources).flatMap(([source, { kind }]) =>
+    kind !== "headers"
+      ? []
+      : [
+          diagnostic("RD216", {
+            path: ["sources", source, "kind"],
+            message: `on ${broker}, Redeliver filters by the routing key alone`,
+            value: kind,
+            help: 'use kind: "topic" with routing keys, or RabbitMQ',
+          }),
+        ],
+  );
+}
+
+/** @param broker the broker's name for a sentence */
 export function refuseQueueArguments({ consumer, queueArguments }: ConsumerPlan, broker: string): Diagnostic[] {
   if (queueArguments === undefined) return [];
   return [

@@ -4,6 +4,7 @@ import { backoffRules, warnOfMissingAttempts, warnOfWeeks } from "./backoff-rule
 import { formatDurationMs, parseDurationMs } from "./duration.ts";
 import type { ConsumerOutput } from "./schema.ts";
 import { limits } from "./schema-parts.ts";
+import type { HeadersMatch } from "./system.ts";
 
 /** A consumer without its faulty fields. */
 type SoundConsumer = { readonly [Field in keyof ConsumerOutput]?: ConsumerOutput[Field] | undefined };
@@ -62,7 +63,10 @@ function sourceRules(
   });
 }
 
-function routingKeyRules(path: string[], keys: readonly string[] | "all", kind: unknown): Diagnostic[] {
+function routingKeyRules(path: string[], keys: readonly string[] | "all" | HeadersMatch, kind: unknown): Diagnostic[] {
+  const isMatch = keys !== "all" && !Array.isArray(keys);
+  if (isMatch || kind === "headers")
+    return keys === "all" ? [] : headersRules(path, keys as HeadersMatch, kind, isMatch);
   if (keys === "all") {
     if (kind !== "direct") return [];
     return diagnosed("RD110", {
@@ -92,6 +96,40 @@ function routingKeyRules(path: string[], keys: readonly string[] | "all", kind: 
     const problem = routingKeyProblem(key, index, keys, kind);
     return problem === undefined ? [] : [diagnostic("RD110", { path: [...path, index], value: key, ...problem })];
   });
+}
+
+function headersRules(path: string[], value: HeadersMatch, kind: unknown, isMatch: boolean): Diagnostic[] {
+  if (!isMatch) {
+    return diagnosed("RD110", {
+      path,
+      message: "a headers source ignores routing keys, so the list would filter nothing",
+      value,
+      help: 'write "all", or the headers, for example { match: "all", headers: { type: "invoice" } }',
+    });
+  }
+  if (kind !== "headers") {
+    return diagnosed("RD110", {
+      path,
+      message: `a ${String(kind)} source does not look at headers`,
+      value,
+      help: 'list routing keys, or give the source kind: "headers"',
+    });
+  }
+  const names = Object.keys(value.headers);
+  if (names.length === 0) {
+    return diagnosed("RD109", { path, message: "no header is named", value, help: 'name one, or write "all"' });
+  }
+  if (value.match.endsWith("-with-x")) return [];
+  return names
+    .filter((header) => header.startsWith("x-"))
+    .map((header) =>
+      diagnostic("RD110", {
+        path: [...path, "headers", header],
+        message: `match "${value.match}" ignores headers whose names begin with x-`,
+        value: value.headers[header],
+        help: `write match: "${value.match}-with-x"`,
+      }),
+    );
 }
 
 function routingKeyProblem(

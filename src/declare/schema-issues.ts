@@ -134,7 +134,10 @@ function wrongSentences({ path, value, issue, schema }: Mistake, input: unknown)
     const notes = ["a duration is a whole number and one of the units ms, s, m, h, d"];
     return { notes, help: help ?? durationHelp(value) };
   }
-  if (issue.code === "invalid_union") return { help: help ?? 'write a list of routing keys, or "all"' };
+  if (issue.code === "invalid_union")
+    return {
+      help: help ?? 'write a list of routing keys, or "all"; of a headers source also { match: "all", headers: { … } }',
+    };
   if (help === undefined && isNameOfDeadQueue(path, value)) return deadQueueSentences;
   const edit = help ?? (Array.isArray(schema?.["enum"]) ? undefined : example(schema, path.at(-1)));
   if (edit !== undefined) return { help: edit };

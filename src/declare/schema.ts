@@ -49,13 +49,18 @@ const names = z.strictObject({
     ),
 });
 
+const headersMatch = z.strictObject({
+  match: z.enum(["all", "any", "all-with-x", "any-with-x"]),
+  headers: z.record(name, z.string()),
+});
+
 const consumer = z.strictObject({
   from: z
-    .record(z.string(), z.union([z.literal("all"), z.array(z.string().min(1))]))
+    .record(z.string(), z.union([z.literal("all"), z.array(z.string().min(1)), headersMatch]))
     .optional()
     .meta(
       about(
-        'The routing keys taken from each source: a list, or `"all"`. In the list for a topic, `*` stands for one word and `#` for any number of words. Left out, producers send straight to the work queue.',
+        'The routing keys taken from each source: a list, or `"all"`. In the list for a topic, `*` stands for one word and `#` for any number of words. Of a headers source it is `"all"`, or the headers to match, such as `{ match: "all", headers: { type: "invoice" } }`. Left out, producers send straight to the work queue.',
         { orders: ["order.placed", "order.cancelled"] },
         { orders: "all" },
       ),
@@ -166,8 +171,13 @@ export const soundConsumerSchema = consumer.partial();
 
 const source = z.strictObject({
   kind: z
-    .enum(["topic", "direct", "fanout"])
-    .meta(about("`topic` matches patterns, `direct` whole routing keys; `fanout` sends everything.", "topic")),
+    .enum(["topic", "direct", "fanout", "headers"])
+    .meta(
+      about(
+        "`topic` matches patterns, `direct` whole routing keys; `fanout` sends everything. `headers` matches headers of the message, on RabbitMQ only.",
+        "topic",
+      ),
+    ),
   name: name
     .optional()
     .meta(

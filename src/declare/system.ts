@@ -3,8 +3,11 @@ import type { Duration } from "./duration.ts";
 
 /** An entity that producers publish to. */
 export interface SourceInput {
-  /** `topic` matches patterns, `direct` whole routing keys; `fanout` sends everything. */
-  readonly kind: "topic" | "direct" | "fanout";
+  /**
+   * `topic` matches patterns, `direct` whole routing keys; `fanout` sends everything. `headers` matches headers of the
+   * message, on RabbitMQ only.
+   */
+  readonly kind: "topic" | "direct" | "fanout" | "headers";
   /** Its name on the broker. The default is the system's name, a dot and the source's key. RabbitMQ only. */
   readonly name?: string | undefined;
   /**
@@ -109,7 +112,14 @@ export interface QueueArgumentsInput {
   readonly quorumInitialGroupSize?: number | undefined;
 }
 
-type FromInput<Source extends string> = { readonly [Name in Source]?: readonly string[] | "all" };
+/** The headers that a message from a headers source must have: all of them, or any one. */
+export interface HeadersMatch {
+  /** The forms with `-with-x` also compare headers whose names begin with `x-`. */
+  readonly match: "all" | "any" | "all-with-x" | "any-with-x";
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+type FromInput<Source extends string> = { readonly [Name in Source]?: readonly string[] | "all" | HeadersMatch };
 
 interface CommonConsumerInput {
   /**
@@ -127,7 +137,8 @@ interface CommonConsumerInput {
 export interface WorkQueueConsumerInput<Source extends string = string> extends CommonConsumerInput {
   /**
    * The routing keys taken from each source: a list, or `"all"`. In the list for a topic, `*` stands for one word and
-   * `#` for any number of words. Left out, producers send straight to the work queue.
+   * `#` for any number of words. Of a headers source it is `"all"`, or the headers to match, such as
+   * `{ match: "all", headers: { type: "invoice" } }`. Left out, producers send straight to the work queue.
    */
   readonly from?: FromInput<Source> | undefined;
   /** The name of the work queue on the broker. The default is that of the template. */
@@ -161,7 +172,8 @@ export interface WorkQueueConsumerInput<Source extends string = string> extends 
 export interface EveryInstanceConsumerInput<Source extends string = string> extends CommonConsumerInput {
   /**
    * The routing keys taken from each source: a list, or `"all"`. In the list for a topic, `*` stands for one word and
-   * `#` for any number of words. Left out, producers send straight to the work queue.
+   * `#` for any number of words. Of a headers source it is `"all"`, or the headers to match, such as
+   * `{ match: "all", headers: { type: "invoice" } }`. Left out, producers send straight to the work queue.
    */
   readonly from: FromInput<Source>;
   readonly queue?: undefined;
@@ -201,7 +213,7 @@ export interface SystemInput<Source extends string = string, Consumer extends st
 
 /** A checked consumer, with defaults filled in. */
 export interface Consumer {
-  readonly from?: { readonly [source: string]: readonly string[] | "all" } | undefined;
+  readonly from?: { readonly [source: string]: readonly string[] | "all" | HeadersMatch } | undefined;
   readonly queue?: string | undefined;
   readonly formerly?: string | undefined;
   readonly queueArguments?: QueueArgumentsInput | undefined;

@@ -1,13 +1,15 @@
 import type { Backoff } from "../declare/backoff.ts";
 import { parseDurationMs } from "../declare/duration.ts";
-import type { Consumer, System } from "../declare/system.ts";
+import type { Consumer, HeadersMatch, System } from "../declare/system.ts";
 import { type AttemptPlan, jitterPercentOf, schedule } from "./schedule.ts";
 
 /** The meaning of a consumer's declaration on any broker. All durations are whole milliseconds. */
 export interface ConsumerPlan {
   readonly consumer: string;
   /** Empty if producers send straight to the work queue. */
-  readonly from: NonNullable<Consumer["from"]>;
+  readonly from: { readonly [source: string]: readonly string[] | "all" };
+  /** By source of kind headers: the headers to match. `from` has `"all"` for it. */
+  readonly matches?: { readonly [source: string]: HeadersMatch };
   /** The name of the work queue, if the declaration gives one. */
   readonly queue?: string;
   /** The name of the consumer on the broker, if it differs. */
@@ -80,7 +82,7 @@ function planConsumer(consumer: string, declared: Consumer): ConsumerPlan {
   const handlerTimeoutMs = declared.handlerTimeout === undefined ? null : parseDurationMs(declared.handlerTimeout);
   return Object.freeze({
     consumer,
-    from: declared.from ?? {},
+    ...planFrom(declared.from ?? {}),
     ...(declared.queue === undefined ? {} : { queue: declared.queue }),
     ...(declared.formerly === undefined ? {} : { formerly: declared.formerly }),
     ...(declared.queueArguments === undefined ? {} : { queueArguments: declared.queueArguments }),
@@ -89,6 +91,22 @@ function planConsumer(consumer: string, declared: Consumer): ConsumerPlan {
     handlerTimeoutMs,
     retry: planRetry(declared, handlerTimeoutMs ?? 0),
   });
+}
+
+function planFrom(from: NonNullable<Consumer["from"]>): Pick<ConsumerPlan, "from" | "matches"> {
+  const isMatch = (value: (typeof from)[string]): value is HeadersMatch => value !== "all" && "match" in value;
+  const entries = Object.entries(from);
+  const matches = entries.flatMap(([source, value]) => (isMatch(value) ? [[source, value] as const] : []));
+  return {
+    from: Object.fromEntries(entries.map(([source, value]) => [source, isMatch(value) ? "all" : value])),
+    ...(matches.length === 0 ? {} : { matches: Object.fromEntries(matches) }),
+  };
+}
+
+/** A match in words: `all of type=invoice, region=eu`. */
+export function matchText({ match, headers }: HeadersMatch): string {
+  const pairs = Object.entries(headers).map(([key, value]) => `${key}=${value}`);
+  return `${match} of ${pairs.join(", ")}`;
 }
 
 function planRetry(declared: Consumer, handlerTimeoutMs: number): RetryPlan | null {

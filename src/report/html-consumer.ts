@@ -2,7 +2,7 @@ import type { Keeper } from "../contract/promise.ts";
 import type { StrategyChoice } from "../contract/choose-strategy.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { type ConsumerPlan, isDirect, type RetryPlan } from "../plan/plan.ts";
+import { type ConsumerPlan, isDirect, matchText, type RetryPlan } from "../plan/plan.ts";
 import { graphOfConsumer } from "./graph-layout.ts";
 import { type Markup, markup, nothing, trusted } from "./markup.ts";
 import { consumersOf, ofConsumer, onTarget } from "./html-filter.ts";
@@ -111,7 +111,11 @@ function renderSchedule(plan: ConsumerPlan, target: string, contract: Contract |
   const origin = Object.entries(plan.from).map(
     ([source, keys]) =>
       markup`<dd><b>${source}</b> ${
-        keys === "all" ? "all messages" : keys.map((key) => markup`<code>${key}</code> `)
+        plan.matches?.[source] !== undefined
+          ? matchText(plan.matches[source])
+          : keys === "all"
+            ? "all messages"
+            : keys.map((key) => markup`<code>${key}</code> `)
       }</dd>`,
   );
   const from = markup`<div class="wide"><dt>takes</dt>${isDirect(plan) ? markup`<dd>${directly}</dd>` : origin}</div>`;

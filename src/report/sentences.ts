@@ -1,6 +1,6 @@
 import { count } from "../contract/in-words.ts";
 import { formatDurationMs } from "../declare/duration.ts";
-import { type ConsumerPlan, isDirect, type RetryPlan } from "../plan/plan.ts";
+import { type ConsumerPlan, isDirect, matchText, type RetryPlan } from "../plan/plan.ts";
 import type { Contract } from "./operations.ts";
 
 /** One line of a report about a consumer's plan: a term and its sentence. */
@@ -56,11 +56,17 @@ function unbroken(text: string): string {
 /** The origin of messages without a source. */
 export const directly = "producers, straight to its queue";
 
+function takenText({ matches = {} }: ConsumerPlan, source: string, keys: readonly string[] | "all"): string {
+  const match = matches[source];
+  if (match !== undefined) return matchText(match);
+  return keys === "all" ? "all" : keys.join(", ");
+}
+
 /** The origin of a consumer's messages: `orders (order.placed, order.cancelled)`. */
 export function originOf(plan: ConsumerPlan): string {
   if (isDirect(plan)) return directly;
   return Object.entries(plan.from)
-    .map(([source, keys]) => `${source} (${keys === "all" ? "all" : keys.join(", ")})`)
+    .map(([source, keys]) => `${source} (${takenText(plan, source, keys)})`)
     .join(", ");
 }
 

@@ -116,8 +116,11 @@ function addEdge(
 
 function drawSources(walk: Walk, contract: Contract): void {
   const to = contract.workQueue ?? `instance:${contract.consumer}`;
-  for (const { exchange, routingKeys } of contract.sources) {
-    addEdge(walk, `source:${exchange}`, to, routingKeys.join("\n"), "publish", contract.consumer);
+  for (const { exchange, routingKeys, arguments: wanted } of contract.sources) {
+    const { "x-match": match = "", ...headers } = wanted ?? {};
+    const pairs = Object.entries(headers).map(([key, value]) => `${key}=${value}`);
+    const label = pairs.length === 0 ? routingKeys.join("\n") : [match, ...pairs].join("\n");
+    addEdge(walk, `source:${exchange}`, to, label, "publish", contract.consumer);
   }
 }
 

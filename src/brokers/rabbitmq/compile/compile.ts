@@ -85,10 +85,10 @@ function compileConsumer(
   if ("objections" in chosen) return { diagnostics: [refusal(input, chosen.objections)], result: null };
   const { strategy, choice } = chosen;
   const output = strategy.build(draft, input, shared);
-  const sources = sourcesOf(whole, plan.from);
-  for (const { exchange, routingKeys } of sources) {
+  const sources = sourcesOf(whole, plan);
+  for (const { exchange, routingKeys, ...headers } of sources) {
     for (const routingKey of routingKeys) {
-      addBinding(draft, { source: exchange, destination: input.names.workQueue, routingKey });
+      addBinding(draft, { source: exchange, destination: input.names.workQueue, routingKey, ...headers });
     }
   }
   const direct = [{ exchange: defaultExchange, routingKeys: [input.names.workQueue] }];

@@ -95,7 +95,12 @@ export interface Contract extends BrokerContract<Operation> {
    * The exchanges that producers publish to, with the routing keys that arrive here. The exchange "" is the default
    * exchange: producers send straight to the work queue, and its name is the routing key.
    */
-  readonly sources: readonly { readonly exchange: string; readonly routingKeys: readonly string[] }[];
+  readonly sources: readonly {
+    readonly exchange: string;
+    readonly routingKeys: readonly string[];
+    /** The arguments of the binding to a headers exchange, which name the headers to match. Left out for other kinds. */
+    readonly arguments?: Readonly<Record<string, string>>;
+  }[];
   /** Set if the work queue refuses messages while it is full. The publisher keeps them then. */
   readonly refusesWhenFull?: true;
   /** The queue that each instance declares for itself; only for every-instance. */
@@ -107,5 +112,9 @@ export interface InstanceQueue {
   readonly autoDelete: true;
   readonly durable: false;
   readonly arguments: Readonly<Record<string, string>>;
-  readonly bindings: readonly { readonly exchange: string; readonly routingKey: string }[];
+  readonly bindings: readonly {
+    readonly exchange: string;
+    readonly routingKey: string;
+    readonly arguments?: Readonly<Record<string, string>>;
+  }[];
 }

@@ -21,7 +21,7 @@ export function everyInstance(
   readonly promises: readonly KeptPromise[];
   readonly choice: StrategyChoice<"every-instance">;
 } {
-  const sources = sourcesOf(whole, plan.from);
+  const sources = sourcesOf(whole, plan);
   const { consumer } = plan;
   return {
     contract: deepFreeze({
@@ -56,8 +56,8 @@ export function everyInstance(
         autoDelete: true,
         durable: false,
         arguments: { "x-queue-type": "classic" },
-        bindings: sources.flatMap(({ exchange, routingKeys }) =>
-          routingKeys.map((routingKey) => ({ exchange, routingKey })),
+        bindings: sources.flatMap(({ exchange, routingKeys, ...headers }) =>
+          routingKeys.map((routingKey) => ({ exchange, routingKey, ...headers })),
         ),
       },
     }),

@@ -161,13 +161,26 @@ export const defaultExchange = "";
 /** The system's exchanges that a consumer's messages come from, with their routing keys. */
 export function sourcesOf(
   plan: Pick<Plan, "system" | "sources" | "names">,
-  from: ConsumerPlan["from"],
-): { exchange: string; routingKeys: readonly string[] }[] {
-  return Object.entries(from).map(([source, keys]) => ({
-    exchange: sourceExchange(plan, source),
-    // "#" matches every key on a topic exchange; a fanout exchange ignores it.
-    routingKeys: keys === "all" ? ["#"] : keys,
-  }));
+  { from, matches = {} }: Pick<ConsumerPlan, "from" | "matches">,
+): Contract["sources"] {
+  return Object.entries(from).map(([source, keys]) => {
+    const { match = "all", headers = {} } = matches[source] ?? {};
+    return {
+      exchange: sourceExchange(plan, source),
+      // "#" matches every key on a topic exchange. A fanout or headers exchange ignores it.
+      routingKeys: keys === "all" ? ["#"] : keys,
+      ...(plan.sources[source]?.kind === "headers" ? { arguments: { "x-match": match, ...headers } } : {}),
+    };
+  });
+}
+
+/** The headers of example messages that a source takes: one with all of them, or one for each. */
+export function exampleHeadersOf({
+  arguments: wanted = {},
+}: Contract["sources"][number]): readonly Readonly<Record<string, string>>[] {
+  const { "x-match": match = "all", ...headers } = wanted;
+  if (match.startsWith("all")) return [headers];
+  return Object.entries(headers).map(([key, value]) => ({ [key]: value }));
 }
 
 /** Gives one matching routing key for each pattern of an exchange. Any other routing key stands for itself. */

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from "node:util";
+
 import { tiesOf } from "./policy-orders.ts";
 import type { Closure, TopologyIndex } from "./closure.ts";
 import type { Contract } from "../compile/contract.ts";
@@ -57,12 +59,14 @@ export const unseenFlawsOf: typeof flawsOf = (index, closure, contract, semantic
 };
 
 function sourceFlaws(index: TopologyIndex, contract: Contract): string[] {
-  return contract.sources.flatMap(({ exchange, routingKeys }) => {
+  return contract.sources.flatMap(({ exchange, routingKeys, arguments: headers }) => {
     const kind = index.exchanges.get(exchange)?.kind;
     const onward = index.besideWork(exchange).filter(({ destinationKind }) => destinationKind === "exchange");
     return [
       // A headers exchange ignores keys, and a fanout exchange sends everything.
-      ...(kind === "headers" ? [`the source ${exchange} does not route by key`] : []),
+      ...((kind === "headers") === (headers !== undefined)
+        ? []
+        : [`the source ${exchange} does not route by ${headers === undefined ? "key" : "headers"}`]),
       ...(kind === "fanout" && routingKeys.some((key) => key !== "#")
         ? [`the source ${exchange} sends every message, though only ${routingKeys.join(", ")} is declared`]
         : []),
@@ -75,10 +79,13 @@ function sourceFlaws(index: TopologyIndex, contract: Contract): string[] {
 function entranceFlaws(index: TopologyIndex, contract: Contract, { name }: QueueResource): string[] {
   return (index.byDestination.get(name) ?? [])
     .filter(({ source }) => index.exchanges.get(source)?.role === "source")
-    .filter(({ source, routingKey }) => {
+    .filter(({ source, routingKey, arguments: given }) => {
       const declared = contract.sources.find(({ exchange }) => exchange === source);
       const covers = index.exchanges.get(source)?.kind === "topic" ? containsKey : includesKey;
-      return name !== contract.workQueue || declared === undefined || !covers(declared.routingKeys, routingKey);
+      if (name !== contract.workQueue || declared === undefined) return true;
+      // Another match lets other messages in, or fewer.
+      if (declared.arguments !== undefined && !isDeepStrictEqual({ ...given }, { ...declared.arguments })) return true;
+      return !covers(declared.routingKeys, routingKey);
     })
     .map(
       ({ source, routingKey }) => `${name} gets ${JSON.stringify(routingKey)} from ${source}, which is not declared`,

@@ -6,7 +6,7 @@ import type { Contract } from "../compile/contract.ts";
 import { attemptOf } from "../../../contract/attempt-number.ts";
 import { crashesBetween, endingsOf, operationsAfter } from "../../../contract/interpret.ts";
 import { describeState } from "./describe-state.ts";
-import { examplesOf } from "../compile/names.ts";
+import { exampleHeadersOf, examplesOf } from "../compile/names.ts";
 import type { BrokerEvent, EffectiveSettings, MessageState, Semantics } from "./semantics.ts";
 import { brokerTopologyOf, semanticsOf, semanticsVersionOf } from "./semantics.ts";
 import { flawsOf } from "./flaws.ts";
@@ -101,11 +101,11 @@ function modelOf(context: Context): Model<MessageState> {
   return {
     consumer: contract.consumer,
     starts: contract.sources.flatMap((source) =>
-      examplesOf(source).map((routingKey, index) => ({
-        key: `${source.exchange} ${source.routingKeys[index]}`.trimStart(),
+      publicationsFrom(source).map(({ key, routingKey, headers }) => ({
+        key,
         // Copies for other consumers are left out: their own proofs cover them.
         states: semantics
-          .publish({ exchange: source.exchange, routingKey })
+          .publish({ exchange: source.exchange, routingKey, headers })
           .flat()
           .filter(({ place }) => {
             // A publisher keeps a message that the work queue refuses. The contract says that it may.
@@ -130,6 +130,17 @@ function modelOf(context: Context): Model<MessageState> {
       waitGrainMs,
     },
   };
+}
+
+/** One example for each message that a source takes, by a name for the proof. */
+function publicationsFrom(source: Contract["sources"][number]) {
+  return examplesOf(source).flatMap((routingKey, index) =>
+    exampleHeadersOf(source).map((headers) => {
+      const pairs = Object.entries(headers).map(([name, value]) => `${name}=${value}`);
+      const asked = source.arguments === undefined ? source.routingKeys[index] : pairs.join(" ");
+      return { key: `${source.exchange} ${asked}`.trim(), routingKey, headers };
+    }),
+  );
 }
 
 function situationOf(

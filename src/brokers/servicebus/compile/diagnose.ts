@@ -6,6 +6,7 @@ import {
   oncePerTemplate,
   refuseEveryInstance,
   refuseHandlerTimeout,
+  refuseHeaders,
   refuseNamedSources,
   refuseQueueArguments,
 } from "../../../contract/shared-problems.ts";
@@ -25,6 +26,7 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
   return oncePerTemplate([
     ...characterProblem(["name"], system),
     ...refuseNamedSources(sources, "Service Bus"),
+    ...refuseHeaders(sources, "Service Bus"),
     ...Object.keys(sources).flatMap((name) => {
       const path = pathOfSource(plan, name);
       const longest = topicName(plan, name);

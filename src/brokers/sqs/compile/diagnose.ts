@@ -8,6 +8,7 @@ import {
   oncePerTemplate,
   refuseEveryInstance,
   refuseHandlerTimeout,
+  refuseHeaders,
   refuseNamedSources,
   refuseQueueArguments,
   warnOfNoTimeout,
@@ -29,6 +30,7 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
   return oncePerTemplate([
     ...characterProblem(["name"], system),
     ...refuseNamedSources(plan.sources, "Amazon SQS"),
+    ...refuseHeaders(plan.sources, "Amazon SQS"),
     ...Object.keys(plan.sources).flatMap((name) => {
       const path = pathOfSource(plan, name);
       const longest = topicName(plan, name, true);

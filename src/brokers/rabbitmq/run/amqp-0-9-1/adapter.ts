@@ -201,7 +201,8 @@ async function queueOf(channel: Channel, contract: Contract, virtualHost: string
   const { bindings, ...attributes } = instanceQueue;
   try {
     const { queue } = await channel.assertQueue("", attributes);
-    for (const { exchange, routingKey } of bindings) await channel.bindQueue(queue, exchange, routingKey);
+    for (const { exchange, routingKey, arguments: given } of bindings)
+      await channel.bindQueue(queue, exchange, routingKey, given);
     return queue;
   } catch (cause) {
     const limit = tooManyQueues(virtualHost, cause);
