@@ -161,9 +161,9 @@ function strategyOf({ compiled }: Deployed, consumer: string | null): string | n
   return compiled.contracts.find((contract) => contract.consumer === consumer)?.strategy ?? null;
 }
 
-/** Whether the declaration compiles with this strategy for all its consumers. */
-function compilesWith({ system, target }: Deployed, strategy: string): boolean {
-  const named = checkTarget({ ...target, strategy } as TargetInput);
+/** Whether the declaration compiles with this strategy for the consumer. */
+function compilesWith({ system, target }: Deployed, consumer: string, strategy: string): boolean {
+  const named = checkTarget({ ...target, strategies: { ...target.strategies, [consumer]: strategy } } as TargetInput);
   return named.ok && brokerOf(named.value).compile(plan(system), named.value).ok;
 }
 
@@ -192,10 +192,10 @@ function helpOf(from: Deployed, to: Deployed, consumer: string | null): string {
     return "keep the name of the system, or give the new one's queue another name";
   if (from.compiled.target !== to.compiled.target)
     return `keep the target ${from.compiled.target} until these are empty, or deploy the system under another name beside this one`;
-  if (old !== null && old !== strategyOf(to, consumer) && !compilesWith(to, old))
-    return "keep the consumer's retry settings, or declare it under another name beside this one";
-  if (old !== strategyOf(to, consumer))
-    return `name the strategy that is deployed in the target, strategy: ${JSON.stringify(old)}, or declare the consumer under another name beside this one`;
+  if (consumer !== null && old !== null && old !== strategyOf(to, consumer))
+    return compilesWith(to, consumer, old)
+      ? `name the strategy that is deployed in the target, strategies: ${JSON.stringify({ [consumer]: old })}, or declare the consumer under another name beside this one`
+      : "keep the consumer's retry settings, or declare it under another name beside this one";
   return consumer === null
     ? "keep it as it was, or declare a source under another name beside this one, and move publishers and consumers to it"
     : "keep it as it was, or declare the consumer under another name beside this one";

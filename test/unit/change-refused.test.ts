@@ -60,6 +60,18 @@ test.each<readonly [string, Deployed, Deployed, string]>([
     "RD302 consumers.billing.from: the queue shop.orders/Subscriptions/billing of billing cannot be replaced in place by shop.sales/Subscriptions/billing",
   ],
   [
+    "the arguments of a queue",
+    deployed(native, { queueArguments: { singleActiveConsumer: true } }),
+    deployed(native, { queueArguments: { maxLength: 5 } }),
+    "RD302 consumers.billing: the queue shop.billing cannot be changed in place: x-single-active-consumer is true and would be not set, x-max-length is not set and would be 5",
+  ],
+  [
+    "the strategy of one consumer",
+    deployed(native),
+    deployed({ ...native, strategies: { billing: "staged" } }),
+    'RD302 consumers.billing: the queue shop.billing cannot be changed in place: x-dead-letter-exchange is "shop.dead" and would be "shop.billing.failed", attempts counted in is "x-delivery-count" and would be "the exchange"',
+  ],
+  [
     "order on SQS",
     deployed(sqs),
     deployed(sqs, perKey),
@@ -161,7 +173,7 @@ test("the help for another strategy names only one that compiles", () => {
     "RD302 consumers.a: keep the consumer's retry settings, or declare it under another name beside this one",
   ]);
   const [staged, native4] = [deployed(rabbitmq), deployed(native)];
-  expect(refuseChange(staged, native4)[0]?.help).toMatch(/^name the strategy .* strategy: "staged"/);
+  expect(refuseChange(staged, native4)[0]?.help).toMatch(/^name the strategy .* strategies: {"billing":"staged"}/);
 });
 
 test.each([

@@ -204,6 +204,13 @@ test("a pattern is missed although another binding takes its example", async () 
   expect(await lost("order.#")).toEqual([["harmless", "binding", "events.orders"]]);
 });
 
+test("instances that receive one at a time, or all together, behave otherwise", async () => {
+  const text = readFileSync(events, "utf8");
+  const limited = `${text.trimEnd()}\n    queueArguments: { singleActiveConsumer: true }\n`;
+  const answer = await runCommand(["diff", events, written("active.yaml", limited), ...target, "--json"]);
+  expect(effectsOf(JSON.parse(answer.out) as Answer)).toEqual([["otherwise", "queue", expect.any(String)]]);
+});
+
 test("queues that a deployment leaves are no difference between two declarations", async () => {
   const text = readFileSync(next, "utf8");
   const attempts = (number: number): string =>

@@ -93,6 +93,17 @@ describe("a limit on the length of the work queue", () => {
     expect(found).toContainEqual(["no-loss", expect.stringContaining(`kept inside ${place} for ever: target-full`)]);
   });
 
+  test("is in the contract's page, for producers", async () => {
+    const { producersOf } = await brokers.rabbitmq.loadContractPages();
+    const pageOf = (given: object): string | null => {
+      const result = compiled(given, rabbitmq("4.3", "native"));
+      const [contract] = result.ok ? (result.value as CompiledSystem<"rabbitmq">).contracts : [];
+      return contract === undefined ? "it does not compile" : producersOf(contract);
+    };
+    expect(pageOf(limits)).toMatch(/^wait for confirms, and publish again later/);
+    expect(pageOf({})).toBeNull();
+  });
+
   test("is fine with any strategy if there is no retry, because nothing comes back", () => {
     const once = { retry: { attempts: 1, backoff: { kind: "immediate" } } };
     for (const version of ["3.10", "4.0"]) expect(compiled(limits, rabbitmq(version), once).ok).toBe(true);

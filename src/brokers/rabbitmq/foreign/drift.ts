@@ -210,6 +210,8 @@ function besideOf(
     return loss(`a restart deletes messages in ${name} that were not published as persistent`);
   if (settings.some(({ key }) => key.endsWith("consumer-timeout")))
     return otherwise("the broker takes a message back from a slow handler after another time");
+  if (settings.some(({ key }) => key === "x-single-active-consumer"))
+    return otherwise("its instances receive messages one at a time, or all together");
   const lost = lastResortFlaw(difference, declared, version);
   if (lost !== null) return otherwise(`messages that find no way on are no longer kept: ${lost}`);
   if (kind !== "binding") return change === "missing" ? otherwise("no message can pass through it") : null;

@@ -20,11 +20,19 @@ export const contractPages: ContractPages<Contract> = {
         ? `the text after ${inline(attemptNumber.prefix)} in the name of the exchange that the message came through; 1 for every other exchange`
         : `the text after ${inline(attemptNumber.prefix)} in the routing key; 1 for every other key`;
   },
-  producersOf: ({ sources }) => {
+  producersOf: ({ sources, refusesWhenFull }) => {
     const direct = sources.find(({ exchange }) => exchange === defaultExchange);
-    return direct === undefined
-      ? null
-      : `publish to the default exchange, which has the empty name, with the routing key ${direct.routingKeys.map(inline).join(", ")}, mandatory and with confirms`;
+    const rules = [
+      ...(direct === undefined
+        ? []
+        : [
+            `publish to the default exchange, which has the empty name, with the routing key ${direct.routingKeys.map(inline).join(", ")}, mandatory and with confirms`,
+          ]),
+      ...(refusesWhenFull === true
+        ? ["wait for confirms, and publish again later if the broker refuses: the work queue is full then"]
+        : []),
+    ];
+    return rules.length === 0 ? null : rules.join("; ");
   },
   rulesOf: (contract) => [
     ...copyRulesOf(contract),
