@@ -3,7 +3,7 @@ import type { FoundSystem, Imports, Unsaid } from "../adopt/found.ts";
 import { brokerOf, type Target } from "../brokers/index.ts";
 import { compileAndProve, type Proved } from "../compile/compile.ts";
 import { checkSystem } from "../declare/check.ts";
-import { type Checked, type Diagnostic, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
 import { driftFrom, type JudgedDifference, judgeDrift } from "./judge-drift.ts";
 
 /** A topology that Redeliver did not make, as a declaration that keeps its names. */
@@ -128,20 +128,15 @@ function compiledDraft(
   const system = checkSystem(draft.system);
   const proved = system.ok ? compileAndProve(system.value, target) : system;
   if (proved.ok) return { ...proved, value: { draft, proved: proved.value, refused } };
-  const keys = Object.keys(draft.system.consumers);
-  const out = found.consumers.flatMap(({ queue }, index) => {
-    const fact = proved.diagnostics.find(({ path }) => isBelow(path, ["consumers", keys[index] ?? ""]))?.message;
-    return fact === undefined ? [] : [{ place: queue, fact: `it is left out: ${fact}` }];
+  // A template gives several queues their names, so the place of a diagnostic does not tell the consumer.
+  const out = found.consumers.flatMap((each): readonly Unsaid[] => {
+    const alone = checkSystem(declareFound({ ...found, consumers: [each] }, name, separator).system);
+    const one = alone.ok ? compileAndProve(alone.value, target) : alone;
+    return one.ok ? [] : [{ place: each.queue, fact: `it is left out: ${one.diagnostics[0]?.message}` }];
   });
   const consumers = found.consumers.filter(({ queue }) => out.every(({ place }) => place !== queue));
   if (out.length === 0 || consumers.length === 0) return proved;
   return compiledDraft({ ...found, consumers }, target, name, separator, [...refused, ...out]);
-}
-
-/** True if the path of a diagnostic begins with this one. */
-function isBelow(path: string, begin: readonly string[]): boolean {
-  const text = formatPath(begin);
-  return path === text || path.startsWith(`${text}.`) || path.startsWith(`${text}[`);
 }
 
 /** A system that Redeliver made keeps its strategy, because another one would need other queues. */
