@@ -1,4 +1,3 @@
-import type { FoundSystem, Imports } from "../adopt/found.ts";
 import type { Consuming } from "../consume/port/consuming.ts";
 import type { AnyContract } from "../contract/contract.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
@@ -6,6 +5,7 @@ import type { Plan } from "../plan/plan.ts";
 import type { Subject } from "../explore/model.ts";
 import type { InPhase } from "../explore/phases.ts";
 import type { DeployedPart } from "./deployed-part.ts";
+import type { Adopter } from "./adopter.ts";
 import type { Differ } from "./drift.ts";
 import type { StrategyChoice } from "../contract/choose-strategy.ts";
 import type { ContractPages } from "./contract-pages.ts";
@@ -213,16 +213,6 @@ export interface Auditor<Target, Deployment, System = never, Live = LiveReader<D
    * those that nothing else tells.
    */
   readonly leftoversIn: (deployment: Deployment, compiled: System, earlier?: readonly System[]) => readonly Leftover[];
-}
-
-/** Infers a declaration from a topology that Redeliver did not make, and takes its resources over. */
-export interface Adopter<Target, Deployment, System> {
-  /** @param only the work queues to adopt; empty for all */
-  readonly infer: (deployment: Deployment, target: Target, only: readonly string[]) => Checked<FoundSystem>;
-  /** The deployment after the system is deployed over it. Attributes that cannot change keep their values. */
-  readonly deployedOver: (deployment: Deployment, compiled: System) => Deployment;
-  /** @param component the name of the component in the program that takes over */
-  readonly importsOf: (deployment: Deployment, compiled: System, component: string) => Imports;
 }
 
 /** A system before or after a change, and its target. */

@@ -1,5 +1,6 @@
 import { strategiesUnder, withOwnStrategy } from "../../contract/own-strategy.ts";
-import type { Adopter, Broker, HttpReader } from "../broker.ts";
+import type { Adopter } from "../adopter.ts";
+import type { Broker, HttpReader } from "../broker.ts";
 import type { Differ } from "../drift.ts";
 import { auditor } from "./auditor.ts";
 import type { RabbitmqTarget } from "./compile/capabilities.ts";

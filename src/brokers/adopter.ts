@@ -1,0 +1,12 @@
+import type { FoundSystem, Imports } from "../adopt/found.ts";
+import type { Checked } from "../diagnostics/diagnostic.ts";
+
+/** Infers a declaration from a topology that Redeliver did not make, and takes its resources over. */
+export interface Adopter<Target, Deployment, System> {
+  /** @param only the work queues to adopt; empty for all */
+  readonly infer: (deployment: Deployment, target: Target, only: readonly string[]) => Checked<FoundSystem>;
+  /** The deployment after the system is deployed over it. Attributes that cannot change keep their values. */
+  readonly deployedOver: (deployment: Deployment, compiled: System) => Deployment;
+  /** @param component the name of the component in the program that takes over */
+  readonly importsOf: (deployment: Deployment, compiled: System, component: string) => Imports;
+}
