@@ -16,8 +16,8 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   completion: ["completion bash >> ~/.bashrc", "completion fish > ~/.config/fish/completions/redeliver.fish"],
   audit: ["audit --definitions definitions.json --as-version 4.3", "audit --url http://guest@localhost:15672"],
   adopt: [
-    "adopt --definitions definitions.json --name shop --output shop.yaml",
-    "adopt --url http://guest@localhost:15672/%2F --output shop.yaml --import import.json",
+    "adopt --definitions definitions.json --name shop --output adopted.yaml",
+    "adopt --url http://guest@localhost:15672/%2F --output adopted.yaml --import import.json",
   ],
   leftovers: ["leftovers shop.yaml --target rabbitmq@4.3 --definitions definitions.json"],
   migrate: ["migrate shop.yaml --target rabbitmq@4.3 --from shop.yaml --output steps"],
