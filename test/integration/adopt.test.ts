@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -10,7 +10,7 @@ import { run } from "../../src/cli/run.ts";
 import { parseText } from "../../src/declare/parse.ts";
 import { brokers, compile } from "../../src/index.ts";
 import { adoptedTopologies } from "../support/adopted-topologies.ts";
-import { policyOfEachQueue, until } from "../support/deployed-system.ts";
+import { deploy, policyOfEachQueue, until } from "../support/deployed-system.ts";
 import { checked } from "../support/examples.ts";
 import { type Broker, createVhost } from "../support/live.ts";
 import { type JsonObject, type Management, createManagement } from "../support/management.ts";
@@ -159,6 +159,39 @@ describe.for(inject("brokers").filter(({ version }) => version !== "3.10"))(
         const connection = { url: amqpUrl, managementUrl: broker.managementUrl };
         const started = consume(system, "mail", { target, connection }, () => undefined);
         await expect(started).rejects.toThrow(/x-dead-letter-exchange/);
+      },
+    );
+
+    test(
+      "a deployed system is imported whole, with the ids that the broker gives",
+      { timeout: 120_000 },
+      async ({ expect, onTestFinished }) => {
+        const from = { orders: ["order.#", "*.b c~d!(x)", "plain"] };
+        const retry = { attempts: 3, backoff: { kind: "exponential", first: "1s", factor: 2 } };
+        const shop = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing: { from, retry } } };
+        const { vhost, compiled, dispose } = await deploy(broker, shop, "staged");
+        onTestFinished(dispose);
+        const management = createManagement(broker.managementUrl);
+        const idsOf = async (...words: readonly string[]): Promise<ReadonlyMap<string, string>> => {
+          const file = join(folder, `${version} ${words[0]}.json`);
+          expect(await run(["adopt", ...words, "--output", `${file}.yaml`, "--import", file])).toBe(0);
+          const { resources } = JSON.parse(readFileSync(file, "utf8")) as {
+            resources: readonly Record<string, string>[];
+          };
+          return new Map(resources.map(({ type, logicalName, id = "" }) => [`${type} ${logicalName}`, id]));
+        };
+        const live = await idsOf("--url", `${broker.managementUrl.replace(/\/$/, "")}/${encodeURIComponent(vhost)}`);
+        const { queues, exchanges, policies, bindings } = compiled.topology;
+        expect(live.size).toBe(1 + [queues, exchanges, policies, bindings].flat().length);
+        const definitions = join(folder, `${version} deployed.json`);
+        const exported = await management.exportDefinitions(vhost);
+        writeFileSync(definitions, JSON.stringify({ ...exported, rabbitmq_version: broker.fullVersion }));
+        const offline = await idsOf("--definitions", definitions);
+        // A part of the name of a virtual host that its export does not have comes first.
+        const keyOf = (id = ""): string => id.slice(id.indexOf("/"));
+        const known = [...offline].filter(([name]) => name.includes("binding:Binding"));
+        expect(known.length).toBeGreaterThan(5);
+        for (const [name, id] of known) expect([name, keyOf(id)]).toEqual([name, keyOf(live.get(name))]);
       },
     );
   },
