@@ -9,6 +9,7 @@ import { againstFound, renderAdoption } from "../report/adoption.ts";
 import type { FoundDeployment } from "./audit-source.ts";
 import { auditedBrokers, fileOf, readSource, sourcesIn } from "./audit-source.ts";
 import { exitCodes } from "./exit-codes.ts";
+import { loadTarget } from "./load-target.ts";
 import { paintOn, print, writeError } from "./output.ts";
 import { refuse, say, usage } from "./refuse.ts";
 import { UnwritableError, writeWhole } from "./write-file.ts";
@@ -64,7 +65,7 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
 
 /** The target on the command line, or that of the input's own version. */
 function targetOf({ target, strategy }: AdoptOptions, { audited, deployment }: FoundDeployment): Checked<Target> {
-  if (target !== undefined) return parseTarget(target, strategy);
+  if (target !== undefined) return loadTarget(target, strategy);
   const own = audited.auditor.targetOf(deployment);
   if (!own.ok) return own;
   const text = own.value === null ? audited.auditor.newestTarget : audited.broker.formatTarget(own.value);
