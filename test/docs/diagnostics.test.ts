@@ -324,7 +324,7 @@ describe.each(diagnosticCodes)("%s", (code) => {
 
 test("every code in the source is in the catalogue, and some code path reports every code of the catalogue", () => {
   const reporting = globSync(
-    "src/{brokers,cli,compile,consume,contract,foreign,declare,deploy,migrate,operate,plan,policy,simulate}/**/*.ts",
+    "src/{adopt,brokers,cli,compile,consume,contract,foreign,declare,deploy,migrate,operate,plan,policy,simulate}/**/*.ts",
     // The codes and their examples report nothing.
     { cwd: root, exclude: ["src/brokers/*/problems/**", "src/brokers/*problems.ts"] },
   );
