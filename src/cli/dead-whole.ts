@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 
 import { confirmProblem } from "../operate/plan.ts";
 import type { WholeMove } from "../operate/port.ts";
-import { UsageError, atPlace } from "./dead-place.ts";
+import { UsageError, atPlace, filterOf } from "./dead-place.ts";
 import { createProgress } from "./dead-progress.ts";
 import type { RedriveOptions } from "./dead-redrive.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -15,29 +15,13 @@ export interface WholeOptions extends RedriveOptions {
 }
 
 const askEveryMs = 1_000;
-const filters = [
-  "group",
-  "reason",
-  "error",
-  "type",
-  "failedIn",
-  "from",
-  "to",
-  "routingKey",
-  "header",
-  "body",
-  "generation",
-  "redrive",
-];
-
 /**
  * Lets the broker itself move a whole dead queue. The move goes on if this command ends, and the same command then
  * follows it.
  */
 export async function wholeCommand(file: string | undefined, options: WholeOptions): Promise<number> {
   return atPlace(file, options, async ({ queue, contract, letters: { whole, look } }) => {
-    const filter = filters.find((name) => name in options && options[name as keyof WholeOptions] !== undefined);
-    if (filter !== undefined) throw new UsageError("--whole moves all letters, so leave out the filters");
+    if (!filterOf(options).isAll) throw new UsageError("--whole moves all letters, so leave out the filters");
     if (whole === undefined) throw new UsageError("only SQS moves a whole queue by itself; leave out --whole");
     if (options.cancel === true) {
       if (!(await whole.cancel(queue))) throw new UsageError(`no move of ${queue} runs`);
@@ -54,11 +38,11 @@ export async function wholeCommand(file: string | undefined, options: WholeOptio
     }
     const progress = createProgress("letters moved");
     const gone = options.cancel === true ? "it was cancelled" : "the broker does not know the move any more";
-    let move: WholeMove = { isRunning: true, moved: 0, toMove: null, problem: null };
+    let move: WholeMove = { isRunning: true, moved: 0, problem: null };
     while (move.isRunning) {
       await setTimeout(askEveryMs);
       move = (await whole.latest(queue)) ?? { ...move, isRunning: false, problem: gone };
-      progress(move.moved, `, of about ${move.toMove ?? "an unknown number"}`);
+      progress(move.moved);
     }
     const { moved, problem } = move;
     const text = `about ${moved} letters of ${queue} were moved${problem === null ? "" : `; stopped: ${problem}`}\n`;

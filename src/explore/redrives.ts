@@ -1,4 +1,4 @@
-import { type DeliveryCount, type Model, type Move, type Situation, moveOf } from "./model.ts";
+import { type Model, type Move, moveOf } from "./model.ts";
 
 /** The rules of a redrive, as data: the proof follows them, and a test changes them to see the proof fail. */
 export interface RedriveContract {
@@ -46,6 +46,7 @@ interface Held<State> {
  * of the message does.
  */
 export function withRedrives<State>(model: Model<State>, contract: RedriveContract): Model<Redriven<State>> {
+  const { count } = model;
   const message = (at: State, generation: number): Redriven<State> => ({ kind: "message", at, generation });
   const isOpen = (state: Redriven<State>): boolean =>
     state.kind === "message" &&
@@ -56,12 +57,22 @@ export function withRedrives<State>(model: Model<State>, contract: RedriveContra
     consumer: model.consumer,
     wanted: model.wanted,
     starts: model.starts.map(({ key, states }) => ({ key, states: states.map((at) => message(at, 0)) })),
-    ...(model.count === undefined ? {} : { count: countIn(model.count) }),
+    ...(count !== undefined && {
+      count: {
+        ...count,
+        of: ({ at }: Redriven<State>) => count.of(at),
+        with: (state: Redriven<State>, number: number) => ({ ...state, at: count.with(state.at, number) }),
+      },
+    }),
     keyOf: ({ at, ...rest }) => `${JSON.stringify(rest)}\u0005${model.keyOf(at)}`,
     placeOf: ({ at }) => model.placeOf(at),
     situationOf: (state) => {
-      if (state.kind === "held") return situationOfHeld(state, contract);
-      return isOpen(state) ? { kind: "waiting" } : model.situationOf(state.at);
+      const isHeld = state.kind === "held" && state.step < contract.steps.length;
+      if (isHeld || isOpen(state)) return { kind: "waiting" };
+      if (state.kind === "message") return model.situationOf(state.at);
+      return state.hasCopy
+        ? { kind: "done" }
+        : { kind: "lost", why: "a redrive has it no more, and no queue has its copy" };
     },
     movesOf: (state) => {
       const own = model
@@ -80,13 +91,6 @@ export function withRedrives<State>(model: Model<State>, contract: RedriveContra
     describe: (state) =>
       state.kind === "held" ? `held by a redrive: ${model.describe(state.at)}` : model.describe(state.at),
   };
-}
-
-function situationOfHeld<State>(state: Held<State>, { steps }: RedriveContract): Situation {
-  if (state.step < steps.length) return { kind: "waiting" };
-  return state.hasCopy
-    ? { kind: "done" }
-    : { kind: "lost", why: "a redrive acknowledged it, and no queue has its copy" };
 }
 
 function stepsOf<State>(
@@ -130,12 +134,4 @@ function stepsOf<State>(
     default:
       return steps[step] satisfies never;
   }
-}
-
-function countIn<State>(count: DeliveryCount<State>): DeliveryCount<Redriven<State>> {
-  return {
-    ...count,
-    of: ({ at }) => count.of(at),
-    with: (state, number) => ({ ...state, at: count.with(state.at, number) }),
-  };
 }

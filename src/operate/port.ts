@@ -48,11 +48,10 @@ export interface Passed {
   readonly isLost: boolean;
 }
 
-/** A move of a whole queue, which the broker itself does. Its numbers are approximate. */
+/** A move of a whole queue by the broker itself, which goes on without Redeliver. The number is approximate. */
 export interface WholeMove {
   readonly isRunning: boolean;
   readonly moved: number;
-  readonly toMove: number | null;
   /** Why it ended before the last letter. Null if it did not. */
   readonly problem: string | null;
 }
