@@ -79,7 +79,7 @@ ${statementsFor(
 
 ${statementsFor("**Publish** to a source needs the first. To send straight to the work queue of a consumer without `from`, a producer needs the second. In another account it also needs a statement in the policy of the topic or the queue.", [sqs.permissions.toPublish({ region, account }, { topic: "shop-orders" }), sqs.permissions.toPublish({ region, account }, { queue: "shop-billing" })])}
 
-${statementsFor("To view **dead letters** and send them again you need these, for a move task of SQS or one by one.", sqs.permissions.toOperate({ region, account }, { dead: "shop-billing-dead", work: "shop-billing" }))}
+${statementsFor("To view **dead letters**, send them again, park them and import them you need these, for a move task of SQS or one by one. The second statement is for a consumer with `deadLetter.park`.", sqs.permissions.toOperate({ region, account }, { dead: "shop-billing-dead", parked: "shop-billing-parked", work: "shop-billing" }))}
 
 **Tried** on moto, which checks actions but no resources: consuming, auditing, and making queues, their policies, topics and subscriptions, with each action removed in turn (\`test/integration/sqs-consume-permissions.test.ts\`). Nothing was tried at AWS itself, and no emulator checks resources. The actions for dead letters and of producers come from the API Reference. The tests cannot make alarms, event source mappings and tags there. Their actions come from the source of terraform-provider-aws, on which Pulumi's provider is built.
 
@@ -101,7 +101,7 @@ ${servicebusRows().join("\n")}
 
 [RD807](diagnostics.md#rd807) names a missing claim. Without Manage the consumer logs \`not-compared\`. A new role takes some minutes to apply.
 
-To send **dead letters** again, receive them from the dead-letter queue of \`shop.billing\` with Listen, and send them with Send, as in the first two lines.
+To send **dead letters** again, receive them from the dead-letter queue of \`shop.billing\` with Listen, and send them with Send, as in the first two lines. To park letters or import them, the key needs Listen and Send on \`shop.billing.parked\`, too.
 
 **Audit** and **leftovers** read files: \`az group export\` needs the role Reader.
 
@@ -125,7 +125,10 @@ function rabbitmqRows(): readonly string[] {
     row("consume, `every-instance`", toConsume(contractOn({ from: { orders: "all" }, delivery: "every-instance" }))),
     row("publish to a source", toPublish(contractOn({ from: { orders: "all" } }))),
     row("send straight to the work queue", toPublish(contractOn({}))),
-    row("look at dead letters, send them again", toOperate({ deadQueue: "shop.billing.dead" })),
+    row(
+      "look at dead letters, send them again",
+      toOperate({ deadQueue: "shop.billing.dead", parkedQueue: "shop.billing.parked" }),
+    ),
     row("audit, diff, leftovers", toAudit),
   ];
 }

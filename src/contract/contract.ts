@@ -21,6 +21,8 @@ export interface BrokerContract<Operation> {
   /** The queue that the consumer receives from. Null if every instance has its own queue. */
   readonly workQueue: string | null;
   readonly deadQueue: string | null;
+  /** The queue for parked letters. Left out if the declaration asks for none. */
+  readonly parkedQueue?: string;
   /**
    * `delayMs` counts from the failure of the attempt before. `delayLatestMs` is the latest time at which the attempt is
    * due.

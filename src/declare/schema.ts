@@ -118,6 +118,25 @@ const consumer = z.strictObject({
         .min(0)
         .optional()
         .meta(about("Raises an alarm when more dead letters than this wait. The default is no alarm.", 0)),
+      generations: wholeNumber
+        .min(1)
+        .max(limits.attempts)
+        .optional()
+        .meta(
+          about(
+            "The most times that one dead letter is sent again. Then it is parked, or stays if there is no parked queue. The default is 3.",
+            2,
+          ),
+        ),
+      park: z
+        .boolean()
+        .optional()
+        .meta(
+          about(
+            "Makes a queue for letters that nobody should send again by mistake. Its name is that of the work queue and `parked`. The default is not to.",
+            true,
+          ),
+        ),
     })
     .optional()
     .meta(about("The dead queue: the end of messages that no attempt could handle.", { retain: "7d" })),

@@ -83,6 +83,16 @@ export interface DeadLetterInput {
   readonly retain?: Duration | undefined;
   /** Raises an alarm when more dead letters than this wait. The default is no alarm. */
   readonly alarmAbove?: number | undefined;
+  /**
+   * The most times that one dead letter is sent again. Then it is parked, or stays if there is no parked queue. The
+   * default is 3.
+   */
+  readonly generations?: number | undefined;
+  /**
+   * Makes a queue for letters that nobody should send again by mistake. Its name is that of the work queue and
+   * `parked`. The default is not to.
+   */
+  readonly park?: boolean | undefined;
 }
 
 /** More arguments of a work queue of RabbitMQ. */

@@ -17,15 +17,16 @@ export function nameOfConsumer({ consumer, formerly }: Pick<ConsumerPlan, "consu
   return formerly ?? consumer;
 }
 
-/** The names of a consumer's work queue and dead queue. */
+/** The names of a consumer's work queue, its dead queue, and its queue for parked letters. */
 export function queueNames(
   { system, names }: Pick<Plan, "system" | "names">,
   { queue: own, ...named }: Pick<ConsumerPlan, "consumer" | "formerly" | "queue">,
   separator: Separator,
-): { readonly work: string; readonly dead: string } {
+): { readonly work: string; readonly dead: string; readonly parked: string } {
   const consumer = nameOfConsumer(named);
   const work = own ?? fill(names?.queue ?? `{system}${separator}{consumer}`, { system, consumer });
-  return { work, dead: fill(names?.dead ?? `{queue}${separator}dead`, { system, consumer, queue: work }) };
+  const dead = fill(names?.dead ?? `{queue}${separator}dead`, { system, consumer, queue: work });
+  return { work, dead, parked: `${work}${separator}parked` };
 }
 
 /** The place in a declaration that decides the name of a consumer's work queue. */

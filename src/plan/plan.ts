@@ -46,6 +46,10 @@ export interface RetryPlan {
   readonly permanentErrors: readonly string[];
   readonly retainMs: number | null;
   readonly alarmAbove: number | null;
+  /** The most redrives of one letter, if the declaration says it. */
+  readonly generations?: number;
+  /** True if the consumer has a queue for parked letters. */
+  readonly park?: true;
 }
 
 /** The meaning of a whole declaration on any broker. */
@@ -140,6 +144,8 @@ function planRetry(declared: Consumer, handlerTimeoutMs: number): RetryPlan | nu
     permanentErrors: declared.errors?.permanent ?? noErrors,
     retainMs: declared.deadLetter?.retain === undefined ? null : parseDurationMs(declared.deadLetter.retain),
     alarmAbove: declared.deadLetter?.alarmAbove ?? null,
+    ...(declared.deadLetter?.generations === undefined ? {} : { generations: declared.deadLetter.generations }),
+    ...(declared.deadLetter?.park === true ? { park: true } : {}),
   });
 }
 

@@ -41,6 +41,7 @@ const intents: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   "dead letters that are kept and watched": {
     billing: { ...billing, deadLetter: { retain: "7d", alarmAbove: 5 }, errors: { permanent: ["ValidationError"] } },
   },
+  "dead letters that people park": { billing: { ...billing, deadLetter: { park: true, generations: 2 } } },
   "two consumers of one source": { billing, shipping: { ...billing, from: { orders: "all" } } },
 };
 

@@ -54,6 +54,7 @@ const consumer = fc
       fc.record({
         retain: mostly(fc.constantFrom("1h", "7d", "12d"), fc.constantFrom("14d", "15d")),
         alarmAbove: fc.nat(9),
+        park: fc.boolean(),
       }),
       { nil: undefined },
     ),

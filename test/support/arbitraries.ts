@@ -109,6 +109,7 @@ export const anySystem: fc.Arbitrary<SystemInput> = fc
             retry,
             crash: fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined }),
             queueArguments,
+            park: fc.boolean(),
           }),
         ),
       )
@@ -129,6 +130,7 @@ export const anySystem: fc.Arbitrary<SystemInput> = fc
                     : { [one.from[0]]: one.from[0] === sources[headersAt] ? one.match : one.from[1] },
                 retry: one.retry,
                 crash: one.crash === undefined ? undefined : { deliveries: one.crash },
+                deadLetter: one.park ? { park: true } : undefined,
                 protocol,
                 queueArguments: one.queueArguments,
               }),

@@ -25,7 +25,10 @@ const consumerParts = {
   crash: fc.option(fc.record({ deliveries: fc.integer({ min: 1, max: 4 }) }), { nil: undefined }),
   handlerTimeout: fc.option(duration, { nil: undefined, freq: 4 }),
   order: fc.constantFrom("none", "none", "per-key"),
-  deadLetter: fc.option(fc.record({ retain: fc.constantFrom("1h", "13d"), alarmAbove: fc.nat(3) }), { nil: undefined }),
+  deadLetter: fc.option(
+    fc.record({ retain: fc.constantFrom("1h", "13d"), alarmAbove: fc.nat(3), park: fc.boolean() }),
+    { nil: undefined },
+  ),
 };
 const consumer = fc.record({ ...consumerParts, retry: fc.record(consumerParts.retry) });
 export const anyServicebusDeclaration = systemsOf(consumer);

@@ -52,6 +52,8 @@ function nodeOf({ mappings }: SqsTopology, { name, role, consumer, visibilityTim
     }
     case "dead":
       return { ...node, kind: "dead" };
+    case "parked":
+      return { ...node, kind: "dead", detail: "letters that people have parked" };
     case "undelivered":
       return { ...node, kind: "dead", detail: "messages that no topic could deliver" };
     default:

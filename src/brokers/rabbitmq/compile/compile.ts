@@ -123,6 +123,7 @@ function contractOf(
     protocol: strategy.protocol,
     workQueue: input.names.workQueue,
     deadQueue: input.names.dead,
+    ...(retry.park === undefined ? {} : { parkedQueue: input.names.parked }),
     attempts: Object.freeze(
       retry.attempts.map(({ attempt, delayMs, delayLatestMs }) =>
         Object.freeze(delayMs === delayLatestMs ? { attempt, delayMs } : { attempt, delayMs, delayLatestMs }),

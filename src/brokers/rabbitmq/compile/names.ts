@@ -14,6 +14,7 @@ export interface ConsumerNames {
   /** The work queue. On shared exchanges this name is also the consumer's routing key. */
   readonly workQueue: string;
   readonly dead: string;
+  readonly parked: string;
   /** The exchange that the work queue dead-letters to. A policy leads it on to the exchanges of the schedule. */
   readonly failedExchange: string;
   /** The routing key of a copy that the consumer itself publishes. It names the next attempt. */
@@ -27,10 +28,11 @@ export interface ConsumerNames {
 export const reservedKeyPrefix = "redeliver:";
 
 export function consumerNames(plan: Pick<Plan, "system" | "names">, consumer: ConsumerPlan): ConsumerNames {
-  const { work: workQueue, dead } = queueNames(plan, consumer, ".");
+  const { work: workQueue, dead, parked } = queueNames(plan, consumer, ".");
   return {
     workQueue,
     dead,
+    parked,
     failedExchange: failedExchange(workQueue),
     attemptKey: (attempt) => `${attemptKeyPrefix(workQueue)}${attempt}`,
   };

@@ -71,16 +71,16 @@ export function lockNameOf(deadQueue: string): string {
 }
 
 /**
- * Lets an operator look at dead letters and send them again. The operator reads from the dead queue and publishes to
- * the default exchange, which leads to the work queue alone. The lock of a redrive is a queue. The management API shows
- * if a look is safe. A user who may read from a queue may also purge it.
+ * Lets an operator look at dead letters and send them again. The operator reads from the dead queue and the queue for
+ * parked letters, and publishes to the default exchange, which leads to one queue alone. The lock of a redrive is a
+ * queue. The management API shows if a look is safe. A user who may read from a queue may also purge it.
  */
-export function toOperate({ deadQueue }: Pick<Contract, "deadQueue">): Permissions {
+export function toOperate({ deadQueue, parkedQueue }: Pick<Contract, "deadQueue" | "parkedQueue">): Permissions {
   return {
     tag: "management",
     configure: oneOf(deadQueue === null ? [] : [lockNameOf(deadQueue)]),
     write: oneOf([inPermissions("")]),
-    read: oneOf(deadQueue === null ? [] : [deadQueue]),
+    read: oneOf([deadQueue, parkedQueue].filter((each) => typeof each === "string")),
   };
 }
 

@@ -111,6 +111,7 @@ function contractOf(
     protocol: "servicebus",
     workQueue: input.workQueue,
     deadQueue: input.deadQueue,
+    ...(retry.park === undefined ? {} : { parkedQueue: input.parkedQueue }),
     attempts: output.attempts,
     crashDeliveries: output.crashDeliveries,
     maxDeliveries: output.maxDeliveries,

@@ -15,7 +15,7 @@ import { type ConsumerPlan, isDirect, type Plan } from "../../../plan/plan.ts";
 import type { ServicebusTarget } from "./capabilities.ts";
 import { servicebusDefaults, servicebusLimits, skus } from "./capabilities.ts";
 import { filterOf } from "./filter.ts";
-import { ruleName, topicName, workQueueName } from "./names.ts";
+import { parkedQueueName, ruleName, topicName, workQueueName } from "./names.ts";
 import { count } from "../../../contract/in-words.ts";
 import type { ServicebusTopology } from "./topology.ts";
 
@@ -39,10 +39,11 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
       const { consumer: name } = consumer;
       const own = ["consumers", name];
       const path = pathOfQueue(plan, consumer);
-      const longest = workQueueName(plan, consumer);
+      const work = workQueueName(plan, consumer);
+      const longest = consumer.retry?.park === true ? parkedQueueName(plan, consumer) : work;
       return [
         ...characterProblem(own, name),
-        ...(path.length === 2 && path[0] === "consumers" ? [] : characterProblem(path, longest)),
+        ...(path.length === 2 && path[0] === "consumers" ? [] : characterProblem(path, work)),
         ...longName({ path: own, name, what: "a subscription name", longest: name, most: subscriptionNameLength }),
         ...longName({ path, name, what: "a queue name", longest, most: nameLength }),
         ...queueOfSubscription(consumer),

@@ -9,6 +9,11 @@ export function workQueueName(plan: Pick<Plan, "system" | "names">, consumer: Co
   return queueNames(plan, consumer, ".").work;
 }
 
+/** The queue for parked letters. A consumer that receives from a subscription has one, too. */
+export function parkedQueueName(plan: Pick<Plan, "system" | "names">, consumer: ConsumerPlan): string {
+  return queueNames(plan, consumer, ".").parked;
+}
+
 export function topicName(plan: Pick<Plan, "system" | "sources" | "names">, source: string): string {
   return sourceName(plan, source, ".");
 }

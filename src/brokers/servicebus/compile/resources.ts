@@ -3,7 +3,15 @@ import { nameOfConsumer } from "../../../plan/names.ts";
 import { type ServicebusTarget, servicebusDefaults, skus } from "./capabilities.ts";
 import type { ContractSource } from "./contract.ts";
 import { filterOf } from "./filter.ts";
-import { deadLetterQueue, defaultRuleName, ruleName, sharedDeadQueueName, topicName, workQueueName } from "./names.ts";
+import {
+  deadLetterQueue,
+  defaultRuleName,
+  parkedQueueName,
+  ruleName,
+  sharedDeadQueueName,
+  topicName,
+  workQueueName,
+} from "./names.ts";
 import type { StrategyInput, StrategyOutput } from "./strategies/strategy.ts";
 import type {
   DeadLetterAlert,
@@ -27,6 +35,7 @@ export interface TopologyDraft {
 export interface ConsumerPlaces {
   readonly workQueue: string;
   readonly deadQueue: string;
+  readonly parkedQueue: string;
   readonly sessions: boolean;
   /** True if the consumer receives from the subscription itself, because messages with sessions are not forwarded. */
   readonly inSubscription: boolean;
@@ -42,6 +51,7 @@ export function placesOf(whole: Plan, plan: ConsumerPlan, target: ServicebusTarg
   return {
     workQueue,
     deadQueue: target.deadQueue === "shared" ? sharedDeadQueueName(whole.system) : deadLetterQueue(workQueue),
+    parkedQueue: parkedQueueName(whole, plan),
     sessions,
     inSubscription,
   };
@@ -76,6 +86,8 @@ export function addConsumer(draft: TopologyDraft, { input, whole, output }: Cons
     const duplicateDetectionMs = target.duplicateDetectionMs;
     draft.queues.push(queueOf(target, { ...work, name: workQueue, role: "work", consumer, duplicateDetectionMs }));
   }
+  if (input.retry.park !== undefined)
+    draft.queues.push(queueOf(target, { name: input.parkedQueue, role: "dead", consumer }));
   for (const { name, delayMs } of output.tiers) {
     const timeToLiveMs = delayMs;
     // No client receives from a tier, so its delivery count never rises.

@@ -38,7 +38,7 @@ function namesIn({ topology }: ServicebusCompiled): readonly string[] {
 
 /** A tier forwards its expired messages to a work queue. A work queue forwards dead letters to the shared queue only. */
 function holdsOf({ kind, name, forwardDeadLetteredTo }: AuditedEntity, sharedDead: string): Leftover["holds"] {
-  if (name === sharedDead) return "dead";
+  if (name === sharedDead || name.endsWith(".parked")) return "dead";
   const next = forwardDeadLetteredTo ?? "";
   return kind === "queue" && next !== "" && next !== sharedDead ? "waiting" : "work";
 }

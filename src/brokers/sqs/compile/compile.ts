@@ -125,6 +125,7 @@ function contractOf(
       protocol: "sqs",
       workQueue: input.names.workQueue,
       deadQueue: input.names.dead,
+      ...(retry.park === undefined ? {} : { parkedQueue: input.names.parked }),
       attempts: output.attempts,
       crashDeliveries: null,
       maxDeliveries: retry.attempts.length,

@@ -9,16 +9,18 @@ import { sqsLimits } from "./capabilities.ts";
 export interface ConsumerNames {
   readonly workQueue: string;
   readonly dead: string;
+  readonly parked: string;
   /** The queue for messages that a topic cannot deliver to the work queue. */
   readonly undelivered: string;
 }
 
 export function consumerNames(plan: Pick<Plan, "system" | "names">, consumer: ConsumerPlan): ConsumerNames {
-  const { work, dead } = queueNames(plan, consumer, "-");
+  const { work, dead, parked } = queueNames(plan, consumer, "-");
   const suffix = consumer.order === "per-key" ? sqsLimits.fifoSuffix : "";
   return Object.freeze({
     workQueue: `${work}${suffix}`,
     dead: `${dead}${suffix}`,
+    parked: `${parked}${suffix}`,
     undelivered: `${work}-undelivered${suffix}`,
   });
 }

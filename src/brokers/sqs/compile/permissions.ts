@@ -83,17 +83,22 @@ export const toAudit: Readonly<Record<"queues" | "subscriptions" | "mappings", r
  * The rights to look at dead letters and to send them again, with a move task of SQS or one by one. Source: API
  * Reference, StartMessageMoveTask, and the SQS Developer Guide on dead-letter queue redrive.
  *
- * @param queues the names of the dead queue and of the queue that its messages go back to
+ * @param queues the names of the dead queue, of the queue for parked letters if there is one, and of the queue that
+ *   their messages go back to
  */
 export function toOperate(
   { region, account }: Omit<Place, "system">,
-  queues: { readonly dead: string; readonly work: string },
+  queues: { readonly dead: string; readonly parked?: string; readonly work: string },
 ): readonly Statement[] {
   const arn = (name: string): string => `${beginningOf("sqs", { region, account })}:${name}`;
   const ofDead = ["GetQueueUrl", "GetQueueAttributes", "ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage"];
   const tasks = ["StartMessageMoveTask", "ListMessageMoveTasks", "CancelMessageMoveTask"];
+  const { dead, parked } = queues;
+  // An import sends to the dead queue.
+  const own = [...ofDead, "SendMessage"].map((name) => `sqs:${name}`);
   return [
-    { Effect: "Allow", Action: [...ofDead, ...tasks].map((name) => `sqs:${name}`), Resource: arn(queues.dead) },
+    { Effect: "Allow", Action: [...own, ...tasks.map((name) => `sqs:${name}`)], Resource: arn(dead) },
+    ...(parked === undefined ? [] : [{ Effect: "Allow" as const, Action: own, Resource: arn(parked) }]),
     { Effect: "Allow", Action: ["sqs:GetQueueUrl", "sqs:SendMessage"], Resource: arn(queues.work) },
   ];
 }

@@ -49,6 +49,9 @@ export function addConsumer(draft: TopologyDraft, resources: ConsumerResources):
       retentionSeconds: retention.deadSeconds,
       redriveAllow: { permission: "byQueue", sourceQueues: [names.workQueue] },
     }),
+    ...(retry.park === undefined
+      ? []
+      : [queueOf(input, names.parked, "parked", { retentionSeconds: retention.deadSeconds })]),
     ...(isDirect(plan) ? [] : [queueOf(input, names.undelivered, "undelivered", { sendersTopics: topics })]),
     queueOf(input, names.workQueue, "work", {
       visibilityTimeoutSeconds,

@@ -13,7 +13,7 @@ export interface SqsQueue {
   /** Other resources use this name too. Its URL and ARN are known once it exists. A FIFO queue ends in `.fifo`. */
   readonly name: string;
   /** `undelivered` holds messages that a topic could not deliver to a queue. */
-  readonly role: "work" | "dead" | "undelivered";
+  readonly role: "work" | "dead" | "parked" | "undelivered";
   /** The consumer it belongs to; null for a shared one. */
   readonly consumer: string | null;
   readonly fifo: boolean;

@@ -61,6 +61,10 @@ export function addDeadQueue(draft: TopologyDraft, input: StrategyInput, shared:
     tuning: {},
   });
   addBinding(draft, { source: exchange, destination: names.dead, routingKey: names.workQueue });
+  if (input.retry.park === undefined) return;
+  // Nothing is bound to it, because only people park letters.
+  const parked = { name: names.parked, role: "dead", consumer: plan.consumer, deadLetterExchange: null } as const;
+  addQueue(draft, capabilities, { ...parked, tuning: {} });
 }
 
 /** True the first time that a shared resource is needed. */

@@ -13,6 +13,7 @@ export interface StrategyInput {
   /** The name of a queue, or the path of a subscription with sessions. */
   readonly workQueue: string;
   readonly deadQueue: string;
+  readonly parkedQueue: string;
   readonly sessions: boolean;
   /** True if the consumer receives from the subscription itself. */
   readonly inSubscription: boolean;
