@@ -23,8 +23,7 @@ export async function expectCompiled(file: string, result: Result, sibling: Sibl
   } else if (sibling === null) await expectGolden(`${file}.json`, everythingOf(result));
   else {
     const found = differences("", asData(everythingOf(sibling.result)), asData(everythingOf(result)));
-    const title = `# The difference to ${sibling.file.slice(sibling.file.lastIndexOf("/") + 1)}`;
-    await expect([title, ...found, ""].join("\n")).toMatchFileSnapshot(`${file}.diff`);
+    await expectDifference(file, sibling.file, found);
   }
 }
 
@@ -46,8 +45,23 @@ export async function expectStrategy<Name extends string, Strategy extends strin
   await expectCompiled(`${folder}/${file(name)}${strategy}`, outcome(name, strategy), sibling);
 }
 
+/** Pins a text in `<file>.md`, or its difference to the text of a sibling, line by line, in `<file>.diff`. */
+export async function expectText(
+  file: string,
+  text: string,
+  sibling: { file: string; text: string } | null,
+): Promise<void> {
+  if (sibling === null) await expect(text).toMatchFileSnapshot(`${file}.md`);
+  else await expectDifference(file, sibling.file, differences("", sibling.text.split("\n"), text.split("\n")));
+}
+
+async function expectDifference(file: string, sibling: string, found: readonly string[]): Promise<void> {
+  const title = `# The difference to ${sibling.slice(sibling.lastIndexOf("/") + 1)}`;
+  await expect([title, ...found, ""].join("\n")).toMatchFileSnapshot(`${file}.diff`);
+}
+
 export async function expectGolden(file: string, value: unknown): Promise<void> {
-  await expect(`${layOut(value).join("\n")}\n`).toMatchFileSnapshot(file);
+  await expect(`${layOut(shorten(asData(value))).join("\n")}\n`).toMatchFileSnapshot(file);
 }
 
 function everythingOf(result: Result): object {
@@ -121,15 +135,47 @@ function commonLengths(before: readonly unknown[], after: readonly unknown[]): r
   return lengths;
 }
 
+/** The sibling's file has the earlier values in full, so one line is enough to recognize each of them. */
 function changed(pointer: string, before: readonly unknown[], after: readonly unknown[]): readonly string[] {
-  const marked = (mark: string, values: readonly unknown[]): readonly string[] =>
-    values.flatMap((value) => layOut(value).map((line) => `${mark} ${line}`));
-  return ["", pointer, ...marked("-", before), ...marked("+", after)];
+  const removed = before.map((value) => `- ${onOneLine(value)}`);
+  const cut = removed.map((line) => (line.length <= width ? line : `${line.slice(0, width - 2)} …`));
+  const added = shortenAll(after).flatMap((value) => layOut(value).map((line) => `+ ${line}`));
+  return ["", pointer, ...cut, ...added];
+}
+
+/**
+ * The value without repetitions. An object that resembles the one before it, in its list or object, keeps only the
+ * properties that differ, beside `"as": "above"`. Lists of one length are compared element by element.
+ *
+ * @param above the value that stands in this value's place one before, if there is one
+ */
+export function shorten(value: unknown, above?: unknown): unknown {
+  if (Array.isArray(value)) {
+    if (!Array.isArray(above) || above.length !== value.length) return shortenAll(value);
+    return value.map((each, index) => shorten(each, above[index]));
+  }
+  if (!isObject(value)) return value;
+  if (isObject(above) && isSame(Object.keys(value), Object.keys(above))) {
+    const differing = Object.entries(value).filter(([key, each]) => !isSame(each, above[key]));
+    const short = {
+      as: "above",
+      ...Object.fromEntries(differing.map(([key, each]) => [key, shorten(each, above[key])])),
+    };
+    if (layOut(short).length < layOut(value).length) return short;
+  }
+  const keys = Object.keys(value);
+  return Object.fromEntries(
+    keys.map((key, index) => [key, shorten(value[key], index === 0 ? undefined : value[keys[index - 1]!])]),
+  );
+}
+
+function shortenAll(list: readonly unknown[]): readonly unknown[] {
+  return list.map((value, index) => (index === 0 ? shorten(value) : shorten(value, list[index - 1])));
 }
 
 /** JSON with as much on a line as fits, so that a resource is a line or a few. */
 function layOut(value: unknown): readonly string[] {
-  const line = JSON.stringify(value, null, 1).replaceAll(/\n */g, " ");
+  const line = onOneLine(value);
   if (line.length <= width || typeof value !== "object" || value === null) return [line];
   const isList = Array.isArray(value);
   const parts = Object.entries(asData(value) as object).map(([key, each]) => {
@@ -141,6 +187,10 @@ function layOut(value: unknown): readonly string[] {
     return lines.map((text, at) => `  ${text}${at === lines.length - 1 ? last : ""}`);
   });
   return isList ? ["[", ...inner, "]"] : ["{", ...inner, "}"];
+}
+
+function onOneLine(value: unknown): string {
+  return JSON.stringify(value, null, 1).replaceAll(/\n */g, " ");
 }
 
 /** As it comes back from JSON: a property that is undefined is none. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { differences } from "../support/golden.ts";
+import { differences, shorten } from "../support/golden.ts";
 
 // A golden file that is a difference pins no less than one in full: other data makes another difference.
 
@@ -30,4 +30,44 @@ test("a difference is identified by the lines around it", () => {
   const after = { queues: [{ name: "a", limit: 2 }, { name: "b" }, { name: "c" }], kept: [1, 2], "a/b": null };
   const expected = ["", "/queues/a/limit", "- 1", "+ 2", "", "/queues/2", '+ { "name": "c" }', "", "/a~1b", "+ null"];
   expect(differences("", before, after)).toEqual(expected);
+});
+
+test("two values are stored alike only if they are equal, also where one resembles the value above it", () => {
+  // Long enough that leaving out what is equal saves lines.
+  const text = fc.constantFrom("a".repeat(60), "b".repeat(60));
+  const record = fc.record({
+    name: text,
+    kind: text,
+    inner: fc.record({ x: text, y: text }),
+    list: fc.array(data, { maxLength: 2 }),
+  });
+  const records = fc.oneof(fc.array(record, { maxLength: 4 }), fc.array(fc.tuple(record, record), { maxLength: 3 }));
+  let shortened = 0;
+  fc.assert(
+    fc.property(records, records, fc.nat(), (one, other, at) => {
+      const nearly = [...one.slice(0, at % 4), ...other.slice(at % 4)];
+      for (const each of [other, nearly]) {
+        const areSame = JSON.stringify(one) === JSON.stringify(each);
+        expect(JSON.stringify(shorten(one)) === JSON.stringify(shorten(each))).toBe(areSame);
+      }
+      if (JSON.stringify(shorten(one)).includes('"above"')) shortened += 1;
+    }),
+    { numRuns: 2000 },
+  );
+  expect(shortened).toBeGreaterThan(500);
+});
+
+test("a value that resembles the one above it has only what differs", () => {
+  const queue = (name: string): object => ({ name, kind: "work", text: "a".repeat(60), more: "b".repeat(60) });
+  const short = { as: "above", name: "c" };
+  expect(shorten([queue("a"), queue("c"), "other"])).toEqual([queue("a"), short, "other"]);
+  expect(
+    shorten([
+      [queue("a"), 1],
+      [queue("c"), 2],
+    ]),
+  ).toEqual([
+    [queue("a"), 1],
+    [short, 2],
+  ]);
 });
