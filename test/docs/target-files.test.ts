@@ -2,13 +2,13 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { test } from "vitest";
+import { expect, test } from "vitest";
 
 const root = resolve(import.meta.dirname, "../..");
 
 test.for(["docs/sqs.md", "docs/servicebus.md"])(
   "the target of %s compiles the portable example",
-  (page, { expect, onTestFinished }) => {
+  (page, { onTestFinished }) => {
     const text = readFileSync(resolve(root, page), "utf8");
     const [, target = ""] = /^```yaml\n(# target\.yaml\n[\s\S]*?)^```$/m.exec(text) ?? [];
     expect(target).not.toBe("");

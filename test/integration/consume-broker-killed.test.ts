@@ -1,5 +1,5 @@
 import { describeDeadLetter } from "redeliver/consume";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { startBroker, waitUntilReady } from "../support/broker-containers.ts";
 import type { BrokerVersion } from "../support/broker-images.ts";
@@ -75,7 +75,7 @@ describe.concurrent.each(runs)("on $version", ({ version, strategies }) => {
   test.runIf(isOurs(version))(
     `the broker is killed among ${messages} messages with random outcomes under each of ${strategies.join(", ")}, and restarts: every message is accounted for (FATES_SEED=${seed})`,
     { timeout: longestMs + 120_000 },
-    async ({ expect, onTestFinished }) => {
+    async ({ onTestFinished }) => {
       const { broker, exec, stop } = await startBroker(version, undefined, { deadLetterAgainMs });
       onTestFinished(stop);
       const fates = randomFates(seed);

@@ -1,6 +1,6 @@
 import type { Channel } from "amqplib";
 import { permanent } from "redeliver/consume";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { startBroker } from "../support/broker-containers.ts";
 import type { BrokerVersion } from "../support/broker-images.ts";
@@ -50,7 +50,7 @@ describe.runIf(hasContainers).concurrent.each(runs)("on $version", ({ version, s
   test(
     `the dead queue, its binding or its exchange is removed while messages die: others are handled, and all dead letters arrive once it is back (${strategies.join(", ")})`,
     { timeout: longestMs + 60_000 },
-    async ({ expect, onTestFinished }) => {
+    async ({ onTestFinished }) => {
       const { broker, stop } = await startBroker(version, undefined, { deadLetterAgainMs: 10_000 });
       onTestFinished(stop);
       const removeUnder = async (strategy: Strategy, removal: string): Promise<void> => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { billingUnder } from "../support/consume/billing-under.ts";
 import { deploy } from "../support/deployed-system.ts";
@@ -25,7 +25,7 @@ describe.concurrent("the guard and its table in PostgreSQL, inside a consumer", 
 
   test.for(cases)(
     "on $name: each order is charged once, although it comes several times and its process dies before it acknowledges",
-    async ({ broker, strategy }, { expect, onTestFinished }) => {
+    async ({ broker, strategy }, { onTestFinished }) => {
       const declaration = billingUnder(strategy, { retry });
       const system = await deploy(broker, declaration, strategy);
       onTestFinished(system.dispose);

@@ -1,4 +1,4 @@
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { startBroker } from "../support/broker-containers.ts";
 import type { BrokerVersion } from "../support/broker-images.ts";
@@ -28,7 +28,7 @@ describe.runIf(hasContainers).concurrent.each(runs)("on $version", ({ version, s
   test(
     `a handler exceeds the consumer timeout: the broker takes its message back, the consumer goes on, and no message is lost (${strategies.join(", ")})`,
     { timeout: longestMs },
-    async ({ expect, onTestFinished }) => {
+    async ({ onTestFinished }) => {
       const { broker, stop } = await startBroker(version, undefined, settings);
       onTestFinished(stop);
       await Promise.all(

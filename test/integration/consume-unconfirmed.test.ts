@@ -1,4 +1,4 @@
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { permanent } from "redeliver/consume";
 
 import { startBroker } from "../support/broker-containers.ts";
@@ -28,7 +28,6 @@ const cases = brokers().flatMap((broker) =>
 
 describe.concurrent.each(cases)("$name", { timeout: 240_000 }, ({ broker, strategy }) => {
   test("the confirm never comes: the copy is sent again on another channel, and its confirm counts", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deploy(broker, declaration, strategy);
@@ -62,7 +61,7 @@ describe.concurrent.each(cases)("$name", { timeout: 240_000 }, ({ broker, strate
 test.runIf(newest?.containerId !== undefined)(
   "a broker that is short of memory reads nothing for longer than a copy waits: each copy is sent once",
   { timeout: 240_000, concurrent: true },
-  async ({ expect, onTestFinished }) => {
+  async ({ onTestFinished }) => {
     const { broker, exec, stop } = await startBroker("4.3");
     onTestFinished(stop);
     const system = await deploy(broker, declaration, "waits");

@@ -58,9 +58,7 @@ function headersIn(headers: unknown): Pick<CourseLetter, "texts" | "headers"> {
 beforeAll(registerGlobals);
 
 describe.concurrent.each(cases)("a watched consumer: $name", ({ broker, strategy }) => {
-  test("attempts and dead letters are in one trace, every metric counts, and no telemetry has a body", async ({
-    expect,
-  }) => {
+  test("attempts and dead letters are in one trace, every metric counts, and no telemetry has a body", async () => {
     const declaration = declarationFor(strategy, attemptsOfCourse);
     const system = await deploy(broker, declaration, strategy);
     const contract = system.contract("billing");

@@ -1,6 +1,6 @@
 import amqplib from "amqplib";
 import type { Options } from "amqplib";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import type { Contract } from "../../src/index.ts";
 import type { WireFrame } from "../support/consume/amqp-proxy.ts";
@@ -75,24 +75,21 @@ for (const broker of brokers()) {
   describe.concurrent(`the wire between consumer and broker: ${broker.version}`, () => {
     const stage = liveStage(broker);
 
-    test.for(strategies)(
-      "%s: matches the contract exactly, for each outcome after each attempt",
-      async (strategy, { expect }) => {
-        const declared = { ...delays[strategy], ...everyEndingDeclared };
-        const options = (number: number): Options.Publish => carried[number % carried.length] ?? {};
-        const recorded = await recordEndings({ stage, broker, strategy, declared, attempts, options });
-        const { frames, handled } = recorded;
-        const contract = asSeen(recorded.system.contract("billing"), frames, handled);
-        recordings.push({ strategy, contract, frames, handled });
-        expect(breachesOf091(contract, frames, handled)).toEqual([]);
-        const ended = new Set(handled.map(({ decision, attempt }) => `${endingOf(decision)} ${attempt}`));
-        expect(ended.size, "success, transient, permanent and return").toBe(4 * attempts);
-      },
-    );
+    test.for(strategies)("%s: matches the contract exactly, for each outcome after each attempt", async (strategy) => {
+      const declared = { ...delays[strategy], ...everyEndingDeclared };
+      const options = (number: number): Options.Publish => carried[number % carried.length] ?? {};
+      const recorded = await recordEndings({ stage, broker, strategy, declared, attempts, options });
+      const { frames, handled } = recorded;
+      const contract = asSeen(recorded.system.contract("billing"), frames, handled);
+      recordings.push({ strategy, contract, frames, handled });
+      expect(breachesOf091(contract, frames, handled)).toEqual([]);
+      const ended = new Set(handled.map(({ decision, attempt }) => `${endingOf(decision)} ${attempt}`));
+      expect(ended.size, "success, transient, permanent and return").toBe(4 * attempts);
+    });
 
     test.for(strategies)(
       "%s: the check reports each single mistake of a consumer, and none of a correct one",
-      async (strategy, { expect, onTestFinished }) => {
+      async (strategy, { onTestFinished }) => {
         const { system, proxy } = await stage.proxied(billingUnder(strategy, slow), strategy);
         proxy.confirmDelayMs = 20;
         const contract = system.contract("billing");
@@ -134,7 +131,7 @@ for (const broker of brokers()) {
   });
   // Runs last, because the comparisons use all of the processor.
   describe(`a single deviation on the wire: ${broker.version}`, () => {
-    test("is reported, even if the contract has the same deviation", ({ expect }) => {
+    test("is reported, even if the contract has the same deviation", () => {
       expect(recordings.map(({ strategy }) => strategy).toSorted()).toEqual(strategies.toSorted());
       const untold = recordings.flatMap(({ strategy, contract, frames, handled }) => {
         const ways = everyWay(contract, frames, handled);
@@ -151,7 +148,7 @@ for (const broker of brokers()) {
       expect(untold).toEqual([]);
     });
 
-    test("is reported in the operations, too", ({ expect }) => {
+    test("is reported in the operations, too", () => {
       const untold = recordings.flatMap(({ strategy, contract, frames, handled }) => {
         const single = oneByOne(frames);
         expect(breachesOf091(contract, single, handled)).toEqual([]);

@@ -1,4 +1,4 @@
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { pageOf } from "../support/contract-page.ts";
 import { runSnippet } from "../support/python-snippet.ts";
@@ -28,7 +28,7 @@ const runs = [
 describe("the snippets for Python", () => {
   test.concurrent.for(runs)(
     "$client keeps the contract, $name: attempts, delays, complete dead letters; a shutdown costs no attempt",
-    async ({ main, ...each }, { expect, onTestFinished }) => {
+    async ({ main, ...each }, { onTestFinished }) => {
       const system = await deployForSnippet(each);
       onTestFinished(async () => system.dispose());
       const page = pageOf(system.contract("billing"));

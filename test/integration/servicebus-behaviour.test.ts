@@ -12,7 +12,7 @@ const mostConnections = 10;
 // Concurrent, because each test mostly waits for locks and delays.
 describe.concurrent("a deployed topology, driven by its contract, on the emulator in the tests' process", () => {
   for (const [name, behaviour] of Object.entries(behaviours)) {
-    test(name, async ({ expect, onTestFinished }) => {
+    test(name, async ({ onTestFinished }) => {
       const system = await deployBehaviour(onTestFinished, behaviour);
       await behaviour.run(system, expect);
       if (Object.hasOwn(notOnMicrosofts, name)) return;
@@ -25,7 +25,7 @@ describe.concurrent("a deployed topology, driven by its contract, on the emulato
 if (officialServicebus !== null) {
   describe("a deployed topology, driven by its contract, on Microsoft's emulator", () => {
     for (const [name, behaviour] of sharedBehaviours) {
-      test(name, { timeout: 120_000 }, async ({ expect, onTestFinished }) => {
+      test(name, { timeout: 120_000 }, async ({ onTestFinished }) => {
         await behaviour.run(onMicrosofts(onTestFinished, behaviour, officialServicebus), expect);
       });
     }

@@ -2,7 +2,7 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
 import { type Right, waitUntil as waitFor } from "@redeliver/servicebus-emulator";
 import type { ServicebusConnection } from "redeliver/consume";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { brokers } from "../../src/brokers/index.ts";
 import { RefusedError } from "../../src/index.ts";
@@ -34,7 +34,6 @@ const refusalOf = async (start: Promise<unknown>): Promise<readonly string[]> =>
 
 describe.concurrent("a consumer of Service Bus with a shared access key", patient, () => {
   test("needs Listen and Send, and is refused at the start without them; it takes no message", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, declared);
@@ -59,7 +58,7 @@ describe.concurrent("a consumer of Service Bus with a shared access key", patien
     expect(await system.lab.peek("shop.billing")).toMatchObject([{ messageId: "kept", deliveryCount: 0 }]);
   });
 
-  test("needs no Send if its contract makes no copies", async ({ expect, onTestFinished }) => {
+  test("needs no Send if its contract makes no copies", async ({ onTestFinished }) => {
     const retry = { attempts: 2, backoff: { kind: "immediate" } };
     const system = await deployConsumed(onTestFinished, { retry });
     const connectionString = system.lab.emulator.addKey("listens", ["Listen"]);
@@ -74,10 +73,7 @@ describe.concurrent("a consumer of Service Bus with a shared access key", patien
     expect(consumer.attemptsOf("fails")).toEqual([1, 2]);
   });
 
-  test("needs no Manage: it runs, and logs the values that it could not compare", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("needs no Manage: it runs, and logs the values that it could not compare", async ({ onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, declared);
     const { emulator } = system.lab;
     const connectionString = emulator.addKey("works", ["Listen", "Send"]);
@@ -131,10 +127,7 @@ describe.concurrent("a consumer of Service Bus with a credential of Microsoft En
     },
   ] as const;
 
-  test("compares the deployed entities, and runs; without the roles it is refused", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("compares the deployed entities, and runs; without the roles it is refused", async ({ onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, declared);
     const owner = await identity(system, ["Listen", "Send", "Manage"], anHour);
     const consumer = await system.consuming(() => undefined, { connection: owner.connection });
@@ -149,7 +142,7 @@ describe.concurrent("a consumer of Service Bus with a credential of Microsoft En
 
   test.for(places)(
     "keeps its connection across many expiring tokens: from $from",
-    async ({ billing }, { expect, onTestFinished }) => {
+    async ({ billing }, { onTestFinished }) => {
       const system = await deployConsumed(onTestFinished, billing);
       const { connection, fetched } = await identity(system, ["Listen", "Send"], { lifeMs: 15_000, renewMs: 1_000 });
       const beganAtMs = Date.now();
@@ -174,7 +167,7 @@ describe.concurrent("a consumer of Service Bus with a credential of Microsoft En
 
   test.for(places)(
     "loses its links if the renewal fails, logs that, and comes back with the next token: from $from",
-    async ({ billing, path }, { expect, onTestFinished }) => {
+    async ({ billing, path }, { onTestFinished }) => {
       const system = await deployConsumed(onTestFinished, billing);
       const { connection, fetched } = await identity(system, ["Listen", "Send"], { lifeMs: 8_000, renewMs: 3_000 });
       const consumer = await system.consuming(() => undefined, { connection });

@@ -1,5 +1,5 @@
 import { type Heard, waitUntil as waitFor } from "@redeliver/servicebus-emulator";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import {
   askingDeclared,
@@ -93,7 +93,7 @@ const recorded = new Map<string, Recorded>();
 describe.concurrent("the contract on the wire of Service Bus", patient, () => {
   test.for(Object.entries(strategies))(
     "%s: consume does exactly its operations after each attempt, with their values",
-    async ([strategy, retry], { expect, onTestFinished }) => {
+    async ([strategy, retry], { onTestFinished }) => {
       const target = { strategy: strategy as keyof typeof strategies, lock: "60s" } as const;
       const system = await deployConsumed(onTestFinished, { ...everyEndingDeclared, ...lateDeclared, retry }, target);
       const contract = system.contract("billing");
@@ -122,10 +122,7 @@ describe.concurrent("the contract on the wire of Service Bus", patient, () => {
     },
   );
 
-  test("the check reports each single mistake of a consumer, and none of a correct one", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("the check reports each single mistake of a consumer, and none of a correct one", async ({ onTestFinished }) => {
     const declared = { retry: { attempts: 2, backoff: { kind: "constant", delay: `${delayMs / 60_000}m` } } };
     const system = await deployConsumed(onTestFinished, declared);
     const { client, emulator, administration } = system.lab;
@@ -150,7 +147,7 @@ describe.concurrent("the contract on the wire of Service Bus", patient, () => {
 
 // Runs last, because the comparisons use all of the processor.
 describe("a single deviation on the wire of Service Bus", () => {
-  test.for(Object.keys(strategies))("%s: is reported", (strategy, { expect }) => {
+  test.for(Object.keys(strategies))("%s: is reported", (strategy) => {
     const { contract, judge, ...at } = recorded.get(strategy) as Recorded;
     const { outcomes, retryAfter } = contract;
     const contracts = onePlaceChangesOf({ outcomes, retryAfter }, { skip: ["description", "return"], shift: 60_000 });
@@ -179,7 +176,7 @@ describe.concurrent("a failing copy on Service Bus", patient, () => {
   };
   const isCopy = (messageId: unknown): boolean => String(messageId).endsWith(":r2");
 
-  test("a refused copy is sent again, and its message stays until then", async ({ expect, onTestFinished }) => {
+  test("a refused copy is sent again, and its message stays until then", async ({ onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, once);
     let refusals = 0;
     const { heard, atMs, watcher } = listen();
@@ -204,7 +201,7 @@ describe.concurrent("a failing copy on Service Bus", patient, () => {
     ["doubles it where nothing looks for duplicates", {}, [1, 1, 2, 2]],
     ["doubles nothing where duplicates are detected", { duplicates: "10m" }, [1, 1, 2]],
   ] as const) {
-    test(`the connection is cut between copy and completion ${name}`, async ({ expect, onTestFinished }) => {
+    test(`the connection is cut between copy and completion ${name}`, async ({ onTestFinished }) => {
       const system = await deployConsumed(onTestFinished, once, duplicates);
       const { emulator } = system.lab;
       let isCut = false;

@@ -1,6 +1,6 @@
 import { waitUntil as waitFor } from "@redeliver/servicebus-emulator";
 import { permanent } from "redeliver/consume";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { deployConsumed } from "../support/servicebus/consuming.ts";
 
@@ -13,7 +13,6 @@ const messageOf = (body: string) => ({ body: Buffer.from(body), messageId: body 
 describe.concurrent("the shared dead queue is removed while a consumer of Service Bus runs", patient, () => {
   for (const strategy of ["immediate", "scheduled"] as const)
     test(`${strategy}: dead letters stay in their own dead-letter queue until the shared one is back; others are handled`, async ({
-      expect,
       onTestFinished,
     }) => {
       const declared = { retry: { attempts: 2, backoff: backoffs[strategy] } };

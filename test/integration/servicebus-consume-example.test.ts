@@ -1,11 +1,10 @@
 import { waitUntil } from "@redeliver/servicebus-emulator";
-import { test } from "vitest";
+import { expect, test } from "vitest";
 
 import { runBilling } from "../../examples/consume-on-servicebus.ts";
 import { deployConsumed } from "../support/servicebus/consuming.ts";
 
 test("the example of docs/consuming-servicebus.md charges, and gives up on an unknown customer", async ({
-  expect,
   onTestFinished,
 }) => {
   const retry = { attempts: 3, backoff: { kind: "constant", delay: "1s" } };

@@ -1,7 +1,7 @@
 import type { ServiceBusReceivedMessage } from "@azure/service-bus";
 import { waitUntil as waitFor } from "@redeliver/servicebus-emulator";
 import { consume, describeDeadLetter } from "redeliver/consume";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { RefusedError } from "../../src/index.ts";
 import { startProcess } from "../support/servicebus/consumer-process.ts";
@@ -17,7 +17,6 @@ const messageOf = (body: string): { body: Buffer; messageId: string } => ({ body
 
 describe.concurrent("consume on Service Bus, with faults", patient, () => {
   test("a killed process leaves its message to the lock; a crash costs no attempt, and several kill the message", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, {
@@ -40,7 +39,7 @@ describe.concurrent("consume on Service Bus, with faults", patient, () => {
 
   test.for([-5_000, 0, 5_000])(
     "no retry is early by more than a delivery took if the consumer's clock is wrong by %i ms",
-    async (offsetMs, { expect, onTestFinished }) => {
+    async (offsetMs, { onTestFinished }) => {
       const system = await deployConsumed(onTestFinished, {
         retry: { attempts: 4, backoff: { kind: "constant", delay: "700ms" } },
       });
@@ -65,7 +64,6 @@ describe.concurrent("consume on Service Bus, with faults", patient, () => {
   );
 
   test("under immediate a killed process has spent an attempt, and after the last one its message is dead", async ({
-    expect,
     onTestFinished,
   }) => {
     const immediate = { retry: { attempts: 2, backoff: { kind: "immediate" } } };
@@ -86,7 +84,6 @@ describe.concurrent("consume on Service Bus, with faults", patient, () => {
   });
 
   test("a process that is told to stop returns its unfinished messages at once, and ends", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, { retry: { attempts: 3, backoff: constant } });
@@ -102,7 +99,6 @@ describe.concurrent("consume on Service Bus, with faults", patient, () => {
   });
 
   test("a stop waits for running handlers, and returns messages whose handlers have not begun", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, { retry: { attempts: 3, backoff: constant } });
@@ -125,7 +121,6 @@ describe.concurrent("consume on Service Bus, with faults", patient, () => {
   });
 
   test("a message with a lost lock is dropped: the refusal is reported, and nothing is repeated", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, { retry: { attempts: 3, backoff: constant } });
@@ -146,7 +141,6 @@ describe.concurrent("consume on Service Bus, with faults", patient, () => {
   });
 
   test("dropped connections among many messages lose none, and the second runs are counted", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, {
@@ -179,7 +173,6 @@ describe.concurrent("consume on Service Bus, with faults", patient, () => {
   });
 
   test("the consumer waits out an outage, logs it, and handles the messages published meanwhile", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, { retry: { attempts: 2, backoff: constant } });
@@ -206,7 +199,6 @@ describe.concurrent("consume on Service Bus, refused at the start", patient, () 
   };
 
   test("a missing or different entity is named with both values, and no message is taken", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, { retry: { attempts: 2, backoff: constant } });
@@ -230,7 +222,7 @@ describe.concurrent("consume on Service Bus, refused at the start", patient, () 
     expect(await codes(start())).toEqual(["RD805 | shop.billing"]);
   });
 
-  test("an unreachable connection string, and a malformed one", async ({ expect, onTestFinished }) => {
+  test("an unreachable connection string, and a malformed one", async ({ onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, { retry: { attempts: 2, backoff: constant } });
     const start = (connection: unknown): Promise<unknown> =>
       consume(system.declared, "billing", { ...system.options, connection: connection as never }, () => undefined);
@@ -242,7 +234,7 @@ describe.concurrent("consume on Service Bus, refused at the start", patient, () 
       expect((await codes(start(connection)))[0]).toMatch(/^RD802 \| options.connection/);
   });
 
-  test("settings that cannot be read do not stop the consumer, and are logged", async ({ expect, onTestFinished }) => {
+  test("settings that cannot be read do not stop the consumer, and are logged", async ({ onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, { retry: { attempts: 2, backoff: constant } });
     const { connectionString } = system.lab.emulator;
     const managementConnectionString = connectionString.replace(/:\d+/, ":1");

@@ -1,5 +1,5 @@
 import { waitUntil } from "@redeliver/servicebus-emulator";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { deployConsumed } from "../support/servicebus/consuming.ts";
 
@@ -7,7 +7,6 @@ const backoff = { kind: "constant", delay: "300ms" } as const;
 
 describe.concurrent("ids of retried messages on Service Bus", { timeout: 120_000 }, () => {
   test("with the longest ids, all attempts run under the publisher's id, and no two copies collide", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, { retry: { attempts: 3, backoff } }, { duplicates: "10m" });

@@ -1,6 +1,6 @@
 import { createClient, createReceiver, waitUntil } from "@redeliver/servicebus-emulator";
 import { describeDeadLetter } from "redeliver/consume";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import {
   attemptsOfCourse,
@@ -23,7 +23,7 @@ describe.concurrent("a namespace that restarts", () => {
   test.for(["scheduled", "immediate"] as const)(
     `all connections end, and none can be opened for a while, among ${count} messages with random outcomes under %s: every message is accounted for (FATES_SEED=${seed})`,
     { timeout: longestMs + 120_000 },
-    async (strategy, { expect, onTestFinished }) => {
+    async (strategy, { onTestFinished }) => {
       const system = await deployConsumed(onTestFinished, strategies[strategy], { strategy });
       const { emulator } = system.lab;
       const contract = system.contract("billing");

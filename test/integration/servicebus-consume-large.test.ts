@@ -1,5 +1,5 @@
 import { waitUntil } from "@redeliver/servicebus-emulator";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { describeDeadLetter } from "../../src/consume/dead-letter/describe.ts";
 import { permanent } from "../../src/consume/index.ts";
@@ -78,7 +78,7 @@ const tooLarge = [
 
 describe.concurrent("a large message", () => {
   for (const { name, target, bytes, properties, kilobytes } of fitting) {
-    test(`of ${name} has all of its attempts, at their times`, async ({ expect, onTestFinished }) => {
+    test(`of ${name} has all of its attempts, at their times`, async ({ onTestFinished }) => {
       const system = await deployConsumed(onTestFinished, { retry }, target);
       if (kilobytes !== undefined) await allow(system, kilobytes);
       const { runs } = await system.consuming(failing, { body: "bytes" as never });
@@ -95,7 +95,7 @@ describe.concurrent("a large message", () => {
   }
 
   for (const { name, target, message, kilobytes } of tooLarge) {
-    test(`of ${name} is dead after its first attempt, with the reason`, async ({ expect, onTestFinished }) => {
+    test(`of ${name} is dead after its first attempt, with the reason`, async ({ onTestFinished }) => {
       const system = await deployConsumed(onTestFinished, { retry }, target);
       if (kilobytes !== undefined) await allow(system, kilobytes);
       const { runs, events } = await system.consuming(failing, { body: "bytes" as never });
@@ -109,7 +109,7 @@ describe.concurrent("a large message", () => {
     });
   }
 
-  test("that is dead has its size and the handler's error", async ({ expect, onTestFinished }) => {
+  test("that is dead has its size and the handler's error", async ({ onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, { retry });
     await system.consuming(failing, { body: "bytes" as never });
     await publish(system, { body: Buffer.alloc(262_000) });
@@ -125,7 +125,7 @@ describe.concurrent("a large message", () => {
     });
   });
 
-  test("that Service Bus alone finds too large is dead at once, too", async ({ expect, onTestFinished }) => {
+  test("that Service Bus alone finds too large is dead at once, too", async ({ onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, { retry });
     const sent: number[] = [];
     system.lab.emulator.watch({
@@ -142,10 +142,7 @@ describe.concurrent("a large message", () => {
     expect((await system.letters("billing"))[0]?.deadLetterReason).toBe("MESSAGE_TOO_LARGE");
   });
 
-  test("that fails permanently is dead like a small one, with as many fields as fit", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("that fails permanently is dead like a small one, with as many fields as fit", async ({ onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, { retry });
     const fail = (): never => {
       throw permanent("CARD_EXPIRED");

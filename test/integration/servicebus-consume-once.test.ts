@@ -1,4 +1,4 @@
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { deployConsumed } from "../support/servicebus/consuming.ts";
 import { type BooksPlace, layOutTables } from "../support/stores/books.ts";
@@ -24,7 +24,6 @@ const stores = {
 describe.concurrent("the guard on Service Bus, inside a consumer", { timeout: 240_000 }, () => {
   for (const [name, open] of Object.entries(stores))
     test(`with ${name}: each order is charged once, although it comes several times and its process dies before it completes`, async ({
-      expect,
       onTestFinished,
     }) => {
       const place = await open(onTestFinished);

@@ -1,5 +1,5 @@
 import { waitUntil as waitFor } from "@redeliver/servicebus-emulator";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { deployConsumed } from "../support/servicebus/consuming.ts";
 
@@ -11,7 +11,7 @@ const constant = { kind: "constant", delay: "200ms" } as const;
 const messageOf = (body: string): { body: Buffer; messageId: string } => ({ body: Buffer.from(body), messageId: body });
 
 describe.concurrent("consume on Service Bus, when connections and dependencies fail together", patient, () => {
-  test("a lost connection requests no message when a handler becomes free", async ({ expect, onTestFinished }) => {
+  test("a lost connection requests no message when a handler becomes free", async ({ onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, {
       retry: { attempts: 3, backoff: constant },
       crash: { deliveries: 10 },
@@ -34,7 +34,6 @@ describe.concurrent("consume on Service Bus, when connections and dependencies f
   });
 
   test("the breaker pauses, then tries single messages; no message dies of the outage, and none is taken in a pause", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, { retry: { attempts: 6, backoff: constant } });
@@ -60,7 +59,6 @@ describe.concurrent("consume on Service Bus, when connections and dependencies f
   });
 
   test("after a pause that ends while Service Bus is silent, a probe follows once it answers", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, { retry: { attempts: 6, backoff: constant } });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { type Heard, waitUntil as waitFor, type Watcher } from "@redeliver/servicebus-emulator";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { stopInHand as stop } from "../support/consume/stopped-course.ts";
 import { startProcess } from "../support/servicebus/consumer-process.ts";
@@ -38,10 +38,7 @@ const stopInHand = async ({ consuming }: ConsumedSystem, times: number): Promise
   runsIn({ runs: await stop(times, async (handler, options) => consuming(handler as Handle, options)) });
 
 describe.concurrent("messages that a stop returns on Service Bus", patient, () => {
-  test("in a session: stops cost no attempt, settle nothing, and keep the order", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("in a session: stops cost no attempt, settle nothing, and keep the order", async ({ onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, onceInOrder, longLock);
     const settlements = settlementsIn(system);
     await system.publish(...messagesOf("a1", "a2", "a3"));
@@ -55,7 +52,7 @@ describe.concurrent("messages that a stop returns on Service Bus", patient, () =
     expect(await system.letters("billing")).toEqual([]);
   });
 
-  test("in parallel sessions: each continues at its first unfinished message", async ({ expect, onTestFinished }) => {
+  test("in parallel sessions: each continues at its first unfinished message", async ({ onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, onceInOrder, longLock);
     await system.publish(...messagesOf("a1", "b1", "c1", "a2", "b2", "c2"));
     const first = await system.consuming(
@@ -75,10 +72,7 @@ describe.concurrent("messages that a stop returns on Service Bus", patient, () =
     expect(await system.letters("billing")).toEqual([]);
   });
 
-  test("with sessions, processes that stop one after the other: no attempt is spent", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("with sessions, processes that stop one after the other: no attempt is spent", async ({ onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, onceInOrder, longLock);
     await system.publish(...messagesOf("a1", "a2"));
     for (let time = 0; time < 2; time += 1) {
@@ -101,7 +95,7 @@ describe.concurrent("messages that a stop returns on Service Bus", patient, () =
     ["ttl-tier", tiered],
   ] as const)(
     "of a queue under %s: each message is released, and stops cost no attempt",
-    async ([strategy, billing], { expect, onTestFinished }) => {
+    async ([strategy, billing], { onTestFinished }) => {
       const system = await deployConsumed(onTestFinished, billing, { ...longLock, strategy });
       const settlements = settlementsIn(system);
       await system.publish(...messagesOf("1"));
@@ -115,7 +109,6 @@ describe.concurrent("messages that a stop returns on Service Bus", patient, () =
   );
 
   test("of a queue that confirms the end of deliveries late: the message is released all the same", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, once, longLock);
@@ -134,7 +127,6 @@ describe.concurrent("messages that a stop returns on Service Bus", patient, () =
   });
 
   test("of a queue under scheduled: stops in a later attempt cost neither it nor the crash budget", async ({
-    expect,
     onTestFinished,
   }) => {
     const retry = { attempts: 2, backoff: { kind: "constant", delay: "500ms" } };

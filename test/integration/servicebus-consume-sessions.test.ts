@@ -1,5 +1,5 @@
 import { waitUntil as waitFor } from "@redeliver/servicebus-emulator";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { startProcess } from "../support/servicebus/consumer-process.ts";
 import { type Consuming, deployConsumed, type Handle } from "../support/servicebus/consuming.ts";
@@ -21,7 +21,6 @@ const succeed: Handle = () => undefined;
 
 describe.concurrent("consume on Service Bus, with sessions", patient, () => {
   test("messages of a session run one after the other, with retries in their place; sessions run in parallel", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, {
@@ -65,7 +64,6 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
   });
 
   test("a stop waits for the message in hand, and the next instance gets its session at once, in order", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, perKey, longLock);
@@ -87,7 +85,6 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
   });
 
   test("a stop with its time over returns the messages in hand, and the next instance continues there, in order", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, perKey, longLock);
@@ -112,7 +109,7 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
     );
   });
 
-  test("a process that is told to stop returns its message and its session", async ({ expect, onTestFinished }) => {
+  test("a process that is told to stop returns its message and its session", async ({ onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, perKey, longLock);
     const child = startProcess(system, onTestFinished);
     await system.publish(...inSession("a1", "a2"));
@@ -127,7 +124,6 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
   });
 
   test("killed processes, with sessions: each crash costs an attempt, nothing overtakes, and the last crash ends the message", async ({
-    expect,
     onTestFinished,
   }) => {
     const retry = { attempts: 2, backoff: { kind: "immediate" } };
@@ -148,7 +144,6 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
   });
 
   test("a session with a lost lock continues elsewhere, in order, and the process takes other sessions", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, perKey, { lock: "5s" });
@@ -169,7 +164,6 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
   });
 
   test("dropped connections lose no message and keep the order; only messages in hand run twice", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, perKey);
@@ -203,7 +197,6 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
     ["lost", ["a1 1", "a1 1", "a2 1"]],
   ] as const)
     test(`a completion that is ${fate}: nothing overtakes the message, and its session continues`, async ({
-      expect,
       onTestFinished,
     }) => {
       // Shorter than the wait for an answer: the consumer gives the message up when no answer has come.

@@ -1,7 +1,7 @@
 import type { ServiceBusReceivedMessage } from "@azure/service-bus";
 import { type Heard, waitUntil as waitFor, type Watcher } from "@redeliver/servicebus-emulator";
 import { permanent } from "redeliver/consume";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { type ConsumedSystem, deployConsumed, type Handle } from "../support/servicebus/consuming.ts";
 
@@ -41,10 +41,7 @@ describe.concurrent(
       ["where nothing looks for duplicates", {}, [1, 1, 2, 2]],
       ["where duplicates are detected", { duplicates: "10m" }, [1, 1, 2]],
     ] as const) {
-      test(`it is refused, and the message comes again before its copy, ${where}`, async ({
-        expect,
-        onTestFinished,
-      }) => {
+      test(`it is refused, and the message comes again before its copy, ${where}`, async ({ onTestFinished }) => {
         const system = await deployConsumed(onTestFinished, declared, duplicates);
         const stranger = system.lab.receiver("shop.billing");
         const heard: Heard[] = [];
@@ -75,7 +72,7 @@ describe.concurrent(
         expect(await system.letters("billing")).toEqual([]);
       });
 
-      test(`it is lost, and the message comes again after its copy, ${where}`, async ({ expect, onTestFinished }) => {
+      test(`it is lost, and the message comes again after its copy, ${where}`, async ({ onTestFinished }) => {
         const system = await deployConsumed(onTestFinished, declared, duplicates);
         const heard: Heard[] = [];
         system.lab.emulator.watch({ heard: (each) => void heard.push(each), ...firstMeets("complete", "lost") });
@@ -93,7 +90,6 @@ describe.concurrent(
     }
 
     test("it is lost, and repeated within the lock: it succeeds, and nothing comes twice", async ({
-      expect,
       onTestFinished,
     }) => {
       const system = await deployConsumed(onTestFinished, declared, { lock: "60s" });
@@ -109,7 +105,6 @@ describe.concurrent(
     });
 
     test("it succeeds without an answer: nothing comes twice, and its handler's place is free for the copy", async ({
-      expect,
       onTestFinished,
     }) => {
       const system = await deployConsumed(onTestFinished, declared);
@@ -130,7 +125,7 @@ describe.concurrent("a dead-lettering on Service Bus without an answer", patient
     ["unanswered", [1]],
     ["lost", [1, 1]],
   ] as const)
-    test(`${fate}: one dead letter, and the consumer takes the next message`, async ({ expect, onTestFinished }) => {
+    test(`${fate}: one dead letter, and the consumer takes the next message`, async ({ onTestFinished }) => {
       const system = await deployConsumed(onTestFinished, declared);
       system.lab.emulator.watch(firstMeets("dead-letter", fate));
       const consumer = await system.consuming(

@@ -1,6 +1,6 @@
 import { waitUntil as waitFor } from "@redeliver/servicebus-emulator";
 import { describeDeadLetter, permanent } from "redeliver/consume";
-import { beforeAll, describe, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import {
   attemptsOfCourse,
@@ -31,7 +31,6 @@ beforeAll(registerGlobals);
 describe.concurrent("a watched consumer on Service Bus", patient, () => {
   for (const strategy of ["scheduled", "immediate", "ttl-tier"] as const)
     test(`${strategy}: attempts and dead letters are in one trace, every metric counts, and no telemetry has a body`, async ({
-      expect,
       onTestFinished,
     }) => {
       const retry = { attempts: attemptsOfCourse, backoff: backoffs[strategy] };
@@ -68,7 +67,7 @@ describe.concurrent("a watched consumer on Service Bus", patient, () => {
 });
 
 describe.concurrent("consume on Service Bus with one shared dead queue", patient, () => {
-  test("dead letters there show their original queue, and the reason", async ({ expect, onTestFinished }) => {
+  test("dead letters there show their original queue, and the reason", async ({ onTestFinished }) => {
     const retry = { attempts: 2, backoff: { kind: "immediate" } };
     const system = await deployConsumed(onTestFinished, { retry }, { deadQueue: "shared" });
     const consumer = await system.consuming(({ body }) => {

@@ -1,6 +1,6 @@
 import { waitUntil as waitFor } from "@redeliver/servicebus-emulator";
 import { describeDeadLetter, permanent, retryAfter } from "redeliver/consume";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 
 import { deployConsumed } from "../support/servicebus/consuming.ts";
@@ -15,7 +15,6 @@ const exponential = { kind: "exponential", first: "300ms", factor: 2, max: "10s"
 
 describe.concurrent("consume on Service Bus", { timeout: 240_000 }, () => {
   test("attempts are as declared, numbered and never early, and the last one makes a dead letter with the reason", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, { retry: { attempts: 4, backoff: exponential } });
@@ -66,7 +65,7 @@ describe.concurrent("consume on Service Bus", { timeout: 240_000 }, () => {
     );
   });
 
-  test("a permanent failure is dead at once, with the handler's reason", async ({ expect, onTestFinished }) => {
+  test("a permanent failure is dead at once, with the handler's reason", async ({ onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, {
       retry: { attempts: 4, backoff: exponential },
       errors: { permanent: ["ValidationError"] },
@@ -98,7 +97,6 @@ describe.concurrent("consume on Service Bus", { timeout: 240_000 }, () => {
   });
 
   test("a handler that takes too long is aborted and retried; a delay from the handler is kept, up to the maximum", async ({
-    expect,
     onTestFinished,
   }) => {
     const system = await deployConsumed(onTestFinished, {
@@ -134,10 +132,7 @@ describe.concurrent("consume on Service Bus", { timeout: 240_000 }, () => {
     );
   });
 
-  test("without delays Service Bus counts: as many deliveries as attempts, then dead", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("without delays Service Bus counts: as many deliveries as attempts, then dead", async ({ onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, { retry: { attempts: 3, backoff: { kind: "immediate" } } });
     const consumer = await system.consuming(() => {
       throw new Error("never");

@@ -103,7 +103,6 @@ async function registered(system: typeof portable, target: ServicebusTargetInput
 
 describe.concurrent.each(systems)("$name", ({ system, target }) => {
   test("the program makes exactly the entities of the topology, with every setting; a second run changes nothing", async ({
-    expect,
     onTestFinished,
   }) => {
     const { administration } = await startLab(onTestFinished, { sku: target.sku });
@@ -120,7 +119,6 @@ describe.concurrent.each(systems)("$name", ({ system, target }) => {
   });
 
   test("the configuration file of the official emulator describes the deployed entities", async ({
-    expect,
     onTestFinished,
   }) => {
     const { administration } = await startLab(onTestFinished, { sku: target.sku });
@@ -186,7 +184,6 @@ async function configOf(administration: ServiceBusAdministrationClient): Promise
 
 describe.concurrent("the stack program", () => {
   test("makes the compiled entities of the example, with a provider for the namespace's subscription", async ({
-    expect,
     onTestFinished,
   }) => {
     const { administration } = await startLab(onTestFinished);
@@ -199,7 +196,7 @@ describe.concurrent("the stack program", () => {
 });
 
 describe.concurrent("programs that the test's provider refuses", () => {
-  test("another input, another namespace, another order, a missing destination", async ({ expect, onTestFinished }) => {
+  test("another input, another namespace, another order, a missing destination", async ({ onTestFinished }) => {
     const { administration } = await startLab(onTestFinished);
     const resources = await registered(portable, { ...standard, deadQueue: "shared" });
     const index = resources.findLastIndex(({ type }) => type === "azure-native:servicebus:Queue");

@@ -1,5 +1,5 @@
 import { waitUntil as waitFor } from "@redeliver/servicebus-emulator";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { deployConsumed, type Handle } from "../support/servicebus/consuming.ts";
 
@@ -29,7 +29,7 @@ describe.concurrent("straight to the queue of Service Bus", { timeout: 240_000 }
   for (const { name: strategy, sku, billing, delayMs } of cases) {
     const perKey = "order" in billing;
     const queue = "queue" in billing ? billing.queue : "shop.billing";
-    test(`${strategy}, ${sku}${perKey ? ", per key" : ""}, to ${queue}`, async ({ expect, onTestFinished }) => {
+    test(`${strategy}, ${sku}${perKey ? ", per key" : ""}, to ${queue}`, async ({ onTestFinished }) => {
       const declared = { from: undefined, errors, ...billing };
       const system = await deployConsumed(onTestFinished, declared, { sku, strategy });
       expect(system.contract("billing").workQueue).toBe(queue);

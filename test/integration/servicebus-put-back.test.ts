@@ -1,6 +1,6 @@
 import type { ServiceBusReceivedMessage } from "@azure/service-bus";
 import { waitUntil } from "@redeliver/servicebus-emulator";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import type { ConsumedSystem } from "../support/servicebus/consuming.ts";
 import { deployConsumed } from "../support/servicebus/consuming.ts";
@@ -29,7 +29,6 @@ async function putBack({ lab }: ConsumedSystem, make: (letter: ServiceBusReceive
 describe.concurrent("a dead letter of Service Bus", () => {
   for (const { duplicates, id } of [{ duplicates: "10m", id: "1:again-1" }, { id: "1" }] as const) {
     test(`has all of its attempts if it is sent again as the page says, ${duplicates === undefined ? "without" : "with"} duplicate detection`, async ({
-      expect,
       onTestFinished,
     }) => {
       const target = duplicates === undefined ? {} : { duplicates };
@@ -45,7 +44,6 @@ describe.concurrent("a dead letter of Service Bus", () => {
   }
 
   test("has one attempt left if it is sent unchanged, and is dropped by duplicate detection", async ({
-    expect,
     onTestFinished,
   }) => {
     const asItIs = ({ body, messageId = "", applicationProperties = {} }: ServiceBusReceivedMessage): object => ({

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import { SetSubscriptionAttributesCommand, SubscribeCommand } from "@aws-sdk/client-sns";
 import { DeleteQueueCommand, SetQueueAttributesCommand } from "@aws-sdk/client-sqs";
-import { beforeAll, describe, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 
 import { brokers } from "../../src/brokers/index.ts";
 import type { Diagnostic } from "../../src/index.ts";
@@ -46,7 +46,7 @@ const hasNoSns = (emulator: SqsEmulator): boolean => gapOf("topic-reaches-all", 
 
 for (const emulator of sqsEmulators()) {
   describe.concurrent(`an audit of ${emulator.name} ${emulator.version}`, { timeout: 60_000 }, () => {
-    test("finds nothing in the program's deployment", async ({ expect, onTestFinished }) => {
+    test("finds nothing in the program's deployment", async ({ onTestFinished }) => {
       const constant = { kind: "constant", delay: "30s" };
       const system = await deploy(emulator, {
         billing: {
@@ -71,7 +71,7 @@ for (const emulator of sqsEmulators()) {
       expect(leftOut, "topics and functions, where there are none").toBe(hasNoSns(emulator) ? 2 : 0);
     });
 
-    test("finds the faults of queues made by hand", async ({ expect, onTestFinished }) => {
+    test("finds the faults of queues made by hand", async ({ onTestFinished }) => {
       const lab = createLab(emulator);
       onTestFinished(async () => lab.dispose());
       const tag = `audit-${randomUUID().slice(0, 8)}`;
@@ -107,7 +107,7 @@ for (const emulator of sqsEmulators()) {
       expect(found.filter((each) => each.endsWith(buried.name))).toEqual([]);
     });
 
-    test.runIf(!hasNoSns(emulator))("finds the faults of subscriptions", async ({ expect, onTestFinished }) => {
+    test.runIf(!hasNoSns(emulator))("finds the faults of subscriptions", async ({ onTestFinished }) => {
       const lab = createLab(emulator);
       onTestFinished(async () => lab.dispose());
       const [dead, topic] = await Promise.all([lab.createQueue(), lab.createTopic()]);
@@ -147,7 +147,7 @@ for (const emulator of sqsEmulators()) {
 
     test.runIf(!hasNoSns(emulator))(
       "finds settings that do not fit the Lambda function",
-      async ({ expect, onTestFinished }) => {
+      async ({ onTestFinished }) => {
         const lab = createLab(emulator);
         onTestFinished(async () => lab.dispose());
         const dead = await lab.createQueue({ MessageRetentionPeriod: "1209600" });

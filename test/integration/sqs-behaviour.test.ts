@@ -1,4 +1,4 @@
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { deploy, attributes, textsOf, type DeployedSystem } from "../support/sqs/deployed-system.ts";
 import type { Decision, DrivenConsumer } from "../support/sqs/drive.ts";
@@ -76,9 +76,7 @@ for (const emulator of sqsEmulators()) {
 
   // Concurrent, because each test mostly waits for visibility timeouts.
   describe.concurrent(`on ${emulator.name} ${emulator.version}`, { timeout: 60_000 }, () => {
-    test("redrive: N deliveries, nothing on receive N + 1, one unchanged dead letter, and no more deliveries", async ({
-      expect,
-    }) =>
+    test("redrive: N deliveries, nothing on receive N + 1, one unchanged dead letter, and no more deliveries", async () =>
       within({ billing: redrive }, async (system) => {
         const { lab, applied } = system;
         const [work, dead] = [system.work("billing"), system.dead("billing")];
@@ -98,9 +96,7 @@ for (const emulator of sqsEmulators()) {
         expect(consumer.seen).toHaveLength(3);
       }));
 
-    test("visibility: each attempt comes at its time, never early, and the last failure ends in the dead queue", async ({
-      expect,
-    }) =>
+    test("visibility: each attempt comes at its time, never early, and the last failure ends in the dead queue", async () =>
       within({ billing: visibility }, async (system) => {
         await system.lab.send(system.work("billing"), "order 1", { MessageAttributes: attributes(order) });
         const consumer = system.drive("billing", always("transient"));
@@ -114,7 +110,7 @@ for (const emulator of sqsEmulators()) {
         expect(await drain(system, system.dead("billing"))).toEqual([{ body: "order 1", attributes: order }]);
       }));
 
-    test("a delay from the handler is kept, and one with jitter lies within its bounds", async ({ expect }) =>
+    test("a delay from the handler is kept, and one with jitter lies within its bounds", async () =>
       within(
         {
           billing: { ...visibility, retry: { ...visibility.retry, retryAfter: { max: "5s" } } },
@@ -134,7 +130,7 @@ for (const emulator of sqsEmulators()) {
         },
       ));
 
-    test("success on attempt k ends the message, also on the last attempt", async ({ expect }) =>
+    test("success on attempt k ends the message, also on the last attempt", async () =>
       within({ billing: visibility }, async (system) => {
         const work = system.work("billing");
         await system.lab.send(work, "2");
@@ -149,7 +145,7 @@ for (const emulator of sqsEmulators()) {
         expect(consumer.seen.filter(({ body }) => body === "2").map(({ attempt }) => attempt)).toEqual([1, 2]);
       }));
 
-    test("a permanent failure is a dead letter at once, with its reason", async ({ expect }) =>
+    test("a permanent failure is a dead letter at once, with its reason", async () =>
       within({ billing: redrive }, async (system) => {
         await system.lab.send(system.work("billing"), "order 1", { MessageAttributes: attributes(order) });
         const consumer = system.drive("billing", always("permanent"));
@@ -160,7 +156,7 @@ for (const emulator of sqsEmulators()) {
         expect(letter).toEqual({ body: "order 1", attributes: { ...order, ...reason } });
       }));
 
-    test("a crash between the two steps of a dead letter doubles it and loses nothing", async ({ expect }) =>
+    test("a crash between the two steps of a dead letter doubles it and loses nothing", async () =>
       within({ billing: redrive }, async (system) => {
         await system.lab.send(system.work("billing"), "order 1");
         const consumer = system.drive("billing", ({ attempt }) =>
@@ -170,7 +166,7 @@ for (const emulator of sqsEmulators()) {
         expect([await system.lab.count(system.work("billing")), await isDead(system, "billing", 2)]).toEqual([0, true]);
       }));
 
-    test("crashes, returns and failures spend the same attempts", async ({ expect }) =>
+    test("crashes, returns and failures spend the same attempts", async () =>
       within({ billing: { ...redrive, handlerTimeout: "3s" } }, async (system) => {
         await system.lab.send(system.work("billing"), "order 1");
         const endings: readonly Decision[] = ["return", "crash", "transient"];
@@ -182,7 +178,7 @@ for (const emulator of sqsEmulators()) {
         expect(afterCrash, "after a crash it waits for the visibility timeout").toBeGreaterThanOrEqual(4_000);
       }));
 
-    test("a queue without a receiver never dead-letters", async ({ expect }) =>
+    test("a queue without a receiver never dead-letters", async () =>
       within({ billing: redrive }, async (system) => {
         await system.lab.send(system.work("billing"), "order 1");
         const consumer = system.drive("billing", always("transient"));
@@ -193,9 +189,7 @@ for (const emulator of sqsEmulators()) {
         expect(consumer.seen).toHaveLength(3);
       }));
 
-    test("FIFO: a group waits for its failed message, another group does not, and a dead message lets the others pass", async ({
-      expect,
-    }) =>
+    test("FIFO: a group waits for its failed message, another group does not, and a dead message lets the others pass", async () =>
       within({ billing: { ...redrive, order: "per-key" } }, async (system) => {
         const work = system.work("billing");
         for (const body of ["a1", "a2", "b1", "a3"])
@@ -211,7 +205,7 @@ for (const emulator of sqsEmulators()) {
         expect((await drain(system, system.dead("billing"))).map(({ body }) => body)).toEqual(["a2"]);
       }));
 
-    test("FIFO: a permanent failure keeps its group, and the next message of the group continues", async ({ expect }) =>
+    test("FIFO: a permanent failure keeps its group, and the next message of the group continues", async () =>
       within({ billing: { ...redrive, order: "per-key" } }, async (system) => {
         for (const body of ["a1", "a2"])
           await system.lab.send(system.work("billing"), body, {
@@ -235,14 +229,14 @@ function topicTests(emulator: SqsEmulator): void {
     audit: { ...visibility, from: { orders: ["price.changed"] } },
   };
   if (gapOf("topic-reaches-all", emulator.name) !== undefined) {
-    test("topics and subscriptions are skipped, because this emulator has no SNS", async ({ expect }) =>
+    test("topics and subscriptions are skipped, because this emulator has no SNS", async () =>
       withSystem(emulator, consumers, async ({ applied }) => {
         expect(applied.topics.size).toBe(0);
         expect(applied.leftOut.filter((each) => each.endsWith("ElasticMQ has no SNS"))).toHaveLength(4);
       }));
     return;
   }
-  test("a topic reaches every consumer that takes the message, and a retry only its own", async ({ expect }) =>
+  test("a topic reaches every consumer that takes the message, and a retry only its own", async () =>
     withSystem(emulator, consumers, async (system) => {
       const [topic = ""] = system.applied.topics.values();
       await system.lab.publish(topic, "order 1", attributes(order));

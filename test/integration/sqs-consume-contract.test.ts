@@ -1,5 +1,5 @@
 import type { MessageAttributeValue } from "@aws-sdk/client-sqs";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import {
   attemptsInAll,
@@ -106,7 +106,7 @@ for (const emulator of sqsEmulators()) {
     };
     test.for(Object.entries(strategies))(
       "%s: consume does exactly its operations after each attempt, with their values",
-      async ([strategy, declared], { expect }) =>
+      async ([strategy, declared]) =>
         within(declared, async ({ system, proxy }) => {
           const contract = system.contract("billing");
           const hasDelays = contract.retryAfter !== undefined;
@@ -139,7 +139,7 @@ for (const emulator of sqsEmulators()) {
           (name) => [strategy, name, { ...strategies[strategy], handlerTimeout: longTimeouts[strategy] }] as const,
         ),
       ),
-    )("%s: and when the consumer stops in an attempt: %s", async ([strategy, name, declared], { expect }) =>
+    )("%s: and when the consumer stops in an attempt: %s", async ([strategy, name, declared]) =>
       within(declared, async ({ system, proxy }) => {
         await send(system, [name]);
         const consumer = await consuming(
@@ -162,7 +162,7 @@ for (const emulator of sqsEmulators()) {
       }),
     );
 
-    test("the check names each single mistake of a consumer, and finds none in a correct one", async ({ expect }) =>
+    test("the check names each single mistake of a consumer, and finds none in a correct one", async () =>
       within({ from, retry: { attempts, backoff: { kind: "linear", first: "10m" } } }, async ({ system, proxy }) => {
         const kinds = ["success", "transient", "permanent", "return"] as const;
         const nameOf = (body: string): string => JSON.parse(body) as string;
@@ -215,7 +215,7 @@ for (const emulator of sqsEmulators()) {
 for (const [name, recorded] of recordedOn) {
   // Runs last, because the comparisons use all of the processor.
   describe(`a single deviation on the wire of ${name}`, () => {
-    test.for(Object.keys(strategies))("%s: is reported", (strategy, { expect }) => {
+    test.for(Object.keys(strategies))("%s: is reported", (strategy) => {
       const { contract, calls, judge } = recorded.get(strategy) as Recorded;
       const { outcomes, retryAfter } = contract;
       const contracts = onePlaceChangesOf({ outcomes, retryAfter }, { skip: ["return"] });
@@ -235,7 +235,7 @@ for (const [name, recorded] of recordedOn) {
       expect(changed.filter(({ value }) => judge(contract, value).length === 0).map(({ what }) => what)).toEqual([]);
     });
 
-    test("is reported when the consumer stops, too", ({ expect }) => {
+    test("is reported when the consumer stops, too", () => {
       const stopped = [...recorded].filter(([name]) => name.includes("stopped"));
       expect(stopped).toHaveLength(2 * attempts);
       const untold = stopped.flatMap(([name, { contract, calls, judge }]) =>

@@ -1,4 +1,4 @@
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { RefusedError } from "../../src/index.ts";
 import { sleep, until } from "../support/deployed-system.ts";
@@ -39,7 +39,7 @@ for (const emulator of sqsEmulators()) {
       await lab.send(work("billing"), "order 1");
     };
 
-    test("expired keys are fetched anew, and messages continue", async ({ expect }) =>
+    test("expired keys are fetched anew, and messages continue", async () =>
       within(async (system, proxy) => {
         const { fetched, connection } = fetching(proxy);
         const consumer = await consuming(system, "billing", succeed, { connection });
@@ -55,9 +55,7 @@ for (const emulator of sqsEmulators()) {
         }
       }));
 
-    test("keys that expired before the start are fetched anew as well; the consumer is refused only if new ones fail, too", async ({
-      expect,
-    }) =>
+    test("keys that expired before the start are fetched anew as well; the consumer is refused only if new ones fail, too", async () =>
       within(async (system, proxy) => {
         const { connection } = fetching(proxy);
         // The consumer checks two queues, and fetches credentials for each.
@@ -69,7 +67,7 @@ for (const emulator of sqsEmulators()) {
         await expect(consuming(system, "billing", succeed, { connection })).rejects.toThrow("RD807");
       }));
 
-    test("keys that expire with the first receive cause no refusal", async ({ expect }) =>
+    test("keys that expire with the first receive cause no refusal", async () =>
       within(async (system, proxy) => {
         let refusals = 0;
         proxy.decide(({ operation }) => (operation === "ReceiveMessage" && refusals++ === 0 ? expired : "pass"));
@@ -83,7 +81,7 @@ for (const emulator of sqsEmulators()) {
         }
       }));
 
-    test("a user who may do everything but receive is refused at the start", async ({ expect }) =>
+    test("a user who may do everything but receive is refused at the start", async () =>
       within(async (system, proxy) => {
         const denied = { error: "AccessDenied", status: 403 };
         await send(system);
@@ -101,9 +99,7 @@ for (const emulator of sqsEmulators()) {
         expect(message?.Attributes?.ApproximateReceiveCount, "no receive was spent on finding out").toBe("1");
       }));
 
-    test("the consumer writes nothing into the caller's connection, so a second consumer can start with it", async ({
-      expect,
-    }) =>
+    test("the consumer writes nothing into the caller's connection, so a second consumer can start with it", async () =>
       within(async (system, { endpoint }) => {
         const keys = { accessKeyId: "test", secretAccessKey: "test" };
         const connection = { endpoint, region, credentials: keys };
@@ -115,7 +111,7 @@ for (const emulator of sqsEmulators()) {
         expect(keys).toEqual({ accessKeyId: "test", secretAccessKey: "test" });
       }));
 
-    test("messages of the first receive are handled, without another receive for them", async ({ expect }) =>
+    test("messages of the first receive are handled, without another receive for them", async () =>
       within(async (system, proxy) => {
         await send(system);
         const consumer = await consuming(system, "billing", succeed, { connection: fetching(proxy).connection });

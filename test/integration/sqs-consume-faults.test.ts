@@ -1,5 +1,5 @@
 import { DeleteQueueCommand, SetQueueAttributesCommand } from "@aws-sdk/client-sqs";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { permanent } from "../../src/consume/failure.ts";
 import { RefusedError } from "../../src/index.ts";
@@ -62,9 +62,7 @@ for (const emulator of sqsEmulators()) {
       });
       return bodies.toSorted();
     };
-    test("the dead queue is removed: permanent failures wait until it is back, and others are handled", async ({
-      expect,
-    }) =>
+    test("the dead queue is removed: permanent failures wait until it is back, and others are handled", async () =>
       within(async (faulty) => {
         const { system } = faulty;
         const { name, url } = system.dead("billing");
@@ -81,9 +79,7 @@ for (const emulator of sqsEmulators()) {
         expect(await lettersOf(system, 1)).toEqual(["permanent"]);
       }));
 
-    test("the connection is cut between the copy and the deletion: one dead letter, and no second copy", async ({
-      expect,
-    }) =>
+    test("the connection is cut between the copy and the deletion: one dead letter, and no second copy", async () =>
       within(async (faulty) => {
         const { system, proxy } = faulty;
         let cuts = 0;
@@ -97,7 +93,7 @@ for (const emulator of sqsEmulators()) {
         expect(await lettersOf(system, 1)).toEqual(["permanent"]);
       }));
 
-    test("a copy without an answer is sent again: doubled with the same id, and not lost", async ({ expect }) =>
+    test("a copy without an answer is sent again: doubled with the same id, and not lost", async () =>
       within(async (faulty) => {
         const { system, proxy } = faulty;
         let cuts = 0;
@@ -118,7 +114,7 @@ for (const emulator of sqsEmulators()) {
       {
         timeout: 300_000,
       },
-      async ({ expect }) =>
+      async () =>
         within(async (faulty) => {
           const { system, proxy } = faulty;
           const all = Array.from({ length: 40 }, (_, index) => `${index % 4 === 0 ? "permanent" : "success"} ${index}`);
@@ -148,7 +144,7 @@ for (const emulator of sqsEmulators()) {
         }),
     );
 
-    test("SQS no longer accepts a receipt: the message is dropped, and comes again", async ({ expect }) =>
+    test("SQS no longer accepts a receipt: the message is dropped, and comes again", async () =>
       within(async (faulty) => {
         const { system, proxy } = faulty;
         let refusals = 0;
@@ -168,7 +164,7 @@ for (const emulator of sqsEmulators()) {
         });
       }));
 
-    test("health() shows that SQS does not answer, and when it answers again", async ({ expect }) =>
+    test("health() shows that SQS does not answer, and when it answers again", async () =>
       within(async (faulty) => {
         const { system, proxy } = faulty;
         await consumed(faulty, async (consumer) => {
@@ -184,7 +180,7 @@ for (const emulator of sqsEmulators()) {
         });
       }));
 
-    test("messages of a receive that is answered after stop() return at once", async ({ expect }) =>
+    test("messages of a receive that is answered after stop() return at once", async () =>
       within(async ({ system, proxy }) => {
         const consumer = await consuming(system, "billing", handle, { endpoint: proxy.endpoint });
         const asked = proxy.calls.length;
@@ -205,9 +201,7 @@ for (const emulator of sqsEmulators()) {
         expect(again?.Body).toBe("success");
       }));
 
-    test("a refusal at the start names the missing, different or forbidden part, and nothing was received", async ({
-      expect,
-    }) => {
+    test("a refusal at the start names the missing, different or forbidden part, and nothing was received", async () => {
       type Spoil = (faulty: Faulty) => Promise<unknown> | void;
       const set =
         (Attributes: Record<string, string>): Spoil =>

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DeleteMessageBatchCommand, SendMessageBatchCommand } from "@aws-sdk/client-sqs";
 import { describeDeadLetter } from "redeliver/consume";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import {
   attemptsOfCourse,
@@ -65,7 +65,7 @@ describe.runIf(isInstalled).concurrent("ElasticMQ with its messages on disk", ()
   test.for(runs)(
     `its process is killed among $count messages with random outcomes under $strategy, and restarts: every message is accounted for (FATES_SEED=${seed})`,
     { timeout: longestMs + 120_000 },
-    async ({ strategy, count }, { expect, onTestFinished }) => {
+    async ({ strategy, count }, { onTestFinished }) => {
       const kept = { port: await pickFreePort(), folder: await mkdtemp(join(tmpdir(), "redeliver-elasticmq-")) };
       let emulator = await startElasticMq(kept);
       onTestFinished(async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { deploy } from "../support/sqs/deployed-system.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
@@ -21,7 +21,7 @@ describe.concurrent("the example of docs/idempotency.md and a key in Redis", { t
 
   test.for(sqsEmulators())(
     "on $name: each order is charged once, although it comes several times and its process dies before it deletes",
-    async (emulator, { expect, onTestFinished }) => {
+    async (emulator, { onTestFinished }) => {
       const system = await deploy(emulator, { billing });
       onTestFinished(system.dispose);
       const shop = {

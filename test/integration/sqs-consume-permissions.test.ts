@@ -1,4 +1,4 @@
-import { describe, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import { brokers } from "../../src/brokers/index.ts";
 import { type Diagnostic, RefusedError } from "../../src/index.ts";
@@ -51,9 +51,7 @@ for (const emulator of sqsEmulators()) {
     const isOn = ({ input }: Call, { url }: { readonly url: string }): boolean =>
       String(input["QueueUrl"]).endsWith(url.slice(url.lastIndexOf("/")));
 
-    test("each right that the contract needs is tested before a message depends on it, and the refusal names a missing one", async ({
-      expect,
-    }) => {
+    test("each right that the contract needs is tested before a message depends on it, and the refusal names a missing one", async () => {
       const needed = [
         ["GetQueueUrl", "work", "sqs:GetQueueUrl"],
         ["GetQueueAttributes", "dead", "sqs:GetQueueAttributes"],
@@ -90,7 +88,7 @@ for (const emulator of sqsEmulators()) {
       await Promise.all(outcomes);
     });
 
-    test("all missing rights are one problem, with a statement for each queue", async ({ expect }) =>
+    test("all missing rights are one problem, with a statement for each queue", async () =>
       within(async (asked) => {
         const { system, proxy } = asked;
         proxy.decide(({ operation }) => (/^(Delete|Change|Send)/.test(operation) ? denied : "pass"));
@@ -107,9 +105,7 @@ for (const emulator of sqsEmulators()) {
         ]);
       }));
 
-    test("a forbidden KMS key: the first receive shows it, and the refusal has the statement for the key", async ({
-      expect,
-    }) =>
+    test("a forbidden KMS key: the first receive shows it, and the refusal has the statement for the key", async () =>
       within(async (asked) => {
         const key = `arn:aws:kms:${region}:${accountId}:key/8f3c1f9e-0d5b-4b7e-9a43-2b6f1f1d7c11`;
         const message = `User: x is not authorized to perform: kms:Decrypt on resource: ${key} because no policy allows it`;
@@ -123,7 +119,7 @@ for (const emulator of sqsEmulators()) {
         expect(JSON.parse(help.slice(help.indexOf("{")))).toEqual({ Effect: "Allow", Action, Resource: key });
       }));
 
-    test("only an answer about rights stops a starting consumer", async ({ expect }) => {
+    test("only an answer about rights stops a starting consumer", async () => {
       const answers: Readonly<Record<string, Fate>> = {
         "no answer": "cut-call",
         "a failure of the service": { error: "InternalFailure", status: 500 },
@@ -154,7 +150,7 @@ for (const emulator of sqsEmulators()) {
     });
 
     for (const [kind, declared] of Object.entries({ standard: visibility, FIFO: fifo }))
-      test(`${kind}: the checks change nothing, and a user with all rights starts`, async ({ expect }) =>
+      test(`${kind}: the checks change nothing, and a user with all rights starts`, async () =>
         within(async ({ system, proxy }) => {
           const consumer = await consuming(system, "billing", succeed, { endpoint: proxy.endpoint });
           try {
@@ -176,7 +172,7 @@ for (const emulator of sqsEmulators()) {
 }
 
 describe.runIf(sqsEmulators().some(({ name }) => name === "moto"))("enforced permissions", () => {
-  test("with the statement that the help gives, the consumer runs", async ({ expect, onTestFinished }) => {
+  test("with the statement that the help gives, the consumer runs", async ({ onTestFinished }) => {
     const moto = await startEnforcingMoto();
     onTestFinished(moto.stop);
     const system = await deploy(moto.emulator, { billing: visibility });
@@ -208,10 +204,7 @@ describe.runIf(sqsEmulators().some(({ name }) => name === "moto"))("enforced per
     ]);
   });
 
-  test("deploying needs exactly those actions of the page that the emulator can check", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("deploying needs exactly those actions of the page that the emulator can check", async ({ onTestFinished }) => {
     const moto = await startEnforcingMoto();
     onTestFinished(moto.stop);
     const system = checked({
@@ -245,7 +238,7 @@ describe.runIf(sqsEmulators().some(({ name }) => name === "moto"))("enforced per
     }
   });
 
-  test("an audit needs each action of the page, and names the missing ones", async ({ expect, onTestFinished }) => {
+  test("an audit needs each action of the page, and names the missing ones", async ({ onTestFinished }) => {
     const moto = await startEnforcingMoto();
     onTestFinished(moto.stop);
     const system = await deploy(moto.emulator, { billing: visibility });

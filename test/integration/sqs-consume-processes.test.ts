@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { describeDeadLetter } from "redeliver/consume";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { until } from "../support/deployed-system.ts";
 import { consuming, untilCount } from "../support/sqs/consuming.ts";
@@ -48,7 +48,7 @@ describe.concurrent.each(sqsEmulators())("consumers' processes on $name $version
 
   test.for(["redrive", "visibility"] as const)(
     "killed in every attempt, under %s: each crash costs an attempt, and after the last one the message is dead",
-    async (strategy, { expect, onTestFinished }) => {
+    async (strategy, { onTestFinished }) => {
       const system = await deploy(emulator, { billing: strategies[strategy] }, strategy);
       onTestFinished(system.dispose);
       await system.lab.send(system.work("billing"), "order 1");
@@ -72,10 +72,7 @@ describe.concurrent.each(sqsEmulators())("consumers' processes on $name $version
     },
   );
 
-  test("a killed process has spent an attempt, and another process gets the message", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("a killed process has spent an attempt, and another process gets the message", async ({ onTestFinished }) => {
     const system = await deploy(emulator, { billing: strategies.visibility });
     onTestFinished(system.dispose);
     const { said, kill } = await start(system, onTestFinished);
@@ -89,7 +86,7 @@ describe.concurrent.each(sqsEmulators())("consumers' processes on $name $version
     expect(await system.lab.count(system.dead("billing"))).toBe(0);
   });
 
-  test("a process that is told to stop returns its message, and ends by itself", async ({ expect, onTestFinished }) => {
+  test("a process that is told to stop returns its message, and ends by itself", async ({ onTestFinished }) => {
     const system = await deploy(emulator, { billing: patient });
     onTestFinished(system.dispose);
     const { said, kill } = await start(system, onTestFinished);

@@ -1,4 +1,4 @@
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { stopInHand } from "../support/consume/stopped-course.ts";
 import { consuming, type Handle, untilCount } from "../support/sqs/consuming.ts";
@@ -17,7 +17,7 @@ for (const emulator of sqsEmulators()) {
   describe.concurrent(`the cost of stops on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
     test.for(["redrive", "visibility"] as const)(
       "a message in hand comes back at once, and each return costs an attempt: %s",
-      async (strategy, { expect, onTestFinished }) => {
+      async (strategy, { onTestFinished }) => {
         const system = await deploy(emulator, { billing: strategies[strategy] }, strategy);
         onTestFinished(system.dispose);
         await system.lab.send(system.work("billing"), "order 1");

@@ -1,5 +1,5 @@
 import { DeleteQueueCommand } from "@aws-sdk/client-sqs";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { permanent } from "../../src/consume/failure.ts";
 import { until } from "../support/deployed-system.ts";
@@ -77,7 +77,7 @@ for (const emulator of sqsEmulators()) {
         ["standard: the message comes again, and its second dead letter is known by its id", standard, 2],
         ["FIFO: the message comes again, and its second dead letter is dropped as a duplicate", fifo, 1],
       ] as const)
-        test(kind, async ({ expect }) =>
+        test(kind, async () =>
           within(declared, async ({ system, proxy, start }) => {
             let refusals = 0;
             const consumer = await start(fail);
@@ -94,9 +94,7 @@ for (const emulator of sqsEmulators()) {
           }),
         );
 
-      test("the dead queue is deleted: the message stays until there is one again, and is not lost", async ({
-        expect,
-      }) =>
+      test("the dead queue is deleted: the message stays until there is one again, and is not lost", async () =>
         within({ ...standard, handlerTimeout: "60s" }, async ({ system, start }) => {
           const { name, url } = system.dead("billing");
           const consumer = await start(fail);
@@ -110,9 +108,7 @@ for (const emulator of sqsEmulators()) {
           expect(await lettersOf(system, 1)).toEqual([id]);
         }));
 
-      test("the deletion fails until the message has come again: both are deleted, and nothing comes a third time", async ({
-        expect,
-      }) =>
+      test("the deletion fails until the message has come again: both are deleted, and nothing comes a third time", async () =>
         within(standard, async ({ system, proxy, start }) => {
           const consumer = await start(fail);
           const isAgain = (): boolean => consumer.attemptsOf("order 1").length === 2;
@@ -131,9 +127,7 @@ for (const emulator of sqsEmulators()) {
           expect(await lettersOf(system, 2)).toEqual([id, id]);
         }));
 
-      test("the deletion is never allowed: one dead letter for each possible receive, and no more", async ({
-        expect,
-      }) =>
+      test("the deletion is never allowed: one dead letter for each possible receive, and no more", async () =>
         within(standard, async ({ system, proxy, start }) => {
           const consumer = await start(fail);
           proxy.decide(({ operation }) => (operation === "DeleteMessage" ? denied : "pass"));

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 
-import { beforeAll, describe, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 
 import { type Charge, runBilling } from "../../examples/consume-orders.ts";
@@ -41,9 +41,7 @@ for (const emulator of sqsEmulators()) {
       // The visibility timeout is the delay and the handler's time. A slow machine settles within it.
       ["redrive", "5s"],
     ] as const)
-      test(`attempts and dead letters are in one trace, every metric counts, and no telemetry has a body: ${strategy}`, async ({
-        expect,
-      }) => {
+      test(`attempts and dead letters are in one trace, every metric counts, and no telemetry has a body: ${strategy}`, async () => {
         const retry = { attempts: attemptsOfCourse, backoff: { kind: "constant", delay } };
         const declared = { ...billing, retry, handlerTimeout: handlerTimeoutOfCourse };
         const system = await deploy(emulator, { billing: declared }, strategy);
@@ -79,7 +77,7 @@ for (const emulator of sqsEmulators()) {
         }
       });
 
-    test("the log never has a part of a body, with any failure, even if an error hides it", async ({ expect }) => {
+    test("the log never has a part of a body, with any failure, even if an error hides it", async () => {
       const secret = "eve@example.com";
       const shown = (value: unknown): string => inspect(value, { depth: null, showHidden: true, getters: true });
       const hidden = Object.defineProperty(new Error("no", { cause: { told: [new Error(secret)] } }), "x", {});
@@ -121,9 +119,7 @@ for (const emulator of sqsEmulators()) {
       }
     });
 
-    test("the example charges each order once, waits as long as the API asks, and gives up as its page says", async ({
-      expect,
-    }) => {
+    test("the example charges each order once, waits as long as the API asks, and gives up as its page says", async () => {
       const retryAfter = { attempts: 4, backoff: { kind: "constant", delay: "1s" }, retryAfter: { max: "1m" } };
       const system = await deploy(emulator, { billing: { ...billing, retry: retryAfter } });
       const charged: string[] = [];
@@ -153,7 +149,7 @@ for (const emulator of sqsEmulators()) {
       }
     });
 
-    test("a guarded handler runs once for several copies of one message, even at the same time", async ({ expect }) => {
+    test("a guarded handler runs once for several copies of one message, even at the same time", async () => {
       const system = await deploy(emulator, { billing: { ...billing, retry: { ...billing.retry, attempts: 5 } } });
       const runs: string[] = [];
       const guarded = once<string>(

@@ -1,4 +1,4 @@
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { permanent, retryAfter } from "../../src/consume/failure.ts";
 import { until } from "../support/deployed-system.ts";
@@ -45,9 +45,7 @@ for (const emulator of sqsEmulators()) {
       }
     };
 
-    test("redrive: every attempt by the queue's own timeout, never early, then an unchanged dead letter", async ({
-      expect,
-    }) =>
+    test("redrive: every attempt by the queue's own timeout, never early, then an unchanged dead letter", async () =>
       within(redrive, failing, async (system, consumer) => {
         await system.lab.send(system.work("billing"), "order 1", { MessageAttributes: attributes(order) });
         await untilCount(system, "dead", "billing", 1);
@@ -59,7 +57,7 @@ for (const emulator of sqsEmulators()) {
         expect(await system.lab.count(system.work("billing"))).toBe(0);
       }));
 
-    test("visibility: growing delays, never early; a delay from the handler takes their place", async ({ expect }) =>
+    test("visibility: growing delays, never early; a delay from the handler takes their place", async () =>
       within(
         visibility,
         ({ body }, { number }) => {
@@ -86,7 +84,7 @@ for (const emulator of sqsEmulators()) {
         },
       ));
 
-    test("jitter: each delay lies within its bounds", async ({ expect }) =>
+    test("jitter: each delay lies within its bounds", async () =>
       within(
         { ...redrive, retry: { attempts: 2, backoff: { kind: "constant", delay: "1s", jitter: "100%" } } },
         (_, { number }) => {
@@ -103,9 +101,7 @@ for (const emulator of sqsEmulators()) {
         },
       ));
 
-    test("permanent, by name, by permanent() or by an unreadable body: dead at once, with reason and metadata", async ({
-      expect,
-    }) =>
+    test("permanent, by name, by permanent() or by an unreadable body: dead at once, with reason and metadata", async () =>
       within(
         redrive,
         ({ body }) => {
@@ -144,7 +140,7 @@ for (const emulator of sqsEmulators()) {
         { body: "json" },
       ));
 
-    test("a dead letter keeps all attributes of its message, and gets as many fields as fit", async ({ expect }) =>
+    test("a dead letter keeps all attributes of its message, and gets as many fields as fit", async () =>
       within(
         redrive,
         () => {
@@ -171,7 +167,7 @@ for (const emulator of sqsEmulators()) {
         },
       ));
 
-    test("a handler that takes too long has failed, and its signal is aborted", async ({ expect }) => {
+    test("a handler that takes too long has failed, and its signal is aborted", async () => {
       const aborted: number[] = [];
       return within(
         { ...redrive, handlerTimeout: "1s" },
@@ -193,7 +189,7 @@ for (const emulator of sqsEmulators()) {
       );
     });
 
-    test("a stop returns messages of long handlers, and takes nothing more", async ({ expect }) =>
+    test("a stop returns messages of long handlers, and takes nothing more", async () =>
       within(
         { ...redrive, handlerTimeout: "30s" },
         async ({ body }, { signal }) => {
@@ -221,7 +217,7 @@ for (const emulator of sqsEmulators()) {
         },
       ));
 
-    test("FIFO: a key waits for its failed message, other keys do not", async ({ expect }) =>
+    test("FIFO: a key waits for its failed message, other keys do not", async () =>
       within(
         { ...redrive, order: "per-key" },
         ({ body }, { number }) => {
@@ -249,7 +245,7 @@ for (const emulator of sqsEmulators()) {
         },
       ));
 
-    test("an outage of a dependency does not push the queue into the dead queue", async ({ expect }) => {
+    test("an outage of a dependency does not push the queue into the dead queue", async () => {
       let isUp = false;
       return within(
         { ...visibility, retry: { attempts: 5, backoff: { kind: "constant", delay: "1s", jitter: "100%" } } },
@@ -274,7 +270,7 @@ for (const emulator of sqsEmulators()) {
       );
     });
 
-    test("the consumer never holds more messages than handlers run", async ({ expect }) => {
+    test("the consumer never holds more messages than handlers run", async () => {
       let now = 0;
       let most = 0;
       return within(

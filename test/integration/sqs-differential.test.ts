@@ -1,4 +1,4 @@
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import type { SqsEmulator } from "../support/sqs/emulators.ts";
 import { createLab } from "../support/sqs/lab.ts";
@@ -32,7 +32,7 @@ const mutations: Readonly<Record<string, (course: RandomCourse) => RandomCourse>
 
 for (const emulator of sqsEmulators()) {
   describe.concurrent(`random courses on ${emulator.name} ${emulator.version}`, { timeout: 120_000 }, () => {
-    test("the semantics allows every observation, and a broken semantics does not", async ({ expect }) => {
+    test("the semantics allows every observation, and a broken semantics does not", async () => {
       const tag = `course-${Math.trunc(performance.timeOrigin)}`;
       const seen = await inTurns(courses, async (course, index) => playOn(emulator, course, `${tag}-${index}`));
       const differences = seen.flatMap((observations, index) => {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { until } from "../support/deployed-system.ts";
 import { consuming, type Handle, untilCount } from "../support/sqs/consuming.ts";
@@ -37,7 +37,7 @@ async function send(system: DeployedSystem, ...bodies: readonly string[]): Promi
 
 for (const emulator of sqsEmulators()) {
   describe.concurrent(`straight to the queue on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
-    test.for(Object.entries(declarations))("%s", async ([name, billing], { expect, onTestFinished }) => {
+    test.for(Object.entries(declarations))("%s", async ([name, billing], { onTestFinished }) => {
       const strategy = name === "visibility" ? "visibility" : "redrive";
       const system = await deploy(emulator, { billing }, strategy);
       if ("queue" in billing) expect(system.work("billing").name).toBe(`${billing.queue}.fifo`);

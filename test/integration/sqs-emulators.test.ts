@@ -27,7 +27,7 @@ for (const emulator of sqsEmulators()) {
     for (const name of claimNames) {
       const gap = gapOf(name, emulator.name);
       const note = gap === undefined ? "" : ` (known gap: ${emulator.name} ${gap.does})`;
-      test(`${name}: ${claims[name].says}${note}`, async ({ expect, onTestFinished }) => {
+      test(`${name}: ${claims[name].says}${note}`, async ({ onTestFinished }) => {
         const lab = createLab(emulator);
         onTestFinished(async () => lab.dispose());
         const observed = await experiments[name](lab);

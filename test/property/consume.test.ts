@@ -218,9 +218,7 @@ describe("a consumer on a scripted broker", () => {
     },
   );
 
-  test("a broker that forgets a request is asked again sooner than at the start, and then with more patience", async ({
-    expect,
-  }) => {
+  test("a broker that forgets a request is asked again sooner than at the start, and then with more patience", async () => {
     const opens: readonly OpenFate[] = ["opens", "fails", "fails", "fails", "fails", "opens", "opens"];
     const script: Script = { opens, settles: [], resumes: [], pauses: [], closes: [], unstarted: "hold" };
     const settings = { concurrency: 1, breaker: false, handlerTimeout: false, stopWithinMs: 0 };

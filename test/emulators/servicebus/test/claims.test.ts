@@ -1,4 +1,4 @@
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { type GapName, gaps, proofOf, type ShownClaim } from "../src/known-gaps.ts";
 import { startLab } from "../src/lab.ts";
@@ -16,7 +16,7 @@ const experiments: Readonly<Record<ShownClaim, Experiment>> = {
 
 describe.concurrent("a claim of the semantics, proved on the emulator in the tests' process", () => {
   for (const [name, { run, shows }] of Object.entries(experiments)) {
-    test(`${name}: ${claims[name as ShownClaim].says}`, async ({ expect, onTestFinished }) => {
+    test(`${name}: ${claims[name as ShownClaim].says}`, async ({ onTestFinished }) => {
       expect(proofOf(name as ShownClaim)).toBe("proved on the emulator in the tests' process");
       expect(await run(await startLab(onTestFinished))).toEqual(shows);
     });
@@ -25,7 +25,7 @@ describe.concurrent("a claim of the semantics, proved on the emulator in the tes
 
 describe.concurrent("a difference between the emulator and Service Bus", () => {
   for (const [name, { run, shows }] of Object.entries(gapExperiments)) {
-    test(`${name}: it ${gaps[name as GapName].emulator}`, async ({ expect, onTestFinished }) => {
+    test(`${name}: it ${gaps[name as GapName].emulator}`, async ({ onTestFinished }) => {
       expect(await run(await startLab(onTestFinished))).toEqual(shows);
     });
   }

@@ -1,4 +1,4 @@
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { type Lab, startLab } from "../src/lab.ts";
 import { waitUntil } from "../src/wait-until.ts";
@@ -8,10 +8,7 @@ async function activeIn({ administration }: Lab, queue: string): Promise<number>
 }
 
 describe.concurrent("the management API", () => {
-  test("registers entities, returns, changes, lists and counts them, and deletes them", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("registers entities, returns, changes, lists and counts them, and deletes them", async ({ onTestFinished }) => {
     const { administration, client } = await startLab(onTestFinished);
     const settings = { lockDuration: "PT30S", maxDeliveryCount: 5, deadLetteringOnMessageExpiration: true };
     const created = await administration.createQueue("orders", settings);
@@ -36,7 +33,7 @@ describe.concurrent("the management API", () => {
     await expect(administration.getQueue("orders")).rejects.toMatchObject({ code: "MessageEntityNotFoundError" });
   });
 
-  test("gives a list in pages", async ({ expect, onTestFinished }) => {
+  test("gives a list in pages", async ({ onTestFinished }) => {
     const { administration } = await startLab(onTestFinished);
     const names = Array.from({ length: 5 }, (_, index) => `queue-${index}`);
     for (const name of names) await administration.createQueue(name);
@@ -46,7 +43,7 @@ describe.concurrent("the management API", () => {
     expect(pages).toEqual([names.slice(0, 2), names.slice(2, 4), names.slice(4)]);
   });
 
-  test("refuses the same as the service, and changes nothing then", async ({ expect, onTestFinished }) => {
+  test("refuses the same as the service, and changes nothing then", async ({ onTestFinished }) => {
     const { administration } = await startLab(onTestFinished);
     await administration.createQueue("orders");
     await expect(administration.createQueue("orders")).rejects.toMatchObject({
@@ -76,7 +73,7 @@ describe.concurrent("the management API", () => {
     expect(await administration.queueExists("bad")).toBe(false);
   });
 
-  test("refuses rules that it does not emulate, so that no test passes by them", async ({ expect, onTestFinished }) => {
+  test("refuses rules that it does not emulate, so that no test passes by them", async ({ onTestFinished }) => {
     const { administration } = await startLab(onTestFinished);
     await administration.createTopic("shop");
     await administration.createSubscription("shop", "billing");
@@ -93,7 +90,7 @@ describe.concurrent("the management API", () => {
 });
 
 describe.concurrent("topics", () => {
-  test("each subscription gets one copy of each message that its rules admit", async ({ expect, onTestFinished }) => {
+  test("each subscription gets one copy of each message that its rules admit", async ({ onTestFinished }) => {
     const { administration, client } = await startLab(onTestFinished);
     await administration.createTopic("shop");
     await administration.createSubscription("shop", "all");
@@ -119,7 +116,7 @@ describe.concurrent("topics", () => {
     });
   });
 
-  test("a subscription has its own dead-letter queue, and forwards to a queue", async ({ expect, onTestFinished }) => {
+  test("a subscription has its own dead-letter queue, and forwards to a queue", async ({ onTestFinished }) => {
     const lab = await startLab(onTestFinished);
     const { administration, client } = lab;
     await lab.queue("work");
@@ -136,10 +133,7 @@ describe.concurrent("topics", () => {
     await expect(client.createReceiver("shop", "billing").receiveMessages(1)).rejects.toThrow(/forwards its messages/);
   });
 
-  test("a scheduled message for a topic: every subscription gets it at its time", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("a scheduled message for a topic: every subscription gets it at its time", async ({ onTestFinished }) => {
     const lab = await startLab(onTestFinished);
     await lab.administration.createTopic("shop");
     await lab.administration.createSubscription("shop", "billing");
@@ -152,10 +146,7 @@ describe.concurrent("topics", () => {
 });
 
 describe.concurrent("forwarding, expiry and duplicates", () => {
-  test("a message is forwarded four times at most: the fifth makes a dead letter", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("a message is forwarded four times at most: the fifth makes a dead letter", async ({ onTestFinished }) => {
     const lab = await startLab(onTestFinished);
     await lab.queue("queue-6");
     for (const each of [5, 4, 3, 2, 1]) await lab.queue(`queue-${each}`, { forwardTo: `queue-${each + 1}` });
@@ -169,7 +160,6 @@ describe.concurrent("forwarding, expiry and duplicates", () => {
   });
 
   test("an expired message becomes a dead letter and is forwarded, with its reason and its original entity", async ({
-    expect,
     onTestFinished,
   }) => {
     const lab = await startLab(onTestFinished);
@@ -190,10 +180,7 @@ describe.concurrent("forwarding, expiry and duplicates", () => {
     expect(await lab.deadLetters("dropping")).toEqual([]);
   });
 
-  test("a second message with a known id is accepted and dropped, even a scheduled one", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("a second message with a known id is accepted and dropped, even a scheduled one", async ({ onTestFinished }) => {
     const lab = await startLab(onTestFinished);
     const window = { requiresDuplicateDetection: true, duplicateDetectionHistoryTimeWindow: "PT20S" };
     await lab.queue("orders", window);
@@ -209,7 +196,7 @@ describe.concurrent("forwarding, expiry and duplicates", () => {
     expect((await lab.receive("orders", 2)).map(({ body }) => body)).toEqual(["first", "other"]);
   });
 
-  test("a known id is forgotten when its time is over", async ({ expect, onTestFinished }) => {
+  test("a known id is forgotten when its time is over", async ({ onTestFinished }) => {
     const lab = await startLab(onTestFinished);
     await lab.queue("orders", { requiresDuplicateDetection: true, duplicateDetectionHistoryTimeWindow: "PT20S" });
     const sender = lab.client.createSender("orders");

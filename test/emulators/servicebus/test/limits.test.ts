@@ -1,5 +1,5 @@
 import type { DeadLetterOptions } from "@azure/service-bus";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import type { Observation } from "../src/known-gaps.ts";
 import { type Lab, startLab } from "../src/lab.ts";
@@ -226,7 +226,7 @@ const limits: readonly Limit[] = [
 
 describe.concurrent("a limit of Service Bus", () => {
   for (const { name, sku, ask, answers } of limits) {
-    test(`${sku}: ${name}`, { timeout: 60_000 }, async ({ expect, onTestFinished }) => {
+    test(`${sku}: ${name}`, { timeout: 60_000 }, async ({ onTestFinished }) => {
       // Some requests get no answer. A busy machine needs seconds for one of 1 MB that does.
       const retryOptions = { maxRetries: 0, timeoutInMs: 15_000 };
       expect(await ask(await startLab(onTestFinished, { sku, retryOptions }))).toEqual(answers);

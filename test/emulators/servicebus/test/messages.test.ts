@@ -1,5 +1,5 @@
 import type { ServiceBusReceivedMessage } from "@azure/service-bus";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { startLab } from "../src/lab.ts";
 import { waitUntil } from "../src/wait-until.ts";
@@ -13,7 +13,7 @@ function numberOf({ sequenceNumber }: ServiceBusReceivedMessage): NonNullable<ty
 const lock = { lockDuration: "PT10S" };
 
 describe.concurrent("sending and receiving", () => {
-  test("one message, an array and a batch arrive in order and unchanged", async ({ expect, onTestFinished }) => {
+  test("one message, an array and a batch arrive in order and unchanged", async ({ onTestFinished }) => {
     const lab = await startLab(onTestFinished);
     await lab.queue("orders");
     const sender = lab.client.createSender("orders");
@@ -31,10 +31,7 @@ describe.concurrent("sending and receiving", () => {
     expect(received[0]?.lockedUntilUtc?.getTime()).toBeGreaterThan(received[0]?.enqueuedTimeUtc?.getTime() ?? Infinity);
   });
 
-  test("a missing queue and a message that is too large give the SDK's own errors", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("a missing queue and a message that is too large give the SDK's own errors", async ({ onTestFinished }) => {
     const lab = await startLab(onTestFinished);
     await lab.queue("orders");
     const none = lab.client.createSender("none").sendMessages({ body: "1" });
@@ -45,7 +42,6 @@ describe.concurrent("sending and receiving", () => {
   });
 
   test("an id of more than 128 characters is refused, even if the SDK does not check it", async ({
-    expect,
     onTestFinished,
   }) => {
     const lab = await startLab(onTestFinished);
@@ -66,7 +62,6 @@ describe.concurrent("sending and receiving", () => {
   });
 
   test("an empty queue gives no message after the wait, and later messages are received", async ({
-    expect,
     onTestFinished,
   }) => {
     const lab = await startLab(onTestFinished);
@@ -77,7 +72,7 @@ describe.concurrent("sending and receiving", () => {
     expect((await lab.receive(receiver)).map(({ body }) => body)).toEqual(["1"]);
   });
 
-  test("a connection carries many receivers, without a listener for each", async ({ expect, onTestFinished }) => {
+  test("a connection carries many receivers, without a listener for each", async ({ onTestFinished }) => {
     const lab = await startLab(onTestFinished);
     await lab.queue("orders");
     const warnings: string[] = [];
@@ -91,7 +86,7 @@ describe.concurrent("sending and receiving", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("receive-and-delete leaves no message", async ({ expect, onTestFinished }) => {
+  test("receive-and-delete leaves no message", async ({ onTestFinished }) => {
     const lab = await startLab(onTestFinished);
     await lab.queue("orders", lock);
     await lab.client.createSender("orders").sendMessages([{ body: "1" }, { body: "2" }]);
@@ -100,7 +95,7 @@ describe.concurrent("sending and receiving", () => {
     expect(await receiver.peekMessages(10)).toEqual([]);
   });
 
-  test("one connection can hold more messages than a session of the protocol", async ({ expect, onTestFinished }) => {
+  test("one connection can hold more messages than a session of the protocol", async ({ onTestFinished }) => {
     const lab = await startLab(onTestFinished);
     await lab.queue("orders");
     const messages = Array.from({ length: 3_000 }, (_, index) => ({ body: index }));
@@ -118,10 +113,7 @@ describe.concurrent("sending and receiving", () => {
 });
 
 describe.concurrent("settling", () => {
-  test("complete, abandon, defer, dead-letter: each with its changes to the message", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("complete, abandon, defer, dead-letter: each with its changes to the message", async ({ onTestFinished }) => {
     const lab = await startLab(onTestFinished);
     await lab.queue("orders");
     await lab.client
@@ -147,7 +139,6 @@ describe.concurrent("settling", () => {
 
   // A defect of the SDK. This test fails when the SDK repairs it: `write_dispositions` in lib/session.js of rhea 3.0.5.
   test("two outcomes in one turn of the event loop become one: a dead letter is completed, and lost", async ({
-    expect,
     onTestFinished,
   }) => {
     const settled = async (apart: boolean): Promise<readonly unknown[]> => {
@@ -168,7 +159,6 @@ describe.concurrent("settling", () => {
   });
 
   test("the last allowed abandon makes a dead letter, and each delivery shows its count", async ({
-    expect,
     onTestFinished,
   }) => {
     const lab = await startLab(onTestFinished);
@@ -189,7 +179,6 @@ describe.concurrent("settling", () => {
   });
 
   test("an expired lock is lost: the settlement is refused, and the message comes again with one delivery more", async ({
-    expect,
     onTestFinished,
   }) => {
     const lab = await startLab(onTestFinished);
@@ -204,7 +193,7 @@ describe.concurrent("settling", () => {
       await expect(receiver.completeMessage(first)).rejects.toMatchObject({ code: "MessageLockLost" });
   });
 
-  test("a renewed lock holds, renewed by hand or by the SDK", async ({ expect, onTestFinished }) => {
+  test("a renewed lock holds, renewed by hand or by the SDK", async ({ onTestFinished }) => {
     const lab = await startLab(onTestFinished);
     await lab.queue("orders", lock);
     await lab.client.createSender("orders").sendMessages([{ body: "1" }, { body: "2" }]);
@@ -223,7 +212,7 @@ describe.concurrent("settling", () => {
     expect(await byHand.peekMessages(10)).toEqual([]);
   });
 
-  test("a message can be settled by its lock token after its receiver closed", async ({ expect, onTestFinished }) => {
+  test("a message can be settled by its lock token after its receiver closed", async ({ onTestFinished }) => {
     const lab = await startLab(onTestFinished);
     await lab.queue("orders");
     await lab.client.createSender("orders").sendMessages({ body: "1" });
@@ -236,7 +225,6 @@ describe.concurrent("settling", () => {
   });
 
   test("a dead letter can be received, counts no deliveries, and cannot be dead-lettered again", async ({
-    expect,
     onTestFinished,
   }) => {
     const lab = await startLab(onTestFinished);
@@ -257,7 +245,6 @@ describe.concurrent("settling", () => {
   });
 
   test("a scheduled message can be peeked and cancelled, and comes at its time and not before", async ({
-    expect,
     onTestFinished,
   }) => {
     const lab = await startLab(onTestFinished);

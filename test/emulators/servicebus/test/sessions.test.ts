@@ -1,4 +1,4 @@
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { type Lab, startLab } from "../src/lab.ts";
 import { waitUntil } from "../src/wait-until.ts";
@@ -13,7 +13,6 @@ async function send({ client }: Lab, ...bodies: readonly string[]): Promise<void
 
 describe.concurrent("sessions", () => {
   test("one receiver has a session, in order, even after an abandon; no other can accept it", async ({
-    expect,
     onTestFinished,
   }) => {
     const lab = await startLab(onTestFinished);
@@ -33,10 +32,7 @@ describe.concurrent("sessions", () => {
     expect([other.sessionId, (await lab.receive(other)).map(({ body }) => body)]).toEqual(["b", ["b1"]]);
   });
 
-  test("a receiver that waits for the next session gets the first one with messages", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("a receiver that waits for the next session gets the first one with messages", async ({ onTestFinished }) => {
     const lab = await startLab(onTestFinished);
     await lab.queue("orders", sessions);
     const waiting = lab.client.acceptNextSession("orders");
@@ -45,16 +41,13 @@ describe.concurrent("sessions", () => {
     expect([receiver.sessionId, (await lab.receive(receiver)).map(({ body }) => body)]).toEqual(["a", ["a1"]]);
   });
 
-  test("without a session in time the SDK gives its own error", async ({ expect, onTestFinished }) => {
+  test("without a session in time the SDK gives its own error", async ({ onTestFinished }) => {
     const lab = await startLab(onTestFinished, { retryOptions: { timeoutInMs: 1_000, maxRetries: 0 } });
     await lab.queue("orders", sessions);
     await expect(lab.client.acceptNextSession("orders")).rejects.toMatchObject({ code: "ServiceTimeout" });
   });
 
-  test("a closed session returns its messages and counts nothing, and keeps its state", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("a closed session returns its messages and counts nothing, and keeps its state", async ({ onTestFinished }) => {
     const lab = await startLab(onTestFinished);
     await lab.queue("orders", { ...sessions, maxDeliveryCount: 1 });
     await send(lab, "a1");
@@ -68,7 +61,6 @@ describe.concurrent("sessions", () => {
   });
 
   test("a session whose lock ends counts a delivery of each held message, and accepts no settlement", async ({
-    expect,
     onTestFinished,
   }) => {
     const lab = await startLab(onTestFinished);
@@ -83,7 +75,6 @@ describe.concurrent("sessions", () => {
   });
 
   test("a session's lock can be renewed, by hand or by the SDK, and its messages stay with it", async ({
-    expect,
     onTestFinished,
   }) => {
     const lab = await startLab(onTestFinished);
@@ -104,7 +95,6 @@ describe.concurrent("sessions", () => {
   });
 
   test("a queue with sessions refuses a message without a session, and a receiver without one", async ({
-    expect,
     onTestFinished,
   }) => {
     const lab = await startLab(onTestFinished);
@@ -124,10 +114,7 @@ describe.concurrent("sessions", () => {
 });
 
 describe.concurrent("connections", () => {
-  test("a cut connection leaves held messages locked, and the SDK reconnects by itself", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("a cut connection leaves held messages locked, and the SDK reconnects by itself", async ({ onTestFinished }) => {
     const lab = await startLab(onTestFinished);
     await lab.queue("orders", { lockDuration: "PT5S" });
     const seen: [unknown, number | undefined][] = [];
@@ -150,7 +137,7 @@ describe.concurrent("connections", () => {
     ]);
   });
 
-  test("messages and schedules survive a broker that is away", async ({ expect, onTestFinished }) => {
+  test("messages and schedules survive a broker that is away", async ({ onTestFinished }) => {
     const lab = await startLab(onTestFinished);
     await lab.queue("orders");
     const seen: unknown[] = [];
