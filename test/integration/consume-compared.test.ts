@@ -48,22 +48,18 @@ async function startAfter(
   change: (system: DeployedSystem) => Promise<unknown>,
   url: (system: DeployedSystem) => string = (system) => system.url,
 ): Promise<Start> {
-  const system = await deploy(broker, declaration(strategy), strategy);
-  try {
-    await change(system);
-    if (expected === "refused") await system.publish(["a"], { exchange: "", routingKey: "shop.billing" });
-    const isAdministrator = url(system) === system.url;
-    const connection = { url: url(system), ...(isAdministrator ? { managementUrl: broker.managementUrl } : {}) };
-    const given = { broker, declaration: declaration(strategy), consumer: "billing", strategy };
-    const outcome = await start(system, { ...given, options: { connection } });
-    if (expected === "refused") {
-      const message = await system.channel.get("shop.billing", { noAck: true });
-      expect(message).toMatchObject({ fields: { redelivered: false }, properties: { messageId: "a" } });
-    }
-    return outcome;
-  } finally {
-    await system.dispose();
+  await using system = await deploy(broker, declaration(strategy), strategy);
+  await change(system);
+  if (expected === "refused") await system.publish(["a"], { exchange: "", routingKey: "shop.billing" });
+  const isAdministrator = url(system) === system.url;
+  const connection = { url: url(system), ...(isAdministrator ? { managementUrl: broker.managementUrl } : {}) };
+  const given = { broker, declaration: declaration(strategy), consumer: "billing", strategy };
+  const outcome = await start(system, { ...given, options: { connection } });
+  if (expected === "refused") {
+    const message = await system.channel.get("shop.billing", { noAck: true });
+    expect(message).toMatchObject({ fields: { redelivered: false }, properties: { messageId: "a" } });
   }
+  return outcome;
 }
 
 describe.each(cases)("the comparison of bindings: $name", { concurrent: true }, ({ broker, strategy }) => {
@@ -199,25 +195,20 @@ describe.each(cases.filter(({ strategy }) => strategy !== "deferred"))(
 test.for(brokers().filter(({ version }) => version === "4.3"))(
   "the tag management alone compares all but the policy of an exchange, on $version",
   async (broker) => {
-    const system = await deploy(broker, declaration("staged"), "staged");
+    await using system = await deploy(broker, declaration("staged"), "staged");
     const rights = compilers.rabbitmq.permissions.toConsume(system.contract("billing"));
-    const user = await createLimitedUser(broker, system.vhost, { ...rights, tag: "management" });
+    await using user = await createLimitedUser(broker, system.vhost, { ...rights, tag: "management" });
     const startAsUser = (): Promise<Start> => {
       const connection = { url: user.amqpUrl, managementUrl: user.broker.managementUrl };
       const given = { broker, declaration: declaration("staged"), consumer: "billing", strategy: "staged" } as const;
       return start(system, { ...given, options: { connection } });
     };
-    try {
-      const { codes, events } = await startAsUser();
-      expect(codes).toEqual([]);
-      const notCompared = events.flatMap((event) => (event.kind === "not-compared" ? [event.what] : []));
-      expect(notCompared).toContain("the policy of the exchange shop.billing.failed");
-      await system.channel.unbindQueue("shop.billing", "shop.orders", "order.placed");
-      expect((await startAsUser()).codes).toEqual(["RD810"]);
-    } finally {
-      await user.remove();
-      await system.dispose();
-    }
+    const { codes, events } = await startAsUser();
+    expect(codes).toEqual([]);
+    const notCompared = events.flatMap((event) => (event.kind === "not-compared" ? [event.what] : []));
+    expect(notCompared).toContain("the policy of the exchange shop.billing.failed");
+    await system.channel.unbindQueue("shop.billing", "shop.orders", "order.placed");
+    expect((await startAsUser()).codes).toEqual(["RD810"]);
   },
 );
 

@@ -20,39 +20,35 @@ test.concurrent.each(cases)(
   "a message in hand when its consumer stops costs as much as docs/consuming.md says: $name",
   async ({ broker, strategy }) => {
     const declaration = billingUnder(strategy, { crash: { deliveries: 3 } });
-    const system = await deploy(broker, declaration, strategy);
-    try {
-      await system.publish(["a"], source);
-      const attemptsOfStops = async (times: number): Promise<ReadonlySet<number>> => {
-        const all = await stopInHand(times, async (handler, options) => {
-          const input = { broker, declaration, consumer: "billing", strategy, options };
-          const { running, runs } = await consumeFrom(system, input, (_, message, attempt) =>
-            handler(message as Message<never>, attempt),
-          );
-          return { runs, stop: running.stop };
-        });
-        return new Set(all.map(({ attempt }) => attempt));
-      };
-      // Up to 4.2 a broker counts returns as crashes.
-      const isCounted = broker.version !== "4.3";
-      expect(await attemptsOfStops(isCounted ? 2 : manyStops), "each run was the same attempt").toEqual(new Set([1]));
-      expect(await system.drain("shop.billing.dead")).toEqual([]);
-      expect(await attemptsOfStops(1)).toEqual(new Set([1]));
-      if (isCounted) {
-        const dead: unknown[] = [];
-        await until(60_000, async () => {
-          dead.push(...(await system.drain("shop.billing.dead")));
-          return dead.length > 0;
-        });
-        return;
-      }
-      const last = await consumeFrom(system, { broker, declaration, consumer: "billing", strategy }, () => undefined);
-      await until(60_000, () => last.events.some(({ kind }) => kind === "settled"));
-      await last.running.stop();
-      expect(last.runs.map(({ attempt }) => attempt)).toEqual([1]);
-      expect(await system.drain("shop.billing.dead")).toEqual([]);
-    } finally {
-      await system.dispose();
+    await using system = await deploy(broker, declaration, strategy);
+    await system.publish(["a"], source);
+    const attemptsOfStops = async (times: number): Promise<ReadonlySet<number>> => {
+      const all = await stopInHand(times, async (handler, options) => {
+        const input = { broker, declaration, consumer: "billing", strategy, options };
+        const { running, runs } = await consumeFrom(system, input, (_, message, attempt) =>
+          handler(message as Message<never>, attempt),
+        );
+        return { runs, stop: running.stop };
+      });
+      return new Set(all.map(({ attempt }) => attempt));
+    };
+    // Up to 4.2 a broker counts returns as crashes.
+    const isCounted = broker.version !== "4.3";
+    expect(await attemptsOfStops(isCounted ? 2 : manyStops), "each run was the same attempt").toEqual(new Set([1]));
+    expect(await system.drain("shop.billing.dead")).toEqual([]);
+    expect(await attemptsOfStops(1)).toEqual(new Set([1]));
+    if (isCounted) {
+      const dead: unknown[] = [];
+      await until(60_000, async () => {
+        dead.push(...(await system.drain("shop.billing.dead")));
+        return dead.length > 0;
+      });
+      return;
     }
+    const last = await consumeFrom(system, { broker, declaration, consumer: "billing", strategy }, () => undefined);
+    await until(60_000, () => last.events.some(({ kind }) => kind === "settled"));
+    await last.running.stop();
+    expect(last.runs.map(({ attempt }) => attempt)).toEqual([1]);
+    expect(await system.drain("shop.billing.dead")).toEqual([]);
   },
 );

@@ -60,40 +60,36 @@ beforeAll(registerGlobals);
 describe.concurrent.each(cases)("a watched consumer: $name", ({ broker, strategy }) => {
   test("attempts and dead letters are in one trace, every metric counts, and no telemetry has a body", async () => {
     const declaration = declarationFor(strategy, attemptsOfCourse);
-    const system = await deploy(broker, declaration, strategy);
+    await using system = await deploy(broker, declaration, strategy);
     const contract = system.contract("billing");
     const letters: CourseLetter[] = [];
-    try {
-      const watched = await watchCourse({
-        contract,
-        publish: async (messages) => publish(system, messages),
-        consume: async (handler, options) => {
-          const input = { broker, declaration, consumer: "billing", strategy, options };
-          const { events, running } = await consumeFrom(system, input, (_, message, attempt) =>
-            handler(message as Message<{ readonly id: string }>, attempt),
-          );
-          return { events, stop: running.stop };
-        },
-        letters: async () => {
-          for (const { content, properties } of await system.drain(contract.deadQueue ?? ""))
-            letters.push({ name: nameIn(content.toString()), ...headersIn(properties.headers) });
-          return letters;
-        },
-      });
-      expectMetrics(expect, watched);
-      expectTraces(expect, watched);
-      expectNothingOfBodies(expect, watched);
-      expectRedacted(expect, watched);
-      expectSameMessage(expect, watched);
-    } finally {
-      await system.dispose();
-    }
+    const watched = await watchCourse({
+      contract,
+      publish: async (messages) => publish(system, messages),
+      consume: async (handler, options) => {
+        const input = { broker, declaration, consumer: "billing", strategy, options };
+        const { events, running } = await consumeFrom(system, input, (_, message, attempt) =>
+          handler(message as Message<{ readonly id: string }>, attempt),
+        );
+        return { events, stop: running.stop };
+      },
+      letters: async () => {
+        for (const { content, properties } of await system.drain(contract.deadQueue ?? ""))
+          letters.push({ name: nameIn(content.toString()), ...headersIn(properties.headers) });
+        return letters;
+      },
+    });
+    expectMetrics(expect, watched);
+    expectTraces(expect, watched);
+    expectNothingOfBodies(expect, watched);
+    expectRedacted(expect, watched);
+    expectSameMessage(expect, watched);
   });
 
   test("a guarded handler runs once for a message that is published several times", async () => {
     // If a copy comes while the first one is being handled, it spends attempts until that handler ends.
     const declaration = declarationFor(strategy, 20);
-    const system = await deploy(broker, declaration, strategy);
+    await using system = await deploy(broker, declaration, strategy);
     const contract = system.contract("billing");
     const ran: unknown[] = [];
     let ends = 0;
@@ -104,7 +100,7 @@ describe.concurrent.each(cases)("a watched consumer: $name", ({ broker, strategy
         await new Promise((resolve) => setTimeout(resolve, 100));
       },
     );
-    const consumed = await consumeFrom(
+    await using _ = await consumeFrom(
       system,
       { broker, declaration, consumer: "billing", strategy, options: { breaker: false } },
       async (_, message, attempt) => {
@@ -112,17 +108,12 @@ describe.concurrent.each(cases)("a watched consumer: $name", ({ broker, strategy
         ends++;
       },
     );
-    try {
-      await publish(
-        system,
-        ["one", "two", "one", "one", "two"].map((name) => ({ name, body: "{}", headers: {} })),
-      );
-      await until(60_000, () => ends === 5);
-      expect(ran.toSorted()).toEqual(["one", "two"]);
-      expect((await system.channel.checkQueue(contract.deadQueue ?? "")).messageCount).toBe(0);
-    } finally {
-      await consumed.running.stop();
-      await system.dispose();
-    }
+    await publish(
+      system,
+      ["one", "two", "one", "one", "two"].map((name) => ({ name, body: "{}", headers: {} })),
+    );
+    await until(60_000, () => ends === 5);
+    expect(ran.toSorted()).toEqual(["one", "two"]);
+    expect((await system.channel.checkQueue(contract.deadQueue ?? "")).messageCount).toBe(0);
   });
 });

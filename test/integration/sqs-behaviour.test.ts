@@ -258,10 +258,6 @@ async function withSystem(
   consumers: Consumers,
   run: (system: DeployedSystem) => Promise<void>,
 ): Promise<void> {
-  const system = await deploy(emulator, consumers);
-  try {
-    await run(system);
-  } finally {
-    await system.dispose();
-  }
+  await using system = await deploy(emulator, consumers);
+  await run(system);
 }

@@ -82,14 +82,9 @@ for (const emulator of sqsEmulators()) {
   recordedOn.set(emulator.name, recorded);
   describe.concurrent(`the contract on the wire of ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
     const within = async <Result>(declared: object, run: (spied: Spied) => Promise<Result>): Promise<Result> => {
-      const system = await deploy(emulator, { billing: declared });
-      const proxy = await startRecordingProxy(emulator.endpoint);
-      try {
-        return await run({ system, proxy });
-      } finally {
-        await proxy.close();
-        await system.dispose();
-      }
+      await using system = await deploy(emulator, { billing: declared });
+      await using proxy = await startRecordingProxy(emulator.endpoint);
+      return await run({ system, proxy });
     };
     const send = async ({ lab, work }: DeployedSystem, names: readonly string[]): Promise<void> => {
       const queue = work("billing");

@@ -19,14 +19,9 @@ const expired = { error: "ExpiredToken", status: 403 };
 for (const emulator of sqsEmulators()) {
   describe.concurrent(`credentials of a consumer on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
     const within = async (run: (system: DeployedSystem, proxy: RecordingProxy) => Promise<void>): Promise<void> => {
-      const system = await deploy(emulator, { billing });
-      const proxy = await startRecordingProxy(emulator.endpoint);
-      try {
-        await run(system, proxy);
-      } finally {
-        await proxy.close();
-        await system.dispose();
-      }
+      await using system = await deploy(emulator, { billing });
+      await using proxy = await startRecordingProxy(emulator.endpoint);
+      await run(system, proxy);
     };
     /** Credentials that the consumer fetches, numbered in their order. */
     const fetching = ({ endpoint }: RecordingProxy) => {
@@ -42,17 +37,13 @@ for (const emulator of sqsEmulators()) {
     test("expired keys are fetched anew, and messages continue", async () =>
       within(async (system, proxy) => {
         const { fetched, connection } = fetching(proxy);
-        const consumer = await consuming(system, "billing", succeed, { connection });
-        try {
-          const valid = fetched() + 1;
-          proxy.decide(({ accessKeyId }) => (numberOf(accessKeyId) < valid ? expired : "pass"));
-          await send(system);
-          await untilCount(system, "work", "billing", 0);
-          expect(consumer.runs.length).toBeGreaterThan(0);
-          expect(fetched()).toBeGreaterThanOrEqual(valid);
-        } finally {
-          await consumer.stop();
-        }
+        await using consumer = await consuming(system, "billing", succeed, { connection });
+        const valid = fetched() + 1;
+        proxy.decide(({ accessKeyId }) => (numberOf(accessKeyId) < valid ? expired : "pass"));
+        await send(system);
+        await untilCount(system, "work", "billing", 0);
+        expect(consumer.runs.length).toBeGreaterThan(0);
+        expect(fetched()).toBeGreaterThanOrEqual(valid);
       }));
 
     test("keys that expired before the start are fetched anew as well; the consumer is refused only if new ones fail, too", async () =>
@@ -71,14 +62,10 @@ for (const emulator of sqsEmulators()) {
       within(async (system, proxy) => {
         let refusals = 0;
         proxy.decide(({ operation }) => (operation === "ReceiveMessage" && refusals++ === 0 ? expired : "pass"));
-        const consumer = await consuming(system, "billing", succeed, { connection: fetching(proxy).connection });
-        try {
-          await send(system);
-          await until(60_000, () => consumer.events.some(({ kind }) => kind === "settled"));
-          expect(consumer.attemptsOf("order 1")).toEqual([1]);
-        } finally {
-          await consumer.stop();
-        }
+        await using consumer = await consuming(system, "billing", succeed, { connection: fetching(proxy).connection });
+        await send(system);
+        await until(60_000, () => consumer.events.some(({ kind }) => kind === "settled"));
+        expect(consumer.attemptsOf("order 1")).toEqual([1]);
       }));
 
     test("a user who may do everything but receive is refused at the start", async () =>
@@ -114,15 +101,11 @@ for (const emulator of sqsEmulators()) {
     test("messages of the first receive are handled, without another receive for them", async () =>
       within(async (system, proxy) => {
         await send(system);
-        const consumer = await consuming(system, "billing", succeed, { connection: fetching(proxy).connection });
-        try {
-          await until(60_000, () => consumer.events.some(({ kind }) => kind === "settled"));
-          expect(consumer.attemptsOf("order 1")).toEqual([1]);
-          const first = proxy.calls.find(({ operation }) => operation === "ReceiveMessage");
-          expect(first?.input["WaitTimeSeconds"]).toBe(0);
-        } finally {
-          await consumer.stop();
-        }
+        await using consumer = await consuming(system, "billing", succeed, { connection: fetching(proxy).connection });
+        await until(60_000, () => consumer.events.some(({ kind }) => kind === "settled"));
+        expect(consumer.attemptsOf("order 1")).toEqual([1]);
+        const first = proxy.calls.find(({ operation }) => operation === "ReceiveMessage");
+        expect(first?.input["WaitTimeSeconds"]).toBe(0);
       }));
   });
 }

@@ -29,26 +29,17 @@ interface Faulty {
 for (const emulator of sqsEmulators()) {
   describe.concurrent(`consume with faults, on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
     const within = async (run: (faulty: Faulty) => Promise<void>, declared: object = visibility): Promise<void> => {
-      const system = await deploy(emulator, { billing: declared });
-      const proxy = await startRecordingProxy(emulator.endpoint);
-      try {
-        await run({ system, proxy });
-      } finally {
-        await proxy.close();
-        await system.dispose();
-      }
+      await using system = await deploy(emulator, { billing: declared });
+      await using proxy = await startRecordingProxy(emulator.endpoint);
+      await run({ system, proxy });
     };
     const consumed = async (
       { system, proxy }: Faulty,
       run: (consumer: Consuming) => Promise<void>,
       handler = handle,
     ): Promise<void> => {
-      const consumer = await consuming(system, "billing", handler, { endpoint: proxy.endpoint });
-      try {
-        await run(consumer);
-      } finally {
-        await consumer.stop();
-      }
+      await using consumer = await consuming(system, "billing", handler, { endpoint: proxy.endpoint });
+      await run(consumer);
     };
     const sendAll = async ({ lab, work }: DeployedSystem, bodies: readonly string[]): Promise<void> => {
       for (const body of bodies) await lab.send(work("billing"), body, { MessageAttributes: order });

@@ -32,15 +32,10 @@ interface Asked {
 for (const emulator of sqsEmulators()) {
   describe.concurrent(`permissions of a consumer on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
     const within = async (run: (asked: Asked) => Promise<void>, declared: object = visibility): Promise<void> => {
-      const system = await deploy(emulator, { billing: declared });
-      const proxy = await startRecordingProxy(emulator.endpoint);
-      try {
-        await system.lab.send(system.work("billing"), "order 1", declared === fifo ? inGroup : {});
-        await run({ system, proxy });
-      } finally {
-        await proxy.close();
-        await system.dispose();
-      }
+      await using system = await deploy(emulator, { billing: declared });
+      await using proxy = await startRecordingProxy(emulator.endpoint);
+      await system.lab.send(system.work("billing"), "order 1", declared === fifo ? inGroup : {});
+      await run({ system, proxy });
     };
     const refusalOf = async ({ system, proxy }: Asked): Promise<readonly Diagnostic[]> => {
       const { endpoint } = proxy;
@@ -136,14 +131,10 @@ for (const emulator of sqsEmulators()) {
           const isBatchAlone = typeof fate === "object" && "message" in fate;
           const asks = isBatchAlone ? /^SendMessageBatch$/ : /^(SendMessageBatch|DeleteMessage|ChangeMessage.*)$/;
           proxy.decide((call) => (asks.test(call.operation) ? fate : "pass"));
-          const consumer = await consuming(system, "billing", succeed, { endpoint: proxy.endpoint });
-          try {
-            proxy.decide(() => "pass");
-            await until(120_000, () => consumer.events.some(({ kind }) => kind === "settled"));
-            expect(new Set(consumer.attemptsOf("order 1")), name).toEqual(new Set([1]));
-          } finally {
-            await consumer.stop();
-          }
+          await using consumer = await consuming(system, "billing", succeed, { endpoint: proxy.endpoint });
+          proxy.decide(() => "pass");
+          await until(120_000, () => consumer.events.some(({ kind }) => kind === "settled"));
+          expect(new Set(consumer.attemptsOf("order 1")), name).toEqual(new Set([1]));
         }),
       );
       await Promise.all(outcomes);

@@ -38,24 +38,15 @@ for (const emulator of sqsEmulators()) {
     { timeout: 240_000 },
     () => {
       const within = async (declared: object, run: (faulty: Faulty) => Promise<void>): Promise<void> => {
-        const system = await deploy(emulator, { billing: declared });
-        const proxy = await startRecordingProxy(emulator.endpoint);
-        const started: Consuming[] = [];
-        try {
-          await run({
-            system,
-            proxy,
-            start: async (handle) => {
-              const consumer = await consuming(system, "billing", handle, { endpoint: proxy.endpoint });
-              started.push(consumer);
-              return consumer;
-            },
-          });
-        } finally {
-          await Promise.all(started.map(({ stop }) => stop("0ms")));
-          await proxy.close();
-          await system.dispose();
-        }
+        await using system = await deploy(emulator, { billing: declared });
+        await using proxy = await startRecordingProxy(emulator.endpoint);
+        await using consumers = new AsyncDisposableStack();
+        await run({
+          system,
+          proxy,
+          start: async (handle) =>
+            consumers.use(await consuming(system, "billing", handle, { endpoint: proxy.endpoint })),
+        });
       };
       const send = async ({ lab, work }: DeployedSystem): Promise<string> => {
         const isFifo = work("billing").name.endsWith(".fifo");

@@ -32,17 +32,9 @@ for (const emulator of sqsEmulators()) {
       run: (system: DeployedSystem, consumer: Consuming) => Promise<void>,
       options: ConsumingOptions = {},
     ): Promise<void> => {
-      const system = await deploy(emulator, { billing: declared });
-      try {
-        const consumer = await consuming(system, "billing", handle, options);
-        try {
-          await run(system, consumer);
-        } finally {
-          await consumer.stop();
-        }
-      } finally {
-        await system.dispose();
-      }
+      await using system = await deploy(emulator, { billing: declared });
+      await using consumer = await consuming(system, "billing", handle, options);
+      await run(system, consumer);
     };
 
     test("redrive: every attempt by the queue's own timeout, never early, then an unchanged dead letter", async () =>

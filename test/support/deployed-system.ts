@@ -10,7 +10,7 @@ import type { JsonObject } from "./management.ts";
 import { createManagement } from "./management.ts";
 
 /** A compiled system in a virtual host of its own. */
-export interface DeployedSystem {
+export interface DeployedSystem extends AsyncDisposable {
   readonly url: string;
   readonly vhost: string;
   readonly compiled: CompiledSystem<"rabbitmq">;
@@ -51,6 +51,10 @@ export async function deploy(
   await policiesInForce(broker, vhost, compiled);
   const connection = await amqplib.connect(amqpUrl);
   const channel = await connection.createConfirmChannel();
+  const end = async (): Promise<void> => {
+    await connection.close();
+    await dispose();
+  };
   return {
     url: amqpUrl,
     vhost,
@@ -68,10 +72,8 @@ export async function deploy(
     },
     drain: (queue) => drain(channel, queue),
     disconnect: async () => connection.close(),
-    dispose: async () => {
-      await connection.close();
-      await dispose();
-    },
+    dispose: end,
+    [Symbol.asyncDispose]: end,
   };
 }
 

@@ -16,7 +16,7 @@ export interface Rights extends Tagged {
 }
 
 /** A user with only these rights in one virtual host. */
-export interface LimitedUser {
+export interface LimitedUser extends AsyncDisposable {
   readonly name: string;
   readonly amqpUrl: string;
   /** The broker as this user sees it. */
@@ -34,10 +34,14 @@ export async function createLimitedUser(broker: Broker, vhost: string, rights: R
   }
   const withUser = (url: string): string => url.replace(/\/\/[^@]*@/, `//${name}:secret@`);
   const amqpUrl = withUser(broker.amqpUrl);
+  const remove = async (): Promise<void> => {
+    await management.delete(`users/${name}`);
+  };
   return {
     name,
     amqpUrl: `${amqpUrl.replace(/\/[^/@]*$/, "")}/${encodeURIComponent(vhost)}`,
     broker: { ...broker, amqpUrl, managementUrl: withUser(broker.managementUrl) },
-    remove: async () => management.delete(`users/${name}`),
+    remove,
+    [Symbol.asyncDispose]: remove,
   };
 }

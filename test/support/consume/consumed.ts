@@ -13,7 +13,7 @@ export interface Run {
   readonly routingKey: string | null;
 }
 
-export interface ConsumedSystem {
+export interface ConsumedSystem extends AsyncDisposable {
   readonly running: Running;
   readonly runs: Run[];
   readonly runsOf: (id: string) => readonly Run[];
@@ -55,5 +55,6 @@ export async function consumeFrom(
       return handler(run, message, attempt);
     },
   );
-  return { running, runs, runsOf: (id) => runs.filter((run) => run.id === id), events };
+  const runsOf = (id: string): readonly Run[] => runs.filter((run) => run.id === id);
+  return { running, runs, runsOf, events, [Symbol.asyncDispose]: async () => running.stop() };
 }

@@ -16,7 +16,7 @@ interface Run {
 }
 
 /** A consumer that runs by `consume`, with the records of its handler and its log. */
-export interface Consuming extends Running {
+export interface Consuming extends Running, AsyncDisposable {
   readonly runs: readonly Run[];
   readonly events: readonly ConsumeEvent[];
   /** The attempts of one message, in order. */
@@ -62,7 +62,7 @@ export async function consuming(
   );
   const attemptsOf = (body: string): readonly number[] =>
     runs.filter((run) => run.body === body).map(({ attempt }) => attempt);
-  return { ...running, runs, events, attemptsOf };
+  return { ...running, runs, events, attemptsOf, [Symbol.asyncDispose]: async () => running.stop() };
 }
 
 /**

@@ -13,7 +13,7 @@ import { createLab, type Lab, type Queue } from "./lab.ts";
 import { compileSqs, registerSqs } from "./register.ts";
 
 /** A system on an emulator, under a name of its own. */
-export interface DeployedSystem {
+export interface DeployedSystem extends AsyncDisposable {
   readonly lab: Lab;
   readonly declared: System;
   readonly target: TargetInput<"sqs">;
@@ -56,6 +56,10 @@ export async function deploy(
     if (found === undefined) throw new Error(`no queue ${wanted}`);
     return found;
   };
+  const dispose = async (): Promise<void> => {
+    await applied.dispose();
+    await lab.dispose();
+  };
   return {
     lab,
     declared: system,
@@ -66,10 +70,8 @@ export async function deploy(
     work: (consumer) => queue(contract(consumer).workQueue),
     dead: (consumer) => queue(contract(consumer).deadQueue),
     drive: (consumer, decide) => drive({ sqs: lab.sqs, queues: applied.queues, contract: contract(consumer), decide }),
-    dispose: async () => {
-      await applied.dispose();
-      await lab.dispose();
-    },
+    dispose,
+    [Symbol.asyncDispose]: dispose,
   };
 }
 

@@ -28,7 +28,7 @@ export type Fate =
   | { readonly error: string; readonly status: number; readonly message?: string };
 
 /** Stands between a client and SQS, records every call, and decides its fate. */
-export interface RecordingProxy {
+export interface RecordingProxy extends AsyncDisposable {
   readonly endpoint: string;
   /** In the order in which they were made. */
   readonly calls: readonly Call[];
@@ -80,17 +80,19 @@ export async function startRecordingProxy(endpoint: string): Promise<RecordingPr
     serve(incoming, response).catch(() => incoming.socket.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const close = async (): Promise<void> => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+  };
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls,
     decide: (fate) => {
       decide = fate;
     },
-    close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 
