@@ -64,7 +64,7 @@ function fenced(language: string, text: string): string {
   return `\`\`\`${language}\n${text}\n\`\`\``;
 }
 
-/** One line for each resource, each outcome of each consumer, and each promise with its keeper. */
+/** One line for each resource, each outcome of each consumer, and each keeper with the promises that it keeps. */
 function linesOf({ topology, contracts, promises, choices }: CompiledSystem): string[] {
   const resources = Object.entries(topology).flatMap(([kind, list]) =>
     Array.isArray(list) ? list.map((each) => `${kind} ${JSON.stringify(each)}`) : [],
@@ -79,6 +79,11 @@ function linesOf({ topology, contracts, promises, choices }: CompiledSystem): st
     ...resources,
     ...contracts.map(({ consumer, attempts }) => `${consumer} attempts ${JSON.stringify(attempts)}`),
     ...outcomes,
-    ...promises.map(({ consumer, promise, keeper }) => `${consumer} ${promise}: ${keeper}`),
+    ...keepersOf(promises).map(([keeper, kept]) => `${keeper}: ${kept.join(", ")}`),
   ];
+}
+
+function keepersOf(promises: CompiledSystem["promises"]): readonly (readonly [string, readonly string[]])[] {
+  const kept = Map.groupBy(promises, ({ consumer, keeper }) => `${consumer} kept by ${keeper}`);
+  return [...kept].map(([keeper, each]) => [keeper, each.map(({ promise }) => promise)] as const);
 }
