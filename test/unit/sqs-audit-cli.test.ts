@@ -1,39 +1,33 @@
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import { closedPort } from "../support/fake-broker.ts";
+import { runCommand, runInProcess, type Said } from "../support/run-command.ts";
 import { arnOf, queue, redriveTo } from "../support/sqs-listing.ts";
 
-const root = resolve(import.meta.dirname, "../..");
+const root = process.cwd();
 const folder = mkdtempSync(join(tmpdir(), "redeliver-sqs-audit-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+beforeAll(() => process.chdir(folder));
+afterAll(() => {
+  process.chdir(root);
+  rmSync(folder, { recursive: true });
+});
 
-interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly error: string;
-}
+const credentials = {
+  AWS_ACCESS_KEY_ID: "test",
+  AWS_SECRET_ACCESS_KEY: "hunter2",
+  AWS_EC2_METADATA_DISABLED: "true",
+  SQS_ENDPOINT: undefined,
+};
 
-const credentials = { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "hunter2", AWS_EC2_METADATA_DISABLED: "true" };
-
-/** Runs in its own process, which needs answers from this one. So `spawnSync` would block both. */
-async function audit(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ended> {
-  const { SQS_ENDPOINT: _endpoint, ...own } = process.env;
-  const child = spawn(process.execPath, [join(root, "src/cli/main.ts"), "audit", ...words], {
-    cwd: folder,
-    env: { ...own, ...credentials, ...environment },
-  });
-  const text = { out: "", error: "" };
-  child.stdout.on("data", (data: Buffer) => (text.out += data.toString()));
-  child.stderr.on("data", (data: Buffer) => (text.error += data.toString()));
-  const code = await new Promise<number | null>((done) => child.on("close", done));
-  expect(`${text.out}${text.error}`).not.toContain("hunter2");
-  return { code, ...text };
+async function audit(words: readonly string[], environment = {}): Promise<Said> {
+  const ended = await runCommand(["audit", ...words], { ...credentials, ...environment });
+  expect(`${ended.out}${ended.error}`).not.toContain("hunter2");
+  return ended;
 }
 
 function file(name: string, data: unknown): string {
@@ -111,7 +105,7 @@ test("in a stack with queues of both brokers, each is judged by its own rules", 
 });
 
 describe("an account that is read with restrictions", () => {
-  const live = async (endpoint: string, environment = {}): Promise<Ended> =>
+  const live = async (endpoint: string, environment = {}): Promise<Said> =>
     audit(["--url", "sqs:eu-west-1", "--endpoint", endpoint], environment);
 
   /** Answers every request in this way. */
@@ -212,10 +206,10 @@ describe("an account that is read with restrictions", () => {
       "} });",
     ].join("\n");
     const options = `--import data:text/javascript,${encodeURIComponent(hook)}`;
-    const { code, error } = await audit(["--url", "sqs:eu-west-1"], { NODE_OPTIONS: options });
+    const { code, error } = await runInProcess(["audit", "--url", "sqs:eu-west-1"], { NODE_OPTIONS: options });
     expect(code).toBe(2);
     expect(error).toContain("fix  npm install @aws-sdk/client-sqs @aws-sdk/client-sns @aws-sdk/client-lambda");
     // A file needs none of the packages.
-    expect((await audit(["--sqs", sound], { NODE_OPTIONS: options })).code).toBe(0);
+    expect((await runInProcess(["audit", "--sqs", sound], { NODE_OPTIONS: options })).code).toBe(0);
   });
 });
