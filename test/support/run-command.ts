@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
-import { resolve } from "node:path";
-import { vi } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, vi } from "vitest";
 
 import { inProject } from "../../src/cli/in-project.ts";
 import { run } from "../../src/cli/run.ts";
@@ -10,6 +12,18 @@ export interface Said {
   readonly code: number;
   readonly out: string;
   readonly error: string;
+}
+
+/** Makes a folder for the tests of a file. They run in it, and it is removed after them. */
+export function inFolderOfItsOwn(name: string): string {
+  const earlier = process.cwd();
+  const folder = mkdtempSync(join(tmpdir(), `redeliver-${name}-`));
+  beforeAll(() => process.chdir(folder));
+  afterAll(() => {
+    process.chdir(earlier);
+    rmSync(folder, { recursive: true });
+  });
+  return folder;
 }
 
 /**
@@ -44,7 +58,7 @@ export async function runCommand(
 }
 
 /** Runs the command line in a process of its own, in the current folder. This process can answer it in the meantime. */
-export async function runInProcess(words: readonly string[], environment: Record<string, string> = {}): Promise<Said> {
+export async function runSeparately(words: readonly string[], environment: Record<string, string> = {}): Promise<Said> {
   const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
   const child = spawn(process.execPath, [main, ...words], { env: { ...process.env, ...environment } });
   const text = { out: "", error: "" };

@@ -1,30 +1,23 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createServer as createTcpServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 
 import { brokers } from "../../src/brokers/index.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
 import type { FakeBroker } from "../support/fake-broker.ts";
 import { answersOf, closedPort, refuseLogin, sendJson, startFakeBroker } from "../support/fake-broker.ts";
-import { runCommand, runInProcess, type Said } from "../support/run-command.ts";
+import { inFolderOfItsOwn, runCommand, runSeparately, type Said } from "../support/run-command.ts";
 
-const root = process.cwd();
-const folder = mkdtempSync(join(tmpdir(), "redeliver-audit-"));
-beforeAll(() => process.chdir(folder));
-afterAll(() => {
-  process.chdir(root);
-  rmSync(folder, { recursive: true });
-});
+const folder = inFolderOfItsOwn("audit");
 
 const audit = async (words: readonly string[], environment = {}): Promise<Said> =>
   runCommand(["audit", ...words], environment);
-const auditInProcess = async (words: readonly string[], environment = {}): Promise<Said> =>
-  runInProcess(["audit", ...words], environment);
+const auditSeparately = async (words: readonly string[], environment = {}): Promise<Said> =>
+  runSeparately(["audit", ...words], environment);
 
 function file(name: string, data: unknown): string {
   writeFileSync(join(folder, name), typeof data === "string" ? data : JSON.stringify(data));
@@ -140,7 +133,7 @@ describe("the output of an audit", () => {
 
   test("the exit code shows if an error was found", async () => {
     for (const name of [good, file("nothing.json", { rabbitmq_version: "4.3.6", queues: [] })]) {
-      const { code, out } = await auditInProcess(["--definitions", name, "--json"]);
+      const { code, out } = await auditSeparately(["--definitions", name, "--json"]);
       const { ok, audits } = JSON.parse(out) as { ok: boolean; audits: readonly { errors: number }[] };
       expect([code, ok]).toEqual(audits[0]?.errors === 0 ? [0, true] : [1, false]);
     }
@@ -204,12 +197,12 @@ describe("a running broker", () => {
 
   test("gets only GET requests, for one virtual host or for all", async () => {
     const { port, requests, credentials } = await fake(answersOf());
-    const { code, out } = await auditInProcess(["--url", `http://auditor:${encoded}@127.0.0.1:${port}`]);
+    const { code, out } = await auditSeparately(["--url", `http://auditor:${encoded}@127.0.0.1:${port}`]);
     expect([code, out.includes("0 queues in 1 virtual host")]).toEqual([0, true]);
     expect(requests).toHaveLength(7);
     expect(requests.every((each) => each.startsWith("GET /api/"))).toBe(true);
     expect(new Set(credentials)).toEqual(new Set([`auditor:${password}`]));
-    await auditInProcess(["--url", `http://127.0.0.1:${port}/a%2Fb`], {
+    await auditSeparately(["--url", `http://127.0.0.1:${port}/a%2Fb`], {
       RABBITMQ_USERNAME: "someone",
       RABBITMQ_PASSWORD: password,
     });

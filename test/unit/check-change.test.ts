@@ -1,20 +1,13 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
 
-import { withoutProgress } from "../support/without-progress.ts";
+import { inFolderOfItsOwn, runCommand, type Said } from "../support/run-command.ts";
 
-const root = resolve(import.meta.dirname, "../..");
-const folder = mkdtempSync(join(tmpdir(), "redeliver-check-change-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = inFolderOfItsOwn("check-change");
 
-function check(...words: readonly string[]): { code: number | null; out: string; error: string } {
-  const all = ["check", "new.yaml", "--target", "rabbitmq@4.3", ...words];
-  const options = { cwd: folder, encoding: "utf8" } as const;
-  const child = spawnSync(process.execPath, [join(root, "src/cli/main.ts"), ...all], options);
-  return { code: child.status, out: child.stdout, error: withoutProgress(child.stderr) };
+async function check(...words: readonly string[]): Promise<Said> {
+  return runCommand(["check", "new.yaml", "--target", "rabbitmq@4.3", ...words]);
 }
 
 function write(name: string, attempts: number): void {
@@ -34,60 +27,60 @@ write("twelve.yaml", 12);
 writeFileSync(join(folder, "broken.yaml"), "name: shop\n");
 const staged = ["--strategy", "staged"];
 
-test("a change that keeps every promise", () => {
-  const { code, out, error } = check(...staged, "--from", "five.yaml");
+test("a change that keeps every promise", async () => {
+  const { code, out, error } = await check(...staged, "--from", "five.yaml");
   expect([code, error]).toEqual([0, ""]);
   expect(out).toMatch(/^change\nproved {3}billing: \d+ states during the change, 5 attempts at most$/m);
   expect(out).toContain("stays    queue shop.attempt.5.10s: no attempt waits in it. It is needed until");
 });
 
-test("a change that weakens a promise is a warning, at its place in the file", () => {
-  const { code, out, error } = check(...staged, "--from", "twelve.yaml");
+test("a change that weakens a promise is a warning, at its place in the file", async () => {
+  const { code, out, error } = await check(...staged, "--from", "twelve.yaml");
   expect(code).toBe(0);
   expect(error).toContain(
     "warning[RD304]: a message that waits during the change can have 14 attempts; 12 are declared",
   );
   expect(error).toContain("new.yaml:6:12: consumers.billing.retry");
   expect(out).toContain("14 attempts at most");
-  const json = check(...staged, "--from", "twelve.yaml", "--json");
+  const json = await check(...staged, "--from", "twelve.yaml", "--json");
   expect(JSON.parse(json.out)).toMatchObject({
     change: { verdicts: [{ consumer: "billing", attempts: 14, unsafe: [] }], left: expect.any(Array) },
     warnings: expect.arrayContaining([expect.objectContaining({ code: "RD304" })]),
   });
-  const github = check(...staged, "--from", "twelve.yaml", "--format", "github");
+  const github = await check(...staged, "--from", "twelve.yaml", "--format", "github");
   expect([github.code, github.out]).toEqual([0, expect.stringMatching(/^::warning file=new\.yaml,line=6.*RD304/)]);
 });
 
-test("a change that a deployment would refuse", () => {
-  const refused = check("--from", "five.yaml", "--from-target", "rabbitmq@3.10");
+test("a change that a deployment would refuse", async () => {
+  const refused = await check("--from", "five.yaml", "--from-target", "rabbitmq@3.10");
   expect([refused.code, refused.out]).toEqual([1, ""]);
   expect(refused.error).toContain("error[RD302]");
-  const github = check("--from", "five.yaml", "--from-target", "rabbitmq@3.10", "--format", "github");
+  const github = await check("--from", "five.yaml", "--from-target", "rabbitmq@3.10", "--format", "github");
   expect([github.code, github.out]).toEqual([1, expect.stringMatching(/^::error file=new\.yaml.*RD302/)]);
 });
 
-test("the strategy of the new target is not that of a deployed target", () => {
+test("the strategy of the new target is not that of a deployed target", async () => {
   writeFileSync(join(folder, "staged.yaml"), '{ broker: rabbitmq, version: "4.3", strategy: staged }');
   const deployed = ["--from", "five.yaml", "--from-target", "staged.yaml"];
   for (const format of ["text", "github"]) {
-    const { code, out, error } = check("--strategy", "waits", ...deployed, "--format", format);
+    const { code, out, error } = await check("--strategy", "waits", ...deployed, "--format", format);
     expect([code, out + error]).toEqual([1, expect.stringContaining("RD302")]);
   }
-  const word = check("--strategy", "waits", "--from", "five.yaml", "--from-target", "rabbitmq@4.3");
+  const word = await check("--strategy", "waits", "--from", "five.yaml", "--from-target", "rabbitmq@4.3");
   expect([word.code, word.error]).toEqual([1, expect.stringContaining("error[RD302]")]);
-  expect(check("--strategy", "staged", ...deployed).code).toBe(0);
+  expect((await check("--strategy", "staged", ...deployed)).code).toBe(0);
 });
 
-test("a deployed target without its declaration is wrong usage", () => {
-  const { code, out, error } = check("--from-target", "rabbitmq@3.10");
+test("a deployed target without its declaration is wrong usage", async () => {
+  const { code, out, error } = await check("--from-target", "rabbitmq@3.10");
   expect([code, out, error]).toEqual([2, "", expect.stringContaining("name that declaration with --from")]);
 });
 
 test.for([
   ["broken.yaml", 1, "broken.yaml"],
   ["missing.yaml", 2, "RD001"],
-] as const)("a deployed declaration that cannot be used: %s", ([from, exitCode, words]) => {
-  const { code, out, error } = check("--from", from);
+] as const)("a deployed declaration that cannot be used: %s", async ([from, exitCode, words]) => {
+  const { code, out, error } = await check("--from", from);
   expect([code, out]).toEqual([exitCode, ""]);
   expect(error).toContain(words);
 });

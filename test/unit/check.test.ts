@@ -1,26 +1,21 @@
-import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { brokers, parseTarget } from "../../src/brokers/index.ts";
 import { versions } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
 import { liveReleases } from "../../src/brokers/rabbitmq/prove/evidence.ts";
 import { semanticsVersions, versionRules } from "../../src/brokers/rabbitmq/prove/semantics.ts";
+import { inFolderOfItsOwn, runCommand, runSeparately, type Said } from "../support/run-command.ts";
 import { parseSarif } from "../support/sarif.ts";
 import { parseWorkflowCommands } from "../support/workflow-commands.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const folder = mkdtempSync(join(tmpdir(), "redeliver-check-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = inFolderOfItsOwn("check");
 
-function check(file: string, ...words: string[]): { code: number | null; out: string; error: string } {
-  const child = spawnSync(process.execPath, [join(root, "src/cli/main.ts"), "check", file, ...words], {
-    cwd: folder,
-    encoding: "utf8",
-  });
-  return { code: child.status, out: child.stdout, error: child.stderr };
+/** A module is loaded as in a program of a user, by Node itself. */
+async function check(file: string, ...words: string[]): Promise<Said> {
+  return (file.endsWith(".ts") ? runSeparately : runCommand)(["check", file, ...words]);
 }
 const on = (version: string): string[] => ["--target", `rabbitmq@${version}`];
 
@@ -61,21 +56,22 @@ describe("for any result, the log is valid and the exit code agrees", () => {
     [".", "4.3", 2, ["RD001", ".", { startLine: 1 }]],
     ["shop.yaml", "5", 2, ["RD201", "shop.yaml", { startLine: 1 }]],
   ];
-  test.for(cases)("%s on %s", ([file, version, exitCode, first]) => {
-    const { code, out, error } = check(file, ...on(version), "--format", "sarif");
+  test.for(cases)("%s on %s", async ([file, version, exitCode, first]) => {
+    const { code, out, error } = await check(file, ...on(version), "--format", "sarif");
     expect([code, error]).toEqual([exitCode, ""]);
     expect(firstOf(out)).toEqual(first);
-    const commands = check(file, ...on(version), "--format", "github");
+    const commands = await check(file, ...on(version), "--format", "github");
     expect([commands.code, commands.error]).toEqual([exitCode, ""]);
     expect(parseWorkflowCommands(commands.out).length).toBe(parseSarif(out).runs[0]?.results.length);
   });
 });
 
-test("without a consumer every format reports that nothing is proved, with exit code 0", () => {
+test("without a consumer every format reports that nothing is proved, with exit code 0", async () => {
   writeFileSync(join(folder, "none.yaml"), "name: shop\nsources: {}\nconsumers: {}\n");
-  const [text, json, sarif, github] = ["text", "json", "sarif", "github"].map((format) =>
-    check("none.yaml", ...on("4.3"), "--format", format),
-  );
+  const formats = ["text", "json", "sarif", "github"];
+  const said: Said[] = [];
+  for (const format of formats) said.push(await check("none.yaml", ...on("4.3"), "--format", format));
+  const [text, json, sarif, github] = said;
   expect([text, json, sarif, github].map((each) => each?.code)).toEqual([0, 0, 0, 0]);
   expect(text?.out).toContain("nothing is proved");
   expect(text?.error).toContain("warning[RD114]: no consumer is declared");
@@ -84,27 +80,41 @@ test("without a consumer every format reports that nothing is proved, with exit 
   expect(parseWorkflowCommands(github?.out ?? "")).toHaveLength(1);
 });
 
-test("the log is written to a file even if the declaration is refused", () => {
-  const { code, out, error } = check("broken.yaml", ...on("4.3"), "--format", "sarif", "--output", "out/found.sarif");
+test("the log is written to a file even if the declaration is refused", async () => {
+  const { code, out, error } = await check(
+    "broken.yaml",
+    ...on("4.3"),
+    "--format",
+    "sarif",
+    "--output",
+    "out/found.sarif",
+  );
   expect([code, out, error]).toEqual([1, "", ""]);
   expect(firstOf(readFileSync(join(folder, "out/found.sarif"), "utf8"))[0]).toBe("RD002");
 });
 
-test("a file that cannot be written is wrong usage", () => {
-  const { code, out, error } = check("shop.yaml", ...on("4.3"), "--format", "sarif", "--output", "shop.json/x.sarif");
+test("a file that cannot be written is wrong usage", async () => {
+  const { code, out, error } = await check(
+    "shop.yaml",
+    ...on("4.3"),
+    "--format",
+    "sarif",
+    "--output",
+    "shop.json/x.sarif",
+  );
   expect([code, out]).toEqual([2, ""]);
   expect(error).toContain("cannot be written");
 });
 
-test("a refusal in text or JSON writes no file", () => {
-  expect(check("shop.ts", ...on("4.3"), "--output", "refused.txt").code).toBe(1);
-  expect(check("shop.ts", ...on("4.3"), "--json", "--output", "refused.txt").code).toBe(1);
+test("a refusal in text or JSON writes no file", async () => {
+  expect((await check("shop.ts", ...on("4.3"), "--output", "refused.txt")).code).toBe(1);
+  expect((await check("shop.ts", ...on("4.3"), "--json", "--output", "refused.txt")).code).toBe(1);
   expect(readdirSync(folder)).not.toContain("refused.txt");
 });
 
-test("--json is --format json, with the warnings in it", () => {
-  const json = check("shop.yaml", ...on("4.2"), "--json");
-  expect(check("shop.yaml", ...on("4.2"), "--format", "json")).toEqual(json);
+test("--json is --format json, with the warnings in it", async () => {
+  const json = await check("shop.yaml", ...on("4.2"), "--json");
+  expect(await check("shop.yaml", ...on("4.2"), "--format", "json")).toEqual(json);
   expect(json.error).toBe("");
   expect(JSON.parse(json.out)).toMatchObject({
     target: "rabbitmq@4.2",
@@ -114,22 +124,22 @@ test("--json is --format json, with the warnings in it", () => {
   });
 });
 
-test("an unknown format is wrong usage", () => {
-  expect(check("shop.yaml", ...on("4.3"), "--format", "xml").code).toBe(2);
+test("an unknown format is wrong usage", async () => {
+  expect((await check("shop.yaml", ...on("4.3"), "--format", "xml")).code).toBe(2);
 });
 
-test("the terminal shows line and column; a module has neither", () => {
-  expect(check("my retries/größe #1.yaml", ...on("4.3")).error).toContain(
+test("the terminal shows line and column; a module has neither", async () => {
+  expect((await check("my retries/größe #1.yaml", ...on("4.3"))).error).toContain(
     "  at   my retries/größe #1.yaml:8:17: consumers.billing.retry.attempts = 0\n",
   );
-  expect(check("shop.yaml", ...on("4.0")).error).toContain("  at   shop.yaml:10:26: consumers.billing.crash.");
-  expect(check("shop.ts", ...on("4.3")).error).toContain("  at   shop.ts: x = 1\n");
+  expect((await check("shop.yaml", ...on("4.0"))).error).toContain("  at   shop.yaml:10:26: consumers.billing.crash.");
+  expect((await check("shop.ts", ...on("4.3"))).error).toContain("  at   shop.ts: x = 1\n");
 });
 
 describe("the evidence behind a proof", () => {
-  test("is in the text", () => {
-    expect(check("shop.yaml", ...on("4.3")).out).toContain("\nmodel    compared with live brokers (4.3.6)\n");
-    expect(check("shop.yaml", ...on("4.1")).out).toContain("\nmodel    follows the server's source only\n");
+  test("is in the text", async () => {
+    expect((await check("shop.yaml", ...on("4.3"))).out).toContain("\nmodel    compared with live brokers (4.3.6)\n");
+    expect((await check("shop.yaml", ...on("4.1"))).out).toContain("\nmodel    follows the server's source only\n");
   });
   test("names the release for exactly those classes of versions that tests run live", () => {
     const tested = semanticsVersions.filter((each) => versionRules[each].testedLive);

@@ -1,20 +1,18 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { inFolderOfItsOwn, runCommand, runSeparately, type Said } from "../support/run-command.ts";
 import { withoutProgress } from "../support/without-progress.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const folder = mkdtempSync(join(tmpdir(), "redeliver-cli-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = inFolderOfItsOwn("cli");
 
-function redeliver(...words: string[]): { code: number | null; out: string; error: string } {
-  const child = spawnSync(process.execPath, [join(root, "src/cli/main.ts"), ...words], {
-    cwd: folder,
-    encoding: "utf8",
-  });
-  return { code: child.status, out: child.stdout, error: withoutProgress(child.stderr) };
+/** A module is loaded as in a program of a user, by Node itself. */
+async function redeliver(...words: string[]): Promise<Said> {
+  const isModule = words.some((word) => /\.[jt]s$/.test(word));
+  const said = await (isModule ? runSeparately : runCommand)(words);
+  return { ...said, error: withoutProgress(said.error) };
 }
 function file(name: string, text: string): string {
   writeFileSync(join(folder, name), text);
@@ -50,23 +48,26 @@ describe("an unusable file: one diagnostic, its exit code, no stack trace, nothi
     ["imports.ts", 'import "nowhere-to-be-found"; export default 1;', "RD003", 1],
     ["number.js", "export default 3;", "RD101", 1],
   ];
-  test.for(cases)("%s", ([name, text, code, exitCode]) => {
+  test.for(cases)("%s", async ([name, text, code, exitCode]) => {
     if (text !== null) file(name, text);
-    const result = redeliver("plan", name);
+    const result = await redeliver("plan", name);
     expect(result.error.match(/RD\d{3}/g)?.[0]).toBe(code);
     expect(result.error.match(/error\[RD/g)).toHaveLength(1);
     // Two spaces indent a diagnostic's own place.
     expect(result.error).not.toMatch(/\n {4,}at .*:\d+:\d+/);
     expect([result.code, result.out]).toEqual([exitCode, ""]);
-    expect(JSON.parse(redeliver("plan", name, "--json").out)).toMatchObject({ ok: false, diagnostics: [{ code }] });
+    expect(JSON.parse((await redeliver("plan", name, "--json")).out)).toMatchObject({
+      ok: false,
+      diagnostics: [{ code }],
+    });
   });
 });
 
-test("a TypeScript file in any folder may import redeliver, and its refusal has the user's paths", () => {
+test("a TypeScript file in any folder may import redeliver, and its refusal has the user's paths", async () => {
   const text = (attempts: number): string =>
     `import { constant, defineSystem } from "redeliver";\nexport default defineSystem({ name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing: { from: { orders: "all" }, retry: { attempts: ${attempts}, backoff: constant("1s") } } } });\n`;
-  expect(redeliver("plan", file("good.ts", text(3)), "--json").code).toBe(0);
-  const refused = redeliver("plan", file("bad.ts", text(0)));
+  expect((await redeliver("plan", file("good.ts", text(3)), "--json")).code).toBe(0);
+  const refused = await redeliver("plan", file("bad.ts", text(0)));
   expect(refused.code).toBe(1);
   expect(refused.error).toContain("bad.ts: consumers.billing.retry.attempts = 0");
 });
@@ -95,23 +96,23 @@ describe("wrong usage is exit code 2", () => {
     ["graph", shop, "--target", "rabbitmq@4.3", "--format", "png"],
     ["plan", shop, "--verbose"],
     ["plan", shop, "--strategy", "staged"],
-  ])("%j", (words) => {
-    const result = redeliver(...words);
+  ])("%j", async (words) => {
+    const result = await redeliver(...words);
     expect([result.code, result.out]).toEqual([2, ""]);
     expect(result.error).not.toBe("");
     expect(result.error).not.toMatch(/\n\s+at .*:\d+:\d+/);
   });
 });
 
-test("help is not an error, and names every command", () => {
-  const { code, out } = redeliver("--help");
+test("help is not an error, and names every command", async () => {
+  const { code, out } = await redeliver("--help");
   expect(code).toBe(0);
   for (const command of ["plan", "compile", "contract", "simulate", "graph", "report", "explain"])
     expect(out).toContain(command);
 });
 
-test("a declaration that does not fit the target is refused with exit code 1, and writes no file", () => {
-  const result = redeliver(
+test("a declaration that does not fit the target is refused with exit code 1, and writes no file", async () => {
+  const result = await redeliver(
     "compile",
     shop,
     "--target",
@@ -126,37 +127,55 @@ test("a declaration that does not fit the target is refused with exit code 1, an
   expect(readdirSync(folder)).not.toContain("refused.json");
 });
 
-test("compile prints everything as JSON, or a definitions file for the named virtual host", () => {
-  const compiled = JSON.parse(redeliver("compile", shop, "--target", "rabbitmq@4.3").out) as Record<string, unknown>;
+test("compile prints everything as JSON, or a definitions file for the named virtual host", async () => {
+  const compiled = JSON.parse((await redeliver("compile", shop, "--target", "rabbitmq@4.3")).out) as Record<
+    string,
+    unknown
+  >;
   expect(Object.keys(compiled)).toEqual(["target", "topology", "contracts", "promises", "choices", "warnings"]);
   expect(
-    redeliver("compile", shop, "-t", "rabbitmq@4.3", "-f", "definitions", "--vhost", "orders", "-o", "sub/d.json").code,
+    (
+      await redeliver(
+        "compile",
+        shop,
+        "-t",
+        "rabbitmq@4.3",
+        "-f",
+        "definitions",
+        "--vhost",
+        "orders",
+        "-o",
+        "sub/d.json",
+      )
+    ).code,
   ).toBe(0);
   const definitions = JSON.parse(readFileSync(join(folder, "sub/d.json"), "utf8")) as { queues: { vhost: string }[] };
   expect(new Set(definitions.queues.map((queue) => queue.vhost))).toEqual(new Set(["orders"]));
 });
 
-test("for SQS it gives a CloudFormation template", () => {
+test("for SQS it gives a CloudFormation template", async () => {
   const portable = resolve(import.meta.dirname, "../../examples/portable.yaml");
-  const { code, out } = redeliver("compile", portable, "-t", "sqs@eu-west-1", "--format", "aws-json");
+  const { code, out } = await redeliver("compile", portable, "-t", "sqs@eu-west-1", "--format", "aws-json");
   expect(code).toBe(0);
   expect(JSON.parse(out)).toMatchObject({ AWSTemplateFormatVersion: "2010-09-09" });
-  expect(redeliver("contract", portable, "shipping", "-t", "sqs@eu-west-1").out).toContain("transient\n  nothing\n");
+  expect((await redeliver("contract", portable, "shipping", "-t", "sqs@eu-west-1")).out).toContain(
+    "transient\n  nothing\n",
+  );
 });
 
-test("the contract is a page of Markdown for other languages, or one file of it; JSON excludes both", () => {
+test("the contract is a page of Markdown for other languages, or one file of it; JSON excludes both", async () => {
   const words = ["contract", shop, "billing", "--target", "rabbitmq@4.3", "--markdown"] as const;
-  const { code, out } = redeliver(...words);
+  const { code, out } = await redeliver(...words);
   expect(code).toBe(0);
   expect(out.split("\n")[0]).toBe("# Consuming as `billing`");
-  expect(redeliver(...words, "--output", join(folder, "billing.md"))).toMatchObject({ code: 0, out: "" });
+  expect(await redeliver(...words, "--output", join(folder, "billing.md"))).toMatchObject({ code: 0, out: "" });
   expect(readFileSync(join(folder, "billing.md"), "utf8")).toBe(out);
-  expect(redeliver(...words, "--json").code).toBe(2);
+  expect((await redeliver(...words, "--json")).code).toBe(2);
 });
 
-test("the contract as JSON lets other programs drive consumers", () => {
+test("the contract as JSON lets other programs drive consumers", async () => {
   const contract = JSON.parse(
-    redeliver("contract", shop, "billing", "--target", "rabbitmq@4.3", "--json").out,
+    (await redeliver("contract", shop, "billing", "--target", "rabbitmq@4.3", "--json")).out,
   ) as Record<string, unknown>;
   expect(contract).toMatchObject({
     consumer: "billing",
@@ -185,8 +204,8 @@ test("the contract as JSON lets other programs drive consumers", () => {
   });
 });
 
-test.for(["mermaid", "dot", "svg"])("the graph as %s", (format) => {
-  const { code, out } = redeliver("graph", shop, "--target", "rabbitmq@4.0", "--format", format);
+test.for(["mermaid", "dot", "svg"])("the graph as %s", async (format) => {
+  const { code, out } = await redeliver("graph", shop, "--target", "rabbitmq@4.0", "--format", format);
   expect(code).toBe(0);
   expect(out).toContain("shop.billing.dead");
 });
@@ -225,48 +244,52 @@ describe("leftovers", () => {
     );
   const target = ["--target", "rabbitmq@4.3", "--strategy", "staged"];
   const [four, two] = [written(4, "four.json"), written(2, "two.json")];
-  const { out: definitions } = redeliver("compile", four, ...target, "--format", "definitions");
-  const exported = file("exported.json", definitions);
+  const exported = "exported.json";
+  let definitions = "";
+  beforeAll(async () => {
+    definitions = (await redeliver("compile", four, ...target, "--format", "definitions")).out;
+    file(exported, definitions);
+  });
 
-  test("are listed with the reason, the end of their need and the requests, with exit code 1", () => {
-    const { code, out } = redeliver("leftovers", two, ...target, "--definitions", exported);
+  test("are listed with the reason, the end of their need and the requests, with exit code 1", async () => {
+    const { code, out } = await redeliver("leftovers", two, ...target, "--definitions", exported);
     expect(code).toBe(1);
     expect(out).toContain("queue shop.attempt.4.9s in /");
     expect(out).toContain("needed  until its waiting messages are due, 9s after the last message came in");
     expect(out).toContain("DELETE /api/queues/%2F/shop.attempt.4.9s\n");
     const { leftovers } = JSON.parse(
-      redeliver("leftovers", two, ...target, "--definitions", exported, "--json").out,
+      (await redeliver("leftovers", two, ...target, "--definitions", exported, "--json")).out,
     ) as { readonly leftovers: readonly { readonly kind: string; readonly name: string }[] };
     const queues = leftovers.filter(({ kind }) => kind === "queue").map(({ name }) => name);
     expect(queues).toEqual(["shop.attempt.3.3s", "shop.attempt.4.9s"]);
   });
 
-  test("a name on the broker cannot control a terminal, as text and as JSON", () => {
+  test("a name on the broker cannot control a terminal, as text and as JSON", async () => {
     const driving = definitions.replaceAll("shop.attempt.4.9s", "shop.attempt.4.9s\u009b2J");
     const from = ["--definitions", file("driving.json", driving)];
     for (const words of [[], ["--json"]]) {
-      const { code, out } = redeliver("leftovers", two, ...target, ...from, ...words);
+      const { code, out } = await redeliver("leftovers", two, ...target, ...from, ...words);
       expect([code, out.includes("shop.attempt.4.9s"), out.includes("\u009b")]).toEqual([1, true, false]);
     }
   });
 
-  test("if there are none, the exit code is 0", () => {
-    expect(redeliver("leftovers", four, ...target, "--definitions", exported)).toMatchObject({
+  test("if there are none, the exit code is 0", async () => {
+    expect(await redeliver("leftovers", four, ...target, "--definitions", exported)).toMatchObject({
       code: 0,
       out: "shop on rabbitmq@4.3: all its resources are declared\n",
     });
   });
 
-  test("those of the system under an earlier name are listed with --from", () => {
+  test("those of the system under an earlier name are listed with --from", async () => {
     const store = file(
       "store.json",
       JSON.stringify({ ...JSON.parse(readFileSync(join(folder, two), "utf8")), name: "store" }),
     );
     const words = ["leftovers", store, ...target, "--definitions", exported, "--json"];
-    expect(redeliver(...words)).toMatchObject({ code: 0 });
-    const { code, out } = redeliver(...words, "--from", four);
+    expect(await redeliver(...words)).toMatchObject({ code: 0 });
+    const { code, out } = await redeliver(...words, "--from", four);
     expect([code, out.includes("DELETE /api/queues/%2F/shop.billing")]).toEqual([1, true]);
-    expect(redeliver(...words, "--from", "nowhere.json").code).toBe(2);
+    expect((await redeliver(...words, "--from", "nowhere.json")).code).toBe(2);
   });
 
   test.each([
@@ -274,7 +297,7 @@ describe("leftovers", () => {
     ["a broker that is down", ["--url", "http://127.0.0.1:1/%2F"]],
     ["a file that is cut off", ["--definitions", file("cut-export.json", '{"queues": [')]],
     ["another broker's file", ["--sqs", exported]],
-  ])("%s ends with 2, and does not mention leftovers", (_, words) => {
-    expect(redeliver("leftovers", two, ...target, ...words)).toMatchObject({ code: 2, out: "" });
+  ])("%s ends with 2, and does not mention leftovers", async (_, words) => {
+    expect(await redeliver("leftovers", two, ...target, ...words)).toMatchObject({ code: 2, out: "" });
   });
 });

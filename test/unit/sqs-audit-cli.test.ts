@@ -1,21 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 
 import { closedPort } from "../support/fake-broker.ts";
-import { runCommand, runInProcess, type Said } from "../support/run-command.ts";
+import { inFolderOfItsOwn, runCommand, runSeparately, type Said } from "../support/run-command.ts";
 import { arnOf, queue, redriveTo } from "../support/sqs-listing.ts";
 
-const root = process.cwd();
-const folder = mkdtempSync(join(tmpdir(), "redeliver-sqs-audit-"));
-beforeAll(() => process.chdir(folder));
-afterAll(() => {
-  process.chdir(root);
-  rmSync(folder, { recursive: true });
-});
+const folder = inFolderOfItsOwn("sqs-audit");
 
 const credentials = {
   AWS_ACCESS_KEY_ID: "test",
@@ -206,10 +199,10 @@ describe("an account that is read with restrictions", () => {
       "} });",
     ].join("\n");
     const options = `--import data:text/javascript,${encodeURIComponent(hook)}`;
-    const { code, error } = await runInProcess(["audit", "--url", "sqs:eu-west-1"], { NODE_OPTIONS: options });
+    const { code, error } = await runSeparately(["audit", "--url", "sqs:eu-west-1"], { NODE_OPTIONS: options });
     expect(code).toBe(2);
     expect(error).toContain("fix  npm install @aws-sdk/client-sqs @aws-sdk/client-sns @aws-sdk/client-lambda");
     // A file needs none of the packages.
-    expect((await runInProcess(["audit", "--sqs", sound], { NODE_OPTIONS: options })).code).toBe(0);
+    expect((await runSeparately(["audit", "--sqs", sound], { NODE_OPTIONS: options })).code).toBe(0);
   });
 });
