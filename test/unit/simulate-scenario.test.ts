@@ -1,8 +1,6 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { parseText } from "../../src/declare/parse.ts";
 import { renderSimulation } from "../../src/report/simulation.ts";
@@ -10,6 +8,7 @@ import { checkScenario } from "../../src/simulate/check-scenario.ts";
 import { simulate } from "../../src/simulate/simulate.ts";
 import shop from "../../stacks/shop.ts";
 import { scenarioFor, subjectsFor } from "../support/simulation.ts";
+import { inFolderOfItsOwn, runCommand, type Said } from "../support/run-command.ts";
 
 const simulated = [
   { consumer: "billing", hasRetryAfter: false },
@@ -184,24 +183,19 @@ test("without a work queue there is nothing to simulate", () => {
 
 describe("redeliver simulate", () => {
   const root = resolve(import.meta.dirname, "../..");
-  const folder = mkdtempSync(join(tmpdir(), "redeliver-simulate-"));
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = inFolderOfItsOwn("simulate");
   const declaration = join(root, "examples/shop.yaml");
-  const simulateIt = (...words: readonly string[]): { code: number | null; out: string; error: string } => {
-    const main = join(root, "src/cli/main.ts");
-    const child = spawnSync(process.execPath, [main, "simulate", ...words], { cwd: folder, encoding: "utf8" });
-    return { code: child.status, out: child.stdout, error: child.stderr };
-  };
+  const simulateIt = async (...words: readonly string[]): Promise<Said> => runCommand(["simulate", ...words]);
   const target = ["--target", "rabbitmq@4.3"];
   const short = join(folder, "short.json");
   writeFileSync(short, '{ "duration": "1m" }');
 
-  test("needs no scenario, and gives the same result for the same seed", () => {
-    const [one, two] = [simulateIt(declaration, ...target), simulateIt(declaration, ...target)];
+  test("needs no scenario, and gives the same result for the same seed", async () => {
+    const [one, two] = [await simulateIt(declaration, ...target), await simulateIt(declaration, ...target)];
     expect([one.code, one.error]).toEqual([0, ""]);
     expect(one.out).toBe(two.out);
     expect(one.out).toContain("shop.attempt.2.1s");
-    const seeded = simulateIt(declaration, ...target, "--scenario", short, "--seed", "7", "--json");
+    const seeded = await simulateIt(declaration, ...target, "--scenario", short, "--seed", "7", "--json");
     expect(JSON.parse(seeded.out)).toMatchObject({
       target: "rabbitmq@4.3",
       seed: 7,
@@ -210,8 +204,8 @@ describe("redeliver simulate", () => {
     });
   });
 
-  test("writes to a file", () => {
-    const { code, out } = simulateIt(declaration, ...target, "--scenario", short, "--output", "run/result.txt");
+  test("writes to a file", async () => {
+    const { code, out } = await simulateIt(declaration, ...target, "--scenario", short, "--output", "run/result.txt");
     expect([code, out]).toEqual([0, ""]);
     expect(readFileSync(join(folder, "run/result.txt"), "utf8")).toMatch(/^simulated on rabbitmq@4.3\n/);
   });
@@ -223,34 +217,41 @@ describe("redeliver simulate", () => {
     ["cut.json", '{ "duration": ', "RD002"],
     ["missing.yaml", null, "RD001"],
     ["scenario.toml", 'duration = "1h"\n', "RD001"],
-  ] as const)("refuses %s with one diagnostic and exit code 2, and writes nothing", ([name, text, code]) => {
+  ] as const)("refuses %s with one diagnostic and exit code 2, and writes nothing", async ([name, text, code]) => {
     if (text !== null) writeFileSync(join(folder, name), text);
     const words = [declaration, ...target, "--scenario", name, "--output", "refused.txt"];
-    const { code: exitCode, out, error } = simulateIt(...words);
+    const { code: exitCode, out, error } = await simulateIt(...words);
     expect([exitCode, out, existsSync(join(folder, "refused.txt"))]).toEqual([2, "", false]);
     expect(error.match(/\[(RD\d+)\]/g)).toEqual([`[${code}]`]);
-    expect(JSON.parse(simulateIt(...words, "--json").out)).toMatchObject({ ok: false, diagnostics: [{ code }] });
+    expect(JSON.parse((await simulateIt(...words, "--json")).out)).toMatchObject({
+      ok: false,
+      diagnostics: [{ code }],
+    });
   });
 
-  test("refuses too many pairs of attempts and crashes, and names the setting to declare", { timeout: 120_000 }, () => {
-    const patient = (crash: string): ReturnType<typeof simulateIt> => {
-      const consumer = `{ from: { orders: all }, retry: { attempts: 1000, backoff: { kind: constant, delay: 1s } }${crash} }`;
-      const text = `name: shop\nsources: { orders: { kind: fanout } }\nconsumers: { billing: ${consumer} }\n`;
-      writeFileSync(join(folder, "patient.yaml"), text);
-      return simulateIt("patient.yaml", ...target, "--strategy", "waits", "--scenario", short);
-    };
-    const { code, out, error } = patient("");
-    expect([code, out]).toEqual([2, ""]);
-    expect(error.match(/\[(RD\d+)\]/g)).toEqual(["[RD505]"]);
-    expect(error).toContain("1000 attempts with 1000 crash deliveries");
-    expect(error).toContain("consumers.billing.crash.deliveries");
-    expect(error).toContain("crash: { deliveries: 10 }");
-    expect(patient(", crash: { deliveries: 2 }").code).toBe(0);
-  });
+  test(
+    "refuses too many pairs of attempts and crashes, and names the setting to declare",
+    { timeout: 120_000 },
+    async () => {
+      const patient = async (crash: string): Promise<Said> => {
+        const consumer = `{ from: { orders: all }, retry: { attempts: 1000, backoff: { kind: constant, delay: 1s } }${crash} }`;
+        const text = `name: shop\nsources: { orders: { kind: fanout } }\nconsumers: { billing: ${consumer} }\n`;
+        writeFileSync(join(folder, "patient.yaml"), text);
+        return simulateIt("patient.yaml", ...target, "--strategy", "waits", "--scenario", short);
+      };
+      const { code, out, error } = await patient("");
+      expect([code, out]).toEqual([2, ""]);
+      expect(error.match(/\[(RD\d+)\]/g)).toEqual(["[RD505]"]);
+      expect(error).toContain("1000 attempts with 1000 crash deliveries");
+      expect(error).toContain("consumers.billing.crash.deliveries");
+      expect(error).toContain("crash: { deliveries: 10 }");
+      expect((await patient(", crash: { deliveries: 2 }")).code).toBe(0);
+    },
+  );
 
-  test("a wrong seed is wrong usage; a refused declaration is exit code 1", () => {
-    expect(simulateIt(declaration, ...target, "--seed", "x").code).toBe(2);
+  test("a wrong seed is wrong usage; a refused declaration is exit code 1", async () => {
+    expect((await simulateIt(declaration, ...target, "--seed", "x")).code).toBe(2);
     writeFileSync(join(folder, "bad.yaml"), "name: shop\n");
-    expect(simulateIt("bad.yaml", ...target).code).toBe(1);
+    expect((await simulateIt("bad.yaml", ...target)).code).toBe(1);
   });
 });

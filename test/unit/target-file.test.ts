@@ -1,12 +1,10 @@
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { loadTarget } from "../../src/cli/load-target.ts";
-import { runCommand } from "../support/run-command.ts";
-import { withoutProgress } from "../support/without-progress.ts";
+import { runCommand, type Said } from "../support/run-command.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const portable = join(root, "examples/portable.yaml");
@@ -60,21 +58,18 @@ test.each([
   expect(target.ok ? [] : target.diagnostics.map((each) => each.code)).toEqual([code]);
 });
 
-test("a missing file is wrong usage, and so is a mistake in it", () => {
-  const run = (target: string): { status: number | null; stderr: string } => {
-    const words = ["src/cli/main.ts", "compile", portable, "--target", target];
-    return spawnSync(process.execPath, words, { encoding: "utf8", cwd: root });
-  };
-  const missing = run(join(folder, "nowhere.yaml"));
-  expect([missing.status, withoutProgress(missing.stderr).split("\n")[0]]).toEqual([
+test("a missing file is wrong usage, and so is a mistake in it", async () => {
+  const run = async (target: string): Promise<Said> => runCommand(["compile", portable, "--target", target]);
+  const missing = await run(join(folder, "nowhere.yaml"));
+  expect([missing.code, missing.error.split("\n")[0]]).toEqual([
     2,
     `error[RD201]: ${JSON.stringify(join(folder, "nowhere.yaml"))}: there is no such file`,
   ]);
-  const key = run(file("key.yaml", "{ broker: sqs, region: eu-west-1, kmsKey: alias/aws/sqs }"));
+  const key = await run(file("key.yaml", "{ broker: sqs, region: eu-west-1, kmsKey: alias/aws/sqs }"));
   // The problem lies in the target, so the message does not name the declaration.
-  expect([key.status, withoutProgress(key.stderr).split("\n")[1]]).toEqual([
+  expect([key.code, key.error.split("\n")[1]]).toEqual([
     2,
-    `  at   ${relative(root, join(folder, "key.yaml"))}:1:43: target.kmsKey = "alias/aws/sqs"`,
+    `  at   ${relative(process.cwd(), join(folder, "key.yaml"))}:1:43: target.kmsKey = "alias/aws/sqs"`,
   ]);
 });
 
