@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { differences, shorten } from "../support/golden.ts";
+import { differences, shorten, together } from "../support/golden.ts";
 
 // A golden file that is a difference pins no less than one in full: other data makes another difference.
 
@@ -18,7 +18,8 @@ test("two values have the same difference to a third one only if they are equal"
   fc.assert(
     fc.property(data, data, data, (base, one, other) => {
       const areSame = JSON.stringify(one) === JSON.stringify(other);
-      const sameDifference = differences("", base, one).join("\n") === differences("", base, other).join("\n");
+      const stored = (value: unknown): string => together(differences("", base, value)).join("\n");
+      const sameDifference = stored(one) === stored(other);
       expect(sameDifference).toBe(areSame);
     }),
     { numRuns: 2000 },
@@ -55,6 +56,11 @@ test("two values are stored alike only if they are equal, also where one resembl
     { numRuns: 500 },
   );
   expect(shortened).toBeGreaterThan(150);
+});
+
+test("places in a row with the same difference share it", () => {
+  const found = ["", "/a", "- 1", "+ 2", "", "/b", "- 1", "+ 2", "", "/c", "- 1"];
+  expect(together(found)).toEqual(["", "/a", "/b", "- 1", "+ 2", "", "/c", "- 1"]);
 });
 
 test("a value that resembles the one above it has only what differs", () => {
