@@ -158,7 +158,7 @@ describe.each(brokers())("on $fullVersion", (broker) => {
       rejected = true;
       worker.nack(message, false, false);
     });
-    await until(2_000, () => rejected);
+    await until(60_000, () => rejected);
     await worker.close();
     let deliveries = 0;
     while (deliveries < 12 && (await crashOnce(connection, 20_000))) deliveries++;

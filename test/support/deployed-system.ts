@@ -79,7 +79,7 @@ export async function deploy(
 
 /** Waits until every queue has its own policy. The broker's decision is visible at once, unlike its statistics. */
 async function policiesInForce(broker: Broker, vhost: string, compiled: CompiledSystem<"rabbitmq">): Promise<void> {
-  await until(10_000, async () => {
+  await until(60_000, async () => {
     const policies = await policyOfEachQueue(broker, vhost);
     return compiled.topology.queues.every((queue) => policies.get(queue.name) === queue.name);
   });
