@@ -11,19 +11,14 @@ import type { ConsumedSystem } from "../support/consume/consumed.ts";
 import { liveStage } from "../support/consume/live-stage.ts";
 import { sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
+import { oneConsumer } from "../support/examples.ts";
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
-const declaration = {
-  name: "shop",
-  sources: { orders: { kind: "topic" } },
-  consumers: {
-    billing: {
-      from: { orders: "all" },
-      protocol: "amqp-1.0",
-      retry: { attempts: 8, backoff: { kind: "exponential", first: "20ms", factor: 2, max: "100ms", jitter: "20%" } },
-    },
-  },
-};
+const declaration = oneConsumer({
+  from: { orders: "all" },
+  protocol: "amqp-1.0",
+  retry: { attempts: 8, backoff: { kind: "exponential", first: "20ms", factor: 2, max: "100ms", jitter: "20%" } },
+});
 const strategy = "deferred";
 /** Bytes that are no frame, and a frame of an unknown type. */
 const garbage = {

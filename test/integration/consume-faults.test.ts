@@ -8,19 +8,14 @@ import type { AmqpProxy, WireFrame } from "../support/consume/amqp-proxy.ts";
 import { liveStage } from "../support/consume/live-stage.ts";
 import { sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
+import { oneConsumer } from "../support/examples.ts";
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
-const declaration = {
-  name: "shop",
-  sources: { orders: { kind: "topic" } },
-  consumers: {
-    billing: {
-      from: { orders: "all" },
-      retry: { attempts: 4, backoff: { kind: "steps", delays: ["100ms", "200ms", "300ms"] } },
-      crash: { deliveries: 20 },
-    },
-  },
-};
+const declaration = oneConsumer({
+  from: { orders: "all" },
+  retry: { attempts: 4, backoff: { kind: "steps", delays: ["100ms", "200ms", "300ms"] } },
+  crash: { deliveries: 20 },
+});
 const strategy = "waits";
 
 describe.each(brokers().map((broker) => ({ broker, name: broker.version })))("faults on $name", ({ broker }) => {

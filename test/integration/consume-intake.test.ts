@@ -7,15 +7,14 @@ import type { Intake } from "../../src/brokers/rabbitmq/run/amqp-1-0/intake.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
 import { deploy, sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
+import { oneConsumer } from "../support/examples.ts";
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
-const declaration = {
-  name: "shop",
-  sources: { orders: { kind: "topic" } },
-  consumers: {
-    billing: { from: { orders: "all" }, protocol: "amqp-1.0", retry: { attempts: 3, backoff: { kind: "immediate" } } },
-  },
-};
+const declaration = oneConsumer({
+  from: { orders: "all" },
+  protocol: "amqp-1.0",
+  retry: { attempts: 3, backoff: { kind: "immediate" } },
+});
 
 for (const broker of brokers())
   describe.runIf(broker.version === "4.3")(`taking by AMQP 1.0 on ${broker.version}`, () => {

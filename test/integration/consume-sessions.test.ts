@@ -8,19 +8,14 @@ import { consumeFrom } from "../support/consume/consumed.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
 import { deploy, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
+import { oneConsumer } from "../support/examples.ts";
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
-const declaration = {
-  name: "shop",
-  sources: { orders: { kind: "topic" } },
-  consumers: {
-    billing: {
-      from: { orders: "all" },
-      protocol: "amqp-1.0",
-      retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } },
-    },
-  },
-};
+const declaration = oneConsumer({
+  from: { orders: "all" },
+  protocol: "amqp-1.0",
+  retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } },
+});
 const strategy = "deferred";
 /** The proxy makes the broker announce this limit: four sessions, one of them for a token. RabbitMQ announces 63. */
 const channelMax = 3;

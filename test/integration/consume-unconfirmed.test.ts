@@ -7,14 +7,12 @@ import { consumeFrom } from "../support/consume/consumed.ts";
 import { deploy, sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { publishesCopies, strategiesOn } from "../support/strategies.ts";
+import { oneConsumer } from "../support/examples.ts";
 
-const declaration = {
-  name: "shop",
-  sources: { orders: { kind: "topic" } },
-  consumers: {
-    billing: { from: { orders: "all" }, retry: { attempts: 2, backoff: { kind: "constant", delay: "200ms" } } },
-  },
-};
+const declaration = oneConsumer({
+  from: { orders: "all" },
+  retry: { attempts: 2, backoff: { kind: "constant", delay: "200ms" } },
+});
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
 

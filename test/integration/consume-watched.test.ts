@@ -19,22 +19,18 @@ import { deploy, type DeployedSystem, until } from "../support/deployed-system.t
 import { brokers } from "../support/live.ts";
 import { registerGlobals } from "../support/telemetry.ts";
 import { strategiesOn } from "../support/strategies.ts";
+import { oneConsumer } from "../support/examples.ts";
 
 const cases = brokers().flatMap((broker) =>
   strategiesOn(broker.version).map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
 );
-const declarationFor = (strategy: string, attempts: number): object => ({
-  name: "shop",
-  sources: { orders: { kind: "topic" } },
-  consumers: {
-    billing: {
-      from: { orders: "all" },
-      retry: { attempts, backoff: { kind: "constant", delay: "200ms" } },
-      handlerTimeout: handlerTimeoutOfCourse,
-      ...(strategy === "deferred" ? { protocol: "amqp-1.0" } : {}),
-    },
-  },
-});
+const declarationFor = (strategy: string, attempts: number): object =>
+  oneConsumer({
+    from: { orders: "all" },
+    retry: { attempts, backoff: { kind: "constant", delay: "200ms" } },
+    handlerTimeout: handlerTimeoutOfCourse,
+    ...(strategy === "deferred" ? { protocol: "amqp-1.0" } : {}),
+  });
 
 /** Publishes messages, some of them more than once. */
 async function publish({ channel }: DeployedSystem, messages: readonly CourseMessage[]): Promise<void> {

@@ -14,24 +14,20 @@ import { endingOf } from "../support/drive.ts";
 import type { Decision } from "../support/drive.ts";
 import { brokers } from "../support/live.ts";
 import { registerGlobals, startMonitoring } from "../support/telemetry.ts";
+import { oneConsumer } from "../support/examples.ts";
 
 /** Every attempt has its own delay, so that the test can tell the outcomes of attempts apart. */
-const declaration = (first: string): unknown => ({
-  name: "shop",
-  sources: { orders: { kind: "topic" } },
-  consumers: {
-    billing: {
-      from: { orders: "all" },
-      protocol: "amqp-1.0",
-      retry: {
-        attempts: 4,
-        backoff: { kind: "exponential", first, factor: 2, max: "1h", jitter: "20%" },
-        retryAfter: { max: "1h" },
-      },
-      errors: { permanent: ["RangeError"] },
+const declaration = (first: string): unknown =>
+  oneConsumer({
+    from: { orders: "all" },
+    protocol: "amqp-1.0",
+    retry: {
+      attempts: 4,
+      backoff: { kind: "exponential", first, factor: 2, max: "1h", jitter: "20%" },
+      retryAfter: { max: "1h" },
     },
-  },
-});
+    errors: { permanent: ["RangeError"] },
+  });
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const strategy = "deferred";
 const attempts = [1, 2, 3, 4] as const;

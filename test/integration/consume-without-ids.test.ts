@@ -7,19 +7,14 @@ import { liveStage } from "../support/consume/live-stage.ts";
 import type { DeployedSystem } from "../support/deployed-system.ts";
 import { until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
+import { oneConsumer } from "../support/examples.ts";
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
-const declaration = {
-  name: "shop",
-  sources: { orders: { kind: "topic" } },
-  consumers: {
-    billing: {
-      from: { orders: "all" },
-      retry: { attempts: 3, backoff: { kind: "constant", delay: "50ms" } },
-      crash: { deliveries: 20 },
-    },
-  },
-};
+const declaration = oneConsumer({
+  from: { orders: "all" },
+  retry: { attempts: 3, backoff: { kind: "constant", delay: "50ms" } },
+  crash: { deliveries: 20 },
+});
 const strategy = "waits";
 
 describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.version })))(

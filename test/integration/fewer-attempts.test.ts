@@ -5,7 +5,7 @@ import { modelledEngine } from "../support/change/engines.ts";
 import { compiledOf } from "../support/change/live-change.ts";
 import type { Deployment } from "../support/change/registered.ts";
 import { drive } from "../support/drive.ts";
-import { checked } from "../support/examples.ts";
+import { checked, oneConsumer } from "../support/examples.ts";
 import { createVhost } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 
@@ -20,17 +20,13 @@ const strategies = {
 };
 
 const systemOf = (attempts: number, strategy: string): System =>
-  checked({
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: {
-      billing: {
-        from: { orders: ["order.placed"] },
-        retry: { attempts, backoff: { kind: "constant", delay: "400ms" } },
-        ...(strategy === "deferred" ? { protocol: "amqp-1.0" } : {}),
-      },
-    },
-  });
+  checked(
+    oneConsumer({
+      from: { orders: ["order.placed"] },
+      retry: { attempts, backoff: { kind: "constant", delay: "400ms" } },
+      ...(strategy === "deferred" ? { protocol: "amqp-1.0" } : {}),
+    }),
+  );
 
 const cases = inject("brokers").flatMap((broker) =>
   strategies[broker.version as keyof typeof strategies].map((strategy) => ({

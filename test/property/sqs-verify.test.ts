@@ -5,7 +5,7 @@ import type { CompiledSystem, TargetInput } from "../../src/index.ts";
 import { brokers, checkSystem, compile, plan } from "../../src/index.ts";
 import { InternalError, prove } from "../../src/compile/compile.ts";
 import { verify, verifyAll } from "../../src/verify/verify.ts";
-import { checked } from "../support/examples.ts";
+import { checked, oneConsumer } from "../support/examples.ts";
 import { anySqsDeclaration as anyDeclaration, anySqsTarget as anyTarget } from "../support/sqs-declarations.ts";
 
 const eu = { broker: "sqs", region: "eu-west-1" } as const;
@@ -107,17 +107,13 @@ describe("the shape of a consumer", () => {
 });
 
 describe("a result that breaks its promises is never returned, and the error has the trace", () => {
-  const system = checked({
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: {
-      billing: {
-        from: { orders: ["order.placed"] },
-        handlerTimeout: "10s",
-        retry: { attempts: 2, backoff: { kind: "constant", delay: "5s" } },
-      },
-    },
-  });
+  const system = checked(
+    oneConsumer({
+      from: { orders: ["order.placed"] },
+      handlerTimeout: "10s",
+      retry: { attempts: 2, backoff: { kind: "constant", delay: "5s" } },
+    }),
+  );
   const target = brokers.sqs.checkTarget(eu);
   const compiled = compile<"sqs">(system, eu);
   if (!compiled.ok || !target.ok) throw new Error("it does not compile");

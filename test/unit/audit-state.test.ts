@@ -4,7 +4,7 @@ import { deploymentOfResources } from "../../src/brokers/rabbitmq/foreign/import
 import { brokerTopologyOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import { deploymentsInState } from "../../src/cli/audit-source.ts";
 import { compile, parseTarget } from "../../src/index.ts";
-import { checked } from "../support/examples.ts";
+import { checked, oneConsumer } from "../support/examples.ts";
 import type { Read } from "../support/read-topology.ts";
 import { codesOf, readState, topologyIn, withoutBuiltIn } from "../support/read-topology.ts";
 
@@ -12,13 +12,9 @@ test("the resources of the Pulumi component are the compiled topology", () => {
   const target = parseTarget("rabbitmq@4.3", "waits");
   if (!target.ok) throw new Error("no target");
   const compiled = compile(
-    checked({
-      name: "shop",
-      sources: { orders: { kind: "topic" } },
-      consumers: {
-        billing: { from: { orders: "all" }, retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" } } },
-      },
-    }),
+    checked(
+      oneConsumer({ from: { orders: "all" }, retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" } } }),
+    ),
     target.value,
   );
   if (!compiled.ok) throw new Error("not compiled");

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { inFolderOfItsOwn, runCommand, runSeparately, type Said } from "../support/run-command.ts";
 import { withoutProgress } from "../support/without-progress.ts";
+import { oneConsumer } from "../support/examples.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = inFolderOfItsOwn("cli");
@@ -231,16 +232,12 @@ describe("leftovers", () => {
   const written = (attempts: number, name: string): string =>
     file(
       name,
-      JSON.stringify({
-        name: "shop",
-        sources: { orders: { kind: "topic" } },
-        consumers: {
-          billing: {
-            from: { orders: ["order.placed"] },
-            retry: { attempts, backoff: { kind: "exponential", first: "1s", factor: 3 } },
-          },
-        },
-      }),
+      JSON.stringify(
+        oneConsumer({
+          from: { orders: ["order.placed"] },
+          retry: { attempts, backoff: { kind: "exponential", first: "1s", factor: 3 } },
+        }),
+      ),
     );
   const target = ["--target", "rabbitmq@4.3", "--strategy", "staged"];
   const [four, two] = [written(4, "four.json"), written(2, "two.json")];

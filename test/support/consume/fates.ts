@@ -9,6 +9,7 @@ import type { Fates } from "../random-fates.ts";
 import { courseOf, permanentReason } from "../random-fates.ts";
 import type { ConsumedSystem } from "./consumed.ts";
 import { consumeFrom } from "./consumed.ts";
+import { oneConsumer } from "../examples.ts";
 
 export type Strategy = NonNullable<Parameters<typeof deploy>[2]>;
 
@@ -20,17 +21,12 @@ const source = { exchange: "shop.orders", routingKey: "order.placed" };
 export const attempts = 5;
 
 /** One consumer. */
-export const declarationFor = (strategy: Strategy): unknown => ({
-  name: "shop",
-  sources: { orders: { kind: "topic" } },
-  consumers: {
-    billing: {
-      from: { orders: "all" },
-      retry: { attempts, backoff: { kind: "constant", delay: `${delayMs}ms` } },
-      ...(strategy === "deferred" ? { protocol: "amqp-1.0" } : {}),
-    },
-  },
-});
+export const declarationFor = (strategy: Strategy): unknown =>
+  oneConsumer({
+    from: { orders: "all" },
+    retry: { attempts, backoff: { kind: "constant", delay: `${delayMs}ms` } },
+    ...(strategy === "deferred" ? { protocol: "amqp-1.0" } : {}),
+  });
 
 /** Always the same: a fifth never succeeds, a fifth is dead at once, a fifth needs several attempts. */
 const everyFifth: Fates = (id, attempt) => {
