@@ -1,13 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
-import { runCommand } from "../support/run-command.ts";
+import { inFolderOfItsOwn, runCommand } from "../support/run-command.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const folder = mkdtempSync(join(tmpdir(), "redeliver-help-"));
+const folder = inFolderOfItsOwn("help");
 beforeAll(() => {
   for (const [name, file] of [
     ["shop.yaml", "portable.yaml"],
@@ -16,11 +15,6 @@ beforeAll(() => {
   ] as const)
     copyFileSync(join(root, "examples", file), join(folder, name));
   writeFileSync(join(folder, "preview.json"), '{ "steps": [] }');
-  process.chdir(folder);
-});
-afterAll(() => {
-  process.chdir(root);
-  rmSync(folder, { recursive: true });
 });
 
 const commandsIn = (help: string): string[] => [...help.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = ""]) => name);

@@ -1,15 +1,13 @@
-import { copyFileSync, linkSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, linkSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
-import { runCommand } from "../support/run-command.ts";
+import { inFolderOfItsOwn, runCommand } from "../support/run-command.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const folder = mkdtempSync(join(tmpdir(), "redeliver-misuse-"));
+const folder = inFolderOfItsOwn("misuse");
 const target = ["--target", "rabbitmq@4.3"];
 beforeAll(() => {
-  process.chdir(folder);
   for (const [name, file] of [
     ["shop.yaml", "shop.yaml"],
     ["scenario.yaml", "outage.yaml"],
@@ -20,10 +18,6 @@ beforeAll(() => {
   writeFileSync("preview.json", '{ "steps": [] }');
   symlinkSync("shop.yaml", "link.yaml");
   linkSync("shop.yaml", "same.yaml");
-});
-afterAll(() => {
-  process.chdir(root);
-  rmSync(folder, { recursive: true });
 });
 
 describe("no output replaces an input", () => {
