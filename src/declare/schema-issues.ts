@@ -8,7 +8,7 @@ import { wordOf } from "../diagnostics/word-of.ts";
 import { asCode, corrected } from "./corrections.ts";
 import { durationPattern } from "./duration.ts";
 import { isNameOfDeadQueue, ownWord } from "./other-words.ts";
-import { placeholders, templatePattern } from "./schema.ts";
+import { placeholders, templatePattern } from "./names-schema.ts";
 import { jitterPattern } from "./schema-parts.ts";
 import { type Sentences, deadQueueSentences, unknownKeySentences, wholeSchemaOf } from "./unknown-keys.ts";
 import { meantPlace, onlyOfErrors } from "./unknown-keys.ts";

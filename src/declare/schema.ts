@@ -1,53 +1,12 @@
 import { z } from "zod";
 
+import { names } from "./names-schema.ts";
 import { queueArguments } from "./queue-arguments-schema.ts";
 import { retry } from "./retry-schema.ts";
 import { about, duration, formTexts, limits, name, wholeNumber } from "./schema-parts.ts";
 
 // The descriptions below are the texts of the JSON Schema and of docs/declaration.md. The interfaces in `system.ts` and
 // `backoff.ts` repeat them for TypeScript, and a test compares them.
-
-/** The placeholders of each template for names. */
-export const placeholders = {
-  queue: ["system", "consumer"],
-  dead: ["system", "consumer", "queue"],
-  source: ["system", "source"],
-} as const;
-
-/** The form of a template. It allows an empty text, which is too short already. */
-export function templatePattern(field: keyof typeof placeholders): RegExp {
-  return new RegExp(`^(?:[^{}]|\\{(?:${placeholders[field].join("|")})\\})*$`);
-}
-
-const names = z.strictObject({
-  queue: name
-    .regex(templatePattern("queue"))
-    .optional()
-    .meta(
-      about(
-        "The template for work queues, with the placeholders `{system}` and `{consumer}`. The default is `{system}.{consumer}`.",
-        "q-{consumer}",
-      ),
-    ),
-  dead: name
-    .regex(templatePattern("dead"))
-    .optional()
-    .meta(
-      about(
-        "The template for dead queues, with the placeholders `{system}`, `{consumer}` and `{queue}`. The default is `{queue}.dead`.",
-        "dlq-{consumer}",
-      ),
-    ),
-  source: name
-    .regex(templatePattern("source"))
-    .optional()
-    .meta(
-      about(
-        "The template for the exchanges or topics of sources, with the placeholders `{system}` and `{source}`. The default is `{system}.{source}`.",
-        "ex-{source}",
-      ),
-    ),
-});
 
 const headersMatch = z.strictObject({
   match: z.enum(["all", "any", "all-with-x", "any-with-x"]),

@@ -45,7 +45,7 @@ test.each([rabbitmq, sqs])("another consumer on $broker changes no resource of t
   expect(ofBilling(exported({ accounts: consumer(), billing: consumer() }, target))).toEqual(before);
 });
 
-/** The arguments of cyrilgdn/rabbitmq 1.8, by its documentation. No test here runs that provider. */
+/** The arguments of cyrilgdn/rabbitmq, by the schemas in its source. No test here runs that provider. */
 const documented: Readonly<Record<string, readonly [required: readonly string[], optional: readonly string[]]>> = {
   rabbitmq_queue: [["name", "settings"], ["vhost"]],
   rabbitmq_exchange: [["name", "settings"], ["vhost"]],

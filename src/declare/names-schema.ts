@@ -1,0 +1,46 @@
+import { z } from "zod";
+
+import { about, name } from "./schema-parts.ts";
+
+/** The placeholders of each template for names. */
+export const placeholders = {
+  queue: ["system", "consumer"],
+  dead: ["system", "consumer", "queue"],
+  source: ["system", "source"],
+} as const;
+
+/** The form of a template. It allows an empty text, which is too short already. */
+export function templatePattern(field: keyof typeof placeholders): RegExp {
+  return new RegExp(`^(?:[^{}]|\\{(?:${placeholders[field].join("|")})\\})*$`);
+}
+
+/** The templates for names on the broker. */
+export const names = z.strictObject({
+  queue: name
+    .regex(templatePattern("queue"))
+    .optional()
+    .meta(
+      about(
+        "The template for work queues, with the placeholders `{system}` and `{consumer}`. The default is `{system}.{consumer}`.",
+        "q-{consumer}",
+      ),
+    ),
+  dead: name
+    .regex(templatePattern("dead"))
+    .optional()
+    .meta(
+      about(
+        "The template for dead queues, with the placeholders `{system}`, `{consumer}` and `{queue}`. The default is `{queue}.dead`.",
+        "dlq-{consumer}",
+      ),
+    ),
+  source: name
+    .regex(templatePattern("source"))
+    .optional()
+    .meta(
+      about(
+        "The template for the exchanges or topics of sources, with the placeholders `{system}` and `{source}`. The default is `{system}.{source}`.",
+        "ex-{source}",
+      ),
+    ),
+});
