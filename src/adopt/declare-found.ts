@@ -113,7 +113,7 @@ function consumerFrom(
   key: string,
   sources: ReadonlyMap<string, KeyedSource>,
 ): { readonly key: string; readonly declared: object; readonly comments: readonly Comment[] } {
-  const { delaysMs, crashDeliveries, handlerTimeoutMs, retainMs, order } = found;
+  const { delaysMs, crashDeliveries, handlerTimeoutMs, retainMs, parked, queueArguments, order } = found;
   const path = ["consumers", key];
   const said = (value: { readonly from: string } | undefined, ...rest: readonly string[]): readonly Comment[] =>
     value === undefined ? [] : [{ path: [...path, ...rest], text: value.from }];
@@ -125,7 +125,15 @@ function consumerFrom(
       retry: { attempts: delaysMs.value.length + 1, backoff: backoffOf(delaysMs.value) },
       ...(crashDeliveries === undefined ? {} : { crash: { deliveries: crashDeliveries.value } }),
       ...(handlerTimeoutMs === undefined ? {} : { handlerTimeout: asDuration(handlerTimeoutMs.value) }),
-      ...(retainMs === undefined ? {} : { deadLetter: { retain: asDuration(retainMs.value) } }),
+      ...(retainMs === undefined && parked === undefined
+        ? {}
+        : {
+            deadLetter: {
+              ...(retainMs === undefined ? {} : { retain: asDuration(retainMs.value) }),
+              ...(parked === undefined ? {} : { park: true }),
+            },
+          }),
+      ...(queueArguments === undefined ? {} : { queueArguments: queueArguments.value }),
       ...(order === undefined ? {} : { order: order.value }),
     },
     comments: [
@@ -134,6 +142,8 @@ function consumerFrom(
       ...said(crashDeliveries, "crash"),
       ...said(handlerTimeoutMs, "handlerTimeout"),
       ...said(retainMs, "deadLetter"),
+      ...said(parked, "deadLetter", "park"),
+      ...said(queueArguments, "queueArguments"),
       ...said(order, "order"),
     ],
   };

@@ -1,3 +1,4 @@
+import type { Consumer, SourceInput } from "../declare/system.ts";
 /** A value, and the resource with the argument or the binding that it was inferred from. */
 export interface Inferred<Value> {
   readonly value: Value;
@@ -8,8 +9,9 @@ export interface Inferred<Value> {
 export interface FoundSource {
   /** Its name on the broker. */
   readonly name: string;
-  readonly kind: "topic" | "direct" | "fanout";
-  readonly keys: readonly string[] | "all";
+  readonly kind: SourceInput["kind"];
+  /** As in a declaration. */
+  readonly keys: NonNullable<Consumer["from"]>[string];
   /** True if its name shows that the system made it. */
   readonly isOwn: boolean;
   readonly from: string;
@@ -31,6 +33,10 @@ export interface FoundConsumer {
   readonly retainMs?: Inferred<number> | undefined;
   /** The name of its dead queue. Left out if the broker shows none, or names it itself. */
   readonly dead?: Inferred<string> | undefined;
+  /** The queue for parked letters. Left out if there is none with its name. */
+  readonly parked?: Inferred<string> | undefined;
+  /** The arguments of its own that the work queue has. Left out if it has none that a declaration knows. */
+  readonly queueArguments?: Inferred<NonNullable<Consumer["queueArguments"]>> | undefined;
   readonly order?: Inferred<"per-key"> | undefined;
 }
 

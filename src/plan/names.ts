@@ -26,7 +26,12 @@ export function queueNames(
   const consumer = nameOfConsumer(named);
   const work = own ?? fill(names?.queue ?? `{system}${separator}{consumer}`, { system, consumer });
   const dead = fill(names?.dead ?? `{queue}${separator}dead`, { system, consumer, queue: work });
-  return { work, dead, parked: `${work}${separator}parked` };
+  return { work, dead, parked: parkedName(work, separator) };
+}
+
+/** The name of the queue for parked letters. */
+export function parkedName(work: string, separator: Separator): string {
+  return `${work}${separator}parked`;
 }
 
 /** The place in a declaration that decides the name of a consumer's work queue. */

@@ -64,9 +64,11 @@ test("npm start installs each package that the command line imports, and no clie
         .matchAll(/(?:from|import\() ?"((?:@[\w-]+\/)?[\w-]+)["/]/g),
     ].map(([, name = ""]) => name),
   );
-  const { devDependencies, dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Readonly<
-    Record<"dependencies" | "devDependencies", object>
-  >;
-  const packages = new Set(imported.filter((name) => name in { ...devDependencies, ...dependencies }));
+  const { devDependencies, dependencies, peerDependencies } = JSON.parse(
+    readFileSync(join(root, "package.json"), "utf8"),
+  ) as Readonly<Record<"dependencies" | "devDependencies" | "peerDependencies", object>>;
+  const packages = new Set(
+    imported.filter((name) => name in { ...devDependencies, ...dependencies } && !(name in peerDependencies)),
+  );
   expect([...packages].toSorted()).toEqual([...commandLinePackages].toSorted());
 });

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { formatDurationMs } from "../../../declare/duration.ts";
 import type { Contract } from "./contract.ts";
 import type { ExchangeRole } from "./topology.ts";
-import { queueNames, sourceName } from "../../../plan/names.ts";
+import { parkedName, queueNames, sourceName } from "../../../plan/names.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 
 /**
@@ -36,6 +36,11 @@ export function consumerNames(plan: Pick<Plan, "system" | "names">, consumer: Co
     failedExchange: failedExchange(workQueue),
     attemptKey: (attempt) => `${attemptKeyPrefix(workQueue)}${attempt}`,
   };
+}
+
+/** The queue for letters that people park. */
+export function parkedQueue(workQueue: string): string {
+  return parkedName(workQueue, ".");
 }
 
 export function failedExchange(workQueue: string): string {

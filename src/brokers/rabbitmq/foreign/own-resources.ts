@@ -1,5 +1,5 @@
 import type { RabbitmqCompiled } from "../compile/compile.ts";
-import { deadExchange, failedExchange, schedulePrefix } from "../compile/names.ts";
+import { deadExchange, failedExchange, parkedQueue, schedulePrefix } from "../compile/names.ts";
 import { deployedPartsOf } from "../compile/parts.ts";
 import type { BrokerQueue, BrokerTopology } from "../prove/semantics.ts";
 
@@ -40,6 +40,8 @@ function isOwnQueue(found: BrokerTopology, queue: BrokerQueue, systems: readonly
     if (exchange === failedExchange(name)) return isOwnFailed(found, exchange, systems);
     return isDead(exchange) ? true : exchange.endsWith(deadExchange("")) ? false : null;
   }
+  const parking = found.queues.find((each) => parkedQueue(each.name) === name);
+  if (parking !== undefined) return isOwnQueue(found, parking, systems);
   // Another team may copy dead letters into a queue of its own. That has no policy of its own name.
   if (given["x-overflow"] !== "reject-publish" || !found.policies.some((policy) => policy.name === name)) return null;
   const from = found.bindings

@@ -3,7 +3,7 @@ import { formatDurationMs } from "../../../../declare/duration.ts";
 import type { Checked } from "../../../../diagnostics/diagnostic.ts";
 import { diagnostic } from "../../../../diagnostics/diagnostic.ts";
 import { type RabbitmqTarget, rabbitmqLimits } from "../../compile/capabilities.ts";
-import { failedExchange, sharedRole } from "../../compile/names.ts";
+import { failedExchange, parkedQueue, sharedRole } from "../../compile/names.ts";
 import { semanticsVersionOf } from "../../prove/semantics.ts";
 import type { BrokerTopology, EffectiveSettings } from "../../prove/semantics.ts";
 import { purposeOf } from "../audit/purpose.ts";
@@ -14,7 +14,9 @@ import { type Looking, lookAt } from "./looking.ts";
 import { isPartOf, ownSystemOf } from "./own-system.ts";
 import { type Schedule, scheduleOf } from "./schedule.ts";
 import { sourcesInto } from "./sources-into.ts";
-import { unsaidOf } from "./unsaid.ts";
+import { inferredArguments, unsaidOf } from "./unsaid.ts";
+
+const [singleActiveConsumer, queueLeaderLocator, quorumInitialGroupSize] = inferredArguments;
 
 /**
  * Infers the consumers of one virtual host: the sources of each work queue, its retry policy and its dead queue.
@@ -106,6 +108,8 @@ function consumerOf(looking: Looking, settings: EffectiveSettings, system: strin
       delaysMs: { value: schedule.delaysMs, from: schedule.from },
       crashDeliveries: crash,
       dead,
+      parked: parkedOf(looking, queue),
+      queueArguments: argumentsOf(looking, queue),
       handlerTimeoutMs: timeout,
     },
     unsaid: [
@@ -124,6 +128,24 @@ function namesAround({ topology }: Looking, queue: string): readonly string[] {
   return [...topology.queues, ...topology.exchanges]
     .map(({ name }) => name)
     .filter((name) => /^(nsb|celery)/.test(name) || name.startsWith(`${queue}_`));
+}
+
+/** The arguments that fit every strategy and version. Others are among the facts that a declaration cannot say. */
+function argumentsOf({ topology }: Looking, queue: string): FoundConsumer["queueArguments"] {
+  const given = topology.queues.find(({ name }) => name === queue)?.arguments ?? {};
+  const names = { singleActiveConsumer, queueLeaderLocator, quorumInitialGroupSize };
+  const found = Object.entries(names).flatMap(([key, argument]) =>
+    given[argument] === undefined ? [] : [[key, given[argument]] as const],
+  );
+  if (found.length === 0) return undefined;
+  return { value: Object.fromEntries(found), from: `${queue} has these arguments` };
+}
+
+/** Nothing leads into a queue for parked letters, so only its name shows it. */
+function parkedOf({ topology, surroundings }: Looking, queue: string): Inferred<string> | undefined {
+  const parked = parkedQueue(queue);
+  const isThere = topology.queues.some(({ name }) => name === parked) && surroundings.shapeOf(parked) === "dead";
+  return isThere ? { value: parked, from: `${parked} is there` } : undefined;
 }
 
 /** A dead queue is the end of the course. Otherwise its name has the name of the work queue in it. */
@@ -164,7 +186,7 @@ function timeoutOf({ valuesOf }: Looking, queue: string): Inferred<number> | und
 
 function unusedSources({ exchanges, bindings }: BrokerTopology, system: string): readonly FoundSource[] {
   return exchanges.flatMap(({ name, kind }) => {
-    if (!name.startsWith(`${system}.`) || sharedRole(system, name) !== null || kind === "headers") return [];
+    if (!name.startsWith(`${system}.`) || sharedRole(system, name) !== null) return [];
     if (bindings.some(({ source }) => source === name) || name.endsWith(failedExchange(""))) return [];
     return [{ name, kind, keys: "all" as const, isOwn: true, from: `the exchange ${name}, without any binding` }];
   });

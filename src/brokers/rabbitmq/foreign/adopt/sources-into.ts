@@ -1,6 +1,7 @@
 import type { FoundSource, Unsaid } from "../../../../adopt/found.ts";
 import { reservedKeyPrefix, sharedRole } from "../../compile/names.ts";
 import { isSharedDelay } from "./frameworks.ts";
+import type { BrokerBinding } from "../../prove/semantics.ts";
 import type { Looking } from "./looking.ts";
 
 /**
@@ -30,6 +31,12 @@ export function sourcesInto(
     const exchange = surroundings.exchanges.get(name);
     const kind = exchange?.kind ?? "headers";
     const type = exchange?.pluginType ?? kind;
+    const match = kind === "headers" && type === kind ? matchOf(bindings) : null;
+    if (match !== null) {
+      const isOwn = system !== null && name.startsWith(`${system}.`);
+      said.push({ name, kind: "headers", keys: match, isOwn, from: `the headers exchange ${name}, bound to ${queue}` });
+      continue;
+    }
     if (type !== kind || kind === "headers" || exchange === undefined) {
       unsaid.push({
         place: name,
@@ -52,4 +59,15 @@ export function sourcesInto(
       unsaid.push({ place: name, fact: `a binding to ${queue} has an empty key, which a declaration cannot ask for` });
   }
   return { said, unsaid };
+}
+
+/** Null if a declaration cannot say which headers the queue asks for: it has one set of texts for each source. */
+function matchOf(bindings: readonly BrokerBinding[]): FoundSource["keys"] | null {
+  const [first, ...others] = bindings;
+  const { "x-match": match = "all", ...headers } = first?.arguments ?? {};
+  const way = (["all", "any", "all-with-x", "any-with-x"] as const).find((each) => each === match);
+  if (others.length > 0 || way === undefined) return null;
+  const texts = Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  if (texts.length < Object.keys(headers).length) return null;
+  return texts.length === 0 ? (way === "all" ? "all" : null) : { match: way, headers: Object.fromEntries(texts) };
 }

@@ -17,18 +17,28 @@ const reasons: Readonly<Record<string, string>> = {
   "quorum-initial-group-size": "the broker chooses the number of members",
 };
 
+/** Arguments that a declaration has properties for. */
+export const inferredArguments = [
+  "x-single-active-consumer",
+  "x-queue-leader-locator",
+  "x-quorum-initial-group-size",
+] as const;
+
 /** The facts about one work queue that no property of a declaration has a place for. */
 export function unsaidOf(
-  { valuesOf }: Looking,
+  { valuesOf, topology }: Looking,
   settings: EffectiveSettings,
   { course, dead, hasCrash }: { readonly course: Course; readonly dead: string | null; readonly hasCrash: boolean },
 ): readonly Unsaid[] {
   const { queue, kind } = settings;
   const said = (fact: string): Unsaid => ({ place: queue, fact });
   const given = valuesOf(queue);
+  const own = topology.queues.find(({ name }) => name === queue)?.arguments ?? {};
+  const isInferred = (key: string): boolean =>
+    inferredArguments.some((each) => each === `x-${key}` && own[each] !== undefined);
   const values = Object.entries(reasons).flatMap(([key, reason]) => {
     const value = given[key];
-    return value === undefined ? [] : [said(`${key} is ${JSON.stringify(value)}: ${reason}`)];
+    return value === undefined || isInferred(key) ? [] : [said(`${key} is ${JSON.stringify(value)}: ${reason}`)];
   });
   return [
     ...(kind === "classic"
@@ -39,6 +49,9 @@ export function unsaidOf(
         ]
       : []),
     ...values,
+    ...(own["x-consumer-timeout"] === undefined
+      ? []
+      : [said("x-consumer-timeout is an argument of the queue: a compiled queue has it in its policy")]),
     ...(course.end === "lost" ? [said("a rejected message has no way on, and the broker deletes it today")] : []),
     ...(dead === null ? [said("no queue keeps its dead letters today; a declaration always has a dead queue")] : []),
     ...(hasCrash || course.delaysMs.length > 0 || settings.deliveryLimit !== null
