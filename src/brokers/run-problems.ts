@@ -39,19 +39,27 @@ export const runProblems = {
   ),
   RD811: error(
     "The confirmed count is not the plan's",
-    "A redrive moves nothing before somebody agrees to the number of its letters. The number is not that of the plan, so the queue or the filter is another one than at the look before. Nothing has moved. Look at the plan again, and confirm its number.",
+    "Nothing moves before somebody agrees to the number of letters. The number is not that of the plan, so the queue or the filter is another one than at the look before. Nothing has moved. Look at the plan again, and confirm its number.",
   ),
   RD812: error(
     "The queue has consumers",
     "Letters in a dead queue wait for a person. A queue with consumers is a work queue, or another program handles its letters. A redrive there would take messages that are being worked on. Name the dead queue, or end the other program.",
   ),
+  RD813: error(
+    "The export cannot be imported",
+    "An import sends nothing before it has read the whole file. The file was cut off or changed, or it has letters of another queue or broker, or letters that cannot be sent as they were. The message names the letters. A backup of a command that was killed lacks its end, and --cut-off imports its whole letters.",
+  ),
+  RD814: error(
+    "The edit fails for a letter",
+    "The function of dead edit threw, ended never, or gave something that is no letter, or the schema refused the body. The message names the letter. Nothing has moved, because the function runs on all chosen letters before the first is sent.",
+  ),
   RD816: error(
     "Another redrive of the queue is running",
-    "Two redrives of one dead queue would count the deaths of each other's letters, and neither could stop in time. So a redrive takes a lock first. On RabbitMQ it is an exclusive queue, which every machine sees. On all brokers it is also a lock in the journal. Both end with the process that has them. Wait for the other redrive, or pause it.",
+    "Two redrives of one dead queue would count the deaths of each other's letters, and neither could stop in time. So a redrive takes a lock first, and so do dead park, discard and edit. On RabbitMQ it is an exclusive queue, which every machine sees. On all brokers it is also a lock in the journal. Both end with the process that has them. Wait for the other redrive, or pause it.",
   ),
   RD817: error(
     "The journal cannot be used",
-    "A redrive writes into its journal before it sends, because the journal shows after a crash which letters are its own. Without a journal nothing moves. The message has the reason. A file may be locked, read-only or no journal. A database may let nobody in. A journal may have a version that this Redeliver does not know.",
+    "A redrive writes into its journal before it sends, because the journal shows after a crash which letters are its own. Other commands that move letters take their lock there. Without a journal nothing moves. The message has the reason. A file may be locked, read-only or no journal. A database may let nobody in. A journal may have a version that this Redeliver does not know.",
   ),
   RD810: error(
     "Bindings differ from the compiled ones",

@@ -13,10 +13,9 @@ import {
 import { consumedProblem } from "../operate/plan.ts";
 import { findOut } from "../operate/redrive.ts";
 import type { JournalOptions } from "./dead-control-options.ts";
-import { person, takeLock, withJournal } from "./dead-journal.ts";
+import { keyOf, person, takeLock, withJournal } from "./dead-journal.ts";
 import type { PlaceOptions } from "./dead-options.ts";
 import { type Place, UsageError, answering, atPlace } from "./dead-place.ts";
-import { keyOf } from "./dead-redrive.ts";
 import { type Begun, run } from "./dead-run.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { print, writeError } from "./output.ts";

@@ -3,7 +3,7 @@ import { hostname, userInfo } from "node:os";
 import { type Journal, type Lock, heldProblem, journalIn } from "../operate/journal.ts";
 import { refused } from "../diagnostics/render.ts";
 import type { JournalOptions } from "./dead-control-options.ts";
-import { UsageError } from "./dead-place.ts";
+import { type Place, UsageError } from "./dead-place.ts";
 
 /** Opens the journal that the options or the environment name, for a piece of work. */
 export async function withJournal(
@@ -28,7 +28,7 @@ async function open(place: string) {
 }
 
 /**
- * Takes the lock of the redrives of a queue.
+ * Takes the lock of all commands that move letters of a queue.
  *
  * @throws RefusedError that names the redrive that has it
  */
@@ -38,6 +38,40 @@ export async function takeLock(journal: Journal, key: string, queue: string): Pr
   const holder = (await journal.list()).find((each) => each.key === key && each.state === "running");
   throw refused([heldProblem(queue, holder ?? null)]);
 }
+
+/** The holder of a queue's locks. */
+export interface Held {
+  readonly who: string;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly key: string;
+}
+
+/**
+ * Does work on the letters of a queue while nobody else moves any.
+ *
+ * @throws RefusedError if somebody else does
+ */
+export async function withLocks(
+  place: Place,
+  options: JournalOptions,
+  work: (journal: Journal, held: Held) => Promise<number>,
+): Promise<number> {
+  const { queue, letters } = place;
+  return withJournal(options, async (journal) => {
+    const held = { who: person(), at: new Date().toISOString(), key: keyOf(place) };
+    const lock = await takeLock(journal, held.key, queue);
+    try {
+      await letters.lock?.(queue, held);
+      return await work(journal, held);
+    } finally {
+      await lock.release();
+    }
+  });
+}
+
+/** Names the queue for the lock. */
+export const keyOf = ({ broker, address, queue }: Place): string => `${broker} ${address} ${queue}`;
 
 /** The person, as the system knows them. */
 export function person(): string {

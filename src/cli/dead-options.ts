@@ -4,6 +4,7 @@ import { durationPattern, parseDurationMs } from "../declare/duration.ts";
 import type { FilterInput } from "../operate/filter.ts";
 import { json, strategy, target } from "./declaration-options.ts";
 import { addControlCommands, journal } from "./dead-control-options.ts";
+import { addTakingCommands, count } from "./dead-taking-options.ts";
 import { liveOptions } from "./live-options.ts";
 
 /** The options that name a dead queue and its broker. */
@@ -12,6 +13,8 @@ export interface PlaceOptions {
   readonly strategy: string;
   readonly consumer?: string;
   readonly queue?: string;
+  /** True for the queue with the parked letters of the consumer. */
+  readonly parked?: boolean;
   readonly url?: string;
   readonly managementUrl?: string;
   readonly ca?: string;
@@ -54,7 +57,10 @@ export function addDeadCommands(program: Command, finish: (exitCode: number) => 
           .default(30_000, "30s"),
       )
       .addOption(
-        new Option("--generations <number>", "letters that were sent again so often stay").argParser(count).default(3),
+        new Option(
+          "--generations <number>",
+          "letters that were sent again so often are parked, or stay; 3 by default, or as declared",
+        ).argParser(count),
       );
   send("plan", "show how many letters a redrive would send where; moves nothing").action(async (file, options) =>
     finish(await (await import("./dead-redrive.ts")).redriveCommand(file, { ...options, stopAbove: 0 })),
@@ -75,6 +81,7 @@ export function addDeadCommands(program: Command, finish: (exitCode: number) => 
       else finish(await (await import("./dead-redrive.ts")).redriveCommand(file, options));
     });
   addControlCommands(dead, finish);
+  addTakingCommands(add, withFilter, finish);
 }
 
 function duration(text: string): number {
@@ -87,6 +94,7 @@ function withPlace(command: Command): Command {
     .addOption(target().makeOptionMandatory(false))
     .addOption(strategy())
     .option("--consumer <name>", "the consumer whose dead letters are meant")
+    .addOption(new Option("--parked", "the parked letters of the consumer, and not its dead ones").conflicts("queue"))
     .addOption(new Option("--queue <name>", "a queue that no declaration names").conflicts("consumer"))
     .option(
       "--url <url>",
@@ -117,9 +125,4 @@ function withFilter(command: Command): Command {
     .option("--body <path=value...>", "only letters with this value in their JSON body, such as order.id=17")
     .option("--generation <number>", "only letters that were sent again so often")
     .option("--redrive <id>", "only letters of this redrive that died again");
-}
-
-function count(text: string): number {
-  if (/^[1-9]\d{0,9}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("It is a whole number of at least 1.");
 }

@@ -25,12 +25,14 @@ export interface Place {
   readonly contract: AnyContract | undefined;
   /** The consumer's proved model. Undefined for a queue that no declaration names. */
   readonly subject: Subject<unknown> | undefined;
+  /** The most redrives of one letter, if the declaration says it. */
+  readonly generations: number | undefined;
   readonly operating: Operating;
   readonly letters: DeadLetters;
   readonly factsOf: (letter: Letter) => LetterFacts;
 }
 
-type Found = Pick<Place, "broker" | "queue" | "consumer" | "contract" | "subject"> & {
+type Found = Pick<Place, "broker" | "queue" | "consumer" | "contract" | "generations" | "subject"> & {
   readonly place: string | null;
   readonly load: () => Promise<Operating>;
 };
@@ -101,6 +103,7 @@ async function findPlace(file: string | undefined, options: PlaceOptions): Promi
       consumer: null,
       contract: undefined,
       subject: undefined,
+      generations: undefined,
       load,
     };
   }
@@ -121,9 +124,13 @@ async function findPlace(file: string | undefined, options: PlaceOptions): Promi
   if (contract.deadQueue === null) throw new UsageError(`the consumer ${consumer} has no dead queue`);
   const load = loaderOf(proved.target);
   const { broker } = proved.target;
+  const named = options.parked === true ? contract.parkedQueue : contract.deadQueue;
+  if (named === undefined)
+    throw new UsageError(`the consumer ${consumer} has no queue for parked letters: declare deadLetter.park`);
+  const { generations } = proved.plan.consumers.find((each) => each.consumer === consumer)?.retry ?? {};
   const subjects = brokerOf(proved.target).subjectsOf(proved.compiled, proved.target);
   const subject = subjects.find((each) => each.consumer === consumer);
-  return { broker, place: placeIn(proved.target), queue: contract.deadQueue, consumer, contract, subject, load };
+  return { broker, place: placeIn(proved.target), queue: named, consumer, contract, generations, subject, load };
 }
 
 function placeIn(target: Target): string | null {

@@ -5,18 +5,19 @@ import type { FilterInput } from "../operate/filter.ts";
 import { forecastRedrive } from "../simulate/forecast-redrive.ts";
 import { digestOf, readFrozen, writeFrozen } from "../operate/frozen.ts";
 import type { JournalledPlace } from "../operate/journal.ts";
-import type { Letter } from "../operate/letter.ts";
 import { type Speed, confirmProblem, planRedrive } from "../operate/plan.ts";
+import type { Fate } from "../operate/redrive.ts";
 import type { JournalOptions } from "./dead-control-options.ts";
-import { person, takeLock, withJournal } from "./dead-journal.ts";
+import { withLocks } from "./dead-journal.ts";
 import type { FilterOptions, PlaceOptions } from "./dead-options.ts";
 import { type Place, UsageError, atPlace, filterOf } from "./dead-place.ts";
 import { run } from "./dead-run.ts";
+import { checkOpen, parkBeyond, parkOf } from "./dead-take-out.ts";
 import { print } from "./output.ts";
 
 export interface RedriveOptions extends FilterOptions, JournalOptions {
   readonly rate?: number;
-  readonly generations: number;
+  readonly generations?: number;
   readonly wait: number;
   readonly stopAbove: number;
   readonly confirm?: number;
@@ -32,9 +33,12 @@ export async function redriveCommand(file: string | undefined, options: RedriveO
     const speed = speedOf(options);
     const { renderPlan } = await import("../report/dead-redrive.ts");
     const horizonMs = contract?.attempts.reduce((sum, each) => sum + (each.delayLatestMs ?? each.delayMs), 0) ?? null;
+    const park = parkOf(place, plan);
     const forecast = subject === undefined ? "no declaration names the queue" : forecastRedrive(subject, plan, speed);
     return print(
-      options.json === true ? { ...plan, horizonMs, forecast } : renderPlan(plan, speed, horizonMs, forecast),
+      options.json === true
+        ? { ...plan, park, horizonMs, forecast }
+        : renderPlan(plan, speed, horizonMs, forecast, park),
     );
   });
 }
@@ -46,71 +50,79 @@ async function begin(
   options: RedriveOptions,
   confirmed: number,
 ): Promise<number> {
-  const { queue, broker, letters: dead, operating } = place;
-  return withJournal(options, async (journal) => {
-    const [who, at, key] = [person(), new Date().toISOString(), keyOf(place)];
-    const lock = await takeLock(journal, key, queue);
-    try {
-      await dead.lock?.(queue, { who, at });
-      const digests: bigint[] = [];
-      const { plan, rules } = await planned(place, options, (letter) =>
-        digests.push(digestOf(operating.identityOf(letter))),
-      );
-      const problem = confirmProblem(queue, plan.letters, confirmed);
-      if (problem !== null) throw refused([problem]);
-      const { frozen, letters } = plan;
-      const { generations, stopAbove, why = null } = options;
-      const facts = {
-        ...speedOf(options),
-        id: randomUUID().slice(0, 8),
-        broker,
-        queue,
-        key,
-        who,
-        why,
-        at,
-        frozen,
-        letters,
-        generations,
-        stopAbove: stopAbove / 100,
-        targets: [...(rules.targets ?? [])],
-        place: placeWords(file, options),
-        filter: filterWords(options),
-      };
-      const written = writeFrozen(digests);
-      await journal.begin(facts, written);
-      const before = { sent: 0, diedAgain: 0, mayBeDoubled: 0 };
-      const begun = { facts, plan, before, rules, who, frozen: readFrozen(written), unrecorded: 0, heldMs: 0 };
-      return await run(place, journal, begun, options);
-    } finally {
-      await lock.release();
-    }
+  const { queue, broker, operating } = place;
+  return withLocks(place, options, async (journal, held) => {
+    const digests: Partial<Record<Fate, bigint[]>> = {};
+    const { plan, rules } = await planned(place, options, (letter, fate) => {
+      if (fate === "sent" || fate === "sent too often")
+        (digests[fate] ??= []).push(digestOf(operating.identityOf(letter)));
+    });
+    const park = parkOf(place, plan);
+    const problem = confirmProblem(queue, plan.letters + (park?.letters ?? 0), confirmed);
+    if (problem !== null) throw refused([problem]);
+    if (park !== null) await checkOpen(place, park.queue);
+    const { frozen, letters } = plan;
+    const { generations } = rules;
+    const { stopAbove, why = null } = options;
+    const facts = {
+      ...speedOf(options),
+      ...held,
+      id: randomUUID().slice(0, 8),
+      broker,
+      queue,
+      why,
+      frozen,
+      letters,
+      generations,
+      stopAbove: stopAbove / 100,
+      targets: [...(rules.targets ?? [])],
+      place: placeWords(file, options),
+      filter: filterWords(options),
+    };
+    const written = writeFrozen(digests.sent ?? []);
+    await journal.begin(facts, written);
+    const begun = {
+      facts,
+      plan,
+      rules,
+      who: held.who,
+      before: { sent: 0, diedAgain: 0, mayBeDoubled: 0 },
+      frozen: readFrozen(written),
+      unrecorded: 0,
+      heldMs: 0,
+    };
+    if (park === null) return run(place, journal, begun, options);
+    const tooOften = readFrozen(writeFrozen(digests["sent too often"] ?? []));
+    const parking = { ...park, id: facts.id, by: held.who, rules, frozen: tooOften };
+    return run(place, journal, { ...begun, park: (stopped) => parkBeyond(place, { ...parking, stopped }) }, options);
   });
 }
 
+/** Who names the parked letters wants them sent. The journal keeps no infinite number. */
+const noMost = Number.MAX_SAFE_INTEGER;
+
 /** @throws RefusedError if the queue is no dead queue */
-async function planned(place: Place, options: RedriveOptions, chosen?: (letter: Letter) => void) {
+async function planned(place: Place, options: RedriveOptions, judged?: Parameters<typeof planRedrive>[5]) {
   const { queue, contract, letters: dead, factsOf, operating } = place;
   const unreachable = contract === undefined ? null : operating.unreachable(contract);
   if (unreachable !== null) throw new UsageError(unreachable);
   const workQueue = contract?.workQueue ?? null;
   const targets = workQueue === null ? null : new Set([workQueue]);
   const { unsendable } = operating;
-  const asked = { filter: filterOf(options), generations: options.generations, targets, workQueue, unsendable };
-  const made = await planRedrive(dead, queue, asked, factsOf, speedOf(options), chosen);
+  const declared = options.parked === true ? noMost : (place.generations ?? 3);
+  const generations = options.generations ?? declared;
+  const asked = { filter: filterOf(options), generations, targets, workQueue, unsendable };
+  const made = await planRedrive(dead, queue, asked, factsOf, speedOf(options), judged);
   if ("problem" in made) throw refused([made.problem]);
   return made;
 }
 
 const speedOf = ({ rate, wait }: RedriveOptions): Speed => ({ perSecond: rate ?? null, waitMs: wait });
 
-/** Names the queue for the lock. */
-export const keyOf = ({ broker, address, queue }: Place): string => `${broker} ${address} ${queue}`;
-
 function placeWords(file: string | undefined, options: PlaceOptions): JournalledPlace {
-  const { target, strategy, consumer, queue, url, managementUrl, ca, cert, key } = options;
+  const { target, strategy, consumer, parked = false, queue, url, managementUrl, ca, cert, key } = options;
   const hosts = { url: withoutPassword(url), managementUrl: withoutPassword(managementUrl) };
-  return { file, target, strategy, consumer, queue, ca, cert, key, ...hosts };
+  return { file, target, strategy, consumer, parked, queue, ca, cert, key, ...hosts };
 }
 
 function withoutPassword(url: string | undefined): string | undefined {

@@ -5,6 +5,7 @@ import type { Frozen } from "../operate/frozen.ts";
 import type { Journal, RedriveCounts, RedriveFacts, RedriveState, Wish } from "../operate/journal.ts";
 import type { RedrivePlan } from "../operate/plan.ts";
 import { type RedriveInput, type RedriveResult, type RedriveRules, redrive } from "../operate/redrive.ts";
+import { type TakenOut, nothingTaken } from "../operate/take-out.ts";
 import type { Place } from "./dead-place.ts";
 import { createProgress } from "./dead-progress.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -23,15 +24,18 @@ export interface Begun extends Pick<RedriveInput, "unrecorded" | "heldMs"> {
   readonly frozen: Frozen;
   readonly rules: RedriveRules;
   readonly who: string;
+  /** Parks letters before the first is sent. Left out if there are none to park. */
+  readonly park?: (stopped: () => string | null) => Promise<TakenOut>;
 }
 
 /** Runs a redrive beside its journal, and prints its end. */
 export async function run(
   { letters: dead, factsOf, operating }: Place,
   journal: Journal,
-  { facts, who, plan, before, ...begun }: Begun,
+  begun: Begun,
   { json }: { readonly json?: boolean },
 ): Promise<number> {
+  const { facts, who, plan, before } = begun;
   const { id, queue, letters } = facts;
   writeError(
     `redeliver: the redrive ${id} sends ${letters - before.sent} letters; redeliver dead pause ${id} ends it\n`,
@@ -44,27 +48,27 @@ export async function run(
     const change = { state, reason, wish: null, sent, diedAgain, mayBeDoubled, intended: sent };
     await journal.change(id, change, who, `${reason === null ? state : `${state}: ${reason}`}; ${sent} letters sent`);
   };
-  let result: RedriveResult;
+  let result: RedriveResult & { readonly parked: number };
   try {
-    result = await redrive(dead, {
+    const { done, mayBeDoubled, stopped } = await parkFirst(begun, journal, heart);
+    const sent = await redrive(dead, {
       ...facts,
       ...begun,
-      before,
+      // After a parking that stopped, nothing is sent.
+      letters: stopped === null ? letters : before.sent,
+      before: { ...before, mayBeDoubled: before.mayBeDoubled + mayBeDoubled },
       factsOf,
       identityOf: operating.identityOf,
       wish: heart.wish,
-      pause: async (delayMs) => {
-        const untilMs = performance.now() + delayMs;
-        for (let leftMs = delayMs; leftMs > 0 && heart.wish() === null; leftMs = untilMs - performance.now())
-          await setTimeout(Math.min(leftMs, askEveryMs));
-      },
-      intend: async (until, { sent }) =>
-        journal.change(id, { intended: until, sent }, who, `sends letters ${sent + 1} to ${until}`),
+      pause: async (delayMs) => pauseUnlessWished(heart, delayMs),
+      intend: async (until, counts) =>
+        journal.change(id, { intended: until, sent: counts.sent }, who, `sends letters ${counts.sent + 1} to ${until}`),
       report: (counts) => {
         heart.counts(counts);
         progress(counts.sent - before.sent, `, ${counts.diedAgain} died again`);
       },
     });
+    result = { ...sent, parked: done, stopped: stopped ?? sent.stopped };
   } catch (cause) {
     const reason = cause instanceof RefusedError ? (cause.diagnostics[0]?.message ?? "") : "an error of Redeliver";
     await finish("stopped", reason, heart.last()).catch(() => undefined);
@@ -82,6 +86,26 @@ export async function run(
   const { renderRedrive } = await import("../report/dead-redrive.ts");
   const printed = await print(json === true ? { ...said, queue, plan } : renderRedrive(said));
   return ended(printed, state === "done" ? exitCodes.fine : exitCodes.incomplete);
+}
+
+/** Parks the letters that have been sent too often, before the others are sent. */
+async function parkFirst(
+  { facts: { id }, before, who, park }: Begun,
+  journal: Journal,
+  heart: Heart,
+): Promise<TakenOut> {
+  if (park === undefined) return nothingTaken;
+  const parked = await park(() => (heart.wish() === null ? null : "somebody wants it to end"));
+  const mayBeDoubled = before.mayBeDoubled + parked.mayBeDoubled;
+  heart.counts({ ...before, mayBeDoubled });
+  await journal.change(id, { mayBeDoubled }, who, `parked ${parked.done} letters that were sent too often`);
+  return parked;
+}
+
+async function pauseUnlessWished({ wish }: Heart, delayMs: number): Promise<void> {
+  const untilMs = performance.now() + delayMs;
+  for (let leftMs = delayMs; leftMs > 0 && wish() === null; leftMs = untilMs - performance.now())
+    await setTimeout(Math.min(leftMs, askEveryMs));
 }
 
 function endOf(

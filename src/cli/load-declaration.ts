@@ -76,16 +76,29 @@ function statOrCode(file: string): Stats | string {
 }
 
 async function importDeclaration(file: string): Promise<Checked<System>> {
+  const imported = await importModule(file);
+  if (!imported.ok) return imported;
+  const exported = exportOf(imported.value);
+  if (exported === undefined) {
+    return refuseWhole("RD003", "the module has no default export", "write export default defineSystem({ … })");
+  }
+  return checkSystem(exported);
+}
+
+/** The exports of a module. */
+export type Exports = Readonly<Record<string, unknown>>;
+
+/** Imports a module of TypeScript or JavaScript. In it `import … from "redeliver"` means this very copy. */
+export async function importModule(file: string): Promise<Checked<Exports>> {
   const ownEntry = new URL(import.meta.url.endsWith(".ts") ? "../index.ts" : "./library.mjs", import.meta.url).href;
   const hooks = registerHooks({
     resolve: (specifier, context, next) =>
       specifier === "redeliver" ? { url: ownEntry, shortCircuit: true } : next(specifier, context),
   });
-  let module: { readonly default?: unknown };
   divertOthers();
   tell({ kind: "importing", file });
   try {
-    module = (await import(pathToFileURL(resolve(file)).href)) as typeof module;
+    return { ok: true, value: (await import(pathToFileURL(resolve(file)).href)) as Exports, warnings: [] };
   } catch (cause) {
     const diagnostics = diagnosticsOf(cause);
     if (diagnostics !== undefined) return { ok: false, diagnostics };
@@ -99,16 +112,10 @@ async function importDeclaration(file: string): Promise<Checked<System>> {
     hooks.deregister();
     tell({ kind: "imported" });
   }
-  const exported = exportOf(module);
-  if (exported === undefined) {
-    return refuseWhole("RD003", "the module has no default export", "write export default defineSystem({ … })");
-  }
-  return checkSystem(exported);
 }
 
 /** A compiler writes `export default` into a CommonJS module as a property of its only export. */
-function exportOf(module: { readonly default?: unknown }): unknown {
-  const { default: exported } = module;
+export function exportOf({ default: exported }: Exports): unknown {
   try {
     return isEntry(exported) && exported["__esModule"] === true ? exported["default"] : exported;
   } catch {
@@ -117,7 +124,7 @@ function exportOf(module: { readonly default?: unknown }): unknown {
 }
 
 /** Tells the thread that supervises the command, if there is one. */
-function tell(message: ThreadMessage): void {
+export function tell(message: ThreadMessage): void {
   if (isMainThread || !("words" in Object(workerData))) return;
   parentPort?.postMessage(message, []);
 }
@@ -155,7 +162,7 @@ function isDiagnostic(value: unknown): value is Diagnostic {
 }
 
 /** A module may throw any value, and reading that value may throw too. */
-function reasonOf(cause: unknown): string {
+export function reasonOf(cause: unknown): string {
   try {
     if (!(cause instanceof Error))
       return `it throws ${maskCredentials(inspect(cause, { depth: 0, customInspect: false })).slice(0, 200)}`;

@@ -17,7 +17,8 @@ export interface ThreadData {
 /** The messages from the thread of a command. */
 export type ThreadMessage =
   | { readonly kind: "done"; readonly exitCode: number }
-  | { readonly kind: "importing"; readonly file: string }
+  /** `letter` is the one that a function of the module has been called for. */
+  | { readonly kind: "importing"; readonly file: string; readonly letter?: string }
   | { readonly kind: "imported" };
 
 /** The time for a module to export its system. */
@@ -29,7 +30,12 @@ const memoryMs = 50;
 const mostMemory = getHeapStatistics().heap_size_limit;
 
 /** The reason that a command did not end by itself. */
-type Failure = "never-ends" | "ended" | "out-of-memory" | { readonly thrown: unknown };
+type Failure =
+  | "never-ends"
+  | { readonly endlessFor: string }
+  | "ended"
+  | "out-of-memory"
+  | { readonly thrown: unknown };
 
 /**
  * Runs a command in a thread of its own, so that no module and no input can end the program. A module may never end,
@@ -77,10 +83,12 @@ async function outcomeOf(
     thread.on("message", (message: ThreadMessage) => {
       clearTimeout(timer);
       switch (message.kind) {
-        case "importing":
+        case "importing": {
           ({ file } = message);
-          timer = setTimeout(() => done("never-ends"), importMs);
+          const { letter } = message;
+          timer = setTimeout(() => done(letter === undefined ? "never-ends" : { endlessFor: letter }), importMs);
           break;
+        }
         case "imported":
           break;
         case "done":
@@ -111,16 +119,21 @@ async function report(failure: Failure, file: string | undefined, words: readonl
 }
 
 async function say(failure: Failure, file: string | undefined, words: readonly string[]): Promise<number> {
-  if (typeof failure === "object" && !isThrownBy(file, failure.thrown)) {
+  if (typeof failure === "object" && "thrown" in failure && !isThrownBy(file, failure.thrown)) {
     const { fail } = await import("./run.ts");
     return fail(failure.thrown);
   }
   const { diagnostic } = await import("../diagnostics/diagnostic.ts");
   const { refuse } = await import("./refuse.ts");
-  const problem = diagnostic(failure === "out-of-memory" ? "RD005" : "RD003", { path: "", ...textOf(failure) });
+  const code = failure === "out-of-memory" ? "RD005" : isEndless(failure) ? "RD814" : "RD003";
+  const problem = diagnostic(code, { path: "", ...textOf(failure) });
   const format = formatIn(words);
   const tool = format === "sarif" || format === "github" ? format : undefined;
   return refuse([problem], { json: format === "json", tool }, { file }, exitCodes.usage);
+}
+
+function isEndless(failure: Failure): failure is { readonly endlessFor: string } {
+  return typeof failure === "object" && "endlessFor" in failure;
 }
 
 /** True if the module's own code throws, in a timer for example. */
@@ -130,6 +143,10 @@ function isThrownBy(file: string | undefined, thrown: unknown): boolean {
 }
 
 function textOf(failure: Failure): { readonly message: string; readonly help: string } {
+  if (isEndless(failure)) {
+    const message = `the function does not end within ${importMs / 1_000} s for ${failure.endlessFor}`;
+    return { message, help: "remove the loop that never ends, and look at the plan again" };
+  }
   if (typeof failure === "object") {
     const { thrown } = failure;
     const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : "the thrown value is not an Error";

@@ -41,16 +41,18 @@ const typeHeaders = ["__TypeId__", "task", "MT-Fault-MessageType"];
 export function factsOf(letter: Letter, described: Described): LetterFacts {
   const { headers, properties, position } = letter;
   const [last] = historyOf(letter);
+  // Some brokers record an end beside the letter, and a copy in the parked queue lacks that record.
+  const parked = last?.did === "parked" ? last : null;
   const stack = described["dlq-exception-stack-trace-summary"] ?? firstText(headers, errorHeaders);
   return {
     position,
     messageId: described["dlq-original-message-id"] ?? textOf(properties["messageId"]),
-    reason: described["dlq-failure-reason"] ?? null,
+    reason: described["dlq-failure-reason"] ?? parked?.reason ?? null,
     error: stack?.split("\n")[0] ?? null,
     type: textOf(properties["type"]) ?? firstText(headers, typeHeaders),
     diedAt:
       described["dlq-failure-timestamp"] ?? latestDeath(headers["x-death"]) ?? textOf(headers["MT-Fault-Timestamp"]),
-    queue: described["dlq-original-queue"] ?? null,
+    queue: described["dlq-original-queue"] ?? parked?.queue ?? null,
     consumer: described["dlq-failing-consumer-info"] ?? null,
     attempts: described["dlq-retry-count"] ?? null,
     correlationId: described["dlq-business-correlation-id"] ?? textOf(properties["correlationId"]),

@@ -28,7 +28,7 @@ export type RedriveState = "running" | "paused" | "stopped" | "cancelled" | "don
 /** The options that name a dead queue and its broker, without a password. */
 export type JournalledPlace = Readonly<
   Record<"file" | "target" | "consumer" | "queue" | "url" | "managementUrl" | "ca" | "cert" | "key", string | undefined>
-> & { readonly strategy: string };
+> & { readonly strategy: string; readonly parked?: boolean };
 
 /** The facts of a redrive that never change. */
 export interface RedriveFacts {
@@ -98,7 +98,7 @@ export interface Journal {
   /** Writes the numbers. @returns the wish of somebody else */
   readonly beat: (id: string, counts: RedriveCounts) => Promise<Wish | null>;
   readonly change: (id: string, change: Change, who: string, event: string) => Promise<void>;
-  /** The lock of the only redrive on a queue. Null if another process has it. */
+  /** The lock of the only command that moves letters of a queue. Null if another process has it. */
   readonly lock: (key: string) => Promise<Lock | null>;
   readonly close: () => Promise<void>;
 }
@@ -244,9 +244,10 @@ export function heldProblem(
 ): Diagnostic {
   const { who, at, id } = holder ?? {};
   const by = who === undefined ? "somebody" : `${who} since ${at}`;
+  const command = id === undefined ? "a redrive, or another command that moves letters," : "a redrive";
   return diagnostic("RD816", {
     path: "queue",
-    message: `a redrive of ${queue} is already running${id === undefined ? "" : `, ${id}`}, by ${by}`,
-    help: `wait for its end, or end it with redeliver dead pause ${id ?? "ID"}`,
+    message: `${command} of ${queue} is already running${id === undefined ? "" : `, ${id}`}, by ${by}`,
+    help: `wait for its end, or end a redrive with redeliver dead pause ${id ?? "ID"}`,
   });
 }

@@ -1,5 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 
+import { carryOut, pauseAfter, sendOften } from "./carry-out.ts";
 import type { Letter } from "./letter.ts";
 import type { Pass, Passed, Sending } from "./port.ts";
 
@@ -31,8 +32,7 @@ export interface Lending<Message, Ticket> {
   readonly dropsCopies: boolean;
 }
 
-/** How often a copy with an unknown outcome is sent before the redrive gives up, and how often a letter is removed. */
-const mostSends = 5;
+/** How often a letter is removed before the redrive gives up. */
 const mostRemovals = 3;
 
 interface Moving<Message, Ticket> {
@@ -120,7 +120,7 @@ async function moveOne<Message, Ticket>(
   await setTimeout(Math.max(0, dueMs - performance.now()));
   // A page may hold letters behind the one that stopped the pass.
   state.stopped ??= pass.stopped?.() ?? null;
-  const problem = state.stopped ?? (await sendOften(state, message, letter, sending));
+  const problem = state.stopped ?? (await carryOut(sending, () => sendOne(state, message, letter, sending)));
   if (problem !== null) {
     state.stopped ??= problem;
     held.set(id, lending.ticketOf(message));
@@ -134,22 +134,17 @@ async function moveOne<Message, Ticket>(
   state.stopped ??= "a letter was sent and could not be removed, so it may be sent twice";
 }
 
-async function sendOften<Message, Ticket>(
+async function sendOne<Message, Ticket>(
   state: Moving<Message, Ticket>,
   message: Message,
   letter: Letter,
   sending: Sending,
 ): Promise<string | null> {
   const { lending } = state;
-  for (let tries = 1; ; tries++) {
-    try {
-      return await lending.send(message, letter, sending);
-    } catch {
-      if (!lending.dropsCopies) state.mayBeDoubled += 1;
-      if (tries === mostSends) return `the queue ${sending.queue} does not answer`;
-      await pauseAfter(tries);
-    }
-  }
+  const unknown = (): void => {
+    if (!lending.dropsCopies) state.mayBeDoubled += 1;
+  };
+  return sendOften(sending.queue, () => lending.send(message, letter, sending), unknown);
 }
 
 async function isRemoved<Message, Ticket>(lending: Lending<Message, Ticket>, message: Message): Promise<boolean> {
@@ -162,8 +157,4 @@ async function isRemoved<Message, Ticket>(lending: Lending<Message, Ticket>, mes
       await pauseAfter(tries);
     }
   }
-}
-
-async function pauseAfter(tries: number): Promise<void> {
-  await setTimeout(250 * 2 ** tries);
 }

@@ -49,18 +49,25 @@ export interface ExportReader {
   readonly letters: () => number;
   /** Called after the last line. @returns null if the export is whole */
   readonly problem: () => string | null;
+  /** True if nothing is wrong but that the end is missing: the last line is, or a part of the line before. */
+  readonly isCutOff: () => boolean;
 }
 
 /** Reads an export line by line, in constant memory. It never throws. */
 export function createExportReader(): ExportReader {
-  const state: { header: ExportHeader | null; end: ExportEnd | null; letters: number; problem: string | null } = {
-    header: null,
-    end: null,
-    letters: 0,
-    problem: null,
-  };
+  const state: {
+    header: ExportHeader | null;
+    end: ExportEnd | null;
+    letters: number;
+    problem: string | null;
+    /** The lines after the first that is wrong. */
+    after: number;
+  } = { header: null, end: null, letters: 0, problem: null, after: 0 };
   const take = (line: string): ExportedLetter | null => {
-    if (state.problem !== null) return null;
+    if (state.problem !== null) {
+      state.after += 1;
+      return null;
+    }
     const value = parsed(line);
     if (state.header === null) {
       if (isHeader(value)) state.header = value;
@@ -83,6 +90,7 @@ export function createExportReader(): ExportReader {
     take,
     header: () => state.header,
     letters: () => state.letters,
+    isCutOff: () => state.header !== null && state.end === null && state.after === 0,
     problem: () => {
       if (state.problem !== null) return state.problem;
       if (state.end === null) return "its last line is missing, so it was cut off";

@@ -32,7 +32,7 @@ export interface Speed {
 /**
  * Counts how many letters go where. It moves nothing.
  *
- * @param chosen called with each letter to send. Some of them may turn out to have no queue
+ * @param judged called with each letter. Some of those to send may turn out to have no queue
  * @returns the plan, and the rules for the redrive by it; or the reason why the queue is no dead queue
  */
 export async function planRedrive(
@@ -41,17 +41,16 @@ export async function planRedrive(
   rules: RedriveRules,
   factsOf: (letter: Letter) => LetterFacts,
   { perSecond, waitMs }: Speed,
-  chosen?: (letter: Letter) => void,
+  judged?: (letter: Letter, fate: Fate) => void,
 ): Promise<{ readonly plan: RedrivePlan; readonly rules: RedriveRules } | { readonly problem: Diagnostic }> {
   const stay = new Map<Fate | "queue gone", number>();
   const found = new Map<string, number>();
   const looked = await dead.look(queue, (letter) => {
     const facts = factsOf(letter);
     const fate = fateOf(letter, facts, rules);
-    if (fate === "sent") {
-      add(found, targetOf(facts, rules) ?? "", 1);
-      chosen?.(letter);
-    } else add(stay, fate, 1);
+    if (fate === "sent") add(found, targetOf(facts, rules) ?? "", 1);
+    else add(stay, fate, 1);
+    judged?.(letter, fate);
     return true;
   });
   const problem = consumedProblem(queue, looked.consumers);

@@ -17,12 +17,29 @@ export interface Looked {
 /** Called with each letter in order. Returns false to end the look. */
 export type Visit = (letter: Letter) => boolean;
 
-/** A letter to send, without the records of its deaths. */
+/** The way of a letter out of its queue. */
 export interface Sending {
-  /** The queue that it goes to, through the default exchange. */
-  readonly queue: string;
-  /** The header with its redrives. It differs from that of every other letter of the pass. */
-  readonly history: string;
+  /** The queue that it goes to, and no other. Null to remove the letter without a copy. */
+  readonly queue: string | null;
+  /** The header with its moves. It differs from that of every other letter of the pass. Null to leave it as it is. */
+  readonly history: string | null;
+  /** True if the copy keeps the records of its deaths, because it stays a dead letter. */
+  readonly staysDead?: boolean;
+  /** The letter with the changes of a person. */
+  readonly edited?: Letter;
+  /** Brings the letter to the disk. It is done before the letter is sent or removed. */
+  readonly save?: () => Promise<void>;
+}
+
+/** Puts letters from elsewhere into a queue. */
+export interface Putting {
+  /** The letters that may have an unknown outcome at a time. */
+  readonly window: number;
+  /** @returns null when the broker has taken it, or the reason why it does not */
+  readonly put: (letter: Letter) => Promise<string | null>;
+  /** The letters that may be in the queue twice, because an outcome was unknown. */
+  readonly mayBeDoubled: () => number;
+  readonly close: () => Promise<void>;
 }
 
 /** One pass over a dead queue. */
@@ -77,8 +94,10 @@ export interface DeadLetters {
    * @throws the error of `visit`, after the letters are back
    */
   readonly look: (queue: string, visit: Visit) => Promise<Looked>;
-  /** Sends letters of a queue to other queues, and leaves the others there in order. */
+  /** Sends letters of a queue to other queues or removes them, and leaves the others there in order. */
   readonly move: (queue: string, pass: Pass) => Promise<Passed>;
+  /** Opens a queue for letters from elsewhere. */
+  readonly putInto: (queue: string) => Promise<Putting>;
   /** The number of consumers of a queue. Null if there is no such queue. */
   readonly consumersOf: (queue: string) => Promise<number | "unknown" | null>;
   /** Left out if the broker moves no whole queue by itself. */
@@ -123,7 +142,7 @@ export interface Operating {
   readonly messageOf: (letter: Letter) => unknown;
   /** Why no letter of a consumer can be sent to it again, as half a sentence. Null if they can. */
   readonly unreachable: (contract: AnyContract) => string | null;
-  /** Null if a redrive can send it. */
+  /** Null if it can be sent. */
   readonly unsendable: (letter: Letter) => Unsendable | null;
   /** The same each time that a letter is shown, and different for any other one, but for letters alike in everything. */
   readonly identityOf: (letter: Letter) => string;
@@ -133,6 +152,8 @@ export interface Operating {
   readonly windowLetters: number;
   /** The time that a killed redrive keeps letters from others, where `settle` cannot wait for it. */
   readonly heldMs: number;
+  /** Why nobody can send letters into a queue, as half a sentence. Null if one can. */
+  readonly closedFor: (queue: string) => string | null;
   /** Sentences about a look: its completeness, and its effect. */
   readonly aboutLook: string;
 }

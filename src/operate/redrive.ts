@@ -30,9 +30,9 @@ export function targetOf({ queue }: LetterFacts, { workQueue }: Pick<RedriveRule
 export function fateOf(letter: Letter, facts: LetterFacts, rules: RedriveRules): Fate {
   const target = targetOf(facts, rules);
   if (!rules.filter.matches(letter, facts)) return "not chosen";
-  if (facts.generation >= rules.generations) return "sent too often";
   const unsendable = rules.unsendable(letter);
   if (unsendable !== null) return unsendable;
+  if (facts.generation >= rules.generations) return "sent too often";
   return target === null || rules.targets?.has(target) === false ? "from another queue" : "sent";
 }
 
@@ -235,7 +235,7 @@ export async function findOut(
     const [last] = historyOf(letter);
     if (last?.redrive === id) {
       diedAgain += 1;
-      if (/^[\da-f]{1,16}$/.test(last.letter)) frozen.take(BigInt(`0x${last.letter}`));
+      if (/^[\da-f]{1,16}$/.test(last.letter ?? "")) frozen.take(BigInt(`0x${last.letter}`));
     } else if (missing.take(digestOf(identityOf(letter)))) present += 1;
     return true;
   });

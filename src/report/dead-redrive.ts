@@ -10,12 +10,14 @@ import { styleOf } from "./text.ts";
 /**
  * @param horizonMs the longest time until a letter that fails every attempt dies again; null if unknown
  * @param forecast half a sentence if it cannot be made
+ * @param park the letters that go to the queue for parked ones; null if there are none
  */
 export function renderPlan(
   plan: RedrivePlan,
   { perSecond, waitMs }: Speed,
   horizonMs: number | null,
   forecast: Forecast | string,
+  park: { readonly queue: string; readonly letters: number } | null = null,
 ): string {
   const { queue, letters, frozen, targets, stay, steps, leastMs } = plan;
   const rate = perSecond === null ? "without a rate limit" : `at ${perSecond} a second`;
@@ -36,7 +38,8 @@ export function renderPlan(
         ]),
     ...idle.map((each) => `  ${visible(each.queue)} has no consumer, so the check after each step says nothing.`),
     ...renderForecast(forecast),
-    `Nothing has moved. With --confirm ${letters} the letters are sent.`,
+    ...(park === null ? [] : [`  ${park.letters} were sent too often, and are parked in ${visible(park.queue)}`]),
+    `Nothing has moved. With --confirm ${letters + (park?.letters ?? 0)} the letters are sent.`,
     "",
   ].join("\n");
 }
@@ -52,10 +55,13 @@ function renderForecast(forecast: Forecast | string): readonly string[] {
   ];
 }
 
-export function renderRedrive(result: RedriveResult & Pick<JournalledRedrive, "id" | "letters" | "state">): string {
-  const { id, state, letters, sent, diedAgain, mayBeDoubled, unrecorded, stopped } = result;
+type Redriven = Pick<JournalledRedrive, "id" | "letters" | "state"> & { readonly parked: number };
+
+export function renderRedrive(result: RedriveResult & Redriven): string {
+  const { id, state, letters, sent, diedAgain, mayBeDoubled, unrecorded, stopped, parked } = result;
   return [
     `${sent} of ${letters} letters were sent again by the redrive ${id}; ${diedAgain} have died again so far`,
+    ...(parked === 0 ? [] : [`${parked} were sent too often before, and are parked now`]),
     ...(unrecorded === 0 ? [] : [`${unrecorded} more had left the dead queue when a process of the redrive ended`]),
     ...(mayBeDoubled === 0
       ? []

@@ -9,7 +9,6 @@ import { parse } from "yaml";
 import { generatedFiles } from "../../scripts/generate.ts";
 import { unreadAsError } from "../../src/foreign/unread.ts";
 import { brokerOf, brokers } from "../../src/brokers/index.ts";
-import { type ShownQueue, judgeQueue } from "../../src/brokers/rabbitmq/operate/judge-queue.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
 import { planMigration } from "../../src/migrate/plan-migration.ts";
 import { readLock } from "../../src/migrate/lock.ts";
@@ -46,16 +45,15 @@ import {
   otherDiagnostics,
 } from "../../src/migrate/judge-drift.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
-import { confirmProblem, consumedProblem } from "../../src/operate/plan.ts";
 import { selectRules } from "../../src/policy/options.ts";
 import { readPreview } from "../../src/policy/preview/read-preview.ts";
 import { checkScenario } from "../../src/simulate/check-scenario.ts";
 import { readState } from "../support/read-topology.ts";
 import { answersOf, closedPort, refuseLogin, startFakeBroker } from "../support/fake-broker.ts";
 import { reportedByAdopt } from "../support/reported-by-adopt.ts";
-import { type JournalFile, journalProblems } from "../support/journal-problems.ts";
 import { explained } from "../support/explained.ts";
 import { reportedByStart } from "../support/consume/reported-by-start.ts";
+import { reportedByOperating } from "../support/reported-by-operating.ts";
 import { runProgram } from "../support/pulumi.ts";
 
 const { rabbitmq, servicebus, sqs } = brokers;
@@ -66,14 +64,6 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "redeliver-examples-"));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
-
-interface DeadQueue extends JournalFile {
-  readonly version: string;
-  readonly queue?: ShownQueue & { readonly name: string };
-  readonly planned: number;
-  readonly confirm?: number;
-  readonly consumers?: number;
-}
 
 type Reported = Pick<Diagnostic, "code" | "docs">;
 
@@ -113,15 +103,8 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
       const consumers = [{ consumer: "billing", hasRetryAfter: false }];
       return reportsOf(scenario.ok ? checkScenario(scenario.value, consumers) : scenario);
     }
-    case "dead-queue": {
-      const { version, queue, planned, confirm, consumers, ...file } = parse(example.text) as DeadQueue;
-      if (file.journal !== undefined) return journalProblems(folder, file);
-      const problem =
-        queue === undefined
-          ? (consumedProblem("q", consumers ?? 0) ?? confirmProblem("q", planned, confirm ?? planned))
-          : judgeQueue(queue.name, version, queue);
-      return problem === null ? [] : [problem];
-    }
+    case "dead-queue":
+      return reportedByOperating(example.text, folder);
     case "policy":
       return reportsOf(selectRules(parse(example.text)));
     case "preview":

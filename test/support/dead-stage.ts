@@ -15,9 +15,17 @@ export const shop = { name: "shop", sources: { orders: { kind: "topic" } }, cons
 export const deadQueue = "shop.billing.dead";
 export const workQueue = "shop.billing";
 
+/** The same, with queues for parked letters. */
+const parking = { ...billing, deadLetter: { park: true, generations: 2 } };
+export const parkingShop = { ...shop, consumers: { billing: parking, audit: parking } };
+export const parkedQueue = "shop.billing.parked";
+
 /** A system with dead queues, and the dead letters there. */
-export async function stage(broker: Broker): Promise<DeployedSystem & { readonly letters: DeadLetters }> {
-  const system = await deploy(broker, shop, "waits");
+export async function stage(
+  broker: Broker,
+  declaration: object = shop,
+): Promise<DeployedSystem & { readonly letters: DeadLetters }> {
+  const system = await deploy(broker, declaration, "waits");
   onTestFinished(system.dispose);
   const letters = await operating.connect({ url: system.url, managementUrl: broker.managementUrl, place: null });
   onTestFinished(letters.close);

@@ -5,7 +5,14 @@ const look = (...lines: readonly string[]): DeadQueueExample => ({
   text: [...lines, ""].join("\n"),
 });
 
+const padded = "({ body }) => ({ body: { zip: body.zip.padStart(5) } })";
+
 /** Looks at a dead queue, with and without the problem. */
+const headed =
+  '{"redeliver":"dead-letters","version":1,"broker":"rabbitmq","queue":"shop.billing.dead","consumer":"billing"}';
+const letter =
+  '{"position":1,"exchange":"","routingKey":"shop.billing","redelivered":true,"properties":{},"headers":{},"body":"e30="}';
+
 export const operateExamples = {
   RD811: {
     fires: look("version: 4.3.6", "planned: 312", "confirm: 300"),
@@ -14,6 +21,14 @@ export const operateExamples = {
   RD812: {
     fires: look("version: 4.3.6", "planned: 312", "consumers: 1"),
     quiet: look("version: 4.3.6", "planned: 312", "consumers: 0"),
+  },
+  RD813: {
+    fires: look("export: |", `  ${headed}`, `  ${letter}`),
+    quiet: look("export: |", `  ${headed}`, `  ${letter}`, '  {"end":true,"letters":1}'),
+  },
+  RD814: {
+    fires: look(`edit: "${padded}"`, "body: { zip: 1234 }"),
+    quiet: look(`edit: "${padded}"`, 'body: { zip: "1234" }'),
   },
   RD816: {
     fires: look("journal: ''", "redrives: 2"),

@@ -73,14 +73,15 @@ export function lockNameOf(deadQueue: string): string {
 /**
  * Lets an operator look at dead letters and send them again. The operator reads from the dead queue and the queue for
  * parked letters, and publishes to the default exchange, which leads to one queue alone. The lock of a redrive is a
- * queue. The management API shows if a look is safe. A user who may read from a queue may also purge it.
+ * queue, one for each of the two. The management API shows if a look is safe. A user who may read from a queue may also purge it.
  */
 export function toOperate({ deadQueue, parkedQueue }: Pick<Contract, "deadQueue" | "parkedQueue">): Permissions {
+  const queues = [deadQueue, parkedQueue].filter((each) => typeof each === "string");
   return {
     tag: "management",
-    configure: oneOf(deadQueue === null ? [] : [lockNameOf(deadQueue)]),
+    configure: oneOf(queues.map(lockNameOf)),
     write: oneOf([inPermissions("")]),
-    read: oneOf([deadQueue, parkedQueue].filter((each) => typeof each === "string")),
+    read: oneOf(queues),
   };
 }
 

@@ -5,7 +5,14 @@ import type { AnyContract } from "../../../contract/contract.ts";
 import { type RefusedError, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { refused } from "../../../diagnostics/render.ts";
 import { type Letter, lossIn } from "../../../operate/letter.ts";
-import type { DeadLetters, Holder, Operating, OperatingConnection, Unsendable } from "../../../operate/port.ts";
+import type {
+  DeadLetters,
+  Holder,
+  Operating,
+  OperatingConnection,
+  Putting,
+  Unsendable,
+} from "../../../operate/port.ts";
 import { destroyConnection, endLook } from "../run/amqp-0-9-1/connect.ts";
 import { connectionByAmqp091, virtualHostIn } from "../run/connection.ts";
 import { managementLogin } from "../run/deployed/judge-found.ts";
@@ -32,6 +39,7 @@ export const operating: Operating = Object.freeze({
   },
   windowLetters,
   heldMs: 0,
+  closedFor: () => null,
   aboutLook:
     "While Redeliver looked, nobody else could get these letters. Now they are back in order, marked as redelivered.",
 });
@@ -67,6 +75,17 @@ function placeOf({ url, managementUrl, tls }: OperatingConnection): RabbitmqPlac
   if (full.username === "" && RABBITMQ_USERNAME !== undefined) full.username = encodeURIComponent(RABBITMQ_USERNAME);
   if (full.password === "" && RABBITMQ_PASSWORD !== undefined) full.password = encodeURIComponent(RABBITMQ_PASSWORD);
   return { ...known, url: full.href };
+}
+
+function putInto(connection: RabbitmqPlace, queue: string): Putting {
+  const sender = createSender(() => connectModel(connection));
+  const sending = { queue, history: null, staysDead: true };
+  return {
+    window: windowLetters,
+    put: (letter) => sender.send(letter, sending),
+    mayBeDoubled: sender.repeated,
+    close: async () => sender.close(),
+  };
 }
 
 async function connect(connection: RabbitmqPlace): Promise<DeadLetters> {
@@ -113,6 +132,10 @@ async function connect(connection: RabbitmqPlace): Promise<DeadLetters> {
           sender.close();
         }
       }),
+    putInto: async (queue) => {
+      await toldBy(connection, queue, async () => checkExists(await model(), queue));
+      return putInto(connection, queue);
+    },
     consumersOf: async (queue) => {
       const shown = await shownQueue(connection, queue);
       return shown === null ? null : Number(shown.consumers ?? 0);

@@ -1,6 +1,7 @@
 import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
 import { setTimeout } from "node:timers/promises";
 
+import { carryOut } from "../../../operate/carry-out.ts";
 import type { Pass, Passed } from "../../../operate/port.ts";
 import { countIn, lossOf, openChannel, putBack } from "./look.ts";
 import { readLetter } from "./read-letter.ts";
@@ -111,7 +112,7 @@ async function takeAll(
     }
     state.taken += 1;
     const sent = sendOne(state, intake, taken, queue, async () => {
-      const problem = await sender.send(letter, sending);
+      const problem = await carryOut(sending, () => sender.send(letter, sending));
       // The acknowledgement may not reach the queue.
       if (problem === null) pass.onSent?.(letter, false);
       return problem;

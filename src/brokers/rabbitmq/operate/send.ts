@@ -41,17 +41,19 @@ export function createSender(connect: () => Promise<ChannelModel>): Sender {
     channel.on("return", ({ properties }) => void returned.add(properties.headers?.[historyHeader]));
     return { model, channel };
   };
-  const trySend = async (letter: Letter, { queue, history }: Sending): Promise<string | null> => {
+  const trySend = async (letter: Letter, sending: Sending): Promise<string | null> => {
+    const { queue, edited = letter } = sending;
     const { channel } = await (opened ??= open());
     const { promise, resolve, reject } = Promise.withResolvers<string | null>();
     const late = (): void => reject(new Error("no confirm"));
     const timer = globalThis.setTimeout(late, confirmWithinMs);
     channel.once("close", late);
     try {
-      const options = copyOptions(letter, history);
-      channel.publish("", queue, Buffer.from(letter.body), options, (error: unknown) => {
-        // The broker returns a copy before it confirms it.
-        if (returned.delete(history)) resolve(`the queue ${queue} is gone`);
+      const options = copyOptions(edited, sending);
+      const history: unknown = options.headers?.[historyHeader];
+      channel.publish("", queue ?? "", Buffer.from(edited.body), options, (error: unknown) => {
+        // The broker returns a copy before it confirms it. Letters of an import may have equal histories.
+        if (returned.has(history)) resolve(`the queue ${queue} is gone`);
         else if (error === null || error === undefined) resolve(null);
         // Any other error means a closed channel, and then the outcome is unknown. Source: amqplib, `lib/channel.js`.
         else if (error instanceof Error && error.message === "message nacked")
@@ -92,12 +94,16 @@ export function createSender(connect: () => Promise<ChannelModel>): Sender {
  */
 const removed = /^(x-death|x-(first|last)-death-.*|x-(delivery|acquired)-count|CC|BCC|(x-opt-)?dlq-.*)$/;
 
+/** Headers that the broker writes by itself, or that would lead a letter to further queues. */
+const brokersOwn = /^(x-(delivery|acquired)-count|CC|BCC)$/;
+
 /** All properties of a letter, but no expiration and no user: the broker refuses the id of another user. */
-function copyOptions({ headers, properties }: Letter, history: string): Options.Publish {
+function copyOptions({ headers, properties }: Letter, { history, staysDead }: Sending): Options.Publish {
   const { expiration: _, userId: __, clusterId: ___, ...kept } = properties;
-  const given = Object.entries(headers).filter(([name]) => !removed.test(name));
+  const dropped = staysDead === true ? brokersOwn : removed;
+  const given = Object.entries(headers).filter(([name]) => !dropped.test(name));
   const own = Object.fromEntries(given.map(([name, value]) => [name, explicit(value)]));
-  return { ...kept, mandatory: true, headers: { ...own, [historyHeader]: history } };
+  return { ...kept, mandatory: true, headers: history === null ? own : { ...own, [historyHeader]: history } };
 }
 
 /** Names the type of a number with a fraction. amqplib takes some of them for integers. */

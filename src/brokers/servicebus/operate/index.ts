@@ -3,14 +3,16 @@ import type { ServiceBusClient } from "@azure/service-bus";
 import type { AnyContract } from "../../../contract/contract.ts";
 import { refused } from "../../../diagnostics/render.ts";
 import type { Letter } from "../../../operate/letter.ts";
+import { sendOften } from "../../../operate/carry-out.ts";
 import { moveLent } from "../../../operate/move-lent.ts";
 import type { DeadLetters, Looked, Operating, Visit } from "../../../operate/port.ts";
 import { servicebusLimits } from "../compile/capabilities.ts";
 import { whyNot } from "../run/check-namespace.ts";
+import { missing } from "../run/compare-entities.ts";
 import { closeClient, codeOf, createClient, hostOf } from "../run/client.ts";
 import { servicebusConnection } from "../run/connection.ts";
-import { messageOf, readLetter, unsendable } from "./letter.ts";
-import { isOfSdk, lendingOf } from "./move.ts";
+import { amqpMessageOf, messageOf, readLetter, unsendable } from "./letter.ts";
+import { isOfSdk, lendingOf, sendTo, senderTo } from "./move.ts";
 
 /** The dead letters of Azure Service Bus. */
 export const operating: Operating = Object.freeze({
@@ -24,6 +26,10 @@ export const operating: Operating = Object.freeze({
   addressOf: () => hostOf({ connectionString: connectionString() }),
   windowLetters: 1,
   heldMs: servicebusLimits.lockMs,
+  closedFor: (queue: string) =>
+    /\$DeadLetterQueue$/i.test(queue)
+      ? `Service Bus lets nobody send to ${queue}: name an ordinary queue, such as the one for parked letters`
+      : null,
   aboutLook: "Service Bus shows letters without taking them, in the order of their sequence numbers.",
 });
 
@@ -51,6 +57,23 @@ async function connect(): Promise<DeadLetters> {
         } finally {
           await receiver.close().catch(() => undefined);
         }
+      }),
+    putInto: (queue) =>
+      told(queue, "Send", async () => {
+        if ((await readTarget(client, queue)) === null) throw refused([missing("queue", queue)]);
+        const send = senderTo(client, queue);
+        let doubled = 0;
+        return {
+          window: 1,
+          put: (letter) =>
+            sendOften(
+              queue,
+              () => sendTo(send, queue, amqpMessageOf(letter)),
+              () => (doubled += 1),
+            ),
+          mayBeDoubled: () => doubled,
+          close: async () => undefined,
+        };
       }),
     consumersOf: (queue) => told(queue, "Send", async () => readTarget(client, queue)),
     close: async () => closeClient(client),

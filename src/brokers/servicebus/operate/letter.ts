@@ -1,8 +1,8 @@
 import type { ServiceBusReceivedMessage } from "@azure/service-bus";
 
 import { historyHeader } from "../../../operate/history.ts";
-import { type Letter, lossIn } from "../../../operate/letter.ts";
-import type { Unsendable } from "../../../operate/port.ts";
+import { type Letter, isTable, lossIn } from "../../../operate/letter.ts";
+import type { Sending, Unsendable } from "../../../operate/port.ts";
 import { servicebusLimits } from "../compile/capabilities.ts";
 import { attemptProperty } from "../compile/strategies/strategy.ts";
 import { copyIdOf } from "../run/copy-id.ts";
@@ -75,15 +75,68 @@ const removed = /^(dlq-.*|DeadLetterReason|DeadLetterErrorDescription|redeliver-
 /**
  * The copy to send: a new message with all of its attempts. Its id is new, and the consumer's copies of it take their
  * ids from that. With an id that Service Bus remembers, duplicate detection would drop one of them, and the message
- * would be lost. The id differs between letters. It is the same if a redrive that was killed sent the copy before.
+ * would be lost. The id differs between letters. It is the same if a command that was killed sent the copy before.
+ *
+ * A letter that stays dead keeps its id and the records of its end.
  */
-export function copyOf(message: ServiceBusReceivedMessage, history: string): AmqpMessage {
-  const own = Object.entries(message.applicationProperties ?? {}).filter(([name]) => !removed.test(name));
+export function copyOf(
+  message: ServiceBusReceivedMessage,
+  letter: Letter,
+  { history, staysDead = false, edited }: Sending,
+): AmqpMessage {
+  const given = propertiesOf(edited ?? letter);
+  const own = Object.entries(given).filter(([name]) => staysDead || !removed.test(name));
   const earlier = originalIdOf({ attemptNumber: attemptProperty }, message).replace(/:again-\d+$/, "");
-  const suffix = `:again-${textOf(message.sequenceNumber)}`;
-  return copyWith(message, {
-    messageId: copyIdOf(earlier, suffix, servicebusLimits.messageIdLength),
-    applicationProperties: { ...Object.fromEntries(own), [historyHeader]: history },
+  const again = copyIdOf(earlier, `:again-${textOf(message.sequenceNumber)}`, servicebusLimits.messageIdLength);
+  const sameId = staysDead ? textOf(message.messageId) : "";
+  const copy = copyWith(message, {
+    messageId: edited === undefined ? sameId || again : String(edited.properties["messageId"]),
+    applicationProperties: {
+      ...Object.fromEntries(own),
+      ...(staysDead ? endOf(letter) : {}),
+      ...(history === null ? {} : { [historyHeader]: history }),
+    },
     dueAt: null,
   });
+  return edited === undefined ? copy : { ...copy, body: bodyOf(edited) };
+}
+
+/** A letter of an export, as a new message with the records of its end. */
+export function amqpMessageOf(letter: Letter): AmqpMessage {
+  const { bodyType, ...given } = letter.properties;
+  const { messageId, correlationId, contentType, subject, to, replyTo, partitionKey } = given;
+  const named = { messageId, correlationId, contentType, subject, to, replyTo };
+  const properties = { ...named, groupId: given["sessionId"], replyToGroupId: given["replyToSessionId"] };
+  const known = Object.entries(properties).filter(([, value]) => value !== undefined);
+  return {
+    body: bodyOf(letter),
+    bodyType: bodyType as NonNullable<AmqpMessage["bodyType"]>,
+    header: { durable: true },
+    properties: Object.fromEntries(known),
+    applicationProperties: { ...propertiesOf(letter), ...endOf(letter) },
+    messageAnnotations: partitionKey === undefined ? {} : { "x-opt-partition-key": partitionKey },
+  };
+}
+
+/** Service Bus writes these by itself only if it forwards a dead letter. Then they are these properties. */
+function endOf({ properties }: Letter): Record<string, string> {
+  const { deadLetterReason, deadLetterErrorDescription } = properties;
+  return {
+    ...(deadLetterReason === undefined ? {} : { DeadLetterReason: String(deadLetterReason) }),
+    ...(deadLetterErrorDescription === undefined
+      ? {}
+      : { DeadLetterErrorDescription: String(deadLetterErrorDescription) }),
+  };
+}
+
+function propertiesOf({ headers }: Letter): AmqpMessage["applicationProperties"] & object {
+  const values = Object.entries(headers).map(([name, value]) => [
+    name,
+    isTable(value) && value["!"] === "timestamp" ? new Date(String(value["value"])) : value,
+  ]);
+  return Object.fromEntries(values) as AmqpMessage["applicationProperties"] & object;
+}
+
+function bodyOf({ body, properties }: Letter): unknown {
+  return properties["bodyType"] === "data" ? Buffer.from(body) : JSON.parse(Buffer.from(body).toString());
 }

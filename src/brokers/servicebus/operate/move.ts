@@ -3,6 +3,7 @@ import type { ServiceBusClient, ServiceBusReceivedMessage, ServiceBusReceiver } 
 import type { Lending } from "../../../operate/move-lent.ts";
 import { servicebusLimits } from "../compile/capabilities.ts";
 import { codeOf } from "../run/client.ts";
+import type { AmqpMessage } from "../run/copy-message.ts";
 import { type SendCopy, TooLargeError, createSendCopy } from "../run/sending.ts";
 import { copyOf, readLetter } from "./letter.ts";
 
@@ -20,7 +21,7 @@ export function lendingOf(
 ): Lending<ServiceBusReceivedMessage, ServiceBusReceivedMessage> {
   const senders = new Map<string, SendCopy>();
   const senderFor = (queue: string): SendCopy => {
-    const sender = senders.get(queue) ?? createSendCopy(client, queue, limits);
+    const sender = senders.get(queue) ?? senderTo(client, queue);
     senders.set(queue, sender);
     return sender;
   };
@@ -28,16 +29,9 @@ export function lendingOf(
     pages: receiveAll(receiver, Math.min(pageLetters, 2 * (perSecond ?? Infinity))),
     idOf,
     read: readLetter,
-    send: async (message, _, { queue, history }) => {
-      try {
-        await senderFor(queue)(copyOf(message, history));
-        return null;
-      } catch (cause) {
-        if (cause instanceof TooLargeError) return cause.message;
-        const reason = refusals[codeOf(cause) ?? ""];
-        if (reason === undefined) throw cause;
-        return `the queue ${queue} ${reason}`;
-      }
+    send: async (message, letter, sending) => {
+      const { queue } = sending;
+      return queue === null ? null : sendTo(senderFor(queue), queue, copyOf(message, letter, sending));
     },
     remove: (message) => receiver.completeMessage(message),
     ticketOf: (message) => message,
@@ -49,6 +43,23 @@ export function lendingOf(
     // Only a queue with duplicate detection does, and a redrive does not know if this one has it.
     dropsCopies: false,
   };
+}
+
+export function senderTo(client: ServiceBusClient, queue: string): SendCopy {
+  return createSendCopy(client, queue, limits);
+}
+
+/** @throws if the outcome is unknown */
+export async function sendTo(send: SendCopy, queue: string, copy: AmqpMessage): Promise<string | null> {
+  try {
+    await send(copy);
+    return null;
+  } catch (cause) {
+    if (cause instanceof TooLargeError) return cause.message;
+    const reason = refusals[codeOf(cause) ?? ""];
+    if (reason === undefined) throw cause;
+    return `the queue ${queue} ${reason}`;
+  }
 }
 
 /** Only the SDK says of an error whether a second try may help. */

@@ -1,8 +1,11 @@
+import { randomUUID } from "node:crypto";
+
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { setTimeout } from "node:timers/promises";
 
 import { diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { refused } from "../../../diagnostics/render.ts";
+import { sendOften } from "../../../operate/carry-out.ts";
 import { moveLent } from "../../../operate/move-lent.ts";
 import type { Letter } from "../../../operate/letter.ts";
 import type { DeadLetters, Looked, Operating, OperatingConnection, Visit } from "../../../operate/port.ts";
@@ -10,8 +13,9 @@ import { type Place, errorName, isDenied, isMissing, isOutage, isRefusal } from 
 import { sqsConnection } from "../run/connection.ts";
 import { findUrls } from "../run/queue-urls.ts";
 import { notKnown, saidBy } from "../run/refusal.ts";
+import { sqsLimits } from "../compile/capabilities.ts";
 import { messageOf, readLetter, unsendable } from "./letter.ts";
-import { lendingOf } from "./move.ts";
+import { lendingOf, sendTo } from "./move.ts";
 import { wholeMovesOf } from "./whole.ts";
 import { type DeadQueue, inOneRequest, mostHiddenMs, putBack, readQueue, receiveAll } from "./queue.ts";
 
@@ -28,6 +32,7 @@ export const operating: Operating = Object.freeze({
     [url === undefined ? "aws" : new URL(url).host, place, process.env["AWS_PROFILE"] ?? "default"].join(" "),
   windowLetters: inOneRequest,
   heldMs: 0,
+  closedFor: () => null,
   aboutLook:
     "SQS may show fewer letters than there are, in any order. Of a FIFO queue it shows the first letters of each message group. While Redeliver looked, nobody else could get these letters. Each look counts as a receive.",
 });
@@ -85,6 +90,23 @@ async function connect(connection: OperatingConnection): Promise<DeadLetters> {
         const untilMs = performance.now() + mostHiddenMs;
         while ((await readQueue(queue)).hidden > 0 && performance.now() < untilMs) await setTimeout(1_000);
       }),
+    putInto: (name) =>
+      told(name, async () => {
+        if ((await urlOf(name)) === null) throw refused([missing(name)]);
+        const sending = { queue: name, history: null, staysDead: true };
+        const isFifo = name.endsWith(sqsLimits.fifoSuffix);
+        const run = randomUUID();
+        let doubled = 0;
+        const unknown = (): void => void (doubled += isFifo ? 0 : 1);
+        return {
+          // A group of FIFO keeps its order only one by one.
+          window: isFifo ? 1 : 10,
+          put: (letter) =>
+            sendOften(name, () => sendTo(client, urlOf, letter, sending, `${run}-${letter.position}`), unknown),
+          mayBeDoubled: () => doubled,
+          close: async () => undefined,
+        };
+      }),
     consumersOf: (name) => told(name, async () => ((await urlOf(name)) === null ? null : "unknown")),
     whole: {
       start: (name, ...given) => told(name, () => moves.start(name, ...given)),
@@ -108,12 +130,11 @@ async function look(queue: DeadQueue, ready: number, visit: Visit): Promise<Look
         isWhole = next.value;
         break;
       }
-      for (const message of next.value) {
-        const { MessageId: id = "", ReceiptHandle = "" } = message;
-        const isKnown = held.has(id);
-        held.set(id, ReceiptHandle);
-        if (!isKnown && !isDone) isDone = !visit(readLetter(message, held.size));
-      }
+      const found = next.value.filter(({ MessageId: id = "" }) => !held.has(id));
+      let position = held.size;
+      // If the visitor throws, the rest of the page has to come back, too.
+      for (const { MessageId: id = "", ReceiptHandle = "" } of next.value) held.set(id, ReceiptHandle);
+      for (const message of found) if (!isDone) isDone = !visit(readLetter(message, (position += 1)));
       if (isDone) break;
     }
   } finally {

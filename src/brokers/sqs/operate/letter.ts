@@ -2,8 +2,9 @@ import type { Message, MessageAttributeValue } from "@aws-sdk/client-sqs";
 
 import { historyHeader } from "../../../operate/history.ts";
 import { type Letter, isTable, lossIn } from "../../../operate/letter.ts";
-import type { Unsendable } from "../../../operate/port.ts";
+import type { Sending, Unsendable } from "../../../operate/port.ts";
 import { routingKeyAttribute } from "../compile/filter.ts";
+import { rankOf } from "../run/copy-attributes.ts";
 
 /** Source: SQS Developer Guide, "Amazon SQS message metadata". */
 const mostAttributes = 10;
@@ -71,14 +72,24 @@ function attributesOf(headers: Letter["headers"]): Record<string, MessageAttribu
   return Object.fromEntries(Object.entries(headers).map(([name, header]) => [name, attributeOf(header)]));
 }
 
-/** The attributes of a copy: its own without the description of its end, and the header with its redrives. */
-export function copyAttributes({ headers }: Letter, history: string): Record<string, MessageAttributeValue> {
-  const own = Object.entries(headers).filter(([name]) => !name.startsWith("dlq-"));
-  return attributesOf({ ...Object.fromEntries(own), [historyHeader]: history });
+/**
+ * The attributes of a copy: its own, and its history. A letter that begins anew loses the description of its end. One
+ * that stays dead keeps as much of it as there is room for, most needed first.
+ */
+export function copyAttributes(
+  { headers }: Letter,
+  { history, staysDead }: Pick<Sending, "history" | "staysDead">,
+): Record<string, MessageAttributeValue> {
+  if (history === null) return attributesOf(headers);
+  const given = Object.entries({ ...headers, [historyHeader]: history });
+  const own = given.filter(([name]) => !name.startsWith("dlq-"));
+  const end = staysDead === true ? given.filter(([name]) => name.startsWith("dlq-")) : [];
+  const kept = end.toSorted(([a], [b]) => rankOf(a) - rankOf(b)).slice(0, mostAttributes - own.length);
+  return attributesOf(Object.fromEntries([...own, ...kept]));
 }
 
 /** Without room for its history, a letter could be sent again without end. */
 export function unsendable(letter: Letter): Unsendable | null {
-  if (Object.keys(copyAttributes(letter, "")).length > mostAttributes) return "ten attributes of its own";
+  if (Object.keys(copyAttributes(letter, { history: "" })).length > mostAttributes) return "ten attributes of its own";
   return lossIn(letter) === null ? null : "not whole";
 }

@@ -4,6 +4,7 @@ import type { Letter } from "../../../operate/letter.ts";
 import type { Lending } from "../../../operate/move-lent.ts";
 import type { Sending } from "../../../operate/port.ts";
 import { errorName, isDenied, isMissing, isOutage } from "../run/client.ts";
+import { sqsLimits } from "../compile/capabilities.ts";
 import { copyAttributes, readLetter } from "./letter.ts";
 import { type DeadQueue, bounded, putBack, receiveAll } from "./queue.ts";
 
@@ -21,10 +22,7 @@ export function lendingOf(
     pages: receiveAll(queue),
     idOf: ({ MessageId = "" }) => MessageId,
     read: readLetter,
-    send: async (message, letter, sending) => {
-      const target = await urlOf(sending.queue);
-      return target === null ? goneText(sending.queue) : send(queue, target, message, letter, sending);
-    },
+    send: async ({ MessageId = "" }, letter, sending) => sendTo(client, urlOf, letter, sending, MessageId),
     remove: ({ ReceiptHandle }) => client.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }), bounded()),
     ticketOf: ({ ReceiptHandle = "" }) => ReceiptHandle,
     giveBack: (handles) => putBack(queue, handles),
@@ -37,24 +35,35 @@ export function lendingOf(
 
 const goneText = (queue: string): string => `the queue ${queue} is gone`;
 
-async function send(
-  { client, isFifo }: DeadQueue,
-  url: string,
-  { MessageId, Body = "", Attributes }: Message,
+/**
+ * Sends a letter to a queue, once.
+ *
+ * @param once SQS drops the second of two copies with it within five minutes, even if a command that was killed sent the
+ *   first. Only FIFO queues do
+ * @returns null when SQS has taken it, or the reason why it does not
+ * @throws if the outcome is unknown
+ */
+export async function sendTo(
+  client: DeadQueue["client"],
+  urlOf: (queue: string) => Promise<string | null>,
   letter: Letter,
-  { queue, history }: Sending,
+  sending: Sending,
+  once: string,
 ): Promise<string | null> {
-  const { MessageGroupId, AWSTraceHeader: trace } = Attributes ?? {};
+  const queue = sending.queue ?? "";
+  const url = await urlOf(queue);
+  if (url === null) return goneText(queue);
+  const { body, properties, headers } = sending.edited ?? letter;
+  const { groupId, traceHeader } = properties;
   const request = new SendMessageCommand({
     QueueUrl: url,
-    MessageBody: Body,
-    MessageAttributes: copyAttributes(letter, history),
-    ...(MessageGroupId === undefined ? {} : { MessageGroupId }),
-    // SQS drops the second of two copies within five minutes, even if a redrive that was killed sent the first.
-    ...(isFifo ? { MessageDeduplicationId: MessageId } : {}),
-    ...(trace === undefined
+    MessageBody: Buffer.from(body).toString(),
+    MessageAttributes: copyAttributes({ ...letter, headers }, sending),
+    ...(groupId === undefined ? {} : { MessageGroupId: String(groupId) }),
+    ...(queue.endsWith(sqsLimits.fifoSuffix) ? { MessageDeduplicationId: once } : {}),
+    ...(traceHeader === undefined
       ? {}
-      : { MessageSystemAttributes: { AWSTraceHeader: { DataType: "String", StringValue: trace } } }),
+      : { MessageSystemAttributes: { AWSTraceHeader: { DataType: "String", StringValue: String(traceHeader) } } }),
   });
   try {
     await client.send(request, bounded());

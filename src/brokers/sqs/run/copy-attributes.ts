@@ -12,6 +12,11 @@ const mostAttributes = 10;
  */
 const mostBytes = 1_048_576;
 
+/** The place of a field by need; the most needed has 0. */
+export function rankOf(field: string): number {
+  return deadLetterFields.findIndex((each) => each === field);
+}
+
 type Attributes = Readonly<Record<string, MessageAttributeValue>>;
 
 /**

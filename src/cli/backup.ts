@@ -1,0 +1,58 @@
+import { closeSync, fsyncSync, openSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
+
+import { type Letter, lossIn } from "../operate/letter.ts";
+import { endLine, headerLine, letterLine } from "../operate/ndjson.ts";
+import { createLines } from "./dead-export.ts";
+import type { Place } from "./dead-place.ts";
+
+/** A new file of letters that leave their queue. */
+export interface Backup {
+  /** Resolves when the letter is on the disk. After a failure it takes no more. */
+  readonly save: (letter: Letter) => Promise<void>;
+  /** Writes the last line. False if it cannot be written. */
+  readonly close: () => boolean;
+}
+
+/** @throws the system's error, for example if the file exists */
+export function createBackup(file: string, { broker, queue, consumer }: Place): Backup {
+  const lines = createLines(file, headerLine({ broker, queue, consumer }));
+  // A new file is lost with its folder's entry.
+  const folder = openSync(dirname(resolve(file)), "r");
+  fsyncSync(folder);
+  closeSync(folder);
+  let letters = 0;
+  /** Letters that are saved at the same time share one flush. */
+  let flushing: Promise<void> | null = null;
+  let failure: { readonly cause: unknown } | null = null;
+  const flush = async (): Promise<void> => {
+    await setImmediate();
+    flushing = null;
+    // After a failure the last line may be half a letter.
+    if (failure !== null) throw failure.cause;
+    try {
+      lines.flush();
+    } catch (cause) {
+      failure = { cause };
+      throw cause;
+    }
+  };
+  return {
+    save: (letter) => {
+      letters += 1;
+      if (failure === null) lines.write(letterLine({ letter, lost: lossIn(letter) }));
+      return (flushing ??= flush());
+    },
+    close: () => {
+      if (failure !== null) return false;
+      try {
+        lines.write(endLine(letters));
+        lines.close();
+        return true;
+      } catch {
+        return false;
+      }
+    },
+  };
+}

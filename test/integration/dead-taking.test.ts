@@ -1,0 +1,291 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { brokers as compilers } from "../../src/index.ts";
+import { createExportReader } from "../../src/operate/ndjson.ts";
+import { ownJournal } from "../support/dead-journal.ts";
+import { deadQueue, fill, idsOf, parkedQueue, parkingShop, stage, workQueue } from "../support/dead-stage.ts";
+import { type DeployedSystem, until } from "../support/deployed-system.ts";
+import { drive } from "../support/drive.ts";
+import { killAfter } from "../support/killed-command.ts";
+import { createLimitedUser } from "../support/limited-user.ts";
+import { type Broker, brokers } from "../support/live.ts";
+import { runCommand, type Said } from "../support/run-command.ts";
+
+ownJournal();
+
+function folderOf(): string {
+  const folder = mkdtempSync(join(tmpdir(), "redeliver-taking-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+type Where = Pick<DeployedSystem, "url">;
+
+const live = (broker: Broker, { url }: Where): string[] => ["--url", url, "--management-url", broker.managementUrl];
+
+/** A command that names the queue. */
+const byName = (broker: Broker, system: Where, command: string): string[] => {
+  return ["dead", command, "--queue", deadQueue, "--json", ...live(broker, system)];
+};
+
+/** A command that reads the declaration. */
+function declared(broker: Broker, system: Where, command: string): string[] {
+  const file = join(folderOf(), "shop.json");
+  writeFileSync(file, JSON.stringify(parkingShop));
+  const target = ["--target", `rabbitmq@${broker.version}`, "--strategy", "waits", "--consumer", "billing"];
+  return ["dead", command, file, ...target, "--json", ...live(broker, system)];
+}
+
+const data = <Data = Record<string, unknown>>({ out }: Said): Data => JSON.parse(out) as Data;
+
+/** The letters of a file, without the broker's own marks of their last move. */
+function lettersIn(file: string): { readonly lines: readonly string[]; readonly problem: string | null } {
+  const reader = createExportReader();
+  const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
+  const marks = new Set(["x-delivery-count", "x-acquired-count"]);
+  const letters = lines.flatMap((line) => {
+    const { letter } = reader.take(line) ?? {};
+    if (letter === undefined) return [];
+    const { headers, properties, body } = letter;
+    const own = Object.entries(headers).filter(([name]) => !marks.has(name));
+    return [JSON.stringify([Object.fromEntries(own), properties, Buffer.from(body).toString("base64")])];
+  });
+  return { lines: letters, problem: reader.problem() };
+}
+
+/** A quorum queue lets some letters in before it knows that it is full. */
+async function makeFull({ channel }: DeployedSystem): Promise<void> {
+  const limited = { "x-queue-type": "quorum", "x-max-length": 1, "x-overflow": "reject-publish" };
+  await channel.assertQueue("full", { arguments: limited });
+  const isTaken = async (): Promise<boolean> =>
+    new Promise((done) => channel.sendToQueue("full", Buffer.from("x"), {}, (error) => done(error === null)));
+  await until(30_000, async () => !(await isTaken()));
+}
+
+const typed = {
+  text: "ä€𝄞",
+  count: 7,
+  negative: -3_000_000_000,
+  share: 0.25,
+  isTrue: true,
+  nothing: null,
+  bytes: Buffer.from([0, 255, 1]),
+  when: { "!": "timestamp", value: 1_700_000_000 },
+  price: { "!": "decimal", value: { places: 2, digits: 1_999 } },
+  nested: { list: [1, "two", { three: 3 }] },
+};
+
+describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", { timeout: 300_000 }, (broker) => {
+  test("come back by an import as they were: export, purge, import", async () => {
+    const system = await stage(broker, parkingShop);
+    const { channel } = system;
+    await system.publish(["m1", "m2"], { exchange: "shop.orders", routingKey: "order.placed" });
+    const consumer = await drive({ ...system, contract: system.contract("billing"), decide: () => "permanent" });
+    await until(60_000, async () => (await channel.checkQueue(deadQueue)).messageCount === 2);
+    await consumer.stop();
+    const own = {
+      messageId: "m3",
+      correlationId: "c",
+      type: "Order",
+      appId: "shop",
+      priority: 3,
+      timestamp: 1_700_000_000,
+    };
+    channel.sendToQueue(deadQueue, Buffer.from([0, 255, 10, 13]), { headers: typed, persistent: true, ...own });
+    await channel.waitForConfirms();
+    await fill(system, deadQueue, 250, 4);
+    const [first, second] = [join(folderOf(), "first"), join(folderOf(), "second")];
+    const exported = await runCommand([...byName(broker, system, "export"), "--output", first]);
+    expect([exported.code, data(exported)]).toMatchObject([0, { matched: 253, notWhole: 0 }]);
+    await channel.purgeQueue(deadQueue);
+    const words = ["dead", "import", "--input", first, "--json", ...live(broker, system)];
+    expect(data(await runCommand(words))).toEqual({ queue: deadQueue, letters: 253 });
+    expect((await channel.checkQueue(deadQueue)).messageCount).toBe(0);
+    const wrong = await runCommand([...words, "--confirm", "252"]);
+    expect([wrong.code, wrong.out]).toEqual([1, expect.stringContaining("RD811")]);
+    const imported = await runCommand([...words, "--confirm", "253"]);
+    expect([imported.code, data(imported)]).toMatchObject([0, { imported: 253, mayBeDoubled: 0, stopped: null }]);
+    expect((await runCommand([...byName(broker, system, "export"), "--output", second])).code).toBe(0);
+    expect(lettersIn(second)).toEqual(lettersIn(first));
+    expect(lettersIn(second).problem).toBeNull();
+    // The broker's own records of deaths are still the letter's, so a redrive knows where it died.
+    const plan = await runCommand([...byName(broker, system, "plan"), "--failed-in", workQueue]);
+    expect(data(plan)).toMatchObject({ letters: 252 });
+  });
+
+  test("are not imported from a bad file, or into a queue that is gone, full or forbidden", async () => {
+    const system = await stage(broker);
+    await fill(system, deadQueue, 20);
+    const folder = folderOf();
+    const whole = join(folder, "whole");
+    await runCommand([...byName(broker, system, "export"), "--output", whole]);
+    const text = readFileSync(whole, "utf8");
+    const lines = text.split("\n");
+    const lossy = JSON.stringify({ ...JSON.parse(lines[3] ?? ""), lost: "an integer beyond 53 bits" });
+    const amqp10 = JSON.stringify({ ...JSON.parse(lines[4] ?? ""), headers: { "x-opt-to": "a" } });
+    const bad = {
+      cut: [lines.slice(0, 5).join("\n") + "\n" + lines[5]?.slice(0, 40), "letters 1 to 4"],
+      broker: [text.replace('"rabbitmq"', '"sqs"'), "20 letters are of sqs"],
+      queue: [text.replace('"queue":"shop.billing.dead"', '"queue":"other.dead"'), "20 letters are of other.dead"],
+      lossy: [[...lines.slice(0, 3), lossy, ...lines.slice(4)].join("\n"), "m3"],
+      amqp10: [[...lines.slice(0, 4), amqp10, ...lines.slice(5)].join("\n"), "by AMQP 1.0: m4"],
+      none: ["{}\n", "its first line is not that of an export"],
+    } as const;
+    for (const [name, [content, message]] of Object.entries(bad)) {
+      const file = join(folder, name);
+      writeFileSync(file, content);
+      const said = await runCommand([...byName(broker, system, "import"), "--input", file, "--confirm", "20"]);
+      expect([name, said.code, said.out]).toEqual([name, 1, expect.stringContaining(message)]);
+      expect(said.out.match(/RD813/g)).toHaveLength(1);
+    }
+    expect((await system.channel.checkQueue(deadQueue)).messageCount).toBe(20);
+    const cut = ["--input", join(folder, "cut"), "--cut-off", "--skip", "1", "--confirm", "3"];
+    expect(data(await runCommand([...byName(broker, system, "import"), ...cut]))).toMatchObject({ imported: 3 });
+    expect(idsOf(await system.drain(deadQueue)).slice(20)).toEqual(["m2", "m3", "m4"]);
+
+    const into = async (queue: string, url = system.url) => {
+      const words = [...byName(broker, { url }, "import"), "--input", whole, "--into", queue, "--confirm", "20"];
+      const { code, out } = await runCommand(words);
+      return [code, out] as const;
+    };
+    expect(await into("nowhere")).toEqual([2, expect.stringContaining("there is no queue nowhere")]);
+    await makeFull(system);
+    const [code, out] = await into("full");
+    expect([code, out]).toEqual([3, expect.stringContaining("the queue full refuses letters")]);
+    const rights = compilers.rabbitmq.permissions.toOperate(system.contract("billing"));
+    const user = await createLimitedUser(broker, system.vhost, { ...rights, write: "^$" });
+    onTestFinished(user.remove);
+    expect(await into(deadQueue, user.amqpUrl)).toEqual([3, expect.stringContaining("may not write")]);
+    expect((await system.channel.checkQueue(deadQueue)).messageCount).toBe(0);
+  });
+
+  test("are parked with the reason, and come back to the work queue alone", async () => {
+    const system = await stage(broker, parkingShop);
+    const ids = await fill(system, deadQueue, 300);
+    const even = ids.filter((_, index) => index % 2 === 1);
+    const park = [...declared(broker, system, "park"), "--reason", "EVEN", "--why", "no such customer", "--by", "ann"];
+    expect(data(await runCommand(park))).toMatchObject({ letters: 150, stay: { "not chosen": 150 } });
+    const said = await runCommand([...park, "--confirm", "150"]);
+    expect([said.code, data(said)]).toMatchObject([0, { done: 150, mayBeDoubled: 0, stopped: null }]);
+    const listed = await runCommand([...declared(broker, system, "list"), "--parked", "--limit", "200"]);
+    const { letters } = data<{
+      readonly letters: readonly { messageId: string; reason: string; generation: number }[];
+    }>(listed);
+    expect(letters.map(({ messageId }) => messageId)).toEqual(even);
+    expect(letters[0]).toMatchObject({ reason: "EVEN", generation: 0, queue: workQueue });
+    const shown = await runCommand([...declared(broker, system, "show"), "--parked", "--id", "m2"]);
+    expect(data(shown)).toMatchObject({
+      history: [{ did: "parked", why: "no such customer", by: "ann", generation: 0 }],
+    });
+    const back = [...declared(broker, system, "redrive"), "--parked", "--wait", "0s", "--confirm", "150"];
+    const returned = await runCommand(back);
+    expect([returned.code, data(returned)]).toMatchObject([0, { sent: 150, parked: 0 }]);
+    const sent = await system.drain(workQueue);
+    expect(idsOf(sent)).toEqual(even);
+    expect(sent[0]?.properties.headers?.["dlq-failure-reason"]).toBeUndefined();
+    expect(JSON.parse(String(sent[0]?.properties.headers?.["redeliver-history"]))).toMatchObject([
+      { generation: 1, reason: "EVEN" },
+      { generation: 0, did: "parked" },
+    ]);
+    expect(idsOf(await system.drain(deadQueue))).toEqual(ids.filter((_, index) => index % 2 === 0));
+  });
+
+  test("stay if the queue for parked ones is gone or full, or if AMQP 1.0 wrote them", async () => {
+    const system = await stage(broker);
+    const ids = await fill(system, deadQueue, 20);
+    const park = async (queue: string, count: number): Promise<Said> =>
+      runCommand([...byName(broker, system, "park"), "--into", queue, "--why", "w", "--confirm", String(count)]);
+    expect((await park("nowhere", 20)).code).toBe(2);
+    expect((await park(deadQueue, 20)).code).toBe(2);
+    await makeFull(system);
+    expect(data(await park("full", 20))).toMatchObject({ stopped: "the queue full refuses letters" });
+    expect(idsOf(await system.drain(deadQueue)).toSorted()).toEqual(ids.toSorted());
+    system.channel.sendToQueue(deadQueue, Buffer.from("x"), { headers: { "x-opt-to": "a" }, persistent: true });
+    await system.channel.waitForConfirms();
+    const stay = { "by AMQP 1.0": 1 };
+    const letters = 0;
+    for (const words of [
+      ["park", "--into", "full"],
+      ["discard", "--backup", join(folderOf(), "none")],
+    ])
+      expect(
+        data(await runCommand([...byName(broker, system, words[0] ?? ""), ...words.slice(1), "--why", "w"])),
+      ).toMatchObject({ letters, stay });
+  });
+
+  test("that poison their consumer end parked by the cap of the declaration", async () => {
+    const system = await stage(broker, parkingShop);
+    await fill(system, deadQueue, 1);
+    const consumer = await drive({ ...system, contract: system.contract("billing"), decide: () => "permanent" });
+    const redrive = [...declared(broker, system, "redrive"), "--stop-above", "100", "--wait", "0s", "--confirm", "1"];
+    const count = async (queue: string): Promise<number> => (await system.channel.checkQueue(queue)).messageCount;
+    for (let generation = 1; generation <= 2; generation++) {
+      expect(data(await runCommand(redrive))).toMatchObject({ sent: 1, parked: 0 });
+      await until(60_000, () => consumer.seen.length === generation);
+      await until(60_000, async () => (await count(deadQueue)) === 1);
+    }
+    const plan = data(await runCommand(declared(broker, system, "plan")));
+    expect(plan).toMatchObject({ letters: 0, park: { queue: parkedQueue, letters: 1 } });
+    expect(data(await runCommand(redrive))).toMatchObject({ sent: 0, parked: 1, stopped: null });
+    await consumer.stop();
+    expect([await count(deadQueue), await count(parkedQueue), consumer.seen.length]).toEqual([0, 1, 2]);
+  });
+
+  test("are removed only after they are in the backup, and a backup can be imported", async () => {
+    const system = await stage(broker);
+    const ids = await fill(system, deadQueue, 300);
+    const [backup, before] = [join(folderOf(), "backup"), join(folderOf(), "before")];
+    await runCommand([...byName(broker, system, "export"), "--reason", "ODD", "--output", before]);
+    const discard = [...byName(broker, system, "discard"), "--reason", "ODD", "--why", "test data", "--backup", backup];
+    expect(data(await runCommand(discard))).toMatchObject({ letters: 150 });
+    expect(existsSync(backup)).toBe(false);
+    expect(data(await runCommand([...discard, "--confirm", "150"]))).toMatchObject({ done: 150, stopped: null });
+    expect(lettersIn(backup)).toEqual(lettersIn(before));
+    expect(statSync(backup).mode & 0o777).toBe(0o600);
+    expect((await runCommand([...discard, "--reason", "EVEN", "--confirm", "150"])).code).toBe(2);
+    const imported = [...byName(broker, system, "import"), "--input", backup, "--confirm", "150"];
+    expect((await runCommand(imported)).code).toBe(0);
+    expect(idsOf(await system.drain(deadQueue)).toSorted()).toEqual(ids.toSorted());
+  });
+
+  test("stay if the backup cannot be written", async () => {
+    const { letters, ...system } = await stage(broker);
+    const ids = await fill(system, deadQueue, 50);
+    const full = Object.assign(new Error("no space"), { code: "ENOSPC" });
+    let saved = 0;
+    const save = async (): Promise<void> => {
+      if ((saved += 1) > 10) throw full;
+    };
+    const decide = () => ({ queue: null, history: null, save });
+    const passed = await letters.move(deadQueue, { most: 50, perSecond: null, decide });
+    expect(passed).toMatchObject({ sent: 10, stopped: "the backup cannot be written: ENOSPC" });
+    expect(idsOf(await system.drain(deadQueue)).toSorted()).toEqual(ids.slice(10).toSorted());
+  });
+
+  test("killed while they are discarded are in the queue or in the backup", { timeout: 600_000 }, async () => {
+    const system = await stage(broker);
+    const ids = await fill(system, deadQueue, 3_000);
+    const backups: string[] = [];
+    const count = async (): Promise<number> => (await system.channel.checkQueue(deadQueue)).messageCount;
+    for (let kill = 0; kill < 6; kill++) {
+      const left = await count();
+      if (left === 0) break;
+      const backup = join(folderOf(), "backup");
+      backups.push(backup);
+      const words = [...byName(broker, system, "discard"), "--why", "w", "--backup", backup, "--confirm", String(left)];
+      await killAfter(words, () => existsSync(backup) && statSync(backup).size > 1_000);
+      await until(60_000, async () => (await system.letters.look(deadQueue, () => true)).consumers === 0);
+    }
+    const saved = backups.flatMap((file) => {
+      const reader = createExportReader();
+      const lines = readFileSync(file, "utf8").split("\n");
+      return lines.flatMap((line) => String(reader.take(line)?.letter.properties["messageId"] ?? "") || []);
+    });
+    const left = idsOf(await system.drain(deadQueue));
+    expect(saved.length).toBeGreaterThan(0);
+    expect(new Set([...saved, ...left])).toEqual(new Set(ids));
+  });
+});
