@@ -4,6 +4,11 @@ import type { ConsumerPlan } from "../plan/plan.ts";
 import type { StrategyChoice } from "./choose-strategy.ts";
 import type { KeptPromise } from "./promise.ts";
 
+/** Collects the resources of a topology while the compiler goes from consumer to consumer. */
+export type Draft<Topology, List extends keyof Topology> = {
+  readonly [Key in List]: Topology[Key] extends readonly (infer Resource)[] ? Resource[] : never;
+};
+
 /** The result for one consumer. Compiling it also adds its resources to the topology's draft. */
 export interface CompiledConsumer<Contract, Name extends string> {
   readonly diagnostics: readonly Diagnostic[];

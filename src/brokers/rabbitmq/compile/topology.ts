@@ -1,3 +1,5 @@
+import type { Draft } from "../../../contract/compile-consumer.ts";
+
 /** The purpose of a queue. Consumers share tiers (`staged`) and wait queues (`waits`). */
 export type QueueRole = "work" | "tier" | "wait" | "dead" | "undeliverable";
 
@@ -79,10 +81,4 @@ export interface Topology {
   readonly bindings: readonly BindingResource[];
 }
 
-/** Collects the resources of a topology while the compiler goes from consumer to consumer. */
-export interface TopologyDraft {
-  readonly exchanges: ExchangeResource[];
-  readonly policies: PolicyResource[];
-  readonly queues: QueueResource[];
-  readonly bindings: BindingResource[];
-}
+export type TopologyDraft = Draft<Topology, "exchanges" | "policies" | "queues" | "bindings">;

@@ -1,3 +1,4 @@
+import type { Draft } from "../../../contract/compile-consumer.ts";
 import { type ConsumerPlan, isDirect, type Plan } from "../../../plan/plan.ts";
 import { nameOfConsumer } from "../../../plan/names.ts";
 import { type ServicebusTarget, servicebusDefaults, skus } from "./capabilities.ts";
@@ -13,23 +14,16 @@ import {
   workQueueName,
 } from "./names.ts";
 import type { StrategyInput, StrategyOutput } from "./strategies/strategy.ts";
-import type {
-  DeadLetterAlert,
-  MessageEntity,
-  ServicebusQueue,
-  ServicebusSubscription,
-  ServicebusTopic,
-  SubscriptionRule,
+import {
+  type DeadLetterAlert,
+  type MessageEntity,
+  type ServicebusQueue,
+  type ServicebusTopology,
+  type SubscriptionRule,
+  subscriptionPath,
 } from "./topology.ts";
-import { subscriptionPath } from "./topology.ts";
 
-/** Collects the resources of a topology while the compiler goes from consumer to consumer. */
-export interface TopologyDraft {
-  readonly queues: ServicebusQueue[];
-  readonly topics: ServicebusTopic[];
-  readonly subscriptions: ServicebusSubscription[];
-  readonly alerts: DeadLetterAlert[];
-}
+export type TopologyDraft = Draft<ServicebusTopology, "queues" | "topics" | "subscriptions" | "alerts">;
 
 /** The entities that hold a consumer's messages, and the one where they end. */
 export interface ConsumerPlaces {

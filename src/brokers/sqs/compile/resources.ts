@@ -1,3 +1,4 @@
+import type { Draft } from "../../../contract/compile-consumer.ts";
 import { type ConsumerPlan, isDirect, type Plan } from "../../../plan/plan.ts";
 import { sqsDefaults, sqsLimits } from "./capabilities.ts";
 import type { ContractSource } from "./contract.ts";
@@ -5,16 +6,9 @@ import { filterOf, routingKeyAttribute } from "./filter.ts";
 import { alarmName, topicName } from "./names.ts";
 import type { Retention } from "./retention.ts";
 import { endsOf, type StrategyInput } from "./strategies/strategy.ts";
-import type { DepthAlarm, LambdaMapping, SnsSubscription, SnsTopic, SqsQueue } from "./topology.ts";
+import type { DepthAlarm, LambdaMapping, SqsQueue, SqsTopology } from "./topology.ts";
 
-/** Collects the resources of a topology while the compiler goes from consumer to consumer. */
-export interface TopologyDraft {
-  readonly queues: SqsQueue[];
-  readonly topics: SnsTopic[];
-  readonly subscriptions: SnsSubscription[];
-  readonly mappings: LambdaMapping[];
-  readonly alarms: DepthAlarm[];
-}
+export type TopologyDraft = Draft<SqsTopology, "queues" | "topics" | "subscriptions" | "mappings" | "alarms">;
 
 /**
  * The sources that a consumer wants in order. Only a FIFO topic delivers to a FIFO queue; it also delivers to a
