@@ -104,6 +104,8 @@ function* unescaped(pattern: string): Iterable<readonly [index: number, characte
 
 /** The pieces of a pattern outside brackets. A character that matches no piece stands for itself. */
 const pieces: readonly { readonly at: RegExp; readonly give: (match: RegExpExecArray) => string | null }[] = [
+  // Escapes that RE2 has in the same way.
+  { at: /\\(?:x[\da-fA-F]{2}|[bB])/uy, give: ([escape]) => escape },
   { at: /\\Q(.*?)(?:\\E|$)/suy, give: ([, text = ""]) => text.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, String.raw`\$&`) },
   { at: /\\E/uy, give: () => "" },
   { at: /\\A/uy, give: () => String.raw`\A` },
@@ -130,11 +132,6 @@ function translate(pattern: string): string | null {
 }
 
 function pieceAt(pattern: string, index: number): { readonly text: string; readonly length: number } | null {
-  // Escapes that RE2 has in the same way.
-  const same = /\\(?:x[\da-fA-F]{2}|[bB])/uy;
-  same.lastIndex = index;
-  const kept = same.exec(pattern)?.[0];
-  if (kept !== undefined) return { text: kept, length: kept.length };
   for (const { at, give } of pieces) {
     at.lastIndex = index;
     const match = at.exec(pattern);
