@@ -15,7 +15,7 @@ import { checkCommand } from "./check.ts";
 import { addChangeCommands } from "./change-commands.ts";
 import { addComparingCommands } from "./comparing-commands.ts";
 import { environment, everyStrategy, exportFormats, json, output } from "./declaration-options.ts";
-import { project, several, strategy, target } from "./declaration-options.ts";
+import { project, reportFormat, several, strategy, target } from "./declaration-options.ts";
 import { compileCommand, contractCommand, graphCommand, planCommand, reportCommand } from "./commands.ts";
 import { withHelp } from "./help.ts";
 import { refuseMisuse } from "./refuse-misuse.ts";
@@ -159,11 +159,7 @@ function addCompilerCommands(program: Command, finish: Finish): void {
     .argument("<file>", "the declaration")
     .addOption(target())
     .addOption(strategy())
-    .addOption(
-      new Option("-f, --format <format>", "sarif: for code scanning; github: annotations in GitHub Actions")
-        .choices(["text", "json", "sarif", "github"])
-        .default("text"),
-    )
+    .addOption(reportFormat("sarif: for code scanning; github: annotations in GitHub Actions"))
     .addOption(
       new Option(
         "--from <file>",
@@ -265,11 +261,7 @@ function addAuditCommand(program: Command, finish: Finish): void {
     .option(`--${allowUnread}`, "judge the readable resources of a stack, although others cannot be read")
     .option("-t, --target <target>", "judge by this version, such as rabbitmq@4.3, instead of the source's")
     .option("--as-version <version>", "report the changes that an upgrade to this version brings, such as 4.3")
-    .addOption(
-      new Option("-f, --format <format>", "text: to read; sarif: for code scanning; github: annotations in a workflow")
-        .choices(["text", "json", "sarif", "github"])
-        .default("text"),
-    )
+    .addOption(reportFormat("text: to read; sarif: for code scanning; github: annotations in a workflow"))
     .addOption(output())
     .addOption(json())
     .action(async (options) => finish(await auditCommand(options)));
@@ -285,11 +277,7 @@ function addPolicyCommand(program: Command, finish: Finish): void {
     .option("--config <file>", "the options of the policy pack; without them every rule is advisory")
     .option("--project <folder>", "the folder of Pulumi.yaml, so that annotations find the program's files", ".")
     .option("--stack-tag <name=value...>", "tags of the stack, which a preview does not contain")
-    .addOption(
-      new Option("-f, --format <format>", "text: to read; sarif: for code scanning; github: annotations in a workflow")
-        .choices(["text", "json", "sarif", "github"])
-        .default("text"),
-    )
+    .addOption(reportFormat("text: to read; sarif: for code scanning; github: annotations in a workflow"))
     .addOption(output())
     .addOption(json())
     .action(async (options) => {
