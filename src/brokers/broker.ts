@@ -106,7 +106,6 @@ export interface SdkReader<Deployment> {
   ) => Promise<Checked<Deployment>>;
 }
 
-/** Reads a running broker, by requests of its kind. */
 export type LiveReader<Deployment> = HttpReader<Deployment> | SdkReader<Deployment>;
 
 /** One namespace of a deployment, as a deployment of its own. */
@@ -159,7 +158,6 @@ export interface ResourceReader<Deployment> {
   readonly isOwn: (resource: PulumiResource) => boolean;
   /** The type of a resource without the version of an API that a provider may write into it. */
   readonly plainTypeOf: (type: string) => string;
-  /** The types that can lose messages, by plain type. */
   readonly losingTypes: Readonly<Record<string, LosingType>>;
   /**
    * By plain type, the properties that only the provider knows, after it has made a resource. Properties that Redeliver

@@ -32,20 +32,17 @@ interface LiveSource {
   readonly bounds: Partial<RequestBounds>;
 }
 
-/** A source that an audit reads. */
 export type AuditSource =
   | { readonly kind: "file"; readonly audited: Audited; readonly file: string }
   | LiveSource
   | { readonly kind: "stack"; readonly file: string; readonly allowUnread: boolean };
 
-/** The data read from one broker. */
 export interface FoundDeployment {
   readonly audited: Audited;
   readonly deployment: unknown;
   readonly warnings: readonly Diagnostic[];
 }
 
-/** Every broker with topologies that Redeliver can audit. */
 export function auditedBrokers(): readonly Audited[] {
   return (Object.keys(brokers) as BrokerName[]).flatMap((name) => {
     const broker = brokerOf({ broker: name });

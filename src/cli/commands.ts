@@ -161,7 +161,6 @@ export async function reportCommand(
   return print(options.json === true ? { written: written.written } : written.text);
 }
 
-/** A declaration and its plan. */
 interface PlannedSystem {
   readonly system: System;
   readonly plan: Plan;
@@ -175,7 +174,6 @@ export async function loadPlan(file: string): Promise<Planned> {
   return system.ok ? { ...system, value: { system: system.value, plan: plan(system.value) } } : system;
 }
 
-/** A compiled and proved system, with the warnings about it. */
 export interface ProvedFile extends Proved, PlannedSystem {
   /** The places in the file, if they are known. */
   readonly locate: Locate | undefined;

@@ -1,6 +1,5 @@
 import type { Command, Option } from "commander";
 
-/** The examples in the help of each command. */
 const examples: Readonly<Record<string, readonly string[]>> = {
   redeliver: ["demo", "check shop.yaml --target rabbitmq@4.3", "audit --definitions definitions.json"],
   plan: ["plan shop.yaml", "plan shop.yaml --target rabbitmq@4.3"],

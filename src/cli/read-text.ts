@@ -8,7 +8,6 @@ const mostBytes = 2 ** 29 - 24;
 const atOnce = 2 ** 20;
 const tooLarge = "ERR_FS_FILE_TOO_LARGE";
 const utf16 = "UTF-16";
-/** The standard input. */
 export const standardInput = 0;
 
 /** The text of a file with any name; or the reason that it is unreadable. */

@@ -22,7 +22,6 @@ interface SimulateOptions extends ForTarget {
   readonly output?: string;
 }
 
-/** Compiles, then plays a scenario on the proved model of the broker. */
 export async function simulateCommand(file: string, options: SimulateOptions): Promise<number> {
   const proved = await compileFile(file, options);
   if (!proved.ok) return proved.exitCode;

@@ -14,7 +14,6 @@ export interface ThreadData {
   readonly terminals: readonly { readonly isTTY: boolean; readonly columns: number; readonly hasColors: boolean }[];
 }
 
-/** The messages from the thread of a command. */
 export type ThreadMessage =
   | { readonly kind: "done"; readonly exitCode: number }
   /** `letter` is the one that a function of the module has been called for. */
@@ -110,7 +109,6 @@ function isOutOfMemory(thrown: unknown): boolean {
   return thrown instanceof Error && "code" in thrown && thrown.code === "ERR_WORKER_OUT_OF_MEMORY";
 }
 
-/** Reports the reason in the requested format. */
 async function report(failure: Failure, file: string | undefined, words: readonly string[]): Promise<number> {
   const { hidePasswordsIn, flushed } = await import("./output.ts");
   hidePasswordsIn(words);

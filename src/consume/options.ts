@@ -190,7 +190,6 @@ function judged<Value>(type: z.ZodType<Value>, value: unknown): Judged<Value> {
   }
 }
 
-/** Checks the connection. */
 export function checkConnection(connection: unknown, type: z.ZodType): Checked<unknown> {
   const parsed = judged(type, connection);
   if (!parsed.success) return refuseOptions("options.connection", parsed.error.issues, connection, type);

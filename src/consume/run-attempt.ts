@@ -6,7 +6,6 @@ import { afterMs } from "./port/long-timer.ts";
 import type { Attempt, BodySchema, Handler } from "./message.ts";
 import { type BodyFormat, readBody, UnreadableError } from "./read-body.ts";
 
-/** The end of an attempt. */
 export type Verdict =
   | { readonly outcome: "success" }
   | {

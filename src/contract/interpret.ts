@@ -62,7 +62,6 @@ export function drawnDelay(
   return asked;
 }
 
-/** A contract's step for a delay that a handler asks for. */
 export interface AskedDelay {
   readonly operations: readonly AnyOperation[];
   readonly delayMs: number;

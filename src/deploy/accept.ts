@@ -59,7 +59,6 @@ export function refusal(name: string, diagnostics: readonly Diagnostic[]): pulum
   return new pulumi.RunError(`RetryTopology ${JSON.stringify(name)} is refused\n${renderDiagnostics(diagnostics)}`);
 }
 
-/** Shows warnings on the component. */
 export function showWarnings(warnings: readonly Diagnostic[], component: pulumi.Resource): void {
   if (warnings.length > 0) void pulumi.log.warn(`\n${renderDiagnostics(warnings)}`, component);
 }

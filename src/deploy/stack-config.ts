@@ -104,7 +104,6 @@ function checkStackTarget(namespace: string, target: TargetInput, stack: StackKe
   );
 }
 
-/** The configuration to read, and its rules. */
 interface Reading {
   readonly config: pulumi.Config;
   readonly schema: z.ZodObject;

@@ -65,7 +65,6 @@ function toldValue({ value, path }: DiagnosticInput): unknown {
   return typeof masked === "string" ? cut(masked) : masked;
 }
 
-/** The last name in a path. */
 function nameIn(path: DiagnosticInput["path"]): string {
   return String((typeof path === "string" ? path.split(/[.:]/) : path).at(-1) ?? "");
 }
@@ -91,7 +90,6 @@ export function formatPath(segments: readonly PathSegment[]): string {
   return path;
 }
 
-/** True if the list contains an error. */
 export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
   return diagnostics.some((each) => each.severity === "error");
 }
@@ -101,7 +99,6 @@ export type Checked<Value> =
   | { readonly ok: true; readonly value: Value; readonly warnings: readonly Diagnostic[] }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
-/** Refuses a whole document. */
 export function refuseWhole(code: DiagnosticCode, message: string, help: string): Checked<never> {
   return { ok: false, diagnostics: [diagnostic(code, { path: "", message, help })] };
 }

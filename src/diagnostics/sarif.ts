@@ -5,11 +5,9 @@ import type { Place, Reported } from "./reported.ts";
 import { renderMessageWithNames } from "./render.ts";
 import { printableJson } from "./visible.ts";
 
-/** The subject of a log. */
 export interface SarifOptions {
   /** The path of the file from the repository's root. Left out if there is no file, as for a live broker. */
   readonly file?: string | undefined;
-  /** The version of Redeliver. */
   readonly version?: string | undefined;
   readonly locate?: Locate | undefined;
   /** The page of a code in Markdown. The default is its explanation. */

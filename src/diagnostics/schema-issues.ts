@@ -76,7 +76,6 @@ function meantKey({ path, schema }: Mistake): readonly PathSegment[] | undefined
   return word === undefined ? undefined : [...path.slice(0, -1), word];
 }
 
-/** The keys of a mapping. */
 export function keysIn(schema: JsonSchema | undefined): readonly string[] {
   return Object.keys((schema?.["properties"] as JsonSchema | undefined) ?? {});
 }
@@ -233,7 +232,6 @@ function numberText(schema: JsonSchema | undefined): string {
   return hasLeast ? `${number} of at least ${minimum}` : number;
 }
 
-/** A value in a sentence. */
 export function valueText(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";

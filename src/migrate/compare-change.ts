@@ -11,7 +11,6 @@ export interface KeptState {
   readonly outputs: Readonly<Record<string, unknown>>;
 }
 
-/** The result of a comparison. */
 export interface ComparedChange {
   /** The reasons to refuse it; empty if it is allowed. */
   readonly problems: readonly Diagnostic[];

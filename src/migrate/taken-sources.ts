@@ -30,7 +30,6 @@ export function takenAfter(before: TakenSources, side: Side): TakenSources {
   return { ...before, [name]: taken };
 }
 
-/** The names of all sources of a declaration on the broker. */
 export function declaredNames(side: Side): ReadonlySet<string> {
   return new Set(Object.keys(side.system.sources).map((key) => nameOnBroker(side, key)));
 }
@@ -47,12 +46,10 @@ function takenName(side: Side, key: string): string {
   return name === defaultName(side, key) ? key : `${key} (${name})`;
 }
 
-/** The key that a taken source had. */
 export function keyOfTaken(taken: string): string {
   return taken.replace(/ \(.*\)$/, "");
 }
 
-/** The name on the broker that a taken source had. */
 export function nameOfTaken(side: Side, taken: string): string {
   const key = keyOfTaken(taken);
   return taken === key ? defaultName(side, key) : taken.slice(key.length + 2, -1);

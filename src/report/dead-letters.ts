@@ -51,7 +51,6 @@ export function renderGroups(queue: string, looked: LookedFor, { groups, others 
   return `${renderTable(head, rows, {}, style)}\n${more}${endOf(queue, looked, about)}`;
 }
 
-/** Shows everything about one letter. */
 export function renderLetter(letter: Letter, facts: LetterFacts): string {
   const { headers, properties, body, exchange, routingKey } = letter;
   const told = Object.entries(facts).filter(([, value]) => value !== null);

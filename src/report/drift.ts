@@ -5,7 +5,6 @@ import { visible } from "../diagnostics/visible.ts";
 import type { DriftWords, JudgedDifference } from "../migrate/judge-drift.ts";
 import { driftDiagnostics, effectWords, joinAlike, notesOf, subjectOf } from "../migrate/judge-drift.ts";
 
-/** The result of a comparison. */
 export interface ComparedDrift {
   /** The system and its target. */
   readonly title: string;
@@ -43,7 +42,6 @@ export function renderDriftMarkdown({ title, judged, words, others }: ComparedDr
   return [`**${cell(title)}:** ${countText(judged)}`, "", ...head, ...rows, ...folded, ...notes, ""].join("\n");
 }
 
-/** The number of differences of each effect. */
 function countText(judged: readonly JudgedDifference[]): string {
   if (judged.length === 0) return "no difference";
   const count = (wanted: JudgedDifference["effect"]): number => judged.filter(({ effect }) => effect === wanted).length;

@@ -13,7 +13,6 @@ import { renderSvg } from "./svg.ts";
 import { type Anchors, type TargetReport, warningsOf } from "./target-report.ts";
 import { renderTimeline } from "./timeline.ts";
 
-/** Everything about one consumer on one target. */
 export async function renderConsumer(
   reports: readonly TargetReport[],
   target: number,

@@ -6,7 +6,6 @@ export function ofConsumer(consumers: readonly string[], consumer: string): Mark
   return markup` data-of="c${consumers.indexOf(consumer)}"`;
 }
 
-/** Marks an element of one target. */
 export function onTarget(target: number): Markup {
   return markup` data-on="t${target}"`;
 }

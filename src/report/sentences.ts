@@ -114,13 +114,11 @@ function deliveriesSentence(retry: RetryPlan): string {
   return `${retry.maxDeliveries} at most: ${count(retry.attempts.length, "attempt")} of ${each}, if its consumer crashes; some targets allow fewer`;
 }
 
-/** The number of crashes that a message survives. */
 export function crashSentence(retry: RetryPlan): string {
   const declared = retry.crashDeclared ? "" : " (not declared: as many as attempts)";
   return `${count(retry.crashDeliveries, "crash", "crashes")}, then dead${declared}`;
 }
 
-/** The effect of `giveUpAfter` on the attempts. */
 export function giveUpSentence(retry: RetryPlan, giveUp: NonNullable<RetryPlan["giveUpAfter"]>): string {
   const kept = retry.attempts.length;
   const after = formatDurationMs(giveUp.afterMs);

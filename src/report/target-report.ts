@@ -5,7 +5,6 @@ import type { Plan } from "../plan/plan.ts";
 import type { Costs } from "./costs.ts";
 import type { Verdict } from "../verify/verdict.ts";
 
-/** The results for a system on one target. */
 export interface TargetReport {
   /** As on the command line: `rabbitmq@4.3`. */
   readonly target: string;
@@ -13,7 +12,6 @@ export interface TargetReport {
   readonly compiled: CompiledSystem;
   readonly graph: Graph;
   readonly warnings: readonly Diagnostic[];
-  /** The verdict on each consumer. */
   readonly verdicts: readonly Verdict[];
   /** Under the target's own strategy first, and then under each other. */
   readonly costs: readonly Costs[];

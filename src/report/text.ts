@@ -52,7 +52,6 @@ export function renderCompiledText(
   ].join("\n\n")}\n`;
 }
 
-/** Shows the number of resources on a target under each strategy. */
 export function renderCostsText(target: string, costs: readonly Costs[], options: TextOptions = {}): string {
   const style = styleOf(options);
   const { head, rows } = costTable(costs);

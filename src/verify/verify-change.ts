@@ -21,7 +21,6 @@ export interface ChangeVerdict {
   readonly weaker: readonly Violation[];
 }
 
-/** Proves a change for each consumer. */
 export function verifyChanges<State>(subjects: readonly Subject<State>[]): ChangeVerdict[] {
   const verdicts = proveEachShape(subjects, verifyChange, ({ unsafe }) => unsafe.length === 0);
   // The message of a weaker promise has no names, but that of a loss has.

@@ -13,7 +13,6 @@ import { leftoversIn } from "./foreign/leftovers.ts";
 import { live } from "./foreign/live.ts";
 import { readDefinitions } from "./foreign/read-definitions.ts";
 
-/** The audit of topologies that Redeliver did not make. */
 export const auditor: Auditor<RabbitmqTarget, Deployment, RabbitmqCompiled, HttpReader<Deployment>> = Object.freeze({
   file: Object.freeze({
     option: "definitions",

@@ -31,7 +31,6 @@ import { checkRabbitmqTarget, parseRabbitmqTarget } from "./compile/target.ts";
 
 const defaultNamespace = "/";
 
-/** The members of RabbitMQ that other brokers may lack. */
 export interface RabbitmqBroker extends Broker<
   RabbitmqTarget,
   RabbitmqTargetInput,
@@ -44,7 +43,6 @@ export interface RabbitmqBroker extends Broker<
   readonly adopter: Adopter<RabbitmqTarget, Deployment, RabbitmqCompiled>;
   readonly differ: Differ<RabbitmqTarget, Deployment, RabbitmqCompiled, MessageState, HttpReader<Deployment>>;
   readonly defaultNamespace: string;
-  /** The permissions that each task needs. */
   readonly permissions: typeof permissions;
   readonly rules: typeof rules;
   readonly stack: typeof stack;
@@ -52,7 +50,6 @@ export interface RabbitmqBroker extends Broker<
 
 const permissions = Object.freeze({ toAudit, toConsume, toDeploy, toOperate, toPublish, inPermissions });
 
-/** RabbitMQ, as the rest of Redeliver sees it. */
 export const rabbitmq: RabbitmqBroker = Object.freeze({
   title: "RabbitMQ",
   exampleTarget: "rabbitmq@4.3",

@@ -19,7 +19,6 @@ import {
 } from "./foreign/import/pulumi-resources.ts";
 import { readArm } from "./foreign/read-arm.ts";
 
-/** The audit of topologies that Redeliver did not make. */
 export const auditor: Auditor<ServicebusTarget, Deployment, ServicebusCompiled, SdkReader<Deployment>> = Object.freeze({
   file: Object.freeze({
     option: "servicebus",

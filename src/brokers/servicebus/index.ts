@@ -21,7 +21,6 @@ import { stack } from "./stack.ts";
 import type { ServicebusTargetInput } from "./compile/target.ts";
 import { checkServicebusTarget, parseServicebusTarget } from "./compile/target.ts";
 
-/** The members of Service Bus that other brokers may lack. */
 export interface ServicebusBroker extends Broker<
   ServicebusTarget,
   ServicebusTargetInput,
@@ -31,7 +30,6 @@ export interface ServicebusBroker extends Broker<
   ServicebusConnection
 > {
   readonly auditor: typeof auditor;
-  /** The permissions that each task needs. */
   readonly permissions: typeof permissions;
   readonly rules: typeof rules;
   readonly stack: typeof stack;
@@ -39,7 +37,6 @@ export interface ServicebusBroker extends Broker<
 
 const permissions = Object.freeze({ claimOf, toDeploy });
 
-/** Azure Service Bus, as the rest of Redeliver sees it. */
 export const servicebus: ServicebusBroker = Object.freeze({
   title: "Azure Service Bus",
   exampleTarget: "servicebus@standard",

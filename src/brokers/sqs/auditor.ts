@@ -13,7 +13,6 @@ import { assigned, queueType } from "./foreign/import/resource-types.ts";
 import { leftoversIn } from "./foreign/leftovers.ts";
 import { readListing, readDocuments } from "./foreign/read-listing.ts";
 
-/** The audit of topologies that Redeliver did not make. */
 export const auditor: Auditor<SqsTarget, Deployment, SqsCompiled, SdkReader<Deployment>> = Object.freeze({
   file: Object.freeze({
     option: "sqs",

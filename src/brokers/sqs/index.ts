@@ -23,7 +23,6 @@ import { stack } from "./stack.ts";
 import type { SqsTargetInput } from "./compile/target.ts";
 import { checkSqsTarget, parseSqsTarget, targetForConsumer, targetUnderNames } from "./compile/target.ts";
 
-/** The members of SQS that other brokers may lack. */
 export interface SqsBroker extends Broker<
   SqsTarget,
   SqsTargetInput,
@@ -41,7 +40,6 @@ export interface SqsBroker extends Broker<
 
 const permissions = Object.freeze({ partitionOf, toAudit, toDeploy, toOperate, toPublish });
 
-/** Amazon SQS, with SNS in front of it, as the rest of Redeliver sees it. */
 export const sqs: SqsBroker = Object.freeze({
   title: "Amazon SQS",
   exampleTarget: "sqs@eu-west-1",

@@ -6,7 +6,6 @@ export interface Death {
   readonly queue?: string;
   /** The reason, only if it is certain. */
   readonly reason?: ReasonCode;
-  /** The number of attempts made. */
   readonly attempts?: number;
   readonly at?: Date;
 }

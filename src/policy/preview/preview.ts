@@ -12,7 +12,6 @@ export interface PreviewedChange extends ResourceChange {
   readonly source: SourcePosition | null;
 }
 
-/** A resource as it is after the update. */
 export interface PreviewedResource {
   readonly urn: string;
   readonly type: string;
@@ -33,7 +32,6 @@ export interface PreviewedResource {
   readonly source: SourcePosition | null;
 }
 
-/** Where a program made a resource. */
 export interface SourcePosition {
   /** From the folder of `Pulumi.yaml`, or absolute. */
   readonly path: string;

@@ -26,7 +26,6 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
 /** Another team's exchange cannot be renamed here. */
 const bindOwn = "bind an exchange with a plain name to it, and use that one as the source";
 
-/** Finds two sources that would be one exchange. */
 function sourceClashes(plan: Plan): Diagnostic[] {
   const named = Object.keys(plan.sources).map((source) => {
     return { name: sourceExchange(plan, source), path: pathOfSource(plan, source), what: `the source ${source}` };

@@ -77,7 +77,6 @@ export function tierQueue(system: string, attempt: number, delayMs: number): str
   return `${tierPrefix(system, attempt)}${inName(delayMs)}`;
 }
 
-/** The beginning of the names of all tiers of an attempt. */
 export function tierPrefix(system: string, attempt: number): string {
   return `${system}.attempt.${attempt}.`;
 }
@@ -102,7 +101,6 @@ export function longestScheduleName(system: string): string {
   return `${schedulePrefix(system)}${"-".repeat(longestSchedule)}.attempts`;
 }
 
-/** The beginning of the names of all schedules. */
 export function schedulePrefix(system: string): string {
   return `${system}.retry.`;
 }
@@ -121,7 +119,6 @@ export function scheduleNames(system: string, delays: readonly number[]): Schedu
   return { reasonsExchange: base, attemptsExchange: `${base}.attempts` };
 }
 
-/** The exchange of a source. */
 export function sourceExchange(plan: Pick<Plan, "system" | "sources" | "names">, source: string): string {
   return sourceName(plan, source, ".");
 }

@@ -94,7 +94,6 @@ export function toPublish({ sources }: Pick<Contract, "sources">): Permissions {
   return { tag: null, configure: nothing, write: oneOf(exchanges), read: nothing };
 }
 
-/** The exchanges that a contract publishes copies to, each once. */
 function publishedTo(contract: Contract): readonly string[] {
   return [...new Set(publicationsOf(contract).map(({ exchange }) => exchange))].toSorted();
 }

@@ -3,7 +3,6 @@ import type { AttemptPlan } from "../../../plan/schedule.ts";
 /** Each step costs a queue. Each further step takes less off the largest group of a burst than the one before. */
 const mostSteps = 4;
 
-/** The most waits of one delay. */
 export const mostWaits = mostSteps + 1;
 
 /** Groups that are closer than this run into one on their way through the broker. */

@@ -23,7 +23,6 @@ export type ExchangeRole =
   | "reasons"
   /** A schedule's exchange by the attempt that failed. */
   | "attempts"
-  /** Leads to one tier. */
   | "tier"
   /** Its name is the number of the attempt that a message is due for. */
   | "attempt"

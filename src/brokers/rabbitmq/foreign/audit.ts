@@ -64,7 +64,6 @@ export function auditDeployment(
 
 interface Looked {
   readonly findings: readonly QueueFinding[];
-  /** The findings about policies and exchanges. */
   readonly remarks: readonly Remark[];
   readonly profiles: readonly Profile[];
 }

@@ -9,7 +9,6 @@ import { defaultExchange } from "../compile/names.ts";
 const files = "brokers/rabbitmq/pages";
 const noTimeout = "It ends no handler that takes too long: give the handler's own calls a timeout.";
 
-/** The content of contract pages on RabbitMQ. */
 export const contractPages: ContractPages<Contract> = {
   fields: ["workQueue", "outcomes", "retryAfter", "attemptNumber", "handlerTimeoutMs", "permanentErrors"],
   attemptNumberOf: ({ attemptNumber }) => {

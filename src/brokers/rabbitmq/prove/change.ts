@@ -15,7 +15,6 @@ import type { MessageState, Semantics, SemanticsVersion } from "./semantics.ts";
 import { brokerTopologyOf, semanticsOf, semanticsVersionOf, semanticsVersions } from "./semantics.ts";
 import { shapeOf } from "./shape.ts";
 
-/** A system and its target. */
 interface Side {
   readonly compiled: RabbitmqCompiled;
   readonly target: RabbitmqTarget;

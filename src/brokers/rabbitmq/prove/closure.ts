@@ -26,7 +26,6 @@ export function indexTopology({ exchanges, queues, bindings, policies }: Resourc
     exchanges: new Map(exchanges.map((exchange) => [exchange.name, exchange])),
     bySource,
     byDestination: Map.groupBy(bindings, ({ destination }) => destination),
-    /** The bindings of one exchange by their keys. */
     keyed: (exchange: string, key: string): readonly BindingResource[] => {
       const all = bySource.get(exchange) ?? [];
       // Most exchanges belong to one consumer and have few bindings. An index pays only for shared exchanges.
@@ -38,7 +37,6 @@ export function indexTopology({ exchanges, queues, bindings, policies }: Resourc
         ({ destination, destinationKind }) => destinationKind === "exchange" || !workQueues.has(destination),
       ),
     ),
-    /** The policies that can apply to a queue or an exchange. */
     policiesOf: (name: string) => policiesNaming(policyIndex, name),
   };
 }
@@ -101,7 +99,6 @@ export function closureOf(index: TopologyIndex, contract: Contract, places: read
     queues: [...found.queues].flatMap((name) => index.queues.get(name) ?? []),
     bindings: [...found.bindings],
     policies: [...new Set([...found.queues, ...found.exchanges].flatMap((name) => index.policiesOf(name)))],
-    /** The policies that name a queue or an exchange. */
     policiesOf: index.policiesOf,
     /**
      * True if no exchange behind the source compares the publisher's routing key, and the key does not look like an

@@ -6,7 +6,6 @@ import { indexPolicies, policiesFor, policiesForExchange, versionRules } from ".
  * for a single queue.
  */
 const mostPermuted = 4;
-/** The most orders that are tried. */
 const mostOrders = 24;
 
 export interface PolicyOrder {

@@ -169,7 +169,6 @@ export const connectionByAmqp091 = connectionWith(parametersOfAmqplib);
 /** For rhea, which knows no URLs. */
 export const connectionByAmqp10 = connectionWith({ heartbeat: short });
 
-/** All URLs of a connection. */
 export function urlsOf({ url }: RabbitmqConnection): readonly string[] {
   return typeof url === "string" ? [url] : url;
 }

@@ -4,7 +4,6 @@ import type { RabbitmqConnection, RabbitmqCredentials } from "./connection.ts";
 /** The time that a program has to give credentials. */
 const givenWithinMs = 30_000;
 
-/** The credentials that open a connection. */
 export interface Login {
   readonly username: string;
   readonly password: string;

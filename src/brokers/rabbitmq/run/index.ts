@@ -4,7 +4,6 @@ import type { RabbitmqTargetInput } from "../compile/target.ts";
 import { type RabbitmqConnection, connectionByAmqp091, connectionByAmqp10 } from "./connection.ts";
 import { readAmqplibLetter, readRheaLetter } from "./dead-letter.ts";
 
-/** The consuming of messages from RabbitMQ. */
 export const consuming: Consuming<RabbitmqCompiled, RabbitmqTargetInput, RabbitmqConnection> = Object.freeze({
   libraries: Object.freeze({
     "amqp-0-9-1": {

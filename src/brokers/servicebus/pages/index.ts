@@ -6,7 +6,6 @@ import type { Contract } from "../compile/contract.ts";
 
 const files = "brokers/servicebus/pages";
 
-/** The content of contract pages on Service Bus. */
 export const contractPages: ContractPages<Contract> = {
   fields: ["workQueue", "outcomes", "retryAfter", "attemptNumber", "receive", "longestMessageId", "permanentErrors"],
   attemptNumberOf: ({ attemptNumber }) =>

@@ -8,7 +8,6 @@ const files = "brokers/sqs/pages";
 const python = ["report/contract-page/outcomes.py", `${files}/consumer.py`];
 const noTimeout = "It ends no handler that takes too long: give the handler's own calls a timeout.";
 
-/** The content of contract pages on SQS. */
 export const contractPages: ContractPages<Contract> = {
   fields: ["workQueue", "outcomes", "retryAfter", "receive", "permanentErrors"],
   attemptNumberOf: () => "the message's `ApproximateReceiveCount`, which the receive has to ask for",

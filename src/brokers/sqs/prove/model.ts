@@ -172,7 +172,6 @@ function waitOf(
   return { waitedMs: fromSeconds * 1_000 - elapsedMs, waitedLatestMs: toSeconds * 1_000 };
 }
 
-/** See `Handling.outlivesRetention`. */
 function expiryOf({ semantics, handling }: Context, state: MessageState): Move<MessageState>[] {
   const { outlivesRetention, retentionSeconds, windowSeconds } = handling;
   if (!outlivesRetention) return [];

@@ -17,7 +17,6 @@ export function queuesOf({ topology }: SqsCompiled, { workQueue, deadQueue }: Co
   return { work: named(workQueue), dead: named(deadQueue) };
 }
 
-/** The URLs of queues, by their names. */
 export async function findUrls(client: SQSClient, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const found = await Promise.all(
     names.map(async (name) => {

@@ -5,7 +5,6 @@ import { connectionProblem } from "../../../foreign/connection-problem.ts";
 import type { RequestBounds, RequestBudget } from "../../../foreign/request-budget.ts";
 import { defaultBounds, requestBudget } from "../../../foreign/request-budget.ts";
 
-/** Reads the answers of the SDK, in any order. */
 type ReadAnswers<Deployment> = (answers: readonly unknown[]) => Checked<Deployment>;
 
 const mostAtOnce = 8;

@@ -5,7 +5,6 @@ import { attemptOf } from "../../../contract/attempt-number.ts";
 import type { Contract } from "../compile/contract.ts";
 import { routingKeyAttribute } from "../compile/filter.ts";
 
-/** Reads a message that SQS delivered. */
 export function readDelivery({ attemptNumber }: Contract, message: Message): Delivery {
   const { Body: body = "", MessageId: id = null, Attributes, MessageAttributes = {} } = message;
   const sentAtMs = Number(Attributes?.SentTimestamp);

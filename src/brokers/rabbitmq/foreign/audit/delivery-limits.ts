@@ -19,10 +19,8 @@ interface LimitedQueue {
   readonly version: SemanticsVersion;
 }
 
-/** The places that state a limit: an argument, policies, or both. */
 type StatedLimit = ReturnType<typeof statedLimit>;
 
-/** Finds the faults that a queue's delivery limit shows by itself. */
 export function limitFindings(queue: LimitedQueue): QueueFinding[] {
   const { settings, shape, version } = queue;
   if (settings.kind !== "quorum") return [];

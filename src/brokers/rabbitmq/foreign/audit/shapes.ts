@@ -25,9 +25,7 @@ export interface Neighbourhood {
   readonly semantics: Semantics;
   readonly settings: readonly EffectiveSettings[];
   readonly kinds: ReadonlyMap<string, string>;
-  /** The bindings that lead to each queue. */
   readonly incoming: ReadonlyMap<string, readonly BrokerBinding[]>;
-  /** The alternate exchanges that are in force. */
   readonly alternates: ReadonlyMap<string, string>;
 }
 

@@ -5,7 +5,6 @@ import { alternatesByPolicy, indexPolicies } from "./policies.ts";
 import { settingsOf } from "./settings.ts";
 import { type SemanticsVersion, versionRules } from "./version.ts";
 
-/** Lookup tables of one topology on one version. */
 export type Context = ReturnType<typeof contextOf>;
 
 export function contextOf(

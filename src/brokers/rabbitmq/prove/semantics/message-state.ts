@@ -73,7 +73,6 @@ export type QueueStatus =
  */
 export type RetentionCause = "missing-exchange" | "no-route" | "cycle" | "target-full" | "unconfirmed";
 
-/** The place of one copy of a message. */
 export type Place =
   | QueueStatus
   | { readonly kind: "acked"; readonly queue: string }
@@ -162,7 +161,6 @@ export type BrokerEvent =
   /** The broker tries a retained dead letter again. */
   | { readonly kind: "retry-dead-letter" };
 
-/** Other conditions on the broker at the moment. */
 export interface Circumstances {
   /**
    * Queues that hold as many messages as they may. This matters only if the overflow mode begins with `reject-publish`.

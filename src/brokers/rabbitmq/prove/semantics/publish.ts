@@ -4,7 +4,6 @@ import { enqueue, lost } from "./dead-letter.ts";
 import { keysIn, parseDeaths, routingHeaders } from "./deaths.ts";
 import type { Circumstances, Headers, MessageState, Outcome, Publication } from "./message-state.ts";
 
-/** See `Semantics.publish`. */
 export function publish(
   context: Context,
   publication: Publication,

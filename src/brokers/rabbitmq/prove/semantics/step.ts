@@ -7,7 +7,6 @@ import type { BrokerEvent, Circumstances, MessageState, Outcome, QueueStatus } f
 const impossible: readonly Outcome[] = Object.freeze([]);
 const noCircumstances: Circumstances = Object.freeze({});
 
-/** See `Semantics.step`. */
 export function step(
   context: Context,
   state: MessageState,
@@ -202,7 +201,6 @@ function counted(
   };
 }
 
-/** See `Semantics.spontaneousEvents`. */
 export function spontaneousEvents(context: Context, state: MessageState): readonly BrokerEvent[] {
   const { place } = state;
   if (place.kind !== "queue") return [];

@@ -102,7 +102,6 @@ export function askByChannel(connection: ChannelModel, queue: string): Watched["
   };
 }
 
-/** Asks by AMQP 1.0. */
 export function askByManagementNode(connection: Connection, queue: string): Watched["ask"] {
   const request = { method: "GET", path: `/queues/${encodeURIComponent(queue)}`, body: null } as const;
   return async () => {

@@ -10,7 +10,6 @@ export type Taken = "yes" | "no" | "unknown";
 
 type Takes = (subject: string | null) => Taken;
 
-/** Lookup tables of one topology. */
 export type Context = ReturnType<typeof contextOf>;
 
 export function contextOf({

@@ -42,7 +42,6 @@ export type LossCause =
   /** The receiver used receive-and-delete. */
   | "received-and-deleted";
 
-/** The place of one copy of a message. */
 export type Place =
   | EntityPlace
   | { readonly kind: "completed"; readonly entity: string }
@@ -99,7 +98,6 @@ export type ServicebusEvent =
   /** The broker tries again to forward a message. */
   | { readonly kind: "forward" };
 
-/** Other conditions at the moment. */
 export interface Circumstances {
   /** Tells if an entity with duplicate detection still knows a message's id. By default it knows none. */
   readonly isKnown?: (entity: string, messageId: string) => boolean;

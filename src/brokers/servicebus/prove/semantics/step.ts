@@ -48,7 +48,6 @@ export function send(
   return isDuplicate ? [[lost(state, "duplicate", to)]] : [[state]];
 }
 
-/** See `Semantics.step`. */
 export function step(
   context: Context,
   state: MessageState,
@@ -198,7 +197,6 @@ function goOn({ world, state, place, entity }: Here): readonly Outcome[] {
   return isForwarded ? forwardDeadLetter(world, state) : impossible;
 }
 
-/** See `Semantics.spontaneousEvents`. */
 export function spontaneousEvents(context: Context, state: MessageState): readonly ServicebusEvent[] {
   const { place } = state;
   if (place.kind !== "entity") return [];

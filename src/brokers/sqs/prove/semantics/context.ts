@@ -1,7 +1,6 @@
 import type { SqsQueue, SqsTopology } from "../../compile/topology.ts";
 import type { LossCause } from "./message-state.ts";
 
-/** Lookup tables of one topology. */
 export type Context = ReturnType<typeof contextOf>;
 
 export function contextOf({ queues, topics, subscriptions }: Pick<SqsTopology, "queues" | "topics" | "subscriptions">) {

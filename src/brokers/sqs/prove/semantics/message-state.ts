@@ -34,7 +34,6 @@ export type QueuePlace =
       readonly handled: boolean;
     };
 
-/** The place of one copy of a message. */
 export type Place =
   | QueuePlace
   | { readonly kind: "deleted"; readonly queue: string }
@@ -92,7 +91,6 @@ export type SqsEvent =
   /** The queue's retention period passes. */
   | { readonly kind: "expire" };
 
-/** Other conditions at the moment. */
 export interface Circumstances {
   /** The greatest possible age of the message. On a standard queue it counts from the publication. 0 by default. */
   readonly ageSeconds?: number;

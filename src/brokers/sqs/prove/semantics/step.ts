@@ -11,7 +11,6 @@ const noCircumstances: Circumstances = Object.freeze({});
  */
 const mostVisibilitySeconds = 43_200;
 
-/** See `Semantics.step`. */
 export function step(
   context: Context,
   state: MessageState,
@@ -157,7 +156,6 @@ function isRefused(
   return (event.elapsedSeconds ?? 0) + event.fromSeconds > mostVisibilitySeconds;
 }
 
-/** See `Semantics.refuses`. */
 export function refuses({ queues }: Context, state: MessageState, event: SqsEvent): boolean {
   const { place } = state;
   if (place.kind !== "queue" || (event.kind !== "delete" && event.kind !== "change-visibility")) return false;
