@@ -1,5 +1,4 @@
-import type { CatalogueEntry } from "../diagnostics/catalogue-entry.ts";
-import { error, warning } from "../diagnostics/catalogue-entry.ts";
+import { type CatalogueEntry, error, warning } from "../diagnostics/catalogue-entry.ts";
 
 /** Findings of an audit that more than one broker has: one code on all brokers, with the consequence on each. */
 export const auditProblems = {

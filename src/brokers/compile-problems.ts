@@ -1,5 +1,4 @@
-import type { CatalogueEntry } from "../diagnostics/catalogue-entry.ts";
-import { error, warning } from "../diagnostics/catalogue-entry.ts";
+import { type CatalogueEntry, error, warning } from "../diagnostics/catalogue-entry.ts";
 
 /** Declarations and targets that more than one broker cannot keep: one code on all brokers, with the limits of each. */
 export const compileProblems = {

@@ -1,6 +1,5 @@
 import { plainData } from "../declare/plain-data.ts";
-import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
-import { diagnosed, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, diagnosed, diagnostic } from "../diagnostics/diagnostic.ts";
 import { nearestWord } from "../diagnostics/distance.ts";
 import { isEntry } from "../foreign/entries.ts";
 import type { Broker } from "./broker.ts";

@@ -1,9 +1,7 @@
-import type { BrokerName } from "../brokers/index.ts";
-import { brokerOf, brokers } from "../brokers/index.ts";
+import { type BrokerName, brokerOf, brokers } from "../brokers/index.ts";
 import { unreadAsError } from "../foreign/unread.ts";
 import { readPulumiState } from "../foreign/pulumi-state.ts";
-import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
-import { diagnostic, refuseWhole } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, diagnostic, refuseWhole } from "../diagnostics/diagnostic.ts";
 import type { RequestBounds } from "../foreign/request-budget.ts";
 import type { TlsFiles } from "../tls/read-tls-files.ts";
 import type { Fetch } from "../tls/secure-fetch.ts";

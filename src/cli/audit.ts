@@ -1,11 +1,8 @@
-import type { Target } from "../brokers/index.ts";
+import { type Target, brokerOf, defaultBroker, parseTarget } from "../brokers/index.ts";
 import { worstFirst } from "../foreign/finding.ts";
-import { brokerOf, defaultBroker, parseTarget } from "../brokers/index.ts";
-import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
-import { diagnostic, hasErrors } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, diagnostic, hasErrors } from "../diagnostics/diagnostic.ts";
 import type { AuditedPart, AuditReport } from "../report/audit-text.ts";
-import type { FoundDeployment } from "./audit-source.ts";
-import { auditedBrokers, fileOf, readSource, sourcesIn } from "./audit-source.ts";
+import { type FoundDeployment, auditedBrokers, fileOf, readSource, sourcesIn } from "./audit-source.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { paintOn, print } from "./output.ts";
 import type { About, ReportOptions } from "./refuse.ts";

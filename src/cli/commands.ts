@@ -1,22 +1,17 @@
-import type { Target } from "../brokers/index.ts";
-import { brokerOf } from "../brokers/index.ts";
-import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
-import { hasErrors } from "../diagnostics/diagnostic.ts";
+import { type Target, brokerOf } from "../brokers/index.ts";
+import { type Checked, type Diagnostic, hasErrors } from "../diagnostics/diagnostic.ts";
 import type { Locate } from "../diagnostics/region.ts";
 import type { Reported } from "../diagnostics/reported.ts";
-import type { Plan } from "../plan/plan.ts";
-import { plan } from "../plan/plan.ts";
+import { type Plan, plan } from "../plan/plan.ts";
 import type { System } from "../declare/system.ts";
-import type { Proved } from "../compile/compile.ts";
-import { provePlan } from "../compile/compile.ts";
+import { type Proved, provePlan } from "../compile/compile.ts";
 import { loadDeclaration } from "./load-declaration.ts";
 import { loadTarget } from "./load-target.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { holdsPassword, paintOn, print } from "./output.ts";
 import { readProject, todayUtc, waive } from "./project.ts";
 import { readPackaged } from "./read-packaged.ts";
-import type { Answer } from "./refuse.ts";
-import { refuse as refuseAll, say, usage } from "./refuse.ts";
+import { type Answer, refuse as refuseAll, say, usage } from "./refuse.ts";
 import { UnwritableError } from "./write-file.ts";
 
 export interface ForTarget extends Answer {

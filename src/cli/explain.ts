@@ -1,7 +1,6 @@
 import { distance } from "../diagnostics/distance.ts";
 
-import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
-import { catalogue, diagnosticCodes } from "../diagnostics/catalogue.ts";
+import { type DiagnosticCode, catalogue, diagnosticCodes } from "../diagnostics/catalogue.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { print } from "./output.ts";
 import { pageOf } from "./read-packaged.ts";

@@ -1,5 +1,4 @@
-import type { Stats } from "node:fs";
-import { statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";

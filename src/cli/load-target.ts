@@ -1,11 +1,9 @@
 import { extname, relative, resolve } from "node:path";
 
-import type { Target, TargetInput } from "../brokers/index.ts";
-import { checkTarget, parseTarget } from "../brokers/index.ts";
+import { type Target, type TargetInput, checkTarget, parseTarget } from "../brokers/index.ts";
 import { locateIn } from "../declare/locate.ts";
 import { parseText } from "../declare/parse.ts";
-import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Locate } from "../diagnostics/region.ts";
 import type { Reported } from "../diagnostics/reported.ts";
 import { inProject, readProject } from "./project.ts";

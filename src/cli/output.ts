@@ -2,8 +2,7 @@ import { randomInt } from "node:crypto";
 import { writeSync } from "node:fs";
 import { normalize } from "node:path";
 
-import type { Paint } from "../diagnostics/paint.ts";
-import { inColour } from "../diagnostics/paint.ts";
+import { type Paint, inColour } from "../diagnostics/paint.ts";
 import { maskCredentials, maskedValue } from "../diagnostics/mask-credentials.ts";
 import { printableJson, visible } from "../diagnostics/visible.ts";
 import { exitCodes } from "./exit-codes.ts";

@@ -1,10 +1,8 @@
 import type { HttpReader, LiveRequest } from "../brokers/broker.ts";
-import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Fetch } from "../tls/secure-fetch.ts";
 import { connectionProblem } from "../foreign/connection-problem.ts";
-import type { RequestBounds, RequestBudget } from "../foreign/request-budget.ts";
-import { defaultBounds, requestBudget } from "../foreign/request-budget.ts";
+import { type RequestBounds, type RequestBudget, defaultBounds, requestBudget } from "../foreign/request-budget.ts";
 
 /** The parts of a URL that a person wrote. Output may use only `shown`, which has neither user nor password. */
 interface BrokerAddress {

@@ -1,7 +1,6 @@
 import { closeSync, openSync, readSync } from "node:fs";
 
-import type { Checked } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, diagnostic } from "../diagnostics/diagnostic.ts";
 
 /** The longest text in Node. Source: `v8::String::kMaxLength`. A pipe or a device may have no end. */
 const mostBytes = 2 ** 29 - 24;

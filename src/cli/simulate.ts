@@ -2,15 +2,12 @@ import { extname } from "node:path";
 
 import { brokerOf } from "../brokers/index.ts";
 import { parseText } from "../declare/parse.ts";
-import type { Checked } from "../diagnostics/diagnostic.ts";
-import { RefusedError, refuseWhole } from "../diagnostics/diagnostic.ts";
+import { type Checked, RefusedError, refuseWhole } from "../diagnostics/diagnostic.ts";
 import { checkScenario } from "../simulate/check-scenario.ts";
 import type { SimulationResult } from "../simulate/result.ts";
 import type { Scenario } from "../simulate/scenario.ts";
-import type { Progress } from "../simulate/simulate.ts";
-import { simulate } from "../simulate/simulate.ts";
-import type { ProvedFile, ForTarget } from "./commands.ts";
-import { compileFile } from "./commands.ts";
+import { type Progress, simulate } from "../simulate/simulate.ts";
+import { type ProvedFile, type ForTarget, compileFile } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { paintOn, print, showProgress } from "./output.ts";
 import { refuse } from "./refuse.ts";

@@ -1,8 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Stats } from "node:fs";
-import { constants } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
-import { mkdir, open, realpath, rename, stat, unlink } from "node:fs/promises";
+import { type Stats, constants } from "node:fs";
+import { type FileHandle, mkdir, open, realpath, rename, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 

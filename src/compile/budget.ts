@@ -1,7 +1,5 @@
-import type { CompiledSystem, Target } from "../brokers/index.ts";
-import { brokerOf } from "../brokers/index.ts";
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { type CompiledSystem, type Target, brokerOf } from "../brokers/index.ts";
+import { type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Plan } from "../plan/plan.ts";
 
 type Resources = Readonly<Record<string, number>>;

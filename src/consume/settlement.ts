@@ -2,8 +2,7 @@ import { hostname } from "node:os";
 
 import type { Delivery, SettleValues } from "./port/adapter.ts";
 import type { AnyContract, AnyOperation } from "../contract/contract.ts";
-import { operationsAfter } from "../contract/interpret.ts";
-import { askedDelay } from "../contract/interpret.ts";
+import { operationsAfter, askedDelay } from "../contract/interpret.ts";
 import { type ConsumerInfo, deadLetterMetadata } from "./dead-letter/metadata.ts";
 import type { ConsumeEvent } from "./port/event.ts";
 import type { Settings } from "./options.ts";

@@ -1,5 +1,4 @@
-import type { Diagnostic, PathSegment } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Diagnostic, type PathSegment, diagnostic } from "../diagnostics/diagnostic.ts";
 
 /** A number that a vendor does not let a deployment exceed. */
 export interface Quota {

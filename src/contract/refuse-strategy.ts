@@ -1,5 +1,4 @@
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Objections } from "./choose-strategy.ts";
 
 /** A consumer for which no strategy keeps every promise, or the one that the target names does not. */

@@ -1,6 +1,5 @@
 import { formatDurationMs } from "../declare/duration.ts";
-import type { Diagnostic, PathSegment } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Diagnostic, type PathSegment, diagnostic } from "../diagnostics/diagnostic.ts";
 import { nearest } from "../diagnostics/distance.ts";
 import { pathOfQueue } from "../plan/names.ts";
 import type { ConsumerPlan, Plan } from "../plan/plan.ts";

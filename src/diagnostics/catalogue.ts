@@ -1,6 +1,5 @@
 import { brokerProblems } from "../brokers/problems.ts";
-import type { CatalogueEntry } from "./catalogue-entry.ts";
-import { error, warning } from "./catalogue-entry.ts";
+import { type CatalogueEntry, error, warning } from "./catalogue-entry.ts";
 import { policyCatalogue } from "./catalogue-policy.ts";
 
 export type { CatalogueEntry } from "./catalogue-entry.ts";

@@ -1,5 +1,4 @@
-import type { Model, Move, Subject } from "./model.ts";
-import { moveOf } from "./model.ts";
+import { type Model, type Move, type Subject, moveOf } from "./model.ts";
 
 /** A time during a change. Everything that may be true of the topology then is true for all of it. */
 export interface Phase<State> {

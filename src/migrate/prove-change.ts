@@ -1,10 +1,8 @@
 import { brokerOf } from "../brokers/index.ts";
 import { formatDurationMs } from "../declare/duration.ts";
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Violation } from "../verify/verdict.ts";
-import type { ChangeVerdict } from "../verify/verify-change.ts";
-import { verifyChanges } from "../verify/verify-change.ts";
+import { type ChangeVerdict, verifyChanges } from "../verify/verify-change.ts";
 import { type Deployed, isElsewhere } from "./deployed.ts";
 
 /** The proof of a change, with a message in every place. */

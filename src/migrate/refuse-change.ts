@@ -1,8 +1,7 @@
 import type { DeployedPart } from "../brokers/deployed-part.ts";
 import { type TargetInput, brokerOf, checkTarget } from "../brokers/index.ts";
 import type { AnyContract } from "../contract/contract.ts";
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
+import { type Diagnostic, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import { type Deployed, isElsewhere, partKey } from "./deployed.ts";
 import { sourcesInUse } from "./sources-in-use.ts";
 import { type TakenSources, takenAfter } from "./taken-sources.ts";

@@ -1,5 +1,4 @@
-import type { Target } from "../brokers/index.ts";
-import { brokerOf } from "../brokers/index.ts";
+import { type Target, brokerOf } from "../brokers/index.ts";
 import { resourcesOf, sumOf } from "../compile/budget.ts";
 import type { Plan } from "../plan/plan.ts";
 

@@ -1,11 +1,8 @@
-import type { Exploration } from "../explore/explore.ts";
-import { exploreWithin, restrict, traceTo } from "../explore/explore.ts";
+import { type Exploration, exploreWithin, restrict, traceTo } from "../explore/explore.ts";
 import { mostOnPath } from "../explore/loops.ts";
-import type { Model, Subject } from "../explore/model.ts";
-import { keptCauses } from "../explore/model.ts";
+import { type Model, type Subject, keptCauses } from "../explore/model.ts";
 import { skippingSeries } from "../explore/series.ts";
-import type { Run } from "./retries.ts";
-import { nextRuns } from "./retries.ts";
+import { type Run, nextRuns } from "./retries.ts";
 import { type Violation, proveEachShape } from "./verdict.ts";
 import { safety } from "./verify.ts";
 

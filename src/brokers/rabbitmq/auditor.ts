@@ -1,10 +1,8 @@
 import type { Auditor, HttpReader } from "../broker.ts";
 import { auditDeployment } from "./foreign/audit.ts";
-import type { RabbitmqTarget } from "./compile/capabilities.ts";
-import { formatTarget } from "./compile/capabilities.ts";
+import { type RabbitmqTarget, formatTarget } from "./compile/capabilities.ts";
 import type { RabbitmqCompiled } from "./compile/compile.ts";
-import type { Deployment } from "./foreign/deployment.ts";
-import { partsOf, targetOf } from "./foreign/deployment.ts";
+import { type Deployment, partsOf, targetOf } from "./foreign/deployment.ts";
 import { certainResources } from "./foreign/import/certain-resources.ts";
 import { losingTypes } from "./foreign/import/losing-types.ts";
 import { deploymentOfResources, isRabbitmqResource, placesOf } from "./foreign/import/pulumi-resources.ts";

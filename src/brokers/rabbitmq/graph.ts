@@ -6,8 +6,7 @@ import type { Contract, Operation } from "./compile/contract.ts";
 import { defaultExchange } from "./compile/names.ts";
 import { joinAlike } from "./join-alike.ts";
 import { operationsAfter, waysOf } from "../../contract/interpret.ts";
-import type { RoutingIndex } from "./prove/routing.ts";
-import { route, routingIndex } from "./prove/routing.ts";
+import { type RoutingIndex, route, routingIndex } from "./prove/routing.ts";
 import { alternatesByPolicy, brokerTopologyOf } from "./prove/semantics.ts";
 import type { QueueResource, Topology } from "./compile/topology.ts";
 

@@ -3,10 +3,8 @@ import type { Adopter } from "../adopter.ts";
 import type { Broker, HttpReader } from "../broker.ts";
 import type { Differ } from "../drift.ts";
 import { auditor } from "./auditor.ts";
-import type { RabbitmqTarget } from "./compile/capabilities.ts";
-import { formatTarget, strategyNames } from "./compile/capabilities.ts";
-import type { RabbitmqCompiled } from "./compile/compile.ts";
-import { compileRabbitmq } from "./compile/compile.ts";
+import { type RabbitmqTarget, formatTarget, strategyNames } from "./compile/capabilities.ts";
+import { type RabbitmqCompiled, compileRabbitmq } from "./compile/compile.ts";
 import type { Deployment } from "./foreign/deployment.ts";
 import { deployedOver } from "./foreign/adopt/deployed-over.ts";
 import { importsOf } from "./foreign/adopt/imports.ts";
@@ -26,8 +24,7 @@ import { inPermissions, toAudit, toConsume, toDeploy, toOperate, toPublish } fro
 import type { MessageState } from "./prove/semantics.ts";
 import { rules } from "./rules.ts";
 import { stack } from "./stack.ts";
-import type { RabbitmqTargetInput } from "./compile/target.ts";
-import { checkRabbitmqTarget, parseRabbitmqTarget } from "./compile/target.ts";
+import { type RabbitmqTargetInput, checkRabbitmqTarget, parseRabbitmqTarget } from "./compile/target.ts";
 
 const defaultNamespace = "/";
 

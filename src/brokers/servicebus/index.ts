@@ -1,10 +1,8 @@
 import { strategiesUnder, withOwnStrategy } from "../../contract/own-strategy.ts";
 import type { Broker } from "../broker.ts";
 import { auditor } from "./auditor.ts";
-import type { ServicebusTarget } from "./compile/capabilities.ts";
-import { formatTarget, strategyNames } from "./compile/capabilities.ts";
-import type { ServicebusCompiled } from "./compile/compile.ts";
-import { compileServicebus } from "./compile/compile.ts";
+import { type ServicebusTarget, formatTarget, strategyNames } from "./compile/capabilities.ts";
+import { type ServicebusCompiled, compileServicebus } from "./compile/compile.ts";
 import type { Deployment } from "./foreign/deployment.ts";
 import { deploymentOf, driftOf } from "./foreign/drift.ts";
 import { evidenceOf } from "./prove/evidence.ts";
@@ -18,8 +16,7 @@ import { deployedPartsOf } from "./compile/parts.ts";
 import { claimOf, toDeploy } from "./compile/permissions.ts";
 import { rules } from "./rules.ts";
 import { stack } from "./stack.ts";
-import type { ServicebusTargetInput } from "./compile/target.ts";
-import { checkServicebusTarget, parseServicebusTarget } from "./compile/target.ts";
+import { type ServicebusTargetInput, checkServicebusTarget, parseServicebusTarget } from "./compile/target.ts";
 
 export interface ServicebusBroker extends Broker<
   ServicebusTarget,

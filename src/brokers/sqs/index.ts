@@ -1,9 +1,7 @@
 import type { Broker } from "../broker.ts";
 import { auditor } from "./auditor.ts";
-import type { SqsTarget } from "./compile/capabilities.ts";
-import { formatTarget, strategyNames } from "./compile/capabilities.ts";
-import type { SqsCompiled } from "./compile/compile.ts";
-import { compileSqs } from "./compile/compile.ts";
+import { type SqsTarget, formatTarget, strategyNames } from "./compile/capabilities.ts";
+import { type SqsCompiled, compileSqs } from "./compile/compile.ts";
 import type { Deployment } from "./foreign/deployment.ts";
 import { deploymentOf, driftOf } from "./foreign/drift.ts";
 import { evidenceOf } from "./prove/evidence.ts";
@@ -20,8 +18,13 @@ import type { MessageState } from "./prove/semantics.ts";
 import { partitionOf } from "./compile/regions.ts";
 import { rules } from "./rules.ts";
 import { stack } from "./stack.ts";
-import type { SqsTargetInput } from "./compile/target.ts";
-import { checkSqsTarget, parseSqsTarget, targetForConsumer, targetUnderNames } from "./compile/target.ts";
+import {
+  type SqsTargetInput,
+  checkSqsTarget,
+  parseSqsTarget,
+  targetForConsumer,
+  targetUnderNames,
+} from "./compile/target.ts";
 
 export interface SqsBroker extends Broker<
   SqsTarget,

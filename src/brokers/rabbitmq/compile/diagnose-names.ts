@@ -1,5 +1,4 @@
-import type { Diagnostic } from "../../../diagnostics/diagnostic.ts";
-import { diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Diagnostic, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { pathOfQueue, pathOfSource } from "../../../plan/names.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 import { longName, nameClashes, oncePerTemplate } from "../../../contract/shared-problems.ts";

@@ -1,6 +1,5 @@
 import { formatDurationMs } from "../../../declare/duration.ts";
-import type { Diagnostic } from "../../../diagnostics/diagnostic.ts";
-import { diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Diagnostic, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import type { ConsumerPlan, Plan, RetryPlan } from "../../../plan/plan.ts";
 import type { Objections, StrategyChoice } from "../../../contract/choose-strategy.ts";
 import { objectionsInWords, refuseStrategy } from "../../../contract/refuse-strategy.ts";

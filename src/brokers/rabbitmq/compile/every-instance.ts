@@ -2,8 +2,7 @@ import { deepFreeze } from "../../../declare/freeze.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 import type { KeptPromise } from "../../../contract/promise.ts";
 import type { StrategyChoice } from "../../../contract/choose-strategy.ts";
-import type { RabbitmqTarget } from "./capabilities.ts";
-import { formatTarget } from "./capabilities.ts";
+import { type RabbitmqTarget, formatTarget } from "./capabilities.ts";
 import type { Contract } from "./contract.ts";
 import { sourcesOf } from "./names.ts";
 

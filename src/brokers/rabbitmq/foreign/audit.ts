@@ -16,8 +16,7 @@ import { surroundingsOf } from "./audit/surroundings.ts";
 import { type Profile, changedFates, profileOf } from "./audit/upgrade.ts";
 import { type RabbitmqTarget, formatTarget } from "../compile/capabilities.ts";
 import { type Deployment, type VirtualHost, placeOf } from "./deployment.ts";
-import type { BrokerTopology, SemanticsVersion } from "../prove/semantics.ts";
-import { semanticsOf, semanticsVersionOf } from "../prove/semantics.ts";
+import { type BrokerTopology, type SemanticsVersion, semanticsOf, semanticsVersionOf } from "../prove/semantics.ts";
 
 /** The limit of states for one queue's messages. Real topologies stay far below: a thousand states are many. */
 const mostStates = 10_000;

@@ -1,10 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 
-import type { Checked, Diagnostic } from "../../../diagnostics/diagnostic.ts";
-import { diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import type { DeployedDifference, Drift } from "../../drift.ts";
-import type { RabbitmqTarget } from "../compile/capabilities.ts";
-import { formatTarget } from "../compile/capabilities.ts";
+import { type RabbitmqTarget, formatTarget } from "../compile/capabilities.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
 import type { Difference, FoundBinding, FoundResources } from "../compile/differences.ts";
 import { afterDeployment, nameOf } from "../compile/after-deployment.ts";
@@ -14,15 +12,13 @@ import { unseenFlawsOf } from "../prove/flaws.ts";
 import { flawOf, subjectsOf } from "../prove/model.ts";
 import { topicIndex } from "../prove/topic-index.ts";
 import { policyOrders } from "../prove/policy-orders.ts";
-import type {
-  BrokerPolicy,
-  BrokerQueue,
-  BrokerTopology,
-  MessageState,
-  PolicyIndex,
-  SemanticsVersion,
-} from "../prove/semantics.ts";
 import {
+  type BrokerPolicy,
+  type BrokerQueue,
+  type BrokerTopology,
+  type MessageState,
+  type PolicyIndex,
+  type SemanticsVersion,
   brokerTopologyOf,
   definitionInForce,
   exchangePolicyInForce,

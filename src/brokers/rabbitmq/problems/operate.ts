@@ -1,5 +1,4 @@
-import type { CatalogueEntry } from "../../../diagnostics/catalogue-entry.ts";
-import { error } from "../../../diagnostics/catalogue-entry.ts";
+import { type CatalogueEntry, error } from "../../../diagnostics/catalogue-entry.ts";
 
 const docs = "https://www.rabbitmq.com/docs";
 

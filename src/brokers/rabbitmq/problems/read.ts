@@ -1,5 +1,4 @@
-import type { CatalogueEntry } from "../../../diagnostics/catalogue-entry.ts";
-import { warning } from "../../../diagnostics/catalogue-entry.ts";
+import { type CatalogueEntry, warning } from "../../../diagnostics/catalogue-entry.ts";
 
 /** RD403 to RD406: exports and brokers that cannot be read completely. */
 export const readProblems = {

@@ -1,5 +1,4 @@
-import type { Diagnostic } from "../../../diagnostics/diagnostic.ts";
-import { diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Diagnostic, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import {
   longName,
   nameClashes,
@@ -12,8 +11,7 @@ import {
 } from "../../../contract/shared-problems.ts";
 import { pathOfOwn, pathOfQueue, pathOfSource } from "../../../plan/names.ts";
 import { type ConsumerPlan, isDirect, type Plan } from "../../../plan/plan.ts";
-import type { ServicebusTarget } from "./capabilities.ts";
-import { servicebusDefaults, servicebusLimits, skus } from "./capabilities.ts";
+import { type ServicebusTarget, servicebusDefaults, servicebusLimits, skus } from "./capabilities.ts";
 import { filterOf } from "./filter.ts";
 import { parkedQueueName, ruleName, topicName, workQueueName } from "./names.ts";
 import { count } from "../../../contract/in-words.ts";

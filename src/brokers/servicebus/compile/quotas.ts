@@ -1,8 +1,6 @@
 import type { Diagnostic } from "../../../diagnostics/diagnostic.ts";
-import type { Quota } from "../../../contract/quota.ts";
-import { beyond } from "../../../contract/quota.ts";
-import type { ServicebusTarget } from "./capabilities.ts";
-import { servicebusLimits, skus } from "./capabilities.ts";
+import { type Quota, beyond } from "../../../contract/quota.ts";
+import { type ServicebusTarget, servicebusLimits, skus } from "./capabilities.ts";
 import type { ServicebusSubscription, ServicebusTopology } from "./topology.ts";
 
 const page = 'Service Bus documentation, "Service Bus quotas"';

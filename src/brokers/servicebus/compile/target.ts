@@ -1,9 +1,7 @@
 import { distance } from "../../../diagnostics/distance.ts";
 
-import type { Duration } from "../../../declare/duration.ts";
-import { durationPattern, formatDurationMs, parseDurationMs } from "../../../declare/duration.ts";
-import type { Checked, Diagnostic } from "../../../diagnostics/diagnostic.ts";
-import { diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Duration, durationPattern, formatDurationMs, parseDurationMs } from "../../../declare/duration.ts";
+import { type Checked, type Diagnostic, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { misfit, unknownOptions, unknownStrategy, unknownTarget } from "../../../contract/shared-problems.ts";
 import type { ServicebusTarget, Sku, StrategyName } from "./capabilities.ts";
 import { deadQueueKinds, servicebusDefaults, servicebusLimits, skuNames, skus, strategyNames } from "./capabilities.ts";

@@ -1,8 +1,6 @@
 import { formatDurationMs } from "../../../declare/duration.ts";
-import type { Diagnostic } from "../../../diagnostics/diagnostic.ts";
-import { diagnostic } from "../../../diagnostics/diagnostic.ts";
-import type { StrategyName } from "./capabilities.ts";
-import { servicebusDefaults } from "./capabilities.ts";
+import { type Diagnostic, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type StrategyName, servicebusDefaults } from "./capabilities.ts";
 import type { StrategyInput } from "./strategies/strategy.ts";
 import { warnOfNoTimeout, warnOfReturns } from "../../../contract/shared-problems.ts";
 

@@ -1,5 +1,4 @@
-import type { CatalogueEntry } from "../../../diagnostics/catalogue-entry.ts";
-import { error, warning } from "../../../diagnostics/catalogue-entry.ts";
+import { type CatalogueEntry, error, warning } from "../../../diagnostics/catalogue-entry.ts";
 
 /** RD740 to RD753: the findings that only an audit of Azure Service Bus has. */
 export const auditProblems = {

@@ -1,7 +1,5 @@
-import type { Diagnostic } from "../../../diagnostics/diagnostic.ts";
-import { diagnostic } from "../../../diagnostics/diagnostic.ts";
-import type { SqsTarget } from "./capabilities.ts";
-import { sqsLimits } from "./capabilities.ts";
+import { type Diagnostic, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type SqsTarget, sqsLimits } from "./capabilities.ts";
 import { diagnosePolicies } from "./quotas.ts";
 import type { SqsTopology } from "./topology.ts";
 

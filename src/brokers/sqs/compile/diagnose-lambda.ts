@@ -1,13 +1,11 @@
 import { durationPattern, formatDurationMs, parseDurationMs } from "../../../declare/duration.ts";
-import type { Diagnostic, PathSegment } from "../../../diagnostics/diagnostic.ts";
-import { diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Diagnostic, type PathSegment, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import type { ConsumerPlan, RetryPlan } from "../../../plan/plan.ts";
 import { misfit, unknownOptions } from "../../../contract/shared-problems.ts";
 import { parseArn } from "./arn.ts";
 import { lambdaLimits } from "./capabilities.ts";
 import type { LambdaConsumer } from "./lambda.ts";
-import type { Raw } from "./option-problems.ts";
-import { diagnosePlaceOf } from "./option-problems.ts";
+import { type Raw, diagnosePlaceOf } from "./option-problems.ts";
 import { isEntry } from "../../../foreign/entries.ts";
 
 type Path = readonly PathSegment[];

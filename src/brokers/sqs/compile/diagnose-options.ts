@@ -1,12 +1,10 @@
-import type { Diagnostic, PathSegment } from "../../../diagnostics/diagnostic.ts";
-import { diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Diagnostic, type PathSegment, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { isDirect, type Plan } from "../../../plan/plan.ts";
 import { misfit, unknownOption, unknownOptions } from "../../../contract/shared-problems.ts";
 import { parseArn } from "./arn.ts";
 import { tagLimits } from "./capabilities.ts";
 import { diagnoseLambda } from "./diagnose-lambda.ts";
-import type { Raw } from "./option-problems.ts";
-import { diagnosePlaceOf } from "./option-problems.ts";
+import { type Raw, diagnosePlaceOf } from "./option-problems.ts";
 import type { SqsOptions } from "./options.ts";
 import { isEntry } from "../../../foreign/entries.ts";
 

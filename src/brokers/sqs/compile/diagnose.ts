@@ -1,7 +1,6 @@
 import { formatDurationMs } from "../../../declare/duration.ts";
 import { pathOfOwn, pathOfQueue, pathOfSource, queueNames, sourceName } from "../../../plan/names.ts";
-import type { Diagnostic } from "../../../diagnostics/diagnostic.ts";
-import { diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Diagnostic, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import {
   longName,
   nameClashes,
@@ -15,13 +14,11 @@ import {
   warnOfReturns,
 } from "../../../contract/shared-problems.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
-import type { StrategyName } from "./capabilities.ts";
-import { sqsDefaults, sqsLimits } from "./capabilities.ts";
+import { type StrategyName, sqsDefaults, sqsLimits } from "./capabilities.ts";
 import { filterOf } from "./filter.ts";
 import { consumerNames, topicName } from "./names.ts";
 import type { Retention } from "./retention.ts";
-import type { StrategyInput } from "./strategies/strategy.ts";
-import { handlingSeconds, wholeSeconds } from "./strategies/strategy.ts";
+import { type StrategyInput, handlingSeconds, wholeSeconds } from "./strategies/strategy.ts";
 import type { SqsTopology } from "./topology.ts";
 
 /** Finds names that no queue or topic may have. */

@@ -1,5 +1,4 @@
-import type { Diagnostic, PathSegment } from "../../../diagnostics/diagnostic.ts";
-import { diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Diagnostic, type PathSegment, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import type { Arn } from "./arn.ts";
 import { wordOf } from "../../../diagnostics/word-of.ts";
 

@@ -1,5 +1,4 @@
-import type { Quota } from "../../../contract/quota.ts";
-import { beyond } from "../../../contract/quota.ts";
+import { type Quota, beyond } from "../../../contract/quota.ts";
 import type { Diagnostic } from "../../../diagnostics/diagnostic.ts";
 import type { SqsTarget } from "./capabilities.ts";
 import { queuePolicy } from "./queue-policy.ts";

@@ -1,5 +1,4 @@
-import type { CatalogueEntry } from "../../../diagnostics/catalogue-entry.ts";
-import { error, warning } from "../../../diagnostics/catalogue-entry.ts";
+import { type CatalogueEntry, error, warning } from "../../../diagnostics/catalogue-entry.ts";
 
 /** RD6xx: declarations that Amazon SQS alone cannot keep, or keeps only at a price. */
 export const compileProblems = {

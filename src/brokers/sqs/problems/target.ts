@@ -1,5 +1,4 @@
-import type { CatalogueEntry } from "../../../diagnostics/catalogue-entry.ts";
-import { error, warning } from "../../../diagnostics/catalogue-entry.ts";
+import { type CatalogueEntry, error, warning } from "../../../diagnostics/catalogue-entry.ts";
 
 /** RD617 to RD624: the settings of a target for Amazon SQS beside its region. */
 export const targetProblems = {

@@ -1,11 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 
 import type { RabbitmqCompiled } from "../../compile/compile.ts";
-import type { Diagnostic } from "../../../../diagnostics/diagnostic.ts";
-import { diagnosed } from "../../../../diagnostics/diagnostic.ts";
+import { type Diagnostic, diagnosed } from "../../../../diagnostics/diagnostic.ts";
 import type { ConsumeEvent } from "../../../../consume/port/event.ts";
-import type { FoundResources } from "../../compile/differences.ts";
-import { differencesIn } from "../../compile/differences.ts";
+import { type FoundResources, differencesIn } from "../../compile/differences.ts";
 import { problemsOf } from "./differences.ts";
 import { missing } from "../queue-refusals.ts";
 

@@ -1,6 +1,5 @@
 import { type Diagnostic, diagnostic } from "../../../../diagnostics/diagnostic.ts";
-import type { Difference, DifferentResource } from "../../compile/differences.ts";
-import { bindingText, isInner } from "../../compile/differences.ts";
+import { type Difference, type DifferentResource, bindingText, isInner } from "../../compile/differences.ts";
 import type { Topology } from "../../compile/topology.ts";
 
 const policy = {

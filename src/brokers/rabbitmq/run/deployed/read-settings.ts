@@ -1,5 +1,4 @@
-import type { Fetch } from "../../../../tls/secure-fetch.ts";
-import { fetchWith } from "../../../../tls/secure-fetch.ts";
+import { type Fetch, fetchWith } from "../../../../tls/secure-fetch.ts";
 import type { TlsOptions } from "../../../../tls/tls-options.ts";
 import type { RabbitmqCompiled } from "../../compile/compile.ts";
 import type { FoundBinding, FoundExchange, FoundQueue, FoundResources } from "../../compile/differences.ts";
