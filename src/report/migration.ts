@@ -13,7 +13,7 @@ export function renderMigration({ moved, beside, drained, last }: Migration, fil
   const [first = "", second = ""] = files;
   const longestMs = Math.max(0, ...moved.map(({ longestDelayMs }) => longestDelayMs));
   return [
-    `1. Deploy ${visible(first)}.`,
+    `1. Deploy ${visible(first)}, with this in the target: strategies: ${visible(strategiesOf(beside))}`,
     ...moved.map(
       ({ consumer, before, queue, newQueue }) =>
         `   ${visible(consumer)} gets the queue ${visible(newQueue ?? "")}. ${visible(before)} drains ${visible(queue ?? "")}, and gets no new messages.`,
@@ -28,6 +28,12 @@ export function renderMigration({ moved, beside, drained, last }: Migration, fil
     "   The old queues stay on the broker until you remove them: redeliver leftovers lists them.",
     "",
   ].join("\n");
+}
+
+/** The old code keeps its strategy, and `auto` could choose another. */
+function strategiesOf({ target: { strategies = {} } }: MigrationStep): string {
+  const named = Object.entries(strategies).map(([consumer, strategy]) => `${JSON.stringify(consumer)}: ${strategy}`);
+  return `{ ${named.join(", ")} }`;
 }
 
 function provedOf({ verdicts }: MigrationStep): readonly string[] {

@@ -1,6 +1,7 @@
 import { describe, expect, inject, test } from "vitest";
 
 import type { System, TargetInput } from "../../src/index.ts";
+import type { Target } from "../../src/brokers/index.ts";
 import { readDeployed } from "../../src/migrate/deployed.ts";
 import { type MigrationStep, planMigration } from "../../src/migrate/plan-migration.ts";
 import { modelledEngine, pulumiEngine } from "../support/change/engines.ts";
@@ -35,9 +36,10 @@ const jitter = { retry: { attempts: 4, backoff: { kind: "constant", delay: "1s",
 
 describe.each(inject("brokers"))("on RabbitMQ $fullVersion", (broker) => {
   test.concurrent.each([
-    ["another strategy, because jitter comes", jitter],
-    ["another name for the work queue", { queue: "invoices" }],
-  ])("%s", { timeout: 600_000 }, async (_, own) => {
+    ["another strategy, because jitter comes", jitter, "auto"],
+    ["another strategy, which the target names", {}, "waits"],
+    ["another name for the work queue", { queue: "invoices" }, "auto"],
+  ] as const)("%s", { timeout: 600_000 }, async (_, own, strategy) => {
     const { vhost, dispose } = await createVhost(broker);
     const engine = await (hasPulumiCli ? pulumiEngine(broker) : modelledEngine(broker));
     try {
@@ -50,15 +52,17 @@ describe.each(inject("brokers"))("on RabbitMQ $fullVersion", (broker) => {
         strategy: "auto",
       };
       const old = readDeployed(before.system, target);
-      const planned = old === null ? null : planMigration(old, systemOf(own), old.target);
+      const planned = old === null ? null : planMigration(old, systemOf(own), { ...old.target, strategy } as Target);
       if (planned?.ok !== true) throw new Error("there is no migration");
       const { beside, last, moved } = planned.value;
       // Up to 3.12 there is no strategy that jitter would change.
       if (beside === null) {
-        expect([broker.version, own]).toEqual(["3.10", jitter]);
+        expect([broker.version, "queue" in own]).toEqual(["3.10", false]);
         return;
       }
-      const as = ({ system }: MigrationStep): Deployment => ({ ...before, system });
+      const as = ({ system, target: { strategies } }: MigrationStep): Deployment => {
+        return { ...before, system, strategy, strategies: strategies as Deployment["strategies"] };
+      };
       expect(await engine.up(before, { skipPreview: true })).toBeNull();
       const waiting = await fill(broker, before, perQueue);
       await waiting.publish();

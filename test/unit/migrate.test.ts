@@ -30,6 +30,7 @@ test("each step is written, and check proves it as the change from the one befor
   const said = await runCommand(["migrate", next, ...options, "--output", steps]);
   expect(said).toMatchObject({ code: 0, error: "" });
   expect(said.out).toContain("billing gets the queue shop.billing.2. billing-before drains shop.billing");
+  expect(said.out).toContain(`strategies: { "billing-before": native }`);
   expect(readdirSync(steps)).toEqual(["1-beside.yaml", "2-last.yaml"]);
   let from = old;
   for (const file of readdirSync(steps)) {
@@ -72,4 +73,23 @@ test("without a deployed declaration, or into a file, it is wrong usage", async 
   expect([said.code, said.error]).toEqual([2, expect.stringContaining("--from")]);
   writeFileSync(steps, "");
   expect(await runCommand(["migrate", next, ...options, "--output", steps])).toMatchObject({ code: 2 });
+});
+
+test("a strategy that the target names changes in steps, and the old code keeps its own", async () => {
+  const [was, now, between] = ["was.yaml", "now.yaml", "between.json"].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  writeFileSync(was, '{ broker: rabbitmq, version: "4.3", strategy: staged }');
+  writeFileSync(now, '{ broker: rabbitmq, version: "4.3", strategy: waits }');
+  const from = ["--from", old, "--from-target", was];
+  const said = await runCommand(["migrate", old, ...from, "--target", now, "--output", steps, "--json"]);
+  const { beside } = JSON.parse(said.out) as { beside: { target: object } };
+  expect(beside.target).toMatchObject({ strategies: { "billing-before": "staged" } });
+  writeFileSync(between, JSON.stringify(beside.target));
+  const step = join(steps, "1-beside.yaml");
+  expect(await runCommand(["check", step, ...from, "--target", between])).toMatchObject({ code: 0 });
+  const last = ["--from", step, "--from-target", between, "--target", now];
+  expect(await runCommand(["check", join(steps, "2-last.yaml"), ...last])).toMatchObject({ code: 0 });
 });

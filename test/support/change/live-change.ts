@@ -32,8 +32,8 @@ export interface Waiting {
 
 const foreign = "foreign";
 
-export function compiledOf({ system, version, strategy }: Deployment): Compiled {
-  const compiled = compile(system, { broker: "rabbitmq", version, strategy });
+export function compiledOf({ system, version, strategy, strategies }: Deployment): Compiled {
+  const compiled = compile(system, { broker: "rabbitmq", version, strategy, strategies });
   if (!compiled.ok) throw new Error(compiled.diagnostics.map(({ message }) => message).join("\n"));
   return compiled.value;
 }
