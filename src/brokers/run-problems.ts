@@ -59,7 +59,7 @@ export const runProblems = {
   ),
   RD817: error(
     "The journal cannot be used",
-    "A redrive writes into its journal before it sends, because the journal shows after a crash which letters are its own. Other commands that move letters take their lock there. Without a journal nothing moves. The message has the reason. A file may be locked, read-only or no journal. A database may let nobody in. A journal may have a version that this Redeliver does not know.",
+    "A redrive writes into its journal before it sends, because the journal shows after a crash which letters are its own. Other commands that move letters take their lock there. Without a journal nothing moves. The message has the reason. A file may be locked, read-only, no journal, or that of another version. A database may let nobody in.",
   ),
   RD810: error(
     "Bindings differ from the compiled ones",
