@@ -29,7 +29,7 @@ describe("a report", () => {
     );
     expect(child.status, child.stderr).toBe(0);
     const { written } = JSON.parse(child.stdout) as { written: readonly string[] };
-    expect(written).toHaveLength(11);
+    expect(written).toHaveLength(13);
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -42,6 +42,7 @@ describe("a report", () => {
         "graph.dot",
         "graph.mmd",
         "graph.svg",
+        "terraform.json",
       ]);
     }
   });
