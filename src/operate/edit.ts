@@ -154,6 +154,9 @@ function textOf({ headers, body }: Letter): string {
   return letterLine({ letter: { ...none, headers, body }, lost: null });
 }
 
+/** RabbitMQ counts each look, and may then show the headers in another order. */
+const counts = /^x-(delivery|acquired)-count$/;
+
 /**
  * The same for the same letter and the same change, so that a guard knows the second copy after a crash. A letter
  * without an id cannot be told from others, so its new id is random.
@@ -161,6 +164,8 @@ function textOf({ headers, body }: Letter): string {
 function newIdOf(changed: Letter, { messageId, generation }: LetterFacts): string {
   if (messageId === null) return randomUUID();
   const own = String(changed.properties["sequenceNumber"] ?? messageId);
-  const text = JSON.stringify([own, messageId, generation, textOf(changed)]);
+  const given = Object.entries(changed.headers).filter(([name]) => !counts.test(name));
+  const headers = Object.fromEntries(given.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  const text = JSON.stringify([own, messageId, generation, textOf({ ...changed, headers })]);
   return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }

@@ -92,3 +92,14 @@ test("the new id is the same for the same change of one letter, and another for 
   // Two letters without an id may be equal, and a guard must not take one for the other.
   expect(idOf(letterOf("{}"), "a")).not.toBe(idOf(letterOf("{}"), "a"));
 });
+
+test("the new id is the same after the broker has counted a look and ordered the headers", () => {
+  const idOf = (headers: Letter["headers"]): unknown =>
+    edited(letterOf("{}", headers, "m1"), ({ headers: all }) => ({ headers: { ...all, fresh: "c" } }))?.properties[
+      "messageId"
+    ];
+  const first = idOf({ b: "b", a: "a" });
+  expect(first).toBeDefined();
+  expect(idOf({ a: "a", b: "b", "x-delivery-count": 2, "x-acquired-count": 3 })).toBe(first);
+  expect(idOf({ a: "a", b: "c" })).not.toBe(first);
+});
