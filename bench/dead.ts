@@ -116,6 +116,7 @@ async function redriveAll(dead: DeadLetters, letters: number, frozen: Frozen): P
   const { sent, stopped } = await redrive(dead, {
     id: "bench",
     queue,
+    deadQueue: queue,
     frozen,
     letters,
     before: { sent: 0, diedAgain: 0, mayBeDoubled: 0 },

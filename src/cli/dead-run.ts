@@ -30,7 +30,7 @@ export interface Begun extends Pick<RedriveInput, "unrecorded" | "heldMs"> {
 
 /** Runs a redrive beside its journal, and prints its end. */
 export async function run(
-  { letters: dead, factsOf, operating }: Place,
+  { letters: dead, contract, factsOf, operating }: Place,
   journal: Journal,
   begun: Begun,
   { json }: { readonly json?: boolean },
@@ -54,6 +54,7 @@ export async function run(
     const sent = await redrive(dead, {
       ...facts,
       ...begun,
+      deadQueue: contract?.deadQueue ?? queue,
       // After a parking that stopped, nothing is sent.
       letters: stopped === null ? letters : before.sent,
       before: { ...before, mayBeDoubled: before.mayBeDoubled + mayBeDoubled },

@@ -50,6 +50,8 @@ const longestPassMs = 600_000;
 export interface RedriveInput {
   readonly id: string;
   readonly queue: string;
+  /** The queue that letters die into again. It differs from the queue of parked letters. */
+  readonly deadQueue: string;
   /** All letters of the plan. */
   readonly letters: number;
   /** The letters of the plan that it may still send. It touches no others. */
@@ -206,8 +208,8 @@ function passOf(run: Running, until: number): { readonly pass: Pass; readonly lo
 }
 
 /** Calls back for each letter of this redrive in the dead queue. */
-async function lookForDeaths(dead: DeadLetters, { queue, id }: RedriveInput, found: () => void): Promise<Looked> {
-  return dead.look(queue, (letter) => {
+async function lookForDeaths(dead: DeadLetters, { deadQueue, id }: RedriveInput, found: () => void): Promise<Looked> {
+  return dead.look(deadQueue, (letter) => {
     if (historyOf(letter)[0]?.redrive === id) found();
     return true;
   });

@@ -240,6 +240,17 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     expect([await count(deadQueue), await count(parkedQueue), consumer.seen.length]).toEqual([0, 1, 2]);
   });
 
+  test("that were parked and die again stop their redrive", async () => {
+    const system = await stage(broker, parkingShop);
+    await fill(system, parkedQueue, 30);
+    const consumer = await drive({ ...system, contract: system.contract("billing"), decide: () => "permanent" });
+    const redrive = [...declared(broker, system, "redrive"), "--parked", "--wait", "10s", "--confirm", "30"];
+    const said = await runCommand(redrive);
+    await consumer.stop();
+    expect([said.code, JSON.parse(said.out)]).toEqual([3, expect.objectContaining({ sent: 1, diedAgain: 1 })]);
+    expect((await system.channel.checkQueue(parkedQueue)).messageCount).toBe(29);
+  });
+
   test("are removed only after they are in the backup, and a backup can be imported", async () => {
     const system = await stage(broker);
     const ids = await fill(system, deadQueue, 300);
