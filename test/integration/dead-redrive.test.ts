@@ -96,12 +96,14 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
       ]);
     }
     await consumer.stop();
-    // Each redrive took the head, which is at the tail now.
+    // A letter that dies while the others are away may come back before or behind them.
     expect(await planned(broker, system, "--generations", "1")).toMatchObject({
       letters: 28,
       stay: { "sent too often": 2 },
     });
-    expect(idsOf(await system.drain(deadQueue))).toEqual([...ids.slice(2), "m1", "m2"]);
+    const left = idsOf(await system.drain(deadQueue));
+    expect(left.filter((id) => id !== "m1" && id !== "m2")).toEqual(ids.slice(2));
+    expect(left.toSorted()).toEqual(ids.toSorted());
   });
 
   test("works beside a consumer, and refuses a queue that is consumed", async () => {

@@ -43,7 +43,7 @@ test("letters of sessions keep their session, and the order in it", { timeout: 2
     queue: workQueue,
     history: JSON.stringify([{ generation: position, redrive: "r", at: "now" }]),
   });
-  const pass = { frozen: bodies.length, most: Infinity, perSecond: null, decide };
+  const pass = { most: Infinity, perSecond: null, decide };
   expect(await letters.move(deadQueue, pass)).toMatchObject({ sent: bodies.length, stopped: null });
   for (const session of sessions)
     expect(await received(session, false)).toEqual(bodies.filter((body) => sessionOf(body) === session));

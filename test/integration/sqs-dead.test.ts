@@ -1,81 +1,23 @@
-import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { DeleteQueueCommand, type MessageAttributeValue } from "@aws-sdk/client-sqs";
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { join } from "node:path";
+import { DeleteQueueCommand } from "@aws-sdk/client-sqs";
+import { describe, expect, onTestFinished, test } from "vitest";
 
-import { ownJournal, start } from "../support/dead-journal.ts";
+import { ownJournal } from "../support/dead-journal.ts";
 import { operating } from "../../src/brokers/sqs/operate/index.ts";
+import { digestOf, readFrozen, writeFrozen } from "../../src/operate/frozen.ts";
+import type { Letter } from "../../src/operate/letter.ts";
 import { createExportReader } from "../../src/operate/ndjson.ts";
-import { runCommand, type Said } from "../support/run-command.ts";
+import { runCommand } from "../support/run-command.ts";
 import { region } from "../support/sqs/clients.ts";
-import { attributes, deploy, type DeployedSystem, textsOf } from "../support/sqs/deployed-system.ts";
-import type { Queue } from "../support/sqs/lab.ts";
+import { attributes, textsOf } from "../support/sqs/deployed-system.ts";
 import { type Fate, startRecordingProxy } from "../support/sqs/recording-proxy.ts";
+import { ask, bodiesOf, drain, fill, stage } from "../support/sqs/dead-stage.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 
 ownJournal();
-
-const credentials = { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" };
-
-beforeAll(() => {
-  Object.assign(process.env, credentials);
-});
-
-/** Two subscribers of one source. A redrive for one of them must not reach the other. */
-const billing = {
-  from: { orders: "all" },
-  retry: { attempts: 2, backoff: { kind: "immediate" } },
-  handlerTimeout: "5s",
-};
-
-async function stage(emulator: Parameters<typeof deploy>[0], more: object = {}): Promise<DeployedSystem> {
-  const system = await deploy(emulator, { billing: { ...billing, ...more }, audit: { ...billing, ...more } });
-  onTestFinished(system.dispose);
-  return system;
-}
-
-/** Puts letters into the dead queue: 1, 2, …, whose reasons are ODD and EVEN. */
-async function fill(system: DeployedSystem, count: number, first = 1): Promise<string[]> {
-  const bodies = Array.from({ length: count }, (_, index) => String(first + index));
-  const isFifo = system.dead("billing").name.endsWith(".fifo");
-  for (const body of bodies) {
-    const reason = Number(body) % 2 === 0 ? "EVEN" : "ODD";
-    const texts = { "dlq-failure-reason": reason, "dlq-original-queue": system.work("billing").name, tenant: "acme" };
-    const amount: MessageAttributeValue = { DataType: "Number.cents", StringValue: "2.50" };
-    const bytes: MessageAttributeValue = { DataType: "Binary", BinaryValue: Buffer.from([0, 255, 1]) };
-    const MessageAttributes = { ...attributes(texts), amount, bytes };
-    const group = isFifo ? { MessageGroupId: `g${Number(body) % 3}`, MessageDeduplicationId: randomUUID() } : {};
-    await system.lab.send(system.dead("billing"), body, { MessageAttributes, ...group });
-  }
-  return bodies;
-}
-
-function wordsFor({ lab, dead }: DeployedSystem, command: string): string[] {
-  const { name } = dead("billing");
-  const place = ["--queue", name, "--target", `sqs@${region}`, "--url", lab.emulator.endpoint];
-  return ["dead", command, ...place, "--json"];
-}
-
-const ask = async (system: DeployedSystem, command: string, ...words: readonly string[]): Promise<Said> =>
-  runCommand([...wordsFor(system, command), ...words]);
-
-/** Receives and deletes everything, until the queue is empty. */
-async function drain({ lab }: DeployedSystem, queue: Queue) {
-  const all = [];
-  while ((await lab.count(queue)) > 0) {
-    const received = await lab.receive(queue, { max: 10, waitSeconds: 1 });
-    for (const message of received) await lab.deleteMessage(queue, message);
-    all.push(...received);
-  }
-  return all;
-}
-
-const bodiesOf = (messages: readonly { readonly Body?: string | undefined }[]): string[] =>
-  messages.map(({ Body = "" }) => Body).toSorted((left, right) => Number(left) - Number(right));
 
 describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emulator) => {
   test("of failing consumers are grouped, listed and exported whole, and stay", async () => {
@@ -163,10 +105,16 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
 
     const letters = await operating.connect({ url: emulator.endpoint, managementUrl: undefined, place: region });
     onTestFinished(letters.close);
-    await letters.look(system.dead("billing").name, () => true);
+    const digests: bigint[] = [];
+    await letters.look(system.dead("billing").name, (letter) => {
+      digests.push(digestOf(operating.identityOf(letter)));
+      return true;
+    });
+    const frozen = readFrozen(writeFrozen(digests));
     await fill(system, 5, 100);
-    const decide = () => ({ queue: system.work("billing").name, history: "[]" });
-    const pass = { frozen: 20, most: Infinity, perSecond: null, decide };
+    const sending = { queue: system.work("billing").name, history: "[]" };
+    const decide = (letter: Letter) => (frozen.take(digestOf(operating.identityOf(letter))) ? sending : null);
+    const pass = { most: Infinity, perSecond: null, decide };
     expect(await letters.move(system.dead("billing").name, pass)).toMatchObject({ sent: 20, stopped: null });
     expect(bodiesOf(await drain(system, system.dead("billing")))).toEqual(["100", "101", "102", "103", "104"]);
   });
@@ -238,7 +186,7 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
     const fates: Fate[] = ["pass", "cut-answer"];
     proxy.decide(({ operation }) => (operation === "ReceiveMessage" ? (fates.shift() ?? "pass") : "pass"));
     const decide = () => ({ queue: work.name, history: "[]" });
-    const pass = { frozen: 25, most: Infinity, perSecond: null, decide };
+    const pass = { most: Infinity, perSecond: null, decide };
     const first = await letters.move(dead.name, pass);
     expect(first).toMatchObject({ isLost: true, mayBeDoubled: 0, stopped: null });
     expect(await system.lab.count(work)).toBe(first.sent);
@@ -267,62 +215,4 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
       expect(sent.filter(inGroup)).toEqual(bodies.filter(inGroup));
     }
   });
-
-  test(
-    "killed at any instant, a redrive loses none, and doubles no more than its window",
-    { timeout: 600_000 },
-    async () => {
-      const system = await stage(emulator);
-      const all = new Set<string>();
-      let before = 0;
-      const kills = 6;
-      for (let kill = 1; kill <= kills; kill++) {
-        for (const body of await fill(system, 40, all.size + 1)) all.add(body);
-        const { letters } = JSON.parse((await ask(system, "plan")).out) as { readonly letters: number };
-        const main = join(resolve(import.meta.dirname, "../.."), "src/cli/main.ts");
-        const words = [...wordsFor(system, "redrive"), "--confirm", String(letters), "--wait", "0s"];
-        const child = spawn(process.execPath, [main, ...words], { stdio: "ignore" });
-        const ended = once(child, "exit");
-        while (child.exitCode === null && (await system.lab.count(system.work("billing"))) === before)
-          await new Promise((done) => setTimeout(done, 5));
-        await new Promise((done) => setTimeout(done, Math.random() * 150));
-        child.kill("SIGKILL");
-        await ended;
-        before = await system.lab.count(system.work("billing"));
-      }
-      const sent = bodiesOf(await drain(system, system.work("billing")));
-      // Letters that a killed redrive had received are hidden for half a minute.
-      const left = bodiesOf(await drain(system, system.dead("billing")));
-      expect(new Set([...sent, ...left])).toEqual(all);
-      expect(sent.length + left.length - all.size).toBeLessThanOrEqual(10 * kills);
-      expect(new Set(left).size).toBe(left.length);
-    },
-  );
-
-  test.for(["none", "per-key"])(
-    "a redrive that was killed goes on until done, and touches no later letter: order %s",
-    { timeout: 600_000 },
-    async (order) => {
-      const system = await stage(emulator, { order });
-      const bodies = await fill(system, 60);
-      const plan = JSON.parse((await ask(system, "plan")).out) as { readonly letters: number };
-      const words = ["--confirm", String(plan.letters), "--rate", "1", "--wait", "0s"];
-      const child = start([...wordsFor(system, "redrive"), ...words]);
-      const id = String(await child.id());
-      while ((await system.lab.count(system.work("billing"))) < 1 && !child.isOver())
-        await new Promise((done) => setTimeout(done, 50));
-      await child.kill();
-      const later = await fill(system, 4, 100);
-      const said = await runCommand(["dead", "resume", id, "--json"]);
-      const result = JSON.parse(said.out) as { readonly mayBeDoubled: number };
-      expect([said.code, result], said.error).toMatchObject([0, { state: "done", stopped: null }]);
-      const sent = bodiesOf(await drain(system, system.work("billing")));
-      const left = bodiesOf(await drain(system, system.dead("billing")));
-      expect(new Set([...sent, ...left])).toEqual(new Set([...bodies, ...later]));
-      expect(new Set(sent).size).toBe(plan.letters);
-      expect(left).toEqual(expect.arrayContaining(later));
-      expect(sent.length + left.length - bodies.length - later.length).toBeLessThanOrEqual(result.mayBeDoubled);
-      expect(result.mayBeDoubled).toBeLessThanOrEqual(10);
-    },
-  );
 });

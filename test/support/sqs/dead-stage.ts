@@ -1,0 +1,66 @@
+import { randomUUID } from "node:crypto";
+import type { MessageAttributeValue } from "@aws-sdk/client-sqs";
+import { beforeAll, onTestFinished } from "vitest";
+
+import { runCommand, type Said } from "../run-command.ts";
+import { region } from "./clients.ts";
+import { attributes, deploy, type DeployedSystem } from "./deployed-system.ts";
+import type { Queue } from "./lab.ts";
+
+const credentials = { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" };
+
+beforeAll(() => {
+  Object.assign(process.env, credentials);
+});
+
+/** Two subscribers of one source. A redrive for one of them must not reach the other. */
+const billing = {
+  from: { orders: "all" },
+  retry: { attempts: 2, backoff: { kind: "immediate" } },
+  handlerTimeout: "5s",
+};
+
+export async function stage(emulator: Parameters<typeof deploy>[0], more: object = {}): Promise<DeployedSystem> {
+  const system = await deploy(emulator, { billing: { ...billing, ...more }, audit: { ...billing, ...more } });
+  onTestFinished(system.dispose);
+  return system;
+}
+
+/** Puts letters into the dead queue: 1, 2, …, whose reasons are ODD and EVEN. */
+export async function fill(system: DeployedSystem, count: number, first = 1): Promise<string[]> {
+  const bodies = Array.from({ length: count }, (_, index) => String(first + index));
+  const isFifo = system.dead("billing").name.endsWith(".fifo");
+  for (const body of bodies) {
+    const reason = Number(body) % 2 === 0 ? "EVEN" : "ODD";
+    const texts = { "dlq-failure-reason": reason, "dlq-original-queue": system.work("billing").name, tenant: "acme" };
+    const amount: MessageAttributeValue = { DataType: "Number.cents", StringValue: "2.50" };
+    const bytes: MessageAttributeValue = { DataType: "Binary", BinaryValue: Buffer.from([0, 255, 1]) };
+    const MessageAttributes = { ...attributes(texts), amount, bytes };
+    const group = isFifo ? { MessageGroupId: `g${Number(body) % 3}`, MessageDeduplicationId: randomUUID() } : {};
+    await system.lab.send(system.dead("billing"), body, { MessageAttributes, ...group });
+  }
+  return bodies;
+}
+
+export function wordsFor({ lab, dead }: DeployedSystem, command: string): string[] {
+  const { name } = dead("billing");
+  const place = ["--queue", name, "--target", `sqs@${region}`, "--url", lab.emulator.endpoint];
+  return ["dead", command, ...place, "--json"];
+}
+
+export const ask = async (system: DeployedSystem, command: string, ...words: readonly string[]): Promise<Said> =>
+  runCommand([...wordsFor(system, command), ...words]);
+
+/** Receives and deletes everything, until the queue is empty. */
+export async function drain({ lab }: DeployedSystem, queue: Queue) {
+  const all = [];
+  while ((await lab.count(queue)) > 0) {
+    const received = await lab.receive(queue, { max: 10, waitSeconds: 1 });
+    for (const message of received) await lab.deleteMessage(queue, message);
+    all.push(...received);
+  }
+  return all;
+}
+
+export const bodiesOf = (messages: readonly { readonly Body?: string | undefined }[]): string[] =>
+  messages.map(({ Body = "" }) => Body).toSorted((left, right) => Number(left) - Number(right));
