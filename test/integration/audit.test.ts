@@ -25,7 +25,8 @@ function sorted({ exchanges, queues, bindings, policies }: Topology): object {
   return {
     exchanges: byText(exchanges),
     queues: byText(queues),
-    bindings: byText(bindings),
+    // Only a running broker shows the name that it gave to a binding.
+    bindings: byText(bindings.map((binding) => ({ ...binding, propertiesKey: undefined }))),
     policies: byText(policies),
   };
 }
