@@ -41,8 +41,9 @@ export async function startCluster(version: BrokerVersion, deadLetterAgainMs: nu
   return {
     nodes,
     moveLeaders: async (vhosts, to, through) => {
+      // The lock of a redrive is a classic queue, which has no leader.
       const move = `rabbit_quorum_queue:transfer_leadership(Queue, 'rabbit@${names[to]}')`;
-      const queues = `Vhost <- [${vhosts.map((vhost) => `<<"${vhost}">>`).join(", ")}], Queue <- rabbit_amqqueue:list(Vhost)`;
+      const queues = `Vhost <- [${vhosts.map((vhost) => `<<"${vhost}">>`).join(", ")}], Queue <- rabbit_amqqueue:list(Vhost), amqqueue:is_quorum(Queue)`;
       // In a second request each queue answers that its leader is there; on 4.3 the answer is an error.
       await until(60_000, async () => {
         const answer = await node(through).exec(["rabbitmqctl", "eval", `lists:usort([${move} || ${queues}]).`]);
