@@ -33,7 +33,8 @@ export function verifyRedrive<State>(model: Model<State>, contract: RedriveContr
   const broken = exploreWithin(redriven, bounds, skippingSeries(redriven, "failures"));
   if (!broken.isComplete) throw new Error(`more than ${bounds.states} states of one letter of ${model.consumer}`);
   const kept = restrict(broken, new Set([...keptCauses, "change"]));
-  const found = [...arrivals(redriven, broken), ...safety(redriven, broken, kept)];
+  // A redrive that waits for an answer can give its letter back.
+  const found = [...arrivals(redriven, broken), ...safety(redriven, broken, kept, ["time", "return"])];
   const { consumer } = model;
   const states = broken.nodes.size;
   if (found.length > 0) return { consumer, states, attempts: Number.NaN, violations: found };

@@ -55,15 +55,17 @@ export function verify<State>(model: Model<State>, exploreOf = exploreForProof<S
  * The violations by which a message is lost, reaches another consumer, goes round or never gets its attempts.
  *
  * @param kept the part that consumers lead to if they keep their contracts
+ * @param waysOn the causes that end the wait of a message. Elsewhere than with redrives only time does
  */
 export function safety<State>(
   model: Model<State>,
   broken: Exploration<State>,
   kept: Exploration<State>,
+  waysOn: readonly Cause[] = ["time"],
 ): readonly Violation[] {
   return [
     ...reachable(model, kept),
-    ...noLoss(model, broken),
+    ...noLoss(model, broken, waysOn),
     ...onlySuccessEnds(model, broken),
     ...isolation(model, broken),
     ...noLoop(model, kept),
@@ -88,15 +90,14 @@ function reachable<State>(model: Model<State>, exploration: Exploration<State>):
 }
 
 /** Every path must end: no message gets lost or waits for ever. */
-function noLoss<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
+function noLoss<State>(model: Model<State>, exploration: Exploration<State>, waysOn: readonly Cause[]): Violation[] {
   const violation = (message: string, node: Node<State>): Violation[] => [
     violationAt(model, exploration, node, "no-loss", message),
   ];
   for (const { node, situation } of nodesOf(exploration, "lost"))
     return violation(`a message is lost: ${situation.why}`, node);
   for (const { node } of nodesOf(exploration, "waiting")) {
-    // A redrive that holds a letter can give it back.
-    if (node.edges.some(({ cause }) => cause === "time" || cause === "return")) continue;
+    if (node.edges.some(({ cause }) => waysOn.includes(cause))) continue;
     return violation(`a message waits in ${model.placeOf(node.state)} for ever`, node);
   }
   return [];
