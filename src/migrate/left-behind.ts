@@ -38,7 +38,7 @@ export function reasonOf({ kind, holds, longestWaitMs }: Pick<DeployedPart, "kin
       if (kind === "binding")
         return { why: "the queue behind it is no longer declared", until: "no team still collects messages there" };
       return {
-        why: "its consumer is no longer declared, and messages still come into it",
+        why: "its consumer is no longer declared, and messages may still come into it",
         until: "its consumer, or another one, has handled its messages",
       };
     case "dead":

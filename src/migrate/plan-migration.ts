@@ -7,6 +7,7 @@ import { type Checked, type Diagnostic, diagnostic } from "../diagnostics/diagno
 import { plan } from "../plan/plan.ts";
 import { queueNames } from "../plan/names.ts";
 import { type Deployed, deployedOf, partsBeside, underNewNames } from "./deployed.ts";
+import { type LeftBehind, leftBehind } from "./left-behind.ts";
 import { type ProvedChange, proveChange } from "./prove-change.ts";
 import { fixedParts, refuseChange } from "./refuse-change.ts";
 
@@ -14,6 +15,8 @@ import { fixedParts, refuseChange } from "./refuse-change.ts";
 export interface MigrationStep extends Pick<ProvedChange, "verdicts" | "warnings"> {
   readonly system: System;
   readonly target: Target;
+  /** The queues that it leaves on the broker. */
+  readonly left: readonly LeftBehind[];
 }
 
 /** A way from a deployed system to a new one that no single deployment can make. */
@@ -83,7 +86,8 @@ function proved<Value>(from: Deployed, to: Deployed, result: (step: MigrationSte
   const problems = change?.problems ?? refused;
   if (change === null || problems.length > 0) return impossible(problems);
   const { verdicts, warnings } = change;
-  return { ok: true, value: result({ system: to.system, target: to.target, verdicts, warnings }), warnings: [] };
+  const left = leftBehind(from, to);
+  return { ok: true, value: result({ system: to.system, target: to.target, verdicts, warnings, left }), warnings: [] };
 }
 
 /** The consumers whose queues cannot change in place. Those that stay share the shared parts. */

@@ -2,6 +2,7 @@ import { count } from "../contract/in-words.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 import { visible } from "../diagnostics/visible.ts";
 import type { Migration, MigrationStep } from "../migrate/plan-migration.ts";
+import { renderLeft } from "./verdicts.ts";
 
 /**
  * The steps of a migration for a person.
@@ -25,7 +26,6 @@ export function renderMigration({ moved, beside, drained, last }: Migration, fil
     ...drained.map((name) => `   ${visible(name)}`),
     `3. Stop the code that drains, and deploy ${visible(second)}.`,
     ...provedOf(last),
-    "   The old queues stay on the broker until you remove them: redeliver leftovers lists them.",
     "",
   ].join("\n");
 }
@@ -36,9 +36,10 @@ function strategiesOf({ target: { strategies = {} } }: MigrationStep): string {
   return `{ ${named.join(", ")} }`;
 }
 
-function provedOf({ verdicts }: MigrationStep): readonly string[] {
-  return verdicts.map(
+function provedOf({ verdicts, left }: MigrationStep): readonly string[] {
+  const proved = verdicts.map(
     ({ consumer, states, attempts }) =>
-      `   proved   ${visible(consumer)}: ${count(states, "state")} during the change, ${count(attempts, "attempt")} at most`,
+      `proved   ${visible(consumer)}: ${count(states, "state")} during the change, ${count(attempts, "attempt")} at most`,
   );
+  return [...proved, ...renderLeft(left)].map((line) => `   ${line}`);
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, test } from "vitest";
@@ -48,6 +48,14 @@ test("a second migration gives the next number, and a change that fits in one de
   expect(again.out).toContain("billing gets the queue shop.billing.");
   const same = await runCommand(["migrate", old, ...options]);
   expect(same.out).toContain("one deployment makes this change");
+});
+
+test("queues that a single deployment leaves with messages in them are named", async () => {
+  declare(next, "");
+  writeFileSync(next, `name: store\n${readFileSync(next, "utf8").replace(/^name: shop\n/, "")}`);
+  const said = await runCommand(["migrate", next, ...options]);
+  expect(said.code).toBe(0);
+  expect(said.out).toContain("stays    queue shop.billing: its consumer is no longer declared");
 });
 
 test("as JSON it has the declarations of all steps, and nothing is written", async () => {
