@@ -29,6 +29,32 @@ export interface Drift<State> {
   readonly keptLetters: readonly { readonly queue: string; readonly letters: number }[];
 }
 
+/** A difference as a change of a declared topology. */
+export interface AppliedDifference<Topology, State> extends Omit<DeployedDifference<State>, "subjects"> {
+  /** A topology that has this difference, too. */
+  readonly apply: (topology: Topology) => Topology;
+}
+
+/**
+ * The drift of a broker that has one topology at a time, and tells of no kept letters.
+ *
+ * @param base the declared topology, with everything that a difference may lead into
+ */
+export function driftOn<Topology, State>(
+  base: Topology,
+  all: readonly AppliedDifference<Topology, State>[],
+  subjectsIn: (topology: Topology) => readonly Subject<State>[],
+  unread: readonly string[],
+): Drift<State> {
+  return {
+    differences: all.map(({ apply, ...each }) => ({ ...each, subjects: () => subjectsIn(apply(base)) })),
+    declared: () => subjectsIn(base),
+    together: () => [subjectsIn(all.reduce((changed, { apply }) => apply(changed), base))],
+    unread,
+    keptLetters: [],
+  };
+}
+
 /** Compares declared systems with deployments. */
 export interface Differ<Target, Deployment, System, State, Live> {
   /** Reads a running broker with everything that a comparison needs. */

@@ -1,6 +1,6 @@
 import { overlay } from "../../../contract/overlay.ts";
 import { type Checked, diagnostic } from "../../../diagnostics/diagnostic.ts";
-import type { DeployedDifference, Drift } from "../../drift.ts";
+import { type AppliedDifference, type DeployedDifference, type Drift, driftOn } from "../../drift.ts";
 import type { ServicebusCompiled } from "../compile/compile.ts";
 import {
   type DeclaredEntity,
@@ -21,10 +21,7 @@ import type { AuditedNamespace, Deployment, NamedResource } from "./deployment.t
 import { type FoundEntity, entitiesIn } from "./found.ts";
 import { namespacesOf } from "./import/entity-properties.ts";
 
-interface Difference extends Omit<DeployedDifference<ModelState>, "subjects"> {
-  /** A topology that has this difference, too. */
-  readonly apply: (topology: ServicebusTopology) => ServicebusTopology;
-}
+type Difference = AppliedDifference<ServicebusTopology, ModelState>;
 
 /**
  * Compares a compiled system with the one namespace of a deployment.
@@ -50,17 +47,8 @@ export function driftOf(deployment: Deployment, compiled: ServicebusCompiled): C
   // A changed forwarding can lead into any of the other queues and topics.
   const base = others.filter(({ kind }) => kind !== "subscription").reduce(withEntity, topology);
   const subjects = (changed: ServicebusTopology) => subjectsOf({ ...compiled, topology: changed });
-  return {
-    ok: true,
-    warnings: [],
-    value: {
-      differences: all.map(({ apply, ...each }) => ({ ...each, subjects: () => subjects(apply(base)) })),
-      declared: () => subjects(base),
-      together: () => [subjects(all.reduce((changed, { apply }) => apply(changed), base))],
-      unread: [...(namespace.isWhole ? [] : ["entities with unreadable names are left out"]), ...unread],
-      keptLetters: [],
-    },
-  };
+  const unreadParts = [...(namespace.isWhole ? [] : ["entities with unreadable names are left out"]), ...unread];
+  return { ok: true, warnings: [], value: driftOn(base, all, subjects, unreadParts) };
 }
 
 function keyOf(entity: Pick<DeclaredEntity, "kind" | "name" | "topic">): string {

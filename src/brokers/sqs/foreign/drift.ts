@@ -1,6 +1,6 @@
 import { type Checked, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { overlay } from "../../../contract/overlay.ts";
-import type { DeployedDifference, Drift } from "../../drift.ts";
+import { type AppliedDifference, type Drift, driftOn } from "../../drift.ts";
 import type { SqsTarget } from "../compile/capabilities.ts";
 import type { SqsCompiled } from "../compile/compile.ts";
 import { compareAttributes } from "../compile/differences.ts";
@@ -13,10 +13,7 @@ import { besideMapping, besideQueue, besideSubscription } from "./drift-beside.t
 import { type Found, foundIn, namedIn, queueAsFound, subscriptionAsFound } from "./found.ts";
 import { readDocuments } from "./read-listing.ts";
 
-interface Difference extends Omit<DeployedDifference<MessageState>, "subjects"> {
-  /** A topology that has this difference, too. */
-  readonly apply: (topology: SqsTopology) => SqsTopology;
-}
+type Difference = AppliedDifference<SqsTopology, MessageState>;
 
 /** The differences of one kind of resource, and the parts that could not be compared. */
 interface Compared {
@@ -51,17 +48,8 @@ export function driftOf(
     queues: [...topology.queues, ...others.map((queue) => queueAsFound(queue, null, topology, found))],
   };
   const subjects = (changed: SqsTopology) => subjectsOf({ ...compiled, topology: changed });
-  return {
-    ok: true,
-    warnings: [],
-    value: {
-      differences: all.map(({ apply, ...each }) => ({ ...each, subjects: () => subjects(apply(base)) })),
-      declared: () => subjects(base),
-      together: () => [subjects(all.reduce((changed, { apply }) => apply(changed), base))],
-      unread: parts.flatMap(({ unread }) => unread),
-      keptLetters: [],
-    },
-  };
+  const unreadParts = parts.flatMap(({ unread }) => unread);
+  return { ok: true, warnings: [], value: driftOn(base, all, subjects, unreadParts) };
 }
 
 function queues(topology: SqsTopology, found: Found): Compared {
