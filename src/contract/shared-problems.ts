@@ -60,8 +60,11 @@ export function misfit(
 /** A resource that a broker knows by its name. */
 interface Named {
   readonly name: string;
-  /** The place in the declaration that names it. Null for a resource that consumers share. */
-  readonly path: Path | null;
+  /**
+   * Finds the place in the declaration that names it. Null for a resource that consumers share. A search for every
+   * resource would take seconds for 10,000 consumers.
+   */
+  readonly pathOf: () => Path | null;
   /** The resource for a sentence, such as `the dead queue of billing`. */
   readonly what: string;
 }
@@ -99,7 +102,7 @@ export function nameClashes(
 
 /** A name that a person wrote for one resource comes first, then a template, then a key that names are derived from. */
 function placeOfClash(named: readonly Named[]): Path {
-  const paths = named.flatMap(({ path }) => (path === null ? [] : [path]));
+  const paths = named.map(({ pathOf }) => pathOf()).filter((path) => path !== null);
   const ofOne = paths.find((path) => path.length > 2);
   return ofOne ?? paths.find(([first]) => first === "names") ?? paths[0] ?? ["sources"];
 }
@@ -125,7 +128,7 @@ export function sharedQueues(plan: Plan, nameOf: (consumer: ConsumerPlan) => str
   const named = plan.consumers.flatMap((consumer): Named[] => {
     const name = consumer.retry === null ? null : nameOf(consumer);
     const what = `the work queue of ${consumer.consumer}`;
-    return name === null ? [] : [{ name, path: pathOfQueue(plan, consumer), what }];
+    return name === null ? [] : [{ name, pathOf: () => pathOfQueue(plan, consumer), what }];
   });
   return nameClashes(plan, named);
 }

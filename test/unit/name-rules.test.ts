@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
+import { nameClashes } from "../../src/contract/shared-problems.ts";
 import { checkSystem } from "../../src/declare/check.ts";
 
 const retry = { attempts: 2, backoff: { kind: "constant", delay: "1s" } };
@@ -126,4 +127,17 @@ test("checking the names of any declaration causes no internal error", () => {
       expect(checkSystem(input).ok).toBe(false);
     }),
   );
+});
+
+test("a name is looked up in the declaration only if it clashes", () => {
+  let lookups = 0;
+  const pathOf = (): readonly string[] => {
+    lookups += 1;
+    return ["consumers", "billing"];
+  };
+  const named = ["a", "b", "c"].map((name) => ({ name, what: "a queue", pathOf }));
+  expect(nameClashes({}, named)).toEqual([]);
+  expect(lookups).toBe(0);
+  expect(nameClashes({}, [...named, { name: "b", what: "another queue", pathOf }])).toHaveLength(1);
+  expect(lookups).toBe(2);
 });

@@ -27,7 +27,11 @@ const bindOwn = "bind an exchange with a plain name to it, and use that one as t
 
 function sourceClashes(plan: Plan): Diagnostic[] {
   const named = Object.keys(plan.sources).map((source) => {
-    return { name: sourceExchange(plan, source), path: pathOfSource(plan, source), what: `the source ${source}` };
+    return {
+      name: sourceExchange(plan, source),
+      pathOf: () => pathOfSource(plan, source),
+      what: `the source ${source}`,
+    };
   });
   const help = "declare one source for the exchange, and list the keys of both in from";
   return nameClashes(plan, named, "each source is an exchange of its own").map((each) =>

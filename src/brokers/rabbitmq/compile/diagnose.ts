@@ -62,7 +62,7 @@ export function diagnoseClashes(plan: Plan, { queues, exchanges, policies }: Top
       plan,
       resources.map(({ name, consumer, role }) => ({
         name,
-        path: consumer === null ? null : pathOfOwn(plan, consumer, role),
+        pathOf: () => (consumer === null ? null : pathOfOwn(plan, consumer, role)),
         what: consumer === null ? `the shared ${role} ${kind}` : `the ${role} ${kind} of ${consumer}`,
       })),
     );
@@ -77,7 +77,7 @@ export function diagnoseClashes(plan: Plan, { queues, exchanges, policies }: Top
   const named = policies.map(({ name, applyTo }) => {
     const consumer = consumers.get(name);
     const what = `the policy of the ${applyTo === "exchanges" ? "exchange" : "queue"} ${name}`;
-    return { name, path: consumer === undefined ? null : pathOfOwn(plan, consumer, "work"), what };
+    return { name, pathOf: () => (consumer === undefined ? null : pathOfOwn(plan, consumer, "work")), what };
   });
   return nameClashes(plan, named, "RabbitMQ would keep only one of them");
 }

@@ -95,17 +95,21 @@ function characterProblem(path: readonly string[], name: string): Diagnostic[] {
  */
 export function diagnoseClashes(plan: Plan, { queues, topics, subscriptions }: ServicebusTopology): Diagnostic[] {
   const named = [
-    ...topics.map(({ name, source }) => ({ name, path: pathOfSource(plan, source), what: `the topic of ${source}` })),
+    ...topics.map(({ name, source }) => ({
+      name,
+      pathOf: () => pathOfSource(plan, source),
+      what: `the topic of ${source}`,
+    })),
     ...queues.map(({ name, role, consumer }) => ({
       name,
-      path: consumer === null ? ["name"] : pathOfOwn(plan, consumer, role),
+      pathOf: () => (consumer === null ? ["name"] : pathOfOwn(plan, consumer, role)),
       what: consumer === null ? "the shared dead queue" : `the ${role} queue of ${consumer}`,
     })),
   ];
   const rules = subscriptions.map((subscription) =>
     subscription.rules.map(({ name }) => ({
       name,
-      path: ["consumers", subscription.consumer, "from"],
+      pathOf: () => ["consumers", subscription.consumer, "from"],
       what: `a rule of ${subscription.consumer} on ${subscription.topic}`,
     })),
   );

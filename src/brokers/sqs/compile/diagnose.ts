@@ -115,12 +115,12 @@ function filterProblems({ consumer, from }: ConsumerPlan, sources: Plan["sources
 export function diagnoseClashes(plan: Plan, { queues, topics }: SqsTopology): Diagnostic[] {
   const named = queues.map(({ name, role, consumer }) => ({
     name,
-    path: pathOfOwn(plan, consumer ?? "", role),
+    pathOf: () => pathOfOwn(plan, consumer ?? "", role),
     what: `the ${role} queue of ${consumer}`,
   }));
   const ofTopics = topics.map(({ name, source }) => ({
     name,
-    path: pathOfSource(plan, source),
+    pathOf: () => pathOfSource(plan, source),
     what: `the topic of ${source}`,
   }));
   return [named, ofTopics].flatMap((each) => nameClashes(plan, each));
