@@ -1,10 +1,10 @@
-import { RefusedError } from "../diagnostics/diagnostic.ts";
 import type { LetterFacts } from "./facts.ts";
 import type { Filter } from "./filter.ts";
 import { type Frozen, digestOf } from "./frozen.ts";
 import { historyOf, historyWith } from "./history.ts";
 import type { RedriveCounts, Wish } from "./journal.ts";
 import type { Letter } from "./letter.ts";
+import { type Losses, createLosses } from "./losses.ts";
 import type { DeadLetters, Looked, Operating, Pass, Sending, Unsendable } from "./port.ts";
 
 /** Why a letter stays, or `sent`. */
@@ -86,9 +86,8 @@ export interface RedriveResult extends RedriveCounts {
   readonly stopped: string | null;
 }
 
-/** How often a lost connection is made again, and the pause before. */
-const mostLosses = 10;
-const afterLossMs = 3_000;
+/** The time between two looks for letters that a process held which has ended. */
+const heldAgainMs = 3_000;
 
 interface Running {
   readonly dead: DeadLetters;
@@ -100,7 +99,7 @@ interface Running {
   mayBeDoubled: number;
   unrecorded: number;
   stopped: string | null;
-  losses: number;
+  readonly losses: Losses;
 }
 
 /** Sends letters in growing steps, and stops by itself if too many die again. It survives lost connections. */
@@ -114,7 +113,7 @@ export async function redrive(dead: DeadLetters, input: RedriveInput): Promise<R
     frozen: input.frozen,
     unrecorded: 0,
     stopped: null,
-    losses: 0,
+    losses: createLosses(input.pause),
   };
   for (const step of stepsOf(letters - before.sent, input.waitMs)) {
     const until = run.sent + step;
@@ -131,17 +130,19 @@ async function sendUntil(run: Running, until: number): Promise<void> {
   const { dead, input, startedAtMs } = run;
   const sentBefore = run.sent;
   const { pass, lost } = passOf(run, until);
-  const passed = await surviving(run, () => dead.move(input.queue, pass));
+  const passed = await run.losses.surviving(() => dead.move(input.queue, pass));
   run.sent = sentBefore + (passed?.sent ?? 0);
   run.mayBeDoubled += passed?.mayBeDoubled ?? 0;
-  run.stopped ??= passed?.stopped ?? null;
+  run.stopped ??= passed?.stopped ?? run.losses.gaveUp();
   input.report(run);
   if (passed === null || passed.isLost) {
     lost();
-    await input.pause(afterLossMs);
+    const present = await presentAfterLoss(dead, run.losses, { ...input, frozen: run.frozen });
+    if (present !== null) run.sent = Math.min(run.sent, input.letters - present);
+    run.stopped ??= run.losses.gaveUp();
   } else if (passed.sent === 0 && run.stopped === null) {
     const missing = input.letters - run.sent;
-    if (performance.now() - startedAtMs < input.heldMs) await input.pause(afterLossMs);
+    if (performance.now() - startedAtMs < input.heldMs) await input.pause(heldAgainMs);
     else if (missing <= input.unrecorded) run.unrecorded = missing;
     else run.stopped = "the other letters of the plan are not there any more";
   }
@@ -150,34 +151,39 @@ async function sendUntil(run: Running, until: number): Promise<void> {
 
 const wished = ({ wish }: RedriveInput): string | null => (wish() === null ? null : "somebody wants it to end");
 
+/**
+ * Counts the letters of a plan that are in their queue after a lost connection. Letters that count as sent may be back.
+ *
+ * @returns null if it cannot be learned
+ */
+export async function presentAfterLoss(
+  dead: DeadLetters,
+  losses: Losses,
+  input: Parameters<typeof findOut>[1],
+): Promise<number | null> {
+  while (losses.gaveUp() === null) {
+    const stood = await losses.surviving(async () => {
+      await dead.settle?.(input.queue);
+      return findOut(dead, input);
+    });
+    if (stood !== null) return stood.looked.isWhole ? stood.present : null;
+  }
+  return null;
+}
+
 async function checkDeaths(run: Running): Promise<void> {
   const { dead, input } = run;
   const { before } = input;
   await input.pause(input.waitMs);
   run.stopped ??= wished(input);
-  for (let seen: Looked | null = null; seen === null && run.losses <= mostLosses;) {
+  for (let seen: Looked | null = null; seen === null && run.losses.gaveUp() === null;) {
     let count = 0;
-    seen = await surviving(run, () => lookForDeaths(dead, input, () => (count += 1)));
-    if (seen === null) await input.pause(afterLossMs);
-    else run.diedAgain = count;
+    seen = await run.losses.surviving(() => lookForDeaths(dead, input, () => (count += 1)));
+    if (seen !== null) run.diedAgain = count;
   }
+  run.stopped ??= run.losses.gaveUp();
   const [died, sent] = [run.diedAgain - before.diedAgain, run.sent - before.sent];
   if (died > input.stopAbove * sent) run.stopped ??= `${died} of ${sent} letters have died again`;
-}
-
-/** Null if the connection was lost. */
-async function surviving<Value extends object>(run: Running, work: () => Promise<Value>): Promise<Value | null> {
-  try {
-    const value = await work();
-    if ("isLost" in value && value.isLost === true) run.losses += 1;
-    return value;
-  } catch (cause) {
-    if (!(cause instanceof RefusedError) || cause.diagnostics.some(({ code }) => code === "RD805")) throw cause;
-    run.losses += 1;
-    return null;
-  } finally {
-    if (run.losses > mostLosses) run.stopped ??= "the connection was lost too often";
-  }
 }
 
 /** A pass, and a function that puts back the letters with an unknown outcome after a lost connection. */
@@ -232,14 +238,19 @@ export async function findOut(
   { queue, id, frozen, identityOf }: Pick<RedriveInput, "queue" | "id" | "frozen" | "identityOf">,
 ): Promise<Stood> {
   const missing = frozen.copy();
+  const died: bigint[] = [];
   let [present, diedAgain] = [0, 0];
   const looked = await dead.look(queue, (letter) => {
     const [last] = historyOf(letter);
     if (last?.redrive === id) {
       diedAgain += 1;
-      if (/^[\da-f]{1,16}$/.test(last.letter ?? "")) frozen.take(BigInt(`0x${last.letter}`));
+      if (/^[\da-f]{1,16}$/.test(last.letter ?? "")) died.push(BigInt(`0x${last.letter}`));
     } else if (missing.take(digestOf(identityOf(letter)))) present += 1;
     return true;
   });
+  for (const digest of died) {
+    // The first look at it counted it as present.
+    if (frozen.take(digest) && !missing.take(digest)) present -= 1;
+  }
   return { looked, present, diedAgain };
 }

@@ -1,9 +1,10 @@
-import { RefusedError } from "../diagnostics/diagnostic.ts";
 import type { LetterFacts } from "./facts.ts";
 import { type Frozen, digestOf } from "./frozen.ts";
 import { historyWith } from "./history.ts";
 import type { Letter } from "./letter.ts";
+import { createLosses } from "./losses.ts";
 import type { DeadLetters, Operating, Pass, Sending } from "./port.ts";
+import { presentAfterLoss } from "./redrive.ts";
 
 /** The person who moves letters, and the reason. */
 export interface Word {
@@ -37,15 +38,12 @@ export interface TakenOut {
 
 export const nothingTaken: TakenOut = { done: 0, mayBeDoubled: 0, stopped: null };
 
-/** How often a lost connection is made again, and the pause before. */
-const mostLosses = 10;
-const afterLossMs = 3_000;
-
 /** Takes chosen letters out of a queue, without steps. It survives lost connections. */
 export async function takeOut(dead: DeadLetters, input: TakingOut): Promise<TakenOut> {
   const { queue, letters, identityOf, decide, stopped: asksToStop } = input;
   let { frozen } = input;
-  let [done, mayBeDoubled, losses] = [0, 0, 0];
+  const losses = createLosses(input.pause);
+  let [done, mayBeDoubled] = [0, 0];
   let stopped: string | null = null;
   while (done < letters && stopped === null) {
     const [open, after] = [frozen, frozen.copy()];
@@ -56,21 +54,18 @@ export async function takeOut(dead: DeadLetters, input: TakingOut): Promise<Take
       onSent: (letter, isGone) => void (isGone && after.take(digestOf(identityOf(letter)))),
       ...(asksToStop === undefined ? {} : { stopped: asksToStop }),
     };
-    const passed = await dead.move(queue, pass).catch((cause: unknown) => {
-      if (!(cause instanceof RefusedError) || cause.diagnostics.some(({ code }) => code === "RD805")) throw cause;
-      return { sent: 0, mayBeDoubled: 0, stopped: null, isLost: true };
-    });
-    done += passed.sent;
-    mayBeDoubled += passed.mayBeDoubled;
+    const passed = await losses.surviving(() => dead.move(queue, pass));
+    done += passed?.sent ?? 0;
+    mayBeDoubled += passed?.mayBeDoubled ?? 0;
     input.report(done);
-    ({ stopped } = passed);
-    if (passed.isLost) {
-      // Letters with an unknown outcome may be there again.
+    stopped = passed?.stopped ?? null;
+    // After a loss, letters with an unknown outcome may be there again.
+    if (passed === null || passed.isLost) {
       frozen = after;
-      losses += 1;
-      if (losses > mostLosses) stopped ??= "the connection was lost too often";
-      else await input.pause(afterLossMs);
+      const present = await presentAfterLoss(dead, losses, { queue, id: "", frozen, identityOf });
+      if (present !== null) done = Math.min(done, letters - present);
     } else if (passed.sent === 0) stopped ??= "the other letters are not there any more";
+    stopped ??= losses.gaveUp();
   }
   return { done, mayBeDoubled, stopped };
 }
