@@ -16,7 +16,10 @@ export interface Backup {
 }
 
 /** @throws the system's error, for example if the file exists */
-export function createBackup(file: string, { broker, queue, consumer }: Place): Backup {
+export function createBackup(
+  file: string,
+  { broker, queue, consumer }: Pick<Place, "broker" | "queue" | "consumer">,
+): Backup {
   const lines = createLines(file, headerLine({ broker, queue, consumer }));
   // A new file is lost with its folder's entry.
   const folder = openSync(dirname(resolve(file)), "r");
@@ -26,33 +29,31 @@ export function createBackup(file: string, { broker, queue, consumer }: Place): 
   /** Letters that are saved at the same time share one flush. */
   let flushing: Promise<void> | null = null;
   let failure: { readonly cause: unknown } | null = null;
+  /** After a failure the last line may be half a letter, so no letter is safe any more. */
+  const attempt = (work: () => void): void => {
+    if (failure !== null) return;
+    try {
+      work();
+    } catch (cause) {
+      failure = { cause };
+    }
+  };
   const flush = async (): Promise<void> => {
     await setImmediate();
     flushing = null;
-    // After a failure the last line may be half a letter.
+    attempt(lines.flush);
     if (failure !== null) throw failure.cause;
-    try {
-      lines.flush();
-    } catch (cause) {
-      failure = { cause };
-      throw cause;
-    }
   };
   return {
     save: (letter) => {
       letters += 1;
-      if (failure === null) lines.write(letterLine({ letter, lost: lossIn(letter) }));
+      attempt(() => lines.write(letterLine({ letter, lost: lossIn(letter) })));
       return (flushing ??= flush());
     },
     close: () => {
-      if (failure !== null) return false;
-      try {
-        lines.write(endLine(letters));
-        lines.close();
-        return true;
-      } catch {
-        return false;
-      }
+      attempt(() => lines.write(endLine(letters)));
+      attempt(lines.close);
+      return failure === null;
     },
   };
 }

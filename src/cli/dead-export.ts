@@ -63,8 +63,8 @@ export function createLines(file: string, first: string): Lines {
   let buffer = first;
   const drain = (): void => {
     const bytes = Buffer.from(buffer);
-    buffer = "";
     for (let at = 0; at < bytes.length;) at += writeSync(handle, bytes, at);
+    buffer = "";
   };
   const flush = (): void => {
     drain();

@@ -1,0 +1,85 @@
+import { mkdtempSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { tmpdir } from "node:os";
+import { afterEach, expect, test, vi } from "vitest";
+
+import { createBackup } from "../../src/cli/backup.ts";
+import { createExportReader } from "../../src/operate/ndjson.ts";
+
+/** The bytes that the disk has room for, and whether it is read-only. */
+const disk = vi.hoisted(() => ({ roomBytes: Infinity, isReadOnly: false }));
+
+vi.mock("node:fs", async (original) => {
+  const fs = await original<typeof import("node:fs")>();
+  const failing = (code: string, syscall: string): Error => Object.assign(new Error(code), { code, syscall });
+  return {
+    ...fs,
+    openSync: (...input: Parameters<typeof fs.openSync>) => {
+      if (disk.isReadOnly && input[1] !== "r") throw failing("EROFS", "open");
+      return fs.openSync(...input);
+    },
+    writeSync: (handle: number, bytes: Uint8Array, at: number) => {
+      const written = Math.min(bytes.length - at, disk.roomBytes);
+      if (written === 0) throw failing("ENOSPC", "write");
+      disk.roomBytes -= written;
+      return fs.writeSync(handle, bytes, at, written);
+    },
+  };
+});
+
+afterEach(() => Object.assign(disk, { roomBytes: Infinity, isReadOnly: false }));
+
+const letterOf = (position: number) => ({
+  position,
+  exchange: "",
+  routingKey: "shop.billing.dead",
+  redelivered: false,
+  headers: {},
+  properties: { messageId: `letter-${position}` },
+  body: Buffer.alloc(1_000, "x"),
+});
+const place = { broker: "rabbitmq", queue: "shop.billing.dead", consumer: "billing" };
+const newFile = (): string => join(mkdtempSync(join(tmpdir(), "disk-")), "backup.ndjson");
+
+/** The ids of the whole letters in a file. */
+function idsIn(file: string): readonly unknown[] {
+  const reader = createExportReader();
+  const lines = readFileSync(file, "utf8").split("\n");
+  return lines.flatMap((line) => reader.take(line)?.letter.properties["messageId"] ?? []);
+}
+
+test.each([0, 1, 70_000, 200_000])(
+  "a letter leaves its queue only if it is on the disk: room for %i bytes",
+  async (room) => {
+    const file = newFile();
+    const backup = createBackup(file, place);
+    disk.roomBytes = room;
+    const letters = Array.from({ length: 200 }, (_, index) => letterOf(index + 1));
+    const outcomes: PromiseSettledResult<void>[] = [];
+    // Letters that are saved at the same time are more than one write.
+    for (let at = 0; at < letters.length; at += 100)
+      outcomes.push(...(await Promise.allSettled(letters.slice(at, at + 100).map((letter) => backup.save(letter)))));
+    const saved = letters.filter((_, index) => outcomes[index]?.status === "fulfilled");
+    expect(saved).toHaveLength(room > 150_000 ? 100 : 0);
+    expect(idsIn(file)).toEqual(expect.arrayContaining(saved.map(({ properties }) => properties.messageId)));
+    disk.roomBytes = Infinity;
+    await expect(backup.save(letterOf(201))).rejects.toThrow("ENOSPC");
+    expect(backup.close()).toBe(false);
+  },
+);
+
+test("a disk that recovers between two letters does not make a half line whole", async () => {
+  const file = newFile();
+  const backup = createBackup(file, place);
+  await backup.save(letterOf(1));
+  disk.roomBytes = 500;
+  await expect(backup.save(letterOf(2))).rejects.toThrow("ENOSPC");
+  disk.roomBytes = Infinity;
+  await expect(backup.save(letterOf(3))).rejects.toThrow("ENOSPC");
+  expect([backup.close(), idsIn(file)]).toEqual([false, ["letter-1"]]);
+});
+
+test("a read-only disk takes no backup", () => {
+  disk.isReadOnly = true;
+  expect(() => createBackup(newFile(), place)).toThrow("EROFS");
+});
