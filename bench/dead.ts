@@ -126,7 +126,7 @@ async function redriveAll(dead: DeadLetters, letters: number, frozen: Frozen): P
     waitMs: 0,
     stopAbove: 1,
     rules: {
-      filter: { matches: () => true, isAll: true },
+      filter: { matches: () => true, isAll: true, missed: () => null },
       generations: 3,
       targets: null,
       workQueue: null,
@@ -137,6 +137,7 @@ async function redriveAll(dead: DeadLetters, letters: number, frozen: Frozen): P
     pause: (delayMs) => setTimeout(delayMs),
     wish: () => null,
     intend: () => Promise.resolve(),
+    told: async () => 0,
     report: () => undefined,
   });
   if (sent !== letters) throw new Error(`${sent} of ${letters} letters were sent: ${stopped}`);

@@ -39,6 +39,7 @@ const pipeline = [
   "src/migrate",
   "src/report",
   "src/consume",
+  "src/dead-letters",
   "src/deploy",
   "src/policy",
   "src/cli",
@@ -164,9 +165,11 @@ test("only deploy files load Pulumi, and the core does no input or output", () =
         const isDeploy = file.startsWith("src/deploy/") || roomOf(file) === "make";
         const isInputOutput = /^node:(fs|net|http|child_process)/.test(name);
         // Consumers reach their brokers through client libraries. One file asks a broker's version itself, for brokers
-        // that the library does not know. Certificates are files, and `fetch` accepts none for a single request.
+        // that the library does not know. Certificates are files, and `fetch` accepts none for a single request. Journals, exports and
+        // backups are files.
         const isEdge =
-          /^src\/(cli|tls)\//.test(file) || file === "src/brokers/rabbitmq/run/deployed/greeted-version.ts";
+          /^src\/(cli|tls|dead-letters)\//.test(file) ||
+          file === "src/brokers/rabbitmq/run/deployed/greeted-version.ts";
         return (name.startsWith("@pulumi/") && !isDeploy && !isPolicy) || (isInputOutput && !isEdge);
       })
       .map((name) => `${file} imports ${name}`),

@@ -279,7 +279,7 @@ export interface Broker<
   /** Compares its deployments with declarations. */
   readonly differ: Differ<Target, Deployment, System, State, LiveReader<Deployment>>;
   /** Loaded when somebody operates dead letters. Left out if Redeliver cannot do that on this broker yet. */
-  readonly loadOperating?: () => Promise<Operating>;
+  readonly loadOperating: () => Promise<Operating>;
   /** The default place of resources on the broker: RabbitMQ's virtual host. Null if the broker has none. */
   readonly defaultNamespace: string | null;
   /** Its rules of the policy pack, by the names under which the package exports them, in the order of pages. */

@@ -1,17 +1,15 @@
-import { createReadStream, statSync } from "node:fs";
+import { statSync } from "node:fs";
 
-import { type ImportPlan, checkExport, importLetters } from "../operate/import.ts";
-import { createExportReader } from "../operate/ndjson.ts";
-import { confirmProblem, consumedProblem } from "../operate/plan.ts";
+import { importFile, namedIn } from "../dead-letters/import-file.ts";
+import type { JournalOptions } from "./dead-control-options.ts";
+import { deskOf, withJournal } from "./dead-journal.ts";
 import type { PlaceOptions } from "./dead-options.ts";
-import { type Place, atPlace } from "./dead-place.ts";
-import { createProgress } from "./dead-progress.ts";
-import { checkOpen } from "./dead-take-out.ts";
+import { atPlace } from "./dead-place.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { print } from "./output.ts";
-import { ended, refuse, usage } from "./refuse.ts";
+import { ended, usage } from "./refuse.ts";
 
-export interface ImportOptions extends PlaceOptions {
+export interface ImportOptions extends PlaceOptions, JournalOptions {
   readonly input: string;
   readonly into?: string;
   readonly cutOff?: boolean;
@@ -21,8 +19,8 @@ export interface ImportOptions extends PlaceOptions {
 
 /** Brings the letters of an export back, or counts them. The file names the queue, unless the options do. */
 export async function importCommand(file: string | undefined, options: ImportOptions): Promise<number> {
-  const { input, queue, consumer, cutOff = false, skip = 0 } = options;
-  let named: { readonly queue?: string; readonly consumer?: string };
+  const { input, json, into, cutOff, skip, confirm } = options;
+  let named: Awaited<ReturnType<typeof namedIn>>;
   try {
     if (!statSync(input).isFile()) return await usage(`${input} is no file`, options);
     named = await namedIn(input);
@@ -30,70 +28,33 @@ export async function importCommand(file: string | undefined, options: ImportOpt
     const { code } = cause as NodeJS.ErrnoException;
     return usage(`${input} cannot be read: ${code ?? String(cause)}`, options);
   }
-  const isNamed = queue !== undefined || consumer !== undefined;
-  // Without a declaration the queue's name is enough.
-  const own = file === undefined ? { queue: named.queue } : { consumer: named.consumer };
-  return atPlace(file, isNamed ? options : { ...options, ...definedIn(own) }, async (place) => {
-    const { broker, operating } = place;
-    const to = options.into ?? place.queue;
-    const rules = { broker, queue: options.into === undefined ? to : null, mayBeCutOff: cutOff };
-    const plan = await checkExport(input, linesOf(input), { ...rules, unsendable: operating.unsendable });
-    if (plan.problems.length > 0) return refuse(plan.problems, options, {}, exitCodes.refused);
-    await checkOpen(place, to);
-    const consumers = await place.letters.consumersOf(to);
-    const consumed = consumedProblem(to, typeof consumers === "number" ? consumers : 0);
-    if (consumed !== null) return refuse([consumed], options, {}, exitCodes.refused);
-    const letters = Math.max(0, plan.letters - skip);
-    if (options.confirm === undefined) {
-      const text = `${letters} letters of ${input} would go into ${to}\nNothing has moved. --confirm ${letters} agrees to it.`;
-      return print(options.json === true ? { queue: to, letters } : text);
-    }
-    const problem = confirmProblem(to, letters, options.confirm);
-    if (problem !== null) return refuse([problem], options, {}, exitCodes.refused);
-    return put(place, to, options, letters);
-  });
+  return atPlace(file, { ...options, ...namesOf(file, options, named) }, async (dead) =>
+    withJournal(options, async (journal) => {
+      const end = await importFile(deskOf(dead, journal), { file: input, into, cutOff, skip, confirm });
+      const { queue, letters, imported } = end;
+      if (imported === null) {
+        const text = `${letters} letters of ${input} would go into ${queue}\nNothing has moved. --confirm ${letters} agrees to it.`;
+        return print(json === true ? { queue, letters } : text);
+      }
+      const { mayBeDoubled, stopped } = imported;
+      const text = [
+        `${imported.imported} of ${letters} letters of ${input} are in ${queue} now`,
+        ...(mayBeDoubled === 0 ? [] : [`up to ${mayBeDoubled} may be there twice, because a connection was lost`]),
+        ...(stopped === null ? [] : [`stopped: ${stopped}; go on with --skip ${imported.skip}`]),
+      ].join("\n");
+      const printed = await print(json === true ? { queue, letters, ...imported } : text);
+      return ended(printed, stopped === null ? exitCodes.fine : exitCodes.incomplete);
+    }),
+  );
 }
 
-async function put(place: Place, to: string, options: ImportOptions, letters: number): Promise<number> {
-  const { input, skip = 0, json } = options;
-  const putting = await place.letters.putInto(to);
-  try {
-    const progress = createProgress("letters imported", letters);
-    const result = await importLetters(linesOf(input), putting, skip, (count) => progress(count));
-    const { imported, mayBeDoubled, stopped } = result;
-    const text = [
-      `${imported} of ${letters} letters of ${input} are in ${to} now`,
-      ...(mayBeDoubled === 0 ? [] : [`up to ${mayBeDoubled} may be there twice, because a connection was lost`]),
-      ...(stopped === null ? [] : [`stopped: ${stopped}; go on with --skip ${result.skip}`]),
-    ].join("\n");
-    const printed = await print(json === true ? { queue: to, letters, ...result } : text);
-    return ended(printed, stopped === null ? exitCodes.fine : exitCodes.incomplete);
-  } finally {
-    await putting.close();
-  }
-}
-
-async function namedIn(input: string): Promise<Partial<Pick<NonNullable<ImportPlan["header"]>, "queue">> & object> {
-  const reader = createExportReader();
-  for await (const line of linesOf(input)) {
-    reader.take(line);
-    break;
-  }
-  const { queue, consumer } = reader.header() ?? {};
-  return definedIn({ queue, consumer: consumer ?? undefined });
-}
-
-function definedIn<Given extends Readonly<Record<string, string | undefined>>>(given: Given): Record<string, string> {
-  return Object.fromEntries(Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined));
-}
-
-/** Only a line feed ends a line. A JSON text may hold other characters that end lines for Node. */
-async function* linesOf(file: string): AsyncGenerator<string> {
-  let rest = "";
-  for await (const chunk of createReadStream(file, "utf8")) {
-    const lines = (rest + String(chunk)).split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines;
-  }
-  if (rest !== "") yield rest;
+/** The names that the file gives, where the options give none. Without a declaration the queue's name is enough. */
+function namesOf(
+  file: string | undefined,
+  { queue, consumer }: ImportOptions,
+  named: Awaited<ReturnType<typeof namedIn>>,
+): Pick<PlaceOptions, "queue" | "consumer"> {
+  if (queue !== undefined || consumer !== undefined) return {};
+  if (file === undefined) return named.queue === undefined ? {} : { queue: named.queue };
+  return named.consumer === undefined ? {} : { consumer: named.consumer };
 }

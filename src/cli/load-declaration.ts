@@ -2,7 +2,6 @@ import { type Stats, statSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { inspect } from "node:util";
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
 
 import { checkSystem } from "../declare/check.ts";
@@ -11,7 +10,7 @@ import type { System } from "../declare/system.ts";
 import type { Checked, Diagnostic, RefusedError } from "../diagnostics/diagnostic.ts";
 import { catalogue } from "../diagnostics/catalogue.ts";
 import { diagnostic, refuseWhole } from "../diagnostics/diagnostic.ts";
-import { maskCredentials } from "../diagnostics/mask-credentials.ts";
+import { reasonOf } from "../diagnostics/reason-of.ts";
 import type { Locate } from "../diagnostics/region.ts";
 import { divertOthers } from "./output.ts";
 import { readText } from "./read-text.ts";
@@ -158,16 +157,4 @@ function isDiagnostic(value: unknown): value is Diagnostic {
   const { code, message, path, notes, help = "" } = value;
   const areTexts = [code, message, path, help].every((each) => typeof each === "string");
   return areTexts && Array.isArray(notes) && notes.every((each) => typeof each === "string");
-}
-
-/** A module may throw any value, and reading that value may throw too. */
-export function reasonOf(cause: unknown): string {
-  try {
-    if (!(cause instanceof Error))
-      return `it throws ${maskCredentials(inspect(cause, { depth: 0, customInspect: false })).slice(0, 200)}`;
-    // A password may have several lines, and a cut one can no longer be recognised. So the text is masked first.
-    return `${cause.name}: ${maskCredentials(cause.message).split("\n")[0]}`;
-  } catch {
-    return "it throws a value that cannot be read";
-  }
 }

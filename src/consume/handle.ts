@@ -1,6 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 
 import { operationsAfter } from "../contract/interpret.ts";
+import { historyOf } from "../operate/history.ts";
 import { growingPauses } from "./port/growing-pauses.ts";
 import { type Engine, type Held, type FeedState, pauseFeed, report, takeAsWanted, wakeWatchers } from "./engine.ts";
 import { type Delivery, NotOursError } from "./port/adapter.ts";
@@ -208,7 +209,14 @@ function settled(engine: Engine, { delivery, startedAtMs }: Held, verdict: Verdi
     durationMs: performance.now() - startedAtMs,
     reason: isFailure ? verdict.reason : null,
     error: isFailure ? verdict.error : null,
+    isLast: verdict.outcome !== "transient" || delivery.attempt >= engine.attempts.contract.attempts.length,
+    redriven: redrivenBy(delivery),
   });
+}
+
+function redrivenBy({ headers }: Delivery): { readonly redrive: string; readonly letter: string } | null {
+  const [last] = historyOf({ headers });
+  return last?.letter === undefined ? null : { redrive: last.redrive, letter: last.letter };
 }
 
 /** It is unknown whether the message is settled. */

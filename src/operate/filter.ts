@@ -1,6 +1,6 @@
 import { durationPattern, parseDurationMs } from "../declare/duration.ts";
 import type { LetterFacts } from "./facts.ts";
-import { groupIdOf } from "./groups.ts";
+import { type Groups, createGrouping, groupIdOf } from "./groups.ts";
 import type { Letter } from "./letter.ts";
 
 /** A choice of letters, as a person writes it. A letter has to fit all of it. */
@@ -30,6 +30,8 @@ export interface Filter {
   readonly matches: (letter: Letter, facts: LetterFacts) => boolean;
   /** True if it takes every letter. */
   readonly isAll: boolean;
+  /** A sentence if letters have been judged and none was in the group that is asked for. Null otherwise. */
+  readonly missed: () => string | null;
 }
 
 type Test = (letter: Letter, facts: LetterFacts) => boolean;
@@ -50,7 +52,25 @@ export function parseFilter(input: FilterInput, nowMs: number): Filter | { reado
   }
   const [problem] = problems;
   if (problem !== undefined) return { problem };
-  return { isAll: tests.length === 0, matches: (letter, facts) => tests.every((test) => test(letter, facts)) };
+  const grouping = input.group === undefined ? null : createGrouping();
+  return {
+    isAll: tests.length === 0,
+    matches: (letter, facts) => {
+      grouping?.add(facts);
+      return tests.every((test) => test(letter, facts));
+    },
+    missed: () => (grouping === null ? null : missedIn(grouping.result(), input.group)),
+  };
+}
+
+/** The groups that a sentence names. */
+const mostNamed = 5;
+
+function missedIn({ groups, others }: Groups, group: string | undefined): string | null {
+  if (groups.length === 0 || others > 0 || groups.some(({ id }) => id === group)) return null;
+  const names = groups.slice(0, mostNamed).map(({ id, count }) => `${id} with ${count}`);
+  const more = groups.length > mostNamed ? ", …" : "";
+  return `no letter is in the group ${JSON.stringify(group)}; the groups are ${names.join(", ")}${more}`;
 }
 
 function textTests({ group, reason, error, type, failedIn, routingKey, redrive }: FilterInput): Test[] {

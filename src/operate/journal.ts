@@ -1,33 +1,20 @@
-import { type Diagnostic, RefusedError, diagnostic } from "../diagnostics/diagnostic.ts";
+import { RefusedError } from "../diagnostics/diagnostic.ts";
 import { refused } from "../diagnostics/render.ts";
 import type { FilterInput } from "./filter.ts";
-
-/** A database with a journal in it. */
-export interface Sql {
-  /** @param sql one statement, with the parameters $1, $2, … */
-  readonly query: (sql: string, values?: readonly Value[]) => Promise<readonly Row[]>;
-  /** Does all of a piece of work or none, and nobody else writes meanwhile. */
-  readonly exclusively: (work: () => Promise<void>) => Promise<void>;
-  /** Takes a lock that ends with this process. Null if another one has it. */
-  readonly lock: (name: string) => Promise<Lock | null>;
-  /** Why the database refuses, as half a sentence. Null for any other error. */
-  readonly reasonOf: (cause: unknown) => string | null;
-  readonly close: () => Promise<void>;
-}
-
-export interface Lock {
-  readonly release: () => Promise<void>;
-}
-
-type Value = string | number | null;
-type Row = Readonly<Record<string, unknown>>;
+import { journalProblem } from "./journal-problems.ts";
+import { type Lock, type Row, type Sql, type Value, migrate } from "./journal-schema.ts";
 
 /** `stopped` has a reason. A redrive with a process that ended is `stopped`, too, when somebody notices. */
 export type RedriveState = "running" | "paused" | "stopped" | "cancelled" | "done";
 
 /** The options that name a dead queue and its broker, without a password. */
 export type JournalledPlace = Readonly<
-  Record<"file" | "target" | "consumer" | "queue" | "url" | "managementUrl" | "ca" | "cert" | "key", string | undefined>
+  Partial<
+    Record<
+      "file" | "target" | "consumer" | "queue" | "url" | "managementUrl" | "ca" | "cert" | "key",
+      string | undefined
+    >
+  >
 > & { readonly strategy: string; readonly parked?: boolean };
 
 /** The facts of a redrive that never change. */
@@ -88,31 +75,33 @@ type Change = Partial<RedriveCounts> & {
 
 /** The memory of redrives. Its members throw a RefusedError if the database refuses. */
 export interface Journal {
-  /** @param letters the letters of the plan, as `Frozen` writes them */
-  readonly begin: (facts: RedriveFacts, letters: string) => Promise<void>;
+  /** @param letters the letters to send, and those to park before, as `Frozen` writes them */
+  readonly begin: (facts: RedriveFacts, letters: string, parked?: string) => Promise<void>;
   readonly read: (id: string) => Promise<JournalledRedrive | null>;
   /** The last redrives, the newest first. */
   readonly list: () => Promise<readonly JournalledRedrive[]>;
-  readonly lettersOf: (id: string) => Promise<string>;
+  /** The letters to send and those to park, as `begin` was given them. */
+  readonly lettersOf: (id: string) => Promise<{ readonly letters: string; readonly parked: string }>;
   readonly eventsOf: (id: string) => Promise<readonly JournalEvent[]>;
   /** Writes the numbers. @returns the wish of somebody else */
   readonly beat: (id: string, counts: RedriveCounts) => Promise<Wish | null>;
   readonly change: (id: string, change: Change, who: string, event: string) => Promise<void>;
+  /** Writes what another command than a redrive does. `status` shows it. */
+  readonly note: (id: string, who: string, what: string) => Promise<void>;
+  /** What other commands than redrives did last, the newest first. */
+  readonly notes: () => Promise<readonly (JournalEvent & { readonly id: string })[]>;
+  /**
+   * Writes a consumer's word about a letter of a redrive.
+   *
+   * @param letter its digest in the history
+   */
+  readonly tell: (id: string, letter: string, outcome: "handled" | "dead") => Promise<void>;
+  /** The letters of a redrive with a consumer's word about their end. */
+  readonly told: (id: string) => Promise<number>;
   /** The lock of the only command that moves letters of a queue. Null if another process has it. */
   readonly lock: (key: string) => Promise<Lock | null>;
   readonly close: () => Promise<void>;
 }
-
-/** Each entry leads from one version to the next. A published entry never changes. */
-const migrations: readonly (readonly string[])[] = [
-  [
-    `create table redeliver_redrive (id text primary key, place text not null, state text not null, reason text,
-      wish text, began text not null, facts text not null, intended integer not null, sent integer not null,
-      died_again integer not null, may_be_doubled integer not null, letters text not null)`,
-    "create index redeliver_redrive_place on redeliver_redrive (place, state)",
-    "create table redeliver_event (redrive text not null, at text not null, who text not null, what text not null)",
-  ],
-];
 
 const columns = "id, state, reason, facts, intended, sent, died_again, may_be_doubled";
 const changed: Readonly<Record<keyof Change, string>> = {
@@ -145,7 +134,7 @@ export async function journalIn(sql: Sql): Promise<Journal> {
   const noted = async (id: string, who: string, what: string): Promise<void> =>
     void (await sql.query("insert into redeliver_event values ($1, $2, $3, $4)", [id, now(), who, what]));
   return {
-    begin: (facts, letters) =>
+    begin: (facts, letters, parked = "") =>
       telling(() =>
         sql.exclusively(async () => {
           const { id, key, at, who } = facts;
@@ -156,13 +145,14 @@ export async function journalIn(sql: Sql): Promise<Journal> {
             key,
             "running",
           ]);
-          await sql.query("insert into redeliver_redrive values ($1, $2, $3, null, null, $4, $5, 0, 0, 0, 0, $6)", [
+          await sql.query("insert into redeliver_redrive values ($1, $2, $3, null, null, $4, $5, 0, 0, 0, 0, $6, $7)", [
             id,
             key,
             "running",
             at,
             JSON.stringify(facts),
             letters,
+            parked,
           ]);
           await noted(id, who, `began with ${facts.letters} letters`);
         }),
@@ -172,11 +162,9 @@ export async function journalIn(sql: Sql): Promise<Journal> {
     list: async () =>
       (await query(`select ${columns} from redeliver_redrive order by began desc limit ${mostListed}`)).map(redriveIn),
     lettersOf: async (id) => {
-      const [row] = await query("select letters from redeliver_redrive where id = $1", [id]);
-      return String(row?.["letters"] ?? "");
+      const [row] = await query("select letters, parked from redeliver_redrive where id = $1", [id]);
+      return { letters: String(row?.["letters"] ?? ""), parked: String(row?.["parked"] ?? "") };
     },
-    eventsOf: async (id) =>
-      (await query("select at, who, what from redeliver_event where redrive = $1 order by at", [id])) as never,
     beat: async (id, { sent, diedAgain, mayBeDoubled }) => {
       const values = [sent, diedAgain, mayBeDoubled, id];
       await query("update redeliver_redrive set sent = $1, died_again = $2, may_be_doubled = $3 where id = $4", values);
@@ -193,8 +181,34 @@ export async function journalIn(sql: Sql): Promise<Journal> {
           await noted(id, who, event);
         }),
       ),
+    ...wordsOf(query),
     lock: (key) => telling(() => sql.lock(key)),
     close: sql.close,
+  };
+}
+
+/** The events of redrives, the words of other commands, and those of consumers. */
+function wordsOf(query: Sql["query"]): Pick<Journal, "eventsOf" | "note" | "notes" | "tell" | "told"> {
+  return {
+    eventsOf: async (id) =>
+      (await query("select at, who, what from redeliver_event where redrive = $1 order by at", [id])) as never,
+    note: async (id, who, what) =>
+      void (await query("insert into redeliver_event values ($1, $2, $3, $4)", [id, now(), who, what])),
+    notes: async () =>
+      (await query(
+        `select redrive as id, at, who, what from redeliver_event
+          where redrive not in (select id from redeliver_redrive) order by at desc limit ${mostListed}`,
+      )) as never,
+    tell: async (id, letter, outcome) =>
+      void (await query(
+        `insert into redeliver_word values ($1, $2, $3)
+          on conflict (redrive, letter) do update set outcome = excluded.outcome`,
+        [id, letter, outcome],
+      )),
+    told: async (id) => {
+      const [row] = await query("select count(*) as told from redeliver_word where redrive = $1", [id]);
+      return Number(row?.["told"] ?? 0);
+    },
   };
 }
 
@@ -202,52 +216,7 @@ export const processEnded = "its process ended";
 
 const now = (): string => new Date().toISOString();
 
-async function migrate(sql: Sql): Promise<void> {
-  const version = async (): Promise<number> => {
-    const [row] = await sql.query("select max(version) as version from redeliver_journal");
-    return Number(row?.["version"] ?? 0);
-  };
-  const before = await version().catch(() => 0);
-  if (before > migrations.length) throw refused([otherVersion(before)]);
-  if (before === migrations.length) return;
-  await sql.exclusively(async () => {
-    await sql.query("create table if not exists redeliver_journal (version integer not null)");
-    // Another process may have been here first.
-    for (const steps of migrations.slice(await version())) {
-      for (const step of steps) await sql.query(step);
-      await sql.query("insert into redeliver_journal values ((select count(*) + 1 from redeliver_journal))");
-    }
-  });
-}
-
 function redriveIn(row: Row): JournalledRedrive {
   const { state, reason, intended, sent, died_again: diedAgain, may_be_doubled: mayBeDoubled, facts } = row;
   return { ...JSON.parse(String(facts)), state, reason, intended, sent, diedAgain, mayBeDoubled };
-}
-
-export function journalProblem(reason: string, help = helpWithJournal): Diagnostic {
-  return diagnostic("RD817", { path: "journal", message: `the journal cannot be used: ${reason}`, help });
-}
-
-const helpWithJournal =
-  "name another place with --journal or REDELIVER_JOURNAL: a file, or the URL of a PostgreSQL database";
-
-function otherVersion(version: number): Diagnostic {
-  const reason = `it has version ${version}, and this Redeliver knows versions up to ${migrations.length}`;
-  return journalProblem(reason, "use the newest Redeliver of your team, or another journal");
-}
-
-/** @param holder the redrive that has the lock, as far as it is known */
-export function heldProblem(
-  queue: string,
-  holder: { readonly who: string; readonly at: string; readonly id?: string } | null,
-): Diagnostic {
-  const { who, at, id } = holder ?? {};
-  const by = who === undefined ? "somebody" : `${who} since ${at}`;
-  const command = id === undefined ? "a redrive, or another command that moves letters," : "a redrive";
-  return diagnostic("RD816", {
-    path: "queue",
-    message: `${command} of ${queue} is already running${id === undefined ? "" : `, ${id}`}, by ${by}`,
-    help: `wait for its end, or end a redrive with redeliver dead pause ${id ?? "ID"}`,
-  });
 }

@@ -24,8 +24,9 @@ export interface ExportedLetter {
 }
 
 /** Writes the first line of an export. */
-export function headerLine(header: Omit<ExportHeader, "redeliver" | "version">): string {
-  return `${JSON.stringify({ redeliver: "dead-letters", version: 1, ...header } satisfies ExportHeader)}\n`;
+export function headerLine({ broker, queue, consumer }: Omit<ExportHeader, "redeliver" | "version">): string {
+  const header: ExportHeader = { redeliver: "dead-letters", version: 1, broker, queue, consumer };
+  return `${JSON.stringify(header)}\n`;
 }
 
 /** Writes a letter as one line. A type that JSON lacks is named: `{"!":"bytes","value":"AAE="}`. */

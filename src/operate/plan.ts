@@ -53,7 +53,7 @@ export async function planRedrive(
     judged?.(letter, fate);
     return true;
   });
-  const problem = consumedProblem(queue, looked.consumers);
+  const problem = consumedProblem(queue, looked.consumers) ?? (found.has(queue) ? workQueueProblem(queue) : null);
   if (problem !== null) return { problem };
   const targets: RedrivePlan["targets"][number][] = [];
   for (const [target, letters] of found) {
@@ -70,6 +70,15 @@ export async function planRedrive(
 
 function add<Key>(counts: Map<Key, number>, key: Key, count: number): void {
   counts.set(key, (counts.get(key) ?? 0) + count);
+}
+
+/** Letters that died in the queue that they are in would be sent to it again. */
+function workQueueProblem(queue: string): Diagnostic {
+  return diagnostic("RD812", {
+    path: "queue",
+    message: `messages of ${queue} died in it and came back, so it is a work queue and no dead queue`,
+    help: "name the dead queue of the consumer",
+  });
 }
 
 /** A queue with consumers holds messages that are being worked on. */

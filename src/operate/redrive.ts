@@ -1,6 +1,7 @@
 import type { LetterFacts } from "./facts.ts";
 import type { Filter } from "./filter.ts";
 import { type Frozen, digestOf } from "./frozen.ts";
+import { type Group, createGrouping } from "./groups.ts";
 import { historyOf, historyWith } from "./history.ts";
 import type { RedriveCounts, Wish } from "./journal.ts";
 import type { Letter } from "./letter.ts";
@@ -72,6 +73,8 @@ export interface RedriveInput {
   readonly identityOf: Operating["identityOf"];
   /** Ends early if somebody wants the redrive to end. */
   readonly pause: (delayMs: number) => Promise<void>;
+  /** The letters of this redrive that consumers have told the end of. */
+  readonly told: () => Promise<number>;
   /** The end that somebody wants. It is asked before each letter. */
   readonly wish: () => Wish | null;
   /** Called before a step, with the number of letters up to which it may send. */
@@ -86,6 +89,8 @@ export interface RedriveResult extends RedriveCounts {
   readonly stopped: string | null;
 }
 
+/** The time between two questions for the words of consumers. */
+const askEveryMs = 500;
 /** The time between two looks for letters that a process held which has ended. */
 const heldAgainMs = 3_000;
 
@@ -171,19 +176,37 @@ export async function presentAfterLoss(
   return null;
 }
 
+/** Waits, but no longer than until consumers have told the end of every letter. */
+async function waitForEnds({ input, sent }: Running): Promise<void> {
+  const untilMs = performance.now() + input.waitMs;
+  for (;;) {
+    const leftMs = untilMs - performance.now();
+    if (leftMs <= 0 || wished(input) !== null || (await input.told()) >= sent) return;
+    await input.pause(Math.min(leftMs, askEveryMs));
+  }
+}
+
 async function checkDeaths(run: Running): Promise<void> {
   const { dead, input } = run;
   const { before } = input;
-  await input.pause(input.waitMs);
+  await waitForEnds(run);
   run.stopped ??= wished(input);
+  let grouping = createGrouping();
   for (let seen: Looked | null = null; seen === null && run.losses.gaveUp() === null;) {
     let count = 0;
-    seen = await run.losses.surviving(() => lookForDeaths(dead, input, () => (count += 1)));
+    grouping = createGrouping();
+    seen = await run.losses.surviving(() =>
+      lookForDeaths(dead, input, (letter) => {
+        count += 1;
+        grouping.add(input.factsOf(letter));
+      }),
+    );
     if (seen !== null) run.diedAgain = count;
   }
   run.stopped ??= run.losses.gaveUp();
   const [died, sent] = [run.diedAgain - before.diedAgain, run.sent - before.sent];
-  if (died > input.stopAbove * sent) run.stopped ??= `${died} of ${sent} letters have died again`;
+  const [largest] = grouping.result().groups;
+  if (died > input.stopAbove * sent) run.stopped ??= `${died} of ${sent} letters have died again${causeOf(largest)}`;
 }
 
 /** A pass, and a function that puts back the letters with an unknown outcome after a lost connection. */
@@ -214,11 +237,21 @@ function passOf(run: Running, until: number): { readonly pass: Pass; readonly lo
 }
 
 /** Calls back for each letter of this redrive in the dead queue. */
-async function lookForDeaths(dead: DeadLetters, { deadQueue, id }: RedriveInput, found: () => void): Promise<Looked> {
+async function lookForDeaths(
+  dead: DeadLetters,
+  { deadQueue, id }: RedriveInput,
+  found: (letter: Letter) => void,
+): Promise<Looked> {
   return dead.look(deadQueue, (letter) => {
-    if (historyOf(letter)[0]?.redrive === id) found();
+    if (historyOf(letter)[0]?.redrive === id) found(letter);
     return true;
   });
+}
+
+function causeOf(group: Group | undefined): string {
+  if (group === undefined) return "";
+  const { count, id, reason, error } = group;
+  return `, ${count} of them of the group ${id}: ${error ?? reason ?? "an unknown cause"}`;
 }
 
 /** The place where a redrive stood, as the dead queue shows it. */

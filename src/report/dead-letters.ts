@@ -2,7 +2,7 @@ import { visible } from "../diagnostics/visible.ts";
 import type { LetterFacts } from "../operate/facts.ts";
 import type { Groups } from "../operate/groups.ts";
 import { historyOf } from "../operate/history.ts";
-import type { Letter } from "../operate/letter.ts";
+import { type Letter, isTable } from "../operate/letter.ts";
 import type { Looked } from "../operate/port.ts";
 import { renderTable, styleOf } from "./text.ts";
 
@@ -10,6 +10,9 @@ type LookedFor = Looked & { readonly matched: number };
 
 /** The most bytes of a body that are shown to a person. */
 const shownBytes = 4_096;
+
+/** Each has two lines, and a screen has about 40. */
+const mostGroups = 16;
 
 /** The columns of a table, for a terminal of 100 columns. */
 const style = styleOf({});
@@ -35,7 +38,7 @@ export function renderLetters(
 
 /** Lists groups, the largest first, as many as a screen shows. */
 export function renderGroups(queue: string, looked: LookedFor, { groups, others }: Groups, about: string): string {
-  const shown = groups.slice(0, 40);
+  const shown = groups.slice(0, mostGroups);
   const rows = shown.map((each) => [
     each.id,
     String(each.count),
@@ -57,12 +60,11 @@ export function renderLetter(letter: Letter, facts: LetterFacts): string {
   const text = Buffer.from(body.subarray(0, shownBytes)).toString();
   const isText = !text.slice(0, -1).includes("\uFFFD");
   const cut = body.length > shownBytes ? ` (the first ${shownBytes} of ${body.length} bytes)` : "";
-  const history = historyOf(letter).map(({ generation, at, redrive, reason }) => [
-    `sent again ${generation}`,
-    `${at} by the redrive ${redrive}, after ${reason ?? "an unknown reason"}`,
-  ]);
   return [
-    ...lines([...told, ...history]),
+    ...lines(told),
+    "",
+    "course, the latest first",
+    ...lines(courseOf(letter)),
     "",
     "properties",
     ...lines([["exchange", exchange], ["routing key", routingKey], ...Object.entries(properties)]),
@@ -74,6 +76,27 @@ export function renderLetter(letter: Letter, facts: LetterFacts): string {
     isText ? text : Buffer.from(body.subarray(0, shownBytes)).toString("base64"),
     "",
   ].join("\n");
+}
+
+/** What happened to a letter: its redrives and moves by people, and the deaths that the broker recorded. */
+function courseOf({ headers }: Letter): readonly (readonly [string, string])[] {
+  const moves = historyOf({ headers }).map(({ generation, at, redrive, reason, did, by, why }) => {
+    const done = did ?? `sent again, generation ${generation}`;
+    const person = by === undefined ? "" : ` by ${by}`;
+    const because = why === undefined ? "" : `: ${why}`;
+    return [at, `${done}${person}${because} (${redrive}), after ${reason ?? "an unknown reason"}`] as const;
+  });
+  return [...deathsOf(headers["x-death"]), ...moves];
+}
+
+/** RabbitMQ's own records. Their times are those of the first death in each queue. */
+function deathsOf(deaths: unknown): readonly (readonly [string, string])[] {
+  if (!Array.isArray(deaths)) return [];
+  return deaths.filter(isTable).map(({ queue, reason, count, time }) => {
+    const seconds = isTable(time) ? Number(time["value"]) : Number.NaN;
+    const at = Number.isNaN(seconds) ? "–" : new Date(1_000 * seconds).toISOString();
+    return [at, `left ${String(queue)} ${String(count)} times: ${String(reason)}`] as const;
+  });
 }
 
 function lines(pairs: readonly (readonly [string, unknown] | readonly string[])[]): string[] {

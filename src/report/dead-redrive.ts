@@ -87,6 +87,11 @@ function lineOf({ id, at, state, reason, queue, sent, letters, diedAgain, who, w
   return `${id}  ${at}  ${state}${because}  ${sent} of ${letters} letters of ${visible(queue)} sent${died}  by ${visible(who)}${asked}`;
 }
 
+/** What other commands than redrives did, a line each. */
+export function renderNotes(notes: readonly (JournalEvent & { readonly id: string })[]): string {
+  return notes.map(({ id, at, who, what }) => `${id}  ${at}  ${visible(what)}  by ${visible(who)}\n`).join("");
+}
+
 export function renderStatus(redrive: JournalledRedrive, events: readonly JournalEvent[]): string {
   const { frozen, mayBeDoubled, filter } = redrive;
   const chosen = Object.entries(filter).map(([name, value]) => `${name} ${String(value)}`);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 
 import { digestOf, readFrozen } from "../../src/operate/frozen.ts";
 import { type Journal, journalIn } from "../../src/operate/journal.ts";
-import { openPostgresql } from "../../src/cli/journal-postgresql.ts";
+import { openPostgresql } from "../../src/dead-letters/journal-postgresql.ts";
 import { until } from "../support/deployed-system.ts";
 import { runCommand } from "../support/run-command.ts";
 import { redriveFacts } from "../support/stores/redrive-facts.ts";
@@ -59,7 +59,7 @@ test("another process pauses a redrive, and finds one that was killed: its lock 
   await second.ended;
   await until(30_000, async () => JSON.parse((await ask("status", "bbbbbbbb")).out).state === "stopped");
   expect(await journal.read("bbbbbbbb")).toMatchObject({ state: "stopped", reason: "its process ended", letters: 3 });
-  const frozen = readFrozen(await journal.lettersOf("bbbbbbbb"));
+  const frozen = readFrozen((await journal.lettersOf("bbbbbbbb")).letters);
   expect([1n, digestOf("letter"), 2n ** 64n - 1n, 2n, 1n].map(frozen.take)).toEqual([true, true, true, false, false]);
   const lock = await journal.lock(redriveFacts.key);
   expect(lock).not.toBeNull();

@@ -1,10 +1,11 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { takeLock } from "../../src/cli/dead-journal.ts";
-import { openSqlite } from "../../src/cli/journal-sqlite.ts";
+import { takeLock } from "../../src/dead-letters/locks.ts";
+import { openSqlite } from "../../src/dead-letters/journal-sqlite.ts";
 import { type Diagnostic, RefusedError } from "../../src/diagnostics/diagnostic.ts";
-import { type Journal, type Lock, journalIn } from "../../src/operate/journal.ts";
+import { type Journal, journalIn } from "../../src/operate/journal.ts";
+import type { Lock } from "../../src/operate/journal-schema.ts";
 
 export interface JournalFile {
   /** The text in the file. */

@@ -6,7 +6,7 @@ import { parse } from "yaml";
 
 import { type ShownQueue, judgeQueue } from "../../src/brokers/rabbitmq/operate/judge-queue.ts";
 import { operating } from "../../src/brokers/rabbitmq/operate/index.ts";
-import { editOne } from "../../src/cli/dead-edit.ts";
+import { editOne } from "../../src/dead-letters/edit.ts";
 import { exportOf, importModule } from "../../src/cli/load-declaration.ts";
 import type { Diagnostic, RefusedError } from "../../src/diagnostics/diagnostic.ts";
 import { factsOf } from "../../src/operate/facts.ts";
@@ -60,7 +60,7 @@ async function reportedByEdit(text: string, body: object | undefined, folder: st
   const place = { position: 1, exchange: "", routingKey: "", redelivered: false };
   const letter = { ...place, headers: {}, properties: {}, body: Buffer.from(JSON.stringify(body)) };
   try {
-    editOne(file, editor, letter, factsOf(letter, {}));
+    editOne({ editor }, letter, factsOf(letter, {}));
     return [];
   } catch (cause) {
     return (cause as RefusedError).diagnostics;

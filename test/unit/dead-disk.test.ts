@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { tmpdir } from "node:os";
 import { afterEach, expect, test, vi } from "vitest";
 
-import { createBackup } from "../../src/cli/backup.ts";
+import { createBackup } from "../../src/dead-letters/backup.ts";
 import { createExportReader } from "../../src/operate/ndjson.ts";
 
 /** The bytes that the disk has room for, and whether it is read-only. */
@@ -38,7 +38,7 @@ const letterOf = (position: number) => ({
   properties: { messageId: `letter-${position}` },
   body: Buffer.alloc(1_000, "x"),
 });
-const place = { broker: "rabbitmq", queue: "shop.billing.dead", consumer: "billing" };
+const place = { broker: "rabbitmq" as const, queue: "shop.billing.dead", consumer: "billing" };
 const newFile = (): string => join(mkdtempSync(join(tmpdir(), "disk-")), "backup.ndjson");
 
 /** The ids of the whole letters in a file. */

@@ -8,7 +8,7 @@ import { afterEach, expect, onTestFinished, test } from "vitest";
 
 import { readFrozen, writeFrozen } from "../../src/operate/frozen.ts";
 import { type Journal, journalIn } from "../../src/operate/journal.ts";
-import { openSqlite } from "../../src/cli/journal-sqlite.ts";
+import { openSqlite } from "../../src/dead-letters/journal-sqlite.ts";
 import { runCommand } from "../support/run-command.ts";
 import { redriveFacts } from "../support/stores/redrive-facts.ts";
 

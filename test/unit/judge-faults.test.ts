@@ -26,6 +26,8 @@ const settled = (id: string, attempt: number, atMs: number): Observed["events"][
     durationMs: 100,
     reason,
     error: null,
+    isLast: true,
+    redriven: null,
   };
   return { atMs, event };
 };

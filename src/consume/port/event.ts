@@ -17,6 +17,10 @@ export type ConsumeEvent =
       /** Null for a success. */
       readonly reason: string | null;
       readonly error: unknown;
+      /** True if no attempt follows: the message is handled, or it is dead. */
+      readonly isLast: boolean;
+      /** The redrive that sent the message again, and the digest of the letter in it. Null if none did. */
+      readonly redriven: { readonly redrive: string; readonly letter: string } | null;
     }
   /** The handler asked for a delay, and the contract has none that long, or none at all. */
   | {

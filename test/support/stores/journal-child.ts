@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 
 import { digestOf, writeFrozen } from "../../../src/operate/frozen.ts";
 import { journalIn } from "../../../src/operate/journal.ts";
-import { openPostgresql } from "../../../src/cli/journal-postgresql.ts";
+import { openPostgresql } from "../../../src/dead-letters/journal-postgresql.ts";
 import { redriveFacts } from "./redrive-facts.ts";
 
 const [url = "", id = ""] = process.argv.slice(2);

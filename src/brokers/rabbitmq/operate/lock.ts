@@ -2,7 +2,7 @@ import type { ChannelModel } from "amqplib";
 
 import { diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { refused } from "../../../diagnostics/render.ts";
-import { heldProblem } from "../../../operate/journal.ts";
+import { heldProblem } from "../../../operate/journal-problems.ts";
 import type { Holder } from "../../../operate/port.ts";
 import { lockNameOf } from "../compile/permissions.ts";
 import { virtualHostIn } from "../run/connection.ts";

@@ -4,7 +4,8 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 
 import { refused } from "../diagnostics/render.ts";
-import { type Lock, type Sql, journalProblem } from "../operate/journal.ts";
+import type { Lock, Sql } from "../operate/journal-schema.ts";
+import { journalProblem } from "../operate/journal-problems.ts";
 
 /** Another process keeps the file for some milliseconds at a time. */
 const busyMs = 5_000;

@@ -6,11 +6,8 @@ import type { Journal, RedriveCounts, RedriveFacts, RedriveState, Wish } from ".
 import type { RedrivePlan } from "../operate/plan.ts";
 import { type RedriveInput, type RedriveResult, type RedriveRules, redrive } from "../operate/redrive.ts";
 import { type TakenOut, nothingTaken } from "../operate/take-out.ts";
-import type { Place } from "./dead-place.ts";
-import { createProgress } from "./dead-progress.ts";
-import { exitCodes } from "./exit-codes.ts";
-import { print, writeError } from "./output.ts";
-import { ended } from "./refuse.ts";
+import { type Desk, silent } from "./locks.ts";
+import { type Park, parkBeyond } from "./take.ts";
 
 const beatMs = 500;
 const askEveryMs = 100;
@@ -24,23 +21,29 @@ export interface Begun extends Pick<RedriveInput, "unrecorded" | "heldMs"> {
   readonly frozen: Frozen;
   readonly rules: RedriveRules;
   readonly who: string;
-  /** Parks letters before the first is sent. Left out if there are none to park. */
-  readonly park?: (stopped: () => string | null) => Promise<TakenOut>;
+  /** The letters to park before the first is sent. */
+  readonly park: (Park & { readonly frozen: Frozen }) | null;
 }
 
-/** Runs a redrive beside its journal, and prints its end. */
-export async function run(
-  { letters: dead, contract, factsOf, operating }: Place,
-  journal: Journal,
-  begun: Begun,
-  { json }: { readonly json?: boolean },
-): Promise<number> {
+/** The end of a redrive. */
+export interface RedriveEnd extends RedriveResult {
+  readonly id: string;
+  readonly queue: string;
+  readonly state: RedriveState;
+  /** The letters of the plan. */
+  readonly letters: number;
+  readonly parked: number;
+  /** Left out if the redrive went on after a pause. */
+  readonly plan?: RedrivePlan | undefined;
+}
+
+/** Runs a redrive beside its journal. */
+export async function run(desk: Desk, begun: Begun): Promise<RedriveEnd> {
+  const { dead, journal, progress = silent, began } = desk;
   const { facts, who, plan, before } = begun;
   const { id, queue, letters } = facts;
-  writeError(
-    `redeliver: the redrive ${id} sends ${letters - before.sent} letters; redeliver dead pause ${id} ends it\n`,
-  );
-  const progress = createProgress("letters sent", letters - before.sent);
+  began?.(id, letters - before.sent);
+  const report = progress("letters sent", letters - before.sent);
   const heart = startHeart(journal, id, before);
   const finish = async (state: RedriveState, reason: string | null, counts: RedriveCounts): Promise<void> => {
     await heart.stop();
@@ -50,23 +53,24 @@ export async function run(
   };
   let result: RedriveResult & { readonly parked: number };
   try {
-    const { done, mayBeDoubled, stopped } = await parkFirst(begun, journal, heart);
-    const sent = await redrive(dead, {
+    const { done, mayBeDoubled, stopped } = await parkFirst(desk, begun, heart);
+    const sent = await redrive(dead.letters, {
       ...facts,
       ...begun,
-      deadQueue: contract?.deadQueue ?? queue,
+      deadQueue: dead.contract?.deadQueue ?? queue,
       // After a parking that stopped, nothing is sent.
       letters: stopped === null ? letters : before.sent,
       before: { ...before, mayBeDoubled: before.mayBeDoubled + mayBeDoubled },
-      factsOf,
-      identityOf: operating.identityOf,
+      factsOf: dead.factsOf,
+      identityOf: dead.operating.identityOf,
       wish: heart.wish,
       pause: async (delayMs) => pauseUnlessWished(heart, delayMs),
+      told: async () => journal.told(id),
       intend: async (until, counts) =>
         journal.change(id, { intended: until, sent: counts.sent }, who, `sends letters ${counts.sent + 1} to ${until}`),
       report: (counts) => {
         heart.counts(counts);
-        progress(counts.sent - before.sent, `, ${counts.diedAgain} died again`);
+        report(counts.sent - before.sent, `, ${counts.diedAgain} died again`);
       },
     });
     result = { ...sent, parked: done, stopped: stopped ?? sent.stopped };
@@ -78,28 +82,29 @@ export async function run(
     await heart.stop();
   }
   const { state, reason } = endOf(result, heart.wish(), heart.failure());
-  const unwritten = await finish(state, reason, result).then(
-    () => null,
-    (cause: unknown) => cause as Error,
-  );
-  if (unwritten !== null && !(unwritten instanceof RefusedError)) throw unwritten;
-  const said = { id, state, letters, ...result, stopped: reason };
-  const { renderRedrive } = await import("../report/dead-redrive.ts");
-  const printed = await print(json === true ? { ...said, queue, plan } : renderRedrive(said));
-  return ended(printed, state === "done" ? exitCodes.fine : exitCodes.incomplete);
+  await finish(state, reason, result).catch((cause: unknown) => {
+    // The letters have been sent, whatever the journal says.
+    if (!(cause instanceof RefusedError)) throw cause;
+  });
+  return { id, queue, state, letters, plan, ...result, stopped: reason };
 }
 
 /** Parks the letters that have been sent too often, before the others are sent. */
 async function parkFirst(
-  { facts: { id }, before, who, park }: Begun,
-  journal: Journal,
+  { dead, journal, progress }: Desk,
+  { facts: { id }, rules, before, who, park }: Begun,
   heart: Heart,
 ): Promise<TakenOut> {
-  if (park === undefined) return nothingTaken;
-  const parked = await park(() => (heart.wish() === null ? null : "somebody wants it to end"));
+  if (park === null) return nothingTaken;
+  // If this process is killed now, so many letters may be in both queues.
+  const atRisk = before.mayBeDoubled + Math.min(park.letters, dead.operating.windowLetters);
+  heart.counts({ ...before, mayBeDoubled: atRisk });
+  await journal.change(id, { mayBeDoubled: atRisk }, who, `parks ${park.letters} letters that were sent too often`);
+  const stopped = (): string | null => (heart.wish() === null ? null : "somebody wants it to end");
+  const parked = await parkBeyond(dead, { ...park, id, by: who, rules, stopped }, progress);
   const mayBeDoubled = before.mayBeDoubled + parked.mayBeDoubled;
   heart.counts({ ...before, mayBeDoubled });
-  await journal.change(id, { mayBeDoubled }, who, `parked ${parked.done} letters that were sent too often`);
+  await journal.change(id, { mayBeDoubled }, who, `parked ${parked.done} letters`);
   return parked;
 }
 

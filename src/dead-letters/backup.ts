@@ -4,8 +4,8 @@ import { setImmediate } from "node:timers/promises";
 
 import { type Letter, lossIn } from "../operate/letter.ts";
 import { endLine, headerLine, letterLine } from "../operate/ndjson.ts";
-import { createLines } from "./dead-export.ts";
-import type { Place } from "./dead-place.ts";
+import type { DeadQueue } from "./dead-queue.ts";
+import { createLines } from "./export-file.ts";
 
 /** A new file of letters that leave their queue. */
 export interface Backup {
@@ -16,11 +16,8 @@ export interface Backup {
 }
 
 /** @throws the system's error, for example if the file exists */
-export function createBackup(
-  file: string,
-  { broker, queue, consumer }: Pick<Place, "broker" | "queue" | "consumer">,
-): Backup {
-  const lines = createLines(file, headerLine({ broker, queue, consumer }));
+export function createBackup(file: string, dead: Pick<DeadQueue, "broker" | "queue" | "consumer">): Backup {
+  const lines = createLines(file, headerLine(dead));
   // A new file is lost with its folder's entry.
   const folder = openSync(dirname(resolve(file)), "r");
   fsyncSync(folder);

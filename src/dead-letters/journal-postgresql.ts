@@ -1,7 +1,8 @@
 import type { Client } from "pg";
 
 import { refused } from "../diagnostics/render.ts";
-import { type Sql, journalProblem } from "../operate/journal.ts";
+import type { Sql } from "../operate/journal-schema.ts";
+import { journalProblem } from "../operate/journal-problems.ts";
 
 const connectWithinMs = 10_000;
 const answerWithinMs = 30_000;

@@ -1,0 +1,165 @@
+import { setTimeout } from "node:timers/promises";
+
+import { refused } from "../diagnostics/render.ts";
+import { readFrozen } from "../operate/frozen.ts";
+import {
+  type Journal,
+  type JournalEvent,
+  type JournalledRedrive,
+  type RedriveState,
+  type Wish,
+  processEnded,
+} from "../operate/journal.ts";
+import { consumedProblem } from "../operate/plan.ts";
+import { findOut } from "../operate/redrive.ts";
+import { type Desk, keyOf, person, takeLock } from "./locks.ts";
+import { filterOf } from "./look.ts";
+import { type Begun, type RedriveEnd, run } from "./run.ts";
+import { parkOf } from "./take.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** The last redrives of a journal, the newest first. A redrive whose process has ended is `stopped`. */
+export async function redrivesIn(journal: Journal): Promise<readonly JournalledRedrive[]> {
+  const redrives: JournalledRedrive[] = [];
+  for (const each of await journal.list()) redrives.push(await asItIs(journal, each));
+  return redrives;
+}
+
+/**
+ * One redrive with everything that happened to it.
+ *
+ * @throws UsageError if the journal does not know it
+ */
+export async function redriveIn(
+  journal: Journal,
+  id: string,
+): Promise<{ readonly redrive: JournalledRedrive; readonly events: readonly JournalEvent[] }> {
+  return { redrive: await known(journal, id), events: await journal.eventsOf(id) };
+}
+
+/** The time for the process of a redrive to end. It has to give its letters back before. */
+const endsWithinMs = 30_000;
+const askEveryMs = 200;
+
+/**
+ * Lets a redrive end between two letters, and waits for its end. Nothing is lost or doubled by it.
+ *
+ * @param wish `pause` to go on later, or `cancel`
+ * @returns the redrive, which is still running if it did not end within 30 s
+ * @throws UsageError if there is no such redrive, or if it has ended
+ */
+export async function endRedrive(
+  { journal, who = person() }: Pick<Desk, "journal" | "who">,
+  id: string,
+  wish: Wish,
+): Promise<JournalledRedrive> {
+  let redrive = await known(journal, id);
+  const { state } = redrive;
+  if (state !== "running") {
+    if (wish === "pause") throw new UsageError(`the redrive ${id} is not running: it is ${stateOf(redrive)}`);
+    if (isOver(state)) throw new UsageError(`the redrive ${id} is ${state} already`);
+    await journal.change(id, { state: "cancelled", reason: null }, who, "cancelled");
+  } else await journal.change(id, { wish }, who, `asks to ${wish}`);
+  const untilMs = performance.now() + endsWithinMs;
+  for (redrive = await known(journal, id); redrive.state === "running" && performance.now() < untilMs;) {
+    await setTimeout(askEveryMs);
+    redrive = await known(journal, id);
+  }
+  return redrive;
+}
+
+/**
+ * Goes on with a redrive from the place where the broker and the journal show it.
+ *
+ * @throws RefusedError if somebody else moves letters of the queue
+ * @throws UsageError if there is nothing to go on with, or if it is the redrive of another queue
+ */
+export async function resumeRedrive(desk: Desk, id: string): Promise<RedriveEnd> {
+  const { dead, journal } = desk;
+  const redrive = await openRedrive(journal, id);
+  if (keyOf(dead) !== redrive.key)
+    throw new UsageError(`the redrive ${id} is one of ${redrive.key}, and not of ${keyOf(dead)}`);
+  const lock = await takeLock(journal, redrive.key, redrive.queue);
+  try {
+    return await run(desk, await goOn(desk, id));
+  } finally {
+    await lock.release();
+  }
+}
+
+/**
+ * A redrive that can go on.
+ *
+ * @throws UsageError if there is no such redrive, or if it is over
+ */
+export async function openRedrive(journal: Journal, id: string): Promise<JournalledRedrive> {
+  const redrive = await known(journal, id);
+  const { state } = redrive;
+  if (isOver(state)) throw new UsageError(`the redrive ${id} is ${state}, so there is nothing to go on with`);
+  return redrive;
+}
+
+/** Finds out where a redrive stood. This process has its lock, so nobody else moves its letters. */
+async function goOn({ dead, journal, who = person(), waiting }: Desk, id: string): Promise<Begun> {
+  const { letters: broker, queue, operating, contract } = dead;
+  const facts = await openRedrive(journal, id);
+  const { at, intended, letters, generations, targets, filter: input } = facts;
+  await broker.lock?.(queue, { who, at: new Date().toISOString() });
+  if (intended > facts.sent) waiting?.();
+  await broker.settle?.(queue);
+  const written = await journal.lettersOf(id);
+  const [frozen, toPark] = [readFrozen(written.letters), readFrozen(written.parked)];
+  const place = { queue, id, identityOf: operating.identityOf };
+  const { looked, present, diedAgain } = await findOut(broker, { ...place, frozen });
+  const parkable = written.parked === "" ? 0 : (await findOut(broker, { ...place, frozen: toPark })).present;
+  const problem = consumedProblem(queue, looked.consumers);
+  if (problem !== null) throw refused([problem]);
+  const filter = filterOf(input, Date.parse(at));
+  const unrecorded = intended - facts.sent;
+  const gone = Math.min(letters - present, intended);
+  const sent = looked.isWhole ? Math.max(facts.sent, gone) : facts.sent;
+  const mayBeDoubled = facts.mayBeDoubled + Math.min(operating.windowLetters, unrecorded);
+  const before = { sent, diedAgain, mayBeDoubled };
+  const change = { ...before, state: "running" as const, reason: null, wish: null };
+  await journal.change(id, change, who, `goes on after ${sent} letters, ${present} are there`);
+  const { unsendable } = operating;
+  const rules = { filter, generations, targets: new Set(targets), workQueue: contract?.workQueue ?? null, unsendable };
+  const park = parkOf(dead, { stay: { "sent too often": parkable } });
+  return {
+    facts,
+    who,
+    before,
+    frozen,
+    rules,
+    unrecorded,
+    heldMs: unrecorded > 0 ? operating.heldMs : 0,
+    park: park === null ? null : { ...park, frozen: toPark },
+  };
+}
+
+async function known(journal: Journal, id: string): Promise<JournalledRedrive> {
+  const found = await journal.read(id);
+  if (found === null) throw new UsageError(`no redrive ${JSON.stringify(id)} is in the journal`);
+  return asItIs(journal, found);
+}
+
+/** A process that was killed could not write its end. Its lock has ended with it. */
+async function asItIs(journal: Journal, redrive: JournalledRedrive): Promise<JournalledRedrive> {
+  if (redrive.state !== "running") return redrive;
+  const lock = await journal.lock(redrive.key);
+  if (lock === null) return redrive;
+  try {
+    // The process may have written its end before it gave up the lock.
+    const now = (await journal.read(redrive.id)) ?? redrive;
+    if (now.state !== "running") return now;
+    const end = { state: "stopped", reason: processEnded } as const;
+    await journal.change(redrive.id, end, person(), `finds that ${processEnded}`);
+    return { ...now, ...end };
+  } finally {
+    await lock.release();
+  }
+}
+
+const isOver = (state: RedriveState): boolean => state === "done" || state === "cancelled";
+
+const stateOf = ({ state, reason }: JournalledRedrive): string => (reason === null ? state : `${state}, ${reason}`);

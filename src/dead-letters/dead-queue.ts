@@ -1,0 +1,155 @@
+import {
+  type BrokerName,
+  type Target,
+  type TargetInput,
+  brokerOf,
+  checkTarget,
+  defaultBroker,
+} from "../brokers/index.ts";
+import { type Proved, compileAndProve } from "../compile/compile.ts";
+import { describeDeadLetter } from "../consume/dead-letter/describe.ts";
+import type { AnyContract } from "../contract/contract.ts";
+import type { System } from "../declare/system.ts";
+import { refused } from "../diagnostics/render.ts";
+import type { Subject } from "../explore/model.ts";
+import { type LetterFacts, factsOf } from "../operate/facts.ts";
+import type { Letter } from "../operate/letter.ts";
+import type { DeadLetters, Operating, OperatingConnection } from "../operate/port.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** A dead queue, and the way to its letters. */
+export interface DeadQueue {
+  readonly broker: BrokerName;
+  readonly queue: string;
+  /** The broker and its namespace. */
+  readonly address: string;
+  /** Null for a queue that no declaration names. */
+  readonly consumer: string | null;
+  readonly contract: AnyContract | undefined;
+  /** The consumer's proved model. Undefined for a queue that no declaration names. */
+  readonly subject: Subject<unknown> | undefined;
+  /** The most redrives of one letter, if the declaration says it. */
+  readonly generations: number | undefined;
+  readonly operating: Operating;
+  readonly letters: DeadLetters;
+  readonly factsOf: (letter: Letter) => LetterFacts;
+}
+
+/** A dead queue that a declaration names, or any queue by its name. */
+export type DeadQueueInput = {
+  /** The environment may have the parts that are left out, as for the command line. */
+  readonly connection?: Partial<Omit<OperatingConnection, "place">>;
+} & (
+  | {
+      readonly system: System;
+      readonly consumer: string;
+      readonly target: TargetInput;
+      /** True for the queue with the parked letters of the consumer. */
+      readonly parked?: boolean;
+    }
+  | { readonly queue: string; readonly target?: TargetInput }
+);
+
+/**
+ * Connects to a dead queue. Close it with `queue.letters.close()`.
+ *
+ * @throws RefusedError if the declaration, the target or the broker refuses
+ * @throws UsageError if there is no such queue in the declaration, or if the connection is none
+ */
+export async function openDeadQueue(input: DeadQueueInput): Promise<DeadQueue> {
+  const { url, managementUrl, tls } = input.connection ?? {};
+  return connectQueue(foundBy(input), { url, managementUrl, tls });
+}
+
+function foundBy(input: DeadQueueInput): FoundQueue {
+  if ("queue" in input) {
+    if (input.target === undefined) return namedQueue(input.queue, null);
+    const checked = checkTarget(input.target);
+    if (!checked.ok) throw refused(checked.diagnostics);
+    return namedQueue(input.queue, checked.value);
+  }
+  const proved = compileAndProve(input.system, input.target);
+  if (!proved.ok) throw refused(proved.diagnostics);
+  return declaredQueue(proved.value, input.consumer, input.parked === true);
+}
+
+/** A queue before there is a connection. */
+export type FoundQueue = Pick<DeadQueue, "broker" | "queue" | "consumer" | "contract" | "generations" | "subject"> & {
+  /** The place that the target names, such as a region. */
+  readonly place: string | null;
+};
+
+/** Any queue by its name. Without a target it is one of the default broker. */
+export function namedQueue(queue: string, target: Target | null): FoundQueue {
+  return {
+    broker: target?.broker ?? defaultBroker,
+    place: target === null ? null : placeIn(target),
+    queue,
+    consumer: null,
+    contract: undefined,
+    subject: undefined,
+    generations: undefined,
+  };
+}
+
+/**
+ * The dead queue of a declared consumer, or the queue of its parked letters.
+ *
+ * @throws UsageError if the consumer, or such a queue of it, is not declared
+ */
+export function declaredQueue(
+  { plan, compiled, target }: Pick<Proved, "plan" | "compiled" | "target">,
+  consumer: string,
+  isParked: boolean,
+): FoundQueue {
+  const contracts: readonly AnyContract[] = compiled.contracts;
+  const contract = contracts.find((each) => each.consumer === consumer);
+  if (contract === undefined) {
+    const declared = contracts.map((each) => each.consumer).join(", ");
+    throw new UsageError(`no consumer named ${JSON.stringify(consumer)} is declared; declared are ${declared}`);
+  }
+  if (contract.deadQueue === null) throw new UsageError(`the consumer ${consumer} has no dead queue`);
+  const queue = isParked ? contract.parkedQueue : contract.deadQueue;
+  if (queue === undefined)
+    throw new UsageError(`the consumer ${consumer} has no queue for parked letters: declare deadLetter.park`);
+  const { generations } = plan.consumers.find((each) => each.consumer === consumer)?.retry ?? {};
+  const subject = brokerOf(target)
+    .subjectsOf(compiled, target)
+    .find((each) => each.consumer === consumer);
+  return { broker: target.broker, place: placeIn(target), queue, consumer, contract, generations, subject };
+}
+
+function placeIn(target: Target): string | null {
+  return brokerOf(target).placeOf?.(target) ?? null;
+}
+
+/**
+ * @throws UsageError if the connection is none
+ * @throws RefusedError if the broker refuses
+ */
+export async function connectQueue(
+  found: FoundQueue,
+  { url, managementUrl, tls }: Omit<OperatingConnection, "place">,
+): Promise<DeadQueue> {
+  const { place, contract, ...queue } = found;
+  const operating = await loaded(brokerOf(found).loadOperating);
+  const connection = { url, managementUrl, tls, place };
+  const problem = operating.problemOf(connection);
+  if (problem !== null) throw new UsageError(problem);
+  return {
+    ...queue,
+    contract,
+    operating,
+    address: operating.addressOf(connection),
+    letters: await operating.connect(connection),
+    factsOf: (letter) => factsOf(letter, describeDeadLetter(operating.messageOf(letter), contract)),
+  };
+}
+
+async function loaded(load: () => Promise<Operating>): Promise<Operating> {
+  return load().catch((cause: unknown) => {
+    if ((cause as { readonly code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw cause;
+    const library = /'((?:@[\w-]+\/)?[\w-]+)'/.exec(String(cause))?.[1] ?? "";
+    throw new UsageError(`the client library is not installed: npm install ${library}`);
+  });
+}

@@ -1,0 +1,93 @@
+import { createReadStream } from "node:fs";
+
+import { refused } from "../diagnostics/render.ts";
+import { type Imported, checkExport, importLetters } from "../operate/import.ts";
+import { createExportReader } from "../operate/ndjson.ts";
+import { confirmProblem, consumedProblem } from "../operate/plan.ts";
+import { type Desk, silent, withLocks } from "./locks.ts";
+import { checkOpen, wordOf } from "./take.ts";
+
+export interface ImportOrder {
+  /** An export, or a backup. */
+  readonly file: string;
+  /** Another queue than the file names. */
+  readonly into?: string | undefined;
+  /** True to take the whole letters of a file that was cut off. */
+  readonly cutOff?: boolean | undefined;
+  /** The letters at the beginning of the file that are there already. */
+  readonly skip?: number | undefined;
+  /** The number of letters. Without it they are only counted. */
+  readonly confirm?: number | undefined;
+}
+
+/** The letters of an import, and its end if their number was confirmed. */
+export interface ImportEnd {
+  readonly queue: string;
+  readonly letters: number;
+  readonly imported: Imported | null;
+}
+
+/**
+ * Brings the letters of a file back into their dead queue, in order; or counts them. It reads the whole file before it
+ * sends anything.
+ *
+ * @throws RefusedError if the file is no whole export of this queue, if the number is another one, or if somebody else
+ *   moves letters. Nothing has moved then
+ * @throws UsageError if there is no such queue
+ * @throws the system's error if the file cannot be read
+ */
+export async function importFile(desk: Desk, order: ImportOrder): Promise<ImportEnd> {
+  const { dead, journal, who, progress = silent } = desk;
+  const { file, into, cutOff = false, skip = 0, confirm } = order;
+  const { broker, operating } = dead;
+  const queue = into ?? dead.queue;
+  const rules = { broker, queue: into === undefined ? queue : null, mayBeCutOff: cutOff };
+  const plan = await checkExport(file, linesOf(file), { ...rules, unsendable: operating.unsendable });
+  if (plan.problems.length > 0) throw refused(plan.problems);
+  await checkOpen(dead, queue);
+  const consumers = await dead.letters.consumersOf(queue);
+  const consumed = consumedProblem(queue, typeof consumers === "number" ? consumers : 0);
+  if (consumed !== null) throw refused([consumed]);
+  const letters = Math.max(0, plan.letters - skip);
+  if (confirm === undefined) return { queue, letters, imported: null };
+  const problem = confirmProblem(queue, letters, confirm);
+  if (problem !== null) throw refused([problem]);
+  const { id, by } = wordOf({ why: "", ...(who === undefined ? {} : { by: who }) });
+  return withLocks({ ...desk, dead: { ...dead, queue } }, async () => {
+    await journal.note(id, by, `imports ${letters} letters of ${file} into ${queue}`);
+    const putting = await dead.letters.putInto(queue);
+    try {
+      const report = progress("letters imported", letters);
+      const imported = await importLetters(linesOf(file), putting, skip, (count) => report(count));
+      const why = imported.stopped === null ? "" : `; stopped: ${imported.stopped}`;
+      await journal.note(id, by, `has ended after ${imported.imported} letters${why}`);
+      return { queue, letters, imported };
+    } finally {
+      await putting.close();
+    }
+  });
+}
+
+/** The queue and the consumer that an export names. Both are undefined if it has no first line of an export. */
+export async function namedIn(
+  file: string,
+): Promise<{ readonly queue: string | undefined; readonly consumer: string | undefined }> {
+  const reader = createExportReader();
+  for await (const line of linesOf(file)) {
+    reader.take(line);
+    break;
+  }
+  const { queue, consumer } = reader.header() ?? {};
+  return { queue, consumer: consumer ?? undefined };
+}
+
+/** Only a line feed ends a line. A JSON text may hold other characters that end lines for Node. */
+async function* linesOf(file: string): AsyncGenerator<string> {
+  let rest = "";
+  for await (const chunk of createReadStream(file, "utf8")) {
+    const lines = (rest + String(chunk)).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  if (rest !== "") yield rest;
+}

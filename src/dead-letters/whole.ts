@@ -1,0 +1,89 @@
+import { setTimeout } from "node:timers/promises";
+
+import { refused } from "../diagnostics/render.ts";
+import type { FilterInput } from "../operate/filter.ts";
+import { confirmProblem } from "../operate/plan.ts";
+import type { WholeMove, WholeMoves } from "../operate/port.ts";
+import type { DeadQueue } from "./dead-queue.ts";
+import { type Desk, silent, withLocks } from "./locks.ts";
+import { filterOf } from "./look.ts";
+import { wordOf } from "./take.ts";
+import { UsageError } from "./usage-error.ts";
+
+const askEveryMs = 1_000;
+
+/** The move of a whole queue by the broker, or the number of letters if nothing was confirmed. */
+export type WholeEnd = { readonly queue: string } & (
+  | { readonly letters: number }
+  | { readonly moved: number; readonly stopped: string | null }
+);
+
+export interface WholeOrder {
+  readonly filter?: FilterInput;
+  readonly confirm?: number | undefined;
+  readonly perSecond?: number | null;
+  readonly why?: string | undefined;
+}
+
+/**
+ * Lets the broker itself move a whole dead queue, and follows the move. The move goes on if this process ends, and the
+ * same call then follows it. The locks are held until the move ends.
+ *
+ * @throws RefusedError if the number is another one, or if somebody else moves letters. Nothing has moved then
+ * @throws UsageError if the broker moves no whole queue, or if a filter is given
+ */
+export async function moveWhole(desk: Desk, order: WholeOrder): Promise<WholeEnd> {
+  const { dead, journal, who } = desk;
+  const { queue, contract } = dead;
+  const whole = wholeOf(dead);
+  if (!filterOf(order.filter ?? {}).isAll) throw new UsageError("--whole moves all letters, so leave out the filters");
+  const isRunning = (await whole.latest(queue))?.isRunning === true;
+  if (!isRunning && order.confirm === undefined) return { queue, letters: await countIn(dead) };
+  return withLocks(desk, async () => {
+    const { id, by, why } = wordOf({ why: order.why ?? "", ...(who === undefined ? {} : { by: who }) });
+    if (!isRunning) {
+      const letters = await countIn(dead);
+      const problem = confirmProblem(queue, letters, order.confirm ?? 0);
+      if (problem !== null) throw refused([problem]);
+      const refusal = await whole.start(queue, contract?.workQueue ?? null, order.perSecond ?? null);
+      if (refusal !== null) throw new UsageError(`${refusal}; leave out --whole to move the letters one by one`);
+      await journal.note(id, by, `lets the broker move about ${letters} letters of ${queue}; why: ${why}`);
+    }
+    return followMove(desk, whole, "the broker does not know the move any more");
+  });
+}
+
+/**
+ * Ends a move of a whole queue, and waits for its end. Letters that were moved stay moved.
+ *
+ * @throws UsageError if none runs
+ */
+export async function cancelWhole(desk: Desk): Promise<WholeEnd> {
+  const { dead, journal, who } = desk;
+  const whole = wholeOf(dead);
+  if (!(await whole.cancel(dead.queue))) throw new UsageError(`no move of ${dead.queue} runs`);
+  const { id, by } = wordOf({ why: "", ...(who === undefined ? {} : { by: who }) });
+  await journal.note(id, by, `cancels the broker's move of ${dead.queue}`);
+  return followMove(desk, whole, "it was cancelled");
+}
+
+async function followMove({ dead, progress = silent }: Desk, whole: WholeMoves, gone: string): Promise<WholeEnd> {
+  const { queue } = dead;
+  const report = progress("letters moved", null);
+  let move: WholeMove = { isRunning: true, moved: 0, problem: null };
+  while (move.isRunning) {
+    await setTimeout(askEveryMs);
+    move = (await whole.latest(queue)) ?? { ...move, isRunning: false, problem: gone };
+    report(move.moved);
+  }
+  return { queue, moved: move.moved, stopped: move.problem };
+}
+
+function wholeOf({ letters: { whole } }: DeadQueue): WholeMoves {
+  if (whole === undefined) throw new UsageError("only SQS moves a whole queue by itself; leave out --whole");
+  return whole;
+}
+
+async function countIn({ letters, queue }: DeadQueue): Promise<number> {
+  return (await letters.look(queue, () => false)).ready;
+}
