@@ -66,6 +66,7 @@ const config: ViteUserConfig = defineConfig({
     alias: [
       { find: /^redeliver$/, replacement: sourceFile("index.ts") },
       { find: /^redeliver\/consume$/, replacement: sourceFile("consume/index.ts") },
+      { find: /^redeliver\/operate$/, replacement: sourceFile("dead-letters/index.ts") },
       { find: /^redeliver\/opentelemetry$/, replacement: sourceFile("consume/opentelemetry.ts") },
       { find: /^redeliver\/pulumi$/, replacement: sourceFile("brokers/rabbitmq/make/index.ts") },
       { find: /^redeliver\/pulumi\/sqs$/, replacement: sourceFile("brokers/sqs/make/index.ts") },

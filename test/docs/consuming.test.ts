@@ -3,7 +3,14 @@ import { resolve } from "node:path";
 import { expect, test } from "vitest";
 
 const root = resolve(import.meta.dirname, "../..");
-const pages = ["consuming.md", "idempotency.md", "monitoring.md", "consuming-sqs.md", "consuming-servicebus.md"];
+const pages = [
+  "consuming.md",
+  "idempotency.md",
+  "monitoring.md",
+  "consuming-sqs.md",
+  "consuming-servicebus.md",
+  "operate.md",
+];
 
 /**
  * Other tests type-check the examples, and run them on a live broker, on emulators of SQS and Service Bus, and on live

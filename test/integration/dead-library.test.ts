@@ -1,5 +1,10 @@
-import { expect, test } from "vitest";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 
+import { shop as example } from "../../examples/consume-billing.ts";
+import { billingWithWords, redriveBilling } from "../../examples/redrive-billing.ts";
 import { consume } from "../../src/consume/index.ts";
 import { deadQueue, fill, shop, stage, workQueue } from "../support/dead-stage.ts";
 import { checked } from "../support/examples.ts";
@@ -18,3 +23,15 @@ test.for(brokers())("on RabbitMQ $version the library goes on at the consumer's 
   for (const queue of [deadQueue, workQueue, "shop.audit"])
     expect((await system.channel.checkQueue(queue)).messageCount).toBe(0);
 });
+
+for (const broker of brokers())
+  test.runIf(broker.version === "4.3")("the example of docs/operate.md sends the largest group again", async () => {
+    const system = await stage(broker, example, "auto");
+    await fill(system, deadQueue, 25);
+    const connection = { url: system.url, managementUrl: broker.managementUrl };
+    const journal = join(mkdtempSync(join(tmpdir(), "redeliver-example-")), "journal.sqlite");
+    const running = await billingWithWords(connection, journal);
+    onTestFinished(async () => running.stop());
+    expect(await redriveBilling(connection, journal)).toMatchObject({ state: "done", sent: 13, diedAgain: 0 });
+    expect((await system.channel.checkQueue(deadQueue)).messageCount).toBe(12);
+  });

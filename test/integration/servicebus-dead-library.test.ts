@@ -11,7 +11,8 @@ test("on Service Bus the library goes on at the consumer's word", { timeout: 240
   const failing = await system.consuming(() => {
     throw permanent("no address");
   });
-  for (let index = 0; index < 111; index++) await system.publish({ messageId: `m${index}`, subject: "order.placed", body: "x" });
+  for (let index = 0; index < 111; index++)
+    await system.publish({ messageId: `m${index}`, subject: "order.placed", body: "x" });
   await until(60_000, async () => (await system.peek(deadQueue)).length === 111);
   await failing.stop();
   const { declared, options } = system;

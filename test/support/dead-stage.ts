@@ -24,8 +24,9 @@ export const parkedQueue = "shop.billing.parked";
 export async function stage(
   broker: Broker,
   declaration: object = shop,
+  strategy: "auto" | "waits" = "waits",
 ): Promise<DeployedSystem & { readonly letters: DeadLetters }> {
-  const system = await deploy(broker, declaration, "waits");
+  const system = await deploy(broker, declaration, strategy);
   onTestFinished(system.dispose);
   const letters = await operating.connect({ url: system.url, managementUrl: broker.managementUrl, place: null });
   onTestFinished(letters.close);
