@@ -1,0 +1,182 @@
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, onTestFinished, test } from "vitest";
+
+import {
+  type Journal,
+  discardLetters,
+  exportLetters,
+  groupLetters,
+  importFile,
+  lookFor,
+  openJournal,
+  parkLetters,
+  planLetters,
+  redriveIn,
+  redriveLetters,
+  resumeRedrive,
+} from "../../src/dead-letters/index.ts";
+import type { Letter } from "../../src/operate/letter.ts";
+import { renderGroups, renderLetter } from "../../src/report/dead-letters.ts";
+import { type InMemory, deadQueue, inMemory, letterOf, parkedQueue, workQueue } from "../support/in-memory-queue.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "redeliver-library-"));
+let files = 0;
+const newFile = (): string => join(folder, String((files += 1)));
+
+async function journalIn(file = newFile()): Promise<Journal> {
+  const journal = await openJournal(file);
+  onTestFinished(journal.close);
+  return journal;
+}
+
+const idsIn = ({ queues }: InMemory, queue: string): unknown[] =>
+  (queues.get(queue) ?? []).map(({ properties }) => properties["messageId"]);
+const letters = (count: number, generation = 0, first = 1): Letter[] =>
+  Array.from({ length: count }, (_, index) => letterOf(`m${first + index}`, "ODD", generation));
+
+test("a group that no letter is in is one sentence with the groups, and nothing moves", async () => {
+  const dead = inMemory(letters(3));
+  const journal = await journalIn();
+  const filter = { group: "deadbeef" };
+  const { groups } = await groupLetters(dead, {});
+  const sentence = `no letter is in the group "deadbeef"; the groups are ${groups[0]?.id} with 3`;
+  const desk = { dead, journal };
+  const why = "none";
+  for (const work of [
+    () => lookFor(dead, filter, () => true),
+    () => exportLetters(dead, filter, newFile()),
+    () => planLetters(dead, { filter }),
+    () => redriveLetters(desk, { filter, confirm: 0 }),
+    () => parkLetters(desk, { filter, confirm: 0, why }),
+    () => discardLetters(desk, { filter, confirm: 0, why, backup: newFile() }),
+  ])
+    await expect(work()).rejects.toThrow(sentence);
+  await expect(lookFor(dead, { from: "yesterday" }, () => true)).rejects.toThrow('"yesterday" is no time');
+  expect([idsIn(dead, deadQueue), await journal.list(), await journal.notes()]).toEqual([["m1", "m2", "m3"], [], []]);
+  expect((await lookFor(inMemory([]), filter, () => true)).matched).toBe(0);
+});
+
+test("a queue whose letters would go to itself is a work queue", async () => {
+  const own = inMemory([{ ...letterOf("m1"), headers: { "dlq-original-queue": deadQueue } }]);
+  const dead = { ...own, contract: undefined, consumer: null };
+  await expect(planLetters(dead, {})).rejects.toThrow(/RD812[\s\S]*it is a work queue/);
+  expect(idsIn(own, deadQueue)).toEqual(["m1"]);
+});
+
+test("park, discard and import are in the journal with their reason, and one that was killed has no end", async () => {
+  const dead = inMemory(letters(5));
+  const journal = await journalIn();
+  const desk = { dead, journal };
+  const backup = newFile();
+  await parkLetters(desk, { filter: { header: ["dlq-failure-reason=ODD"] }, confirm: 5, why: "later", by: "ann" });
+  dead.queues.set(deadQueue, letters(2));
+  await discardLetters(desk, { confirm: 2, why: "old", by: "ben", backup });
+  await importFile({ ...desk, who: "cem" }, { file: backup, confirm: 2 });
+  expect(idsIn(dead, deadQueue)).toEqual(["m1", "m2"]);
+  dead.beforeEach = () => {
+    throw new Error("killed");
+  };
+  await expect(parkLetters(desk, { confirm: 2, why: "again", by: "dan" })).rejects.toThrow("killed");
+  const notes = (await journal.notes()).map(({ who, what }) => `${who} ${what}`).toReversed();
+  const risk = "until its end is here, up to 100 letters may be in two places";
+  expect(notes).toEqual([
+    `ann parks into ${parkedQueue}: 5 letters of ${deadQueue}; why: later; ${risk}`,
+    "ann has ended after 5 letters",
+    `ben discards after a backup in ${backup}: 2 letters of ${deadQueue}; why: old; ${risk}`,
+    "ben has ended after 2 letters",
+    `cem imports 2 letters of ${backup} into ${deadQueue}`,
+    "cem has ended after 2 letters",
+    `dan parks into ${parkedQueue}: 2 letters of ${deadQueue}; why: again; ${risk}`,
+  ]);
+});
+
+test("a redrive that ends while it parks counts the letters at risk, and a resumed one parks the rest", async () => {
+  const dead = inMemory([...letters(4, 2), ...letters(3, 0, 5)]);
+  const journal = await journalIn();
+  const desk = { dead, journal };
+  let left = 2;
+  dead.beforeEach = () => {
+    if (left-- === 0) throw new Error("killed");
+  };
+  await expect(redriveLetters(desk, { waitMs: 0, confirm: 7 })).rejects.toThrow("killed");
+  const [begun] = await journal.list();
+  expect(begun).toMatchObject({ state: "stopped", sent: 0, mayBeDoubled: 4 });
+  expect([idsIn(dead, parkedQueue), idsIn(dead, workQueue)]).toEqual([["m1", "m2"], []]);
+  dead.beforeEach = () => undefined;
+  const end = await resumeRedrive(desk, begun?.id ?? "");
+  expect(end).toMatchObject({ state: "done", sent: 3, parked: 2, mayBeDoubled: 4 });
+  expect([idsIn(dead, parkedQueue), idsIn(dead, workQueue)]).toEqual([
+    ["m1", "m2", "m3", "m4"],
+    ["m5", "m6", "m7"],
+  ]);
+  const { events } = await redriveIn(journal, end.id);
+  expect(events.map(({ what }) => what)).toContain("parks 2 letters that were sent too often");
+});
+
+test("a journal of the version before is brought to this one with its redrives", async () => {
+  const file = newFile();
+  const { id } = await journalIn(file).then(async (journal) => {
+    const dead = inMemory(letters(1));
+    return redriveLetters({ dead, journal }, { waitMs: 0, confirm: 1 });
+  });
+  const before = new DatabaseSync(file);
+  before.exec("alter table redeliver_redrive drop column parked");
+  before.exec("drop table redeliver_word");
+  before.exec("delete from redeliver_journal where version > 1");
+  before.close();
+  const journal = await journalIn(file);
+  expect(await journal.read(id)).toMatchObject({ id, state: "done", sent: 1 });
+  expect(await journal.lettersOf(id)).toMatchObject({ parked: "" });
+  await journal.tell(id, "1", "dead");
+  await journal.tell(id, "1", "handled");
+  expect(await journal.told(id)).toBe(1);
+});
+
+test("an export of a queue whose look is refused leaves no file", async () => {
+  const dead = inMemory([]);
+  const file = newFile();
+  const refused = { ...dead, letters: { ...dead.letters, look: async () => Promise.reject(new Error("refused")) } };
+  await expect(exportLetters(refused, {}, file)).rejects.toThrow("refused");
+  expect(existsSync(file)).toBe(false);
+  writeFileSync(file, "");
+  await expect(exportLetters(dead, {}, file)).rejects.toThrow("EEXIST");
+});
+
+test("the groups of many letters fit on a screen", async () => {
+  const many = Array.from({ length: 100 }, (_, index) => letterOf(`m${index}`, `REASON_${index}`));
+  const groups = await groupLetters(inMemory(many), {});
+  const text = renderGroups(deadQueue, groups, groups, "");
+  expect(text.split("\n").length).toBeLessThanOrEqual(40);
+  expect(text).toContain("84 letters died of further causes: --json shows more");
+});
+
+test("one letter shows its course: the moves of people, and the deaths that the broker recorded", () => {
+  const history = [
+    {
+      generation: 2,
+      redrive: "b",
+      at: "2026-03-02T08:00:00.000Z",
+      reason: "ODD",
+      routingKey: "",
+      position: 1,
+      did: "parked",
+      by: "ann",
+      why: "no customer",
+    },
+    { generation: 2, redrive: "a", at: "2026-03-01T08:00:00.000Z", reason: "ODD", routingKey: "", position: 1 },
+  ];
+  const death = { queue: workQueue, reason: "rejected", count: 3, time: { "!": "timestamp", value: 1_772_352_000 } };
+  const letter = letterOf("m1");
+  const headers = { ...letter.headers, "redeliver-history": JSON.stringify(history), "x-death": [death] };
+  const { factsOf } = inMemory([]);
+  const text = renderLetter({ ...letter, headers }, factsOf({ ...letter, headers }));
+  for (const line of [
+    "2026-03-01T08:00:00.000Z  left shop.billing 3 times: rejected",
+    "2026-03-02T08:00:00.000Z  parked by ann: no customer (b), after ODD",
+    "2026-03-01T08:00:00.000Z  sent again, generation 2 (a), after ODD",
+  ])
+    expect(text).toContain(line);
+});
