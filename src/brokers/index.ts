@@ -1,5 +1,5 @@
 import { plainData } from "../declare/plain-data.ts";
-import { type Checked, type Diagnostic, diagnosed, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, diagnostic, refusedFor } from "../diagnostics/diagnostic.ts";
 import { nearestWord } from "../diagnostics/distance.ts";
 import { isEntry } from "../foreign/entries.ts";
 import type { Broker } from "./broker.ts";
@@ -129,22 +129,13 @@ function isBrokerName(name: unknown): name is BrokerName {
 function noTarget(given: unknown): Checked<never> {
   const text = typeof given === "string" ? JSON.stringify(given) : given === undefined ? "nothing" : "this";
   const likely = typeof given === "string" ? likelyTarget(given) : undefined;
-  return {
-    ok: false,
-    diagnostics: [
-      diagnostic("RD201", {
-        path: "target",
-        message: `${text} is no target`,
-        notes: [
-          `a target is a broker and its version, region or tier; the brokers are ${Object.keys(brokers).join(", ")}`,
-        ],
-        help:
-          likely === undefined
-            ? "write for example rabbitmq@4.3, sqs@eu-west-1 or servicebus@standard"
-            : `write ${likely}`,
-      }),
-    ],
-  };
+  return refusedFor("RD201", {
+    path: "target",
+    message: `${text} is no target`,
+    notes: [`a target is a broker and its version, region or tier; the brokers are ${Object.keys(brokers).join(", ")}`],
+    help:
+      likely === undefined ? "write for example rabbitmq@4.3, sqs@eu-west-1 or servicebus@standard" : `write ${likely}`,
+  });
 }
 
 function noBroker(given: unknown): Checked<never> {
@@ -152,7 +143,7 @@ function noBroker(given: unknown): Checked<never> {
   const message = given === undefined ? "the target names no broker" : `${JSON.stringify(given)} is no broker`;
   const likely = names.find((name) => name === nearestWord(given, names));
   const help = `write broker: "${likely ?? names.join('", "')}"`.replaceAll(", ", " or ");
-  return { ok: false, diagnostics: diagnosed("RD201", { path: "target.broker", message, value: given, help }) };
+  return refusedFor("RD201", { path: "target.broker", message, value: given, help });
 }
 
 /** The target in a text with another separator or name, or without one: `4.3`, `RabbitMQ:4.3`, `aws@eu-west-1`. */

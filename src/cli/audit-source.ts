@@ -1,7 +1,7 @@
 import { type BrokerName, brokerOf, brokers } from "../brokers/index.ts";
 import { unreadAsError } from "../foreign/unread.ts";
 import { readPulumiState } from "../foreign/pulumi-state.ts";
-import { type Checked, type Diagnostic, diagnostic, refuseWhole } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, refuseWhole, refusedFor } from "../diagnostics/diagnostic.ts";
 import type { RequestBounds } from "../foreign/request-budget.ts";
 import type { TlsFiles } from "../tls/read-tls-files.ts";
 import type { Fetch } from "../tls/secure-fetch.ts";
@@ -129,10 +129,7 @@ async function readLive({ live, url, endpoint, files, bounds }: LiveSource): Pro
 /** Makes requests with the user's certificates, or with the machine's own settings. */
 async function requestWith(files: TlsFiles, url: string): Promise<Checked<Fetch>> {
   if (Object.values(files).every((file) => file === undefined)) return { ok: true, value: fetch, warnings: [] };
-  const refuse = (message: string, help: string): Checked<never> => ({
-    ok: false,
-    diagnostics: [diagnostic("RD407", { path: "url", message, help })],
-  });
+  const refuse = (message: string, help: string): Checked<never> => refusedFor("RD407", { path: "url", message, help });
   if (!/^https:/i.test(url))
     return refuse(
       "the URL does not begin with https:, and only https: uses certificates",

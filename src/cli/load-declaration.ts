@@ -7,9 +7,8 @@ import { isMainThread, parentPort, workerData } from "node:worker_threads";
 import { checkSystem } from "../declare/check.ts";
 import { plainData } from "../declare/plain-data.ts";
 import type { System } from "../declare/system.ts";
-import type { Checked, Diagnostic, RefusedError } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, type RefusedError, diagnosed, refuseWhole } from "../diagnostics/diagnostic.ts";
 import { catalogue } from "../diagnostics/catalogue.ts";
-import { diagnostic, refuseWhole } from "../diagnostics/diagnostic.ts";
 import { reasonOf } from "../diagnostics/reason-of.ts";
 import type { Locate } from "../diagnostics/region.ts";
 import { divertOthers } from "./output.ts";
@@ -133,7 +132,7 @@ function diagnosticsOf(cause: unknown): readonly Diagnostic[] | undefined {
   if (!thrown.ok || !isRefusal(thrown.value)) return undefined;
   // Builds the diagnostics again from their codes, because a value that looks like one may be anything.
   const made = thrown.value.diagnostics.flatMap((each) =>
-    isDiagnostic(each) && Object.hasOwn(catalogue, each.code) ? [diagnostic(each.code, each)] : [],
+    isDiagnostic(each) && Object.hasOwn(catalogue, each.code) ? diagnosed(each.code, each) : [],
   );
   return made.length === 0 ? undefined : made;
 }

@@ -3,7 +3,7 @@ import { extname, relative, resolve } from "node:path";
 import { type Target, type TargetInput, checkTarget, parseTarget } from "../brokers/index.ts";
 import { locateIn } from "../declare/locate.ts";
 import { parseText } from "../declare/parse.ts";
-import { type Checked, type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, refusedFor } from "../diagnostics/diagnostic.ts";
 import type { Locate } from "../diagnostics/region.ts";
 import type { Reported } from "../diagnostics/reported.ts";
 import { inProject, readProject } from "./project.ts";
@@ -25,7 +25,7 @@ export function loadTarget(text: string, strategy: string): Checked<Target> {
   const extension = extname(text).toLowerCase();
   if (![".yaml", ".yml", ".json"].includes(extension)) return parseTarget(text, strategy);
   const read = readTarget(text);
-  if (typeof read !== "string") return { ok: false, diagnostics: [diagnostic("RD201", read)] };
+  if (typeof read !== "string") return refusedFor("RD201", read);
   const format = extension === ".json" ? "json" : "yaml";
   const parsed = parseText(read, format);
   const target = parsed.ok ? checkTargetData(parsed.value, strategy) : parsed;
@@ -47,7 +47,7 @@ function targetOf({ file, name }: { readonly file: string; readonly name: string
   const environment = Object.hasOwn(environments, name) ? environments[name] : undefined;
   if (environment === undefined) {
     const message = `${file} has no environment ${name}; it has ${Object.keys(environments).join(", ")}`;
-    return { ok: false, diagnostics: [diagnostic("RD201", { path: "target", message, help: "name one of them" })] };
+    return refusedFor("RD201", { path: "target", message, help: "name one of them" });
   }
   const target = checkTargetData(environment.target, strategy);
   if (target.ok) return target;

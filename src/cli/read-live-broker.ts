@@ -1,5 +1,5 @@
 import type { HttpReader, LiveRequest } from "../brokers/broker.ts";
-import { type Checked, type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, diagnostic, refusedFor } from "../diagnostics/diagnostic.ts";
 import type { Fetch } from "../tls/secure-fetch.ts";
 import { connectionProblem } from "../foreign/connection-problem.ts";
 import { type RequestBounds, type RequestBudget, defaultBounds, requestBudget } from "../foreign/request-budget.ts";
@@ -76,10 +76,8 @@ function addressOf(
   { environment: names, unreachableHelp }: HttpReader<unknown>,
   environment: Readonly<Record<string, string | undefined>>,
 ): Checked<BrokerAddress> {
-  const refuse = (message: string): Checked<never> => ({
-    ok: false,
-    diagnostics: [diagnostic("RD407", { path: "url", message, help: unreachableHelp })],
-  });
+  const refuse = (message: string): Checked<never> =>
+    refusedFor("RD407", { path: "url", message, help: unreachableHelp });
   const hint = `in a password @ / ? # and % are written %40 %2F %3F %23 and %25; or leave it out and set ${names.password}`;
   if (!URL.canParse(text)) return refuse(`the URL is malformed; ${hint}`);
   const url = new URL(text);

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from "node:fs";
 
-import { type Checked, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, refusedFor } from "../diagnostics/diagnostic.ts";
 
 /** The longest text in Node. Source: `v8::String::kMaxLength`. A pipe or a device may have no end. */
 const mostBytes = 2 ** 29 - 24;
@@ -13,7 +13,7 @@ export const standardInput = 0;
 export function readText(file: string | typeof standardInput): Checked<string> {
   const read = readOrCode(file);
   if ("text" in read) return { ok: true, value: read.text, warnings: [] };
-  return { ok: false, diagnostics: [diagnostic("RD001", { path: "", ...reasonOf(read.code) })] };
+  return refusedFor("RD001", { path: "", ...reasonOf(read.code) });
 }
 
 /** The text of a file, or the code of the error. */

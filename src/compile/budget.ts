@@ -1,5 +1,5 @@
 import { type CompiledSystem, type Target, brokerOf } from "../brokers/index.ts";
-import { type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Diagnostic, diagnosed } from "../diagnostics/diagnostic.ts";
 import type { Plan } from "../plan/plan.ts";
 
 type Resources = Readonly<Record<string, number>>;
@@ -38,15 +38,13 @@ export function diagnoseBudget(planned: Plan, target: Target, compiled: Compiled
       `raise limits.${field} to ${made}`,
     ];
     const of = field === "queues" ? "queues" : "resources of all kinds";
-    return [
-      diagnostic("RD223", {
-        path: ["limits", field],
-        message: `on ${compiled.target} the system has ${made.toLocaleString("en")} ${of}; ${most.toLocaleString("en")} are allowed`,
-        value: most,
-        notes: cheaper.map(({ strategy, count }) => `under ${strategy} it would have ${count.toLocaleString("en")}`),
-        help: edits.join(", or "),
-      }),
-    ];
+    return diagnosed("RD223", {
+      path: ["limits", field],
+      message: `on ${compiled.target} the system has ${made.toLocaleString("en")} ${of}; ${most.toLocaleString("en")} are allowed`,
+      value: most,
+      notes: cheaper.map(({ strategy, count }) => `under ${strategy} it would have ${count.toLocaleString("en")}`),
+      help: edits.join(", or "),
+    });
   });
 }
 

@@ -1,5 +1,4 @@
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Diagnostic, diagnosed } from "../diagnostics/diagnostic.ts";
 import { nearest } from "../diagnostics/distance.ts";
 import { wordOf } from "../diagnostics/word-of.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -48,15 +47,13 @@ export function diagnoseStrategies(broker: string, given: unknown, known: readon
   return Object.entries(given).flatMap(([consumer, strategy]: readonly [string, unknown]) =>
     words.includes(strategy as string)
       ? []
-      : [
-          diagnostic("RD201", {
-            path: [...path, consumer],
-            message: `${JSON.stringify(wordOf(strategy))} is no strategy of ${broker}`,
-            value: strategy,
-            notes: [`there are ${words.join(", ")}`],
-            help: nearest(strategy, words) ?? `write one of ${words.join(", ")}`,
-          }),
-        ],
+      : diagnosed("RD201", {
+          path: [...path, consumer],
+          message: `${JSON.stringify(wordOf(strategy))} is no strategy of ${broker}`,
+          value: strategy,
+          notes: [`there are ${words.join(", ")}`],
+          help: nearest(strategy, words) ?? `write one of ${words.join(", ")}`,
+        }),
   );
 }
 

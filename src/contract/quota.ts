@@ -1,4 +1,4 @@
-import { type Diagnostic, type PathSegment, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Diagnostic, type PathSegment, diagnosed } from "../diagnostics/diagnostic.ts";
 
 /** A number that a vendor does not let a deployment exceed. */
 export interface Quota {
@@ -28,5 +28,5 @@ export function beyond(
   if (count <= most) return [];
   const limit = `${most.toLocaleString("en")} are allowed${unless === undefined ? "" : ` ${unless}`}`;
   const message = `${made} ${count.toLocaleString("en")} ${what}; ${limit}`;
-  return [diagnostic(code, { path, message, notes: [source], help })];
+  return diagnosed(code, { path, message, notes: [source], help });
 }

@@ -1,5 +1,5 @@
 import { formatDurationMs } from "../declare/duration.ts";
-import { type Diagnostic, type PathSegment, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Diagnostic, type PathSegment, diagnosed, diagnostic } from "../diagnostics/diagnostic.ts";
 import { nearest } from "../diagnostics/distance.ts";
 import { pathOfQueue } from "../plan/names.ts";
 import type { ConsumerPlan, Plan } from "../plan/plan.ts";
@@ -88,14 +88,12 @@ export function nameClashes(
       return [];
     }
     const path = placeOfClash([own, other]);
-    return [
-      diagnostic("RD205", {
-        path,
-        message: `${JSON.stringify(own.name)} would be ${other.what} and ${own.what}`,
-        notes: [note],
-        help: helpAt(path, names),
-      }),
-    ];
+    return diagnosed("RD205", {
+      path,
+      message: `${JSON.stringify(own.name)} would be ${other.what} and ${own.what}`,
+      notes: [note],
+      help: helpAt(path, names),
+    });
   });
   return oncePerTemplate(found);
 }
@@ -144,14 +142,12 @@ export function refuseNamedSources(sources: Plan["sources"], broker: string): Di
   return Object.entries(sources).flatMap(([source, { name, owner }]) => {
     const field = owner === "other" ? "owner" : name === undefined ? null : "name";
     if (field === null) return [];
-    return [
-      diagnostic("RD222", {
-        path: ["sources", source, field],
-        message: `on ${broker}, Redeliver makes the topic of each source itself, and names it after the system`,
-        value: owner === "other" ? owner : name,
-        help: "leave name and owner out, or use RabbitMQ",
-      }),
-    ];
+    return diagnosed("RD222", {
+      path: ["sources", source, field],
+      message: `on ${broker}, Redeliver makes the topic of each source itself, and names it after the system`,
+      value: owner === "other" ? owner : name,
+      help: "leave name and owner out, or use RabbitMQ",
+    });
   });
 }
 
@@ -160,29 +156,25 @@ export function refuseHeaders(sources: Plan["sources"], broker: string): Diagnos
   return Object.entries(sources).flatMap(([source, { kind }]) =>
     kind !== "headers"
       ? []
-      : [
-          diagnostic("RD216", {
-            path: ["sources", source, "kind"],
-            message: `on ${broker}, Redeliver filters by the routing key alone`,
-            value: kind,
-            help: 'use kind: "topic" with routing keys, or RabbitMQ',
-          }),
-        ],
+      : diagnosed("RD216", {
+          path: ["sources", source, "kind"],
+          message: `on ${broker}, Redeliver filters by the routing key alone`,
+          value: kind,
+          help: 'use kind: "topic" with routing keys, or RabbitMQ',
+        }),
   );
 }
 
 /** @param broker the broker's name for a sentence */
 export function refuseQueueArguments({ consumer, queueArguments }: ConsumerPlan, broker: string): Diagnostic[] {
   if (queueArguments === undefined) return [];
-  return [
-    diagnostic("RD240", {
-      path: ["consumers", consumer, "queueArguments"],
-      message: `queues of ${broker} have no such arguments`,
-      value: queueArguments,
-      notes: ["the broker would run the queue as if the declaration did not have them"],
-      help: "leave queueArguments out, or use RabbitMQ",
-    }),
-  ];
+  return diagnosed("RD240", {
+    path: ["consumers", consumer, "queueArguments"],
+    message: `queues of ${broker} have no such arguments`,
+    value: queueArguments,
+    notes: ["the broker would run the queue as if the declaration did not have them"],
+    help: "leave queueArguments out, or use RabbitMQ",
+  });
 }
 
 /** A name in a declaration, and the longest name that is derived from it. */
@@ -200,15 +192,13 @@ interface Derived {
 export function longName({ path, name, what, longest, most, unit }: Derived): Diagnostic[] {
   const length = unit === "bytes" ? Buffer.byteLength(longest) : longest.length;
   if (length <= most) return [];
-  return [
-    diagnostic("RD204", {
-      path,
-      message: `${what} derived from this would have ${length} ${unit ?? "characters"}; ${most} are allowed`,
-      value: name,
-      notes: [`the longest is ${longest.length > 100 ? `${longest.slice(0, 100)}…` : longest}`],
-      help: longest === name ? "shorten it" : "shorten it, or the system's name",
-    }),
-  ];
+  return diagnosed("RD204", {
+    path,
+    message: `${what} derived from this would have ${length} ${unit ?? "characters"}; ${most} are allowed`,
+    value: name,
+    notes: [`the longest is ${longest.length > 100 ? `${longest.slice(0, 100)}…` : longest}`],
+    help: longest === name ? "shorten it" : "shorten it, or the system's name",
+  });
 }
 
 /**
@@ -236,14 +226,12 @@ export function refuseHandlerTimeout(
   limit: string,
 ): Diagnostic[] {
   if (handlerTimeoutMs === null || handlerTimeoutMs <= mostMs) return [];
-  return [
-    diagnostic("RD218", {
-      path: ["consumers", consumer, "handlerTimeout"],
-      message: `the handler may run for ${formatDurationMs(handlerTimeoutMs)}; ${formatDurationMs(mostMs)} is the longest`,
-      notes: [limit],
-      help: "shorten the handler, or let it start the long work elsewhere",
-    }),
-  ];
+  return diagnosed("RD218", {
+    path: ["consumers", consumer, "handlerTimeout"],
+    message: `the handler may run for ${formatDurationMs(handlerTimeoutMs)}; ${formatDurationMs(mostMs)} is the longest`,
+    notes: [limit],
+    help: "shorten the handler, or let it start the long work elsewhere",
+  });
 }
 
 /** @param hiddenMs the time after which the broker delivers a message again */

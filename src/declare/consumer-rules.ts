@@ -94,7 +94,7 @@ function routingKeyRules(path: string[], keys: readonly string[] | "all" | Heade
   }
   return keys.flatMap((key, index) => {
     const problem = routingKeyProblem(key, index, keys, kind);
-    return problem === undefined ? [] : [diagnostic("RD110", { path: [...path, index], value: key, ...problem })];
+    return problem === undefined ? [] : diagnosed("RD110", { path: [...path, index], value: key, ...problem });
   });
 }
 

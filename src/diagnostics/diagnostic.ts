@@ -99,8 +99,17 @@ export type Checked<Value> =
   | { readonly ok: true; readonly value: Value; readonly warnings: readonly Diagnostic[] }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
+export function accepted<Value>(value: Value, warnings: readonly Diagnostic[] = []): Checked<Value> {
+  return { ok: true, value, warnings };
+}
+
+/** A refusal for one reason. */
+export function refusedFor(code: DiagnosticCode, input: DiagnosticInput): Checked<never> {
+  return { ok: false, diagnostics: diagnosed(code, input) };
+}
+
 export function refuseWhole(code: DiagnosticCode, message: string, help: string): Checked<never> {
-  return { ok: false, diagnostics: [diagnostic(code, { path: "", message, help })] };
+  return refusedFor(code, { path: "", message, help });
 }
 
 /**

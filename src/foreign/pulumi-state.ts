@@ -1,4 +1,4 @@
-import { type Checked, diagnostic, refuseWhole } from "../diagnostics/diagnostic.ts";
+import { type Checked, refuseWhole, refusedFor } from "../diagnostics/diagnostic.ts";
 import { type Entry, isEntry } from "./entries.ts";
 import { parseJson } from "./parse-json.ts";
 import type { PulumiResource } from "./pulumi-resource.ts";
@@ -28,7 +28,7 @@ export function readPulumiState(text: string): Checked<readonly PulumiResource[]
   const broken = resources.findIndex((each) => !isEntry(each) || !isTold(each));
   if (broken !== -1) {
     const problem = { path: ["resources", broken], message: "a resource of this state has no type or no urn" };
-    return { ok: false, diagnostics: [diagnostic("RD402", { ...problem, help: "export the stack again" })] };
+    return refusedFor("RD402", { ...problem, help: "export the stack again" });
   }
   // A replaced resource that waits for its deletion has a successor in the same state, so it is skipped.
   const present = resources.filter(isEntry).filter((each) => each["delete"] !== true);

@@ -3,7 +3,7 @@ import { brokerOf } from "../brokers/index.ts";
 import { type Deployed, partKey, partsBeside } from "./deployed.ts";
 import { nameSome } from "../foreign/finding.ts";
 import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
-import { type Checked, type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, diagnosed, diagnostic } from "../diagnostics/diagnostic.ts";
 import { type Effect, type Judgement, effects, harmless, judgeAgainst } from "../verify/judge.ts";
 
 type Side = Pick<Deployed, "target" | "compiled">;
@@ -147,14 +147,12 @@ export function otherDiagnostics({
   return [
     ...(unread.length === 0
       ? []
-      : [
-          diagnostic("RD314", {
-            path: "",
-            message: `the comparison is incomplete: ${unread[0]}`,
-            notes: unread.slice(1),
-            help: "look again when nobody changes the broker, and write policies with plain patterns",
-          }),
-        ]),
+      : diagnosed("RD314", {
+          path: "",
+          message: `the comparison is incomplete: ${unread[0]}`,
+          notes: unread.slice(1),
+          help: "look again when nobody changes the broker, and write policies with plain patterns",
+        })),
     ...keptLetters.map(({ queue, letters }) =>
       diagnostic("RD312", {
         path: ["queue", queue],

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 
 import type { AnyContract } from "../contract/contract.ts";
-import { type Checked, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, refusedFor } from "../diagnostics/diagnostic.ts";
 import { type Changed, type Deployed, readDeployed } from "./deployed.ts";
 
 const environment = z.strictObject({
@@ -96,7 +96,7 @@ function refused(
   message: string,
   help = "restore it from git, or remove it and run redeliver lock for each environment",
 ): Checked<never> {
-  return { ok: false, diagnostics: [diagnostic("RD323", { path: "", message, help })] };
+  return refusedFor("RD323", { path: "", message, help });
 }
 
 /** Both sides are compiled by one version, which gives the same bytes for the same input. */

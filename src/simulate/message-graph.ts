@@ -1,6 +1,6 @@
 import { type Cause, type KeptCause, type Model, keptCauses } from "../explore/model.ts";
 import { type Edge, type Node, exploreWithin } from "../explore/explore.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { diagnosed } from "../diagnostics/diagnostic.ts";
 import { refused } from "../diagnostics/render.ts";
 import { scenarioLimits } from "./scenario.ts";
 
@@ -67,8 +67,8 @@ export function messageGraphOf<State>(model: Model<State>) {
 
 function tooManyStates<State>({ consumer, wanted }: Model<State>): Error {
   const pairs = `${wanted.attempts.length} attempts with ${wanted.crashDeliveries} crash deliveries`;
-  return refused([
-    diagnostic("RD505", {
+  return refused(
+    diagnosed("RD505", {
       path: ["consumers", consumer, "crash", "deliveries"],
       message: `${pairs} are more than the ${scenarioLimits.states.toLocaleString("en")} states of one message that are simulated`,
       notes: [
@@ -77,7 +77,7 @@ function tooManyStates<State>({ consumer, wanted }: Model<State>): Error {
       ],
       help: "declare fewer, crash: { deliveries: 10 } say",
     }),
-  ]);
+  );
 }
 
 /** Of several moves of time, only the soonest happens, because the others would have to wait longer. */

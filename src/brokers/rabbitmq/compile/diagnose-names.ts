@@ -1,4 +1,4 @@
-import { type Diagnostic, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Diagnostic, diagnosed } from "../../../diagnostics/diagnostic.ts";
 import { pathOfQueue, pathOfSource } from "../../../plan/names.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 import { longName, nameClashes, oncePerTemplate } from "../../../contract/shared-problems.ts";
@@ -51,15 +51,13 @@ function sourceProblems(plan: Plan, source: string): Diagnostic[] {
   const exchange = sourceExchange(plan, source);
   const reserved = attemptExchangePrefix(plan.system);
   if (exchange.startsWith(reserved)) {
-    return [
-      diagnostic("RD204", {
-        path,
-        message: `names of exchanges that start with ${reserved} are reserved`,
-        value: name ?? source,
-        notes: ["exchanges with these names tell the number of the attempt"],
-        help: "choose another name for the source",
-      }),
-    ];
+    return diagnosed("RD204", {
+      path,
+      message: `names of exchanges that start with ${reserved} are reserved`,
+      value: name ?? source,
+      notes: ["exchanges with these names tell the number of the attempt"],
+      help: "choose another name for the source",
+    });
   }
   return [
     ...(owner === "other" || !isNamed(path) ? [] : brokersOwn(path, exchange)),
@@ -71,15 +69,13 @@ function sourceProblems(plan: Plan, source: string): Diagnostic[] {
 
 function brokersOwn(path: readonly string[], name: string): Diagnostic[] {
   if (!/^amq$|^amq\./.test(name)) return [];
-  return [
-    diagnostic("RD204", {
-      path,
-      message: "names that start with amq. are the broker's own",
-      value: name,
-      notes: ["RabbitMQ refuses to declare them (403 ACCESS_REFUSED)"],
-      help: path[0] === "sources" ? 'use owner: "other" if it is to be used as it is' : "choose another name",
-    }),
-  ];
+  return diagnosed("RD204", {
+    path,
+    message: "names that start with amq. are the broker's own",
+    value: name,
+    notes: ["RabbitMQ refuses to declare them (403 ACCESS_REFUSED)"],
+    help: path[0] === "sources" ? 'use owner: "other" if it is to be used as it is' : "choose another name",
+  });
 }
 
 /** A name of the declaration's own has to be usable by itself, and the names that are derived from it, too. */
@@ -89,17 +85,15 @@ function queueProblems(all: Plan, plan: ConsumerPlan): Diagnostic[] {
   const longest = names.attemptKey(plan.retry?.attempts.length ?? 1);
   const queue = [
     ...(names.workQueue.startsWith(reservedKeyPrefix)
-      ? [
-          diagnostic("RD204", {
-            path,
-            message: `names of queues that start with ${reservedKeyPrefix} are reserved`,
-            value: names.workQueue,
-            notes: [
-              "the default exchange routes by the name of the queue, and such a key tells the number of the attempt",
-            ],
-            help: "choose another name for the queue",
-          }),
-        ]
+      ? diagnosed("RD204", {
+          path,
+          message: `names of queues that start with ${reservedKeyPrefix} are reserved`,
+          value: names.workQueue,
+          notes: [
+            "the default exchange routes by the name of the queue, and such a key tells the number of the attempt",
+          ],
+          help: "choose another name for the queue",
+        })
       : []),
     ...(isNamed(path) ? brokersOwn(path, names.workQueue) : []),
     ...nameProblems(path, isNamed(path) ? names.workQueue : plan.consumer, longest),
@@ -111,9 +105,8 @@ function queueProblems(all: Plan, plan: ConsumerPlan): Diagnostic[] {
 
 /** @param longest the longest name or routing key that is derived from the name */
 function nameProblems(path: readonly string[], name: string, longest: string): Diagnostic[] {
-  const problem = (message: string, note: string, help: string): Diagnostic[] => [
-    diagnostic("RD204", { path, message, value: name, notes: [note], help }),
-  ];
+  const problem = (message: string, note: string, help: string): Diagnostic[] =>
+    diagnosed("RD204", { path, message, value: name, notes: [note], help });
   if (/[/@]/.test(name)) {
     return problem(
       `the name ${JSON.stringify(name)} has a ${name.includes("/") ? "/" : "@"} in it`,

@@ -1,5 +1,5 @@
 import { formatDurationMs } from "../../../declare/duration.ts";
-import { type Diagnostic, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Diagnostic, diagnosed, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import type { ConsumerPlan, Plan, RetryPlan } from "../../../plan/plan.ts";
 import type { Objections, StrategyChoice } from "../../../contract/choose-strategy.ts";
 import { objectionsInWords, refuseStrategy } from "../../../contract/refuse-strategy.ts";
@@ -23,29 +23,25 @@ function diagnoseConsumer(plan: ConsumerPlan): Diagnostic[] {
   const order =
     plan.order === "none"
       ? []
-      : [
-          diagnostic("RD206", {
-            path: ["consumers", plan.consumer, "order"],
-            message: "RabbitMQ cannot keep messages of one key in order across a retry",
-            value: plan.order,
-            notes: ["while a failed message waits, later ones with the same key overtake it"],
-            help: 'use order: "none", or a target with message groups: SQS FIFO, Service Bus sessions',
-          }),
-        ];
+      : diagnosed("RD206", {
+          path: ["consumers", plan.consumer, "order"],
+          message: "RabbitMQ cannot keep messages of one key in order across a retry",
+          value: plan.order,
+          notes: ["while a failed message waits, later ones with the same key overtake it"],
+          help: 'use order: "none", or a target with message groups: SQS FIFO, Service Bus sessions',
+        });
   const reserved = Object.entries(plan.from).flatMap(([source, keys]) =>
     keys === "all"
       ? []
       : keys.flatMap((key, index) =>
           key.startsWith(reservedKeyPrefix)
-            ? [
-                diagnostic("RD212", {
-                  path: ["consumers", plan.consumer, "from", source, index],
-                  message: `routing keys that start with ${reservedKeyPrefix} are reserved`,
-                  value: key,
-                  notes: ["the routing key of a retried message carries its attempt number"],
-                  help: "choose another routing key",
-                }),
-              ]
+            ? diagnosed("RD212", {
+                path: ["consumers", plan.consumer, "from", source, index],
+                message: `routing keys that start with ${reservedKeyPrefix} are reserved`,
+                value: key,
+                notes: ["the routing key of a retried message carries its attempt number"],
+                help: "choose another routing key",
+              })
             : [],
         ),
   );

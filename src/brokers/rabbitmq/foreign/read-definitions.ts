@@ -1,4 +1,4 @@
-import { type Checked, diagnosed } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, refusedFor } from "../../../diagnostics/diagnostic.ts";
 import type { Entry, Problems } from "../../../foreign/entries.ts";
 import { addProblem, isEntry, noProblems, problemsAsDiagnostic } from "../../../foreign/entries.ts";
 import { parseJson } from "../../../foreign/parse-json.ts";
@@ -218,13 +218,10 @@ function hintFor(data: Entry): string | undefined {
 }
 
 function refuse(message: string, path = "", hint?: string): Checked<never> {
-  return {
-    ok: false,
-    diagnostics: diagnosed("RD401", {
-      path,
-      message,
-      notes: ["a definitions file has lists of exchanges, queues and bindings, and says rabbitmq_version"],
-      help: hint ?? "write one with rabbitmqctl export_definitions definitions.json",
-    }),
-  };
+  return refusedFor("RD401", {
+    path,
+    message,
+    notes: ["a definitions file has lists of exchanges, queues and bindings, and says rabbitmq_version"],
+    help: hint ?? "write one with rabbitmqctl export_definitions definitions.json",
+  });
 }

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import * as rabbitmq from "@pulumi/rabbitmq";
 
-import { diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { diagnosed } from "../../../diagnostics/diagnostic.ts";
 import { refusal } from "../../../deploy/accept.ts";
 import type { ExchangeResource } from "../compile/topology.ts";
 import type { RabbitmqPlacement } from "./resources.ts";
@@ -20,25 +20,27 @@ export function assumed(
     const found: Partial<rabbitmq.GetExchangeResult> = await rabbitmq.getExchange({ name, vhost }, { parent });
     const isMissing = found.name === undefined;
     if (isMissing && !pulumi.runtime.isDryRun()) {
-      throw refusal(component, [
-        diagnostic("RD805", {
+      throw refusal(
+        component,
+        diagnosed("RD805", {
           path: name,
           message: `there is no exchange ${name} in the virtual host ${vhost}`,
           notes: ["the declaration says that somebody else makes it"],
           help: 'deploy it first, or take away owner: "other"',
         }),
-      ]);
+      );
     }
     // A program under mocks gets no settings.
     const type = found.settings?.[0]?.type ?? kind;
     if (type === kind) return name;
-    throw refusal(component, [
-      diagnostic("RD808", {
+    throw refusal(
+      component,
+      diagnosed("RD808", {
         path: name,
         message: `its kind differs from the compiled one, for ${name}`,
         notes: [`type: compiled is ${JSON.stringify(kind)}, deployed is ${JSON.stringify(type)}`],
         help: "declare the source with the kind that it has: it belongs to somebody else",
       }),
-    ]);
+    );
   });
 }

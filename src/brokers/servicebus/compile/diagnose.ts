@@ -1,4 +1,4 @@
-import { type Diagnostic, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Diagnostic, diagnosed, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import {
   longName,
   nameClashes,
@@ -49,44 +49,38 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
     }),
     ...(names?.dead === undefined
       ? []
-      : [
-          diagnostic("RD204", {
-            path: ["names", "dead"],
-            message: "Service Bus itself names the dead-letter queue of a queue",
-            value: names.dead,
-            help: "leave names.dead out",
-          }),
-        ]),
+      : diagnosed("RD204", {
+          path: ["names", "dead"],
+          message: "Service Bus itself names the dead-letter queue of a queue",
+          value: names.dead,
+          help: "leave names.dead out",
+        })),
   ]);
 }
 
 /** A consumer that takes a source in order receives from its subscription, and has no queue. */
 function queueOfSubscription({ consumer, queue, order, from }: ConsumerPlan): Diagnostic[] {
   if (queue === undefined || order !== "per-key" || isDirect({ from })) return [];
-  return [
-    diagnostic("RD204", {
-      path: ["consumers", consumer, "queue"],
-      message: `${consumer} has no queue that could have this name: in order it receives from its subscription`,
-      value: queue,
-      help: "leave queue out, or leave from out so that producers send straight to the queue",
-    }),
-  ];
+  return diagnosed("RD204", {
+    path: ["consumers", consumer, "queue"],
+    message: `${consumer} has no queue that could have this name: in order it receives from its subscription`,
+    value: queue,
+    help: "leave queue out, or leave from out so that producers send straight to the queue",
+  });
 }
 
 function characterProblem(path: readonly string[], name: string): Diagnostic[] {
   if (/^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(name)) return [];
   const odd = [...new Set(name.replaceAll(/[A-Za-z0-9._-]/g, ""))].join("");
-  return [
-    diagnostic("RD204", {
-      path,
-      message:
-        odd === ""
-          ? "the name does not begin and end with a letter or a digit"
-          : `the name has ${JSON.stringify(odd)} in it; Service Bus takes letters, digits, periods, hyphens and underscores`,
-      value: name,
-      help: `write for example ${JSON.stringify(name.replaceAll(/[^A-Za-z0-9._-]+/g, "-").replaceAll(/^[._-]+|[._-]+$/g, ""))}`,
-    }),
-  ];
+  return diagnosed("RD204", {
+    path,
+    message:
+      odd === ""
+        ? "the name does not begin and end with a letter or a digit"
+        : `the name has ${JSON.stringify(odd)} in it; Service Bus takes letters, digits, periods, hyphens and underscores`,
+    value: name,
+    help: `write for example ${JSON.stringify(name.replaceAll(/[^A-Za-z0-9._-]+/g, "-").replaceAll(/^[._-]+|[._-]+$/g, ""))}`,
+  });
 }
 
 /**
@@ -161,15 +155,13 @@ function tierProblems(plan: ConsumerPlan, { consumers }: Plan, { sku }: Serviceb
 function sessionProblems({ consumer, order, from }: ConsumerPlan): Diagnostic[] {
   const sources = Object.keys(from);
   if (order !== "per-key" || sources.length <= 1) return [];
-  return [
-    diagnostic("RD710", {
-      path: ["consumers", consumer, "from"],
-      message: `${consumer} takes ${count(sources.length, "source")} in order; messages in sessions are not forwarded into one queue`,
-      value: sources.join(", "),
-      notes: ['Service Bus documentation, "Chaining Service Bus entities with autoforwarding": not with sessions'],
-      help: 'take one source with order: "per-key", or leave order out',
-    }),
-  ];
+  return diagnosed("RD710", {
+    path: ["consumers", consumer, "from"],
+    message: `${consumer} takes ${count(sources.length, "source")} in order; messages in sessions are not forwarded into one queue`,
+    value: sources.join(", "),
+    notes: ['Service Bus documentation, "Chaining Service Bus entities with autoforwarding": not with sessions'],
+    help: 'take one source with order: "per-key", or leave order out',
+  });
 }
 
 function filterProblems({ consumer, from }: ConsumerPlan, sources: Plan["sources"]): Diagnostic[] {

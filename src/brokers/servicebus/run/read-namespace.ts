@@ -1,6 +1,6 @@
 import type { ServiceBusAdministrationClient } from "@azure/service-bus";
 
-import { type Checked, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, refusedFor } from "../../../diagnostics/diagnostic.ts";
 import { connectionProblem } from "../../../foreign/connection-problem.ts";
 import { type RequestBounds, defaultBounds } from "../../../foreign/request-budget.ts";
 import { servicebusConnection } from "./connection.ts";
@@ -28,10 +28,8 @@ export async function readNamespace<Deployment>(
   read: (resources: readonly Resource[]) => Deployment,
   { timeoutMs = defaultBounds.timeoutMs }: Partial<RequestBounds>,
 ): Promise<Checked<Deployment>> {
-  const refused = (code: "RD407" | "RD408", message: string, notes: readonly string[] = []): Checked<never> => ({
-    ok: false,
-    diagnostics: [diagnostic(code, { path: "url", message, notes, help })],
-  });
+  const refused = (code: "RD407" | "RD408", message: string, notes: readonly string[] = []): Checked<never> =>
+    refusedFor(code, { path: "url", message, notes, help });
   const parsed = servicebusConnection.safeParse({ connectionString: connectionString() });
   if (!parsed.success) return refused("RD408", "there is no connection string of Service Bus");
   try {

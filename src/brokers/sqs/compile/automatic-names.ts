@@ -1,4 +1,4 @@
-import { type Diagnostic, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Diagnostic, diagnosed } from "../../../diagnostics/diagnostic.ts";
 import { type SqsTarget, sqsLimits } from "./capabilities.ts";
 import { diagnosePolicies } from "./quotas.ts";
 import type { SqsTopology } from "./topology.ts";
@@ -37,15 +37,13 @@ function diagnoseNames({ queues }: SqsTopology, component: string): Diagnostic[]
     const length = own.length + randomLength + (fifo ? sqsLimits.fifoSuffix.length : 0);
     const isOdd = !/^[A-Za-z0-9_-]+$/.test(own);
     if (length <= sqsLimits.nameLength && !isOdd) return [];
-    return [
-      diagnostic("RD204", {
-        path: ["consumers", consumer ?? ""],
-        message: isOdd
-          ? `the component is named ${JSON.stringify(component)}; SQS takes letters, digits, hyphens and underscores`
-          : `an automatic name of ${JSON.stringify(name)} would have ${length} characters; ${sqsLimits.nameLength} are allowed`,
-        notes: [`it begins with the name of the component, as in ${own}-1a2b3c4${fifo ? sqsLimits.fifoSuffix : ""}`],
-        help: "shorten the component's name, or take naming: explicit",
-      }),
-    ];
+    return diagnosed("RD204", {
+      path: ["consumers", consumer ?? ""],
+      message: isOdd
+        ? `the component is named ${JSON.stringify(component)}; SQS takes letters, digits, hyphens and underscores`
+        : `an automatic name of ${JSON.stringify(name)} would have ${length} characters; ${sqsLimits.nameLength} are allowed`,
+      notes: [`it begins with the name of the component, as in ${own}-1a2b3c4${fifo ? sqsLimits.fifoSuffix : ""}`],
+      help: "shorten the component's name, or take naming: explicit",
+    });
   });
 }

@@ -1,5 +1,5 @@
 import { durationPattern, formatDurationMs, parseDurationMs } from "../../../declare/duration.ts";
-import { type Diagnostic, type PathSegment, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Diagnostic, type PathSegment, diagnosed } from "../../../diagnostics/diagnostic.ts";
 import type { ConsumerPlan, RetryPlan } from "../../../plan/plan.ts";
 import { misfit, unknownOptions } from "../../../contract/shared-problems.ts";
 import { parseArn } from "./arn.ts";
@@ -88,21 +88,18 @@ function timeoutProblem(
   const timeoutMs = lambda.timeoutSeconds * 1_000;
   if (handlerTimeoutMs === null || handlerTimeoutMs <= timeoutMs) return [];
   const [declared, own] = [formatDurationMs(handlerTimeoutMs), formatDurationMs(timeoutMs)];
-  return [
-    diagnostic("RD619", {
-      path: [...path, "timeout"],
-      message: `a handler may run for ${declared}, and the function ends after ${own}`,
-      notes: ["a function that Lambda ends has failed with every message of its batch, also the finished ones"],
-      help: `give the function ${declared} at least, or shorten consumers.${consumer}.handlerTimeout`,
-    }),
-  ];
+  return diagnosed("RD619", {
+    path: [...path, "timeout"],
+    message: `a handler may run for ${declared}, and the function ends after ${own}`,
+    notes: ["a function that Lambda ends has failed with every message of its batch, also the finished ones"],
+    help: `give the function ${declared} at least, or shorten consumers.${consumer}.handlerTimeout`,
+  });
 }
 
 /** Source: Lambda Developer Guide, "Creating and configuring an Amazon SQS event source mapping", BatchSize. */
 function batchProblems(path: Path, fifo: boolean, { batchSize, batchWindowSeconds }: LambdaConsumer): Diagnostic[] {
-  const report = (key: string, value: unknown, message: string, note: string, help: string): Diagnostic[] => [
-    diagnostic("RD620", { path: [...path, key], message, value, notes: [note], help }),
-  ];
+  const report = (key: string, value: unknown, message: string, note: string, help: string): Diagnostic[] =>
+    diagnosed("RD620", { path: [...path, key], message, value, notes: [note], help });
   if (fifo && batchWindowSeconds > 0) {
     const message = `a FIFO queue has no batch window; declared is ${batchWindowSeconds}s`;
     return report("batchWindow", `${batchWindowSeconds}s`, message, "Lambda refuses it", "leave it out");
@@ -125,16 +122,14 @@ function batchProblems(path: Path, fifo: boolean, { batchSize, batchWindowSecond
 function receivesProblem({ consumer }: ConsumerPlan, { attempts, giveUpAfter }: RetryPlan): Diagnostic[] {
   const receives = attempts.length;
   if (receives >= lambdaLimits.advisedReceives) return [];
-  return [
-    diagnostic(receives === 1 ? "RD621" : "RD622", {
-      path: ["consumers", consumer, "retry", "attempts"],
-      message:
-        receives === 1
-          ? "a throttled function would let a message die that it never saw: there is a single receive"
-          : `${receives} receives can all be spent by a throttled function; AWS advises ${lambdaLimits.advisedReceives} at least`,
-      value: giveUpAfter?.declaredAttempts ?? receives,
-      notes: ["Lambda receives a message before it knows whether the function may run"],
-      help: `use ${lambdaLimits.advisedReceives} attempts, and set maximumConcurrency rather than the function's reserved concurrency`,
-    }),
-  ];
+  return diagnosed(receives === 1 ? "RD621" : "RD622", {
+    path: ["consumers", consumer, "retry", "attempts"],
+    message:
+      receives === 1
+        ? "a throttled function would let a message die that it never saw: there is a single receive"
+        : `${receives} receives can all be spent by a throttled function; AWS advises ${lambdaLimits.advisedReceives} at least`,
+    value: giveUpAfter?.declaredAttempts ?? receives,
+    notes: ["Lambda receives a message before it knows whether the function may run"],
+    help: `use ${lambdaLimits.advisedReceives} attempts, and set maximumConcurrency rather than the function's reserved concurrency`,
+  });
 }

@@ -1,4 +1,4 @@
-import { type Diagnostic, type PathSegment, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Diagnostic, type PathSegment, diagnosed } from "../../../diagnostics/diagnostic.ts";
 import { isDirect, type Plan } from "../../../plan/plan.ts";
 import { misfit, unknownOption, unknownOptions } from "../../../contract/shared-problems.ts";
 import { parseArn } from "./arn.ts";
@@ -42,17 +42,15 @@ export function diagnoseOptionNames({ emptiedDeadQueues = [], lambda = {} }: Sqs
  */
 export function keyWarning({ kmsKey }: SqsOptions, { consumers }: Plan): Diagnostic[] {
   if (kmsKey === undefined || consumers.every(isDirect)) return [];
-  return [
-    diagnostic("RD623", {
-      path: ["target", "kmsKey"],
-      message: "published messages arrive only if the policy of the key allows it",
-      value: kmsKey,
-      notes: [
-        "without it neither the work queue nor the queue of undelivered messages accepts a message from a topic, and SNS gives up on it",
-      ],
-      help: "in the key's policy allow sns.amazonaws.com kms:GenerateDataKey* and kms:Decrypt, and consumers kms:Decrypt, with kms:GenerateDataKey for copies to the dead queue",
-    }),
-  ];
+  return diagnosed("RD623", {
+    path: ["target", "kmsKey"],
+    message: "published messages arrive only if the policy of the key allows it",
+    value: kmsKey,
+    notes: [
+      "without it neither the work queue nor the queue of undelivered messages accepts a message from a topic, and SNS gives up on it",
+    ],
+    help: "in the key's policy allow sns.amazonaws.com kms:GenerateDataKey* and kms:Decrypt, and consumers kms:Decrypt, with kms:GenerateDataKey for copies to the dead queue",
+  });
 }
 
 function diagnoseAccount(account: unknown): Diagnostic[] {
@@ -82,15 +80,13 @@ function diagnoseKey(key: unknown, target: Raw): Diagnostic[] {
     return [misfit(path, key, "this is not the name of a KMS key", help)];
   }
   if (name.startsWith("alias/aws/")) {
-    return [
-      diagnostic("RD617", {
-        path,
-        message: `${name} is a key that AWS manages; SNS cannot use it, so no published message would reach a queue`,
-        value: key,
-        notes: ["the policy of such a key cannot be changed, so it allows no service"],
-        help: "use a key of your own whose policy allows sns.amazonaws.com, or leave kmsKey out for SSE-SQS",
-      }),
-    ];
+    return diagnosed("RD617", {
+      path,
+      message: `${name} is a key that AWS manages; SNS cannot use it, so no published message would reach a queue`,
+      value: key,
+      notes: ["the policy of such a key cannot be changed, so it allows no service"],
+      help: "use a key of your own whose policy allows sns.amazonaws.com, or leave kmsKey out for SSE-SQS",
+    });
   }
   return arn === null ? [] : diagnosePlaceOf(path, arn, target);
 }

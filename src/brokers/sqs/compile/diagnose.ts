@@ -1,6 +1,6 @@
 import { formatDurationMs } from "../../../declare/duration.ts";
 import { pathOfOwn, pathOfQueue, pathOfSource, queueNames, sourceName } from "../../../plan/names.ts";
-import { type Diagnostic, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Diagnostic, diagnosed, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import {
   longName,
   nameClashes,
@@ -60,17 +60,15 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
 function characterProblem(path: readonly string[], name: string): Diagnostic[] {
   if (/^[A-Za-z0-9_-]+$/.test(name)) return [];
   const odd = [...new Set(name.replaceAll(/[A-Za-z0-9_-]/g, ""))].join("");
-  return [
-    diagnostic("RD204", {
-      path,
-      message: `the name has ${JSON.stringify(odd)} in it; SQS and SNS take letters, digits, hyphens and underscores`,
-      value: name,
-      notes: name.endsWith(sqsLimits.fifoSuffix)
-        ? ['Redeliver adds .fifo to the names of FIFO queues and topics, with order: "per-key"']
-        : [],
-      help: `write for example ${JSON.stringify(name.replace(/\.fifo$/, "").replaceAll(/[^A-Za-z0-9_-]+/g, "-"))}`,
-    }),
-  ];
+  return diagnosed("RD204", {
+    path,
+    message: `the name has ${JSON.stringify(odd)} in it; SQS and SNS take letters, digits, hyphens and underscores`,
+    value: name,
+    notes: name.endsWith(sqsLimits.fifoSuffix)
+      ? ['Redeliver adds .fifo to the names of FIFO queues and topics, with order: "per-key"']
+      : [],
+    help: `write for example ${JSON.stringify(name.replace(/\.fifo$/, "").replaceAll(/[^A-Za-z0-9_-]+/g, "-"))}`,
+  });
 }
 
 /** Finds a consumer's problems on SQS and SNS that no strategy could solve. */
@@ -100,14 +98,12 @@ function filterProblems({ consumer, from }: ConsumerPlan, sources: Plan["sources
     }
     const values = filter.values?.length ?? 0;
     if (values <= sqsLimits.filterValues) return [];
-    return [
-      diagnostic("RD216", {
-        path,
-        message: `the filter would have ${values} values; SNS takes ${sqsLimits.filterValues}`,
-        notes: ["a routing key is one value, a pattern two"],
-        help: "take a wider pattern, or divide the source",
-      }),
-    ];
+    return diagnosed("RD216", {
+      path,
+      message: `the filter would have ${values} values; SNS takes ${sqsLimits.filterValues}`,
+      notes: ["a routing key is one value, a pattern two"],
+      help: "take a wider pattern, or divide the source",
+    });
   });
 }
 
@@ -138,32 +134,28 @@ export function diagnoseRetention(input: StrategyInput, retention: Retention): D
   const most = formatDurationMs(sqsLimits.retentionSeconds * 1_000);
   const window = formatDurationMs(windowSeconds * 1_000);
   if (windowSeconds >= sqsLimits.retentionSeconds) {
-    return [
-      diagnostic("RD609", {
-        path: [...path, "retry"],
-        message: `the retries of one message can take ${window}; SQS keeps a message for ${most} at most`,
-        notes: ["SQS deletes an older message wherever it is, and does not move it to the dead queue"],
-        help: "use fewer attempts or shorter delays",
-      }),
-    ];
+    return diagnosed("RD609", {
+      path: [...path, "retry"],
+      message: `the retries of one message can take ${window}; SQS keeps a message for ${most} at most`,
+      notes: ["SQS deletes an older message wherever it is, and does not move it to the dead queue"],
+      help: "use fewer attempts or shorter delays",
+    });
   }
   // On a standard queue the work queue gets the rest of the 14 days. That must be more than the retries take.
   const leastSeconds = fifo ? 0 : Math.max(windowSeconds + 1, sqsLimits.leastRetentionSeconds);
   const isKept = retainMs === null || wholeSeconds(retainMs) + leastSeconds <= sqsLimits.retentionSeconds;
   if (!isKept) {
     const clock = "on a standard queue the clock runs from the publishing on, also in the dead queue";
-    return [
-      diagnostic("RD610", {
-        path: [...path, "deadLetter", "retain"],
-        message: fifo
-          ? `dead letters cannot be kept for ${formatDurationMs(retainMs)}; SQS keeps a message for ${most} at most`
-          : `dead letters cannot be kept for ${formatDurationMs(retainMs)}: SQS keeps a message for ${most}, and its retries may take ${window}`,
-        notes: fifo ? [] : [clock],
-        help: fifo
-          ? `choose at most ${most}; archive messages that have to stay longer`
-          : "choose at most 10d, which leaves 4d for the work queue; archive messages that have to stay longer",
-      }),
-    ];
+    return diagnosed("RD610", {
+      path: [...path, "deadLetter", "retain"],
+      message: fifo
+        ? `dead letters cannot be kept for ${formatDurationMs(retainMs)}; SQS keeps a message for ${most} at most`
+        : `dead letters cannot be kept for ${formatDurationMs(retainMs)}: SQS keeps a message for ${most}, and its retries may take ${window}`,
+      notes: fifo ? [] : [clock],
+      help: fifo
+        ? `choose at most ${most}; archive messages that have to stay longer`
+        : "choose at most 10d, which leaves 4d for the work queue; archive messages that have to stay longer",
+    });
   }
   return tightRetention(input, retention);
 }
@@ -172,24 +164,20 @@ function tightRetention({ plan, retry }: StrategyInput, { workSeconds, leftSecon
   const path = ["consumers", plan.consumer];
   const inWords = (seconds: number): string => formatDurationMs(seconds * 1_000);
   if (retry.retainMs !== null && workSeconds < sqsDefaults.retentionSeconds) {
-    return [
-      diagnostic("RD615", {
-        path: [...path, "deadLetter", "retain"],
-        message: `a message that no consumer receives within ${inWords(workSeconds)} is deleted from the work queue`,
-        notes: [`SQS keeps a message for 14d in all; ${formatDurationMs(retry.retainMs)} of it are for the dead queue`],
-        help: "choose a shorter retain, or make sure that no consumer is away for that long",
-      }),
-    ];
+    return diagnosed("RD615", {
+      path: [...path, "deadLetter", "retain"],
+      message: `a message that no consumer receives within ${inWords(workSeconds)} is deleted from the work queue`,
+      notes: [`SQS keeps a message for 14d in all; ${formatDurationMs(retry.retainMs)} of it are for the dead queue`],
+      help: "choose a shorter retain, or make sure that no consumer is away for that long",
+    });
   }
   if (retry.retainMs === null && leftSeconds < sqsDefaults.retentionSeconds) {
-    return [
-      diagnostic("RD615", {
-        path: [...path, "retry"],
-        message: `a dead letter may be deleted ${inWords(leftSeconds)} after it came to the dead queue`,
-        notes: [`SQS keeps a message for 14d in all; ${inWords(workSeconds)} of it may pass before it dies`],
-        help: "use fewer attempts or shorter delays, or handle dead letters soon",
-      }),
-    ];
+    return diagnosed("RD615", {
+      path: [...path, "retry"],
+      message: `a dead letter may be deleted ${inWords(leftSeconds)} after it came to the dead queue`,
+      notes: [`SQS keeps a message for 14d in all; ${inWords(workSeconds)} of it may pass before it dies`],
+      help: "use fewer attempts or shorter delays, or handle dead letters soon",
+    });
   }
   return [];
 }

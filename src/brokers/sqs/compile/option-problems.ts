@@ -1,4 +1,4 @@
-import { type Diagnostic, type PathSegment, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Diagnostic, type PathSegment, diagnosed } from "../../../diagnostics/diagnostic.ts";
 import type { Arn } from "./arn.ts";
 import { wordOf } from "../../../diagnostics/word-of.ts";
 
@@ -14,13 +14,11 @@ export function diagnosePlaceOf(path: readonly PathSegment[], arn: Arn, target: 
   const difference = (what: string, theirs: string, ours: unknown): Diagnostic[] =>
     ours === undefined || theirs === ours
       ? []
-      : [
-          diagnostic("RD618", {
-            path,
-            message: `this is in the ${what} ${theirs}; the queues are made in ${wordOf(ours)}`,
-            notes: ["AWS would report it as missing or denied in the middle of the deployment"],
-            help: `name one in the ${what} ${wordOf(ours)}, or change target.${what}`,
-          }),
-        ];
+      : diagnosed("RD618", {
+          path,
+          message: `this is in the ${what} ${theirs}; the queues are made in ${wordOf(ours)}`,
+          notes: ["AWS would report it as missing or denied in the middle of the deployment"],
+          help: `name one in the ${what} ${wordOf(ours)}, or change target.${what}`,
+        });
   return [...difference("region", arn.region, region), ...difference("account", arn.account, account)];
 }

@@ -1,6 +1,6 @@
 import { addAbortSignal, pipeline, Readable, Transform } from "node:stream";
 
-import { type Checked, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, diagnostic, refusedFor } from "../../../diagnostics/diagnostic.ts";
 import type { RequestBudget } from "../../../foreign/request-budget.ts";
 
 /** The place to read, and the endpoint that replaces AWS. */
@@ -21,10 +21,7 @@ const requestHandler = { connectionTimeout: 10_000, requestTimeout: 30_000, thro
 export async function loadClients({ region, endpoint }: AwsPlace, budget: RequestBudget): Promise<Checked<AwsClients>> {
   if (endpoint !== undefined && !URL.canParse(endpoint)) {
     const help = "name the address of the emulator, such as http://localhost:9324";
-    return {
-      ok: false,
-      diagnostics: [diagnostic("RD407", { path: "endpoint", message: "the endpoint is not a URL", help })],
-    };
+    return refusedFor("RD407", { path: "endpoint", message: "the endpoint is not a URL", help });
   }
   try {
     const [sqs, sns, lambda] = await Promise.all([
