@@ -1,5 +1,5 @@
 import { plainData } from "../declare/plain-data.ts";
-import { type Checked, type Diagnostic, diagnostic, refusedFor } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted, diagnostic, refusedFor } from "../diagnostics/diagnostic.ts";
 import { nearestWord } from "../diagnostics/distance.ts";
 import { isEntry } from "../foreign/entries.ts";
 import type { Broker } from "./broker.ts";
@@ -110,7 +110,7 @@ function remembered<Value extends Target>(checked: Checked<Value>): Checked<Valu
 /** Checks a target that was written as data. A checked target comes back at once. */
 export function checkTarget<Name extends BrokerName>(input: TargetInput<Name> | Target<Name>): Checked<Target<Name>> {
   const isSure = typeof input === "object" && input !== null && checkedTargets.has(input);
-  if (isSure) return { ok: true, value: input as Target<Name>, warnings: [] };
+  if (isSure) return accepted(input as Target<Name>);
   if (typeof input === "string") return { ok: false, diagnostics: [textInCode(input)] };
   const plain = plainData(input, ["target"]);
   if (!plain.ok) return plain;

@@ -1,7 +1,7 @@
 import { type BrokerName, brokerOf, brokers } from "../brokers/index.ts";
 import { unreadAsError } from "../foreign/unread.ts";
 import { readPulumiState } from "../foreign/pulumi-state.ts";
-import { type Checked, type Diagnostic, refuseWhole, refusedFor } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted, refuseWhole, refusedFor } from "../diagnostics/diagnostic.ts";
 import type { RequestBounds } from "../foreign/request-budget.ts";
 import type { TlsFiles } from "../tls/read-tls-files.ts";
 import type { Fetch } from "../tls/secure-fetch.ts";
@@ -128,7 +128,7 @@ async function readLive({ live, url, endpoint, files, bounds }: LiveSource): Pro
 
 /** Makes requests with the user's certificates, or with the machine's own settings. */
 async function requestWith(files: TlsFiles, url: string): Promise<Checked<Fetch>> {
-  if (Object.values(files).every((file) => file === undefined)) return { ok: true, value: fetch, warnings: [] };
+  if (Object.values(files).every((file) => file === undefined)) return accepted(fetch);
   const refuse = (message: string, help: string): Checked<never> => refusedFor("RD407", { path: "url", message, help });
   if (!/^https:/i.test(url))
     return refuse(
@@ -144,14 +144,14 @@ async function requestWith(files: TlsFiles, url: string): Promise<Checked<Fetch>
       : refuse(`--${part} ${message}`, `name a file in PEM with --${part}`);
   }
   const { fetchWith } = await import("../tls/secure-fetch.ts");
-  return { ok: true, value: fetchWith(read.tls), warnings: [] };
+  return accepted(fetchWith(read.tls));
 }
 
 const passphraseVariable = "RABBITMQ_KEY_PASSPHRASE";
 
 function foundOf(audited: Audited, read: Checked<unknown>): Checked<readonly FoundDeployment[]> {
   if (!read.ok) return read;
-  return { ok: true, value: [{ audited, deployment: read.value, warnings: read.warnings }], warnings: [] };
+  return accepted([{ audited, deployment: read.value, warnings: read.warnings }]);
 }
 
 /** Reads each broker's part of a stack's state. */
@@ -165,7 +165,7 @@ export function deploymentsInState(text: string): Checked<readonly FoundDeployme
     if (!read.ok) return read;
     found.push({ audited, deployment: read.value, warnings: read.warnings });
   }
-  if (found.length > 0) return { ok: true, value: found, warnings: [] };
+  if (found.length > 0) return accepted(found);
   const message = `none of the stack's ${state.value.length} resources is part of a topology of ${titles()}`;
   const help = "name the stack that made the broker's topology";
   return refuseWhole("RD401", message, help);

@@ -1,6 +1,6 @@
 import { type Target, brokerOf, defaultBroker, parseTarget } from "../brokers/index.ts";
 import { worstFirst } from "../foreign/finding.ts";
-import { type Checked, type Diagnostic, diagnostic, hasErrors } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted, diagnostic, hasErrors } from "../diagnostics/diagnostic.ts";
 import type { AuditedPart, AuditReport } from "../report/audit-text.ts";
 import { type FoundDeployment, auditedBrokers, fileOf, readSource, sourcesIn } from "./audit-source.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -64,7 +64,7 @@ function reportOn({ audited, deployment, warnings }: FoundDeployment, targets: T
   const { name, auditor, broker } = audited;
   const ofThis = (target: Target | null): Target | null => (target?.broker === name ? target : null);
   const asked = ofThis(targets.target);
-  const own = asked === null ? auditor.targetOf(deployment) : { ok: true as const, value: asked, warnings: [] };
+  const own = asked === null ? auditor.targetOf(deployment) : accepted(asked);
   if (!own.ok) return own;
   const target = own.value;
   if (target === null) return { ok: false, diagnostics: [withoutVersion()] };
@@ -74,20 +74,16 @@ function reportOn({ audited, deployment, warnings }: FoundDeployment, targets: T
     queues: part.queues,
     diagnostics: worstFirst(auditor.audit(part.deployment, target, upgradeTo)),
   }));
-  return {
-    ok: true,
-    warnings: [],
-    value: {
-      target: auditor.rulesOf(target),
-      upgradeTo: upgradeTo === null ? null : auditor.rulesOf(upgradeTo),
-      evidence: broker.evidenceOf(upgradeTo ?? target),
-      partNoun: auditor.partNoun,
-      // An upgrade does not cause warnings about reading the source. But RD409 says that a part was not read, so that
-      // part has no verdict either.
-      reading: [...own.warnings, ...warnings.filter(({ code }) => upgradeTo === null || code === "RD409")],
-      parts,
-    },
-  };
+  return accepted({
+    target: auditor.rulesOf(target),
+    upgradeTo: upgradeTo === null ? null : auditor.rulesOf(upgradeTo),
+    evidence: broker.evidenceOf(upgradeTo ?? target),
+    partNoun: auditor.partNoun,
+    // An upgrade does not cause warnings about reading the source. But RD409 says that a part was not read, so that
+    // part has no verdict either.
+    reading: [...own.warnings, ...warnings.filter(({ code }) => upgradeTo === null || code === "RD409")],
+    parts,
+  });
 }
 
 /** Every source ought to name the version of its broker. */
@@ -107,7 +103,7 @@ function targetsOf({ target, asVersion }: AuditOptions): Checked<Targets> {
   const wanted = asVersion?.includes("@") === true ? asVersion : `${broker}@${asVersion}`;
   const next = asVersion === undefined ? null : parseTarget(wanted);
   if (next?.ok === false) return next;
-  return { ok: true, value: { target: own?.value ?? null, upgradeTo: next?.value ?? null }, warnings: [] };
+  return accepted({ target: own?.value ?? null, upgradeTo: next?.value ?? null });
 }
 
 async function rendered(

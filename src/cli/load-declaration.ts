@@ -7,7 +7,14 @@ import { isMainThread, parentPort, workerData } from "node:worker_threads";
 import { checkSystem } from "../declare/check.ts";
 import { plainData } from "../declare/plain-data.ts";
 import type { System } from "../declare/system.ts";
-import { type Checked, type Diagnostic, type RefusedError, diagnosed, refuseWhole } from "../diagnostics/diagnostic.ts";
+import {
+  type Checked,
+  type Diagnostic,
+  type RefusedError,
+  accepted,
+  diagnosed,
+  refuseWhole,
+} from "../diagnostics/diagnostic.ts";
 import { catalogue } from "../diagnostics/catalogue.ts";
 import { reasonOf } from "../diagnostics/reason-of.ts";
 import type { Locate } from "../diagnostics/region.ts";
@@ -95,7 +102,7 @@ export async function importModule(file: string): Promise<Checked<Exports>> {
   divertOthers();
   tell({ kind: "importing", file });
   try {
-    return { ok: true, value: (await import(pathToFileURL(resolve(file)).href)) as Exports, warnings: [] };
+    return accepted((await import(pathToFileURL(resolve(file)).href)) as Exports);
   } catch (cause) {
     const diagnostics = diagnosticsOf(cause);
     if (diagnostics !== undefined) return { ok: false, diagnostics };

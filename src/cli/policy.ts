@@ -1,7 +1,7 @@
 import { join, relative, resolve } from "node:path";
 
 import { parseText } from "../declare/parse.ts";
-import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted } from "../diagnostics/diagnostic.ts";
 import type { Reported } from "../diagnostics/reported.ts";
 import { type PolicyOptions, selectRules } from "../policy/options.ts";
 import { type JudgedPreview, judgePreview } from "../policy/preview.ts";
@@ -50,7 +50,7 @@ function isRefused({ violations }: JudgedPreview): boolean {
 }
 
 function readAsked({ preview: file, config: configFile }: PolicyCommandOptions): Asked {
-  const config = configFile === undefined ? fine({}) : readConfig(configFile);
+  const config = configFile === undefined ? accepted({}) : readConfig(configFile);
   if (!config.ok) return { ...config, file: configFile };
   const isStandardInput = file === "-";
   const text = readText(isStandardInput ? standardInput : file);
@@ -59,19 +59,15 @@ function readAsked({ preview: file, config: configFile }: PolicyCommandOptions):
   return { ok: true, preview: preview.value, config: config.value };
 }
 
-function fine<Value>(value: Value): Checked<Value> {
-  return { ok: true, value, warnings: [] };
-}
-
 /** The file of the policy pack, checked in the same way. An empty one sets nothing. */
 function readConfig(file: string): Checked<PolicyOptions> {
   const text = readText(file);
   if (!text.ok) return text;
   const isEmpty = text.value.split("\n").every((line) => /^\s*(?:#|$)/.test(line));
-  const parsed = isEmpty ? fine({}) : parseText(text.value, "yaml");
+  const parsed = isEmpty ? accepted({}) : parseText(text.value, "yaml");
   if (!parsed.ok) return parsed;
   const selected = selectRules(parsed.value);
-  return selected.ok ? fine(parsed.value as PolicyOptions) : selected;
+  return selected.ok ? accepted(parsed.value as PolicyOptions) : selected;
 }
 
 /** Null if one of them is no tag. */

@@ -5,7 +5,14 @@ import { z } from "zod";
 import { parseText } from "../declare/parse.ts";
 import { locateIn } from "../declare/locate.ts";
 import { catalogue } from "../diagnostics/catalogue.ts";
-import { type Checked, type Diagnostic, type PathSegment, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
+import {
+  type Checked,
+  type Diagnostic,
+  type PathSegment,
+  accepted,
+  diagnostic,
+  formatPath,
+} from "../diagnostics/diagnostic.ts";
 import type { Reported } from "../diagnostics/reported.ts";
 import { type InputForm, type JsonSchema, describeIssues } from "../diagnostics/schema-issues.ts";
 import { readText } from "./read-text.ts";
@@ -82,7 +89,7 @@ function checkProject(data: unknown): Checked<z.output<typeof projectSchema>> {
     ),
     ...waivers.flatMap(({ code }, index) => codeProblem(["waivers", index, "code"], code)),
   ];
-  return diagnostics.length > 0 ? { ok: false, diagnostics } : { ok: true, value: parsed.data, warnings: [] };
+  return diagnostics.length > 0 ? { ok: false, diagnostics } : accepted(parsed.data);
 }
 
 function problem(path: readonly PathSegment[], message: string, help: string): Diagnostic {

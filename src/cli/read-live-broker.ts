@@ -1,5 +1,5 @@
 import type { HttpReader, LiveRequest } from "../brokers/broker.ts";
-import { type Checked, type Diagnostic, diagnostic, refusedFor } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted, diagnostic, refusedFor } from "../diagnostics/diagnostic.ts";
 import type { Fetch } from "../tls/secure-fetch.ts";
 import { connectionProblem } from "../foreign/connection-problem.ts";
 import { type RequestBounds, type RequestBudget, defaultBounds, requestBudget } from "../foreign/request-budget.ts";
@@ -94,16 +94,12 @@ function addressOf(
   const [user, password, namespace] = [url.username, url.password, path].map(decode);
   if (user === null || password === null || namespace === null) return refuse(`the URL is malformed; ${hint}`);
   const credentials = `${user || (environment[names.user] ?? "")}:${password || (environment[names.password] ?? "")}`;
-  return {
-    ok: true,
-    warnings: [],
-    value: {
-      origin: url.origin,
-      shown: withoutCredentials(text) ?? "",
-      namespace: namespace === undefined || namespace === "" ? null : namespace,
-      authorization: `Basic ${Buffer.from(credentials).toString("base64")}`,
-    },
-  };
+  return accepted({
+    origin: url.origin,
+    shown: withoutCredentials(text) ?? "",
+    namespace: namespace === undefined || namespace === "" ? null : namespace,
+    authorization: `Basic ${Buffer.from(credentials).toString("base64")}`,
+  });
 }
 
 function decode(text: string): string | null {

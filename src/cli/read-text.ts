@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from "node:fs";
 
-import { type Checked, refusedFor } from "../diagnostics/diagnostic.ts";
+import { type Checked, accepted, refusedFor } from "../diagnostics/diagnostic.ts";
 
 /** The longest text in Node. Source: `v8::String::kMaxLength`. A pipe or a device may have no end. */
 const mostBytes = 2 ** 29 - 24;
@@ -12,7 +12,7 @@ export const standardInput = 0;
 /** The text of a file with any name; or the reason that it is unreadable. */
 export function readText(file: string | typeof standardInput): Checked<string> {
   const read = readOrCode(file);
-  if ("text" in read) return { ok: true, value: read.text, warnings: [] };
+  if ("text" in read) return accepted(read.text);
   return refusedFor("RD001", { path: "", ...reasonOf(read.code) });
 }
 

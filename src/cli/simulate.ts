@@ -2,7 +2,7 @@ import { extname } from "node:path";
 
 import { brokerOf } from "../brokers/index.ts";
 import { parseText } from "../declare/parse.ts";
-import { type Checked, RefusedError, refuseWhole } from "../diagnostics/diagnostic.ts";
+import { type Checked, RefusedError, accepted, refuseWhole } from "../diagnostics/diagnostic.ts";
 import { checkScenario } from "../simulate/check-scenario.ts";
 import type { SimulationResult } from "../simulate/result.ts";
 import type { Scenario } from "../simulate/scenario.ts";
@@ -42,7 +42,7 @@ export async function simulateCommand(file: string, options: SimulateOptions): P
 
 function played(play: () => SimulationResult): Checked<SimulationResult> {
   try {
-    return { ok: true, value: play(), warnings: [] };
+    return accepted(play());
   } catch (cause) {
     if (cause instanceof RefusedError) return { ok: false, diagnostics: cause.diagnostics };
     throw cause;

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 
-import { type Checked, type Diagnostic, diagnostic, hasErrors } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted, diagnostic, hasErrors } from "../diagnostics/diagnostic.ts";
 import { consumerRules } from "./consumer-rules.ts";
 import { deepFreeze } from "./freeze.ts";
 import { nameRules } from "./name-rules.ts";
@@ -37,7 +37,7 @@ const checked = new WeakSet<object>();
  */
 export function sureSystem(system: unknown): Checked<System> {
   const isSure = typeof system === "object" && system !== null && checked.has(system);
-  return isSure ? { ok: true, value: system as System, warnings: [] } : checkSystem(system);
+  return isSure ? accepted(system as System) : checkSystem(system);
 }
 
 function checkPlain(input: unknown): Checked<System> {
@@ -58,7 +58,7 @@ function checkPlain(input: unknown): Checked<System> {
     if (hasErrors(diagnostics)) return { ok: false, diagnostics };
     const value = deepFreeze(system as System);
     checked.add(value);
-    return { ok: true, value, warnings: diagnostics };
+    return accepted(value, diagnostics);
   }
   const { issues } = parsed.error;
   return {

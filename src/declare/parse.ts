@@ -1,6 +1,6 @@
 import { Lexer, parseDocument } from "yaml";
 
-import { type Checked, refuseWhole } from "../diagnostics/diagnostic.ts";
+import { type Checked, accepted, refuseWhole } from "../diagnostics/diagnostic.ts";
 import { duplicateInJson, duplicateInYaml } from "./duplicate-key.ts";
 import { plainData } from "./plain-data.ts";
 import { maskCredentials } from "../diagnostics/mask-credentials.ts";
@@ -37,7 +37,7 @@ function readJson(text: string): Checked<unknown> {
     return refuseWhole("RD002", `this is not JSON: ${problem}`, correctIt);
   }
   const duplicate = duplicateInJson(text);
-  return duplicate === null ? { ok: true, value, warnings: [] } : givenTwice(text, duplicate);
+  return duplicate === null ? accepted(value) : givenTwice(text, duplicate);
 }
 
 /** The reader needs a kilobyte for every few tokens, so more of them would use up the memory. */
@@ -61,7 +61,7 @@ function readYaml(text: string): Checked<unknown> {
     }
     const duplicate = duplicateInYaml(document);
     if (duplicate !== null) return givenTwice(text, duplicate);
-    return { ok: true, value: document.toJS({ maxAliasCount: 100 }), warnings: [] };
+    return accepted(document.toJS({ maxAliasCount: 100 }));
   } catch (cause) {
     // The reader calls itself for each level.
     if (cause instanceof RangeError) {

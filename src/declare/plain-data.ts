@@ -1,5 +1,4 @@
-import type { Checked, Diagnostic, PathSegment } from "../diagnostics/diagnostic.ts";
-import { diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, type PathSegment, accepted, diagnostic } from "../diagnostics/diagnostic.ts";
 
 /** The bounds on foreign data. Every recursive function on checked data may rely on the depth. */
 export const plainDataLimits = {
@@ -56,9 +55,7 @@ export function plainData(input: unknown, root: readonly PathSegment[] = []): Ch
   } catch (cause) {
     if (!(cause instanceof OutOfBounds)) throw cause;
   }
-  return walk.problems.length === 0
-    ? { ok: true, value: data, warnings: [] }
-    : { ok: false, diagnostics: walk.problems };
+  return walk.problems.length === 0 ? accepted(data) : { ok: false, diagnostics: walk.problems };
 }
 
 /** Goes on to the next entry, or back up after the last one. */

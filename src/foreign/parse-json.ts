@@ -1,5 +1,5 @@
 import { isShallow, plainDataLimits } from "../declare/plain-data.ts";
-import { type Checked, refuseWhole } from "../diagnostics/diagnostic.ts";
+import { type Checked, accepted, refuseWhole } from "../diagnostics/diagnostic.ts";
 
 /**
  * Reads the text of an export, which may be some hundred megabytes.
@@ -17,7 +17,7 @@ export function parseJson(text: string, source: string): Checked<unknown> {
   }
   try {
     const value: unknown = JSON.parse(content);
-    if (isShallow(value)) return { ok: true, value, warnings: [] };
+    if (isShallow(value)) return accepted(value);
     const message = `the JSON is nested deeper than ${plainDataLimits.depth} levels`;
     return refuseWhole("RD005", message, `export ${source} again: no export is nested like this`);
   } catch {

@@ -1,4 +1,4 @@
-import { type Checked, refuseWhole, refusedFor } from "../diagnostics/diagnostic.ts";
+import { type Checked, accepted, refuseWhole, refusedFor } from "../diagnostics/diagnostic.ts";
 import { type Entry, isEntry } from "./entries.ts";
 import { parseJson } from "./parse-json.ts";
 import type { PulumiResource } from "./pulumi-resource.ts";
@@ -32,7 +32,7 @@ export function readPulumiState(text: string): Checked<readonly PulumiResource[]
   }
   // A replaced resource that waits for its deletion has a successor in the same state, so it is skipped.
   const present = resources.filter(isEntry).filter((each) => each["delete"] !== true);
-  return { ok: true, value: present.map(resourceOf), warnings: [] };
+  return accepted(present.map(resourceOf));
 }
 
 /** In an export it is below `deployment`, and in a backend's file below `checkpoint.latest`. */

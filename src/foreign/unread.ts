@@ -1,4 +1,4 @@
-import { type Checked, type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted, diagnostic } from "../diagnostics/diagnostic.ts";
 import { nameSome } from "./finding.ts";
 
 /** The option that lets an audit pass although it left something out. */
@@ -16,14 +16,14 @@ export function readWithout<Deployment>(
   openNames: string,
   warnings: readonly Diagnostic[] = [],
 ): Checked<Deployment> {
-  if (leftOut.length === 0) return { ok: true, value, warnings };
+  if (leftOut.length === 0) return accepted(value, warnings);
   const warning = diagnostic("RD409", {
     path: "",
     message: `left out, because a value that routes messages is secret, malformed or not known yet: ${nameSome(leftOut)}`,
     notes: [`${openNames} are no secrets; a secret has reached them by accident`],
     help: "take the value from an input that is not secret, and run pulumi up",
   });
-  return { ok: true, value, warnings: [warning, ...warnings] };
+  return accepted(value, [warning, ...warnings]);
 }
 
 /**

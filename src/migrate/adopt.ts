@@ -3,7 +3,7 @@ import type { FoundSystem, Imports, Unsaid } from "../adopt/found.ts";
 import { brokerOf, type Target } from "../brokers/index.ts";
 import { compileAndProve, type Proved } from "../compile/compile.ts";
 import { checkSystem } from "../declare/check.ts";
-import { type Checked, type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted, diagnostic } from "../diagnostics/diagnostic.ts";
 import { driftFrom, type JudgedDifference, judgeDrift } from "./judge-drift.ts";
 
 /** A topology that Redeliver did not make, as a declaration that keeps its names. */
@@ -67,10 +67,8 @@ export function adoptDeployment(whole: unknown, target: Target, { name, queues }
     ...lossy.map(({ queue }) => losingOver(queue, `${queue} has no way on for a rejected message`, [])),
   ];
   const differences = drift === null ? null : judgeDrift(drift.value);
-  return {
-    ok: true,
-    warnings: [...found.warnings, ...made.warnings, ...draft.warnings, ...losing],
-    value: {
+  return accepted(
+    {
       draft,
       proved,
       refused,
@@ -80,7 +78,8 @@ export function adoptDeployment(whole: unknown, target: Target, { name, queues }
       findings,
       imports: adopter.importsOf(deployment, proved.compiled, draft.system.name),
     },
-  };
+    [...found.warnings, ...made.warnings, ...draft.warnings, ...losing],
+  );
 }
 
 function severalPlaces(parts: readonly { readonly name: string }[], noun: string): Diagnostic {

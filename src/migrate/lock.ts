@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 
 import type { AnyContract } from "../contract/contract.ts";
-import { type Checked, refusedFor } from "../diagnostics/diagnostic.ts";
+import { type Checked, accepted, refusedFor } from "../diagnostics/diagnostic.ts";
 import { type Changed, type Deployed, readDeployed } from "./deployed.ts";
 
 const environment = z.strictObject({
@@ -34,7 +34,7 @@ export function readLock(text: string): Checked<Lock> {
   if (/^(<{7}|={7}|>{7})/m.test(text))
     return refused("two branches changed the lock, and their merge left a conflict in it");
   const parsed = form.safeParse(parse(text));
-  if (parsed.success) return { ok: true, value: parsed.data, warnings: [] };
+  if (parsed.success) return accepted(parsed.data);
   const [issue] = parsed.error.issues;
   const place = issue?.path.join(".") ?? "";
   return refused(
@@ -68,17 +68,16 @@ export function lockWith(lock: Lock | null, name: string, changed: Changed, rede
   };
   const environments = { ...lock?.environments, [name]: added };
   const sorted = Object.entries(environments).toSorted(([left], [right]) => (left < right ? -1 : 1));
-  return { ok: true, value: { lock: 1, system: system.name, environments: Object.fromEntries(sorted) }, warnings: [] };
+  return accepted({ lock: 1, system: system.name, environments: Object.fromEntries(sorted) });
 }
 
 /** The deployed system of an environment. Null if the lock has none. */
 export function lockedIn(lock: Lock, name: string, system: string): Checked<Deployed | null> {
   if (lock.system !== system) return ofAnother(lock, system);
   const locked = Object.hasOwn(lock.environments, name) ? lock.environments[name] : undefined;
-  if (locked === undefined) return { ok: true, value: null, warnings: [] };
+  if (locked === undefined) return accepted(null);
   const deployed = readDeployed(locked.declaration, locked.target);
-  if (deployed !== null && digestOf(deployed.compiled) === locked.compiled)
-    return { ok: true, value: deployed, warnings: [] };
+  if (deployed !== null && digestOf(deployed.compiled) === locked.compiled) return accepted(deployed);
   return refused(
     `Redeliver ${locked.redeliver} compiled the system of ${name} otherwise, or somebody edited the lock`,
     "restore the lock from git; after an update of Redeliver, deploy the declaration that the lock has, and lock it again",

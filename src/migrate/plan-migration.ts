@@ -3,7 +3,7 @@ import { prove } from "../compile/compile.ts";
 import type { Consumer, System } from "../declare/system.ts";
 import { checkSystem } from "../declare/check.ts";
 import type { AnyContract } from "../contract/contract.ts";
-import { type Checked, type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted, diagnostic } from "../diagnostics/diagnostic.ts";
 import { plan } from "../plan/plan.ts";
 import { queueNames } from "../plan/names.ts";
 import { type Deployed, deployedOf, partsBeside, underNewNames } from "./deployed.ts";
@@ -87,7 +87,7 @@ function proved<Value>(from: Deployed, to: Deployed, result: (step: MigrationSte
   if (change === null || problems.length > 0) return impossible(problems);
   const { verdicts, warnings } = change;
   const left = leftBehind(from, to);
-  return { ok: true, value: result({ system: to.system, target: to.target, verdicts, warnings, left }), warnings: [] };
+  return accepted(result({ system: to.system, target: to.target, verdicts, warnings, left }));
 }
 
 /** The consumers whose queues cannot change in place. Those that stay share the shared parts. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 import { plainData } from "../declare/plain-data.ts";
-import type { Checked } from "../diagnostics/diagnostic.ts";
+import { type Checked, accepted } from "../diagnostics/diagnostic.ts";
 import { refused } from "../diagnostics/render.ts";
 import { describeOptionIssues } from "./option-issues.ts";
 import { type Rule, rules } from "./rules.ts";
@@ -121,7 +121,7 @@ export function selectRules(input: unknown, chosen: readonly Rule[] = rules): Ch
       settings: { ...names, ...(rule.kind === "topology" ? { targets } : {}), ...settings },
     };
   });
-  return { ok: true, value, warnings: [] };
+  return accepted(value);
 }
 
 /** A rule's level may be written alone, as Pulumi allows it in its own configuration files. */

@@ -4,7 +4,7 @@ import { deepFreeze } from "../declare/freeze.ts";
 import { formatDurationMs, parseDurationMs } from "../declare/duration.ts";
 import { plainData } from "../declare/plain-data.ts";
 import { durationTexts } from "../declare/schema-issues.ts";
-import { type Checked, type Diagnostic, diagnosed } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted, diagnosed } from "../diagnostics/diagnostic.ts";
 import { type InputForm, type JsonSchema, describeIssues } from "../diagnostics/schema-issues.ts";
 import type { ConsumerScenario, Outage, Phase, Scenario, Shares, Simulated } from "./scenario.ts";
 import { expectedMessages, scenarioLimits } from "./scenario.ts";
@@ -58,7 +58,7 @@ export function checkScenario(input: unknown, simulated: readonly Simulated[], s
   };
   const tooLarge = sizeRules(scenario);
   if (tooLarge.length > 0) return { ok: false, diagnostics: tooLarge };
-  return { ok: true, value: deepFreeze(scenario), warnings: [] };
+  return accepted(deepFreeze(scenario));
 }
 
 /** The settings of a consumer, with none missing. */

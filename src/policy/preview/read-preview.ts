@@ -1,7 +1,7 @@
 import { type Entry, isEntry } from "../../foreign/entries.ts";
 import { parseJson } from "../../foreign/parse-json.ts";
 import { nameIn } from "../../foreign/pulumi-resource.ts";
-import { type Checked, type Diagnostic, diagnostic, refuseWhole } from "../../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted, diagnostic, refuseWhole } from "../../diagnostics/diagnostic.ts";
 import type { Preview, PreviewedChange, PreviewedResource } from "./preview.ts";
 import { outputsOf } from "./outputs.ts";
 import { parseSourcePosition } from "./source-position.ts";
@@ -51,7 +51,7 @@ export function readPreview(text: string): Checked<Preview> {
   const urns = new Set(resources.map(({ urn }) => urn));
   // A resource that a refresh did not find has a step that deletes it, and another that makes it again.
   const changes = changesIn(steps).filter(({ kind, urn }) => kind === "replace" || !urns.has(urn));
-  return { ok: true, value: { resources, changes }, warnings: [] };
+  return accepted({ resources, changes });
 }
 
 const unsetStreaming = "unset PULUMI_ENABLE_STREAMING_JSON_PREVIEW for pulumi preview --json --show-sames";

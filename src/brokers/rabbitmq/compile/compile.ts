@@ -1,4 +1,4 @@
-import { type Checked, type Diagnostic, hasErrors } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted, hasErrors } from "../../../diagnostics/diagnostic.ts";
 import { deepFreeze } from "../../../declare/freeze.ts";
 import type { ConsumerPlan, Plan, RetryPlan } from "../../../plan/plan.ts";
 import type { Compiled } from "../../broker.ts";
@@ -54,11 +54,10 @@ export function compileRabbitmq(plan: Plan, target: RabbitmqTarget): Checked<Rab
   const shared = sharedQueues(plan, (consumer) => consumerNames(plan, consumer).workQueue);
   problems.push(...diagnostics, ...(shared.length > 0 ? shared : diagnoseClashes(plan, topology)));
   if (hasErrors(problems)) return { ok: false, diagnostics: problems };
-  return {
-    ok: true,
-    warnings: [...problems, ...warnings(plan, target, capabilities[target.version], choices, topology)],
-    value: Object.freeze({ target: topology.target, topology, contracts, promises, choices }),
-  };
+  return accepted(Object.freeze({ target: topology.target, topology, contracts, promises, choices }), [
+    ...problems,
+    ...warnings(plan, target, capabilities[target.version], choices, topology),
+  ]);
 }
 
 function compileConsumer(

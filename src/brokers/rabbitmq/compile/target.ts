@@ -1,5 +1,5 @@
 import { deepFreeze } from "../../../declare/freeze.ts";
-import type { Checked } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted } from "../../../diagnostics/diagnostic.ts";
 import { unknownOptions, unknownStrategy, unknownTarget } from "../../../contract/shared-problems.ts";
 import { diagnoseStrategies } from "../../../contract/own-strategy.ts";
 import type { RabbitmqTarget, RabbitmqVersion, StrategyName } from "./capabilities.ts";
@@ -38,16 +38,14 @@ export function parseRabbitmqTarget(version: string, strategy = "auto"): Checked
   }
   diagnostics.push(...unknownStrategy("RabbitMQ", strategy, strategyNames));
   if (diagnostics.length > 0) return { ok: false, diagnostics };
-  return {
-    ok: true,
-    warnings: [],
-    value: Object.freeze({
+  return accepted(
+    Object.freeze({
       broker: "rabbitmq",
       version: series as RabbitmqVersion,
       patch: match?.[2] === undefined ? null : Number(match[2]),
       strategy: strategy as RabbitmqTarget["strategy"],
     }),
-  };
+  );
 }
 
 /** The version that a number most likely means. Undefined if it is none. */

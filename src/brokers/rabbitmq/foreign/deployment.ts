@@ -1,4 +1,4 @@
-import { type Checked, diagnostic, formatPath } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted, diagnostic, formatPath } from "../../../diagnostics/diagnostic.ts";
 import type { DeploymentPart } from "../../broker.ts";
 import { type RabbitmqTarget, formatTarget, versions } from "../compile/capabilities.ts";
 import type { Arguments, BrokerTopology } from "../prove/semantics.ts";
@@ -45,7 +45,7 @@ export function placeOf(virtualHost: string, kind: "exchanges" | "queues" | "pol
  */
 export function targetOf(deployment: Deployment): Checked<RabbitmqTarget | null> {
   const { brokerVersion } = deployment;
-  if (brokerVersion === null) return { ok: true, value: null, warnings: [] };
+  if (brokerVersion === null) return accepted(null);
   const numbers = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})/.exec(brokerVersion);
   if (numbers === null) return inFile(parseRabbitmqTarget(brokerVersion));
   const parsed = parseRabbitmqTarget(numbers[0]);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
-import { type Checked, type Diagnostic, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import type { DeployedDifference, Drift } from "../../drift.ts";
 import { type RabbitmqTarget, formatTarget } from "../compile/capabilities.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
@@ -73,10 +73,8 @@ export function driftOf(
     beside: null,
     subjects: () => subjects(base, there),
   };
-  return {
-    ok: true,
-    warnings: own.warnings,
-    value: {
+  return accepted(
+    {
       differences: [
         ...(version === semanticsVersionOf(target) ? [] : [otherVersion]),
         ...[...each.values()].map((difference) => ({
@@ -93,7 +91,8 @@ export function driftOf(
         return letters === 0 ? [] : [{ queue: name, letters }];
       }),
     },
-  };
+    own.warnings,
+  );
 }
 
 /** A compiled system as the content of a broker, after it was deployed over another one. */

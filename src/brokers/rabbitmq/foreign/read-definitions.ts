@@ -1,4 +1,4 @@
-import { type Checked, refusedFor } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted, refusedFor } from "../../../diagnostics/diagnostic.ts";
 import type { Entry, Problems } from "../../../foreign/entries.ts";
 import { addProblem, isEntry, noProblems, problemsAsDiagnostic } from "../../../foreign/entries.ts";
 import { parseJson } from "../../../foreign/parse-json.ts";
@@ -51,7 +51,7 @@ export function readDefinitionsData(data: unknown): Checked<Deployment> {
   const problem = problemsAsDiagnostic(problems);
   if (problem !== null) return { ok: false, diagnostics: [problem] };
   const { deployment, warnings } = assembleDeployment(versionOf(data), drafts);
-  return { ok: true, value: deployment, warnings };
+  return accepted(deployment, warnings);
 }
 
 function versionOf(data: Entry): string | null {

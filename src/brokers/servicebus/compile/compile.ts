@@ -1,5 +1,5 @@
 import { deepFreeze } from "../../../declare/freeze.ts";
-import { type Checked, hasErrors } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted, hasErrors } from "../../../diagnostics/diagnostic.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 import type { Compiled } from "../../broker.ts";
 import { type CompiledConsumer, compileConsumers } from "../../../contract/compile-consumer.ts";
@@ -50,11 +50,7 @@ export function compileServicebus(plan: Plan, target: ServicebusTarget): Checked
   const clashes = shared.length > 0 ? shared : diagnoseClashes(plan, topology);
   problems.push(...diagnostics, ...clashes, ...diagnoseQuotas(topology, target));
   if (hasErrors(problems)) return { ok: false, diagnostics: problems };
-  return {
-    ok: true,
-    warnings: problems,
-    value: deepFreeze({ target: topology.target, topology, contracts, promises, choices }),
-  };
+  return accepted(deepFreeze({ target: topology.target, topology, contracts, promises, choices }), problems);
 }
 
 function compileConsumer(

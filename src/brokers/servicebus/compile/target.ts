@@ -1,7 +1,7 @@
 import { distance } from "../../../diagnostics/distance.ts";
 
 import { type Duration, durationPattern, formatDurationMs, parseDurationMs } from "../../../declare/duration.ts";
-import { type Checked, type Diagnostic, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { misfit, unknownOptions, unknownStrategy, unknownTarget } from "../../../contract/shared-problems.ts";
 import type { ServicebusTarget, Sku, StrategyName } from "./capabilities.ts";
 import { deadQueueKinds, servicebusDefaults, servicebusLimits, skuNames, skus, strategyNames } from "./capabilities.ts";
@@ -47,10 +47,8 @@ export function checkServicebusTarget(input: ServicebusTargetInput | ServicebusT
     ...(sku === undefined ? [] : tierProblems(sku, input)),
   ];
   if (diagnostics.length > 0) return { ok: false, diagnostics };
-  return {
-    ok: true,
-    warnings: [],
-    value: Object.freeze({
+  return accepted(
+    Object.freeze({
       broker: "servicebus",
       sku: sku as Sku,
       strategy,
@@ -59,7 +57,7 @@ export function checkServicebusTarget(input: ServicebusTargetInput | ServicebusT
       duplicateDetectionMs: input.duplicates === undefined ? null : parseDurationMs(input.duplicates),
       deadQueue,
     }),
-  };
+  );
 }
 
 /** Writes a checked target as a person would. A stack may have changed the target that it remembers. */

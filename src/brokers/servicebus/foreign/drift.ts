@@ -1,5 +1,5 @@
 import { overlay } from "../../../contract/overlay.ts";
-import { type Checked, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { type AppliedDifference, type DeployedDifference, type Drift, driftOn } from "../../drift.ts";
 import type { ServicebusCompiled } from "../compile/compile.ts";
 import {
@@ -48,7 +48,7 @@ export function driftOf(deployment: Deployment, compiled: ServicebusCompiled): C
   const base = others.filter(({ kind }) => kind !== "subscription").reduce(withEntity, topology);
   const subjects = (changed: ServicebusTopology) => subjectsOf({ ...compiled, topology: changed });
   const unreadParts = [...(namespace.isWhole ? [] : ["entities with unreadable names are left out"]), ...unread];
-  return { ok: true, warnings: [], value: driftOn(base, all, subjects, unreadParts) };
+  return accepted(driftOn(base, all, subjects, unreadParts));
 }
 
 function keyOf(entity: Pick<DeclaredEntity, "kind" | "name" | "topic">): string {

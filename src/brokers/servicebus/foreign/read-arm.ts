@@ -1,4 +1,4 @@
-import { type Checked, diagnostic, refuseWhole } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted, diagnostic, refuseWhole } from "../../../diagnostics/diagnostic.ts";
 import { type Entry, isEntry } from "../../../foreign/entries.ts";
 import { nameSome } from "../../../foreign/finding.ts";
 import { parseJson } from "../../../foreign/parse-json.ts";
@@ -49,13 +49,13 @@ export function readArm(text: string): Checked<Deployment> {
   if (found.every(({ kind }) => kind === "namespace"))
     return refuseWhole("RD401", "this template has no queue, topic or subscription of Service Bus", howToExport);
   const value: Deployment = { namespaces: namespacesOf(found, leftOut.length === 0) };
-  if (leftOut.length === 0) return { ok: true, value, warnings: [] };
+  if (leftOut.length === 0) return accepted(value);
   const warning = diagnostic("RD409", {
     path: "",
     message: `left out, because Redeliver cannot evaluate the expression of their names: ${nameSome(leftOut)}`,
     help: "export the resource group, which writes names out",
   });
-  return { ok: true, value, warnings: [warning] };
+  return accepted(value, [warning]);
 }
 
 interface ArmResource {

@@ -1,6 +1,6 @@
 import type { ServiceBusAdministrationClient } from "@azure/service-bus";
 
-import { type Checked, refusedFor } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted, refusedFor } from "../../../diagnostics/diagnostic.ts";
 import { connectionProblem } from "../../../foreign/connection-problem.ts";
 import { type RequestBounds, defaultBounds } from "../../../foreign/request-budget.ts";
 import { servicebusConnection } from "./connection.ts";
@@ -37,7 +37,7 @@ export async function readNamespace<Deployment>(
     if (hostOf(parsed.data) !== host)
       return refused("RD407", `the connection string is of another namespace than ${JSON.stringify(host)}`);
     const resources = await listAll(createAdministration(parsed.data), host, AbortSignal.timeout(timeoutMs));
-    return { ok: true, value: read(resources), warnings: [] };
+    return accepted(read(resources));
   } catch (error) {
     if ((error as { code?: unknown }).code === "ERR_MODULE_NOT_FOUND")
       return refused("RD407", "the package @azure/service-bus is not installed", ["npm install @azure/service-bus"]);

@@ -1,5 +1,5 @@
 import { deepFreeze } from "../../../declare/freeze.ts";
-import { type Checked, hasErrors } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted, hasErrors } from "../../../diagnostics/diagnostic.ts";
 import type { ConsumerPlan, Plan, RetryPlan } from "../../../plan/plan.ts";
 import type { Compiled } from "../../broker.ts";
 import type { KeptPromise } from "../../../contract/promise.ts";
@@ -53,11 +53,7 @@ export function compileSqs(plan: Plan, target: SqsTarget): Checked<SqsCompiled> 
   const clashes = shared.length > 0 ? shared : diagnoseClashes(plan, topology);
   problems.push(...diagnoseQuotas(topology, target), ...diagnostics, ...clashes);
   if (hasErrors(problems)) return { ok: false, diagnostics: problems };
-  return {
-    ok: true,
-    warnings: problems,
-    value: deepFreeze({ target: topology.target, topology, contracts, promises, choices }),
-  };
+  return accepted(deepFreeze({ target: topology.target, topology, contracts, promises, choices }), problems);
 }
 
 function compileConsumer(

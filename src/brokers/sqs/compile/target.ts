@@ -1,7 +1,7 @@
 import { distance } from "../../../diagnostics/distance.ts";
 
 import { deepFreeze } from "../../../declare/freeze.ts";
-import type { Checked, Diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted } from "../../../diagnostics/diagnostic.ts";
 import { unknownStrategy, unknownTarget } from "../../../contract/shared-problems.ts";
 import { type SqsTarget, type StrategyName, strategyNames } from "./capabilities.ts";
 import { diagnoseOptions, optionNames } from "./diagnose-options.ts";
@@ -39,7 +39,7 @@ export function checkSqsTarget(input: SqsTargetInput | SqsTarget): Checked<SqsTa
   const options = optionNames.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]] as const]));
   const named = strategies === undefined ? { strategy } : { strategy, strategies };
   const target = { broker: "sqs", region, ...named, ...(Object.fromEntries(options) as SqsOptions) };
-  return { ok: true, warnings: [], value: deepFreeze(structuredClone(target)) as SqsTarget };
+  return accepted(deepFreeze(structuredClone(target)) as SqsTarget);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Checked, formatPath } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted, formatPath } from "../../../diagnostics/diagnostic.ts";
 import type { DeploymentPart } from "../../broker.ts";
 import type { Entry } from "../../../foreign/entries.ts";
 import type { SqsTarget } from "../compile/capabilities.ts";
@@ -157,7 +157,7 @@ const anyRegion: SqsTarget = Object.freeze({ broker: "sqs", region: "us-east-1",
 
 /** SQS has no versions, and all regions have the same rules. So the target may name any region. */
 export function targetOf(): Checked<SqsTarget> {
-  return { ok: true, value: anyRegion, warnings: [] };
+  return accepted(anyRegion);
 }
 
 /** Each region by itself, because no dead letter ever leaves its region. */

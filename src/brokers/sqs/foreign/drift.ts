@@ -1,4 +1,4 @@
-import { type Checked, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { overlay } from "../../../contract/overlay.ts";
 import { type AppliedDifference, type Drift, driftOn } from "../../drift.ts";
 import type { SqsTarget } from "../compile/capabilities.ts";
@@ -49,7 +49,7 @@ export function driftOf(
   };
   const subjects = (changed: SqsTopology) => subjectsOf({ ...compiled, topology: changed });
   const unreadParts = parts.flatMap(({ unread }) => unread);
-  return { ok: true, warnings: [], value: driftOn(base, all, subjects, unreadParts) };
+  return accepted(driftOn(base, all, subjects, unreadParts));
 }
 
 function queues(topology: SqsTopology, found: Found): Compared {

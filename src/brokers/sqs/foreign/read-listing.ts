@@ -1,4 +1,4 @@
-import { type Checked, diagnosed, refuseWhole } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted, diagnosed, refuseWhole } from "../../../diagnostics/diagnostic.ts";
 import { type Entry, addProblem, isEntry, noProblems, problemsAsDiagnostic } from "../../../foreign/entries.ts";
 import { nameSome } from "../../../foreign/finding.ts";
 import { parseJson } from "../../../foreign/parse-json.ts";
@@ -69,10 +69,10 @@ export function readDocuments(documents: readonly unknown[]): Checked<Deployment
   });
   const times = Map.groupBy(queues, ({ arn }) => arn);
   const twice = [...times.values()].filter((own) => own.length > 1).map(([queue]) => queue?.name ?? "");
-  if (twice.length === 0) return { ok: true, value, warnings: [] };
+  if (twice.length === 0) return accepted(value);
   const message = `${twice.length === 1 ? "1 queue is" : `${twice.length} queues are`} named more than once; only the first of each counts: ${nameSome(twice)}`;
   const help = "list each queue once";
-  return { ok: true, value, warnings: diagnosed("RD404", { path: "", message, help }) };
+  return accepted(value, diagnosed("RD404", { path: "", message, help }));
 }
 
 /** A list of subscriptions shows less of each than its own attributes. So the attributes win if both exist. */

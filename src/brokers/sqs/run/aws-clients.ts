@@ -1,6 +1,6 @@
 import { addAbortSignal, pipeline, Readable, Transform } from "node:stream";
 
-import { type Checked, diagnostic, refusedFor } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted, diagnostic, refusedFor } from "../../../diagnostics/diagnostic.ts";
 import type { RequestBudget } from "../../../foreign/request-budget.ts";
 
 /** The place to read, and the endpoint that replaces AWS. */
@@ -30,7 +30,7 @@ export async function loadClients({ region, endpoint }: AwsPlace, budget: Reques
       import("@aws-sdk/client-lambda"),
     ]);
     const settings = { region, requestHandler, ...(endpoint === undefined ? {} : { endpoint }) };
-    return { ok: true, value: clientsOf(sqs, sns, lambda, settings, budget), warnings: [] };
+    return accepted(clientsOf(sqs, sns, lambda, settings, budget));
   } catch (cause) {
     if (!(cause instanceof Error && "code" in cause && cause.code === "ERR_MODULE_NOT_FOUND")) throw cause;
     return { ok: false, diagnostics: [missingPackages()] };

@@ -1,7 +1,6 @@
 import type { FoundConsumer, FoundSource, FoundSystem, Inferred, Unsaid } from "../../../../adopt/found.ts";
 import { formatDurationMs } from "../../../../declare/duration.ts";
-import type { Checked } from "../../../../diagnostics/diagnostic.ts";
-import { diagnostic } from "../../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted, diagnostic } from "../../../../diagnostics/diagnostic.ts";
 import { type RabbitmqTarget, rabbitmqLimits } from "../../compile/capabilities.ts";
 import { failedExchange, parkedQueue, sharedRole } from "../../compile/names.ts";
 import { semanticsVersionOf } from "../../prove/semantics.ts";
@@ -48,17 +47,13 @@ export function inferSystem(
   const strategies = [...new Set(work.map((each) => ownSystemOf(topology, each)?.strategy ?? null))];
   const inferred = work.map((each) => consumerOf(looking, each, name));
   const others = only.length > 0 ? [] : settings.filter((each) => !work.includes(each) && !isPart(each));
-  return {
-    ok: true,
-    warnings: [],
-    value: {
-      name,
-      strategy: strategies.length === 1 ? (strategies[0] ?? null) : null,
-      consumers: inferred.map(({ consumer }) => consumer),
-      unusedSources: name === null ? [] : unusedSources(topology, name),
-      unsaid: [...inferred.flatMap(({ unsaid }) => unsaid), ...others.flatMap((each) => leftOut(looking, each))],
-    },
-  };
+  return accepted({
+    name,
+    strategy: strategies.length === 1 ? (strategies[0] ?? null) : null,
+    consumers: inferred.map(({ consumer }) => consumer),
+    unusedSources: name === null ? [] : unusedSources(topology, name),
+    unsaid: [...inferred.flatMap(({ unsaid }) => unsaid), ...others.flatMap((each) => leftOut(looking, each))],
+  });
 }
 
 /** Queues that go away by themselves belong to single instances, and copies and replies are not retried. */
