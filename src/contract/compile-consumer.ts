@@ -2,7 +2,7 @@ import { deepFreeze } from "../declare/freeze.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { ConsumerPlan } from "../plan/plan.ts";
 import type { StrategyChoice } from "./choose-strategy.ts";
-import type { KeptPromise } from "./promise.ts";
+import { type KeptPromise, type Promises, promisesOf } from "./promise.ts";
 
 /** Collects the resources of a topology while the compiler goes from consumer to consumer. */
 export type Draft<Topology, List extends keyof Topology> = {
@@ -15,7 +15,7 @@ export interface CompiledConsumer<Contract, Name extends string> {
   /** Null if the compiler refuses it. */
   readonly result: {
     readonly contract: Contract;
-    readonly promises: readonly KeptPromise[];
+    readonly promises: Promises;
     readonly choice: StrategyChoice<Name>;
   } | null;
 }
@@ -28,7 +28,7 @@ export interface CompiledConsumers<Contract, Name extends string> {
   readonly choices: readonly StrategyChoice<Name>[];
 }
 
-export function compileConsumers<Contract, Name extends string>(
+export function compileConsumers<Contract extends { readonly consumer: string }, Name extends string>(
   consumers: readonly ConsumerPlan[],
   compile: (consumer: ConsumerPlan) => CompiledConsumer<Contract, Name>,
 ): CompiledConsumers<Contract, Name> {
@@ -37,7 +37,7 @@ export function compileConsumers<Contract, Name extends string>(
   return deepFreeze({
     diagnostics: compiled.flatMap(({ diagnostics }) => diagnostics),
     contracts: results.map(({ contract }) => contract),
-    promises: results.flatMap(({ promises }) => promises),
+    promises: results.flatMap(({ contract, promises }) => promisesOf(contract.consumer, promises)),
     choices: results.map(({ choice }) => choice),
   });
 }

@@ -29,11 +29,21 @@ export interface KeptPromise {
   readonly statement: string;
 }
 
-export function promise(
-  { plan }: { readonly plan: { readonly consumer: string } },
-  name: PromiseName,
-  keeper: Keeper,
-  statement: string,
-): KeptPromise {
-  return Object.freeze({ consumer: plan.consumer, promise: name, keeper, statement });
+/** The promises of one consumer, in the order in which they are told. */
+export type Promises = { readonly [Name in PromiseName]?: Pick<KeptPromise, "keeper" | "statement"> };
+
+const keptBy =
+  (keeper: Keeper) =>
+  (texts: TemplateStringsArray, ...values: readonly (string | number)[]) => ({
+    keeper,
+    statement: String.raw({ raw: texts }, ...values),
+  });
+
+/** Tags of a statement that name its keeper. */
+export const [broker, consumer, nobody] = [keptBy("broker"), keptBy("consumer"), keptBy("nobody")];
+
+export function promisesOf(name: string, promises: Promises): readonly KeptPromise[] {
+  return Object.entries(promises).map(([key, { keeper, statement }]) =>
+    Object.freeze({ consumer: name, promise: key as PromiseName, keeper, statement }),
+  );
 }

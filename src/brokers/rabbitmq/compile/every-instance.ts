@@ -1,7 +1,7 @@
 import { deepFreeze } from "../../../declare/freeze.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
-import type { KeptPromise } from "../../../contract/promise.ts";
-import type { StrategyChoice } from "../../../contract/choose-strategy.ts";
+import { nobody } from "../../../contract/promise.ts";
+import type { CompiledConsumer } from "../../../contract/compile-consumer.ts";
 import { type RabbitmqTarget, formatTarget } from "./capabilities.ts";
 import type { Contract } from "./contract.ts";
 import { sourcesOf } from "./names.ts";
@@ -15,11 +15,7 @@ export function everyInstance(
   whole: Plan,
   plan: ConsumerPlan,
   target: RabbitmqTarget,
-): {
-  readonly contract: Contract;
-  readonly promises: readonly KeptPromise[];
-  readonly choice: StrategyChoice<"every-instance">;
-} {
+): NonNullable<CompiledConsumer<Contract, "every-instance">["result"]> {
   const sources = sourcesOf(whole, plan);
   const { consumer } = plan;
   return {
@@ -60,15 +56,9 @@ export function everyInstance(
         ),
       },
     }),
-    promises: [
-      Object.freeze({
-        consumer,
-        promise: "no-loss",
-        keeper: "nobody",
-        statement:
-          "every instance gets every message while it runs; messages that it fails on or misses are lost: no retries",
-      }),
-    ],
+    promises: {
+      "no-loss": nobody`every instance gets every message while it runs; messages that it fails on or misses are lost: no retries`,
+    },
     choice: {
       consumer,
       strategy: "every-instance",

@@ -1,8 +1,7 @@
 import { deepFreeze } from "../../../declare/freeze.ts";
 import { type Checked, accepted, hasErrors } from "../../../diagnostics/diagnostic.ts";
-import type { ConsumerPlan, Plan, RetryPlan } from "../../../plan/plan.ts";
+import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 import type { Compiled } from "../../broker.ts";
-import type { KeptPromise } from "../../../contract/promise.ts";
 import { type CompiledConsumer, compileConsumers } from "../../../contract/compile-consumer.ts";
 import { withOwnStrategy } from "../../../contract/own-strategy.ts";
 import { chooseStrategy } from "../../../contract/choose-strategy.ts";
@@ -19,7 +18,7 @@ import { diagnoseQuotas } from "./quotas.ts";
 import { type Retention, retentionOf } from "./retention.ts";
 import { type TopologyDraft, addConsumer, addTopics, fifoSources, sourcesOf } from "./resources.ts";
 import { redrive } from "./strategies/redrive.ts";
-import { type Strategy, type StrategyInput, wholeSeconds } from "./strategies/strategy.ts";
+import { type Strategy, type StrategyInput, type StrategyOutput, wholeSeconds } from "./strategies/strategy.ts";
 import { visibility } from "./strategies/visibility.ts";
 import type { SqsTopology } from "./topology.ts";
 
@@ -88,53 +87,47 @@ function compileConsumer(
   if (hasErrors(diagnostics)) return { diagnostics, result: null };
   const visibilityTimeoutSeconds = strategy.visibilityTimeoutSeconds(input);
   addConsumer(draft, { input, whole, fifoTopics, retention, visibilityTimeoutSeconds });
-  const { contract, promises } = contractOf(
-    input,
-    strategy,
-    retention,
-    sourcesOf(whole, plan, fifoTopics, input.names.workQueue),
-  );
-  return { diagnostics, result: { contract, promises, choice } };
+  const output = strategy.build(input, retention);
+  const sources = sourcesOf(whole, plan, fifoTopics, input.names.workQueue);
+  const contract = contractOf(input, strategy, output, retention, sources);
+  return { diagnostics, result: { contract, promises: output.promises, choice } };
 }
 
 function contractOf(
   input: StrategyInput,
   strategy: Strategy,
+  output: StrategyOutput,
   retention: Retention,
   sources: Contract["sources"],
-): { readonly contract: Contract; readonly promises: readonly KeptPromise[] } {
-  const retry: RetryPlan = input.retry;
-  const output = strategy.build(input, retention);
+): Contract {
+  const { retry } = input;
   return {
-    promises: output.promises,
-    contract: {
-      consumer: input.plan.consumer,
-      target: formatTarget(input.target),
-      strategy: strategy.name,
-      protocol: "sqs",
-      workQueue: input.names.workQueue,
-      deadQueue: input.names.dead,
-      ...(retry.park === undefined ? {} : { parkedQueue: input.names.parked }),
-      attempts: output.attempts,
-      crashDeliveries: null,
-      maxDeliveries: retry.attempts.length,
-      worstCaseToDeadLetterMs: retention.windowSeconds * 1_000,
-      outcomes: output.outcomes,
-      why: output.why,
-      ...(output.retryAfter === undefined ? {} : { retryAfter: output.retryAfter }),
-      attemptNumber: { from: "receive-count" },
-      receive: {
-        maxNumberOfMessages: input.fifo ? 1 : 10,
-        messageSystemAttributeNames: input.fifo
-          ? ["ApproximateReceiveCount", "MessageGroupId"]
-          : ["ApproximateReceiveCount"],
-        messageAttributeNames: ["All"],
-      },
-      ...(input.lambda === null ? {} : { lambda: lambdaContract(input.lambda) }),
-      sources,
-      handlerTimeoutMs: input.plan.handlerTimeoutMs,
-      permanentErrors: retry.permanentErrors,
+    consumer: input.plan.consumer,
+    target: formatTarget(input.target),
+    strategy: strategy.name,
+    protocol: "sqs",
+    workQueue: input.names.workQueue,
+    deadQueue: input.names.dead,
+    ...(retry.park === undefined ? {} : { parkedQueue: input.names.parked }),
+    attempts: output.attempts,
+    crashDeliveries: null,
+    maxDeliveries: retry.attempts.length,
+    worstCaseToDeadLetterMs: retention.windowSeconds * 1_000,
+    outcomes: output.outcomes,
+    why: output.why,
+    ...(output.retryAfter === undefined ? {} : { retryAfter: output.retryAfter }),
+    attemptNumber: { from: "receive-count" },
+    receive: {
+      maxNumberOfMessages: input.fifo ? 1 : 10,
+      messageSystemAttributeNames: input.fifo
+        ? ["ApproximateReceiveCount", "MessageGroupId"]
+        : ["ApproximateReceiveCount"],
+      messageAttributeNames: ["All"],
     },
+    ...(input.lambda === null ? {} : { lambda: lambdaContract(input.lambda) }),
+    sources,
+    handlerTimeoutMs: input.plan.handlerTimeoutMs,
+    permanentErrors: retry.permanentErrors,
   };
 }
 

@@ -1,4 +1,5 @@
 import { sharedCounterObjection } from "../../../../contract/choose-strategy.ts";
+import { broker, consumer } from "../../../../contract/promise.ts";
 import type { Objection } from "../../../../contract/choose-strategy.ts";
 import { hasSince } from "../capabilities.ts";
 import type { ModifiedOperation } from "../contract.ts";
@@ -7,7 +8,6 @@ import type { TopologyDraft } from "../topology.ts";
 import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
 import { addDeadQueue, addWorkQueue, commonPromises, protocolObjection, sharedCounter } from "./strategy.ts";
 import { count } from "../../../../contract/in-words.ts";
-import { promise } from "../../../../contract/promise.ts";
 
 /**
  * An AMQP 1.0 consumer names the time of the next delivery in the outcome itself (`x-opt-delivery-time`), and the queue
@@ -93,29 +93,14 @@ function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>):
 
 function promisesOf(input: StrategyInput): StrategyOutput["promises"] {
   const attempts = input.retry.attempts.length;
-  return [
+  return {
     ...commonPromises(input),
-    promise(
-      input,
-      "attempts",
-      "broker",
-      `${count(attempts, "failed delivery", "failed deliveries")}, then the dead queue (delivery limit ${attempts - 1})`,
-    ),
-    promise(
-      input,
-      "crash",
-      "broker",
-      `a crash counts as an attempt, and the message comes back at once: ${count(attempts, "delivery", "deliveries")} at most`,
-    ),
-    promise(input, "no-loop", "broker", "the delivery limit ends every series of failures"),
-    promise(
-      input,
-      "timing",
-      "consumer",
-      "the outcome carries the time of the next attempt by the broker's clock, and the queue holds the message back until then; Redeliver's consumer sends a message back that comes too early, and any other is early by the time that its own clock is behind",
-    ),
-    promise(input, "isolation", "broker", "a retry never leaves the consumer's own queue"),
-    promise(input, "permanent", "consumer", "modified with undeliverable-here dead-letters after one attempt"),
-    promise(input, "return", "broker", "a released message costs no attempt"),
-  ];
+    attempts: broker`${count(attempts, "failed delivery", "failed deliveries")}, then the dead queue (delivery limit ${attempts - 1})`,
+    crash: broker`a crash counts as an attempt, and the message comes back at once: ${count(attempts, "delivery", "deliveries")} at most`,
+    "no-loop": broker`the delivery limit ends every series of failures`,
+    timing: consumer`the outcome carries the time of the next attempt by the broker's clock, and the queue holds the message back until then; Redeliver's consumer sends a message back that comes too early, and any other is early by the time that its own clock is behind`,
+    isolation: broker`a retry never leaves the consumer's own queue`,
+    permanent: consumer`modified with undeliverable-here dead-letters after one attempt`,
+    return: broker`a released message costs no attempt`,
+  };
 }

@@ -2,6 +2,7 @@ import { formatDurationMs } from "../../../../declare/duration.ts";
 import { deepFreeze } from "../../../../declare/freeze.ts";
 import type { RetryPlan } from "../../../../plan/plan.ts";
 import { sharedCounterObjection } from "../../../../contract/choose-strategy.ts";
+import { broker, consumer } from "../../../../contract/promise.ts";
 import type { Objection } from "../../../../contract/choose-strategy.ts";
 import { hasSince } from "../capabilities.ts";
 import { deadExchange } from "../names.ts";
@@ -16,7 +17,6 @@ import {
   sharedCounter,
 } from "./strategy.ts";
 import { count, delaysInWords } from "../../../../contract/in-words.ts";
-import { promise } from "../../../../contract/promise.ts";
 
 /**
  * The quorum queue delays and counts by itself. Its delay is `min(min × failures, max)`, so it is constant, or linear
@@ -91,26 +91,16 @@ function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>):
         "basic.nack with requeue is not a failed delivery on 4.3: it costs no attempt, and the message comes back at once",
     },
     attemptNumber: { from: "header", header: "x-delivery-count" },
-    promises: [
+    promises: {
       ...commonPromises(input),
-      promise(
-        input,
-        "attempts",
-        "broker",
-        `${count(attempts, "failed delivery", "failed deliveries")}, then the dead queue (delivery limit ${attempts - 1})`,
-      ),
-      promise(
-        input,
-        "crash",
-        "broker",
-        `a crash counts as an attempt: ${count(attempts, "delivery", "deliveries")} at most`,
-      ),
-      promise(input, "no-loop", "broker", "the delivery limit ends every series of failures"),
-      promise(input, "timing", "broker", "the queue holds a failed message back until it is due"),
-      promise(input, "isolation", "broker", "a retry never leaves the consumer's own queue"),
-      promise(input, "permanent", "consumer", "basic.nack without requeue dead-letters after one attempt"),
-      promise(input, "return", "broker", "a returned message costs no attempt"),
-    ],
+      attempts: broker`${count(attempts, "failed delivery", "failed deliveries")}, then the dead queue (delivery limit ${attempts - 1})`,
+      crash: broker`a crash counts as an attempt: ${count(attempts, "delivery", "deliveries")} at most`,
+      "no-loop": broker`the delivery limit ends every series of failures`,
+      timing: broker`the queue holds a failed message back until it is due`,
+      isolation: broker`a retry never leaves the consumer's own queue`,
+      permanent: consumer`basic.nack without requeue dead-letters after one attempt`,
+      return: broker`a returned message costs no attempt`,
+    },
   };
 }
 

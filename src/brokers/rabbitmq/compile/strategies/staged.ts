@@ -1,5 +1,5 @@
-import type { KeptPromise } from "../../../../contract/promise.ts";
 import type { Objection } from "../../../../contract/choose-strategy.ts";
+import { type Promises, broker } from "../../../../contract/promise.ts";
 import { hasSince, rabbitmqLimits } from "../capabilities.ts";
 import {
   againExchange,
@@ -25,7 +25,6 @@ import {
   publisherPromises,
 } from "./strategy.ts";
 import { count } from "../../../../contract/in-words.ts";
-import { promise } from "../../../../contract/promise.ts";
 
 /**
  * The broker alone counts and delays. Messages wait for each further attempt in a tier that consumers share.
@@ -219,30 +218,20 @@ function maxDeliveriesOf({ retry, capabilities }: StrategyInput): number {
     : retry.maxDeliveries;
 }
 
-function promisesOf(input: StrategyInput): KeptPromise[] {
+function promisesOf(input: StrategyInput): Promises {
   const { retry, capabilities } = input;
   const attempts = retry.attempts.length;
   const crashes = retry.crashDeliveries;
   const inWords = count(crashes, "crash", "crashes");
   const scope = capabilities.deliveryCountSurvivesDeadLettering ? ", on any attempts" : " on one attempt";
   const atMost = `${count(maxDeliveriesOf(input), "delivery", "deliveries")} at most`;
-  return [
+  return {
     ...commonPromises(input),
-    promise(
-      input,
-      "attempts",
-      "broker",
-      `${count(attempts, "attempt")}, told apart by the exchange that the message came through, then the dead queue`,
-    ),
-    promise(input, "crash", "broker", `${inWords}${scope}, then the dead queue: ${atMost}`),
-    promise(input, "no-loop", "broker", "every way back to the work queue raises the attempt number"),
-    promise(input, "timing", "broker", "a tier holds a message for its whole delay"),
-    promise(
-      input,
-      "isolation",
-      "broker",
-      "the routing key of a waiting message names the consumer, and only its queue is bound to it",
-    ),
+    attempts: broker`${count(attempts, "attempt")}, told apart by the exchange that the message came through, then the dead queue`,
+    crash: broker`${inWords}${scope}, then the dead queue: ${atMost}`,
+    "no-loop": broker`every way back to the work queue raises the attempt number`,
+    timing: broker`a tier holds a message for its whole delay`,
+    isolation: broker`the routing key of a waiting message names the consumer, and only its queue is bound to it`,
     ...publisherPromises(input),
-  ];
+  };
 }

@@ -1,8 +1,7 @@
 import { formatDurationMs } from "../../../../declare/duration.ts";
 import type { ConsumerPlan, RetryPlan } from "../../../../plan/plan.ts";
-import type { KeptPromise } from "../../../../contract/promise.ts";
-import { promise } from "../../../../contract/promise.ts";
 import type { Objection } from "../../../../contract/choose-strategy.ts";
+import { type Promises, broker, consumer, nobody } from "../../../../contract/promise.ts";
 import type { RabbitmqCapabilities, RabbitmqTarget, StrategyName } from "../capabilities.ts";
 import { rabbitmqLimits } from "../capabilities.ts";
 import type { Contract, Operation, Outcome, PublishOperation } from "../contract.ts";
@@ -30,7 +29,7 @@ export interface StrategyOutput {
   readonly why: Readonly<Record<OutcomeName, string>>;
   readonly attemptNumber: Contract["attemptNumber"];
   readonly retryAfter?: NonNullable<Contract["retryAfter"]>;
-  readonly promises: readonly KeptPromise[];
+  readonly promises: Promises;
 }
 
 /** A way of using RabbitMQ. */
@@ -218,61 +217,28 @@ export function publishDead(input: StrategyInput, reason: string): PublishOperat
 }
 
 /** The promises that every strategy keeps in the same way. */
-export function commonPromises(input: StrategyInput): KeptPromise[] {
-  const { retry, plan } = input;
-  const promises = [
-    promise(
-      input,
-      "no-loss",
-      "broker",
-      "every message ends acknowledged or in the dead queue, for every cause of death: quorum queues, dead-lettering at least once",
-    ),
-  ];
-  if (plan.handlerTimeoutMs !== null) {
-    promises.push(
-      promise(
-        input,
-        "handler-timeout",
-        "consumer",
-        `the consumer's code ends a handler after ${formatDurationMs(plan.handlerTimeoutMs)} and treats it as a transient failure`,
-      ),
-    );
-  }
-  if (retry.retainMs !== null) {
-    promises.push(
-      promise(
-        input,
-        "retention",
-        "broker",
-        `dead letters stay until they are removed, so at least ${formatDurationMs(retry.retainMs)}`,
-      ),
-    );
-  }
-  if (retry.alarmAbove !== null) {
-    promises.push(
-      promise(
-        input,
-        "alarm",
-        "nobody",
-        `RabbitMQ has no alarms on depth: watch messages of ${input.names.dead} for more than ${retry.alarmAbove}`,
-      ),
-    );
-  }
-  return promises;
+export function commonPromises({ retry, plan, names }: StrategyInput): Promises {
+  return {
+    "no-loss": broker`every message ends acknowledged or in the dead queue, for every cause of death: quorum queues, dead-lettering at least once`,
+    ...(plan.handlerTimeoutMs !== null && {
+      "handler-timeout": consumer`the consumer's code ends a handler after ${formatDurationMs(plan.handlerTimeoutMs)} and treats it as a transient failure`,
+    }),
+    ...(retry.retainMs !== null && {
+      retention: broker`dead letters stay until they are removed, so at least ${formatDurationMs(retry.retainMs)}`,
+    }),
+    ...(retry.alarmAbove !== null && {
+      alarm: nobody`RabbitMQ has no alarms on depth: watch messages of ${names.dead} for more than ${retry.alarmAbove}`,
+    }),
+  };
 }
 
 /** The promises of a consumer that publishes its permanent failures itself and returns messages with `basic.nack`. */
-export function publisherPromises(input: StrategyInput): KeptPromise[] {
+export function publisherPromises(input: StrategyInput): Promises {
   const returned = input.capabilities.returnsCount
     ? `a returned message costs no attempt, but it spends crash budget: ${input.retry.crashDeliveries - 1} in a row are safe`
     : "a returned message costs no attempt";
-  return [
-    promise(
-      input,
-      "permanent",
-      "consumer",
-      "the consumer publishes a copy to the dead queue, then acknowledges: a crash between the two doubles the dead letter",
-    ),
-    promise(input, "return", "broker", returned),
-  ];
+  return {
+    permanent: consumer`the consumer publishes a copy to the dead queue, then acknowledges: a crash between the two doubles the dead letter`,
+    return: broker`${returned}`,
+  };
 }

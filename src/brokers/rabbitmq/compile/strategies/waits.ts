@@ -1,4 +1,5 @@
 import type { Objection } from "../../../../contract/choose-strategy.ts";
+import { broker, consumer } from "../../../../contract/promise.ts";
 import type { Operation } from "../contract.ts";
 import type { RetryAfterStep } from "../../../../contract/contract.ts";
 import type { AttemptPlan } from "../../../../plan/schedule.ts";
@@ -21,7 +22,6 @@ import {
   publisherPromises,
 } from "./strategy.ts";
 import { count } from "../../../../contract/in-words.ts";
-import { promise } from "../../../../contract/promise.ts";
 
 /**
  * The messages of all consumers wait in shared queues, one for each distinct delay. The consumer publishes a copy there
@@ -153,33 +153,13 @@ function promisesOf(input: StrategyInput): StrategyOutput["promises"] {
   const { retry } = input;
   const attempts = retry.attempts.length;
   const crashes = retry.crashDeliveries;
-  return [
+  return {
     ...commonPromises(input),
-    promise(
-      input,
-      "attempts",
-      "consumer",
-      `${count(attempts, "attempt")}, counted in the routing key of the copy; a crash between copy and acknowledgement doubles the message`,
-    ),
-    promise(
-      input,
-      "crash",
-      "broker",
-      `${count(crashes, "crash", "crashes")} on one attempt, then the dead queue: ${count(retry.maxDeliveries, "delivery", "deliveries")} at most`,
-    ),
-    promise(
-      input,
-      "no-loop",
-      "consumer",
-      "every copy raises the attempt number, and after the last attempt there is none",
-    ),
-    promise(
-      input,
-      "timing",
-      "broker",
-      `a copy waits for at least its delay, and at most for its queue's${retry.jitterPercent === 0 ? "" : `; the jitter is a choice between at most ${mostWaits} queues, from the delay to the delay with full jitter: copies that failed together come back in as many groups`}`,
-    ),
-    promise(input, "isolation", "broker", "the attempt key names the consumer, and only its queue is bound to it"),
+    attempts: consumer`${count(attempts, "attempt")}, counted in the routing key of the copy; a crash between copy and acknowledgement doubles the message`,
+    crash: broker`${count(crashes, "crash", "crashes")} on one attempt, then the dead queue: ${count(retry.maxDeliveries, "delivery", "deliveries")} at most`,
+    "no-loop": consumer`every copy raises the attempt number, and after the last attempt there is none`,
+    timing: broker`a copy waits for at least its delay, and at most for its queue's${retry.jitterPercent === 0 ? "" : `; the jitter is a choice between at most ${mostWaits} queues, from the delay to the delay with full jitter: copies that failed together come back in as many groups`}`,
+    isolation: broker`the attempt key names the consumer, and only its queue is bound to it`,
     ...publisherPromises(input),
-  ];
+  };
 }

@@ -1,9 +1,9 @@
 import { formatDurationMs } from "../../../../declare/duration.ts";
 import { type Objection, sharedCounterObjection } from "../../../../contract/choose-strategy.ts";
+import { broker, consumer, nobody } from "../../../../contract/promise.ts";
 import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
 import { abandon, closeSession, commonPromises, complete, deadLetter, release } from "./strategy.ts";
 import { count } from "../../../../contract/in-words.ts";
-import { promise } from "../../../../contract/promise.ts";
 
 /**
  * The max delivery count is the number of attempts. An abandoned message is available again at once, and Service Bus
@@ -56,31 +56,16 @@ function build(input: StrategyInput): StrategyOutput {
         ? "the message and every other unsettled one of the session return at once and in order, and nothing counts. Not after a failure: nothing would stop a consumer that always does that"
         : "it comes back at once and costs nothing, say the maintainers of Service Bus; an abandon would count like a failed attempt. Closing the receiver without a release leaves the message locked",
     },
-    promises: [
+    promises: {
       ...commonPromises(input),
-      promise(input, "attempts", "broker", `${deliveries}, then ${input.deadQueue} with MaxDeliveryCountExceeded`),
-      promise(
-        input,
-        "crash",
-        "broker",
-        `a crash counts as an attempt when the lock ends, ${formatDurationMs(input.target.lockMs)} after its last renewal: ${deliveries} at most`,
-      ),
-      promise(input, "no-loop", "broker", "the delivery count ends every series of deliveries"),
-      promise(input, "isolation", "broker", "a retry never leaves the consumer's own queue or subscription"),
-      promise(input, "timing", "broker", "no delay is declared, and an abandoned message returns at once"),
-      input.sessions
-        ? promise(
-            input,
-            "return",
-            "consumer",
-            "a returned message costs nothing: the consumer closes its session, which counts nothing",
-          )
-        : promise(
-            input,
-            "return",
-            "nobody",
-            `the consumer releases a returned message, and the maintainers of Service Bus say that this counts nothing; if it counts, or is an abandon, it costs an attempt: after ${deliveries} without a success the message dies, tried or not`,
-          ),
-    ],
+      attempts: broker`${deliveries}, then ${input.deadQueue} with MaxDeliveryCountExceeded`,
+      crash: broker`a crash counts as an attempt when the lock ends, ${formatDurationMs(input.target.lockMs)} after its last renewal: ${deliveries} at most`,
+      "no-loop": broker`the delivery count ends every series of deliveries`,
+      isolation: broker`a retry never leaves the consumer's own queue or subscription`,
+      timing: broker`no delay is declared, and an abandoned message returns at once`,
+      return: input.sessions
+        ? consumer`a returned message costs nothing: the consumer closes its session, which counts nothing`
+        : nobody`the consumer releases a returned message, and the maintainers of Service Bus say that this counts nothing; if it counts, or is an abandon, it costs an attempt: after ${deliveries} without a success the message dies, tried or not`,
+    },
   };
 }

@@ -1,12 +1,11 @@
 import { formatDurationMs } from "../../../../declare/duration.ts";
 import { isDirect } from "../../../../plan/plan.ts";
-import type { KeptPromise } from "../../../../contract/promise.ts";
 import type { Objection } from "../../../../contract/choose-strategy.ts";
+import { type Promises, broker, consumer, nobody } from "../../../../contract/promise.ts";
 import type { Contract, Operation, Outcome } from "../contract.ts";
 import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
 import { attemptProperty, commonPromises, complete, copyFor, deadLetter, orderObjection, release } from "./strategy.ts";
 import { count } from "../../../../contract/in-words.ts";
-import { promise } from "../../../../contract/promise.ts";
 
 /**
  * The consumer schedules a copy in its own queue for the time of the next attempt, and then completes the message. The
@@ -47,16 +46,11 @@ function build(input: StrategyInput): StrategyOutput {
     ...(retry.retryAfterMaxMs === null
       ? {}
       : { retryAfter: [{ upToMs: retry.retryAfterMaxMs, ...byAttempt(() => "asked") }] }),
-    promises: [
+    promises: {
       ...commonPromises(input),
       ...copyingPromises(input),
-      promise(
-        input,
-        "timing",
-        "consumer",
-        "Service Bus holds the copy back until its time, by the clock of the service; Redeliver's consumer knows that clock by its locks, and any other is early by the time that its own clock is behind",
-      ),
-    ],
+      timing: consumer`Service Bus holds the copy back until its time, by the clock of the service; Redeliver's consumer knows that clock by its locks, and any other is early by the time that its own clock is behind`,
+    },
   };
 }
 
@@ -86,40 +80,15 @@ export function copyingWhy({ retry }: StrategyInput, transient: string): Strateg
   };
 }
 
-export function copyingPromises(input: StrategyInput): KeptPromise[] {
+export function copyingPromises(input: StrategyInput): Promises {
   const { plan, retry, deadQueue, target } = input;
   const attempts = retry.attempts.length;
   const crashes = count(retry.crashDeliveries, "crash", "crashes");
-  return [
-    promise(
-      input,
-      "attempts",
-      "consumer",
-      `${count(attempts, "attempt")}, counted in an application property of the copy; then the consumer dead-letters the message. A crash between copy and completion doubles it${target.duplicateDetectionMs === null ? "" : `, except for duplicates that detection drops within ${formatDurationMs(target.duplicateDetectionMs)}`}`,
-    ),
-    promise(
-      input,
-      "crash",
-      "broker",
-      `${crashes} on one attempt, then ${deadQueue} with MaxDeliveryCountExceeded: ${count(retry.maxDeliveries, "delivery", "deliveries")} at most`,
-    ),
-    promise(
-      input,
-      "no-loop",
-      "consumer",
-      "every copy raises the attempt number, and after the last attempt there is none",
-    ),
-    promise(
-      input,
-      "isolation",
-      "consumer",
-      `the copy goes into the consumer's own queue${isDirect(plan) ? "" : ", past the topic"}`,
-    ),
-    promise(
-      input,
-      "return",
-      "nobody",
-      `the consumer releases a returned message, and the maintainers of Service Bus say that this counts nothing; if it counts, or is an abandon, it spends crash budget: ${count(retry.crashDeliveries, "delivery", "deliveries")} of one attempt without a result and it dies`,
-    ),
-  ];
+  return {
+    attempts: consumer`${count(attempts, "attempt")}, counted in an application property of the copy; then the consumer dead-letters the message. A crash between copy and completion doubles it${target.duplicateDetectionMs === null ? "" : `, except for duplicates that detection drops within ${formatDurationMs(target.duplicateDetectionMs)}`}`,
+    crash: broker`${crashes} on one attempt, then ${deadQueue} with MaxDeliveryCountExceeded: ${count(retry.maxDeliveries, "delivery", "deliveries")} at most`,
+    "no-loop": consumer`every copy raises the attempt number, and after the last attempt there is none`,
+    isolation: consumer`the copy goes into the consumer's own queue${isDirect(plan) ? "" : ", past the topic"}`,
+    return: nobody`the consumer releases a returned message, and the maintainers of Service Bus say that this counts nothing; if it counts, or is an abandon, it spends crash budget: ${count(retry.crashDeliveries, "delivery", "deliveries")} of one attempt without a result and it dies`,
+  };
 }

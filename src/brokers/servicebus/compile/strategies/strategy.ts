@@ -1,7 +1,7 @@
 import { formatDurationMs } from "../../../../declare/duration.ts";
 import type { ConsumerPlan, RetryPlan } from "../../../../plan/plan.ts";
-import { type KeptPromise, promise } from "../../../../contract/promise.ts";
 import type { Candidate, Objection } from "../../../../contract/choose-strategy.ts";
+import { type Promises, broker, consumer } from "../../../../contract/promise.ts";
 import { type ServicebusTarget, type StrategyName, servicebusDefaults, servicebusLimits } from "../capabilities.ts";
 import type { Contract, DeadLetterOperation, Operation, SendOperation } from "../contract.ts";
 
@@ -30,7 +30,7 @@ export interface StrategyOutput extends Pick<
   Contract,
   "attempts" | "crashDeliveries" | "maxDeliveries" | "attemptNumber" | "outcomes" | "why" | "retryAfter"
 > {
-  readonly promises: readonly KeptPromise[];
+  readonly promises: Promises;
   /** Of the work queue. */
   readonly maxDeliveryCount: number;
   readonly tiers: readonly Tier[];
@@ -101,57 +101,25 @@ export function lockRenewalMs({ plan, sessions }: StrategyInput): number {
 }
 
 /** The promises that every strategy keeps in the same way. */
-export function commonPromises(input: StrategyInput): KeptPromise[] {
+export function commonPromises(input: StrategyInput): Promises {
   const { plan, retry, deadQueue, sessions, target } = input;
   const renewed = formatDurationMs(lockRenewalMs(input));
-  return [
-    promise(
-      input,
-      "no-loss",
-      "broker",
-      `every message ends completed by its consumer or in ${deadQueue}: expired messages are dead-lettered, not dropped`,
-    ),
-    promise(
-      input,
-      "permanent",
-      "consumer",
-      "the consumer dead-letters the message itself, with reason and description; it makes no copy, so nothing is doubled",
-    ),
-    promise(
-      input,
-      "handler-timeout",
-      "consumer",
+  return {
+    "no-loss": broker`every message ends completed by its consumer or in ${deadQueue}: expired messages are dead-lettered, not dropped`,
+    permanent: consumer`the consumer dead-letters the message itself, with reason and description; it makes no copy, so nothing is doubled`,
+    "handler-timeout":
       plan.handlerTimeoutMs === null
-        ? `no handlerTimeout is declared: after ${renewed} the SDK stops renewing the lock, and another receiver gets the message while its handler runs`
-        : `the consumer's code ends a handler ${formatDurationMs(plan.handlerTimeoutMs)} after the receive and treats it as a transient failure; the SDK renews ${sessions ? "the session's" : "its"} lock of ${formatDurationMs(target.lockMs)} for ${renewed}`,
-    ),
-    promise(
-      input,
-      "retention",
-      "broker",
+        ? consumer`no handlerTimeout is declared: after ${renewed} the SDK stops renewing the lock, and another receiver gets the message while its handler runs`
+        : consumer`the consumer's code ends a handler ${formatDurationMs(plan.handlerTimeoutMs)} after the receive and treats it as a transient failure; the SDK renews ${sessions ? "the session's" : "its"} lock of ${formatDurationMs(target.lockMs)} for ${renewed}`,
+    retention:
       target.deadQueue === "own"
-        ? "dead letters stay until they are removed: a dead-letter queue ignores times to live"
-        : `dead letters stay in ${deadQueue}, which has no time to live; a message's own applies there, and moves it to ${deadQueue}/$DeadLetterQueue`,
-    ),
-    ...(sessions
-      ? [
-          promise(
-            input,
-            "order",
-            "broker",
-            "messages of one session come in order, to one receiver at a time; when one dies the later ones go on without it",
-          ),
-        ]
-      : []),
-    ...(retry.alarmAbove === null
-      ? []
-      : [
-          promise(
-            input,
-            "alarm",
-            "broker",
-            `Azure Monitor raises an alert when more than ${retry.alarmAbove} dead letters exist, or as many could not be forwarded to the work queue`,
-          ),
-        ]),
-  ];
+        ? broker`dead letters stay until they are removed: a dead-letter queue ignores times to live`
+        : broker`dead letters stay in ${deadQueue}, which has no time to live; a message's own applies there, and moves it to ${deadQueue}/$DeadLetterQueue`,
+    ...(sessions && {
+      order: broker`messages of one session come in order, to one receiver at a time; when one dies the later ones go on without it`,
+    }),
+    ...(retry.alarmAbove !== null && {
+      alarm: broker`Azure Monitor raises an alert when more than ${retry.alarmAbove} dead letters exist, or as many could not be forwarded to the work queue`,
+    }),
+  };
 }

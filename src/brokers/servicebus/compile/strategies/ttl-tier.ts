@@ -1,12 +1,12 @@
 import { formatDurationMs } from "../../../../declare/duration.ts";
 import type { Objection } from "../../../../contract/choose-strategy.ts";
+import { nobody } from "../../../../contract/promise.ts";
 import { inOneUnit, skus } from "../capabilities.ts";
 import type { Operation } from "../contract.ts";
 import { tierName } from "../names.ts";
 import { copyingOutcomes, copyingOutput, copyingPromises, copyingWhy } from "./scheduled.ts";
 import type { Strategy, StrategyInput, StrategyOutput, Tier } from "./strategy.ts";
 import { commonPromises, copyFor, deadLetter, orderObjection } from "./strategy.ts";
-import { promise } from "../../../../contract/promise.ts";
 
 /**
  * The pattern of RabbitMQ: a queue with the delay as its time to live, which forwards its dead letters to the work
@@ -58,21 +58,11 @@ function build(input: StrategyInput): StrategyOutput {
       input,
       "a copy waits in the queue of its delay until it expires there; the consumer completes the message only after Service Bus has confirmed the copy. After the last attempt there is no copy",
     ),
-    promises: [
+    promises: {
       ...commonPromises(input),
       ...copyingPromises(input),
-      promise(
-        input,
-        "timing",
-        "nobody",
-        `no attempt comes before its delay (${[...tiers.keys()].map(formatDurationMs).join(", ")}), but Service Bus does not promise how soon after it: it expires messages at no fixed time`,
-      ),
-      promise(
-        input,
-        "exact-attempts",
-        "nobody",
-        "a copy keeps the time to live of its tier, which runs again in the work queue: a message that waits there as long dies before its attempts",
-      ),
-    ],
+      timing: nobody`no attempt comes before its delay (${[...tiers.keys()].map(formatDurationMs).join(", ")}), but Service Bus does not promise how soon after it: it expires messages at no fixed time`,
+      "exact-attempts": nobody`a copy keeps the time to live of its tier, which runs again in the work queue: a message that waits there as long dies before its attempts`,
+    },
   };
 }

@@ -1,5 +1,6 @@
 import { formatDurationMs } from "../../../../declare/duration.ts";
 import { type Objection, sharedCounterObjection } from "../../../../contract/choose-strategy.ts";
+import { broker, consumer } from "../../../../contract/promise.ts";
 import { sqsLimits } from "../capabilities.ts";
 import type { Retention } from "../retention.ts";
 import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
@@ -15,7 +16,6 @@ import {
   sharedCounter,
 } from "./strategy.ts";
 import { delaysInWords } from "../../../../contract/in-words.ts";
-import { promise } from "../../../../contract/promise.ts";
 
 /**
  * The queue's own visibility timeout is the delay. A message that the consumer does not delete comes back after it.
@@ -97,16 +97,12 @@ function build(input: StrategyInput, retention: Retention): StrategyOutput {
           ? `no delay is declared, so the message is visible again at once; after the last attempt the next receive moves it${namedByLambda(input)}`
           : `do nothing: ${inWords} after the receive the message comes back by itself; after the last attempt that receive moves it`,
     },
-    promises: [
+    promises: {
       ...commonPromises(input, retention),
-      delay === 0
-        ? promise(input, "timing", "consumer", "the consumer makes a failed message visible at once")
-        : promise(
-            input,
-            "timing",
-            "broker",
-            `the next attempt comes ${inWords} after the receive: ${formatDurationMs(delay * 1_000)} after the failure of a handler that used all of its time, and up to ${inWords} after one that failed at once; never earlier. ${inFlight}`,
-          ),
-    ],
+      timing:
+        delay === 0
+          ? consumer`the consumer makes a failed message visible at once`
+          : broker`the next attempt comes ${inWords} after the receive: ${formatDurationMs(delay * 1_000)} after the failure of a handler that used all of its time, and up to ${inWords} after one that failed at once; never earlier. ${inFlight}`,
+    },
   };
 }

@@ -1,9 +1,8 @@
 import { formatDurationMs } from "../../../../declare/duration.ts";
 import { type ConsumerPlan, isDirect, type RetryPlan } from "../../../../plan/plan.ts";
-import type { KeptPromise } from "../../../../contract/promise.ts";
-import { promise } from "../../../../contract/promise.ts";
 import { count } from "../../../../contract/in-words.ts";
 import type { Candidate, Objection } from "../../../../contract/choose-strategy.ts";
+import { type Promises, broker, consumer, nobody } from "../../../../contract/promise.ts";
 import type { SqsTarget, StrategyName } from "../capabilities.ts";
 import { sqsDefaults, sqsLimits } from "../capabilities.ts";
 import type { Contract, Operation } from "../contract.ts";
@@ -25,7 +24,7 @@ export interface StrategyInput {
 
 /** The part of the contract and of the promises that depends on the strategy. */
 export interface StrategyOutput extends Pick<Contract, "attempts" | "outcomes" | "why" | "retryAfter"> {
-  readonly promises: readonly KeptPromise[];
+  readonly promises: Promises;
 }
 
 /** A way of using SQS. */
@@ -119,75 +118,33 @@ export function namedByLambda({ lambda }: StrategyInput): string {
 }
 
 /** The promises that every strategy keeps in the same way. */
-export function commonPromises(input: StrategyInput, retention: Retention): KeptPromise[] {
+export function commonPromises(input: StrategyInput, retention: Retention): Promises {
   const { plan, retry, names } = input;
   const attempts = retry.attempts.length;
   const throughTopic = `. Publishers give it at most ${sqsLimits.messageAttributes} message attributes: SNS delivers no message with more, and may lose it`;
-  return [
-    promise(
-      input,
-      "no-loss",
-      "broker",
-      `every message ends deleted by its consumer or in the dead queue, if that takes less than ${inWords(retention.workSeconds)} from its publishing on: SQS deletes older messages${isDirect(plan) ? "" : throughTopic}`,
-    ),
-    promise(
-      input,
-      "attempts",
-      "broker",
-      `${count(attempts, "receive")} at most, then the dead queue: SQS moves the message on the receive after the last, which no consumer sees (maxReceiveCount ${attempts}), at the latest ${inWords(retention.windowSeconds)} after the first if a consumer is receiving`,
-    ),
-    promise(
-      input,
-      "exact-attempts",
-      "nobody",
-      `a receive counts even if no handler ran: a lost answer, a look in the console, ${input.lambda === null ? "a consumer that stops" : "a function that is throttled"}; so there are at most as many attempts as declared, and there can be fewer`,
-    ),
-    promise(
-      input,
-      "crash",
-      "broker",
-      `${input.lambda === null ? "a crash counts" : "a function that throws, or that Lambda ends, fails with its whole batch, which counts"} as an attempt, and waits for the rest of the visibility timeout: ${count(attempts, "delivery", "deliveries")} at most`,
-    ),
-    promise(
-      input,
-      "no-loop",
-      "broker",
-      "the receive count ends every series of receives, and the dead queue has no redrive policy",
-    ),
-    promise(input, "isolation", "broker", "a retry never leaves the consumer's own queue"),
-    promise(
-      input,
-      "permanent",
-      "consumer",
-      `the consumer sends a copy to ${names.dead}, then deletes the message: a crash between the two doubles the dead letter`,
-    ),
-    promise(
-      input,
-      "return",
-      "nobody",
-      `a returned message costs an attempt: after ${count(attempts, "receive")} without a success the message dies, tried or not`,
-    ),
+  return {
+    "no-loss": broker`every message ends deleted by its consumer or in the dead queue, if that takes less than ${inWords(retention.workSeconds)} from its publishing on: SQS deletes older messages${isDirect(plan) ? "" : throughTopic}`,
+    attempts: broker`${count(attempts, "receive")} at most, then the dead queue: SQS moves the message on the receive after the last, which no consumer sees (maxReceiveCount ${attempts}), at the latest ${inWords(retention.windowSeconds)} after the first if a consumer is receiving`,
+    "exact-attempts": nobody`a receive counts even if no handler ran: a lost answer, a look in the console, ${input.lambda === null ? "a consumer that stops" : "a function that is throttled"}; so there are at most as many attempts as declared, and there can be fewer`,
+    crash: broker`${input.lambda === null ? "a crash counts" : "a function that throws, or that Lambda ends, fails with its whole batch, which counts"} as an attempt, and waits for the rest of the visibility timeout: ${count(attempts, "delivery", "deliveries")} at most`,
+    "no-loop": broker`the receive count ends every series of receives, and the dead queue has no redrive policy`,
+    isolation: broker`a retry never leaves the consumer's own queue`,
+    permanent: consumer`the consumer sends a copy to ${names.dead}, then deletes the message: a crash between the two doubles the dead letter`,
+    return: nobody`a returned message costs an attempt: after ${count(attempts, "receive")} without a success the message dies, tried or not`,
     ...declaredPromises(input, retention),
-  ];
+  };
 }
 
-function declaredPromises(input: StrategyInput, retention: Retention): KeptPromise[] {
+function declaredPromises(input: StrategyInput, retention: Retention): Promises {
   const { retry, fifo } = input;
-  return [
-    promise(input, "handler-timeout", "consumer", timeoutStatement(input)),
-    promise(input, "retention", "broker", retentionStatement(fifo, retention)),
-    ...(fifo
-      ? [
-          promise(
-            input,
-            "order",
-            "broker",
-            "messages of one group (MessageGroupId) come in order, and wait while an earlier one is retried; when it dies the later ones go on without it",
-          ),
-        ]
-      : []),
-    ...(retry.alarmAbove === null ? [] : [promise(input, "alarm", "broker", alarmStatement(input, retry.alarmAbove))]),
-  ];
+  return {
+    "handler-timeout": consumer`${timeoutStatement(input)}`,
+    retention: broker`${retentionStatement(fifo, retention)}`,
+    ...(fifo && {
+      order: broker`messages of one group (MessageGroupId) come in order, and wait while an earlier one is retried; when it dies the later ones go on without it`,
+    }),
+    ...(retry.alarmAbove !== null && { alarm: broker`${alarmStatement(input, retry.alarmAbove)}` }),
+  };
 }
 
 function timeoutStatement({ plan, lambda }: StrategyInput): string {

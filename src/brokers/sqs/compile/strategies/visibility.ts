@@ -1,5 +1,6 @@
 import { formatDurationMs } from "../../../../declare/duration.ts";
 import { type Objection, sharedCounterObjection } from "../../../../contract/choose-strategy.ts";
+import { consumer } from "../../../../contract/promise.ts";
 import { sqsLimits } from "../capabilities.ts";
 import type { Contract, Operation } from "../contract.ts";
 import type { Retention } from "../retention.ts";
@@ -14,7 +15,6 @@ import {
   wholeSecondsObjection,
   sharedCounter,
 } from "./strategy.ts";
-import { promise } from "../../../../contract/promise.ts";
 
 /**
  * After each failure the consumer sets the time until the message may be received again. SQS counts the receives and
@@ -112,14 +112,9 @@ function build(input: StrategyInput, retention: Retention): StrategyOutput {
       : {
           retryAfter: [{ upToMs: retry.retryAfterMaxMs, byAttempt: [...attempts.slice(1).map(() => [asked]), last] }],
         }),
-    promises: [
+    promises: {
       ...commonPromises(input, retention),
-      promise(
-        input,
-        "timing",
-        "consumer",
-        `the consumer sets the visibility timeout, in whole seconds from the failure, and SQS hides the message until then; after a crash the queue's own applies, ${formatDurationMs(handlingSeconds(input) * 1_000)} after the receive. ${inFlight}`,
-      ),
-    ],
+      timing: consumer`the consumer sets the visibility timeout, in whole seconds from the failure, and SQS hides the message until then; after a crash the queue's own applies, ${formatDurationMs(handlingSeconds(input) * 1_000)} after the receive. ${inFlight}`,
+    },
   };
 }
