@@ -59,12 +59,6 @@ export interface FoundSystem {
   readonly unsaid: readonly Unsaid[];
 }
 
-/** The choice of a user. */
-export interface AdoptionChoice {
-  /** The work queues to adopt. Empty for all of them. */
-  readonly queues: readonly string[];
-}
-
 /** An entry of a file for `pulumi import --file`. Source: `importSpec` in Pulumi's `pkg/cmd/pulumi/operations/import.go`. */
 export interface ImportEntry {
   readonly type: string;

@@ -6,6 +6,10 @@ import type { AnyContract } from "../contract/contract.ts";
 import { type Checked, accepted, refusedFor } from "../diagnostics/diagnostic.ts";
 import { type Changed, type Deployed, readDeployed } from "./deployed.ts";
 
+/**
+ * The deployed declaration and target of one environment. `redeliver` is the version that compiled them, and `compiled`
+ * a digest of its output. `consumers` shows a reader which strategy and queues they have.
+ */
 const environment = z.strictObject({
   redeliver: z.string(),
   compiled: z.string(),
@@ -19,12 +23,6 @@ const form = z.strictObject({
   system: z.string(),
   environments: z.record(z.string(), environment),
 });
-
-/**
- * The deployed declaration and target of one environment. `redeliver` is the version that compiled them, and `compiled`
- * a digest of its output. `consumers` shows a reader which strategy and queues they have.
- */
-export type LockedEnvironment = z.output<typeof environment>;
 
 /** The content of a lock file: by the name of each environment, the declaration that is deployed there. */
 export type Lock = z.output<typeof form>;

@@ -13,7 +13,7 @@ import {
   topicName,
   workQueueName,
 } from "./names.ts";
-import type { StrategyInput, StrategyOutput } from "./strategies/strategy.ts";
+import type { ConsumerPlaces, StrategyInput, StrategyOutput } from "./strategies/strategy.ts";
 import {
   type DeadLetterAlert,
   type MessageEntity,
@@ -24,16 +24,6 @@ import {
 } from "./topology.ts";
 
 export type TopologyDraft = Draft<ServicebusTopology, "queues" | "topics" | "subscriptions" | "alerts">;
-
-/** The entities that hold a consumer's messages, and the one where they end. */
-export interface ConsumerPlaces {
-  readonly workQueue: string;
-  readonly deadQueue: string;
-  readonly parkedQueue: string;
-  readonly sessions: boolean;
-  /** True if the consumer receives from the subscription itself, because messages with sessions are not forwarded. */
-  readonly inSubscription: boolean;
-}
 
 export function placesOf(whole: Plan, plan: ConsumerPlan, target: ServicebusTarget): ConsumerPlaces {
   const sessions = plan.order === "per-key";

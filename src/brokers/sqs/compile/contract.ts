@@ -1,6 +1,9 @@
-import type { BrokerContract, Outcome as BrokerOutcome } from "../../../contract/contract.ts";
+import type { BrokerContract } from "../../../contract/contract.ts";
 
-/** One operation of a consumer's code on SQS, for one outcome of an attempt. The fields and units are the AWS SDK's. */
+/**
+ * One operation of a consumer's code on SQS, for one outcome of an attempt. The fields and units are the AWS SDK's. With
+ * no operation the consumer does nothing, and the message comes back after its visibility timeout.
+ */
 export type Operation = { readonly operation: "DeleteMessage" } | ChangeVisibilityOperation | SendOperation;
 
 /**
@@ -25,12 +28,6 @@ export interface SendOperation {
   /** On FIFO: the copy stays in the message's group. SQS keeps only one of two equal copies within five minutes. */
   readonly fifo?: { readonly messageGroupId: "kept"; readonly messageDeduplicationId: "message-id" };
 }
-
-/**
- * Operations in order. Each starts only when the one before has succeeded. With an empty list the consumer does
- * nothing, and the message comes back after its visibility timeout.
- */
-export type Outcome = BrokerOutcome<Operation>;
 
 /** The place that publishers send to, and the messages that arrive here. */
 export type ContractSource = TopicSource | QueueSource;

@@ -6,8 +6,6 @@ import type { Contract } from "../compile/contract.ts";
 
 export type SqsQueue = SqsCompiled["topology"]["queues"][number];
 
-export type ConsumerQueues = ReturnType<typeof queuesOf>;
-
 export function queuesOf({ topology }: SqsCompiled, { workQueue, deadQueue }: Contract) {
   const named = (name: string): SqsQueue => {
     const queue = topology.queues.find((each) => each.name === name);

@@ -1,11 +1,10 @@
 import { formatDurationMs } from "../../../../declare/duration.ts";
 import type { ConsumerPlan, RetryPlan } from "../../../../plan/plan.ts";
-import type { Objection } from "../../../../contract/choose-strategy.ts";
+import type { Candidate, Objection } from "../../../../contract/choose-strategy.ts";
 import { type Promises, broker, consumer, nobody } from "../../../../contract/promise.ts";
 import type { RabbitmqCapabilities, RabbitmqTarget, StrategyName } from "../capabilities.ts";
 import { rabbitmqLimits } from "../capabilities.ts";
-import type { Contract, Operation, Outcome, PublishOperation } from "../contract.ts";
-import type { OutcomeName } from "../../../../contract/contract.ts";
+import type { Contract, Operation, PublishOperation } from "../contract.ts";
 import type { ConsumerNames } from "../names.ts";
 import { argumentsOf } from "../queue-arguments.ts";
 import { againExchange, deadExchange, undeliverable } from "../names.ts";
@@ -23,23 +22,16 @@ export interface StrategyInput {
 }
 
 /** The part of the contract and of the promises that depends on the strategy. */
-export interface StrategyOutput {
-  readonly maxDeliveries: number;
-  readonly outcomes: Readonly<Record<OutcomeName, Outcome>>;
-  readonly why: Readonly<Record<OutcomeName, string>>;
-  readonly attemptNumber: Contract["attemptNumber"];
-  readonly retryAfter?: NonNullable<Contract["retryAfter"]>;
+export interface StrategyOutput extends Pick<
+  Contract,
+  "maxDeliveries" | "outcomes" | "why" | "attemptNumber" | "retryAfter"
+> {
   readonly promises: Promises;
 }
 
 /** A way of using RabbitMQ. */
-export interface Strategy {
-  readonly name: StrategyName;
+export interface Strategy extends Candidate<StrategyName, StrategyInput> {
   readonly protocol: Contract["protocol"];
-  /** A sentence that describes the strategy, for the reason of a choice. */
-  readonly summary: string;
-  /** The demands of the declaration that the strategy cannot keep on this target; empty if it keeps all. */
-  readonly objections: (input: StrategyInput) => Objection[];
   /** Adds the consumer's resources to the draft. It adds shared resources only once. */
   readonly build: (draft: TopologyDraft, input: StrategyInput, shared: Set<string>) => StrategyOutput;
 }

@@ -5,18 +5,22 @@ import { type Promises, broker, consumer } from "../../../../contract/promise.ts
 import { type ServicebusTarget, type StrategyName, servicebusDefaults, servicebusLimits } from "../capabilities.ts";
 import type { Contract, DeadLetterOperation, Operation, SendOperation } from "../contract.ts";
 
-/** One consumer, and all that a strategy needs to compile it. */
-export interface StrategyInput {
-  readonly target: ServicebusTarget;
-  readonly plan: ConsumerPlan;
-  readonly retry: RetryPlan;
+/** The entities that hold a consumer's messages, and the one where they end. */
+export interface ConsumerPlaces {
   /** The name of a queue, or the path of a subscription with sessions. */
   readonly workQueue: string;
   readonly deadQueue: string;
   readonly parkedQueue: string;
   readonly sessions: boolean;
-  /** True if the consumer receives from the subscription itself. */
+  /** True if the consumer receives from the subscription itself, because messages with sessions are not forwarded. */
   readonly inSubscription: boolean;
+}
+
+/** One consumer, and all that a strategy needs to compile it. */
+export interface StrategyInput extends ConsumerPlaces {
+  readonly target: ServicebusTarget;
+  readonly plan: ConsumerPlan;
+  readonly retry: RetryPlan;
 }
 
 /** A queue where copies wait until their time to live ends. */
