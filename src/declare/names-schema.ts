@@ -16,31 +16,19 @@ export function templatePattern(field: keyof typeof placeholders): RegExp {
 
 /** The templates for names on the broker. */
 export const names = z.strictObject({
-  queue: name
-    .regex(templatePattern("queue"))
-    .optional()
-    .meta(
-      about(
-        "The template for work queues, with the placeholders `{system}` and `{consumer}`. The default is `{system}.{consumer}`.",
-        "q-{consumer}",
-      ),
-    ),
-  dead: name
-    .regex(templatePattern("dead"))
-    .optional()
-    .meta(
-      about(
-        "The template for dead queues, with the placeholders `{system}`, `{consumer}` and `{queue}`. The default is `{queue}.dead`.",
-        "dlq-{consumer}",
-      ),
-    ),
-  source: name
-    .regex(templatePattern("source"))
-    .optional()
-    .meta(
-      about(
-        "The template for the exchanges or topics of sources, with the placeholders `{system}` and `{source}`. The default is `{system}.{source}`.",
-        "ex-{source}",
-      ),
-    ),
+  queue: about(
+    name.regex(templatePattern("queue")).optional(),
+    "The template for work queues, with the placeholders `{system}` and `{consumer}`. The default is `{system}.{consumer}`.",
+    "q-{consumer}",
+  ),
+  dead: about(
+    name.regex(templatePattern("dead")).optional(),
+    "The template for dead queues, with the placeholders `{system}`, `{consumer}` and `{queue}`. The default is `{queue}.dead`.",
+    "dlq-{consumer}",
+  ),
+  source: about(
+    name.regex(templatePattern("source")).optional(),
+    "The template for the exchanges or topics of sources, with the placeholders `{system}` and `{source}`. The default is `{system}.{source}`.",
+    "ex-{source}",
+  ),
 });

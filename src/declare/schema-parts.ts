@@ -21,12 +21,13 @@ export const formTexts: Readonly<Record<string, string>> = {
   [jitterPattern.source]: "A whole percentage from 1% to 100%.",
 };
 
-/** The text and the examples of a property. Editors propose the examples. */
-export function about(
+/** A property with its text and its examples. Editors propose the examples. */
+export function about<Schema extends z.ZodType>(
+  schema: Schema,
   description: string,
   ...examples: readonly unknown[]
-): { description: string; examples?: unknown[] } {
-  return examples.length === 0 ? { description } : { description, examples: [...examples] };
+): Schema {
+  return schema.meta(examples.length === 0 ? { description } : { description, examples: [...examples] });
 }
 
 export const duration = z.string().regex(durationPattern);

@@ -13,227 +13,166 @@ const headersMatch = z.strictObject({
   headers: z.record(name, z.string()),
 });
 
-const consumer = z.strictObject({
-  from: z
-    .record(z.string(), z.union([z.literal("all"), z.array(z.string().min(1)), headersMatch]))
-    .optional()
-    .meta(
-      about(
-        'The routing keys taken from each source: a list, or `"all"`. In the list for a topic, `*` stands for one word and `#` for any number of words. Of a headers source it is `"all"`, or the headers to match, such as `{ match: "all", headers: { type: "invoice" } }`. Left out, producers send straight to the work queue.',
-        { orders: ["order.placed", "order.cancelled"] },
-        { orders: "all" },
-      ),
-    ),
-  retry: retry.optional().meta(
-    about("The attempts on a message, and the delays between them. A work queue needs it.", {
-      attempts: 5,
-      backoff: { kind: "constant", delay: "30s" },
-    }),
+const crash = z.strictObject({
+  deliveries: about(
+    wholeNumber.min(1).max(limits.attempts),
+    "The number of deliveries that may end in a crash before the message is dead. From 1 to 1 000.",
+    5,
   ),
-  crash: z
-    .strictObject({
-      deliveries: wholeNumber
-        .min(1)
-        .max(limits.attempts)
-        .meta(
-          about("The number of deliveries that may end in a crash before the message is dead. From 1 to 1 000.", 5),
-        ),
-    })
-    .optional()
-    .meta(
-      about("The limit on crashes: deliveries that end without a result. The default is the number of attempts.", {
-        deliveries: 5,
-      }),
-    ),
-  handlerTimeout: duration
-    .optional()
-    .meta(
-      about(
-        "The longest time of one handler run. A longer one counts as a transient failure. The default is no limit, but the broker may have one.",
-        "30s",
-      ),
-    ),
-  errors: z
-    .strictObject({
-      permanent: z
-        .array(name)
-        .max(limits.permanentErrors)
-        .meta(
-          about("The names of errors that no retry can cure. The first of them ends the message in the dead queue.", [
-            "ValidationError",
-          ]),
-        ),
-    })
-    .optional()
-    .meta(
-      about("The kinds of errors. Every error that is not listed is transient.", { permanent: ["ValidationError"] }),
-    ),
-  deadLetter: z
-    .strictObject({
-      retain: duration
-        .optional()
-        .meta(about("The shortest time to keep dead letters. The default is as long as the broker keeps them.", "7d")),
-      alarmAbove: wholeNumber
-        .min(0)
-        .optional()
-        .meta(about("Raises an alarm when more dead letters than this wait. The default is no alarm.", 0)),
-      generations: wholeNumber
-        .min(1)
-        .max(limits.attempts)
-        .optional()
-        .meta(
-          about(
-            "The most times that one dead letter is sent again. Then it is parked, or stays if there is no parked queue. The default is 3.",
-            2,
-          ),
-        ),
-      park: z
-        .boolean()
-        .optional()
-        .meta(
-          about(
-            "Makes a queue for letters that nobody should send again by mistake. Its name is that of the work queue and `parked`. The default is not to.",
-            true,
-          ),
-        ),
-    })
-    .optional()
-    .meta(about("The dead queue: the end of messages that no attempt could handle.", { retain: "7d" })),
-  delivery: z
-    .enum(["work-queue", "every-instance"])
-    .default("work-queue")
-    .meta(
-      about(
-        "`work-queue`: one queue for the consumer, and its instances compete for the messages. `every-instance`: a queue for each instance. Every instance gets every message, and there are no retries.",
-        "every-instance",
-      ),
-    ),
-  order: z
-    .enum(["none", "per-key"])
-    .default("none")
-    .meta(
-      about(
-        "`per-key`: a message waits for the earlier ones with the same key, also while they are retried.",
-        "per-key",
-      ),
-    ),
-  protocol: z
-    .enum(["amqp-0-9-1", "amqp-1.0"])
-    .default("amqp-0-9-1")
-    .meta(
-      about("The protocol between the consumer's code and a RabbitMQ broker. Other brokers ignore it.", "amqp-1.0"),
-    ),
-  queue: name
-    .optional()
-    .meta(about("The name of the work queue on the broker. The default is that of the template.", "legacy-invoices")),
-  formerly: name
-    .optional()
-    .meta(
-      about(
-        "The name that the consumer had when it was first deployed. Everything of it on the broker keeps that name, so no message is left behind when you rename it here.",
-        "invoices",
-      ),
-    ),
-  queueArguments: queueArguments
-    .optional()
-    .meta(
-      about(
-        "More arguments of the work queue, by the broker's names in camel case. Nobody can change them once the queue exists. RabbitMQ only.",
-        { singleActiveConsumer: true },
-      ),
-    ),
+});
+
+const errors = z.strictObject({
+  permanent: about(
+    z.array(name).max(limits.permanentErrors),
+    "The names of errors that no retry can cure. The first of them ends the message in the dead queue.",
+    ["ValidationError"],
+  ),
+});
+
+const deadLetter = z.strictObject({
+  retain: about(
+    duration.optional(),
+    "The shortest time to keep dead letters. The default is as long as the broker keeps them.",
+    "7d",
+  ),
+  alarmAbove: about(
+    wholeNumber.min(0).optional(),
+    "Raises an alarm when more dead letters than this wait. The default is no alarm.",
+    0,
+  ),
+  generations: about(
+    wholeNumber.min(1).max(limits.attempts).optional(),
+    "The most times that one dead letter is sent again. Then it is parked, or stays if there is no parked queue. The default is 3.",
+    2,
+  ),
+  park: about(
+    z.boolean().optional(),
+    "Makes a queue for letters that nobody should send again by mistake. Its name is that of the work queue and `parked`. The default is not to.",
+    true,
+  ),
+});
+
+const consumer = z.strictObject({
+  from: about(
+    z.record(z.string(), z.union([z.literal("all"), z.array(z.string().min(1)), headersMatch])).optional(),
+    'The routing keys taken from each source: a list, or `"all"`. In the list for a topic, `*` stands for one word and `#` for any number of words. Of a headers source it is `"all"`, or the headers to match, such as `{ match: "all", headers: { type: "invoice" } }`. Left out, producers send straight to the work queue.',
+    { orders: ["order.placed", "order.cancelled"] },
+    { orders: "all" },
+  ),
+  retry: about(retry.optional(), "The attempts on a message, and the delays between them. A work queue needs it.", {
+    attempts: 5,
+    backoff: { kind: "constant", delay: "30s" },
+  }),
+  crash: about(
+    crash.optional(),
+    "The limit on crashes: deliveries that end without a result. The default is the number of attempts.",
+    { deliveries: 5 },
+  ),
+  handlerTimeout: about(
+    duration.optional(),
+    "The longest time of one handler run. A longer one counts as a transient failure. The default is no limit, but the broker may have one.",
+    "30s",
+  ),
+  errors: about(errors.optional(), "The kinds of errors. Every error that is not listed is transient.", {
+    permanent: ["ValidationError"],
+  }),
+  deadLetter: about(deadLetter.optional(), "The dead queue: the end of messages that no attempt could handle.", {
+    retain: "7d",
+  }),
+  delivery: about(
+    z.enum(["work-queue", "every-instance"]).default("work-queue"),
+    "`work-queue`: one queue for the consumer, and its instances compete for the messages. `every-instance`: a queue for each instance. Every instance gets every message, and there are no retries.",
+    "every-instance",
+  ),
+  order: about(
+    z.enum(["none", "per-key"]).default("none"),
+    "`per-key`: a message waits for the earlier ones with the same key, also while they are retried.",
+    "per-key",
+  ),
+  protocol: about(
+    z.enum(["amqp-0-9-1", "amqp-1.0"]).default("amqp-0-9-1"),
+    "The protocol between the consumer's code and a RabbitMQ broker. Other brokers ignore it.",
+    "amqp-1.0",
+  ),
+  queue: about(
+    name.optional(),
+    "The name of the work queue on the broker. The default is that of the template.",
+    "legacy-invoices",
+  ),
+  formerly: about(
+    name.optional(),
+    "The name that the consumer had when it was first deployed. Everything of it on the broker keeps that name, so no message is left behind when you rename it here.",
+    "invoices",
+  ),
+  queueArguments: about(
+    queueArguments.optional(),
+    "More arguments of the work queue, by the broker's names in camel case. Nobody can change them once the queue exists. RabbitMQ only.",
+    { singleActiveConsumer: true },
+  ),
 });
 
 /** A consumer that may lack its faulty fields. */
 export const soundConsumerSchema = consumer.partial();
 
 const source = z.strictObject({
-  kind: z
-    .enum(["topic", "direct", "fanout", "headers"])
-    .meta(
-      about(
-        "`topic` matches patterns, `direct` whole routing keys; `fanout` sends everything. `headers` matches headers of the message, on RabbitMQ only.",
-        "topic",
-      ),
-    ),
-  name: name
-    .optional()
-    .meta(
-      about(
-        "Its name on the broker. The default is the system's name, a dot and the source's key. RabbitMQ only.",
-        "events",
-      ),
-    ),
-  owner: z
-    .enum(["system", "other"])
-    .optional()
-    .meta(
-      about(
-        "With `other`, somebody else made it, and `kind` is an assumption. Redeliver never creates, changes or deletes it, and `consume` refuses to start if it is missing or has another kind. The default is `system`. RabbitMQ only.",
-        "other",
-      ),
-    ),
+  kind: about(
+    z.enum(["topic", "direct", "fanout", "headers"]),
+    "`topic` matches patterns, `direct` whole routing keys; `fanout` sends everything. `headers` matches headers of the message, on RabbitMQ only.",
+    "topic",
+  ),
+  name: about(
+    name.optional(),
+    "Its name on the broker. The default is the system's name, a dot and the source's key. RabbitMQ only.",
+    "events",
+  ),
+  owner: about(
+    z.enum(["system", "other"]).optional(),
+    "With `other`, somebody else made it, and `kind` is an assumption. Redeliver never creates, changes or deletes it, and `consume` refuses to start if it is missing or has another kind. The default is `system`. RabbitMQ only.",
+    "other",
+  ),
 });
 
 const budget = z.strictObject({
-  queues: wholeNumber
-    .min(1)
-    .optional()
-    .meta(
-      about(
-        "The most queues that Redeliver may make for the system. Queues of single instances do not count. The default is no limit.",
-        500,
-      ),
-    ),
-  resources: wholeNumber
-    .min(1)
-    .optional()
-    .meta(
-      about(
-        "The most resources of all kinds that Redeliver may make for the system. Those of others do not count. The default is no limit.",
-        5000,
-      ),
-    ),
+  queues: about(
+    wholeNumber.min(1).optional(),
+    "The most queues that Redeliver may make for the system. Queues of single instances do not count. The default is no limit.",
+    500,
+  ),
+  resources: about(
+    wholeNumber.min(1).optional(),
+    "The most resources of all kinds that Redeliver may make for the system. Those of others do not count. The default is no limit.",
+    5000,
+  ),
 });
 
 /** The schema of a system, as written in JSON or YAML. `check.ts` has the rules across fields. */
 export const systemSchema: z.ZodType<SystemOutput> = z.strictObject({
-  name: name.meta(
-    about("The system's name. It begins every resource's name that the declaration does not give itself.", "shop"),
+  name: about(
+    name,
+    "The system's name. It begins every resource's name that the declaration does not give itself.",
+    "shop",
   ),
-  names: names.optional().meta(
-    about("Templates for names on the broker. The defaults begin with the system's name.", {
-      queue: "q-{consumer}",
-    }),
+  names: about(names.optional(), "Templates for names on the broker. The defaults begin with the system's name.", {
+    queue: "q-{consumer}",
+  }),
+  sources: about(
+    z.record(name, source).default({}),
+    "The entities that producers publish to, by their names in this declaration. Each consumer of a source gets its own copy of every message that it asks for. Without them producers send straight to the work queues.",
+    { orders: { kind: "topic" } },
   ),
-  sources: z
-    .record(name, source)
-    .default({})
-    .meta(
-      about(
-        "The entities that producers publish to, by their names in this declaration. Each consumer of a source gets its own copy of every message that it asks for. Without them producers send straight to the work queues.",
-        { orders: { kind: "topic" } },
-      ),
-    ),
-  consumers: z.record(name, consumer).meta(
-    about("The consumers by their names.", {
-      billing: { from: { orders: "all" }, retry: { attempts: 5, backoff: { kind: "constant", delay: "30s" } } },
-    }),
+  consumers: about(z.record(name, consumer), "The consumers by their names.", {
+    billing: { from: { orders: "all" }, retry: { attempts: 5, backoff: { kind: "constant", delay: "30s" } } },
+  }),
+  limits: about(
+    budget.optional(),
+    "The budget of the system on its broker. Redeliver refuses to compile a system that exceeds it.",
+    { queues: 500 },
   ),
-  limits: budget.optional().meta(
-    about("The budget of the system on its broker. Redeliver refuses to compile a system that exceeds it.", {
-      queues: 500,
-    }),
+  $schema: about(
+    z.string().optional(),
+    "The JSON Schema of declarations, for editors. In JSON and YAML only.",
+    "./node_modules/redeliver/schema.json",
   ),
-  $schema: z
-    .string()
-    .optional()
-    .meta(
-      about(
-        "The JSON Schema of declarations, for editors. In JSON and YAML only.",
-        "./node_modules/redeliver/schema.json",
-      ),
-    ),
 });
 
 /** A consumer from the schema, with defaults filled in. */
