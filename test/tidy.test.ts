@@ -61,12 +61,11 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   run: ["compile"],
   operate: ["compile", "run"],
   pages: ["compile"],
-  problems: [],
 };
 const roomOf = (file: string): string | null => /^src\/brokers\/[^/]+\/([^/]+)\//.exec(file)?.[1] ?? null;
 /** The codes of the brokers and their examples are data of the catalogue, and import no more than it does. */
 const isProblem = (file: string): boolean =>
-  roomOf(file) === "problems" || /^src\/brokers\/(([a-z]+-)?problems|examples)\.ts$/.test(file);
+  /^src\/brokers\/([^/]+\/problems|([a-z]+-)?problems|examples)\.ts$/.test(file);
 const folderOf = (file: string): string => {
   if (isProblem(file)) return "src/diagnostics";
   return file.startsWith("src/consume/port/") ? "src/consume/port" : file.split("/").slice(0, 2).join("/");

@@ -1,10 +1,10 @@
 import { auditProblems } from "./audit-problems.ts";
 import { compileProblems } from "./compile-problems.ts";
-import { rabbitmqProblems } from "./rabbitmq/problems/problems.ts";
-import { sqsProblems } from "./sqs/problems/problems.ts";
+import { rabbitmqProblems } from "./rabbitmq/problems.ts";
+import { sqsProblems } from "./sqs/problems.ts";
 import { readProblems } from "./read-problems.ts";
 import { runProblems } from "./run-problems.ts";
-import { servicebusProblems } from "./servicebus/problems/problems.ts";
+import { servicebusProblems } from "./servicebus/problems.ts";
 
 /** The codes of all brokers, and the shared ones whose explanation names each broker's own. */
 export const brokerProblems = {

@@ -9,17 +9,11 @@ export interface CatalogueEntry {
 }
 
 /** @param sources the addresses of the vendors' pages about it */
-export const error = (title: string, explanation: string, ...sources: readonly string[]): CatalogueEntry => ({
-  severity: "error",
-  title,
-  explanation,
-  sources,
-});
+const entryOf =
+  (severity: CatalogueEntry["severity"]) =>
+  (title: string, explanation: string, ...sources: readonly string[]): CatalogueEntry => {
+    return { severity, title, explanation, sources };
+  };
 
-/** @param sources the addresses of the vendors' pages about it */
-export const warning = (title: string, explanation: string, ...sources: readonly string[]): CatalogueEntry => ({
-  severity: "warning",
-  title,
-  explanation,
-  sources,
-});
+export const error = entryOf("error");
+export const warning = entryOf("warning");

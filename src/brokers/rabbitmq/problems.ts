@@ -1,9 +1,61 @@
-import { type CatalogueEntry, error, warning } from "../../../diagnostics/catalogue-entry.ts";
+import { type CatalogueEntry, error, warning } from "../../diagnostics/catalogue-entry.ts";
 
 const docs = "https://www.rabbitmq.com/docs";
 
-/** RD412 to RD439: the findings that only an audit of RabbitMQ has. */
-export const auditProblems = {
+/** The codes of RabbitMQ. */
+export const rabbitmqProblems = {
+  // Codes of RD2xx: declarations that RabbitMQ alone cannot keep, or keeps only at a price.
+  RD206: error(
+    "Order per key cannot be kept",
+    "While a failed message waits out its delay, later messages with the same key overtake it. RabbitMQ has no groups of messages that wait for one another. Use order none, and let the handler recognise an outdated message, for example by a version in it.",
+  ),
+  RD209: warning(
+    "RabbitMQ raises no alarm",
+    "RabbitMQ has no alarm on the depth of a queue, so it cannot keep this part of the declaration. Dead letters may pile up unseen. Let your monitoring watch the messages in the dead queue. The warning stays as a reminder as long as alarmAbove is declared.",
+  ),
+  RD210: warning(
+    "Very many quorum queues",
+    "Each quorum queue is a Raft group with a member on every node. From about 5 000 of them, check the cluster's resources. A consumer has a work queue and a dead queue. Consumers share the queues where messages wait. There is one for each attempt and delay under staged, and one for each delay under waits. With jitter a delay has up to five, so declare fewer distinct delays.",
+  ),
+  RD211: warning(
+    "The broker may cut the handler short",
+    "RabbitMQ takes a delivery back if the consumer does not settle it within the consumer timeout, 30 minutes by default. It closes the channel and requeues the message while the handler still works on it. From 3.12 a policy raises the timeout, and Redeliver writes it. Before 3.12 set consumer_timeout in rabbitmq.conf on every node, or shorten the handler.",
+  ),
+  RD212: error(
+    "The routing key is reserved",
+    "The routing key of a message in retry starts with redeliver: and names the next attempt. The broker could take a publisher's own key of that form for one, and the message would skip attempts. Choose another routing key.",
+  ),
+  RD213: error(
+    "The protocol does not fit the target",
+    "A consumer that speaks AMQP 1.0 compiles to the deferred strategy, in which its outcome names the time of the next delivery. RabbitMQ supports that from 4.3. Use a newer target, or let the consumer speak AMQP 0-9-1, which every strategy but deferred uses.",
+  ),
+  RD214: warning(
+    "3.13 needs its message containers",
+    "On 3.13 routing sees the reason of a message's last death only with the feature flag message_containers. An upgraded cluster has to enable the flag. Without it every first failure ends in the dead queue: nothing is lost, but nothing is retried. Enable the flag, or use the waits strategy, which does not use the reason.",
+  ),
+  RD241: warning(
+    "A full work queue refuses messages",
+    "With maxLength or maxLengthBytes the work queue takes no more messages while it is full. It never drops one that it has. The broker tells a publisher that waits for confirms, and nobody else: all other publishers lose the message. A source with several consumers may have given it to the others already. Let every publisher wait for confirms and publish again, or leave the limit out.",
+    "https://www.rabbitmq.com/docs/maxlength",
+  ),
+  // RD403 to RD406: exports and brokers that cannot be read completely.
+  RD403: warning(
+    "The broker is newer than the rules",
+    "The export comes from a version of RabbitMQ that Redeliver does not know yet. The audit uses the rules of the newest version it knows. Between minor releases RabbitMQ has changed which deliveries count as failed. Use a newer Redeliver if there is one, and compare the findings with the release notes.",
+  ),
+  RD404: warning(
+    "The file names it more than once",
+    "The file has the same queue or exchange twice, perhaps with different arguments. A broker that imports the file keeps the first entry and skips the others without an error, and the audit does the same. Remove the entries without effect: a change to one of them does nothing.",
+  ),
+  RD405: warning(
+    "Bindings to resources that are not in the export",
+    "RabbitMQ leaves exclusive queues and internal exchanges out of its exports, but keeps their bindings. The audit skips bindings to such a queue. It guesses the kind of such an exchange by its bindings. Read the broker with --url to get everything.",
+  ),
+  RD406: warning(
+    "No rules for this kind",
+    "An exchange or queue has a type that a plugin adds, or a policy applies to an unknown kind of queue. The audit assumes that such an exchange routes a message by all of its bindings, and that such a queue is classic. It skips such a policy. Other findings hold. Check a finding that involves one of these by hand.",
+  ),
+  // RD412 to RD439: the findings that only an audit of RabbitMQ has.
   RD412: error(
     "Dead letters have no route",
     "The dead-letter exchange exists, but neither it nor an alternate exchange has a binding for these messages. Dead letters keep the routing key of their publisher unless x-dead-letter-routing-key replaces it. At-most-once dead-lettering deletes them. At-least-once keeps them, and everything that dies later in this queue waits behind them.",
@@ -138,5 +190,27 @@ export const auditProblems = {
     "Messages wait behind others with a longer delay",
     "A queue checks only its head for expiry. If each message sets its own expiration, one with a long delay holds back all later ones, however short their delays are. Make one wait queue with a time to live for each delay.",
     `${docs}/ttl`,
+  ),
+  // RD82x: reasons why a consumer of RabbitMQ does not start.
+  RD821: error(
+    "Another connection uses the queue alone",
+    "An exclusive queue belongs to one connection, and a consumer of a classic queue may ask to be the only one. The broker then refuses all others. The compiled quorum queues have neither, so this queue was made elsewhere or by hand. A single active consumer is different: others may wait there for their turn.",
+    `${docs}/consumers#exclusivity`,
+  ),
+  RD822: error(
+    "A limit of the broker is reached",
+    "A consumer opens one channel for its deliveries, and another one if its contract publishes copies. It opens both before the first message. Beyond the limit the broker would close the whole connection, and the consumer would handle each message again and again. A consumer with a queue for every instance needs one more queue. Raise the limit of the user or of the virtual host, or channelMax in the URL.",
+    `${docs}/user-limits`,
+  ),
+  RD823: error(
+    "The work queue does not answer",
+    "The broker knows the queue, but the queue does not answer. A quorum queue does that while it has no leader: more than half of its members are away, or have just started. A consumer that starts reports this and ends. A consumer that ran before tries again by itself, with growing pauses.",
+    `${docs}/quorum-queues#quorum-requirements`,
+  ),
+  // RD84x: dead letters that a look endangers.
+  RD841: error(
+    "Looking would use up the letters",
+    "RabbitMQ has no look without a delivery, and each look counts towards the delivery limit of a quorum queue. A letter above the limit is dropped, because a dead queue has no dead-letter exchange. So Redeliver looks only if no limit is in force: x-delivery-limit -1 from 4.0, and none up to 3.13. If it cannot learn the limit from the management API, it does not look. On SQS a look is a receive, and a dead queue with a RedrivePolicy of its own would move its letters after some of them.",
+    `${docs}/quorum-queues#poison-message-handling`,
   ),
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;
