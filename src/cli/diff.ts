@@ -13,10 +13,8 @@ import {
   otherDiagnostics,
 } from "../migrate/judge-drift.ts";
 import type { ComparedDrift } from "../report/drift.ts";
-import type { AuditSource } from "./audit-source.ts";
-import { auditedBrokers, fileOf, readSource, sourcesIn } from "./audit-source.ts";
-import type { ProvedFile } from "./commands.ts";
-import { compileFile } from "./commands.ts";
+import { type AuditSource, auditedBrokers, fileOf, readSource, sourcesIn } from "./audit-source.ts";
+import { type ProvedFile, compileFile } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { loadTarget } from "./load-target.ts";
 import { paintOn, print } from "./output.ts";

@@ -1,6 +1,5 @@
 import { formatDurationMs, parseDurationMs } from "../../../declare/duration.ts";
-import type { Diagnostic } from "../../../diagnostics/diagnostic.ts";
-import { diagnosed } from "../../../diagnostics/diagnostic.ts";
+import { type Diagnostic, diagnosed } from "../../../diagnostics/diagnostic.ts";
 import type { Objection } from "../../../contract/choose-strategy.ts";
 import type { ConsumerPlan, RetryPlan } from "../../../plan/plan.ts";
 import { type RabbitmqTarget, capabilities, formatTarget } from "./capabilities.ts";

@@ -1,6 +1,5 @@
-import { sharedCounterObjection } from "../../../../contract/choose-strategy.ts";
+import { type Objection, sharedCounterObjection } from "../../../../contract/choose-strategy.ts";
 import { broker, consumer } from "../../../../contract/promise.ts";
-import type { Objection } from "../../../../contract/choose-strategy.ts";
 import { hasSince } from "../capabilities.ts";
 import type { ModifiedOperation } from "../contract.ts";
 import { deadExchange } from "../names.ts";

@@ -1,9 +1,8 @@
 import { formatDurationMs } from "../../../../declare/duration.ts";
 import { deepFreeze } from "../../../../declare/freeze.ts";
 import type { RetryPlan } from "../../../../plan/plan.ts";
-import { sharedCounterObjection } from "../../../../contract/choose-strategy.ts";
+import { type Objection, sharedCounterObjection } from "../../../../contract/choose-strategy.ts";
 import { broker, consumer } from "../../../../contract/promise.ts";
-import type { Objection } from "../../../../contract/choose-strategy.ts";
 import { hasSince } from "../capabilities.ts";
 import { deadExchange } from "../names.ts";
 import type { TopologyDraft } from "../topology.ts";

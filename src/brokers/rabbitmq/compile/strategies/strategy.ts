@@ -5,9 +5,8 @@ import { type Promises, broker, consumer, nobody } from "../../../../contract/pr
 import type { RabbitmqCapabilities, RabbitmqTarget, StrategyName } from "../capabilities.ts";
 import { rabbitmqLimits } from "../capabilities.ts";
 import type { Contract, Operation, PublishOperation } from "../contract.ts";
-import type { ConsumerNames } from "../names.ts";
 import { argumentsOf } from "../queue-arguments.ts";
-import { againExchange, deadExchange, undeliverable } from "../names.ts";
+import { type ConsumerNames, againExchange, deadExchange, undeliverable } from "../names.ts";
 import { addBinding, addExchange, addQueue, addQueueWithExchange } from "../resources.ts";
 import type { TopologyDraft } from "../topology.ts";
 

@@ -3,11 +3,9 @@ import { type ConsumerPlan, isDirect, type RetryPlan } from "../../../../plan/pl
 import { count } from "../../../../contract/in-words.ts";
 import type { Candidate, Objection } from "../../../../contract/choose-strategy.ts";
 import { type Promises, broker, consumer, nobody } from "../../../../contract/promise.ts";
-import type { SqsTarget, StrategyName } from "../capabilities.ts";
-import { sqsDefaults, sqsLimits } from "../capabilities.ts";
+import { type SqsTarget, type StrategyName, sqsDefaults, sqsLimits } from "../capabilities.ts";
 import type { Contract, Operation } from "../contract.ts";
-import type { LambdaConsumer } from "../lambda.ts";
-import { visibilityForLambda } from "../lambda.ts";
+import { type LambdaConsumer, visibilityForLambda } from "../lambda.ts";
 import type { ConsumerNames } from "../names.ts";
 import type { Retention } from "../retention.ts";
 
