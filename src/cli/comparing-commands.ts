@@ -20,10 +20,9 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
         .default("text"),
     )
     .addOption(output());
-  withBroker(diff).action(async (file, newer, options) => {
-    const { diffCommand } = await import("./diff.ts");
-    finish(await diffCommand(file, newer, options));
-  });
+  withBroker(diff).action(async (file, newer, options) =>
+    finish(await (await import("./diff.ts")).diffCommand(file, newer, options)),
+  );
   const adopt = program
     .command("adopt")
     .description(
@@ -36,10 +35,9 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
     )
     .option("-o, --output <file>", "write the declaration to a new file instead of the standard output")
     .option("--import <file>", "write a new file for pulumi import --file, with each resource that is as declared");
-  withBroker(adopt, ({ broker }) => broker.adopter !== undefined, []).action(async (options) => {
-    const { adoptCommand } = await import("./adopt.ts");
-    finish(await adoptCommand(options));
-  });
+  withBroker(adopt, ({ broker }) => broker.adopter !== undefined, []).action(async (options) =>
+    finish(await (await import("./adopt.ts")).adoptCommand(options)),
+  );
   const leftovers = program
     .command("leftovers")
     .description("list the system's resources that are no longer declared; only reads")

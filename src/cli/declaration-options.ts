@@ -1,4 +1,4 @@
-import { Option } from "commander";
+import { type Command, Option } from "commander";
 
 import { brokers } from "../brokers/index.ts";
 
@@ -12,6 +12,11 @@ export const several = (value: string, earlier: readonly string[] = []): readonl
 export const everyStrategy = "a strategy of the broker";
 export const strategy = (): Option =>
   new Option("-s, --strategy <strategy>", `how the broker is used: auto, or ${everyStrategy}`).default("auto");
+/** Begins a command about a declaration on one target. */
+export function onTarget(program: Command, name: string, description: string, file = "the declaration"): Command {
+  const command = program.command(name).description(description).argument("<file>", file);
+  return command.addOption(target()).addOption(strategy());
+}
 export const environment = (): Option =>
   new Option("--env <name>", "an environment of the project file, with its target and URLs; the only one by default");
 export const project = (): Option =>

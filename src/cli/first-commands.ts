@@ -17,19 +17,13 @@ export function addFirstCommands(program: Command, finish: (exitCode: number) =>
     .option("--consumer <name...>", "the consumers")
     .option("--name <name>", "the name of the system; by default the folder's")
     .addOption(new Option("-o, --output <folder>", "the folder to write to").default("."))
-    .action(async (options) => {
-      const { initCommand } = await import("./init.ts");
-      finish(await initCommand(options));
-    });
+    .action(async (options) => finish(await (await import("./init.ts")).initCommand(options)));
   program
     .command("demo")
     .description("declare, compile and prove an example for every broker, and write its report")
     .addOption(new Option("-o, --output <folder>", "the folder to write to").default("redeliver-demo"))
     .option("--verbose", "print the report as text, too")
-    .action(async (options) => {
-      const { demoCommand } = await import("./demo.ts");
-      finish(await demoCommand(options));
-    });
+    .action(async (options) => finish(await (await import("./demo.ts")).demoCommand(options)));
   program
     .command("completion")
     .description("print a script for a shell, so that it completes commands, options and their values")

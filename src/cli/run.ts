@@ -15,7 +15,7 @@ import { checkCommand } from "./check.ts";
 import { addChangeCommands } from "./change-commands.ts";
 import { addComparingCommands } from "./comparing-commands.ts";
 import { environment, everyStrategy, exportFormats, json, output } from "./declaration-options.ts";
-import { project, reportFormat, several, strategy, target } from "./declaration-options.ts";
+import { onTarget, project, reportFormat, several, strategy, target } from "./declaration-options.ts";
 import { compileCommand, contractCommand, graphCommand, planCommand, reportCommand } from "./commands.ts";
 import { withHelp } from "./help.ts";
 import { refuseMisuse } from "./refuse-misuse.ts";
@@ -135,12 +135,7 @@ function addCompilerCommands(program: Command, finish: Finish): void {
     .addOption(watch())
     .addOption(json())
     .action(async (file, options) => finish(await planCommand(file, options)));
-  program
-    .command("compile")
-    .description("print the topology, the contracts and the promises for a target")
-    .argument("<file>", "the declaration")
-    .addOption(target())
-    .addOption(strategy())
+  onTarget(program, "compile", "print the topology, the contracts and the promises for a target")
     .addOption(
       new Option(
         "-f, --format <format>",
@@ -153,12 +148,11 @@ function addCompilerCommands(program: Command, finish: Finish): void {
     .addOption(output())
     .addOption(json())
     .action(async (file, options) => finish(await compileCommand(file, options)));
-  program
-    .command("check")
-    .description("compile, then prove for every consumer that nothing is lost, loops or comes early; for CI")
-    .argument("<file>", "the declaration")
-    .addOption(target())
-    .addOption(strategy())
+  onTarget(
+    program,
+    "check",
+    "compile, then prove for every consumer that nothing is lost, loops or comes early; for CI",
+  )
     .addOption(reportFormat("sarif: for code scanning; github: annotations in GitHub Actions"))
     .addOption(
       new Option(
@@ -171,13 +165,8 @@ function addCompilerCommands(program: Command, finish: Finish): void {
     .addOption(watch())
     .addOption(json())
     .action(async (file, options) => finish(await checkCommand(file, options)));
-  program
-    .command("contract")
-    .description("show the operations that a consumer's code performs for each outcome")
-    .argument("<file>", "the declaration")
+  onTarget(program, "contract", "show the operations that a consumer's code performs for each outcome")
     .argument("<consumer>", "the consumer's name")
-    .addOption(target())
-    .addOption(strategy())
     .addOption(
       new Option("--markdown", "a page for other languages and frameworks, with code for their clients").conflicts(
         "json",
@@ -190,12 +179,11 @@ function addCompilerCommands(program: Command, finish: Finish): void {
 
 /** Commands with output for people to read. */
 function addReaderCommands(program: Command, finish: Finish): void {
-  program
-    .command("graph")
-    .description("draw sources, work queues, tiers and dead queues, with the moves of a message between them")
-    .argument("<file>", "the declaration")
-    .addOption(target())
-    .addOption(strategy())
+  onTarget(
+    program,
+    "graph",
+    "draw sources, work queues, tiers and dead queues, with the moves of a message between them",
+  )
     .addOption(
       new Option("-f, --format <format>", "the form of the picture")
         .choices(["mermaid", "dot", "svg"])
@@ -204,22 +192,18 @@ function addReaderCommands(program: Command, finish: Finish): void {
     .addOption(output())
     .addOption(json())
     .action(async (file, options) => finish(await graphCommand(file, options)));
-  program
-    .command("simulate")
-    .description("play a scenario: arrivals, outages, crashes; show delays, queue depths and the worst retry storm")
-    .argument("<file>", "the declaration")
-    .addOption(target())
-    .addOption(strategy())
+  onTarget(
+    program,
+    "simulate",
+    "play a scenario: arrivals, outages, crashes; show delays, queue depths and the worst retry storm",
+  )
     .option("--scenario <file>", "the scenario, .json or .yaml; by default an hour without an outage")
     .addOption(
       new Option("--seed <number>", "the seed of the random numbers, instead of the scenario's").argParser(seed),
     )
     .addOption(output())
     .addOption(json())
-    .action(async (file, options) => {
-      const { simulateCommand } = await import("./simulate.ts");
-      finish(await simulateCommand(file, options));
-    });
+    .action(async (file, options) => finish(await (await import("./simulate.ts")).simulateCommand(file, options)));
   program
     .command("report")
     .description("write the topology files, the pictures and one page with all of it into a folder")
@@ -280,8 +264,5 @@ function addPolicyCommand(program: Command, finish: Finish): void {
     .addOption(reportFormat("text: to read; sarif: for code scanning; github: annotations in a workflow"))
     .addOption(output())
     .addOption(json())
-    .action(async (options) => {
-      const { policyCommand } = await import("./policy.ts");
-      finish(await policyCommand(options));
-    });
+    .action(async (options) => finish(await (await import("./policy.ts")).policyCommand(options)));
 }
