@@ -55,7 +55,12 @@ async function readWithin<Deployment>(
     ({ name, ...(await get(address, path, { waitMs, wholeMs, budget }, reader)) }) as Answer;
   const greeting = await ask(reader.greeting, limits.greetingMs ?? greetingMs);
   if ("problem" in greeting) return { ok: false, diagnostics: [greeting.problem] };
-  if (!reader.isGreeting(greeting.text)) return { ok: false, diagnostics: [strangerAt(address, reader)] };
+  if (!reader.isGreeting(greeting.text))
+    return refusedFor("RD407", {
+      path: "url",
+      message: `${address.shown} answers, but not as the management API of a broker does`,
+      help: reader.unreachableHelp,
+    });
   const answers = [greeting, ...(await Promise.all(reader.requests(namespace).map((request) => ask(request, null))))];
   const problem = answers.find((each) => "problem" in each);
   if (problem !== undefined && "problem" in problem) return { ok: false, diagnostics: [problem.problem] };
@@ -164,12 +169,4 @@ async function get<Deployment>(
     clearTimeout(timer);
     clearTimeout(whole);
   }
-}
-
-function strangerAt(address: BrokerAddress, { unreachableHelp }: HttpReader<unknown>): Diagnostic {
-  return diagnostic("RD407", {
-    path: "url",
-    message: `${address.shown} answers, but not as the management API of a broker does`,
-    help: unreachableHelp,
-  });
 }

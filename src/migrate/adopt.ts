@@ -3,7 +3,7 @@ import type { FoundSystem, Imports, Unsaid } from "../adopt/found.ts";
 import { brokerOf, type Target } from "../brokers/index.ts";
 import { compileAndProve, type Proved } from "../compile/compile.ts";
 import { checkSystem } from "../declare/check.ts";
-import { type Checked, type Diagnostic, accepted, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted, diagnostic, refusedFor } from "../diagnostics/diagnostic.ts";
 import { driftFrom, type JudgedDifference, judgeDrift } from "./judge-drift.ts";
 
 /** A topology that Redeliver did not make, as a declaration that keeps its names. */
@@ -43,7 +43,13 @@ export function adoptDeployment(whole: unknown, target: Target, { name, queues }
   if (adopter === undefined || auditor === undefined) throw new Error("this broker has no adoption");
   const parts = auditor.partsOf(whole);
   const [part, ...more] = parts.filter((each) => each.queues > 0);
-  if (more.length > 0) return { ok: false, diagnostics: [severalPlaces(parts, auditor.partNoun)] };
+  if (more.length > 0)
+    return refusedFor("RD315", {
+      path: "",
+      message: `a system lies in one ${auditor.partNoun}, and ${parts.length} have queues`,
+      value: parts.map(({ name }) => name),
+      help: "name it behind the host of the URL, such as http://localhost:15672/%2F, or export that one alone",
+    });
   const { deployment } = part ?? { deployment: whole };
   const found = adopter.infer(deployment, target, queues);
   if (!found.ok) return found;
@@ -80,15 +86,6 @@ export function adoptDeployment(whole: unknown, target: Target, { name, queues }
     },
     [...found.warnings, ...made.warnings, ...draft.warnings, ...losing],
   );
-}
-
-function severalPlaces(parts: readonly { readonly name: string }[], noun: string): Diagnostic {
-  return diagnostic("RD315", {
-    path: "",
-    message: `a system lies in one ${noun}, and ${parts.length} have queues`,
-    value: parts.map(({ name }) => name),
-    help: "name it behind the host of the URL, such as http://localhost:15672/%2F, or export that one alone",
-  });
 }
 
 /**

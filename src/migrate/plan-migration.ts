@@ -66,7 +66,9 @@ export function planMigration(old: Deployed, system: System, target: Target): Ch
   return proved(beside.value, final.value, (last) => ({
     moved: wanted.map((consumer) => movedOf(from, beside.value, consumer, keys.get(consumer) ?? "")),
     beside: first.value,
-    drained: drainedIn(from, final.value),
+    drained: partsBeside(from.parts, final.value.parts)
+      .filter(({ holds }) => holds === "work" || holds === "waiting")
+      .map(({ name }) => name),
     last,
   }));
 }
@@ -167,12 +169,6 @@ function movedOf(from: Deployed, beside: Deployed, consumer: string, before: str
     newQueue: workQueueOf(beside, consumer),
     longestDelayMs,
   };
-}
-
-function drainedIn(from: Deployed, to: Deployed): readonly string[] {
-  return partsBeside(from.parts, to.parts)
-    .filter(({ holds }) => holds === "work" || holds === "waiting")
-    .map(({ name }) => name);
 }
 
 function impossible(reasons: readonly Diagnostic[]): Checked<never> {

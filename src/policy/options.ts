@@ -50,16 +50,6 @@ function optionsOf(rule: Rule): z.ZodType {
 
 const presets = ["advisory", "strict"] as const;
 
-function optionsSchemaFor(chosen: readonly Rule[]): z.ZodType<CheckedOptions> {
-  return z.strictObject({
-    preset: z.enum(presets).default("advisory"),
-    include,
-    exclude,
-    ...topologySettings,
-    rules: z.strictObject(Object.fromEntries(chosen.map((rule) => [rule.name, optionsOf(rule)]))).default({}),
-  }) as unknown as z.ZodType<CheckedOptions>;
-}
-
 interface CheckedOptions {
   readonly preset: (typeof presets)[number];
   readonly include: readonly string[];
@@ -108,7 +98,13 @@ export function selectRules(input: unknown, chosen: readonly Rule[] = rules): Ch
   const plain = plainData(input ?? {});
   if (!plain.ok) return plain;
   const given = plain.value;
-  const schema = optionsSchemaFor(chosen);
+  const schema = z.strictObject({
+    preset: z.enum(presets).default("advisory"),
+    include,
+    exclude,
+    ...topologySettings,
+    rules: z.strictObject(Object.fromEntries(chosen.map((rule) => [rule.name, optionsOf(rule)]))).default({}),
+  }) as unknown as z.ZodType<CheckedOptions>;
   const parsed = schema.safeParse(withLevelsAsSettings(given));
   if (!parsed.success) return { ok: false, diagnostics: describeOptionIssues(parsed.error.issues, given, schema) };
   const { preset, rules: byName, targets, ...names } = parsed.data;

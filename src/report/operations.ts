@@ -78,12 +78,8 @@ function linesOf(operations: readonly AnyOperation[]): readonly OperationLine[] 
 function operationLine({ operation, ...fields }: AnyOperation): OperationLine {
   return {
     name: operation,
-    flags: Object.entries(fields).map(([name, value]) => formatFlag(name, value)),
+    flags: Object.entries(fields).map(([name, value]) => (value === true ? name : formatField(name, value, ": "))),
   };
-}
-
-function formatFlag(name: string, value: unknown): string {
-  return value === true ? name : formatField(name, value, ": ");
 }
 
 function formatField(name: string, value: unknown, separator: string): string {

@@ -18,7 +18,10 @@ export function renderSimulation(target: string, result: SimulationResult, optio
     `${title}\n${heading(result, style)}`,
     renderTotals(consumers, style),
     renderTimes(consumers, style),
-    sentences(result, style),
+    result.consumers
+      .flatMap((each) => [`${visible(each.consumer)}: ${deadSentence(each)}`, stormSentence(each)])
+      .flatMap((sentence) => wrap(sentence, style.columns))
+      .join("\n"),
     renderDepths(result, style),
     ...(timeline === null ? [] : [renderTimeline(timeline, style)]),
   ];
@@ -64,13 +67,6 @@ function timeRow(consumer: string, end: string, percentiles: Percentiles | null)
   if (percentiles === null) return [];
   const { p50Ms, p90Ms, p99Ms, maxMs } = percentiles;
   return [[consumer, end, ...[p50Ms, p90Ms, p99Ms, maxMs].map(formatRoughMs)]];
-}
-
-function sentences({ consumers }: SimulationResult, style: Style): string {
-  return consumers
-    .flatMap((each) => [`${visible(each.consumer)}: ${deadSentence(each)}`, stormSentence(each)])
-    .flatMap((sentence) => wrap(sentence, style.columns))
-    .join("\n");
 }
 
 function deadSentence({ deadLettered, crashes }: ConsumerResult): string {

@@ -55,7 +55,7 @@ export function toDeploy({
  */
 export function toConsume(contract: Contract): Permissions {
   const { workQueue, instanceQueue } = contract;
-  const copies = publishedTo(contract).map(inPermissions);
+  const copies = [...new Set(publicationsOf(contract).map(({ exchange }) => exchange))].toSorted().map(inPermissions);
   if (instanceQueue === undefined)
     return { tag: null, configure: nothing, write: oneOf(copies), read: oneOf(workQueue === null ? [] : [workQueue]) };
   // The broker chooses the name.
@@ -92,10 +92,6 @@ export function toOperate({ deadQueue, parkedQueue }: Pick<Contract, "deadQueue"
 export function toPublish({ sources }: Pick<Contract, "sources">): Permissions {
   const exchanges = [...new Set(sources.map(({ exchange }) => inPermissions(exchange)))];
   return { tag: null, configure: nothing, write: oneOf(exchanges), read: nothing };
-}
-
-function publishedTo(contract: Contract): readonly string[] {
-  return [...new Set(publicationsOf(contract).map(({ exchange }) => exchange))].toSorted();
 }
 
 /** Permissions call the default exchange by a name of its own. Source: rabbitmq.com/docs/access-control. */

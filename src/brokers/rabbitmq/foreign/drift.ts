@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
-import { type Checked, type Diagnostic, accepted, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted, refusedFor } from "../../../diagnostics/diagnostic.ts";
 import type { DeployedDifference, Drift } from "../../drift.ts";
 import { type RabbitmqTarget, formatTarget } from "../compile/capabilities.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
@@ -48,7 +48,13 @@ export function driftOf(
   target: RabbitmqTarget,
 ): Checked<Drift<MessageState>> {
   const [virtualHost, ...more] = deployment.virtualHosts;
-  if (virtualHost === undefined || more.length > 0) return { ok: false, diagnostics: [severalHosts(deployment)] };
+  if (virtualHost === undefined || more.length > 0)
+    return refusedFor("RD315", {
+      path: "",
+      message: `a system lies in one virtual host, and the source has ${deployment.virtualHosts.length}`,
+      value: deployment.virtualHosts.map(({ name }) => name),
+      help: "name it behind the host of the URL, such as http://localhost:15672/%2F, or export that virtual host alone",
+    });
   const own = targetOf(deployment);
   if (!own.ok) return own;
   const { topology } = compiled;
@@ -239,13 +245,4 @@ function lastResortFlaw(difference: Difference, declared: Topology, version: Sem
   const copies = leading.flatMap((exchange) => semantics.publish({ exchange, routingKey: "redeliver:nowhere" }).flat());
   const isCaught = copies.every(({ place }) => place.kind === "queue");
   return isCaught ? flawOf(semantics.settings(queue)) : `nothing leads into ${queue}`;
-}
-
-function severalHosts({ virtualHosts }: Deployment): Diagnostic {
-  return diagnostic("RD315", {
-    path: "",
-    message: `a system lies in one virtual host, and the source has ${virtualHosts.length}`,
-    value: virtualHosts.map(({ name }) => name),
-    help: "name it behind the host of the URL, such as http://localhost:15672/%2F, or export that virtual host alone",
-  });
 }

@@ -1,4 +1,4 @@
-import { type Checked, type Diagnostic, diagnostic, refuseWhole } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, diagnostic, refuseWhole, refusedFor } from "../../../diagnostics/diagnostic.ts";
 import type { HttpReader, LiveRequest } from "../../broker.ts";
 import { type Deployment, type QueueReport, placeOf } from "./deployment.ts";
 import { argumentsOf } from "./import/arguments.ts";
@@ -70,7 +70,17 @@ function read(answers: ReadonlyMap<string, string>, virtualHost: string | null):
   // Every virtual host has exchanges of its own. A virtual host without any is hidden from this user.
   const hidden = namesIn(listOf("vhosts")).filter((name) => !seen.has(name));
   const visible = virtualHost === null ? namesIn(listOf("vhosts")).filter((name) => seen.has(name)) : [virtualHost];
-  if (visible.length === 0) return { ok: false, diagnostics: [nothingVisible(hidden)] };
+  if (visible.length === 0)
+    return refusedFor("RD408", {
+      path: "",
+      message: "the broker shows this user no virtual host",
+      notes: [
+        hidden.length === 0
+          ? "the user has a permission in no virtual host"
+          : `there are ${nameSome(hidden)}, and the user has a permission in none of them`,
+      ],
+      help: grant,
+    });
   const definitions = {
     rabbitmq_version: versionIn(answers.get("overview") ?? ""),
     vhosts: visible.map((name) => ({ name })),
@@ -117,19 +127,6 @@ function leftOut(hidden: readonly string[]): Diagnostic {
     path: placeOf(hidden[0] ?? "", null),
     message: `left out, since this user has no permission there: ${nameSome(hidden)}`,
     notes: ["a tag alone shows the names of virtual hosts; reading their contents takes a permission in each"],
-    help: grant,
-  });
-}
-
-function nothingVisible(hidden: readonly string[]): Diagnostic {
-  return diagnostic("RD408", {
-    path: "",
-    message: "the broker shows this user no virtual host",
-    notes: [
-      hidden.length === 0
-        ? "the user has a permission in no virtual host"
-        : `there are ${nameSome(hidden)}, and the user has a permission in none of them`,
-    ],
     help: grant,
   });
 }

@@ -1,5 +1,5 @@
 import { overlay } from "../../../contract/overlay.ts";
-import { type Checked, accepted, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted, refusedFor } from "../../../diagnostics/diagnostic.ts";
 import { type AppliedDifference, type DeployedDifference, type Drift, driftOn } from "../../drift.ts";
 import type { ServicebusCompiled } from "../compile/compile.ts";
 import {
@@ -32,7 +32,13 @@ type Difference = AppliedDifference<ServicebusTopology, ModelState>;
  */
 export function driftOf(deployment: Deployment, compiled: ServicebusCompiled): Checked<Drift<ModelState>> {
   const [namespace, ...more] = deployment.namespaces;
-  if (namespace === undefined || more.length > 0) return { ok: false, diagnostics: [severalNamespaces(deployment)] };
+  if (namespace === undefined || more.length > 0)
+    return refusedFor("RD315", {
+      path: "",
+      message: `a system lies in one namespace, and the source has ${deployment.namespaces.length}`,
+      value: deployment.namespaces.map(({ name }) => name),
+      help: "export the resource group of that namespace alone",
+    });
   const { topology } = compiled;
   const entities = entitiesIn(namespace.resources);
   const found = new Map(entities.map((entity) => [keyOf(entity), entity]));
@@ -178,15 +184,6 @@ function withEntity(before: ServicebusTopology, found: FoundEntity): ServicebusT
     ...before,
     subscriptions: overlay(before.subscriptions, [{ ...added, ...old, ...own, rules }], subscriptionPath),
   };
-}
-
-function severalNamespaces({ namespaces }: Deployment) {
-  return diagnostic("RD315", {
-    path: "",
-    message: `a system lies in one namespace, and the source has ${namespaces.length}`,
-    value: namespaces.map(({ name }) => name),
-    help: "export the resource group of that namespace alone",
-  });
 }
 
 /** A compiled system as the content of a namespace, after it was deployed over another one. No entity leaves it. */

@@ -1,4 +1,4 @@
-import { type Checked, accepted, diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted, refusedFor } from "../../../diagnostics/diagnostic.ts";
 import { overlay } from "../../../contract/overlay.ts";
 import { type AppliedDifference, type Drift, driftOn } from "../../drift.ts";
 import type { SqsTarget } from "../compile/capabilities.ts";
@@ -36,7 +36,13 @@ export function driftOf(
 ): Checked<Drift<MessageState>> {
   const places = new Set(deployment.regions.flatMap(({ queues }) => queues.slice(0, 1).map(({ arn }) => placeIn(arn))));
   const found = foundIn(deployment);
-  if (places.size > 1 || found.region !== target.region) return { ok: false, diagnostics: [otherPlace(deployment)] };
+  if (places.size > 1 || found.region !== target.region)
+    return refusedFor("RD315", {
+      path: "",
+      message: `a system lies in one account and in the region of its target, and the source has ${deployment.regions.map(({ name }) => name).join(", ")}`,
+      value: deployment.regions.map(({ name }) => name),
+      help: "name the region in the target and behind sqs: in the URL, or list the queues of one account and region alone",
+    });
   const { topology } = compiled;
   const parts = [queues(topology, found), subscriptions(topology, found), mappings(topology, found)];
   const all = parts.flatMap(({ differences }) => differences);
@@ -172,15 +178,6 @@ function withSubscriptions(
 ): SqsTopology {
   const others = before.subscriptions.filter((each) => each.topic !== topic || each.queue !== queue);
   return { ...before, subscriptions: [...others, ...changed] };
-}
-
-function otherPlace({ regions }: Deployment) {
-  return diagnostic("RD315", {
-    path: "",
-    message: `a system lies in one account and in the region of its target, and the source has ${regions.map(({ name }) => name).join(", ")}`,
-    value: regions.map(({ name }) => name),
-    help: "name the region in the target and behind sqs: in the URL, or list the queues of one account and region alone",
-  });
 }
 
 /** Any account. No comparison of two declarations looks at it. */

@@ -57,16 +57,12 @@ function queueId({ queues }: SqsTopology, name: string): string {
   return `Queue${queues.findIndex((queue) => queue.name === name) + 1}`;
 }
 
-function topicId({ topics }: SqsTopology, name: string): string {
-  return `Topic${topics.findIndex((topic) => topic.name === name) + 1}`;
-}
-
 const arnOf = (id: string): object => ({ "Fn::GetAtt": [id, "Arn"] });
 
 function writingIn(topology: SqsTopology): fields.Writing {
   return {
     queue: (name) => arnOf(queueId(topology, name)),
-    topic: (name) => ({ Ref: topicId(topology, name) }),
+    topic: (name) => ({ Ref: `Topic${topology.topics.findIndex((topic) => topic.name === name) + 1}` }),
     source: (name) => ({ "Fn::Sub": `arn:\${AWS::Partition}:sqs:\${AWS::Region}:\${AWS::AccountId}:${name}` }),
     tags: (values) => Object.entries(tagsOf(topology, values)).map(([Key, Value]) => ({ Key, Value })),
     dimensions: (name) => [{ Name: "QueueName", Value: { "Fn::GetAtt": [queueId(topology, name), "QueueName"] } }],

@@ -1,6 +1,6 @@
 import type { FoundConsumer, FoundSource, FoundSystem, Inferred, Unsaid } from "../../../../adopt/found.ts";
 import { formatDurationMs } from "../../../../declare/duration.ts";
-import { type Checked, accepted, diagnostic } from "../../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted, diagnostic, refusedFor } from "../../../../diagnostics/diagnostic.ts";
 import { type RabbitmqTarget, rabbitmqLimits } from "../../compile/capabilities.ts";
 import { failedExchange, parkedQueue, sharedRole } from "../../compile/names.ts";
 import { semanticsVersionOf } from "../../prove/semantics.ts";
@@ -40,7 +40,16 @@ export function inferSystem(
   const isPart = (each: EffectiveSettings): boolean =>
     ownSystemOf(topology, each) === null && [...own].some((system) => isPartOf(topology, each, system));
   const work = settings.filter((each) => isChosen(each) && isWorkQueue(looking, each) && !isPart(each));
-  if (missing.length > 0 || work.length === 0) return { ok: false, diagnostics: [nothing(missing, settings.length)] };
+  if (missing.length > 0 || work.length === 0)
+    return refusedFor("RD331", {
+      path: "",
+      message:
+        missing.length > 0
+          ? `there is no queue ${missing.join(", ")}`
+          : `none of the ${settings.length} queues looks like one that a consumer takes messages from`,
+      notes: ["waiting queues, dead queues, streams, and queues of single instances are not work queues"],
+      help: "name the work queues with --queue, as the broker spells them",
+    });
   const systems = Map.groupBy(work, (each) => ownSystemOf(topology, each)?.system ?? null);
   if (systems.size > 1) return { ok: false, diagnostics: [severalSystems(systems)] };
   const [name = null] = systems.keys();
@@ -184,18 +193,6 @@ function unusedSources({ exchanges, bindings }: BrokerTopology, system: string):
     if (!name.startsWith(`${system}.`) || sharedRole(system, name) !== null) return [];
     if (bindings.some(({ source }) => source === name) || name.endsWith(failedExchange(""))) return [];
     return [{ name, kind, keys: "all" as const, isOwn: true, from: `the exchange ${name}, without any binding` }];
-  });
-}
-
-function nothing(missing: readonly string[], queues: number) {
-  return diagnostic("RD331", {
-    path: "",
-    message:
-      missing.length > 0
-        ? `there is no queue ${missing.join(", ")}`
-        : `none of the ${queues} queues looks like one that a consumer takes messages from`,
-    notes: ["waiting queues, dead queues, streams, and queues of single instances are not work queues"],
-    help: "name the work queues with --queue, as the broker spells them",
   });
 }
 
