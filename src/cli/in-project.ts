@@ -60,14 +60,9 @@ function commandIn(program: Command, words: readonly string[]): { command: Comma
 }
 
 /** The words of a person, read by the options of a command. */
-interface Given {
-  /** By the name of each option, its value. It is empty for an option without a value. */
-  readonly options: ReadonlyMap<string, string>;
-  /** The number of words that are arguments of the command itself. */
-  readonly operands: number;
-}
+type Given = ReturnType<typeof givenIn>;
 
-function givenIn(command: Command, words: readonly string[]): Given {
+function givenIn(command: Command, words: readonly string[]) {
   const options = new Map<string, string>();
   let operands = 0;
   for (let index = 0; index < words.length; index++) {
@@ -84,7 +79,12 @@ function givenIn(command: Command, words: readonly string[]): Given {
     index += 1;
     while (option.variadic && index + 1 < words.length && !isFlag(words[index + 1] ?? "")) index += 1;
   }
-  return { options, operands };
+  return {
+    /** By the name of each option, its value. It is empty for an option without a value. */
+    options,
+    /** The number of words that are arguments of the command itself. */
+    operands,
+  };
 }
 
 /** A single dash is the standard input. */

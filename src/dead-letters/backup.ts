@@ -8,15 +8,10 @@ import type { DeadQueue } from "./dead-queue.ts";
 import { createLines } from "./export-file.ts";
 
 /** A new file of letters that leave their queue. */
-export interface Backup {
-  /** Resolves when the letter is on the disk. After a failure it takes no more. */
-  readonly save: (letter: Letter) => Promise<void>;
-  /** Writes the last line. False if it cannot be written. */
-  readonly close: () => boolean;
-}
+export type Backup = ReturnType<typeof createBackup>;
 
 /** @throws the system's error, for example if the file exists */
-export function createBackup(file: string, dead: Pick<DeadQueue, "broker" | "queue" | "consumer">): Backup {
+export function createBackup(file: string, dead: Pick<DeadQueue, "broker" | "queue" | "consumer">) {
   const lines = createLines(file, headerLine(dead));
   // A new file is lost with its folder's entry.
   const folder = openSync(dirname(resolve(file)), "r");
@@ -42,11 +37,13 @@ export function createBackup(file: string, dead: Pick<DeadQueue, "broker" | "que
     if (failure !== null) throw failure.cause;
   };
   return {
-    save: (letter) => {
+    /** Resolves when the letter is on the disk. After a failure it takes no more. */
+    save: (letter: Letter) => {
       letters += 1;
       attempt(() => lines.write(letterLine({ letter, lost: lossIn(letter) })));
       return (flushing ??= flush());
     },
+    /** Writes the last line. False if it cannot be written. */
     close: () => {
       attempt(() => lines.write(endLine(letters)));
       attempt(lines.close);

@@ -30,15 +30,7 @@ export interface Migration {
   readonly last: MigrationStep;
 }
 
-export interface Moved {
-  readonly consumer: string;
-  /** The name under which the old code goes on until its queue is empty. */
-  readonly before: string;
-  readonly queue: string | null;
-  readonly newQueue: string | null;
-  /** The longest delay of a retry by the old code. A message may come back to the empty queue until then. */
-  readonly longestDelayMs: number;
-}
+export type Moved = ReturnType<typeof movedOf>;
 
 /**
  * Finds the steps from a deployed system to a new one, and proves each. A consumer whose queues cannot change in place
@@ -158,15 +150,17 @@ function withStrategies(from: Deployed, target: Target, keys: ReadonlyMap<string
   return named.ok ? named.value : target;
 }
 
-function movedOf(from: Deployed, beside: Deployed, consumer: string, before: string): Moved {
+function movedOf(from: Deployed, beside: Deployed, consumer: string, before: string) {
   const delays =
     contractOf(from, consumer)?.attempts.map(({ delayMs, delayLatestMs = delayMs }) => delayLatestMs) ?? [];
   const longestDelayMs = Math.max(0, ...delays);
   return {
     consumer,
+    /** The name under which the old code goes on until its queue is empty. */
     before,
     queue: workQueueOf(from, consumer),
     newQueue: workQueueOf(beside, consumer),
+    /** The longest delay of a retry by the old code. A message may come back to the empty queue until then. */
     longestDelayMs,
   };
 }

@@ -2,18 +2,11 @@ import { brokerOf } from "../brokers/index.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 import { type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Violation } from "../verify/verdict.ts";
-import { type ChangeVerdict, verifyChanges } from "../verify/verify-change.ts";
+import { verifyChanges } from "../verify/verify-change.ts";
 import { type Deployed, isElsewhere } from "./deployed.ts";
 
 /** The proof of a change, with a message in every place. */
-export interface ProvedChange {
-  /** One for each consumer that is declared before and after. */
-  readonly verdicts: readonly ChangeVerdict[];
-  /** The losses that the proof found (RD305). The change must not be made. */
-  readonly problems: readonly Diagnostic[];
-  /** The promises that do not hold for messages that wait during the change (RD304), or that are deleted earlier. */
-  readonly warnings: readonly Diagnostic[];
-}
+export type ProvedChange = ReturnType<typeof proveChange>;
 
 /**
  * Proves a change that is not refused. Consumers by the old contract and by the new one may be at work, and nothing
@@ -21,13 +14,15 @@ export interface ProvedChange {
  *
  * @param from the last declaration. Messages of declarations before it must no longer wait
  */
-export function proveChange(from: Deployed, to: Deployed): ProvedChange {
+export function proveChange(from: Deployed, to: Deployed) {
   if (isElsewhere(from, to)) return { verdicts: [], problems: [], warnings: [] };
   const verdicts = verifyChanges(brokerOf(to.target).changesOf(from, to));
   return {
+    /** One for each consumer that is declared before and after. */
     verdicts,
-    // One violation of a consumer is enough to refuse the change.
+    /** The losses that the proof found (RD305). The change must not be made. One violation of a consumer refuses it. */
     problems: verdicts.flatMap(({ unsafe }) => unsafe.slice(0, 1).map(problemOf)),
+    /** The promises that do not hold for messages that wait during the change (RD304), or that are deleted earlier. */
     warnings: [...verdicts.flatMap(({ weaker }) => weaker.map(warningOf)), ...keptShorter(from, to)],
   };
 }

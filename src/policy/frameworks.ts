@@ -1,15 +1,15 @@
 /** A best practice that others have published, as Pulumi shows it beside a policy and counts it in its reports. */
-export interface Framework {
-  readonly name: string;
-  readonly version: string;
-  /** The number of the practice. */
-  readonly reference: string;
-  readonly specification: string;
-}
+export type Framework = ReturnType<typeof wellArchitected>;
 
 /** Its practices for retries and queues hold on any broker. Source: appendix "Questions and best practices". */
-function wellArchitected(reference: string, specification: string): Framework {
-  return Object.freeze({ name: "AWS Well-Architected Framework", version: "2024-06-27", reference, specification });
+function wellArchitected(reference: string, specification: string) {
+  return Object.freeze({
+    name: "AWS Well-Architected Framework",
+    version: "2024-06-27",
+    /** The number of the practice. */
+    reference,
+    specification,
+  });
 }
 
 export const limitedRetries = wellArchitected("REL05-BP03", "Control and limit retry calls");

@@ -6,33 +6,13 @@ import { type PolicyOptions, type SelectedRule, selectRules, settingsReader } fr
 import { plannedProperties } from "./planned-properties.ts";
 import type { Preview, PreviewedResource, SourcePosition } from "./preview/preview.ts";
 import { takesPart } from "./resource-types.ts";
-import { type Severity, pageFileOf } from "./rule.ts";
+import { pageFileOf } from "./rule.ts";
 import { today } from "./selection.ts";
 import type { Stack, StackResource } from "./stack.ts";
 
-export interface PreviewViolation {
-  readonly rule: string;
-  /** Mandatory stops a deployment. A violation that the policy pack mends in the update is advisory. */
-  readonly level: "advisory" | "mandatory";
-  readonly severity: Severity;
-  /** The rule as one sentence. */
-  readonly description: string;
-  /** The fact, the reason and the fix: a line each. */
-  readonly message: string;
-  /** The resource that it is about; null for the stack. */
-  readonly resource: { readonly name: string; readonly type: string; readonly urn: string } | null;
-  /** The place where the program makes it or its parent; null if Pulumi does not know it. */
-  readonly source: SourcePosition | null;
-  readonly url: string;
-}
+export type PreviewViolation = ReturnType<typeof previewViolation>;
 
-export interface JudgedPreview {
-  /** How many resources rules were asked about. */
-  readonly judged: number;
-  /** The names of those with values that only the update knows. */
-  readonly unknown: readonly string[];
-  readonly violations: readonly PreviewViolation[];
-}
+export type JudgedPreview = ReturnType<typeof judgePreview>;
 
 /**
  * Judges a preview by the rules of the policy pack, and by the rules on changes, which Pulumi does not show to a pack.
@@ -40,11 +20,7 @@ export interface JudgedPreview {
  * @param stackTags the stack's own tags, which are not in a preview
  * @throws RefusedError with the rendered diagnostics (RD901 to RD903) where the options are wrong
  */
-export function judgePreview(
-  preview: Preview,
-  options: PolicyOptions,
-  stackTags: ReadonlyMap<string, string>,
-): JudgedPreview {
+export function judgePreview(preview: Preview, options: PolicyOptions, stackTags: ReadonlyMap<string, string>) {
   const selected = selectRules(options);
   if (!selected.ok) throw refused(selected.diagnostics);
   const stack = stackOf(preview, stackTags);
@@ -58,24 +34,31 @@ export function judgePreview(
     );
   const own = preview.resources.filter(({ type }) => takesPart(type));
   const unknown = own.filter(({ inputs, outputs }) => hasUnknown(inputs) || hasUnknown(outputs));
-  return { judged: own.length, unknown: unknown.map(({ name }) => name), violations };
+  return {
+    /** How many resources rules were asked about. */
+    judged: own.length,
+    /** The names of those with values that only the update knows. */
+    unknown: unknown.map(({ name }) => name),
+    violations,
+  };
 }
 
 type Places = ReadonlyMap<string, Pick<PreviewedResource, "name" | "type" | "urn" | "source">>;
 
-function previewViolation(
-  { rule, level }: SelectedRule,
-  { text, urn }: ShownViolation,
-  places: Places,
-): PreviewViolation {
+function previewViolation({ rule, level }: SelectedRule, { text, urn }: ShownViolation, places: Places) {
   const place = places.get(urn ?? "");
   return {
     rule: rule.name,
+    /** Mandatory stops a deployment. A violation that the policy pack mends in the update is advisory. */
     level: level === "mandatory" ? "mandatory" : "advisory",
     severity: rule.severity,
+    /** The rule as one sentence. */
     description: rule.description,
+    /** The fact, the reason and the fix: a line each. */
     message: level === "remediate" ? `${text}\nthe policy pack corrects it in the update` : text,
+    /** The resource that it is about; null for the stack. */
     resource: place === undefined ? null : { name: place.name, type: place.type, urn: place.urn },
+    /** The place where the program makes it or its parent; null if Pulumi does not know it. */
     source: place?.source ?? null,
     url: pageFileOf(rule),
   };

@@ -23,14 +23,9 @@ export interface AuditReport {
   readonly parts: readonly AuditedPart[];
 }
 
-export interface AuditSummary {
-  readonly namespaces: number;
-  readonly queues: number;
-  readonly errors: number;
-  readonly warnings: number;
-}
+export type AuditSummary = ReturnType<typeof summarise>;
 
-export function summarise({ reading, parts }: AuditReport): AuditSummary {
+export function summarise({ reading, parts }: AuditReport) {
   const all = [...reading, ...parts.flatMap((part) => part.diagnostics)];
   return {
     namespaces: parts.length,

@@ -5,17 +5,7 @@ import { visible, visibleLines } from "../diagnostics/visible.ts";
  * A graph with short ids instead of names, in the order in which a message passes its places. Every drawing starts from
  * it. Layout programs draw earlier places further to the left and to the top.
  */
-export interface NumberedGraph {
-  /** The sources of all consumers, which a message passes first. */
-  readonly sources: readonly NumberedNode[];
-  readonly consumers: readonly {
-    readonly consumer: string;
-    readonly nodes: readonly NumberedNode[];
-  }[];
-  /** Tiers and dead queues that consumers share. */
-  readonly shared: readonly NumberedNode[];
-  readonly edges: readonly NumberedEdge[];
-}
+export type NumberedGraph = ReturnType<typeof numberGraph>;
 
 export interface NumberedNode extends GraphNode {
   readonly number: string;
@@ -34,7 +24,7 @@ const edgeOrder: readonly GraphEdge["kind"][] = ["publish", "retry", "due", "dea
  *
  * @throws Error if an edge leads to a missing node, which is a mistake in a broker's `graphOf`
  */
-export function numberGraph(graph: Graph): NumberedGraph {
+export function numberGraph(graph: Graph) {
   const consumers = [...new Set([...graph.edges, ...graph.nodes].flatMap(({ consumer }) => consumer ?? []))];
   const rank = ({ consumer }: GraphNode): number =>
     consumer === null ? consumers.length : consumers.indexOf(consumer);
@@ -54,11 +44,13 @@ export function numberGraph(graph: Graph): NumberedGraph {
     return number;
   };
   return {
+    /** The sources of all consumers, which a message passes first. */
     sources: nodes.filter(isSource),
     consumers: consumers.map((consumer) => ({
       consumer,
       nodes: nodes.filter((node) => node.consumer === consumer && !isSource(node)),
     })),
+    /** Tiers and dead queues that consumers share. */
     shared: nodes.filter((node) => node.consumer === null && !isSource(node)),
     edges: graph.edges
       .toSorted((a, b) => edgeOrder.indexOf(a.kind) - edgeOrder.indexOf(b.kind))

@@ -28,16 +28,13 @@ export function warningsOf(report: TargetReport, consumer: string | null): reado
 }
 
 /** The id of every section of a page. Ids have letters and digits only, for any names, and no two are equal. */
-export interface Anchors {
-  readonly target: (target: number) => string;
-  readonly consumer: (target: number, consumer: string) => string;
-}
+export type Anchors = ReturnType<typeof anchorsOf>;
 
 /**
  * Makes ids for the sections of a page: `rabbitmq-4-3`, `rabbitmq-4-3-billing`. No id has two hyphens in a row. So a
  * part of a section can use the section's id with `--` and a word.
  */
-export function anchorsOf(reports: readonly TargetReport[]): Anchors {
+export function anchorsOf(reports: readonly TargetReport[]) {
   const taken = new Set<string>(["summary"]);
   const unique = (wanted: string): string => {
     let id = wanted;
@@ -51,8 +48,8 @@ export function anchorsOf(reports: readonly TargetReport[]): Anchors {
       new Map(plan.consumers.map(({ consumer }) => [consumer, unique(`${targets[index]}-${slug(consumer)}`)])),
   );
   return {
-    target: (target) => targets[target] ?? "",
-    consumer: (target, consumer) => consumers[target]?.get(consumer) ?? "",
+    target: (target: number) => targets[target] ?? "",
+    consumer: (target: number, consumer: string) => consumers[target]?.get(consumer) ?? "",
   };
 }
 

@@ -20,10 +20,7 @@ export interface TextOptions {
   readonly columns?: number;
 }
 
-export interface Style {
-  readonly columns: number;
-  readonly paint: Paint;
-}
+export type Style = ReturnType<typeof styleOf>;
 
 /**
  * Shows a declaration's meaning on any broker: each consumer's timeline of attempts and the facts that follow from it.
@@ -75,7 +72,7 @@ export function renderContractText(contract: Contract, options: TextOptions = {}
   return `${[heading, ...facts, "", ...rows].join("\n")}\n`;
 }
 
-export function styleOf(options: TextOptions): Style {
+export function styleOf(options: TextOptions) {
   return {
     columns: options.columns ?? 100,
     paint: paintFor(options.colour),

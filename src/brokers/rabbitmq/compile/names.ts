@@ -87,12 +87,7 @@ function inName(delayMs: number): string {
 }
 
 /** Consumers share these two exchanges if they have the same delays. */
-export interface ScheduleNames {
-  /** By the reason of the death: failures go on, all else is dead. */
-  readonly reasonsExchange: string;
-  /** By the attempt that failed. */
-  readonly attemptsExchange: string;
-}
+export type ScheduleNames = ReturnType<typeof scheduleNames>;
 
 const longestSchedule = 60;
 
@@ -106,7 +101,7 @@ export function schedulePrefix(system: string): string {
 }
 
 /** The names of a schedule: `shop.retry.1s-5s-25s`, `shop.retry.3x1s`. A long one is named by its hash. */
-export function scheduleNames(system: string, delays: readonly number[]): ScheduleNames {
+export function scheduleNames(system: string, delays: readonly number[]) {
   const runs: { readonly delayMs: number; count: number }[] = [];
   for (const delayMs of delays) {
     const last = runs.at(-1);
@@ -116,7 +111,12 @@ export function scheduleNames(system: string, delays: readonly number[]): Schedu
   const text = runs.map(({ delayMs, count }) => `${count === 1 ? "" : `${count}x`}${inName(delayMs)}`).join("-");
   const hash = (): string => createHash("sha256").update(text).digest("hex").slice(0, 16);
   const base = `${schedulePrefix(system)}${text.length > longestSchedule ? hash() : text}`;
-  return { reasonsExchange: base, attemptsExchange: `${base}.attempts` };
+  return {
+    /** By the reason of the death: failures go on, all else is dead. */
+    reasonsExchange: base,
+    /** By the attempt that failed. */
+    attemptsExchange: `${base}.attempts`,
+  };
 }
 
 export function sourceExchange(plan: Pick<Plan, "system" | "sources" | "names">, source: string): string {

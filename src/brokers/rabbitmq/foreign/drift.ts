@@ -108,14 +108,8 @@ export function deploymentOf({ topology }: RabbitmqCompiled, over?: RabbitmqComp
   return { brokerVersion, virtualHosts: [{ name: topology.system, topology: brokerTopologyOf(resources) }] };
 }
 
-interface Views {
-  /** The declared resources, once for each order in which the broker may hold its policies. */
-  readonly views: readonly FoundResources[];
-  readonly unread: readonly string[];
-}
-
 /** Finds the policies in force from the lists of policies. The broker's own report, which lags, has to agree. */
-function viewsOf({ topology, reports }: VirtualHost, wanted: Topology, version: SemanticsVersion): Views {
+function viewsOf({ topology, reports }: VirtualHost, wanted: Topology, version: SemanticsVersion) {
   const names = namesIn(wanted);
   const queues = topology.queues.filter(({ name }) => names.queue.has(name));
   const exchanges = topology.exchanges.filter(({ name }) => names.exchange.has(name));
@@ -144,7 +138,11 @@ function viewsOf({ topology, reports }: VirtualHost, wanted: Topology, version: 
       .map(({ name }) => `the pattern of the policy ${name} cannot be read`),
     ...late,
   ];
-  return { views: agreeing.length > 0 ? agreeing : views, unread };
+  return {
+    /** The declared resources, once for each order in which the broker may hold its policies. */
+    views: agreeing.length > 0 ? agreeing : views,
+    unread,
+  };
 }
 
 function viewOf({ queues, exchanges, bindings, policies }: BrokerTopology, version: SemanticsVersion): FoundResources {

@@ -4,21 +4,14 @@ import { deployedPartsOf } from "../compile/parts.ts";
 import type { BrokerQueue, BrokerTopology } from "../prove/semantics.ts";
 
 /** Tells the resources of a system from those of others, by their names. */
-export interface OwnResources {
-  readonly queue: (name: string) => boolean;
-  readonly exchange: (name: string) => boolean;
-}
+export type OwnResources = ReturnType<typeof ownResources>;
 
 /**
  * Finds the resources of a system on a broker. A declaration may give a queue any name, and two systems may have names
  * that begin alike. So the place that a queue dead-letters to decides, or the place that its messages come from. Only
  * if they tell nothing the system's prefix decides, and the names in earlier declarations.
  */
-export function ownResources(
-  found: BrokerTopology,
-  compiled: RabbitmqCompiled,
-  earlier: readonly RabbitmqCompiled[],
-): OwnResources {
+export function ownResources(found: BrokerTopology, compiled: RabbitmqCompiled, earlier: readonly RabbitmqCompiled[]) {
   const systems = [compiled, ...earlier].map(({ topology }) => topology.system);
   const declared = new Set(earlier.flatMap(deployedPartsOf).map(({ kind, name }) => `${kind} ${name}`));
   const mayBeOwn = (kind: string, name: string): boolean =>
@@ -26,7 +19,7 @@ export function ownResources(
   const exchange = (name: string): boolean => isOwnFailed(found, name, systems) ?? mayBeOwn("exchange", name);
   const queues = found.queues.filter((each) => isOwnQueue(found, each, systems) ?? mayBeOwn("queue", each.name));
   const names = new Set(queues.map(({ name }) => name));
-  return { queue: (name) => names.has(name), exchange };
+  return { queue: (name: string) => names.has(name), exchange };
 }
 
 /** Null if the queue does not look like one of Redeliver's. */

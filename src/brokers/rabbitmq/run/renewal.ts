@@ -11,11 +11,7 @@ const shortestPauseMs = 1_000;
 const longestPauseMs = 30_000;
 
 /** Renews the credentials of one connection while it lives. */
-export interface Renewal {
-  /** Renews them at once, because the broker has refused an operation. */
-  readonly now: () => void;
-  readonly stop: () => void;
-}
+export type Renewal = ReturnType<typeof keepRenewed>;
 
 /**
  * Gives the broker new credentials before the old ones expire. From 4.3 on RabbitMQ closes a connection with expired
@@ -30,7 +26,7 @@ export function keepRenewed(
   connection: RabbitmqConnection,
   give: (login: Login) => Promise<unknown>,
   report: FeedListener["report"],
-): Renewal {
+) {
   const pauses = growingPauses(shortestPauseMs, longestPauseMs);
   let cancel = (): void => undefined;
   let isRenewing = false;
@@ -63,6 +59,7 @@ export function keepRenewed(
   };
   if (first !== null) renewBefore(first);
   return {
+    /** Renews them at once, because the broker has refused an operation. */
     now: () => {
       if (first !== null) void renew();
     },

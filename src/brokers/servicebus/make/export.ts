@@ -33,15 +33,13 @@ export const emulatorLimits = Object.freeze({
 });
 
 /** The configuration file of the emulator. */
-export interface EmulatorConfig {
-  readonly UserConfig: { readonly Namespaces: readonly object[]; readonly Logging: object };
-}
+export type EmulatorConfig = ReturnType<typeof exportEmulatorConfig>;
 
 /**
  * Writes a topology as the `Config.json` of the official emulator. The emulator has no alerts. It keeps messages for an
  * hour at most, so that is the time to live of an entity without one.
  */
-export function exportEmulatorConfig({ queues, topics, subscriptions }: ServicebusTopology): EmulatorConfig {
+export function exportEmulatorConfig({ queues, topics, subscriptions }: ServicebusTopology) {
   return {
     UserConfig: {
       Namespaces: [

@@ -10,17 +10,9 @@ import {
 } from "./deployment.ts";
 
 /** One account and region, with the names that a topology has for its resources. */
-export interface Found {
-  readonly deployment: Deployment;
-  readonly region: string;
-  /** The region and the account, as in an ARN. */
-  readonly place: string;
-  /** By name. */
-  readonly queues: ReadonlyMap<string, AuditedQueue>;
-  readonly arn: (service: "sqs" | "sns", name: string) => string;
-}
+export type Found = ReturnType<typeof foundIn>;
 
-export function foundIn(deployment: Deployment): Found {
+export function foundIn(deployment: Deployment) {
   const all = deployment.regions.flatMap(({ queues }) => queues);
   const [first] = all;
   const arn = first?.arn ?? "";
@@ -29,9 +21,11 @@ export function foundIn(deployment: Deployment): Found {
   return {
     deployment,
     region,
+    /** The region and the account, as in an ARN. */
     place: `${region}:${account}`,
+    /** By name. */
     queues: new Map(all.map((queue) => [queue.name, queue])),
-    arn: (service, name) => `arn:${partition}:${service}:${region}:${account}:${name}`,
+    arn: (service: "sqs" | "sns", name: string) => `arn:${partition}:${service}:${region}:${account}:${name}`,
   };
 }
 

@@ -5,34 +5,10 @@ import type { MessageState, Outcome, Semantics, SqsEvent } from "./semantics.ts"
 import type { SqsQueue } from "../compile/topology.ts";
 
 /** The times of a consumer's handler and of its work queue. */
-export interface Handling {
-  /**
-   * The longest time from the receive to the end of a handler. It is the handler's timeout. Without a timeout, it is as
-   * long as the queue hides the message from others. With Lambda it is as long too, because Lambda receives the message
-   * and may wait before it calls the handler. A handler may end at any earlier time.
-   */
-  readonly longestMs: number;
-  readonly visibilityTimeoutSeconds: number;
-  readonly retentionSeconds: number;
-  /**
-   * The longest time from publishing a message to the receive that moves it, if consumers receive visible messages at
-   * once.
-   */
-  readonly windowSeconds: number;
-  /**
-   * True if retention can delete a message before its retries are over, although a consumer receives it.
-   *
-   * Comparing two numbers is enough. A receive hides a message for the queue's timeout, or until its handler has ended
-   * and then for the contract's delay. The window is the sum of the longest of these times over all receives, so no
-   * course takes longer. If the window is below the retention, retention never comes first, and the model leaves it
-   * out. Otherwise retention comes first on the course that takes the longest each time. The model then allows it, and
-   * the proof fails.
-   */
-  readonly outlivesRetention: boolean;
-}
+export type Handling = ReturnType<typeof handlingOf>;
 
 /** @param queue the work queue; undefined if it does not exist, and then no message is ever handled */
-export function handlingOf(queue: SqsQueue | undefined, contract: Contract): Handling {
+export function handlingOf(queue: SqsQueue | undefined, contract: Contract) {
   const visibilityTimeoutSeconds = queue?.visibilityTimeoutSeconds ?? 0;
   const retentionSeconds = queue?.retentionSeconds ?? 0;
   const timeoutMs = contract.lambda === undefined ? contract.handlerTimeoutMs : null;
@@ -43,10 +19,28 @@ export function handlingOf(queue: SqsQueue | undefined, contract: Contract): Han
   }
   if (queue !== undefined && queue.redrive === null) windowSeconds = Number.POSITIVE_INFINITY;
   return {
+    /**
+     * The longest time from the receive to the end of a handler. It is the handler's timeout. Without a timeout, it is as
+     * long as the queue hides the message from others. With Lambda it is as long too, because Lambda receives the message
+     * and may wait before it calls the handler. A handler may end at any earlier time.
+     */
     longestMs,
     visibilityTimeoutSeconds,
     retentionSeconds,
+    /**
+     * The longest time from publishing a message to the receive that moves it, if consumers receive visible messages at
+     * once.
+     */
     windowSeconds,
+    /**
+     * True if retention can delete a message before its retries are over, although a consumer receives it.
+     *
+     * Comparing two numbers is enough. A receive hides a message for the queue's timeout, or until its handler has ended
+     * and then for the contract's delay. The window is the sum of the longest of these times over all receives, so no
+     * course takes longer. If the window is below the retention, retention never comes first, and the model leaves it
+     * out. Otherwise retention comes first on the course that takes the longest each time. The model then allows it, and
+     * the proof fails.
+     */
     outlivesRetention: windowSeconds >= retentionSeconds,
   };
 }

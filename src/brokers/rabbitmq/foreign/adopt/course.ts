@@ -60,14 +60,8 @@ function arrived(semantics: Semantics, queue: string, { exchange, routingKey }: 
   return [...through, ...semantics.publish({ exchange: "", routingKey: queue }).flat()];
 }
 
-interface Settled {
-  readonly copy: MessageState;
-  readonly waitedMs: number;
-  readonly waits: readonly string[];
-}
-
 /** Lets a message wait until it is back in its queue, or in a queue that it does not leave by itself. */
-export function settled(semantics: Semantics, start: MessageState, home: string): Settled {
+export function settled(semantics: Semantics, start: MessageState, home: string) {
   let copy = start;
   let waitedMs = 0;
   const waits: string[] = [];

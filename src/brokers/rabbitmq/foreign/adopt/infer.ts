@@ -87,12 +87,7 @@ function leftOut({ surroundings }: Looking, { queue, goesWith }: EffectiveSettin
     : [];
 }
 
-interface InferredConsumer {
-  readonly consumer: FoundConsumer;
-  readonly unsaid: readonly Unsaid[];
-}
-
-function consumerOf(looking: Looking, settings: EffectiveSettings, system: string | null): InferredConsumer {
+function consumerOf(looking: Looking, settings: EffectiveSettings, system: string | null) {
   const { semantics, surroundings } = looking;
   const { queue } = settings;
   const [entry = { exchange: "", routingKey: queue }] = surroundings.entriesOf(settings);

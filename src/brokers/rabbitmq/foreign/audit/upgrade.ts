@@ -8,10 +8,7 @@ const behaviours = ["transient", "return", "crash"] as const;
 export type Behaviour = (typeof behaviours)[number];
 
 /** The fate of a queue's message under each simple behaviour of its consumer. */
-export interface Profile {
-  readonly queue: string;
-  readonly fates: Readonly<Record<Behaviour, Fate>>;
-}
+export type Profile = ReturnType<typeof profileOf>;
 
 /** The end of a message, with the number of deliveries if a limit causes the end. */
 export type Fate =
@@ -69,7 +66,7 @@ export function profileOf(
   exploration: Exploration<MessageState>,
   settings: EffectiveSettings,
   surroundings: Surroundings,
-): Profile {
+) {
   const fate = (behaviour: Behaviour): Fate => fateOf(model, exploration, settings, surroundings, behaviour);
   const fates = { transient: fate("transient"), return: fate("return"), crash: fate("crash") };
   return { queue: model.consumer, fates };

@@ -1,16 +1,7 @@
 import type { Channel, ConsumeMessage } from "amqplib";
 
 /** Settles the deliveries of one channel, each once. */
-export interface Acknowledgements {
-  readonly delivered: (message: ConsumeMessage) => void;
-  readonly ack: (message: ConsumeMessage) => void;
-  /** `basic.nack` or `basic.reject`. */
-  readonly refuse: (message: ConsumeMessage, operation: "basic.nack" | "basic.reject", requeue: boolean) => void;
-  /** Sends all pending acknowledgements. */
-  readonly flush: () => void;
-  /** The channel is closed: it sends nothing more, and the broker delivers every unsettled message again. */
-  readonly discard: () => void;
-}
+export type Acknowledgements = ReturnType<typeof createAcknowledgements>;
 
 /**
  * Acknowledgements of one turn of the event loop go out together. They form one frame with `multiple` if nothing older
@@ -25,7 +16,7 @@ export function createAcknowledgements(
   channel: Channel,
   lost: (cause: unknown) => void,
   settled: (message: ConsumeMessage) => void = () => undefined,
-): Acknowledgements {
+) {
   /** In the order of their tags, which is the order of delivery. */
   const unsettled = new Map<number, ConsumeMessage>();
   const due = new Set<number>();
@@ -63,10 +54,10 @@ export function createAcknowledgements(
     if (isClosed) throw new Error("the channel is closed: the broker delivers the message again");
   };
   return {
-    delivered: (message) => {
+    delivered: (message: ConsumeMessage) => {
       unsettled.set(message.fields.deliveryTag, message);
     },
-    ack: (message) => {
+    ack: (message: ConsumeMessage) => {
       stillOpen();
       const tag = message.fields.deliveryTag;
       if (due.has(tag) || !unsettled.has(tag)) return;
@@ -76,7 +67,8 @@ export function createAcknowledgements(
       isScheduled = true;
       setImmediate(flush);
     },
-    refuse: (message, operation, requeue) => {
+    /** `basic.nack` or `basic.reject`. */
+    refuse: (message: ConsumeMessage, operation: "basic.nack" | "basic.reject", requeue: boolean) => {
       stillOpen();
       const tag = message.fields.deliveryTag;
       if (due.has(tag) || !unsettled.delete(tag)) return;
@@ -84,7 +76,9 @@ export function createAcknowledgements(
       else channel.reject(message, requeue);
       settled(message);
     },
+    /** Sends all pending acknowledgements. */
     flush,
+    /** The channel is closed: it sends nothing more, and the broker delivers every unsettled message again. */
     discard,
   };
 }

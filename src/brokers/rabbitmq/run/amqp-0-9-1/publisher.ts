@@ -14,19 +14,7 @@ import { copyOptions } from "./copy-options.ts";
  * and would not see acknowledgements there. Each exchange has its own channel, so that a missing exchange costs the
  * others no copies. Source: RabbitMQ, "Memory Alarms", "Publishers and consumers on separate connections".
  */
-export interface Publisher {
-  /** Opens the connection and the channels for the first copies. */
-  readonly open: (exchanges: readonly string[]) => Promise<void>;
-  /**
-   * Resolves when the broker has confirmed the copy.
-   *
-   * @throws if the broker returns or refuses it, closes the channel first, or does not answer in time
-   */
-  readonly publish: (message: ConsumeMessage, operation: PublishOperation, values: SettleValues) => Promise<void>;
-  /** Gives the broker a new password for the connection. */
-  readonly updateSecret: (password: string) => Promise<void>;
-  readonly close: () => void;
-}
+export type Publisher = ReturnType<typeof createPublisher>;
 
 interface PublisherInput {
   /** @param over aborted when the connection is no longer wanted */
@@ -100,7 +88,7 @@ interface State extends PublisherInput {
 }
 
 /** If the connection is lost, the next copy makes a new one. */
-export function createPublisher(input: PublisherInput): Publisher {
+export function createPublisher(input: PublisherInput) {
   const state: State = {
     ...input,
     copied: new WeakMap(),
@@ -112,8 +100,15 @@ export function createPublisher(input: PublisherInput): Publisher {
     closed: new AbortController(),
   };
   return {
-    open: async (exchanges) => void (await Promise.all(exchanges.map((exchange) => channelFor(state, exchange)))),
-    publish: async (message, contracted, values) => {
+    /** Opens the connection and the channels for the first copies. */
+    open: async (exchanges: readonly string[]) =>
+      void (await Promise.all(exchanges.map((exchange) => channelFor(state, exchange)))),
+    /**
+     * Resolves when the broker has confirmed the copy.
+     *
+     * @throws if the broker returns or refuses it, closes the channel first, or does not answer in time
+     */
+    publish: async (message: ConsumeMessage, contracted: PublishOperation, values: SettleValues) => {
       const operation = drawnWay(contracted, Math.random());
       const { exchange, routingKey } = operation;
       const open = await channelFor(state, exchange);
@@ -134,7 +129,8 @@ export function createPublisher(input: PublisherInput): Publisher {
       });
       await confirmation.done.finally(cancel);
     },
-    updateSecret: async (password) => {
+    /** Gives the broker a new password for the connection. */
+    updateSecret: async (password: string) => {
       const model = await state.connecting;
       await model?.updateSecret(Buffer.from(password), "the one before is about to expire");
     },

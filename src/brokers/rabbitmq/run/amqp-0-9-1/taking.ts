@@ -3,22 +3,7 @@ import type { Channel, ConsumeMessage } from "amqplib";
 import { inTime } from "../../../../consume/port/long-timer.ts";
 
 /** Takes deliveries of one queue on one channel. */
-export interface Taking {
-  /**
-   * Takes up to this many at a time from now on. Resolves after the broker has confirmed, or at once if the messages in
-   * hand leave no room for more.
-   */
-  readonly resume: (most: number) => Promise<void>;
-  /**
-   * Takes nothing more. The broker learns of it before any later settlement, unless it still owes an answer to
-   * `resume`.
-   */
-  readonly pause: () => Promise<void>;
-  /** Call it for each settled delivery. */
-  readonly settled: (message: ConsumeMessage) => void;
-  /** The time since the broker last gave a message or was asked for one, while it may give one. Otherwise 0. */
-  readonly hungryMs: () => number;
-}
+export type Taking = ReturnType<typeof createTaking>;
 
 interface TakingInput {
   readonly channel: Channel;
@@ -52,7 +37,7 @@ interface State extends TakingInput {
  * would get as many again. Instead the next one gets only the free number, and another joins it when the older messages
  * are settled. Source: RabbitMQ, "Consumer Prefetch"; quorum queues know no prefetch for a whole channel.
  */
-export function createTaking(input: TakingInput): Taking {
+export function createTaking(input: TakingInput) {
   const nothing = Promise.resolve();
   const state: State = {
     ...input,
@@ -65,21 +50,31 @@ export function createTaking(input: TakingInput): Taking {
     growing: null,
   };
   return {
-    resume: (most) => {
+    /**
+     * Takes up to this many at a time from now on. Resolves after the broker has confirmed, or at once if the messages in
+     * hand leave no room for more.
+     */
+    resume: (most: number) => {
       state.most = most;
       return grow(state);
     },
+    /**
+     * Takes nothing more. The broker learns of it before any later settlement, unless it still owes an answer to
+     * `resume`.
+     */
     pause: async () => {
       state.most = 0;
       cancelAll(state);
       await state.cancelling;
     },
-    settled: ({ fields }) => {
+    /** Call it for each settled delivery. */
+    settled: ({ fields }: ConsumeMessage) => {
       const consumer = state.consumers.get(String(fields.consumerTag));
       if (consumer === undefined) state.former -= 1;
       else consumer.held -= 1;
       if (freeIn(state) > 0) grow(state).catch(state.lost);
     },
+    /** The time since the broker last gave a message or was asked for one, while it may give one. Otherwise 0. */
     hungryMs: () => {
       const isGiven = [...state.consumers.values()].some(({ prefetch, held }) => held < prefetch);
       return isGiven ? performance.now() - state.movedAtMs : 0;

@@ -23,12 +23,7 @@ export interface Clocks {
 }
 
 /** Names times of delivery, and recognises retries that come too early. */
-export interface DeliveryTimes {
-  /** The annotations of an outcome that delays a message. */
-  readonly after: (delayMs: number) => { readonly [timeName]: number; readonly [waitName]: string };
-  /** Learns from the annotations of a retry. @returns the rest of its delay; 0 if it is due */
-  readonly restMs: (annotations: Readonly<Record<string, unknown>>) => number;
-}
+export type DeliveryTimes = ReturnType<typeof createDeliveryTimes>;
 
 /**
  * A quorum queue takes only an absolute time, and compares it with its leader's clock. Over AMQP 1.0 the broker never
@@ -39,7 +34,7 @@ export interface DeliveryTimes {
  * and those of other processes by the wall clock. So the broker's clock may be wrong, and may change with the leader.
  * Source: RabbitMQ 4.3.6, `rabbit_fifo:should_delay` and `rabbit_fifo:take_next_delayed`.
  */
-export function createDeliveryTimes({ monotonicMs, wallMs, self }: Clocks): DeliveryTimes {
+export function createDeliveryTimes({ monotonicMs, wallMs, self }: Clocks) {
   /** The best measurements of the broker's clock minus the monotonic one, in the last period and in this one. */
   let beforeMs: number | null = null;
   let now = { bestMs: -Infinity, count: 0, sinceMs: monotonicMs() };
@@ -61,12 +56,14 @@ export function createDeliveryTimes({ monotonicMs, wallMs, self }: Clocks): Deli
     return leastMs > 0 ? leastMs + marginMs + stepMs : Math.min(0, leastMs + patienceMs + stepMs);
   };
   return {
-    after: (delayMs) => ({
+    /** The annotations of an outcome that delays a message. */
+    after: (delayMs: number) => ({
       // Without a delay no rounding is needed, and a time that has passed spares the queue its timer.
       [timeName]: Math.ceil((delayMs === 0 ? wallMs() : wallNowMs() + delayMs) + leadMs()),
       [waitName]: [self, Math.ceil(monotonicMs()), wallNowMs(), Math.ceil(delayMs)].join(" "),
     }),
-    restMs: ({ [timeName]: time, [waitName]: wait }) => {
+    /** Learns from the annotations of a retry. @returns the rest of its delay; 0 if it is due */
+    restMs: ({ [timeName]: time, [waitName]: wait }: Readonly<Record<string, unknown>>) => {
       const { writer, sinceMs, sinceByWallMs, delayMs } = read(wait);
       if (typeof time !== "number" || !Number.isFinite(sinceMs + sinceByWallMs + delayMs)) return 0;
       const passedMs = writer === self ? monotonicMs() - sinceMs : wallMs() - sinceByWallMs;

@@ -1,16 +1,7 @@
 import type { Connection, Delivery, EventContext, Receiver, Session } from "rhea";
 
 /** Takes deliveries of one queue, through one AMQP session after the other. */
-export interface Intake {
-  /** Takes up to this many at a time from now on. */
-  readonly resume: (most: number) => void;
-  /** Resolves when the broker has confirmed that no more messages come. */
-  readonly pause: () => Promise<void>;
-  /** The time for which the broker could have given a message and gave none. */
-  readonly hungryMs: () => number;
-  /** Settles a delivery once. `accepted` outcomes may share a frame, and any other outcome has its own. */
-  readonly dispose: (delivery: Delivery, outcome: "accepted" | "other", update: () => void) => void;
-}
+export type Intake = Awaited<ReturnType<typeof createIntake>>;
 
 /**
  * rhea keeps a session's deliveries in a window of 2,048. The window moves on only when the oldest delivery is settled,
@@ -57,7 +48,7 @@ export async function createIntake(
   queue: string,
   concurrency: number,
   listener: IntakeListener,
-): Promise<Intake> {
+) {
   const state: IntakeState = {
     connection,
     queue,
@@ -72,21 +63,26 @@ export async function createIntake(
   const lane = addLane(state);
   await attached(lane);
   return {
-    resume: (most) => {
+    /** Takes up to this many at a time from now on. */
+    resume: (most: number) => {
       state.most = most;
       state.movedAtMs = performance.now();
       giveCredit(state);
     },
+    /** Resolves when the broker has confirmed that no more messages come. */
     pause: async () => {
       state.most = 0;
       state.former = new Set(state.lanes.flatMap((each) => [...each.unsettled]));
       await Promise.all(state.lanes.map(drained));
     },
+    /** The time for which the broker could have given a message and gave none. */
     hungryMs: () => {
       const isGiven = state.most > 0 && state.lanes.some((each) => countedOf(each).credit > 0);
       return isGiven ? performance.now() - state.movedAtMs : 0;
     },
-    dispose: (delivery, outcome, update) => dispose(state, delivery, outcome, update),
+    /** Settles a delivery once. `accepted` outcomes may share a frame, and any other outcome has its own. */
+    dispose: (delivery: Delivery, outcome: "accepted" | "other", update: () => void) =>
+      dispose(state, delivery, outcome, update),
   };
 }
 

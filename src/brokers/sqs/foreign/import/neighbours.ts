@@ -31,19 +31,19 @@ function deadLetterArnOf(value: unknown): Told<string | null> {
 }
 
 /** A Lambda function, with the settings that an audit needs. */
-export interface AuditedFunction {
-  readonly arn: string;
-  readonly timeoutSeconds: number | null;
-  /** The queue where Lambda itself puts failed asynchronous calls. Null for none. */
-  readonly deadLetterArn: string | null;
-}
+export type AuditedFunction = ReturnType<typeof functionOf>;
 
 /** Reads an answer of `GetFunctionConfiguration`. Source: Lambda API Reference. */
-export function functionOf(configuration: Entry): AuditedFunction {
+export function functionOf(configuration: Entry) {
   const { FunctionArn: arn, DeadLetterConfig: letters } = configuration;
   if (typeof arn !== "string") throw new MalformedValue("a function has no FunctionArn");
   const target = isEntry(letters) ? letters["TargetArn"] : null;
-  return { arn, timeoutSeconds: numberOf(configuration, "Timeout"), deadLetterArn: isQueueArn(target) ? target : null };
+  return {
+    arn,
+    timeoutSeconds: numberOf(configuration, "Timeout"),
+    /** The queue where Lambda itself puts failed asynchronous calls. Null for none. */
+    deadLetterArn: isQueueArn(target) ? target : null,
+  };
 }
 
 /**
