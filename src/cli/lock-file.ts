@@ -8,13 +8,10 @@ import { environmentIn } from "./load-target.ts";
 import { readText } from "./read-text.ts";
 
 /** The lock file beside a project file, and an environment. */
-export interface LockPlace {
-  readonly file: string;
-  readonly environment: string;
-}
+export type LockPlace = NonNullable<ReturnType<typeof lockPlaceOf>>;
 
 /** @returns null for a target that is no environment of a project file */
-export function lockPlaceOf(target: string): LockPlace | null {
+export function lockPlaceOf(target: string) {
   const found = environmentIn(target);
   return found === null ? null : { file: join(dirname(found.file), "redeliver.lock.json"), environment: found.name };
 }

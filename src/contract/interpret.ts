@@ -62,13 +62,10 @@ export function drawnDelay(
   return asked;
 }
 
-export interface AskedDelay {
-  readonly operations: readonly AnyOperation[];
-  readonly delayMs: number;
-}
+export type AskedDelay = NonNullable<ReturnType<typeof askedDelay>>;
 
 /** The first step that is long enough, or else the longest. Null if handlers may not ask. */
-export function askedDelay({ retryAfter = [] }: AnyContract, attempt: number, delayMs: number): AskedDelay | null {
+export function askedDelay({ retryAfter = [] }: AnyContract, attempt: number, delayMs: number) {
   const step = retryAfter.find((each) => each.upToMs >= delayMs) ?? retryAfter.at(-1);
   if (step === undefined) return null;
   return { operations: operationsAfter(step, attempt), delayMs: Math.min(delayMs, step.upToMs) };

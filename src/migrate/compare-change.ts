@@ -1,9 +1,8 @@
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { type Deployed, isElsewhere, readDeployed, underNewNames } from "./deployed.ts";
-import { type LeftBehind, leftBehind } from "./left-behind.ts";
+import { leftBehind } from "./left-behind.ts";
 import { proveChange } from "./prove-change.ts";
 import { refuseChange } from "./refuse-change.ts";
-import { type TakenSources, readTaken, takenAfter } from "./taken-sources.ts";
+import { readTaken, takenAfter } from "./taken-sources.ts";
 
 /** The part of a component in the state: its inputs, and its registered outputs. */
 export interface KeptState {
@@ -11,22 +10,14 @@ export interface KeptState {
   readonly outputs: Readonly<Record<string, unknown>>;
 }
 
-export interface ComparedChange {
-  /** The reasons to refuse it; empty if it is allowed. */
-  readonly problems: readonly Diagnostic[];
-  /** The promises that do not hold for messages that wait during the change. */
-  readonly warnings: readonly Diagnostic[];
-  readonly left: readonly LeftBehind[];
-  /** The sources that consumers took from up to now. The next change is compared with them. */
-  readonly taken: TakenSources;
-}
+export type ComparedChange = NonNullable<ReturnType<typeof compareChange>>;
 
 /**
  * Compares the state with the new deployment.
  *
  * @returns null if this version cannot read the declaration or the target in the state
  */
-export function compareChange({ inputs, outputs }: KeptState, to: Deployed): ComparedChange | null {
+export function compareChange({ inputs, outputs }: KeptState, to: Deployed) {
   const old = readDeployed(inputs["declaration"], inputs["target"]);
   if (old === null) return null;
   const from = underNewNames(old, to.system);
@@ -35,9 +26,12 @@ export function compareChange({ inputs, outputs }: KeptState, to: Deployed): Com
   const refused = refuseChange(from, to, before);
   const proved = refused.length > 0 ? null : proveChange(from, to);
   return {
+    /** The reasons to refuse it; empty if it is allowed. */
     problems: proved?.problems ?? refused,
+    /** The promises that do not hold for messages that wait during the change. */
     warnings: proved?.warnings ?? [],
     left: leftBehind(from, to),
+    /** The sources that consumers took from up to now. The next change is compared with them. */
     taken: takenAfter(before, to),
   };
 }

@@ -6,30 +6,14 @@ import { formatDurationMs } from "../declare/duration.ts";
 export type Contract = CompiledSystem["contracts"][number];
 
 /** A consumer's operations for one outcome, as a report shows them. */
-export interface OutcomeRow {
-  readonly outcome: string;
-  /** `≤ 5m` for a delay that a handler asks for. Null otherwise. */
-  readonly asked: string | null;
-  readonly cases: readonly OutcomeCase[];
-  /** Null if the contract gives no reason. */
-  readonly why: string | null;
-}
+export type OutcomeRow = ReturnType<typeof outcomeRows>[number];
 
-export interface OutcomeCase {
-  /** `attempts 1–4`. Null if the operations are the same for every attempt. */
-  readonly attempts: string | null;
-  /** In order. Each begins after the success of the one before. */
-  readonly operations: readonly OperationLine[];
-}
+export type OutcomeCase = ReturnType<typeof casesOf>[number];
 
-export interface OperationLine {
-  readonly name: string;
-  /** `requeue: false`, `exchange: shop.dead`, `confirm`. */
-  readonly flags: readonly string[];
-}
+export type OperationLine = ReturnType<typeof operationLine>;
 
 /** A contract's operations, outcome by outcome. */
-export function outcomeRows(contract: AnyContract): readonly OutcomeRow[] {
+export function outcomeRows(contract: AnyContract) {
   const outcomes = Object.keys(contract.outcomes) as OutcomeName[];
   const asked = (contract.retryAfter ?? []).map((step) => ({
     outcome: "retry after",
@@ -40,8 +24,10 @@ export function outcomeRows(contract: AnyContract): readonly OutcomeRow[] {
   return outcomes.flatMap((outcome) => [
     {
       outcome,
+      /** `≤ 5m` for a delay that a handler asks for. Null otherwise. */
       asked: null,
       cases: casesOf(contract.outcomes[outcome]),
+      /** Null if the contract gives no reason. */
       why: contract.why[outcome],
     },
     ...(outcome === "transient" ? asked : []),
@@ -49,7 +35,7 @@ export function outcomeRows(contract: AnyContract): readonly OutcomeRow[] {
 }
 
 /** Consecutive attempts with the same operations are one case. */
-function casesOf(outcome: Outcome<AnyOperation>): readonly OutcomeCase[] {
+function casesOf(outcome: Outcome<AnyOperation>) {
   if (!("byAttempt" in outcome)) return [{ attempts: null, operations: linesOf(outcome) }];
   const runs: {
     first: number;
@@ -64,7 +50,9 @@ function casesOf(outcome: Outcome<AnyOperation>): readonly OutcomeCase[] {
     else runs.push({ first: index + 1, last: index + 1, text, operations: linesOf(each) });
   });
   return runs.map(({ first, last, operations }, index) => ({
+    /** `attempts 1–4`. Null if the operations are the same for every attempt. */
     attempts: `${first === last ? `attempt ${first}` : `attempts ${first}–${last}`}${index === runs.length - 1 ? " and beyond" : ""}`,
+    /** In order. Each begins after the success of the one before. */
     operations,
   }));
 }
@@ -75,9 +63,10 @@ function linesOf(operations: readonly AnyOperation[]): readonly OperationLine[] 
 }
 
 /** Shows every field, so that this code need not know the operations of any broker. */
-function operationLine({ operation, ...fields }: AnyOperation): OperationLine {
+function operationLine({ operation, ...fields }: AnyOperation) {
   return {
     name: operation,
+    /** `requeue: false`, `exchange: shop.dead`, `confirm`. */
     flags: Object.entries(fields).map(([name, value]) => (value === true ? name : formatField(name, value, ": "))),
   };
 }

@@ -2,13 +2,7 @@ import { type Entry, isEntry } from "../../foreign/entries.ts";
 import { unknownText } from "../../foreign/pulumi-resource.ts";
 
 /** A step of the digest, with the fields of every step. */
-export interface PreviewStep {
-  readonly op: string;
-  readonly urn: string;
-  readonly oldState: Entry | null;
-  readonly newState: Entry | null;
-  readonly replaceReasons: readonly string[];
-}
+export type PreviewStep = NonNullable<ReturnType<typeof stepOf>>;
 
 /** @returns null if a field has an unknown form */
 export function stepsIn(list: unknown): readonly PreviewStep[] | null {
@@ -17,7 +11,7 @@ export function stepsIn(list: unknown): readonly PreviewStep[] | null {
   return read.includes(null) ? null : (read as PreviewStep[]);
 }
 
-function stepOf(step: unknown): PreviewStep | null {
+function stepOf(step: unknown) {
   if (!isEntry(step)) return null;
   const { op, urn, oldState = null, newState = null, replaceReasons } = step;
   const isState = (state: unknown): state is Entry | null =>

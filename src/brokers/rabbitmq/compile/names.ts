@@ -10,16 +10,7 @@ import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
  * The names of all resources of a consumer. A consumer's own resources start with the name of its work queue, which is
  * `<system>.<consumer>` unless the declaration gives another. Shared ones start with `<system>`.
  */
-export interface ConsumerNames {
-  /** The work queue. On shared exchanges this name is also the consumer's routing key. */
-  readonly workQueue: string;
-  readonly dead: string;
-  readonly parked: string;
-  /** The exchange that the work queue dead-letters to. A policy leads it on to the exchanges of the schedule. */
-  readonly failedExchange: string;
-  /** The routing key of a copy that the consumer itself publishes. It names the next attempt. */
-  readonly attemptKey: (attempt: number) => string;
-}
+export type ConsumerNames = ReturnType<typeof consumerNames>;
 
 /**
  * No publisher may use routing keys with this prefix. Under `waits` the attempt number travels in the routing key, so a
@@ -27,14 +18,17 @@ export interface ConsumerNames {
  */
 export const reservedKeyPrefix = "redeliver:";
 
-export function consumerNames(plan: Pick<Plan, "system" | "names">, consumer: ConsumerPlan): ConsumerNames {
+export function consumerNames(plan: Pick<Plan, "system" | "names">, consumer: ConsumerPlan) {
   const { work: workQueue, dead, parked } = queueNames(plan, consumer, ".");
   return {
+    /** The work queue. On shared exchanges this name is also the consumer's routing key. */
     workQueue,
     dead,
     parked,
+    /** The exchange that the work queue dead-letters to. A policy leads it on to the exchanges of the schedule. */
     failedExchange: failedExchange(workQueue),
-    attemptKey: (attempt) => `${attemptKeyPrefix(workQueue)}${attempt}`,
+    /** The routing key of a copy that the consumer itself publishes. It names the next attempt. */
+    attemptKey: (attempt: number) => `${attemptKeyPrefix(workQueue)}${attempt}`,
   };
 }
 

@@ -61,11 +61,7 @@ export function auditDeployment(
   });
 }
 
-interface Looked {
-  readonly findings: readonly QueueFinding[];
-  readonly remarks: readonly Remark[];
-  readonly profiles: readonly Profile[];
-}
+type Looked = ReturnType<typeof lookAt>;
 
 /**
  * The findings on the later version alone. RD425 already reports a queue with a changed fate, so RD417 is left out for
@@ -106,7 +102,7 @@ function lookAtAll({ topology }: VirtualHost, version: SemanticsVersion): Looked
   return { findings: [...findings.values()], remarks: [...remarks.values()], profiles: first.profiles };
 }
 
-function lookAt(topology: BrokerTopology, version: SemanticsVersion): Looked {
+function lookAt(topology: BrokerTopology, version: SemanticsVersion) {
   const semantics = semanticsOf(topology, version);
   const small = semanticsOf(topology, version, withSmallLimit);
   const surroundings = surroundingsOf(topology, semantics);

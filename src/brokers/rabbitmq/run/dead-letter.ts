@@ -53,15 +53,7 @@ function letterOf(
 }
 
 /** One record of x-death or x-opt-deaths: the deaths in one queue for one reason. */
-interface DeathRecord {
-  readonly queue: string;
-  readonly reason: string;
-  readonly count: number | undefined;
-  /** The time of the first death. It is that of the last one only if there was one. */
-  readonly firstAt: Date | undefined;
-  /** Only x-opt-deaths records it. */
-  readonly lastAt: Date | undefined;
-}
+type DeathRecord = ReturnType<typeof recordsOf>[number];
 
 function lastDeath(recorded: unknown, contract: AnyContract | undefined): Death | null {
   const records = [read(recorded, "x-death"), read(recorded, "x-opt-deaths")].flatMap(recordsOf);
@@ -154,7 +146,7 @@ function counts(operation: Operation): boolean {
   }
 }
 
-function recordsOf(table: unknown): readonly DeathRecord[] {
+function recordsOf(table: unknown) {
   if (!Array.isArray(table)) return [];
   return table.flatMap((entry: unknown) => {
     const [queue, reason] = [readText(entry, "queue"), readText(entry, "reason")];
@@ -164,7 +156,9 @@ function recordsOf(table: unknown): readonly DeathRecord[] {
       queue,
       reason,
       count: typeof count === "number" ? count : undefined,
+      /** The time of the first death. It is that of the last one only if there was one. */
       firstAt: dateOf(typeof seconds === "number" ? seconds * 1_000 : read(entry, "first-time")),
+      /** Only x-opt-deaths records it. */
       lastAt: dateOf(read(entry, "last-time")),
     };
   });

@@ -2,15 +2,10 @@
  * The parts of an ARN: `arn:<partition>:<service>:<region>:<account>:<resource>`. Source: IAM User Guide, "Amazon
  * Resource Names".
  */
-export interface Arn {
-  readonly service: string;
-  readonly region: string;
-  readonly account: string;
-  readonly resource: string;
-}
+export type Arn = NonNullable<ReturnType<typeof parseArn>>;
 
 /** @returns null if the text is no ARN */
-export function parseArn(text: string): Arn | null {
+export function parseArn(text: string) {
   const match = /^arn:aws[a-z-]*:([a-z0-9-]+):([a-z0-9-]*):(\d{12}|):(.+)$/.exec(text);
   if (match === null) return null;
   const [, service = "", region = "", account = "", resource = ""] = match;

@@ -3,17 +3,10 @@ import { lambdaLimits, sqsDefaults } from "./capabilities.ts";
 import type { SqsOptions } from "./options.ts";
 
 /** A consumer that is a Lambda function, with the default of every missing setting. Times are in seconds. */
-export interface LambdaConsumer {
-  readonly functionName: string;
-  readonly timeoutSeconds: number;
-  readonly batchSize: number;
-  readonly batchWindowSeconds: number;
-  /** Null for Lambda's own limit. */
-  readonly maximumConcurrency: number | null;
-}
+export type LambdaConsumer = NonNullable<ReturnType<typeof lambdaOf>>;
 
 /** @returns null for a consumer that receives by itself */
-export function lambdaOf({ lambda = {} }: SqsOptions, consumer: string, fifo: boolean): LambdaConsumer | null {
+export function lambdaOf({ lambda = {} }: SqsOptions, consumer: string, fifo: boolean) {
   const own = Object.hasOwn(lambda, consumer) ? lambda[consumer] : undefined;
   if (own === undefined) return null;
   return Object.freeze({
@@ -21,6 +14,7 @@ export function lambdaOf({ lambda = {} }: SqsOptions, consumer: string, fifo: bo
     timeoutSeconds: parseDurationMs(own.timeout) / 1_000,
     batchSize: own.batchSize ?? (fifo ? 1 : sqsDefaults.lambdaBatchSize),
     batchWindowSeconds: own.batchWindow === undefined ? 0 : parseDurationMs(own.batchWindow) / 1_000,
+    /** Null for Lambda's own limit. */
     maximumConcurrency: own.maximumConcurrency ?? null,
   });
 }

@@ -6,21 +6,16 @@ import { sqsLimits } from "./capabilities.ts";
  * The names of all resources of a consumer. They start with the name of its work queue, which is `<system>-<consumer>`
  * unless the declaration gives another.
  */
-export interface ConsumerNames {
-  readonly workQueue: string;
-  readonly dead: string;
-  readonly parked: string;
-  /** The queue for messages that a topic cannot deliver to the work queue. */
-  readonly undelivered: string;
-}
+export type ConsumerNames = ReturnType<typeof consumerNames>;
 
-export function consumerNames(plan: Pick<Plan, "system" | "names">, consumer: ConsumerPlan): ConsumerNames {
+export function consumerNames(plan: Pick<Plan, "system" | "names">, consumer: ConsumerPlan) {
   const { work, dead, parked } = queueNames(plan, consumer, "-");
   const suffix = consumer.order === "per-key" ? sqsLimits.fifoSuffix : "";
   return Object.freeze({
     workQueue: `${work}${suffix}`,
     dead: `${dead}${suffix}`,
     parked: `${parked}${suffix}`,
+    /** The queue for messages that a topic cannot deliver to the work queue. */
     undelivered: `${work}-undelivered${suffix}`,
   });
 }

@@ -53,16 +53,9 @@ export interface ReceivingInput {
  * Receives again and again, and never more messages than there are free handlers: a waiting message would use up its
  * visibility timeout.
  */
-export interface Receiving {
-  /** @throws RefusedError if this consumer may not receive. The first receive of all finds that out */
-  readonly resume: () => Promise<void>;
-  /** Resolves when the running receive has ended. Its messages are still delivered. */
-  readonly pause: () => Promise<void>;
-  /** Does the same up to a time limit, and then cuts the receive off. */
-  readonly close: (withinMs: number) => Promise<void>;
-}
+export type Receiving = ReturnType<typeof createReceiving>;
 
-export function createReceiving(input: ReceivingInput): Receiving {
+export function createReceiving(input: ReceivingInput) {
   const cut = new AbortController();
   let current: AbortController | null = null;
   let ended: Promise<void> = Promise.resolve();
@@ -75,6 +68,7 @@ export function createReceiving(input: ReceivingInput): Receiving {
     await ended;
   };
   return {
+    /** @throws RefusedError if this consumer may not receive. The first receive of all finds that out */
     resume: async () => {
       isWanted = true;
       if (current !== null) return;
@@ -87,8 +81,10 @@ export function createReceiving(input: ReceivingInput): Receiving {
       if (current === null) return;
       ended = receiveUntil(input, current.signal, cut.signal);
     },
+    /** Resolves when the running receive has ended. Its messages are still delivered. */
     pause,
-    close: async (withinMs) => {
+    /** Does the same up to a time limit, and then cuts the receive off. */
+    close: async (withinMs: number) => {
       await atMost(withinMs, pause());
       cut.abort();
       await ended;

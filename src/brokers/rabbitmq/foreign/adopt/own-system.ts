@@ -6,17 +6,13 @@ import {
   sharedRole,
   undeliverable,
 } from "../../compile/names.ts";
-import type { StrategyName } from "../../compile/capabilities.ts";
 import type { BrokerTopology, EffectiveSettings } from "../../prove/semantics.ts";
 
 /** The system that a work queue belongs to, and its strategy as far as it shows. */
-export interface OwnSystem {
-  readonly system: string;
-  readonly strategy: StrategyName | null;
-}
+export type OwnSystem = NonNullable<ReturnType<typeof ownSystemOf>>;
 
 /** Finds the system of a queue that Redeliver made, by the exchange that it dead-letters to. Null for other queues. */
-export function ownSystemOf(topology: BrokerTopology, settings: EffectiveSettings): OwnSystem | null {
+export function ownSystemOf(topology: BrokerTopology, settings: EffectiveSettings) {
   const { queue, deadLetterExchange: exchange, deadLetterRoutingKey: key, deadLetterStrategy } = settings;
   // Only a work queue of Redeliver's dead-letters with its own name as the key, and never loses a letter on the way.
   if (exchange === null || key !== queue || deadLetterStrategy !== "at-least-once") return null;

@@ -18,13 +18,9 @@ export type Fate =
   | { readonly end: "comes back"; readonly isDelayed: boolean };
 
 /** A behaviour under which an upgrade changes the end of a message. */
-export interface FateChange {
-  readonly behaviour: Behaviour;
-  readonly before: Fate;
-  readonly after: Fate;
-}
+export type FateChange = ReturnType<typeof changedFates>[number];
 
-export function changedFates(now: Profile, then: Profile | undefined): readonly FateChange[] {
+export function changedFates(now: Profile, then: Profile | undefined) {
   if (then === undefined) return [];
   return behaviours
     .map((behaviour) => ({ behaviour, before: now.fates[behaviour], after: then.fates[behaviour] }))
