@@ -31,7 +31,7 @@ const cases = Object.keys(consumers).flatMap((name) =>
 
 type Name = keyof typeof consumers;
 
-function outcome(name: Name, strategy: (typeof cases)[number]["strategy"]): ReturnType<typeof compile> {
+function outcome({ name, strategy }: (typeof cases)[number]): ReturnType<typeof compile> {
   const system = checked({
     name: "shop",
     sources: { orders: { kind: "topic" }, payments: { kind: "fanout" } },
@@ -41,7 +41,7 @@ function outcome(name: Name, strategy: (typeof cases)[number]["strategy"]): Retu
 }
 
 test.for(cases)("$name, strategy $strategy", async (each) => {
-  await expectStrategy("sqs", { ...each, first: "constant delay" }, outcome);
+  await expectStrategy("sqs", each, cases, outcome);
 });
 
 test("aws-json is a CloudFormation template", async () => {
@@ -75,7 +75,7 @@ test("with a Lambda function, a key, tags and a dead queue that a program emptie
     lambda: { billing: { function: "billing", timeout: "1m", batchSize: 20, batchWindow: "2s", maximumConcurrency: 5 } },
   });
   if (!result.ok) throw new Error(renderDiagnostics(result.diagnostics));
-  await expectCompiled("sqs/lambda", result, { file: "exponential-auto", result: outcome("exponential", "auto") });
+  await expectCompiled("sqs/lambda", result, { file: "exponential-auto", result: outcome({ name: "exponential", strategy: "auto" }) });
   const template = brokers.sqs.exportFormats["aws-json"]?.(result.value, null);
   await expectGolden("sqs/lambda-cloudformation.json", template);
 });

@@ -21,28 +21,35 @@ export async function expectCompiled(file: string, result: Result, sibling: Sibl
     const refusal = `NOT SUPPORTED\n\n${renderDiagnostics(result.diagnostics)}\n`;
     await expect(refusal).toMatchFileSnapshot(`${file}.txt`);
   } else if (sibling === null) await expectGolden(`${file}.json`, everythingOf(result));
-  else {
-    const found = differences("", asData(everythingOf(sibling.result)), asData(everythingOf(result)));
-    await expectDifference(file, sibling.file, found);
-  }
+  else await expectDifference(file, sibling.file, differencesOf(sibling.result, result));
 }
 
 /**
- * Pins the result of each strategy for each consumer. The file of the first consumer under `auto` is complete. The other
- * consumers' `auto` is stored as the difference to it, and every other strategy as the difference to `auto`.
+ * Pins the result of one strategy for one consumer. The first case is stored in full, and each later one as the
+ * difference to the earlier case, under `auto` or the same strategy, that it resembles most.
  *
  * @param folder the broker's; a file has the names of the consumer and of the strategy
  */
-export async function expectStrategy<Name extends string, Strategy extends string>(
+export async function expectStrategy<Each extends { readonly name: string; readonly strategy: string }>(
   folder: string,
-  { name, strategy, first }: { readonly name: Name; readonly strategy: Strategy; readonly first: Name },
-  outcome: (name: NoInfer<Name>, strategy: NoInfer<Strategy> | "auto") => Result,
+  each: Each,
+  cases: readonly Each[],
+  outcome: (each: Each) => Result,
 ): Promise<void> {
-  const file = (of: string): string => `${of.replaceAll(" ", "-")}-`;
-  const like = strategy === "auto" ? first : name;
-  const isFirst = strategy === "auto" && name === first;
-  const sibling = isFirst ? null : { file: `${file(like)}auto`, result: outcome(like, "auto") };
-  await expectCompiled(`${folder}/${file(name)}${strategy}`, outcome(name, strategy), sibling);
+  const file = ({ name, strategy }: Each): string => `${name.replaceAll(" ", "-")}-${strategy}`;
+  const result = outcome(each);
+  const siblings = cases
+    .slice(0, cases.indexOf(each))
+    .filter(({ strategy }) => ["auto", each.strategy].includes(strategy))
+    .map((other) => ({ file: file(other), result: outcome(other) }))
+    .filter((sibling) => sibling.result.ok);
+  const [nearest] = siblings.toSorted((one, other) => distance(one.result, result) - distance(other.result, result));
+  await expectCompiled(`${folder}/${file(each)}`, result, nearest ?? null);
+}
+
+/** The lines of the difference. */
+function distance(one: Result, other: Result): number {
+  return one.ok && other.ok ? differencesOf(one, other).length : 0;
 }
 
 /** Pins a text in `<file>.md`, or its difference to the text of a sibling, line by line, in `<file>.diff`. */
@@ -52,12 +59,19 @@ export async function expectText(
   sibling: { file: string; text: string } | null,
 ): Promise<void> {
   if (sibling === null) await expect(text).toMatchFileSnapshot(`${file}.md`);
-  else await expectDifference(file, sibling.file, differences("", sibling.text.split("\n"), text.split("\n")));
+  else {
+    const found = differences("", sibling.text.split("\n"), text.split("\n"));
+    await expectDifference(file, sibling.file, together(found));
+  }
+}
+
+function differencesOf(one: Result, other: Result): readonly string[] {
+  return together(differences("", asData(everythingOf(one)), asData(everythingOf(other))));
 }
 
 async function expectDifference(file: string, sibling: string, found: readonly string[]): Promise<void> {
   const title = `# The difference to ${sibling.slice(sibling.lastIndexOf("/") + 1)}`;
-  await expect([title, ...together(found), ""].join("\n")).toMatchFileSnapshot(`${file}.diff`);
+  await expect([title, ...found, ""].join("\n")).toMatchFileSnapshot(`${file}.diff`);
 }
 
 export async function expectGolden(file: string, value: unknown): Promise<void> {
@@ -159,33 +173,61 @@ function changed(pointer: string, before: readonly unknown[], after: readonly un
 }
 
 /**
- * The value without repetitions. An object that resembles the one before it, in its list or object, keeps only the
- * properties that differ, beside `"as": "above"`. Lists of one length are compared element by element.
+ * The value without repetitions. An object that resembles one before it, in its list or object, keeps only the
+ * properties that differ, beside `"as": "above"`, or beside the key of that object. `"without"` lists the properties
+ * that it lacks. A list is compared element by element with the list in its place.
  *
- * @param above the value that stands in this value's place one before, if there is one
+ * @param like the value to compare with, if there is one, and its name in the file
  */
-export function shorten(value: unknown, above?: unknown): unknown {
+export function shorten(value: unknown, like?: Like): unknown {
   if (Array.isArray(value)) {
-    if (!Array.isArray(above) || above.length !== value.length) return shortenAll(value);
-    return value.map((each, index) => shorten(each, above[index]));
+    const other = Array.isArray(like?.value) ? like.value : [];
+    return value.map((each, index) => {
+      if (index < other.length) return shorten(each, { name: like!.name, value: other[index] });
+      return shorten(each, index === 0 ? undefined : { name: "above", value: value[index - 1] });
+    });
   }
   if (!isObject(value)) return value;
-  if (isObject(above) && isSame(Object.keys(value), Object.keys(above))) {
-    const differing = Object.entries(value).filter(([key, each]) => !isSame(each, above[key]));
-    const short = {
-      as: "above",
-      ...Object.fromEntries(differing.map(([key, each]) => [key, shorten(each, above[key])])),
-    };
+  if (isObject(like?.value)) {
+    const short = onlyDiffering(value, { name: like.name, value: like.value });
     if (layOut(short).length < layOut(value).length) return short;
   }
   const keys = Object.keys(value);
   return Object.fromEntries(
-    keys.map((key, index) => [key, shorten(value[key], index === 0 ? undefined : value[keys[index - 1]!])]),
+    keys.map((key, index) => [key, shortest(value[key], earlier(value, keys.slice(0, index)))]),
   );
 }
 
+interface Like<Value = unknown> {
+  readonly name: string;
+  readonly value: Value;
+}
+
+function onlyDiffering(value: Record<string, unknown>, like: Like<Record<string, unknown>>): object {
+  const without = Object.keys(like.value).filter((key) => !(key in value));
+  const differing = Object.entries(value).filter(([key, each]) => !isSame(each, like.value[key]));
+  return {
+    as: like.name,
+    ...(without.length === 0 ? {} : { without }),
+    ...Object.fromEntries(
+      differing.map(([key, each]) => [key, shorten(each, { name: like.name, value: like.value[key] })]),
+    ),
+  };
+}
+
+/** The properties before one, the nearest first. A list is none: other properties hold other lists. */
+function earlier(value: Record<string, unknown>, keys: readonly string[]): readonly Like[] {
+  const objects = keys.filter((key) => isObject(value[key]));
+  return objects.toReversed().map((key) => ({ name: key === keys.at(-1) ? "above" : key, value: value[key] }));
+}
+
+function shortest(value: unknown, candidates: readonly Like[]): unknown {
+  const all = isObject(value) ? candidates.map((like) => shorten(value, like)) : [];
+  return [...all, shorten(value)].reduce((one, other) => (layOut(other).length < layOut(one).length ? other : one));
+}
+
 function shortenAll(list: readonly unknown[]): readonly unknown[] {
-  return list.map((value, index) => (index === 0 ? shorten(value) : shorten(value, list[index - 1])));
+  return shorten(list) as readonly unknown[];
 }
 
 /** JSON with as much on a line as fits, so that a resource is a line or a few. */

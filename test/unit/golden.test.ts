@@ -11,8 +11,12 @@ const data = fc.letrec((tie) => ({
   // The keys are in order: the place of a key that is new is no part of a difference.
   record: fc
     .record({ a: tie("value"), "b~/": tie("value"), c: tie("value") }, { requiredKeys: [] })
-    .map((each) => Object.fromEntries(Object.entries(each).toSorted(([one], [other]) => (one < other ? -1 : 1)))),
+    .map((each) => inOrder(each)),
 })).value;
+
+function inOrder(record: object): object {
+  return Object.fromEntries(Object.entries(record).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
 
 test("two values have the same difference to a third one only if they are equal", () => {
   fc.assert(
@@ -36,12 +40,13 @@ test("a difference is identified by the lines around it", () => {
 test("two values are stored alike only if they are equal, also where one resembles the value above it", () => {
   // Long enough that leaving out what is equal saves lines.
   const text = fc.constantFrom("a".repeat(60), "b".repeat(60));
-  const record = fc.record({
-    name: text,
-    kind: text,
-    inner: fc.record({ x: text, y: text }),
-    list: fc.array(data, { maxLength: 2 }),
-  });
+  const record = fc
+    .record(
+      { name: text, kind: text, inner: fc.record({ x: text, y: text }), list: fc.array(data, { maxLength: 2 }) },
+      { requiredKeys: ["name", "inner"] },
+    )
+    .map((each) => inOrder(each));
+  const keyed = (list: readonly unknown[]): object => Object.fromEntries(list.map((each, at) => [`key${at}`, each]));
   const records = fc.oneof(fc.array(record, { maxLength: 4 }), fc.array(fc.tuple(record, record), { maxLength: 3 }));
   let shortened = 0;
   fc.assert(
@@ -50,6 +55,7 @@ test("two values are stored alike only if they are equal, also where one resembl
       for (const each of [other, nearly]) {
         const areSame = JSON.stringify(one) === JSON.stringify(each);
         expect(JSON.stringify(shorten(one)) === JSON.stringify(shorten(each))).toBe(areSame);
+        expect(JSON.stringify(shorten(keyed(one))) === JSON.stringify(shorten(keyed(each)))).toBe(areSame);
       }
       if (JSON.stringify(shorten(one)).includes('"above"')) shortened += 1;
     }),
@@ -76,4 +82,10 @@ test("a value that resembles the one above it has only what differs", () => {
     [queue("a"), 1],
     [short, 2],
   ]);
+});
+
+test("a value names the property that it resembles most, and the properties that it lacks", () => {
+  const texts = { text: "a".repeat(60), more: "b".repeat(60) };
+  const resources = { queue: { name: "a", ...texts }, topic: { kind: "topic" }, other: { ...texts, limit: 3 } };
+  expect(shorten(resources)).toEqual({ ...resources, other: { as: "queue", without: ["name"], limit: 3 } });
 });
