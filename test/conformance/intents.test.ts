@@ -3,9 +3,11 @@ import { stringify } from "yaml";
 
 import type { CompiledSystem, TargetInput } from "../../src/index.ts";
 import { checkSystem, compile, renderDiagnostics } from "../../src/index.ts";
+import { gaps, width } from "../support/golden.ts";
 
 // One intent and each broker's exact output, side by side in one file. NOT_SUPPORTED marks a promise that a broker
-// cannot keep, with the reason. Review every change of these files.
+// cannot keep, with the reason. A block of diff has the lines in which the output differs from that of the first intent.
+// Review every change of these files.
 
 const targets: readonly TargetInput[] = [
   { broker: "rabbitmq", version: "4.3" },
@@ -45,23 +47,40 @@ const intents: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   "two consumers of one source": { billing, shipping: { ...billing, from: { orders: "all" } } },
 };
 
+const first = "the same delay before every attempt";
+
 test.for(Object.keys(intents))("%s", async (intent) => {
-  const declaration = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: intents[intent] };
-  const system = checkSystem(declaration);
-  if (!system.ok) throw new Error(renderDiagnostics(system.diagnostics));
   const sections = targets.map((target) => {
-    const compiled = compile(system.value, target);
-    const heading = `## ${target.broker}`;
-    if (!compiled.ok) return `${heading}\nNOT_SUPPORTED\n${fenced("", renderDiagnostics(compiled.diagnostics))}`;
-    const warnings = compiled.warnings.map(({ code, message }) => `${code} ${message}`);
-    return `${heading}\n${fenced("", [...linesOf(compiled.value), ...warnings].join("\n"))}`;
+    const lines = outputOf(intent, target);
+    const difference = intent === first ? lines : differingLines(outputOf(first, target), lines);
+    const block = difference.length < lines.length ? fenced("diff", difference) : fenced("", lines);
+    return `## ${target.broker}\n${block}`;
   });
-  const text = [`# ${intent}`, fenced("yaml", stringify(declaration).trimEnd()), ...sections, ""].join("\n\n");
+  const consumers = stringify(intents[intent]).trimEnd().split("\n");
+  const text = [`# ${intent}`, fenced("yaml", consumers), ...sections, ""].join("\n\n");
   await expect(text).toMatchFileSnapshot(`intents/${intent.replaceAll(" ", "-")}.md`);
 });
 
-function fenced(language: string, text: string): string {
-  return `\`\`\`${language}\n${text}\n\`\`\``;
+function outputOf(intent: string, target: TargetInput): readonly string[] {
+  const system = checkSystem({ name: "shop", sources: { orders: { kind: "topic" } }, consumers: intents[intent] });
+  if (!system.ok) throw new Error(renderDiagnostics(system.diagnostics));
+  const compiled = compile(system.value, target);
+  if (!compiled.ok) return ["NOT_SUPPORTED", ...renderDiagnostics(compiled.diagnostics).split("\n")];
+  const warnings = compiled.warnings.map(({ code, message }) => `${code} ${message}`);
+  return [...linesOf(compiled.value), ...warnings];
+}
+
+/** The lines that only one of them has, each run behind the number of its first line in the output before. */
+function differingLines(before: readonly string[], after: readonly string[]): readonly string[] {
+  return gaps(before, after).flatMap((gap) => [
+    `@@ ${gap.at + 1} @@`,
+    ...gap.before.map((line) => `- ${line.length <= width ? line : `${line.slice(0, width)} …`}`),
+    ...gap.after.map((line) => `+ ${line}`),
+  ]);
+}
+
+function fenced(language: string, lines: readonly string[]): string {
+  return ["```" + language, ...lines, "```"].join("\n");
 }
 
 /** One line for each resource, each outcome of each consumer, and each keeper with the promises that it keeps. */

@@ -5,7 +5,7 @@ import { renderDiagnostics } from "../../src/index.ts";
 
 // A golden file says what is compiled in full, or how it differs from what a sibling says in full. `vitest -u` writes them anew.
 
-const width = 110;
+export const width = 110;
 
 type Result = ReturnType<typeof compile>;
 
@@ -115,14 +115,14 @@ export function differences(pointer: string, before: unknown, after: unknown): r
   return changed(pointer, [before], [after]);
 }
 
-interface Gap {
+interface Gap<Value> {
   readonly at: number;
-  readonly before: readonly unknown[];
-  readonly after: readonly unknown[];
+  readonly before: readonly Value[];
+  readonly after: readonly Value[];
 }
 
 /** Elements that stand for each other, if as many go as come. */
-function elementDifferences(pointer: string, { at, before, after }: Gap): readonly string[] {
+function elementDifferences(pointer: string, { at, before, after }: Gap<unknown>): readonly string[] {
   if (before.length !== after.length) return changed(`${pointer}/${at}`, before, after);
   return before.flatMap((value, index) => {
     const name = isObject(value) && typeof value["name"] === "string" ? value["name"] : String(at + index);
@@ -131,9 +131,9 @@ function elementDifferences(pointer: string, { at, before, after }: Gap): readon
 }
 
 /** The runs of elements that only one of the lists has, between those that a longest common subsequence keeps. */
-function gaps(before: readonly unknown[], after: readonly unknown[]): readonly Gap[] {
+export function gaps<Value>(before: readonly Value[], after: readonly Value[]): readonly Gap<Value>[] {
   const kept = commonLengths(before, after);
-  const found: Gap[] = [];
+  const found: Gap<Value>[] = [];
   let [i, j, start] = [0, 0, [0, 0] as readonly [number, number]];
   const close = (): void => {
     if (i > start[0] || j > start[1]) {
