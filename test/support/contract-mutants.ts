@@ -3,6 +3,7 @@ import type { CompiledSystem, Operation, OutcomeName } from "../../src/index.ts"
 type Contract = CompiledSystem<"rabbitmq">["contracts"][number];
 type Outcome = Contract["outcomes"][OutcomeName];
 type PublishOperation = Extract<Operation, { readonly operation: "basic.publish" }>;
+type Range = Place["expirationMs"];
 type Place = NonNullable<PublishOperation["spread"]>[number];
 type ModifiedOperation = Extract<Operation, { readonly operation: "modified" }>;
 
@@ -25,69 +26,40 @@ export function contractMutantsOf(contract: Contract): readonly ContractMutant[]
           },
         ];
   return names.flatMap((name) => {
-    const own = contract.outcomes[name];
+    const changed = (what: string, change: (operations: readonly Operation[]) => readonly Operation[]) =>
+      outcome(name, what, mapped(contract.outcomes[name], change));
+    const each = (what: string, change: (operation: Operation) => Operation) =>
+      changed(what, (operations) => operations.map(change));
     return [
       ...replacements[contract.protocol].flatMap(({ what, operations }) => outcome(name, what, operations)),
       ...names
         .filter((other) => other !== name)
         .flatMap((other) => outcome(name, `that ends as a ${other}`, contract.outcomes[other])),
-      ...outcome(
-        name,
-        "in the other order",
-        mapped(own, (operations) => operations.toReversed()),
-      ),
-      ...outcome(
-        name,
-        "without its first operation",
-        mapped(own, (operations) => operations.slice(1)),
-      ),
-      ...outcome(
-        name,
-        "without its last operation",
-        mapped(own, (operations) => operations.slice(0, -1)),
-      ),
+      ...changed("in the other order", (operations) => operations.toReversed()),
+      ...changed("without its first operation", (operations) => operations.slice(1)),
+      ...changed("without its last operation", (operations) => operations.slice(0, -1)),
       ...copies.flatMap(({ what, change }) =>
-        outcome(
-          name,
-          `whose copy ${what}`,
-          mapped(own, (operations) =>
-            operations.map((each) => (each.operation === "basic.publish" ? { ...each, ...change(each) } : each)),
-          ),
+        each(`whose copy ${what}`, (copy) =>
+          copy.operation === "basic.publish" ? { ...copy, ...change(copy) } : copy,
         ),
       ),
       ...spreads.flatMap(({ what, change }) =>
         [0, 1, 2, 3, 4, 5, 6, 7].flatMap((index) =>
-          outcome(
-            name,
-            `${what} place ${index + 1} of its spread`,
-            mapped(own, (operations) =>
-              operations.map((each) =>
-                each.operation === "basic.publish" && each.spread !== undefined
-                  ? { ...each, spread: each.spread.flatMap((place, at) => (at === index ? change(place) : [place])) }
-                  : each,
-              ),
-            ),
+          each(`${what} place ${index + 1} of its spread`, (copy) =>
+            copy.operation === "basic.publish" && copy.spread !== undefined
+              ? { ...copy, spread: copy.spread.flatMap((place, at) => (at === index ? change(place) : [place])) }
+              : copy,
           ),
         ),
       ),
-      ...outcome(
-        name,
-        "without its spread",
-        mapped(own, (operations) =>
-          operations.map((each) => {
-            if (each.operation !== "basic.publish") return each;
-            const { spread: _, ...rest } = each;
-            return rest;
-          }),
-        ),
-      ),
+      ...each("without its spread", (copy) => {
+        if (copy.operation !== "basic.publish") return copy;
+        const { spread: _, ...rest } = copy;
+        return rest;
+      }),
       ...modifications.flatMap(({ what, change }) =>
-        outcome(
-          name,
-          what,
-          mapped(own, (operations) =>
-            operations.map((each) => (each.operation === "modified" ? { ...each, ...change(each) } : each)),
-          ),
+        each(what, (operation) =>
+          operation.operation === "modified" ? { ...operation, ...change(operation) } : operation,
         ),
       ),
     ];
@@ -116,35 +88,35 @@ const replacements: Readonly<
   ],
 };
 
-const copies: readonly {
+interface Change<Of, To> {
   readonly what: string;
-  readonly change: (copy: PublishOperation) => Partial<PublishOperation>;
-}[] = [
+  readonly change: (of: Of) => To;
+}
+
+/** The same time, multiplied. A contract may have none, or leave it to the handler. */
+function times<Key extends string>(
+  key: Key,
+  factor: number,
+): (of: { readonly [key in Key]?: Range | "asked" | null | undefined }) => { readonly [key in Key]?: Range } {
+  return ({ [key]: time }) =>
+    typeof time === "object" && time !== null
+      ? ({ [key]: { from: time.from * factor, to: time.to * factor } } as { [key in Key]: Range })
+      : {};
+}
+
+const copies: readonly Change<PublishOperation, Partial<PublishOperation>>[] = [
   { what: "goes to an exchange that is not there", change: () => ({ exchange: "nowhere" }) },
   {
     what: "goes to another consumer's dead queue",
     change: () => ({ exchange: "shop.dead", routingKey: "shop.shipping" }),
   },
   { what: "has a key without a binding", change: () => ({ routingKey: "nowhere" }) },
-  {
-    what: "waits twice as long",
-    change: ({ expirationMs }) =>
-      expirationMs === null || expirationMs === "asked"
-        ? {}
-        : { expirationMs: { from: expirationMs.from * 2, to: expirationMs.to * 2 } },
-  },
-  {
-    what: "does not wait",
-    change: ({ expirationMs }) =>
-      expirationMs === null || expirationMs === "asked" ? {} : { expirationMs: { from: 0, to: 0 } },
-  },
+  { what: "waits twice as long", change: times("expirationMs", 2) },
+  { what: "does not wait", change: times("expirationMs", 0) },
 ];
 
 /** Places that jitter sends a copy to, and the same for each of them. */
-const spreads: readonly {
-  readonly what: string;
-  readonly change: (place: Place) => readonly Place[];
-}[] = [
+const spreads: readonly Change<Place, readonly Place[]>[] = [
   { what: "without", change: () => [] },
   { what: "with nothing behind", change: (place) => [{ ...place, exchange: "nowhere" }] },
   { what: "with another consumer behind", change: (place) => [{ ...place, exchange: "shop.shipping" }] },
@@ -155,30 +127,14 @@ const spreads: readonly {
   },
 ];
 
-const modifications: readonly {
-  readonly what: string;
-  readonly change: (operation: ModifiedOperation) => Partial<ModifiedOperation>;
-}[] = [
-  {
-    what: "that does not count, or counts",
-    change: ({ deliveryFailed }) => ({ deliveryFailed: !deliveryFailed }),
-  },
+const modifications: readonly Change<ModifiedOperation, Partial<ModifiedOperation>>[] = [
+  { what: "that does not count, or counts", change: ({ deliveryFailed }) => ({ deliveryFailed: !deliveryFailed }) },
   {
     what: "that dead-letters, or does not",
     change: ({ undeliverableHere }) => ({ undeliverableHere: !undeliverableHere }),
   },
-  {
-    what: "whose delivery time is twice as far off",
-    change: ({ deliveryTimeMs }) =>
-      deliveryTimeMs === undefined || deliveryTimeMs === "asked"
-        ? {}
-        : { deliveryTimeMs: { from: deliveryTimeMs.from * 2, to: deliveryTimeMs.to * 2 } },
-  },
-  {
-    what: "whose delivery time is now",
-    change: ({ deliveryTimeMs }) =>
-      deliveryTimeMs === undefined || deliveryTimeMs === "asked" ? {} : { deliveryTimeMs: { from: 0, to: 0 } },
-  },
+  { what: "whose delivery time is twice as far off", change: times("deliveryTimeMs", 2) },
+  { what: "whose delivery time is now", change: times("deliveryTimeMs", 0) },
 ];
 
 function mapped(outcome: Outcome, change: (operations: readonly Operation[]) => readonly Operation[]): Outcome {

@@ -1,3 +1,5 @@
+import { expect, test } from "vitest";
+
 /** The result for the mutants of one compiled system. */
 export interface Score {
   /** The name of the system in the page's row. */
@@ -30,17 +32,40 @@ export function unexplained(scores: readonly Score[], equivalent: readonly Equiv
   );
 }
 
+/** @param isAccepted whether the proof accepts a mutant */
+export function scoreOfMutants<Mutant extends { readonly name: string }>(
+  what: string,
+  mutants: readonly Mutant[],
+  isAccepted: (mutant: Mutant) => boolean,
+): Score {
+  const named = (some: readonly Mutant[]): readonly string[] => some.map(({ name }) => name);
+  return { what, mutants: named(mutants), alive: named(mutants.filter(isAccepted)) };
+}
+
+interface Page {
+  readonly title: string;
+  readonly writtenBy: string;
+  readonly what: string;
+  readonly rows: string;
+}
+
+/** Registers the test that writes a page. @param least the number of mutants that every case has more than */
+export function testMutants<Case>(
+  page: Page & { readonly file: string },
+  scoreOf: (which: Case) => Score,
+  { cases, equivalent, least }: { cases: readonly Case[]; equivalent: readonly Equivalent[]; least: number },
+): void {
+  const name = "the proof refutes every mutant that breaks a promise, and the page lists the others";
+  test(name, { timeout: 120_000 }, async () => {
+    const scores = cases.map(scoreOf);
+    expect(unexplained(scores, equivalent)).toEqual([]);
+    for (const { mutants } of scores) expect(mutants.length).toBeGreaterThan(least);
+    await expect(mutationPage(page, scores, equivalent)).toMatchFileSnapshot(`../../docs/${page.file}`);
+  });
+}
+
 /** The table of scores, and the table of accepted mutants, each with the reason. */
-export function mutationPage(
-  input: {
-    readonly title: string;
-    readonly writtenBy: string;
-    readonly what: string;
-    readonly rows: string;
-  },
-  scores: readonly Score[],
-  equivalent: readonly Equivalent[],
-): string {
+export function mutationPage(input: Page, scores: readonly Score[], equivalent: readonly Equivalent[]): string {
   const alive = scores.flatMap((score) =>
     score.alive.map((name) => ({ name, because: explanationOf(equivalent, score, name) ?? "" })),
   );
