@@ -1,15 +1,18 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 
-import { type Lab, startLab } from "../src/lab.ts";
+import type { Lab } from "../src/lab.ts";
 import { waitUntil } from "../src/wait-until.ts";
+import { receiveOne } from "./experiment.ts";
+import { test } from "./lab-test.ts";
 
 async function activeIn({ administration }: Lab, queue: string): Promise<number> {
   return (await administration.getQueueRuntimeProperties(queue)).activeMessageCount;
 }
 
 describe.concurrent("the management API", () => {
-  test("registers entities, returns, changes, lists and counts them, and deletes them", async ({ onTestFinished }) => {
-    const { administration, client } = await startLab(onTestFinished);
+  test("registers entities, returns, changes, lists and counts them, and deletes them", async ({
+    lab: { administration, client },
+  }) => {
     const settings = { lockDuration: "PT30S", maxDeliveryCount: 5, deadLetteringOnMessageExpiration: true };
     const created = await administration.createQueue("orders", settings);
     expect(created).toMatchObject({ name: "orders", requiresSession: false, status: "Active", ...settings });
@@ -33,8 +36,7 @@ describe.concurrent("the management API", () => {
     await expect(administration.getQueue("orders")).rejects.toMatchObject({ code: "MessageEntityNotFoundError" });
   });
 
-  test("gives a list in pages", async ({ onTestFinished }) => {
-    const { administration } = await startLab(onTestFinished);
+  test("gives a list in pages", async ({ lab: { administration } }) => {
     const names = Array.from({ length: 5 }, (_, index) => `queue-${index}`);
     for (const name of names) await administration.createQueue(name);
     const pages = [];
@@ -43,8 +45,7 @@ describe.concurrent("the management API", () => {
     expect(pages).toEqual([names.slice(0, 2), names.slice(2, 4), names.slice(4)]);
   });
 
-  test("refuses the same as the service, and changes nothing then", async ({ onTestFinished }) => {
-    const { administration } = await startLab(onTestFinished);
+  test("refuses the same as the service, and changes nothing then", async ({ lab: { administration } }) => {
     await administration.createQueue("orders");
     await expect(administration.createQueue("orders")).rejects.toMatchObject({
       code: "MessageEntityAlreadyExistsError",
@@ -73,8 +74,9 @@ describe.concurrent("the management API", () => {
     expect(await administration.queueExists("bad")).toBe(false);
   });
 
-  test("refuses rules that it does not emulate, so that no test passes by them", async ({ onTestFinished }) => {
-    const { administration } = await startLab(onTestFinished);
+  test("refuses rules that it does not emulate, so that no test passes by them", async ({
+    lab: { administration },
+  }) => {
     await administration.createTopic("shop");
     await administration.createSubscription("shop", "billing");
     const refused = [
@@ -90,8 +92,9 @@ describe.concurrent("the management API", () => {
 });
 
 describe.concurrent("topics", () => {
-  test("each subscription gets one copy of each message that its rules admit", async ({ onTestFinished }) => {
-    const { administration, client } = await startLab(onTestFinished);
+  test("each subscription gets one copy of each message that its rules admit", async ({
+    lab: { administration, client },
+  }) => {
     await administration.createTopic("shop");
     await administration.createSubscription("shop", "all");
     await administration.createSubscription("shop", "some", {
@@ -116,8 +119,7 @@ describe.concurrent("topics", () => {
     });
   });
 
-  test("a subscription has its own dead-letter queue, and forwards to a queue", async ({ onTestFinished }) => {
-    const lab = await startLab(onTestFinished);
+  test("a subscription has its own dead-letter queue, and forwards to a queue", async ({ lab }) => {
     const { administration, client } = lab;
     await lab.queue("work");
     await administration.createTopic("shop");
@@ -126,15 +128,13 @@ describe.concurrent("topics", () => {
     await client.createSender("shop").sendMessages({ body: "1", messageId: "1" });
     expect(await lab.receive("work")).toMatchObject([{ body: "1", messageId: "1", deliveryCount: 0 }]);
     const receiver = client.createReceiver("shop", "mail");
-    const [message] = await lab.receive(receiver);
-    if (message !== undefined) await receiver.abandonMessage(message);
+    await receiver.abandonMessage(await receiveOne(lab, receiver));
     const dead = client.createReceiver("shop", "mail", { subQueueType: "deadLetter" });
     expect(await dead.peekMessages(1)).toMatchObject([{ deadLetterReason: "MaxDeliveryCountExceeded" }]);
     await expect(client.createReceiver("shop", "billing").receiveMessages(1)).rejects.toThrow(/forwards its messages/);
   });
 
-  test("a scheduled message for a topic: every subscription gets it at its time", async ({ onTestFinished }) => {
-    const lab = await startLab(onTestFinished);
+  test("a scheduled message for a topic: every subscription gets it at its time", async ({ lab }) => {
     await lab.administration.createTopic("shop");
     await lab.administration.createSubscription("shop", "billing");
     const dueMs = Date.now() + 500;
@@ -146,8 +146,7 @@ describe.concurrent("topics", () => {
 });
 
 describe.concurrent("forwarding, expiry and duplicates", () => {
-  test("a message is forwarded four times at most: the fifth makes a dead letter", async ({ onTestFinished }) => {
-    const lab = await startLab(onTestFinished);
+  test("a message is forwarded four times at most: the fifth makes a dead letter", async ({ lab }) => {
     await lab.queue("queue-6");
     for (const each of [5, 4, 3, 2, 1]) await lab.queue(`queue-${each}`, { forwardTo: `queue-${each + 1}` });
     await lab.client.createSender("queue-2").sendMessages({ body: "four" });
@@ -160,9 +159,8 @@ describe.concurrent("forwarding, expiry and duplicates", () => {
   });
 
   test("an expired message becomes a dead letter and is forwarded, with its reason and its original entity", async ({
-    onTestFinished,
+    lab,
   }) => {
-    const lab = await startLab(onTestFinished);
     await lab.queue("dead");
     await lab.queue("orders", {
       defaultMessageTimeToLive: "PT1S",
@@ -180,8 +178,7 @@ describe.concurrent("forwarding, expiry and duplicates", () => {
     expect(await lab.deadLetters("dropping")).toEqual([]);
   });
 
-  test("a second message with a known id is accepted and dropped, even a scheduled one", async ({ onTestFinished }) => {
-    const lab = await startLab(onTestFinished);
+  test("a second message with a known id is accepted and dropped, even a scheduled one", async ({ lab }) => {
     const window = { requiresDuplicateDetection: true, duplicateDetectionHistoryTimeWindow: "PT20S" };
     await lab.queue("orders", window);
     const sender = lab.client.createSender("orders");
@@ -196,8 +193,7 @@ describe.concurrent("forwarding, expiry and duplicates", () => {
     expect((await lab.receive("orders", 2)).map(({ body }) => body)).toEqual(["first", "other"]);
   });
 
-  test("a known id is forgotten when its time is over", async ({ onTestFinished }) => {
-    const lab = await startLab(onTestFinished);
+  test("a known id is forgotten when its time is over", async ({ lab }) => {
     await lab.queue("orders", { requiresDuplicateDetection: true, duplicateDetectionHistoryTimeWindow: "PT20S" });
     const sender = lab.client.createSender("orders");
     await sender.sendMessages({ body: "first", messageId: "1" });

@@ -1,8 +1,10 @@
 import type { ServiceBusReceivedMessage } from "@azure/service-bus";
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 
 import { startLab } from "../src/lab.ts";
 import { waitUntil } from "../src/wait-until.ts";
+import { receiveOne } from "./experiment.ts";
+import { test } from "./lab-test.ts";
 
 function numberOf({ sequenceNumber }: ServiceBusReceivedMessage): NonNullable<typeof sequenceNumber> {
   if (sequenceNumber === undefined) throw new Error("a message without a sequence number");
@@ -13,8 +15,7 @@ function numberOf({ sequenceNumber }: ServiceBusReceivedMessage): NonNullable<ty
 const lock = { lockDuration: "PT10S" };
 
 describe.concurrent("sending and receiving", () => {
-  test("one message, an array and a batch arrive in order and unchanged", async ({ onTestFinished }) => {
-    const lab = await startLab(onTestFinished);
+  test("one message, an array and a batch arrive in order and unchanged", async ({ lab }) => {
     await lab.queue("orders");
     const sender = lab.client.createSender("orders");
     const properties = { tenant: "a", count: 3, paid: true };
@@ -31,8 +32,7 @@ describe.concurrent("sending and receiving", () => {
     expect(received[0]?.lockedUntilUtc?.getTime()).toBeGreaterThan(received[0]?.enqueuedTimeUtc?.getTime() ?? Infinity);
   });
 
-  test("a missing queue and a message that is too large give the SDK's own errors", async ({ onTestFinished }) => {
-    const lab = await startLab(onTestFinished);
+  test("a missing queue and a message that is too large give the SDK's own errors", async ({ lab }) => {
     await lab.queue("orders");
     const none = lab.client.createSender("none").sendMessages({ body: "1" });
     await expect(none).rejects.toMatchObject({ code: "MessagingEntityNotFound" });
@@ -41,10 +41,7 @@ describe.concurrent("sending and receiving", () => {
     await expect(large).rejects.toMatchObject({ code: "MessageSizeExceeded" });
   });
 
-  test("an id of more than 128 characters is refused, even if the SDK does not check it", async ({
-    onTestFinished,
-  }) => {
-    const lab = await startLab(onTestFinished);
+  test("an id of more than 128 characters is refused, even if the SDK does not check it", async ({ lab }) => {
     await lab.queue("orders");
     const sender = lab.client.createSender("orders");
     const withId = (length: number): ServiceBusReceivedMessage["_rawAmqpMessage"] => ({
@@ -61,10 +58,7 @@ describe.concurrent("sending and receiving", () => {
     expect(await lab.peek("orders")).toHaveLength(2);
   });
 
-  test("an empty queue gives no message after the wait, and later messages are received", async ({
-    onTestFinished,
-  }) => {
-    const lab = await startLab(onTestFinished);
+  test("an empty queue gives no message after the wait, and later messages are received", async ({ lab }) => {
     await lab.queue("orders");
     const receiver = lab.receiver("orders");
     expect(await receiver.receiveMessages(3, { maxWaitTimeInMs: 100 })).toEqual([]);
@@ -72,8 +66,7 @@ describe.concurrent("sending and receiving", () => {
     expect((await lab.receive(receiver)).map(({ body }) => body)).toEqual(["1"]);
   });
 
-  test("a connection carries many receivers, without a listener for each", async ({ onTestFinished }) => {
-    const lab = await startLab(onTestFinished);
+  test("a connection carries many receivers, without a listener for each", async ({ lab, onTestFinished }) => {
     await lab.queue("orders");
     const warnings: string[] = [];
     const warned = ({ message }: Error): void => void warnings.push(message);
@@ -86,8 +79,7 @@ describe.concurrent("sending and receiving", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("receive-and-delete leaves no message", async ({ onTestFinished }) => {
-    const lab = await startLab(onTestFinished);
+  test("receive-and-delete leaves no message", async ({ lab }) => {
     await lab.queue("orders", lock);
     await lab.client.createSender("orders").sendMessages([{ body: "1" }, { body: "2" }]);
     const receiver = lab.receiver("orders", { receiveMode: "receiveAndDelete" });
@@ -95,8 +87,7 @@ describe.concurrent("sending and receiving", () => {
     expect(await receiver.peekMessages(10)).toEqual([]);
   });
 
-  test("one connection can hold more messages than a session of the protocol", async ({ onTestFinished }) => {
-    const lab = await startLab(onTestFinished);
+  test("one connection can hold more messages than a session of the protocol", async ({ lab }) => {
     await lab.queue("orders");
     const messages = Array.from({ length: 3_000 }, (_, index) => ({ body: index }));
     await lab.client.createSender("orders").sendMessages(messages);
@@ -113,8 +104,7 @@ describe.concurrent("sending and receiving", () => {
 });
 
 describe.concurrent("settling", () => {
-  test("complete, abandon, defer, dead-letter: each with its changes to the message", async ({ onTestFinished }) => {
-    const lab = await startLab(onTestFinished);
+  test("complete, abandon, defer, dead-letter: each with its changes to the message", async ({ lab }) => {
     await lab.queue("orders");
     await lab.client
       .createSender("orders")
@@ -158,18 +148,15 @@ describe.concurrent("settling", () => {
     expect(await settled(true)).toEqual(["bad"]);
   });
 
-  test("the last allowed abandon makes a dead letter, and each delivery shows its count", async ({
-    onTestFinished,
-  }) => {
-    const lab = await startLab(onTestFinished);
+  test("the last allowed abandon makes a dead letter, and each delivery shows its count", async ({ lab }) => {
     await lab.queue("orders", { maxDeliveryCount: 3 });
     await lab.client.createSender("orders").sendMessages({ body: "1" });
     const receiver = lab.receiver("orders");
     const counts: (number | undefined)[] = [];
     for (let attempt = 1; attempt <= 3; attempt++) {
-      const [message] = await lab.receive(receiver);
-      counts.push(message?.deliveryCount);
-      if (message !== undefined) await receiver.abandonMessage(message);
+      const message = await receiveOne(lab, receiver);
+      counts.push(message.deliveryCount);
+      await receiver.abandonMessage(message);
     }
     expect(counts).toEqual([0, 1, 2]);
     expect(await receiver.receiveMessages(1, { maxWaitTimeInMs: 300 })).toEqual([]);
@@ -179,22 +166,19 @@ describe.concurrent("settling", () => {
   });
 
   test("an expired lock is lost: the settlement is refused, and the message comes again with one delivery more", async ({
-    onTestFinished,
+    lab,
   }) => {
-    const lab = await startLab(onTestFinished);
     await lab.queue("orders", { lockDuration: "PT1S" });
     await lab.client.createSender("orders").sendMessages({ body: "1" });
     const receiver = lab.receiver("orders");
-    const [first] = await lab.receive(receiver);
+    const first = await receiveOne(lab, receiver);
     const [second] = await lab.receive(lab.receiver("orders"));
     expect(second).toMatchObject({ body: "1", deliveryCount: 1 });
-    expect(second?.lockedUntilUtc?.getTime()).toBeGreaterThan(first?.lockedUntilUtc?.getTime() ?? Infinity);
-    if (first !== undefined)
-      await expect(receiver.completeMessage(first)).rejects.toMatchObject({ code: "MessageLockLost" });
+    expect(second?.lockedUntilUtc?.getTime()).toBeGreaterThan(first.lockedUntilUtc?.getTime() ?? Infinity);
+    await expect(receiver.completeMessage(first)).rejects.toMatchObject({ code: "MessageLockLost" });
   });
 
-  test("a renewed lock holds, renewed by hand or by the SDK", async ({ onTestFinished }) => {
-    const lab = await startLab(onTestFinished);
+  test("a renewed lock holds, renewed by hand or by the SDK", async ({ lab }) => {
     await lab.queue("orders", lock);
     await lab.client.createSender("orders").sendMessages([{ body: "1" }, { body: "2" }]);
     const byHand = lab.receiver("orders");
@@ -212,42 +196,33 @@ describe.concurrent("settling", () => {
     expect(await byHand.peekMessages(10)).toEqual([]);
   });
 
-  test("a message can be settled by its lock token after its receiver closed", async ({ onTestFinished }) => {
-    const lab = await startLab(onTestFinished);
+  test("a message can be settled by its lock token after its receiver closed", async ({ lab }) => {
     await lab.queue("orders");
     await lab.client.createSender("orders").sendMessages({ body: "1" });
     const receiver = lab.receiver("orders");
-    const [message] = await lab.receive(receiver);
+    const message = await receiveOne(lab, receiver);
     await receiver.close();
     const other = lab.receiver("orders");
-    if (message !== undefined) await other.completeMessage(message);
+    await other.completeMessage(message);
     expect(await other.peekMessages(10)).toEqual([]);
   });
 
-  test("a dead letter can be received, counts no deliveries, and cannot be dead-lettered again", async ({
-    onTestFinished,
-  }) => {
-    const lab = await startLab(onTestFinished);
+  test("a dead letter can be received, counts no deliveries, and cannot be dead-lettered again", async ({ lab }) => {
     await lab.queue("orders", { maxDeliveryCount: 1 });
     await lab.client.createSender("orders").sendMessages({ body: "1" });
     const receiver = lab.receiver("orders");
-    const [message] = await lab.receive(receiver);
-    if (message !== undefined) await receiver.abandonMessage(message);
+    await receiver.abandonMessage(await receiveOne(lab, receiver));
     const dead = lab.client.createReceiver("orders", { subQueueType: "deadLetter", maxAutoLockRenewalDurationInMs: 0 });
     for (let time = 0; time < 3; time++) {
-      const [letter] = await lab.receive(dead);
-      expect(letter?.deliveryCount).toBe(1);
-      if (letter !== undefined) await dead.abandonMessage(letter);
+      const letter = await receiveOne(lab, dead);
+      expect(letter.deliveryCount).toBe(1);
+      await dead.abandonMessage(letter);
     }
-    const [letter] = await lab.receive(dead);
-    if (letter !== undefined)
-      await expect(dead.deadLetterMessage(letter)).rejects.toThrow(/cannot be dead-lettered again/);
+    const letter = await receiveOne(lab, dead);
+    await expect(dead.deadLetterMessage(letter)).rejects.toThrow(/cannot be dead-lettered again/);
   });
 
-  test("a scheduled message can be peeked and cancelled, and comes at its time and not before", async ({
-    onTestFinished,
-  }) => {
-    const lab = await startLab(onTestFinished);
+  test("a scheduled message can be peeked and cancelled, and comes at its time and not before", async ({ lab }) => {
     await lab.queue("orders");
     const sender = lab.client.createSender("orders");
     const [far] = await sender.scheduleMessages({ body: "far" }, new Date(Date.now() + 3_600_000));
@@ -263,8 +238,8 @@ describe.concurrent("settling", () => {
       ["1", 0],
       ["2", 500],
     ] as const) {
-      const [message] = await lab.receive(receiver);
-      expect([message?.body, Date.now() >= dueMs + afterMs]).toEqual([body, true]);
+      const message = await receiveOne(lab, receiver);
+      expect([message.body, Date.now() >= dueMs + afterMs]).toEqual([body, true]);
     }
   });
 });

@@ -1,7 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 
 import { type Lab, startLab } from "../src/lab.ts";
 import { waitUntil } from "../src/wait-until.ts";
+import { receiveOne } from "./experiment.ts";
+import { test } from "./lab-test.ts";
 
 const sessions = { requiresSession: true };
 const renewsNothing = { maxAutoLockRenewalDurationInMs: 0 };
@@ -12,16 +14,12 @@ async function send({ client }: Lab, ...bodies: readonly string[]): Promise<void
 }
 
 describe.concurrent("sessions", () => {
-  test("one receiver has a session, in order, even after an abandon; no other can accept it", async ({
-    onTestFinished,
-  }) => {
-    const lab = await startLab(onTestFinished);
+  test("one receiver has a session, in order, even after an abandon; no other can accept it", async ({ lab }) => {
     await lab.queue("orders", sessions);
     await send(lab, "a1", "b1", "a2");
     const receiver = await lab.client.acceptSession("orders", "a");
     await expect(lab.client.acceptSession("orders", "a")).rejects.toMatchObject({ code: "SessionCannotBeLocked" });
-    const [first] = await lab.receive(receiver);
-    if (first !== undefined) await receiver.abandonMessage(first);
+    await receiver.abandonMessage(await receiveOne(lab, receiver));
     const again = await lab.receive(receiver, 2);
     expect(again.map(({ body, deliveryCount }) => [body, deliveryCount])).toEqual([
       ["a1", 1],
@@ -32,8 +30,7 @@ describe.concurrent("sessions", () => {
     expect([other.sessionId, (await lab.receive(other)).map(({ body }) => body)]).toEqual(["b", ["b1"]]);
   });
 
-  test("a receiver that waits for the next session gets the first one with messages", async ({ onTestFinished }) => {
-    const lab = await startLab(onTestFinished);
+  test("a receiver that waits for the next session gets the first one with messages", async ({ lab }) => {
     await lab.queue("orders", sessions);
     const waiting = lab.client.acceptNextSession("orders");
     await send(lab, "a1");
@@ -47,8 +44,7 @@ describe.concurrent("sessions", () => {
     await expect(lab.client.acceptNextSession("orders")).rejects.toMatchObject({ code: "ServiceTimeout" });
   });
 
-  test("a closed session returns its messages and counts nothing, and keeps its state", async ({ onTestFinished }) => {
-    const lab = await startLab(onTestFinished);
+  test("a closed session returns its messages and counts nothing, and keeps its state", async ({ lab }) => {
     await lab.queue("orders", { ...sessions, maxDeliveryCount: 1 });
     await send(lab, "a1");
     const first = await lab.client.acceptSession("orders", "a");
@@ -61,23 +57,18 @@ describe.concurrent("sessions", () => {
   });
 
   test("a session whose lock ends counts a delivery of each held message, and accepts no settlement", async ({
-    onTestFinished,
+    lab,
   }) => {
-    const lab = await startLab(onTestFinished);
     await lab.queue("orders", { ...sessions, lockDuration: "PT1S" });
     await send(lab, "a1");
     const first = await lab.client.acceptSession("orders", "a", renewsNothing);
-    const [held] = await lab.receive(first);
+    const held = await receiveOne(lab, first);
     const second = await lab.client.acceptNextSession("orders", renewsNothing);
     expect(await lab.receive(second)).toMatchObject([{ body: "a1", deliveryCount: 1 }]);
-    if (held !== undefined)
-      await expect(first.completeMessage(held)).rejects.toMatchObject({ code: "SessionLockLost" });
+    await expect(first.completeMessage(held)).rejects.toMatchObject({ code: "SessionLockLost" });
   });
 
-  test("a session's lock can be renewed, by hand or by the SDK, and its messages stay with it", async ({
-    onTestFinished,
-  }) => {
-    const lab = await startLab(onTestFinished);
+  test("a session's lock can be renewed, by hand or by the SDK, and its messages stay with it", async ({ lab }) => {
     // Long enough that a machine may pause this long and lose no lock.
     await lab.queue("orders", { ...sessions, lockDuration: "PT10S" });
     await send(lab, "a1", "b1");
@@ -94,10 +85,7 @@ describe.concurrent("sessions", () => {
     expect((await lab.administration.getQueueRuntimeProperties("orders")).activeMessageCount).toBe(0);
   });
 
-  test("a queue with sessions refuses a message without a session, and a receiver without one", async ({
-    onTestFinished,
-  }) => {
-    const lab = await startLab(onTestFinished);
+  test("a queue with sessions refuses a message without a session, and a receiver without one", async ({ lab }) => {
     await lab.queue("orders", sessions);
     await lab.queue("plain");
     await expect(lab.client.createSender("orders").sendMessages({ body: "1" })).rejects.toThrow(
@@ -114,8 +102,7 @@ describe.concurrent("sessions", () => {
 });
 
 describe.concurrent("connections", () => {
-  test("a cut connection leaves held messages locked, and the SDK reconnects by itself", async ({ onTestFinished }) => {
-    const lab = await startLab(onTestFinished);
+  test("a cut connection leaves held messages locked, and the SDK reconnects by itself", async ({ lab }) => {
     await lab.queue("orders", { lockDuration: "PT5S" });
     const seen: [unknown, number | undefined][] = [];
     const receiver = lab.receiver("orders");
@@ -137,8 +124,7 @@ describe.concurrent("connections", () => {
     ]);
   });
 
-  test("messages and schedules survive a broker that is away", async ({ onTestFinished }) => {
-    const lab = await startLab(onTestFinished);
+  test("messages and schedules survive a broker that is away", async ({ lab }) => {
     await lab.queue("orders");
     const seen: unknown[] = [];
     const sender = lab.client.createSender("orders");
