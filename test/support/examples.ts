@@ -20,6 +20,16 @@ export function oneConsumer(
   } as SystemInput & Record<string, unknown>;
 }
 
+/**
+ * Rows about one place of a declaration: a title, the input, and what is expected of the place.
+ *
+ * @returns a function whose `key` is a path within the place; it is empty if the value is that of the place itself
+ */
+export const within =
+  <Value>(place: string, declare: (value: Value) => unknown) =>
+  <More extends readonly string[]>(what: string, value: Value, code: string, key: string, ...more: More) =>
+    [what, declare(value), code, [place, key].filter((each) => each !== "").join("."), ...more] as const;
+
 /** The checked system, or a failed test with the diagnostics in it. */
 export function checked(input: unknown): System {
   const result = checkSystem(input);

@@ -1,21 +1,10 @@
-import { oneConsumer } from "./examples.ts";
+import { oneConsumer, within } from "./examples.ts";
 
 // People make these mistakes who have not read the docs. They know Spring, MassTransit, NServiceBus, Celery, Symfony
 // or a broker.
 
 /** A mistake with the only answer to it: its code, its place and its fix. */
 export type Row = readonly [mistake: string, input: unknown, code: string, path: string, fix: string];
-
-/** The rows of one place. `key` is the path within it; it is empty if the mistake is the value of the place itself. */
-const within =
-  <Value>(place: string, declare: (value: Value) => unknown) =>
-  (mistake: string, value: Value, code: string, key: string, fix: string): Row => [
-    mistake,
-    declare(value),
-    code,
-    [place, key].filter((each) => each !== "").join("."),
-    fix,
-  ];
 
 const steady = { kind: "constant", delay: "30s" };
 const exponential = { kind: "exponential", first: "1s" };

@@ -2,181 +2,79 @@ import { describe, expect, test } from "vitest";
 
 import { checkSystem, constant, defineSystem, exponential, linear, RefusedError, steps } from "../../src/index.ts";
 import { formatDurationMs, parseDurationMs } from "../../src/declare/duration.ts";
-import { oneConsumer } from "../support/examples.ts";
+import { oneConsumer, within } from "../support/examples.ts";
 
 const steady = { kind: "constant", delay: "1s" };
+const system = within("", (fields: Record<string, unknown>) => oneConsumer({}, fields));
+const consumer = within("consumers.billing", oneConsumer);
+const from = within("consumers.billing.from", (value: object) => oneConsumer({ from: value }));
+/** From a source of this kind. */
+const fromKind = (kind: string) =>
+  within("consumers.billing.from", (from: object) => oneConsumer({ from }, { sources: { orders: { kind } } }));
+const retry = within("consumers.billing.retry", (fields: object) =>
+  oneConsumer({ retry: { attempts: 3, backoff: steady, ...fields } }),
+);
+const backoff = within("consumers.billing.retry.backoff", (value: unknown) =>
+  oneConsumer({ retry: { attempts: 3, backoff: value } }),
+);
+const delay = (what: string, value: unknown, code: string) => backoff(what, { ...steady, delay: value }, code, "delay");
 
 /** Mistakes in a declaration, each with the only place and code that report it. */
 const mistakes: readonly (readonly [what: string, input: unknown, code: string, path: string])[] = [
   ["null", null, "RD101", ""],
   ["a list", [], "RD101", ""],
-  ["a name that is missing", oneConsumer({}, { name: undefined }), "RD101", "name"],
-  ["an empty name", oneConsumer({}, { name: "" }), "RD111", "name"],
-  ["a name of 300 characters", oneConsumer({}, { name: "n".repeat(300) }), "RD111", "name"],
-  ["a key at the top", oneConsumer({}, { consumer: {} }), "RD102", "consumer"],
-  ["a kind of source", oneConsumer({}, { sources: { orders: { kind: "topc" } } }), "RD101", "sources.orders.kind"],
-  ["a key of a consumer", oneConsumer({ retries: 3 }), "RD102", "consumers.billing.retries"],
-  ["no retry", oneConsumer({ retry: undefined }), "RD101", "consumers.billing.retry"],
-  ["attempts 0", oneConsumer({ retry: { attempts: 0, backoff: steady } }), "RD104", "consumers.billing.retry.attempts"],
-  [
-    "attempts 1 000 000",
-    oneConsumer({ retry: { attempts: 1_000_000, backoff: steady } }),
-    "RD104",
-    "consumers.billing.retry.attempts",
-  ],
-  [
-    "attempts 2.5",
-    oneConsumer({ retry: { attempts: 2.5, backoff: steady } }),
-    "RD101",
-    "consumers.billing.retry.attempts",
-  ],
-  [
-    "attempts as a text",
-    oneConsumer({ retry: { attempts: "3", backoff: steady } }),
-    "RD101",
-    "consumers.billing.retry.attempts",
-  ],
-  [
-    "attempts NaN",
-    oneConsumer({ retry: { attempts: Number.NaN, backoff: steady } }),
-    "RD101",
-    "consumers.billing.retry.attempts",
-  ],
-  [
-    "a kind of backoff",
-    oneConsumer({ retry: { attempts: 3, backoff: { kind: "exponental" } } }),
-    "RD101",
-    "consumers.billing.retry.backoff.kind",
-  ],
-  [
-    "a backoff that is a text",
-    oneConsumer({ retry: { attempts: 3, backoff: "1s" } }),
-    "RD101",
-    "consumers.billing.retry.backoff",
-  ],
-  [
-    "a bare number as delay",
-    oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: 1000 } } }),
-    "RD101",
-    "consumers.billing.retry.backoff.delay",
-  ],
-  [
-    "a delay with a blank",
-    oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "1 s" } } }),
-    "RD103",
-    "consumers.billing.retry.backoff.delay",
-  ],
-  [
-    "a fraction of a second",
-    oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "1.5s" } } }),
-    "RD103",
-    "consumers.billing.retry.backoff.delay",
-  ],
-  [
-    "a negative delay",
-    oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "-1s" } } }),
-    "RD103",
-    "consumers.billing.retry.backoff.delay",
-  ],
-  [
-    "a delay below 1 ms",
-    oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "0ms" } } }),
-    "RD105",
-    "consumers.billing.retry.backoff.delay",
-  ],
-  [
-    "a delay above ten years",
-    oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "3651d" } } }),
-    "RD105",
-    "consumers.billing.retry.backoff.delay",
-  ],
-  [
-    "a factor below 1",
-    oneConsumer({ retry: { attempts: 3, backoff: { kind: "exponential", first: "1s", factor: 0.5 } } }),
-    "RD104",
-    "consumers.billing.retry.backoff.factor",
-  ],
-  [
-    "max below first",
-    oneConsumer({ retry: { attempts: 3, backoff: { kind: "linear", first: "10s", max: "5s" } } }),
-    "RD106",
-    "consumers.billing.retry.backoff.max",
-  ],
-  [
+  system("a name that is missing", { name: undefined }, "RD101", "name"),
+  system("an empty name", { name: "" }, "RD111", "name"),
+  system("a name of 300 characters", { name: "n".repeat(300) }, "RD111", "name"),
+  system("a key at the top", { consumer: {} }, "RD102", "consumer"),
+  system("a kind of source", { sources: { orders: { kind: "topc" } } }, "RD101", "sources.orders.kind"),
+  consumer("a key of a consumer", { retries: 3 }, "RD102", "retries"),
+  consumer("no retry", { retry: undefined }, "RD101", "retry"),
+  retry("attempts 0", { attempts: 0 }, "RD104", "attempts"),
+  retry("attempts 1 000 000", { attempts: 1_000_000 }, "RD104", "attempts"),
+  retry("attempts 2.5", { attempts: 2.5 }, "RD101", "attempts"),
+  retry("attempts as a text", { attempts: "3" }, "RD101", "attempts"),
+  retry("attempts NaN", { attempts: Number.NaN }, "RD101", "attempts"),
+  backoff("a kind of backoff", { kind: "exponental" }, "RD101", "kind"),
+  backoff("a backoff that is a text", "1s", "RD101", ""),
+  delay("a bare number as delay", 1000, "RD101"),
+  delay("a delay with a blank", "1 s", "RD103"),
+  delay("a fraction of a second", "1.5s", "RD103"),
+  delay("a negative delay", "-1s", "RD103"),
+  delay("a delay below 1 ms", "0ms", "RD105"),
+  delay("a delay above ten years", "3651d", "RD105"),
+  backoff("a factor below 1", { kind: "exponential", first: "1s", factor: 0.5 }, "RD104", "factor"),
+  backoff("max below first", { kind: "linear", first: "10s", max: "5s" }, "RD106", "max"),
+  retry(
     "growth beyond ten years",
-    oneConsumer({ retry: { attempts: 60, backoff: { kind: "exponential", first: "1s", factor: 2 } } }),
+    { attempts: 60, backoff: { kind: "exponential", first: "1s", factor: 2 } },
     "RD105",
-    "consumers.billing.retry.backoff",
-  ],
-  [
-    "too few steps",
-    oneConsumer({ retry: { attempts: 4, backoff: { kind: "steps", delays: ["1s"] } } }),
-    "RD107",
-    "consumers.billing.retry.backoff.delays",
-  ],
-  [
+    "backoff",
+  ),
+  retry("too few steps", { attempts: 4, backoff: { kind: "steps", delays: ["1s"] } }, "RD107", "backoff.delays"),
+  retry(
     "a step out of range",
-    oneConsumer({ retry: { attempts: 2, backoff: { kind: "steps", delays: ["0s"] } } }),
+    { attempts: 2, backoff: { kind: "steps", delays: ["0s"] } },
     "RD105",
-    "consumers.billing.retry.backoff.delays[0]",
-  ],
-  [
-    "jitter without %",
-    oneConsumer({ retry: { attempts: 3, backoff: { ...steady, jitter: "20" } } }),
-    "RD104",
-    "consumers.billing.retry.backoff.jitter",
-  ],
-  [
-    "jitter of 0%",
-    oneConsumer({ retry: { attempts: 3, backoff: { ...steady, jitter: "0%" } } }),
-    "RD104",
-    "consumers.billing.retry.backoff.jitter",
-  ],
-  [
-    "giveUpAfter of nothing",
-    oneConsumer({ retry: { attempts: 3, backoff: steady, giveUpAfter: "0s" } }),
-    "RD105",
-    "consumers.billing.retry.giveUpAfter",
-  ],
-  ["crash deliveries 0", oneConsumer({ crash: { deliveries: 0 } }), "RD104", "consumers.billing.crash.deliveries"],
-  ["no source", oneConsumer({ from: {} }), "RD109", "consumers.billing.from"],
-  ["an undeclared source", oneConsumer({ from: { order: ["x"] } }), "RD108", "consumers.billing.from.order"],
-  ["an empty list of keys", oneConsumer({ from: { orders: [] } }), "RD109", "consumers.billing.from.orders"],
-  ["a key twice", oneConsumer({ from: { orders: ["a", "b", "a"] } }), "RD110", "consumers.billing.from.orders[2]"],
-  ["an empty key", oneConsumer({ from: { orders: [""] } }), "RD111", "consumers.billing.from.orders[0]"],
-  ["half a wildcard", oneConsumer({ from: { orders: ["order.pl*"] } }), "RD110", "consumers.billing.from.orders[0]"],
-  [
-    "a wildcard on a direct source",
-    oneConsumer({ from: { orders: ["order.*"] } }, { sources: { orders: { kind: "direct" } } }),
-    "RD110",
-    "consumers.billing.from.orders[0]",
-  ],
-  [
-    "all of a direct source",
-    oneConsumer({ from: { orders: "all" } }, { sources: { orders: { kind: "direct" } } }),
-    "RD110",
-    "consumers.billing.from.orders",
-  ],
-  [
-    "keys on a fanout source",
-    oneConsumer({ from: { orders: ["a"] } }, { sources: { orders: { kind: "fanout" } } }),
-    "RD110",
-    "consumers.billing.from.orders",
-  ],
-  [
-    "a key of 256 bytes",
-    oneConsumer({ from: { orders: ["é".repeat(128)] } }),
-    "RD110",
-    "consumers.billing.from.orders[0]",
-  ],
-  ["retry for every instance", oneConsumer({ delivery: "every-instance" }), "RD112", "consumers.billing.retry"],
-  ["a delivery that is none", oneConsumer({ delivery: "everywhere" }), "RD101", "consumers.billing.delivery"],
-  [
-    "an alarm below zero",
-    oneConsumer({ deadLetter: { alarmAbove: -1 } }),
-    "RD104",
-    "consumers.billing.deadLetter.alarmAbove",
-  ],
+    "backoff.delays[0]",
+  ),
+  backoff("jitter without %", { ...steady, jitter: "20" }, "RD104", "jitter"),
+  backoff("jitter of 0%", { ...steady, jitter: "0%" }, "RD104", "jitter"),
+  retry("giveUpAfter of nothing", { giveUpAfter: "0s" }, "RD105", "giveUpAfter"),
+  consumer("crash deliveries 0", { crash: { deliveries: 0 } }, "RD104", "crash.deliveries"),
+  from("no source", {}, "RD109", ""),
+  from("an undeclared source", { order: ["x"] }, "RD108", "order"),
+  from("an empty list of keys", { orders: [] }, "RD109", "orders"),
+  from("a key twice", { orders: ["a", "b", "a"] }, "RD110", "orders[2]"),
+  from("an empty key", { orders: [""] }, "RD111", "orders[0]"),
+  from("half a wildcard", { orders: ["order.pl*"] }, "RD110", "orders[0]"),
+  fromKind("direct")("a wildcard on a direct source", { orders: ["order.*"] }, "RD110", "orders[0]"),
+  fromKind("direct")("all of a direct source", { orders: "all" }, "RD110", "orders"),
+  fromKind("fanout")("keys on a fanout source", { orders: ["a"] }, "RD110", "orders"),
+  from("a key of 256 bytes", { orders: ["é".repeat(128)] }, "RD110", "orders[0]"),
+  consumer("retry for every instance", { delivery: "every-instance" }, "RD112", "retry"),
+  consumer("a delivery that is none", { delivery: "everywhere" }, "RD101", "delivery"),
+  consumer("an alarm below zero", { deadLetter: { alarmAbove: -1 } }, "RD104", "deadLetter.alarmAbove"),
 ];
 
 describe("a mistake gives one diagnostic at its own place", () => {
