@@ -55,6 +55,12 @@ test.for([
 
 const everywhere = ["rabbitmq", "sqs", "servicebus"] as const;
 const two = { billing, mail: billing };
+const twoSources = { sources: { orders: { kind: "topic" }, sales: { kind: "topic" } } };
+/** The consumer billing with a queue of this name. */
+const queue = (name: string, more: object = {}): object => ({
+  consumers: { billing: { ...billing, queue: name, ...more } },
+});
+const inOrder = { order: "per-key", retry: { attempts: 2, backoff: { kind: "immediate" } } };
 
 test.for<readonly [string, object, readonly (keyof typeof targets)[], RegExp]>([
   [
@@ -69,37 +75,12 @@ test.for<readonly [string, object, readonly (keyof typeof targets)[], RegExp]>([
     ["rabbitmq", "sqs"],
     /^RD205 .*"lost" would be the dead queue/,
   ],
-  [
-    "one source for two",
-    { names: { source: "events" }, sources: { orders: { kind: "topic" }, sales: { kind: "topic" } } },
-    everywhere,
-    /^RD205 .*"events" would be/,
-  ],
-  [
-    "a queue of the strategy's",
-    { consumers: { billing: { ...billing, queue: "shop.undeliverable" } } },
-    ["rabbitmq"],
-    /^RD205 .*"shop\.undeliverable" would be/,
-  ],
-  [
-    "a topic's name",
-    { consumers: { billing: { ...billing, queue: "SHOP.orders" } } },
-    ["servicebus"],
-    /^RD205 .*would be the topic of orders/,
-  ],
-  [
-    "a slash",
-    { consumers: { billing: { ...billing, queue: "a/b" } } },
-    everywhere,
-    /^RD204 consumers\.billing\.queue: .*"?\/"?/,
-  ],
+  ["one source for two", { names: { source: "events" }, ...twoSources }, everywhere, /^RD205 .*"events" would be/],
+  ["a queue of the strategy's", queue("shop.undeliverable"), ["rabbitmq"], /^RD205 .*"shop\.undeliverable" would be/],
+  ["a topic's name", queue("SHOP.orders"), ["servicebus"], /^RD205 .*would be the topic of orders/],
+  ["a slash", queue("a/b"), everywhere, /^RD204 consumers\.billing\.queue: .*"?\/"?/],
   ["a slash in a template", { names: { queue: "a/{consumer}" }, consumers: two }, everywhere, /^RD204 names\.queue: /],
-  [
-    "digits",
-    { consumers: { billing: { ...billing, queue: "42" } } },
-    ["rabbitmq"],
-    /^RD204 consumers\.billing\.queue: the name "42" is a number/,
-  ],
+  ["digits", queue("42"), ["rabbitmq"], /^RD204 consumers\.billing\.queue: the name "42" is a number/],
   [
     "the broker's own prefix",
     { names: { dead: "amq.{queue}" } },
@@ -108,19 +89,14 @@ test.for<readonly [string, object, readonly (keyof typeof targets)[], RegExp]>([
   ],
   [
     "an attempt's key",
-    { consumers: { billing: { ...billing, queue: "redeliver:x" } } },
+    queue("redeliver:x"),
     ["rabbitmq"],
     /^RD204 consumers\.billing\.queue: names of queues that start with redeliver:/,
   ],
-  [
-    "a long name",
-    { consumers: { billing: { ...billing, queue: "q".repeat(69) } } },
-    ["sqs"],
-    /^RD204 consumers\.billing\.queue: .*81 characters; 80/,
-  ],
+  ["a long name", queue("q".repeat(69)), ["sqs"], /^RD204 consumers\.billing\.queue: .*81 characters; 80/],
   [
     "the suffix of FIFO",
-    { consumers: { billing: { ...billing, queue: "q.fifo", order: "per-key" } } },
+    queue("q.fifo", { order: "per-key" }),
     ["sqs"],
     /^RD204 consumers\.billing\.queue: the name has "\."/,
   ],
@@ -130,16 +106,7 @@ test.for<readonly [string, object, readonly (keyof typeof targets)[], RegExp]>([
     ["servicebus"],
     /^RD204 names\.dead: Service Bus itself names/,
   ],
-  [
-    "a subscription",
-    {
-      consumers: {
-        billing: { ...billing, queue: "q", order: "per-key", retry: { attempts: 2, backoff: { kind: "immediate" } } },
-      },
-    },
-    ["servicebus"],
-    /^RD204 consumers\.billing\.queue: billing has no queue/,
-  ],
+  ["a subscription", queue("q", inOrder), ["servicebus"], /^RD204 consumers\.billing\.queue: billing has no queue/],
 ])("%s is refused", ([, change, on, message]) => {
   for (const broker of on) {
     const found = namesOf({ ...shop, ...change }, targets[broker]).filter((each) => !each.startsWith("RD207"));
@@ -147,52 +114,52 @@ test.for<readonly [string, object, readonly (keyof typeof targets)[], RegExp]>([
   }
 });
 
+const mailTo = (name: string): object => ({ mail: { ...billing, queue: name } });
+const three = { ...two, more: billing };
+const another = "choose another name for it";
+const changeIt = "change the template, or rename one of the two";
+
 test.for<readonly [string, object, readonly (keyof typeof targets)[], string]>([
   [
     "a queue's name that another consumer has by default",
-    { consumers: { billing, mail: { ...billing, queue: "shop-billing" } } },
+    { consumers: { billing, ...mailTo("shop-billing") } },
     ["sqs"],
-    "consumers.mail.queue: choose another name for it",
+    `consumers.mail.queue: ${another}`,
   ],
   [
     "the same, before the other consumer",
-    { consumers: { mail: { ...billing, queue: "shop.billing" }, billing } },
+    { consumers: { ...mailTo("shop.billing"), billing } },
     ["rabbitmq", "servicebus"],
-    "consumers.mail.queue: choose another name for it",
+    `consumers.mail.queue: ${another}`,
   ],
   [
     "a queue's name that is another's dead queue",
-    { consumers: { billing, mail: { ...billing, queue: "shop.billing.dead" } } },
+    { consumers: { billing, ...mailTo("shop.billing.dead") } },
     ["rabbitmq"],
-    "consumers.mail.queue: choose another name for it",
+    `consumers.mail.queue: ${another}`,
   ],
   [
     "a queue's name that the strategy has",
-    { consumers: { billing: { ...billing, queue: "shop.undeliverable" } } },
+    queue("shop.undeliverable"),
     ["rabbitmq"],
-    "consumers.billing.queue: choose another name for it",
+    `consumers.billing.queue: ${another}`,
   ],
-  [
-    "a queue's name that a topic has",
-    { consumers: { billing: { ...billing, queue: "shop.orders" } } },
-    ["servicebus"],
-    "consumers.billing.queue: choose another name for it",
-  ],
+  ["a queue's name that a topic has", queue("shop.orders"), ["servicebus"], `consumers.billing.queue: ${another}`],
   [
     "a template without its placeholder",
-    { names: { queue: "{system}" }, consumers: { ...two, more: billing } },
+    { names: { queue: "{system}" }, consumers: three },
     everywhere,
     "names.queue: put {consumer} into the template",
   ],
   [
     "a template for dead queues without its placeholder",
-    { names: { dead: "lost" }, consumers: { ...two, more: billing } },
+    { names: { dead: "lost" }, consumers: three },
     ["rabbitmq", "sqs"],
     "names.dead: put {queue} into the template",
   ],
   [
     "a template for sources without its placeholder",
-    { names: { source: "events" }, sources: { orders: { kind: "topic" }, sales: { kind: "topic" } } },
+    { names: { source: "events" }, ...twoSources },
     everywhere,
     "names.source: put {source} into the template",
   ],
@@ -200,13 +167,13 @@ test.for<readonly [string, object, readonly (keyof typeof targets)[], string]>([
     "a template that has its placeholder",
     { names: { dead: "{queue}" } },
     ["rabbitmq", "sqs"],
-    "names.dead: change the template, or rename one of the two",
+    `names.dead: ${changeIt}`,
   ],
   [
     "a template that upper and lower case do not tell apart",
     { names: { queue: "{consumer}" }, consumers: { billing, Billing: billing } },
     ["servicebus"],
-    "names.queue: change the template, or rename one of the two",
+    `names.queue: ${changeIt}`,
   ],
   [
     "keys alone",
@@ -260,19 +227,22 @@ test("permissions, leftovers and resources have the names of the declaration", a
   ]);
 });
 
+type Deployed = NonNullable<ReturnType<typeof readDeployed>>;
+
+function deployed(input: object, target: TargetInput): Deployed {
+  const found = readDeployed(checked(input), target);
+  if (found === null) throw new Error("refused");
+  return found;
+}
+
 test("a new name for a deployed queue or source is refused", () => {
-  const proved = (input: object): NonNullable<ReturnType<typeof readDeployed>> => {
-    const found = readDeployed(checked(input), targets.rabbitmq);
-    if (found === null) throw new Error("refused");
-    return found;
-  };
-  const renamed = proved({ ...shop, names: { queue: "q-{consumer}" } });
-  expect(refuseChange(proved(shop), renamed).map(({ code, path }) => `${code} ${path}`)).toEqual(["RD302 names.queue"]);
-  const moved = proved({ ...shop, names: { source: "{source}" } });
-  expect(refuseChange(proved(shop), moved).map(({ code, path }) => `${code} ${path}`)).toEqual(["RD303 names.source"]);
-  expect(refuseChange(moved, proved(shop)).map(({ code, path }) => `${code} ${path}`)).toEqual([
-    "RD303 sources.orders",
-  ]);
+  const named = (names: object): Deployed => deployed({ ...shop, names }, targets.rabbitmq);
+  const refused = (before: Deployed, after: Deployed): readonly string[] =>
+    refuseChange(before, after).map(({ code, path }) => `${code} ${path}`);
+  const [plain, moved] = [named({}), named({ source: "{source}" })];
+  expect(refused(plain, named({ queue: "q-{consumer}" }))).toEqual(["RD302 names.queue"]);
+  expect(refused(plain, moved)).toEqual(["RD303 names.source"]);
+  expect(refused(moved, plain)).toEqual(["RD303 sources.orders"]);
 });
 
 const spelled = {
@@ -282,12 +252,8 @@ const spelled = {
 } as const;
 
 test.for(everywhere)("a template that gives the very same names changes nothing on %s", (broker) => {
-  const [plain, same] = [shop, { ...shop, names: spelled[broker] }].map((input) => {
-    const found = readDeployed(checked(input), targets[broker]);
-    if (found === null) throw new Error("refused");
-    return found;
-  });
-  if (plain === undefined || same === undefined) throw new Error("missing");
+  const plain = deployed(shop, targets[broker]);
+  const same = deployed({ ...shop, names: spelled[broker] }, targets[broker]);
   expect(refuseChange(plain, same)).toEqual([]);
   expect(refuseChange(same, plain)).toEqual([]);
   // The same holds for an update after that, which also knows the earlier sources.
@@ -295,17 +261,10 @@ test.for(everywhere)("a template that gives the very same names changes nothing 
 });
 
 test("a template that renames sources of a live system is one problem, with the names to keep", () => {
-  const many = { ...shop, sources: { orders: { kind: "topic" }, sales: { kind: "topic" } } };
-  const both = {
-    ...many,
-    consumers: { billing: { ...billing, from: { orders: "all", sales: "all" } }, mail: billing },
-  };
-  const [before, after] = [both, { ...both, names: { source: "events-{source}" } }].map((input) => {
-    const found = readDeployed(checked(input), targets.sqs);
-    if (found === null) throw new Error("refused");
-    return found;
-  });
-  if (before === undefined || after === undefined) throw new Error("missing");
+  const consumers = { billing: { ...billing, from: { orders: "all", sales: "all" } }, mail: billing };
+  const both = { ...shop, ...twoSources, consumers };
+  const before = deployed(both, targets.sqs);
+  const after = deployed({ ...both, names: { source: "events-{source}" } }, targets.sqs);
   const found = refuseChange(before, after).map(({ code, path, message, notes, help }) => ({
     place: `${code} ${path}`,
     facts: [message, ...notes].slice(0, 2),
@@ -329,8 +288,7 @@ test("a template that renames sources of a live system is one problem, with the 
 
 test("a move to another broker ends the memory of the old one's sources", () => {
   const old = { ...shop, sources: { orders: { kind: "topic", name: "old" } } };
-  const now = readDeployed(checked(shop), targets.sqs);
-  if (now === null) throw new Error("refused");
+  const now = deployed(shop, targets.sqs);
   const kept = { inputs: { declaration: checked(old), target: targets.rabbitmq }, outputs: {} };
   const { problems, taken } = compareChange(kept, now) ?? {};
   expect(problems).toEqual([]);

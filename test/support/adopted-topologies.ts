@@ -2,12 +2,15 @@
 
 import {
   binding,
+  deadThrough,
+  deadTo,
   delayInfrastructure,
   exchange,
   queue,
   singleWaitQueue,
   springDeadLetterQueue,
   vhosts,
+  waiting,
 } from "./known-topologies.ts";
 
 interface Definitions {
@@ -41,18 +44,12 @@ const renamed = JSON.parse(
 ) as Definitions;
 
 const tier = (delayMs: number): object =>
-  queue(`billing.retry.${delayMs}`, {
-    ...quorum,
-    "x-message-ttl": delayMs,
-    "x-dead-letter-exchange": "",
-    "x-dead-letter-routing-key": "billing",
-  });
+  queue(`billing.retry.${delayMs}`, { ...quorum, ...waiting(delayMs, "", "billing") });
 const symfonyDelay = (delayMs: number): object =>
   queue(`delay_messages__${delayMs}_retry`, {
     "x-message-ttl": delayMs,
     "x-expires": delayMs + 10_000,
-    "x-dead-letter-exchange": "messages",
-    "x-dead-letter-routing-key": "",
+    ...deadThrough("messages", ""),
   });
 
 export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
@@ -61,13 +58,8 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     definitions: {
       exchanges: [exchange("orders", "topic")],
       queues: [
-        queue("orders.q", { ...quorum, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders.q.wait" }),
-        queue("orders.q.wait", {
-          ...quorum,
-          "x-message-ttl": 2_000,
-          "x-dead-letter-exchange": "",
-          "x-dead-letter-routing-key": "orders.q",
-        }),
+        queue("orders.q", { ...quorum, ...deadTo("orders.q.wait") }),
+        queue("orders.q.wait", { ...quorum, ...waiting(2_000, "", "orders.q") }),
         queue("orders.q.parkingLot", quorum),
       ],
       bindings: [binding("orders", "orders.q", "order.#")],
@@ -179,8 +171,7 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
         queue("mail", {
           ...quorum,
           "x-delivery-limit": 4,
-          "x-dead-letter-exchange": "mail.dlx",
-          "x-dead-letter-routing-key": "m",
+          ...deadThrough("mail.dlx", "m"),
         }),
         queue("dlq-mail", quorum),
       ],

@@ -1,6 +1,6 @@
 // Definitions files of topologies that people run, as their tools declare them and the broker exports them.
 
-type Arguments = Readonly<Record<string, string | number>>;
+export type Arguments = Readonly<Record<string, unknown>>;
 
 export const queue = (name: string, given: Arguments = {}): object => ({
   name,
@@ -31,6 +31,20 @@ export const binding = (source: string, destination: string, key = "", kind = "q
 
 export const vhosts = [{ name: "/" }];
 
+/** The arguments of a queue whose dead letters go to an exchange. */
+export function deadThrough(exchange: string, key?: string): Arguments {
+  return { "x-dead-letter-exchange": exchange, ...(key === undefined ? {} : { "x-dead-letter-routing-key": key }) };
+}
+
+/** Dead letters go to a queue, by the default exchange. */
+export const deadTo = (name: string): Arguments => deadThrough("", name);
+
+/** The same, after a time in the queue. */
+export const waiting = (ttlMs: number, exchange: string, key?: string): Arguments => ({
+  "x-message-ttl": ttlMs,
+  ...deadThrough(exchange, key),
+});
+
 /** A work queue and one wait queue, which dead-letter to each other through exchanges. */
 export function singleWaitQueue(
   options: {
@@ -51,9 +65,9 @@ export function singleWaitQueue(
       queue("billing", {
         ...common,
         ...(deliveryLimit === undefined ? {} : { "x-delivery-limit": deliveryLimit }),
-        "x-dead-letter-exchange": "billing.retry",
+        ...deadThrough("billing.retry"),
       }),
-      queue("billing.wait", { ...common, "x-message-ttl": 5_000, "x-dead-letter-exchange": "billing.again" }),
+      queue("billing.wait", { ...common, ...waiting(5_000, "billing.again") }),
     ],
     bindings: [
       binding("orders", "billing", "order.placed"),
@@ -85,8 +99,7 @@ export function delayInfrastructure({
           "x-queue-type": "quorum",
           "x-dead-letter-strategy": "at-least-once",
           "x-overflow": "reject-publish",
-          "x-message-ttl": 2 ** number * 1_000,
-          "x-dead-letter-exchange": next(number),
+          ...waiting(2 ** number * 1_000, next(number)),
         }),
       ),
       ...endpoints.map((name) => queue(name, { "x-queue-type": "quorum" })),
@@ -110,23 +123,12 @@ export function springDeadLetterQueue(options: {
   readonly dlqTtlMs?: number;
 }): object {
   const type: Arguments = options.type === "quorum" ? { "x-queue-type": "quorum" } : {};
-  const back: Arguments =
-    options.dlqTtlMs === undefined
-      ? {}
-      : {
-          "x-message-ttl": options.dlqTtlMs,
-          "x-dead-letter-exchange": "",
-          "x-dead-letter-routing-key": "orders.billing",
-        };
+  const back: Arguments = options.dlqTtlMs === undefined ? {} : waiting(options.dlqTtlMs, "", "orders.billing");
   return {
     vhosts,
     exchanges: [exchange("orders", "topic"), exchange("DLX", "direct")],
     queues: [
-      queue("orders.billing", {
-        ...type,
-        "x-dead-letter-exchange": "DLX",
-        "x-dead-letter-routing-key": "orders.billing",
-      }),
+      queue("orders.billing", { ...type, ...deadThrough("DLX", "orders.billing") }),
       queue("orders.billing.dlq", { ...type, ...back }),
     ],
     bindings: [binding("orders", "orders.billing", "#"), binding("DLX", "orders.billing.dlq", "orders.billing")],

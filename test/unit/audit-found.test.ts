@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import type { Diagnostic } from "../../src/index.ts";
-import { deadTo, findingsIn, policy, queue, quorum } from "../support/audit.ts";
-import { binding, exchange } from "../support/known-topologies.ts";
+import { findingsIn, policy, quorum } from "../support/audit.ts";
+import { binding, deadThrough, deadTo, exchange, queue } from "../support/known-topologies.ts";
 
 // Topologies that lose messages in ways that are easily overlooked, and sound ones that look like them.
 
@@ -53,7 +53,7 @@ describe("policies with the same priority", () => {
 
 describe("queues that disappear", () => {
   const work = queue("orders", deadTo("orders.dead"));
-  const gone = (given: object): object => ({ ...(queue("orders.dead") as object), ...given });
+  const gone = (given: object): object => ({ ...queue("orders.dead"), ...given });
 
   test("a dead queue that is transient or auto-delete is an error", () => {
     expect(found({ queues: [work, gone({ durable: false })] })).toEqual(["RD433 orders.dead"]);
@@ -61,8 +61,8 @@ describe("queues that disappear", () => {
   });
 
   test("a client's own queue needs no dead-letter exchange", () => {
-    const queues = ["exclusive", "auto_delete"].map((key) => ({ ...(queue(key) as object), [key]: true }));
-    const mqtt = { ...(queue("mqtt-subscription-1qos0") as object), type: "rabbit_mqtt_qos0_queue" };
+    const queues = ["exclusive", "auto_delete"].map((key) => ({ ...queue(key), [key]: true }));
+    const mqtt = { ...queue("mqtt-subscription-1qos0"), type: "rabbit_mqtt_qos0_queue" };
     expect(found({ queues: [...queues, mqtt] })).toEqual([]);
   });
 });
@@ -78,10 +78,7 @@ describe("an upgrade", () => {
   });
 
   test("to 4.3 loses the delayed-message exchange", () => {
-    const delayed = {
-      ...(exchange("later", "x-delayed-message") as object),
-      arguments: { "x-delayed-type": "direct" },
-    };
+    const delayed = { ...exchange("later", "x-delayed-message"), arguments: { "x-delayed-type": "direct" } };
     expect(found({ exchanges: [delayed] }, "4.2.0", "4.3")).toEqual(["RD435 later"]);
     expect(found({ exchanges: [delayed] }, "3.13.7", "4.2.0")).toEqual([]);
   });
@@ -90,12 +87,7 @@ describe("an upgrade", () => {
     const level = (number: number, next: string): object =>
       quorum(`level-${number}`, { "x-message-ttl": 1_000 * 2 ** number, "x-dead-letter-exchange": next });
     const definitions = {
-      exchanges: [
-        exchange("d1", "topic"),
-        exchange("d0", "topic"),
-        exchange("out", "topic"),
-        exchange("sales", "fanout"),
-      ],
+      exchanges: [...["d1", "d0", "out"].map((name) => exchange(name, "topic")), exchange("sales", "fanout")],
       queues: [level(1, "d0"), level(0, "out"), queue("sales")],
       bindings: [
         binding("d1", "level-1", "1.#"),
@@ -142,7 +134,7 @@ describe("queues that frameworks publish failures, copies and replies to", () =>
     const definitions = {
       exchanges: [exchange("events", "direct")],
       queues: [
-        quorum("billing", { "x-dead-letter-exchange": "events", "x-dead-letter-routing-key": "dead" }),
+        quorum("billing", deadThrough("events", "dead")),
         quorum("shipping"),
         quorum("parked", { "x-delivery-limit": -1 }),
       ],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { deadTo, findingsIn, policy, queue, quorum } from "../support/audit.ts";
+import { findingsIn, policy, quorum } from "../support/audit.ts";
+import { deadTo, queue } from "../support/known-topologies.ts";
 
 const dead = queue("dead");
 

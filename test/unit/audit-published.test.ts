@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { deadTo, findingsIn, policy, queue, quorum } from "../support/audit.ts";
-import { binding, exchange } from "../support/known-topologies.ts";
+import { findingsIn, policy, quorum } from "../support/audit.ts";
+import { binding, deadThrough, deadTo, exchange, queue, waiting } from "../support/known-topologies.ts";
 
 // Topologies that people published with their code, each with the faults that its author would have to admit.
 
@@ -20,15 +20,7 @@ const published: readonly (readonly [what: string, definitions: object, findings
     "a delay queue behind an exchange of its own, and two consumers without dead-letter exchanges",
     {
       exchanges: [exchange("render", "topic"), exchange("delay", "topic")],
-      queues: [
-        queue("delay", {
-          "x-message-ttl": 2_000,
-          "x-dead-letter-exchange": "render",
-          "x-dead-letter-routing-key": "delayed.render",
-        }),
-        queue("me-render"),
-        queue("render"),
-      ],
+      queues: [queue("delay", waiting(2_000, "render", "delayed.render")), queue("me-render"), queue("render")],
       bindings: [
         binding("delay", "delay", "#"),
         binding("render", "me-render", "#.me-render"),
@@ -41,7 +33,7 @@ const published: readonly (readonly [what: string, definitions: object, findings
     "an undeclared dead-letter exchange",
     {
       exchanges: [exchange("materials", "topic")],
-      queues: [queue("material.uploaded", { "x-max-priority": 10, "x-dead-letter-exchange": "materials_dlq" })],
+      queues: [queue("material.uploaded", { "x-max-priority": 10, ...deadThrough("materials_dlq") })],
       bindings: [binding("materials", "material.uploaded", "material.uploaded")],
     },
     ["RD411 material.uploaded"],
@@ -57,9 +49,9 @@ const published: readonly (readonly [what: string, definitions: object, findings
     {
       exchanges: [exchange("peril_topic", "topic"), exchange("peril_dlx", "fanout")],
       queues: [
-        queue("war", { "x-dead-letter-exchange": "peril_dlx" }),
+        queue("war", deadThrough("peril_dlx")),
         {
-          ...queue("pause.me", { "x-dead-letter-exchange": "peril_dlx" }),
+          ...queue("pause.me", deadThrough("peril_dlx")),
           durable: false,
           auto_delete: true,
           exclusive: true,
@@ -79,7 +71,7 @@ const published: readonly (readonly [what: string, definitions: object, findings
     {
       exchanges: [exchange("events", "topic"), exchange("events.dlx", "direct")],
       queues: [
-        quorum("search", { "x-dead-letter-exchange": "events.dlx", "x-dead-letter-routing-key": "search" }),
+        quorum("search", deadThrough("events.dlx", "search")),
         ...[1_000, 10_000].map((ttl) => queue(`search.retry.${ttl}`, { ...deadTo("search"), "x-message-ttl": ttl })),
         queue("search.dlq"),
       ],
@@ -91,7 +83,7 @@ const published: readonly (readonly [what: string, definitions: object, findings
     "invalid messages behind a fanout exchange",
     {
       exchanges: [exchange("agenda", "topic"), exchange("agenda.dead", "fanout")],
-      queues: [queue("reminders", { "x-dead-letter-exchange": "agenda.dead" }), queue("appointments.invalid")],
+      queues: [queue("reminders", deadThrough("agenda.dead")), queue("appointments.invalid")],
       bindings: [binding("agenda", "reminders", "appointment.#"), binding("agenda.dead", "appointments.invalid")],
     },
     [],
@@ -100,7 +92,7 @@ const published: readonly (readonly [what: string, definitions: object, findings
     "a dead-letter exchange that a framework was expected to make",
     {
       exchanges: [exchange("celery", "direct")],
-      queues: [queue("celery", { "x-dead-letter-exchange": "celery.dlx", "x-dead-letter-routing-key": "celery.dlx" })],
+      queues: [queue("celery", deadThrough("celery.dlx", "celery.dlx"))],
       bindings: [binding("celery", "celery", "celery")],
     },
     ["RD411 celery"],
@@ -109,7 +101,7 @@ const published: readonly (readonly [what: string, definitions: object, findings
     "a worker with a fanout exchange for its dead letters",
     {
       exchanges: [exchange("worker.exchange", "direct"), exchange("deadLetter.exchange", "fanout")],
-      queues: [queue("worker.queue", { "x-dead-letter-exchange": "deadLetter.exchange" }), queue("deadLetter.queue")],
+      queues: [queue("worker.queue", deadThrough("deadLetter.exchange")), queue("deadLetter.queue")],
       bindings: [
         binding("worker.exchange", "worker.queue", "email"),
         binding("deadLetter.exchange", "deadLetter.queue", "email"),
@@ -131,9 +123,9 @@ const published: readonly (readonly [what: string, definitions: object, findings
     {
       exchanges: [exchange("notifications", "direct")],
       queues: [
-        queue("main", { "x-dead-letter-exchange": "notifications", "x-dead-letter-routing-key": "retry" }),
-        queue("retry", { "x-dead-letter-exchange": "notifications", "x-dead-letter-routing-key": "send" }),
-        queue("delayed", { "x-dead-letter-exchange": "notifications", "x-dead-letter-routing-key": "send" }),
+        queue("main", deadThrough("notifications", "retry")),
+        queue("retry", deadThrough("notifications", "send")),
+        queue("delayed", deadThrough("notifications", "send")),
       ],
       bindings: [
         binding("notifications", "main", "send"),
@@ -148,7 +140,7 @@ const published: readonly (readonly [what: string, definitions: object, findings
     {
       exchanges: [exchange("dlx", "direct")],
       queues: [
-        queue("delivery", { "x-dead-letter-exchange": "dlx", "x-dead-letter-routing-key": "retry.1" }),
+        queue("delivery", deadThrough("dlx", "retry.1")),
         queue("dlt"),
         ...[1, 2].map((number) =>
           queue(`delivery.retry.${number}`, { ...deadTo("delivery"), "x-message-ttl": number * 1_000 }),
@@ -166,12 +158,8 @@ const published: readonly (readonly [what: string, definitions: object, findings
     {
       exchanges: [exchange("events", "topic"), exchange("retry", "direct"), exchange("dlx", "fanout")],
       queues: [
-        queue("payments", { "x-dead-letter-exchange": "retry", "x-dead-letter-routing-key": "retry" }),
-        queue("payments.retry", {
-          "x-message-ttl": 5_000,
-          "x-dead-letter-exchange": "events",
-          "x-dead-letter-routing-key": "payments.retry",
-        }),
+        queue("payments", deadThrough("retry", "retry")),
+        queue("payments.retry", waiting(5_000, "events", "payments.retry")),
         queue("payments.dead"),
       ],
       bindings: [
@@ -188,17 +176,8 @@ const published: readonly (readonly [what: string, definitions: object, findings
       exchanges: [exchange("saga", "direct"), exchange("saga.dead", "direct")],
       queues: [
         quorum("saga.orders.dead"),
-        quorum("saga.orders", {
-          ...safe,
-          "x-dead-letter-exchange": "saga.dead",
-          "x-dead-letter-routing-key": "orders",
-        }),
-        quorum("saga.orders.retry", {
-          ...safe,
-          "x-message-ttl": 1_000,
-          "x-dead-letter-exchange": "saga",
-          "x-dead-letter-routing-key": "orders",
-        }),
+        quorum("saga.orders", { ...safe, ...deadThrough("saga.dead", "orders") }),
+        quorum("saga.orders.retry", { ...safe, ...waiting(1_000, "saga", "orders") }),
       ],
       bindings: [
         binding("saga.dead", "saga.orders.dead", "orders"),
@@ -212,14 +191,7 @@ const published: readonly (readonly [what: string, definitions: object, findings
     "a quorum queue whose messages expire into its dead queue",
     {
       exchanges: [exchange("dlx", "direct")],
-      queues: [
-        quorum("main.queue", {
-          "x-message-ttl": 600_000,
-          "x-dead-letter-exchange": "dlx",
-          "x-dead-letter-routing-key": "dlq",
-        }),
-        quorum("dlq"),
-      ],
+      queues: [quorum("main.queue", waiting(600_000, "dlx", "dlq")), quorum("dlq")],
       bindings: [binding("dlx", "dlq", "dlq")],
     },
     [],
@@ -229,13 +201,9 @@ const published: readonly (readonly [what: string, definitions: object, findings
     {
       exchanges: [exchange("orders", "topic"), exchange("retry", "topic")],
       queues: [
-        queue("payment", { "x-dead-letter-exchange": "retry", "x-dead-letter-routing-key": "retry.1" }),
+        queue("payment", deadThrough("retry", "retry.1")),
         ...[5, 15, 45].map((seconds) =>
-          queue(`payment.wait.${seconds}s`, {
-            "x-message-ttl": seconds * 1_000,
-            "x-dead-letter-exchange": "orders",
-            "x-dead-letter-routing-key": "order.placed",
-          }),
+          queue(`payment.wait.${seconds}s`, waiting(seconds * 1_000, "orders", "order.placed")),
         ),
       ],
       bindings: [

@@ -7,6 +7,7 @@ import { brokerTopologyOf } from "../../src/brokers/rabbitmq/prove/semantics.ts"
 import { compile } from "../../src/index.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
 import { checked } from "../support/examples.ts";
+import { binding, queue as plainQueue } from "../support/known-topologies.ts";
 import type { Read } from "../support/read-topology.ts";
 import { builtIn, codesOf, readState, reported, topologyIn, withoutBuiltIn } from "../support/read-topology.ts";
 
@@ -14,22 +15,7 @@ const { rabbitmq } = brokers;
 const { auditor } = rabbitmq;
 const readDefinitions = auditor.file.read;
 const read = (data: object): Read => readDefinitions(JSON.stringify(data));
-const queue = (name: string, rest: object = {}): object => ({
-  name,
-  vhost: "/",
-  durable: true,
-  arguments: {},
-  ...rest,
-});
-const binding = (source: string, destination: string, rest: object = {}): object => ({
-  source,
-  vhost: "/",
-  destination,
-  destination_type: "queue",
-  routing_key: "key",
-  arguments: {},
-  ...rest,
-});
+const queue = (name: string, rest: object = {}): object => ({ ...plainQueue(name), ...rest });
 
 test("our own export reads back as the same topology, for any declaration, target and virtual host", () => {
   fc.assert(
@@ -58,7 +44,7 @@ describe("a broken text gives a topology or one diagnostic", () => {
               key,
               fc.oneof(
                 fc.jsonValue(),
-                fc.array(fc.oneof(fc.jsonValue(), fc.constantFrom(queue("a"), binding("x", "a")))),
+                fc.array(fc.oneof(fc.jsonValue(), fc.constantFrom(queue("a"), binding("x", "a", "key")))),
               ),
             ],
           ),
@@ -216,10 +202,10 @@ describe("a definitions file", () => {
       {
         name: "ceiling",
         kind: "operator",
-        pattern: "^a$",
-        definition: { "max-length": 10 },
-        priority: 2,
         applyTo: "queues",
+        pattern: "^a$",
+        priority: 2,
+        definition: value.definition,
       },
     ]);
   });
@@ -251,9 +237,9 @@ describe("a definitions file", () => {
     const result = read({
       queues: [queue("a")],
       bindings: [
-        binding("amq.topic", "gone"),
-        binding("inner", "a"),
-        binding("amq.topic", "inner", { destination_type: "exchange" }),
+        binding("amq.topic", "gone", "key"),
+        binding("inner", "a", "key"),
+        binding("amq.topic", "inner", "key", "exchange"),
       ],
     });
     expect(codesOf(result)).toEqual(["RD405", "RD405"]);

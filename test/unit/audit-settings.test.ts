@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 
 import { renderGithub } from "../../src/diagnostics/github.ts";
 import { renderSarif } from "../../src/diagnostics/sarif.ts";
-import { deadTo, findingsIn, policy, queue, quorum } from "../support/audit.ts";
+import { findingsIn, policy, quorum } from "../support/audit.ts";
+import { deadTo, queue } from "../support/known-topologies.ts";
 
 function found(definitions: object, version: string, code: string, upgradeTo?: string): ReturnType<typeof findingsIn> {
   return findingsIn(definitions, version, upgradeTo).filter((each) => each.code === code);

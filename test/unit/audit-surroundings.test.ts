@@ -1,10 +1,8 @@
 import { expect, test } from "vitest";
 
-import { auditDeployment } from "../../src/brokers/rabbitmq/foreign/audit.ts";
 import { topicIndex } from "../../src/brokers/rabbitmq/prove/topic-index.ts";
-import { readDefinitions } from "../../src/brokers/rabbitmq/foreign/read-definitions.ts";
-import { parseTarget, renderDiagnostics } from "../../src/index.ts";
-import { binding, exchange, queue, vhosts } from "../support/known-topologies.ts";
+import { findingsIn } from "../support/audit.ts";
+import { binding, deadThrough, deadTo, exchange, queue, waiting } from "../support/known-topologies.ts";
 
 const contains = (wide: string, narrow: string): boolean =>
   topicIndex([{ pattern: wide, item: wide }]).containing(narrow).length > 0;
@@ -17,11 +15,7 @@ type Definitions = Readonly<Record<"exchanges" | "queues" | "bindings", readonly
 
 /** The findings of an audit: each code with its queues. */
 function audit(definitions: Definitions, version = "4.0.5"): Record<string, string[]> {
-  const read = readDefinitions(JSON.stringify({ rabbitmq_version: version, vhosts, ...definitions }));
-  const target = parseTarget(`rabbitmq@${version}`);
-  if (!read.ok || !target.ok) throw new Error(read.ok ? "no target" : renderDiagnostics(read.diagnostics));
-  const found = auditDeployment(read.value, target.value, null);
-  const byCode = Map.groupBy(found, ({ code }) => code);
+  const byCode = Map.groupBy(findingsIn(definitions, version), ({ code }) => code);
   return Object.fromEntries(
     [...byCode].map(([code, all]) => [
       code,
@@ -35,15 +29,11 @@ function audit(definitions: Definitions, version = "4.0.5"): Record<string, stri
 }
 
 const quorum = { "x-queue-type": "quorum" };
-const to = (name: string): Record<string, string> => ({
-  "x-dead-letter-exchange": "",
-  "x-dead-letter-routing-key": name,
-});
 
 test("a consumer's queue that only a wait queue leads to is not a dead queue", () => {
   const found = audit({
     exchanges: [],
-    queues: [queue("default", quorum), queue("default.delay", { ...to("default"), "x-message-ttl": 5_000 })],
+    queues: [queue("default", quorum), queue("default.delay", waiting(5_000, "", "default"))],
     bindings: [],
   });
   expect(found["RD421"]).toBeUndefined();
@@ -59,7 +49,7 @@ test("a queue that exists only while messages wait in it is a wait queue, with a
         ...quorum,
         "x-message-ttl": 5_000,
         "x-expires": 15_000,
-        "x-dead-letter-exchange": "messages",
+        ...deadThrough("messages"),
       }),
     ],
     bindings: [binding("messages", "messages"), binding("delays", "delay_5000", "delay_5000")],
@@ -71,7 +61,7 @@ test("a queue that exists only while messages wait in it is a wait queue, with a
 const behindAlternate = {
   exchanges: [exchange("in", "direct"), exchange("failed", "direct"), exchange("rest", "fanout")],
   queues: [
-    queue("work", { ...quorum, "x-dead-letter-exchange": "failed" }),
+    queue("work", { ...quorum, ...deadThrough("failed") }),
     queue("dead", { ...quorum, "x-delivery-limit": -1 }),
   ],
   bindings: [binding("in", "work", "a"), binding("rest", "dead")],
@@ -92,8 +82,8 @@ test("of two queues that send their expired messages to each other, the slower o
   const found = audit({
     exchanges: [],
     queues: [
-      queue("emails", { ...to("emails.retry"), "x-message-ttl": 86_400_000 }),
-      queue("emails.retry", { ...to("emails"), "x-message-ttl": 30_000 }),
+      queue("emails", waiting(86_400_000, "", "emails.retry")),
+      queue("emails.retry", waiting(30_000, "", "emails")),
     ],
     bindings: [],
   });
@@ -105,8 +95,8 @@ test("a queue whose publishers set each message's expiration has no consumer", (
     {
       exchanges: [exchange("failed", "fanout"), exchange("jobs", "direct")],
       queues: [
-        queue("jobs", { ...quorum, "x-delivery-limit": 5, "x-dead-letter-exchange": "failed" }),
-        queue("jobs.delay", { ...quorum, ...to("jobs") }),
+        queue("jobs", { ...quorum, "x-delivery-limit": 5, ...deadThrough("failed") }),
+        queue("jobs.delay", { ...quorum, ...deadTo("jobs") }),
         queue("jobs.dead", quorum),
       ],
       bindings: [binding("jobs", "jobs", "jobs"), binding("failed", "jobs.dead")],
@@ -120,9 +110,9 @@ test("a queue whose publishers set each message's expiration has no consumer", (
 const siblings = (kind: string, key: string, otherKey: string): Definitions => ({
   exchanges: [exchange("events", kind), exchange("retry", "fanout"), exchange("failed", "fanout")],
   queues: [
-    queue("a", { "x-dead-letter-exchange": "retry" }),
-    queue("a.wait", { "x-message-ttl": 5_000, "x-dead-letter-exchange": "events" }),
-    queue("b", { "x-dead-letter-exchange": "failed" }),
+    queue("a", deadThrough("retry")),
+    queue("a.wait", waiting(5_000, "events")),
+    queue("b", deadThrough("failed")),
     queue("dead"),
   ],
   bindings: [
@@ -148,9 +138,9 @@ test("retries that come back for some keys, and go to another consumer for other
   const found = audit({
     exchanges: [exchange("in", "direct"), exchange("retry", "fanout"), exchange("again", "direct")],
     queues: [
-      queue("w1", { "x-dead-letter-exchange": "retry" }),
-      queue("w2", { "x-dead-letter-exchange": "retry" }),
-      queue("wait", { "x-message-ttl": 5_000, "x-dead-letter-exchange": "again" }),
+      queue("w1", deadThrough("retry")),
+      queue("w2", deadThrough("retry")),
+      queue("wait", waiting(5_000, "again")),
     ],
     bindings: [
       binding("in", "w1", "k1"),
@@ -171,7 +161,7 @@ test.for([
 ] as const)("a queue that takes order.*, with dead letters bound by %s", ([pattern, isFound]) => {
   const found = audit({
     exchanges: [exchange("events", "topic"), exchange("failed", "topic")],
-    queues: [queue("orders", { "x-dead-letter-exchange": "failed" }), queue("dead")],
+    queues: [queue("orders", deadThrough("failed")), queue("dead")],
     bindings: [binding("events", "orders", "order.*"), binding("failed", "dead", pattern)],
   });
   expect(found).toEqual(isFound ? { RD429: ["orders"] } : {});
@@ -181,10 +171,10 @@ test("an exchange that an export leaves out counts as the kind that its bindings
   const definitions = {
     exchanges: [exchange("in", "direct")],
     queues: [
-      queue("w1", { "x-dead-letter-exchange": "internal", "x-dead-letter-routing-key": "w1" }),
-      queue("w2", { "x-dead-letter-exchange": "internal", "x-dead-letter-routing-key": "w2" }),
-      queue("w1.wait", { ...to("w1"), "x-message-ttl": 1_000 }),
-      queue("w2.wait", { ...to("w2"), "x-message-ttl": 1_000 }),
+      queue("w1", deadThrough("internal", "w1")),
+      queue("w2", deadThrough("internal", "w2")),
+      queue("w1.wait", waiting(1_000, "", "w1")),
+      queue("w2.wait", waiting(1_000, "", "w2")),
     ],
     bindings: [
       binding("in", "w1", "k1"),
@@ -202,9 +192,9 @@ test("a queue with too many paths is reported as judged in part, and the others 
   const definitions = {
     exchanges: [exchange("retry", "fanout")],
     queues: [
-      queue("work", { ...quorum, "x-delivery-limit": 5, "x-dead-letter-exchange": "retry" }),
-      queue("self", to("self")),
-      ...waits.map((name) => queue(name, { ...to("work"), "x-message-ttl": 1_000 })),
+      queue("work", { ...quorum, "x-delivery-limit": 5, ...deadThrough("retry") }),
+      queue("self", deadTo("self")),
+      ...waits.map((name) => queue(name, waiting(1_000, "", "work"))),
     ],
     bindings: waits.map((name) => binding("retry", name)),
   };

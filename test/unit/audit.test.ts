@@ -1,29 +1,15 @@
 import { describe, expect, test } from "vitest";
 
-import { auditDeployment } from "../../src/brokers/rabbitmq/foreign/audit.ts";
-import { readDefinitions } from "../../src/brokers/rabbitmq/foreign/read-definitions.ts";
 import type { DiagnosticCode } from "../../src/index.ts";
-import { parseTarget, renderDiagnostics } from "../../src/index.ts";
+import { findingsIn } from "../support/audit.ts";
 import { delayInfrastructure, singleWaitQueue, springDeadLetterQueue } from "../support/known-topologies.ts";
 
 /** The findings of an audit on each version, as `code queue`. */
 function audit(definitions: object, version: string, upgradeTo?: string): string[] {
-  return findings(definitions, version, upgradeTo).map(({ code, path }) => {
+  return findingsIn(definitions, version, upgradeTo).map(({ code, path }) => {
     const names = /queues(?:\.([^.[]+)|\["([^"]+)"\])$/.exec(path);
     return `${code} ${names?.[1] ?? names?.[2] ?? path}`;
   });
-}
-
-function findings(definitions: object, version: string, upgradeTo?: string): ReturnType<typeof auditDeployment> {
-  const read = readDefinitions(JSON.stringify({ rabbitmq_version: version, ...definitions }));
-  if (!read.ok) throw new Error(renderDiagnostics(read.diagnostics));
-  return auditDeployment(read.value, targetOf(version), upgradeTo === undefined ? null : targetOf(upgradeTo));
-}
-
-function targetOf(version: string): Parameters<typeof auditDeployment>[1] {
-  const target = parseTarget(`rabbitmq@${version}`);
-  if (!target.ok) throw new Error(renderDiagnostics(target.diagnostics));
-  return target.value;
 }
 
 const versions = ["3.10.8", "3.12.14", "3.13.2", "3.13.7", "4.0.5", "4.1.0", "4.2.0", "4.3.0", "4.3.6"];
@@ -33,7 +19,7 @@ describe("the three traps", () => {
 
   test.for(versions)("a delivery limit in front of a wait queue loses the message silently on %s (M1)", (version) => {
     expect(audit(wait, version)).toContain("RD413 billing.wait");
-    const finding = findings(wait, version).find(({ path }) => path.includes("billing.wait"));
+    const finding = findingsIn(wait, version).find(({ path }) => path.includes("billing.wait"));
     expect(finding?.notes.join("\n")).toMatch(
       /1\. published: ready in billing.*\n2\. delivered to a consumer of billing\n3\. its consumer is lost, more often than the delivery limit allows: ready in billing\.wait.*\n4\. its time to live passes: lost after billing\.wait: cycle/,
     );
@@ -65,7 +51,7 @@ describe("the three traps", () => {
 
   test("with at-least-once the message is kept for ever, and not deleted", () => {
     const safe = singleWaitQueue({ deliveryLimit: 2, atLeastOnce: true });
-    const finding = findings(safe, "4.3.6").find(({ path }) => path.includes("billing.wait"));
+    const finding = findingsIn(safe, "4.3.6").find(({ path }) => path.includes("billing.wait"));
     expect(finding?.notes[0]).toContain("kept inside the queue for ever");
   });
 });
@@ -103,7 +89,7 @@ describe("well-known systems", () => {
 
 describe("an upgrade", () => {
   test("from 3.13 to 4.0 adds a limit where there was none", () => {
-    const finding = findings(springDeadLetterQueue({ type: "quorum" }), "3.13.7", "4.0").find(
+    const finding = findingsIn(springDeadLetterQueue({ type: "quorum" }), "3.13.7", "4.0").find(
       ({ code }) => code === "RD425",
     );
     expect(finding?.notes).toEqual([

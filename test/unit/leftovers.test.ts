@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { brokers, compile } from "../../src/index.ts";
 import type { CompiledSystem, TargetInput } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
+import { binding, queue } from "../support/known-topologies.ts";
 import { listingOf } from "../support/sqs-listing.ts";
 import { strategiesOn } from "../support/strategies.ts";
 
@@ -90,21 +91,10 @@ test.for(strategies)("%s: queues of another system are no leftovers, even with t
   });
   expect(leftOn([now, theirs], now)).toEqual([]);
   expect(leftOn([now, theirs], theirs)).toEqual([]);
-  const foreign = { vhost: "/", durable: true, auto_delete: false };
-  const quorum = { "x-queue-type": "quorum", "x-overflow": "reject-publish" };
   const tap = {
     ...empty,
-    queues: [{ ...foreign, name: "q-tap", arguments: quorum }],
-    bindings: [
-      {
-        source: "shop.dead",
-        vhost: "/",
-        destination: "q-tap",
-        destination_type: "queue",
-        routing_key: "q-billing",
-        arguments: {},
-      },
-    ],
+    queues: [queue("q-tap", { "x-queue-type": "quorum", "x-overflow": "reject-publish" })],
+    bindings: [binding("shop.dead", "q-tap", "q-billing")],
   };
   expect(leftOn([now], now, tap)).toEqual([]);
 });
@@ -125,21 +115,22 @@ test.for(strategies)("%s: a dead queue is found after its work queue is deleted"
   expect(queuesOf(leftOn([cut], now))).toEqual(["dead dlq-mail"]);
 });
 
+const sqs = { broker: "sqs", region: "eu-west-1" } as const;
+
+/** The leftovers in an account that has one system. */
+function leftOnSqs(deployed: CompiledSystem<"sqs">, now: CompiledSystem<"sqs">, earlier?: CompiledSystem<"sqs">[]) {
+  const { file, leftoversIn } = brokers.sqs.auditor;
+  const listing = file.read(JSON.stringify(listingOf(deployed.topology)));
+  if (!listing.ok) throw new Error("unreadable");
+  return leftoversIn(listing.value, now, earlier).map(({ name, holds }) => `${holds} ${name}`);
+}
+
 test("an earlier declaration names queues that nothing else tells", () => {
   const old = { ...shop, names: { ...templates, dead: "{queue}-lost" } };
-  const sqs = { broker: "sqs", region: "eu-west-1" } as const;
   const [before, after] = [compiledOf(old, sqs), compiledOf(without(old), sqs)];
-  const { auditor } = brokers.sqs;
-  const listing = auditor.file.read(JSON.stringify(listingOf(before.topology)));
-  if (!listing.ok) throw new Error("unreadable");
-  expect(auditor.leftoversIn(listing.value, after)).toEqual([]);
-  const found = auditor.leftoversIn(listing.value, after, [before]);
-  expect(found.map(({ name, holds }) => `${holds} ${name}`)).toEqual([
-    "work q-mail",
-    "dead q-mail-lost",
-    "dead q-mail-undelivered",
-  ]);
-  expect(auditor.leftoversIn(listing.value, before, [before])).toEqual([]);
+  expect(leftOnSqs(before, after)).toEqual([]);
+  expect(leftOnSqs(before, after, [before])).toEqual(["work q-mail", "dead q-mail-lost", "dead q-mail-undelivered"]);
+  expect(leftOnSqs(before, before, [before])).toEqual([]);
   // The same for a system that had another name.
   const compiled = rabbitmqOf("staged");
   const store = compiled({ ...shop, name: "store" });
@@ -153,27 +144,18 @@ test("an earlier declaration names queues that nothing else tells", () => {
 });
 
 test("on SQS a queue with a redrive policy is a work queue, with any name", () => {
-  const sqs = { broker: "sqs", region: "eu-west-1" } as const;
   const names = { queue: "{system}-{consumer}-dead", dead: "{system}-lost-{consumer}" };
-  const [before, after] = [{ ...shop, names }, without({ ...shop, names } as typeof shop)].map((each) =>
-    compiledOf(each, sqs),
-  ) as [CompiledSystem<"sqs">, CompiledSystem<"sqs">];
-  const listing = brokers.sqs.auditor.file.read(JSON.stringify(listingOf(before.topology)));
-  if (!listing.ok) throw new Error("unreadable");
-  const found = brokers.sqs.auditor.leftoversIn(listing.value, after);
-  expect(found.map(({ name, holds }) => `${holds} ${name}`)).toEqual([
-    "work shop-mail-dead",
-    "dead shop-lost-mail",
-    "dead shop-mail-dead-undelivered",
-  ]);
+  const named = { ...shop, names };
+  const [before, after] = [compiledOf(named, sqs), compiledOf(without(named), sqs)];
+  const wanted = ["work shop-mail-dead", "dead shop-lost-mail", "dead shop-mail-dead-undelivered"];
+  expect(leftOnSqs(before, after)).toEqual(wanted);
 });
 
 test("on Service Bus a queue that forwards its dead letters is a tier, with any name", () => {
   const target = { broker: "servicebus", sku: "standard", strategy: "ttl-tier" } as const;
   const names = { queue: "{system}.wait.{consumer}" };
-  const [before, after] = [{ ...shop, names }, without({ ...shop, names } as typeof shop)].map((each) =>
-    compiledOf(each, target),
-  ) as [CompiledSystem<"servicebus">, CompiledSystem<"servicebus">];
+  const named = { ...shop, names };
+  const [before, after] = [compiledOf(named, target), compiledOf(without(named), target)];
   const { queues } = before.topology;
   // The compiled resources have the fields of an audited one that decide here.
   const entities = queues.map((queue) => ({ ...queue, topic: null }));

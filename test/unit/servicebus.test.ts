@@ -15,6 +15,13 @@ const retry = { attempts: 3, backoff: { kind: "constant", delay: "30s" } };
 const atOnce = { attempts: 3, backoff: { kind: "immediate" } };
 const billing = { from: { orders: ["order.placed"] }, retry, handlerTimeout: "10s" };
 
+/** What is compiled, or a failed test. */
+function compiled(consumer: Record<string, unknown>, target: object = standard) {
+  const result = compile<"servicebus">(checked(oneConsumer(consumer)), target as TargetInput<"servicebus">);
+  if (!result.ok) throw new Error("it does not compile");
+  return result;
+}
+
 /** The diagnostics about one consumer or its target: code, path and message. */
 function said(consumer: object, target: object = standard, name = "billing"): readonly string[] {
   const system = checkSystem({
@@ -23,8 +30,8 @@ function said(consumer: object, target: object = standard, name = "billing"): re
     consumers: { [name]: { ...billing, ...consumer } },
   });
   if (!system.ok) return system.diagnostics.map(({ code, path, message }) => `${code} ${path}: ${message}`);
-  const compiled = compile(system.value, target as TargetInput<"servicebus">);
-  const diagnostics = compiled.ok ? compiled.warnings : compiled.diagnostics;
+  const result = compile(system.value, target as TargetInput<"servicebus">);
+  const diagnostics = result.ok ? result.warnings : result.diagnostics;
   return diagnostics
     .filter(({ code }) => code !== "RD207")
     .map(({ code, path, message }) => `${code} ${path}: ${message}`);
@@ -105,25 +112,14 @@ describe("bad input gives one diagnostic, with both numbers", () => {
       `RD204 consumers.${"b".repeat(51)}: a subscription name derived from this would have 51 characters; 50 are allowed`,
     ]);
     expect(said({}, standard, "b".repeat(50))).toEqual([]);
-    const named = (length: number): readonly string[] => {
-      const source = "o".repeat(length);
-      const system = checked({
-        name: "shop",
-        sources: { [source]: { kind: "topic" } },
-        consumers: { billing: { ...billing, from: { [source]: "all" } } },
-      });
-      const compiled = compile(system, standard);
-      return compiled.ok ? [] : compiled.diagnostics.map(({ code, message }) => `${code} ${message}`);
+    const named = (name: string, source: string): readonly string[] => {
+      const consumers = { billing: { ...billing, from: { [source]: "all" } } };
+      const result = compile(checked({ name, sources: { [source]: { kind: "topic" } }, consumers }), standard);
+      return result.ok ? [] : result.diagnostics.map(({ message }) => message);
     };
     // A source's own name has at most 255 characters, so the rest belongs to the system.
-    expect(named(255)).toEqual([]);
-    const long = checked({
-      name: "s".repeat(10),
-      sources: { ["o".repeat(250)]: { kind: "topic" } },
-      consumers: { billing: { ...billing, from: { ["o".repeat(250)]: "all" } } },
-    });
-    const compiled = compile(long, standard);
-    expect(compiled.ok ? [] : compiled.diagnostics.map(({ message }) => message)).toEqual([
+    expect(named("shop", "o".repeat(255))).toEqual([]);
+    expect(named("s".repeat(10), "o".repeat(250))).toEqual([
       "a topic name derived from this would have 261 characters; 260 are allowed",
       expect.stringContaining("is returned"),
     ]);
@@ -164,37 +160,20 @@ describe("quotas: the maximum passes, and one more does not", () => {
     return diagnoseQuotas(topology(counts), target).map(({ code, path, message }) => `${code} ${path}: ${message}`);
   };
 
+  const namespace = (sku: Sku): string => `RD219 consumers: the namespace of the ${sku} tier would have`;
+  const topic = "RD219 sources.orders: the topic shop.orders would have";
+
   test.each<readonly [Parameters<typeof problems>[0], Sku, string]>([
-    [
-      { queues: 10_000 },
-      "standard",
-      "RD219 consumers: the namespace of the standard tier would have 10,001 queues and topics; 10,000 are allowed",
-    ],
-    [
-      { queues: 10_000 },
-      "basic",
-      "RD219 consumers: the namespace of the basic tier would have 10,001 queues and topics; 10,000 are allowed",
-    ],
+    [{ queues: 10_000 }, "standard", `${namespace("standard")} 10,001 queues and topics; 10,000 are allowed`],
+    [{ queues: 10_000 }, "basic", `${namespace("basic")} 10,001 queues and topics; 10,000 are allowed`],
     [
       { queues: 1_000 },
       "premium",
       "RD220 consumers: the namespace of the premium tier would have 1,001 queues and topics; 1,000 are allowed for each of its messaging units",
     ],
-    [
-      { subscriptions: 2_001 },
-      "standard",
-      "RD219 sources.orders: the topic shop.orders would have 2,001 subscriptions; 2,000 are allowed",
-    ],
-    [
-      { sql: 2_001 },
-      "standard",
-      "RD219 sources.orders: the topic shop.orders would have 2,001 SQL filters; 2,000 are allowed",
-    ],
-    [
-      { correlation: 100_001 },
-      "premium",
-      "RD219 sources.orders: the topic shop.orders would have 100,001 correlation filters; 100,000 are allowed",
-    ],
+    [{ subscriptions: 2_001 }, "standard", `${topic} 2,001 subscriptions; 2,000 are allowed`],
+    [{ sql: 2_001 }, "standard", `${topic} 2,001 SQL filters; 2,000 are allowed`],
+    [{ correlation: 100_001 }, "premium", `${topic} 100,001 correlation filters; 100,000 are allowed`],
   ])("%o in the %s tier", (counts, sku, expected) => {
     expect(problems(counts, sku)).toEqual([expected]);
     const [[key = "", count = 0] = []] = Object.entries(counts);
@@ -209,13 +188,10 @@ describe("quotas: the maximum passes, and one more does not", () => {
 });
 
 describe("the warning about a returned message", () => {
-  const warned = (consumer: object) => {
-    const compiled = compile<"servicebus">(checked(oneConsumer({ ...billing, ...consumer })), standard);
-    if (!compiled.ok) throw new Error("it does not compile");
-    return compiled.warnings
-      .filter(({ code }) => code === "RD207")
+  const warned = (consumer: object) =>
+    compiled({ ...billing, ...consumer })
+      .warnings.filter(({ code }) => code === "RD207")
       .map(({ path, value, help }) => `${path} = ${String(value)}: ${help?.split(", or ")[1]}`);
-  };
 
   test("names the deciding field, its value in the declaration, and the edit", () => {
     expect(warned({ crash: { deliveries: 4 } })).toEqual([
@@ -254,11 +230,7 @@ describe("a duration of ISO 8601", () => {
 });
 
 test("a lock is renewed for as long as the handler runs, and a session's lock for as long as possible", () => {
-  const contractOf = (consumer: Record<string, unknown>) => {
-    const compiled = compile<"servicebus">(checked(oneConsumer(consumer)), standard);
-    if (!compiled.ok) throw new Error("it does not compile");
-    return compiled.value.contracts[0];
-  };
+  const contractOf = (consumer: Record<string, unknown>) => compiled(consumer).value.contracts[0];
   expect(contractOf({ ...billing, handlerTimeout: "20m" })?.receive.lockRenewalMs).toBe(1_210_000);
   expect(contractOf({ retry })?.receive.lockRenewalMs).toBe(300_000);
   const inOrder = contractOf({ ...billing, retry: atOnce, order: "per-key" });
@@ -273,13 +245,12 @@ interface Namespace {
 
 describe("the configuration file of the official emulator", () => {
   const config = (consumer: Record<string, unknown>, target: object = standard) => {
-    const compiled = compile<"servicebus">(checked(oneConsumer(consumer)), target as TargetInput<"servicebus">);
-    if (!compiled.ok) throw new Error("it does not compile");
+    const { value } = compiled(consumer, target);
     const { diagnoseExport, exportFormats } = brokers.servicebus;
-    const found = diagnoseExport?.(compiled.value, "emulator-config") ?? [];
+    const found = diagnoseExport?.(value, "emulator-config") ?? [];
     return {
       found: found.map(({ code, message }) => `${code} ${message}`).filter((each) => !each.startsWith("RD718")),
-      file: exportFormats["emulator-config"]?.(compiled.value, null),
+      file: exportFormats["emulator-config"]?.(value, null),
     };
   };
 
@@ -345,22 +316,16 @@ describe("the configuration file of the official emulator", () => {
   });
 
   test("is refused beyond the emulator's limits, with both numbers", () => {
-    expect(config({ ...billing, crash: { deliveries: 11 } }).found).toEqual([
-      "RD717 the max delivery count is 11; the emulator takes 10",
-    ]);
-    expect(config(billing, { ...standard, lock: "5500ms" }).found).toEqual([
-      "RD717 the lock is 5s 500ms; the emulator takes whole seconds",
-    ]);
-    expect(config(billing, { ...standard, duplicates: "10m" }).found).toEqual([
-      "RD717 the window of duplicate detection is 10m; the emulator takes 5m",
-    ]);
-    expect(config(billing, { ...standard, strategy: "ttl-tier" }).found).toEqual([
-      "RD717 the time to live of a tier is 30s; the emulator takes 5m to 1h",
-    ]);
     const patterns = Array.from({ length: 71 }, (_, index) => `order-${index}.*`);
-    expect(config({ ...billing, from: { orders: patterns } }).found).toEqual([
-      "RD717 there are 71 SQL filters of shop.orders; the emulator takes 70",
-    ]);
+    const beyond: readonly (readonly [object, object, string])[] = [
+      [{ crash: { deliveries: 11 } }, {}, "the max delivery count is 11; the emulator takes 10"],
+      [{}, { lock: "5500ms" }, "the lock is 5s 500ms; the emulator takes whole seconds"],
+      [{}, { duplicates: "10m" }, "the window of duplicate detection is 10m; the emulator takes 5m"],
+      [{}, { strategy: "ttl-tier" }, "the time to live of a tier is 30s; the emulator takes 5m to 1h"],
+      [{ from: { orders: patterns } }, {}, "there are 71 SQL filters of shop.orders; the emulator takes 70"],
+    ];
+    for (const [consumer, target, message] of beyond)
+      expect(config({ ...billing, ...consumer }, { ...standard, ...target }).found).toEqual([`RD717 ${message}`]);
     const consumers = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`c${index}`, billing]));
     const many = compile<"servicebus">(
       checked({ name: "shop", sources: { orders: { kind: "topic" } }, consumers }),
