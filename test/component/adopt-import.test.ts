@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 
 import { RetryTopology } from "../../src/brokers/rabbitmq/make/index.ts";
-import { brokers, compile } from "../../src/index.ts";
-import type { SystemInput } from "../../src/index.ts";
+import { brokers, compile, type SystemInput } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
 import { adoptText } from "../support/reported-by-adopt.ts";
 import { runProgram } from "../support/pulumi.ts";

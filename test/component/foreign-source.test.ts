@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 
-import { brokers, compile, plan } from "../../src/index.ts";
+import { brokers, compile, type CompiledSystem, plan } from "../../src/index.ts";
 import { prepare } from "../../src/consume/consume.ts";
-import type { CompiledSystem } from "../../src/index.ts";
 import { costsByStrategy } from "../../src/report/costs.ts";
 import { checked } from "../support/examples.ts";
 import { foundInProcess } from "../support/policy-in-process.ts";

@@ -4,8 +4,7 @@ import { compareChange } from "../../src/migrate/compare-change.ts";
 import { takenAfter } from "../../src/migrate/taken-sources.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
 import { readDeployed } from "../../src/migrate/deployed.ts";
-import { brokers, checkSystem, compile } from "../../src/index.ts";
-import type { CompiledSystem, TargetInput } from "../../src/index.ts";
+import { brokers, checkSystem, compile, type CompiledSystem, type TargetInput } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
 import { register, resourcesOf } from "../support/pulumi.ts";
 

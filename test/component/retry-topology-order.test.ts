@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 
 import shop from "../../stacks/shop.ts";
-import type { RegisteredResource } from "../support/pulumi.ts";
-import { register, resourcesOf, topologyOf } from "../support/pulumi.ts";
+import { register, type RegisteredResource, resourcesOf, topologyOf } from "../support/pulumi.ts";
 
 const versions = ["4.3", "4.0", "3.10"] as const;
 

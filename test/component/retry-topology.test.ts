@@ -1,8 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
 
-import { plan } from "../../src/index.ts";
-import type { TargetInput, Topology } from "../../src/index.ts";
+import { plan, type TargetInput, type Topology } from "../../src/index.ts";
 import { RetryTopology } from "../../src/brokers/rabbitmq/make/index.ts";
 import shop from "../../stacks/shop.ts";
 import { checked, oneConsumer } from "../support/examples.ts";

@@ -6,11 +6,9 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { readStackConfig, ServicebusRetryTopology } from "../../src/brokers/servicebus/make/index.ts";
-import type { CompiledSystem, System, TargetInput } from "../../src/index.ts";
-import { compile, renderDiagnostics } from "../../src/index.ts";
+import { compile, type CompiledSystem, renderDiagnostics, type System, type TargetInput } from "../../src/index.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
-import type { ProgramRun, RegisteredResource } from "../support/pulumi.ts";
-import { resourcesOf, runProgram, stackProgram } from "../support/pulumi.ts";
+import { type ProgramRun, type RegisteredResource, resourcesOf, runProgram, stackProgram } from "../support/pulumi.ts";
 
 const namespaceId =
   "/subscriptions/0b1f6471-1bf0-4dda-aec3-111122223333/resourceGroups/shop/providers/Microsoft.ServiceBus/namespaces/shop-eu";

@@ -1,12 +1,10 @@
 import * as pulumi from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
 
-import type { SqsRetryTopologyArgs } from "../../src/brokers/sqs/make/index.ts";
-import { SqsRetryTopology } from "../../src/brokers/sqs/make/index.ts";
+import { SqsRetryTopology, type SqsRetryTopologyArgs } from "../../src/brokers/sqs/make/index.ts";
 import type { System } from "../../src/index.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
-import type { ProgramRun } from "../support/pulumi.ts";
-import { resourcesOf, runProgram, stackProgram } from "../support/pulumi.ts";
+import { type ProgramRun, resourcesOf, runProgram, stackProgram } from "../support/pulumi.ts";
 import { queueArn } from "../support/sqs/assigned-by-aws.ts";
 
 const region = "eu-west-1";

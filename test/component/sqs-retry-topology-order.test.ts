@@ -5,8 +5,7 @@ import { parse } from "yaml";
 
 import type { System, TargetInput } from "../../src/index.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
-import type { ProgramRun, RegisteredResource } from "../support/pulumi.ts";
-import { resourcesOf } from "../support/pulumi.ts";
+import { type ProgramRun, type RegisteredResource, resourcesOf } from "../support/pulumi.ts";
 import { queueUrl } from "../support/sqs/assigned-by-aws.ts";
 import { compileSqs, registerSqs } from "../support/sqs/register.ts";
 

@@ -6,11 +6,9 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { SqsRetryTopology } from "../../src/brokers/sqs/make/index.ts";
-import { brokers, plan } from "../../src/index.ts";
-import type { System, TargetInput } from "../../src/index.ts";
+import { brokers, plan, type System, type TargetInput } from "../../src/index.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
-import type { ProgramRun } from "../support/pulumi.ts";
-import { resourcesOf, runProgram } from "../support/pulumi.ts";
+import { type ProgramRun, resourcesOf, runProgram } from "../support/pulumi.ts";
 import { queueArn, queueUrl, topicArn } from "../support/sqs/assigned-by-aws.ts";
 import { accountId } from "../support/sqs/clients.ts";
 import { compileSqs, registerSqs } from "../support/sqs/register.ts";

@@ -5,8 +5,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { readStackConfig } from "../../src/brokers/sqs/make/index.ts";
-import type { ProgramRun } from "../support/pulumi.ts";
-import { resourcesOf, runProgram, stackProgram } from "../support/pulumi.ts";
+import { type ProgramRun, resourcesOf, runProgram, stackProgram } from "../support/pulumi.ts";
 
 const target = { broker: "sqs", region: "eu-west-1" };
 const config = { "redeliver:target": target };

@@ -8,9 +8,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 
 import { readStackConfig } from "../../src/brokers/rabbitmq/make/index.ts";
-import type { ProgramRun } from "../support/pulumi.ts";
+import { isSecretInput, type ProgramRun, resourcesOf, runProgram, stackProgram } from "../support/pulumi.ts";
 import { selfSigned } from "../support/self-signed.ts";
-import { isSecretInput, resourcesOf, runProgram, stackProgram } from "../support/pulumi.ts";
 
 const password = "correct-horse-battery-staple";
 const secretKeys = ["redeliver:password"];

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
 
 import { runExample } from "../support/example-program.ts";
-import { resourcesOf } from "../support/pulumi.ts";
-import type { ProgramRun } from "../support/pulumi.ts";
+import { type ProgramRun, resourcesOf } from "../support/pulumi.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "redeliver-stack-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
 
-import type { CompiledSystem, TargetInput } from "../../src/index.ts";
-import { checkSystem, compile, renderDiagnostics } from "../../src/index.ts";
+import { checkSystem, compile, type CompiledSystem, renderDiagnostics, type TargetInput } from "../../src/index.ts";
 import { gaps, width } from "../support/golden.ts";
 
 // One intent and each broker's exact output, side by side in one file. NOT_SUPPORTED marks a promise that a broker

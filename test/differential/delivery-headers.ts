@@ -1,5 +1,4 @@
-import type { MessageState, Semantics } from "../../src/brokers/rabbitmq/prove/semantics.ts";
-import { versionRules } from "../../src/brokers/rabbitmq/prove/semantics.ts";
+import { type MessageState, type Semantics, versionRules } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 
 /** The counts that a consumer receives with a message; null for a missing header. */
 interface DeliveryHeaders {

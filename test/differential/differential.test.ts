@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { brokers } from "../support/live.ts";
-import type { Runner } from "./live-runner.ts";
-import { createRunner } from "./live-runner.ts";
+import { createRunner, type Runner } from "./live-runner.ts";
 import { regressions } from "./regressions.ts";
 import { casesOf, describeDifferences, runBatch, semanticsVersionOfBroker } from "./run-batch.ts";
 

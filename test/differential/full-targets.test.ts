@@ -5,8 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import type { Arguments, BrokerTopology, MessageState } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import { semanticsOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
-import type { Broker } from "../support/live.ts";
-import { brokers, createVhost } from "../support/live.ts";
+import { type Broker, brokers, createVhost } from "../support/live.ts";
 import { only } from "./predict.ts";
 import { semanticsVersionOfBroker } from "./run-batch.ts";
 

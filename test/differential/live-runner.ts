@@ -5,14 +5,11 @@ import amqplib from "amqplib";
 import type { MessageState, Semantics, SemanticsVersion } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import { semanticsOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import type { Broker } from "../support/live.ts";
-import type { Management } from "../support/management.ts";
-import { createManagement, credentialsOf } from "../support/management.ts";
+import { createManagement, credentialsOf, type Management } from "../support/management.ts";
 import { expectedSight, sightOf } from "./compare.ts";
 import { answer, compareHeld, declare, getWithin, patienceMs, policyPath, statisticsMs } from "./live-operations.ts";
-import type { Prediction } from "./predict.ts";
-import { actionable, circumstancesOf, only, predict, queueOf, settle } from "./predict.ts";
-import type { Action, DifferentialCase } from "./topologies.ts";
-import { instantiate } from "./topologies.ts";
+import { actionable, circumstancesOf, only, predict, type Prediction, queueOf, settle } from "./predict.ts";
+import { type Action, type DifferentialCase, instantiate } from "./topologies.ts";
 
 /**
  * The result of one case. `isIncomparable`: the run stopped where a message loops for ever or chance decides

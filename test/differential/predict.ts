@@ -4,8 +4,7 @@ import type {
   MessageState,
   Semantics,
 } from "../../src/brokers/rabbitmq/prove/semantics.ts";
-import type { Action } from "./topologies.ts";
-import { longMs } from "./topologies.ts";
+import { type Action, longMs } from "./topologies.ts";
 
 /** The run gives a case up after this many hops, because an endless loop on the broker cannot be compared. */
 const mostHops = 16;

@@ -1,13 +1,10 @@
 import fc from "fast-check";
 
-import type { RabbitmqVersion } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
-import { versions } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
-import type { SemanticsVersion } from "../../src/brokers/rabbitmq/prove/semantics.ts";
-import { semanticsVersionOf, versionRules } from "../../src/brokers/rabbitmq/prove/semantics.ts";
+import { type RabbitmqVersion, versions } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
+import { type SemanticsVersion, semanticsVersionOf, versionRules } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import type { Broker } from "../support/live.ts";
 import type { CaseResult, Runner } from "./live-runner.ts";
-import type { DifferentialCase } from "./topologies.ts";
-import { differentialCases } from "./topologies.ts";
+import { type DifferentialCase, differentialCases } from "./topologies.ts";
 
 /** The result of a number of cases. */
 export interface BatchReport {

@@ -1,7 +1,6 @@
 import { test } from "vitest";
 
-import type { RabbitmqVersion } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
-import { strategyNames, versions } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
+import { type RabbitmqVersion, strategyNames, versions } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
 import { compile } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
 import { expectCompiled } from "../support/golden.ts";

@@ -8,12 +8,9 @@ import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
 import { docker } from "../support/broker-images.ts";
 import { deploy } from "../support/deployed-system.ts";
 import { oneConsumer } from "../support/examples.ts";
-import type { Broker } from "../support/live.ts";
-import { brokers, createVhost } from "../support/live.ts";
-import type { Management } from "../support/management.ts";
-import { createManagement } from "../support/management.ts";
-import type { Read } from "../support/read-topology.ts";
-import { codesOf, topologyIn, withoutBuiltIn } from "../support/read-topology.ts";
+import { type Broker, brokers, createVhost } from "../support/live.ts";
+import { createManagement, type Management } from "../support/management.ts";
+import { codesOf, type Read, topologyIn, withoutBuiltIn } from "../support/read-topology.ts";
 
 const { auditor } = auditors.rabbitmq;
 type Topology = ReturnType<typeof brokerTopologyOf>;

@@ -1,10 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, until } from "../support/deployed-system.ts";
-import type { DrivenConsumer, Ending } from "../support/drive.ts";
-import { drive } from "../support/drive.ts";
+import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
+import { drive, type DrivenConsumer, type Ending } from "../support/drive.ts";
 import { expectedCourse } from "../support/expected-course.ts";
 import { brokers } from "../support/live.ts";
 import { strategiesOn } from "../support/strategies.ts";

@@ -2,8 +2,7 @@ import { describeDeadLetter } from "redeliver/consume";
 import { describe, expect, test } from "vitest";
 
 import { startBroker, waitUntilReady } from "../support/broker-containers.ts";
-import type { BrokerVersion } from "../support/broker-images.ts";
-import { docker } from "../support/broker-images.ts";
+import { type BrokerVersion, docker } from "../support/broker-images.ts";
 import type { Strategy } from "../support/consume/fates.ts";
 import type { Consuming } from "../support/consume/fates.ts";
 import {

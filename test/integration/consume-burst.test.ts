@@ -1,10 +1,8 @@
 import { afterAll, describe, expect, test } from "vitest";
 
 import { billingUnder } from "../support/consume/billing-under.ts";
-import type { ConsumedSystem } from "../support/consume/consumed.ts";
-import { consumeFrom } from "../support/consume/consumed.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, until } from "../support/deployed-system.ts";
+import { type ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
+import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 
 // Jitter keeps messages that fail together from coming back together, when a service that they need is down.

@@ -1,12 +1,10 @@
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 
 import { billingUnder } from "../support/consume/billing-under.ts";
 import type { SkewedInput } from "../support/consume/skewed-process.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, until } from "../support/deployed-system.ts";
+import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { checked } from "../support/examples.ts";
 import { brokers } from "../support/live.ts";
 

@@ -1,11 +1,8 @@
-import { describe, test } from "vitest";
-import type { TestContext } from "vitest";
+import { describe, test, type TestContext } from "vitest";
 
-import type { Cluster } from "../support/broker-cluster.ts";
-import { startCluster } from "../support/broker-cluster.ts";
+import { type Cluster, startCluster } from "../support/broker-cluster.ts";
 import type { BrokerVersion } from "../support/broker-images.ts";
-import type { CourseRecord } from "../support/consume/fault-course.ts";
-import { concurrency, startFaultCourse } from "../support/consume/fault-course.ts";
+import { concurrency, type CourseRecord, startFaultCourse } from "../support/consume/fault-course.ts";
 import type { Strategy } from "../support/consume/fates.ts";
 import type { FaultName } from "../support/consume/faults.ts";
 import { brokers } from "../support/live.ts";

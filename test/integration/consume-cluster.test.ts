@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { Cluster } from "../support/broker-cluster.ts";
-import { startCluster } from "../support/broker-cluster.ts";
+import { type Cluster, startCluster } from "../support/broker-cluster.ts";
 import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
 import {
   brokerOf,
@@ -14,14 +13,10 @@ import {
   moveLeadersAndKill,
   vhostsOf,
 } from "../support/consume/cluster-course.ts";
-import type { Consuming, Strategy } from "../support/consume/fates.ts";
-import { declarationFor } from "../support/consume/fates.ts";
-import type { Start } from "../support/consume/start.ts";
-import { start } from "../support/consume/start.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { until } from "../support/deployed-system.ts";
-import type { Broker } from "../support/live.ts";
-import { brokers } from "../support/live.ts";
+import { type Consuming, declarationFor, type Strategy } from "../support/consume/fates.ts";
+import { type Start, start } from "../support/consume/start.ts";
+import { type DeployedSystem, until } from "../support/deployed-system.ts";
+import { type Broker, brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 
 const strategies: readonly Strategy[] = ["native", "deferred", "waits"];

@@ -2,13 +2,10 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 
 import { brokers as compilers } from "../../src/brokers/index.ts";
-import type { Start } from "../support/consume/start.ts";
-import { start } from "../support/consume/start.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy } from "../support/deployed-system.ts";
+import { type Start, start } from "../support/consume/start.ts";
+import { deploy, type DeployedSystem } from "../support/deployed-system.ts";
 import { createLimitedUser } from "../support/limited-user.ts";
-import { brokers } from "../support/live.ts";
-import type { Broker } from "../support/live.ts";
+import { type Broker, brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import { strategiesOn, type Strategy } from "../support/strategies.ts";
 

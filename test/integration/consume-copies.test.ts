@@ -4,8 +4,7 @@ import { permanent } from "redeliver/consume";
 import { billingUnder } from "../support/consume/billing-under.ts";
 import type { ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
 import { liveStage } from "../support/consume/live-stage.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { sleep, until } from "../support/deployed-system.ts";
+import { type DeployedSystem, sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { publishesCopies, strategiesOn, type Strategy } from "../support/strategies.ts";
 

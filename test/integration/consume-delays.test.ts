@@ -1,12 +1,9 @@
 import { afterAll, describe, expect, test } from "vitest";
 
-import type { AmqpProxy } from "../support/consume/amqp-proxy.ts";
-import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
-import type { ConsumedSystem, Run } from "../support/consume/consumed.ts";
-import { consumeFrom } from "../support/consume/consumed.ts";
+import { type AmqpProxy, startAmqpProxy } from "../support/consume/amqp-proxy.ts";
+import { type ConsumedSystem, consumeFrom, type Run } from "../support/consume/consumed.ts";
 import { namedDelays } from "../support/consume/named-delays.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, until } from "../support/deployed-system.ts";
+import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { strategiesOn } from "../support/strategies.ts";
 

@@ -3,8 +3,7 @@ import { permanent } from "redeliver/consume";
 
 import type { ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
 import { liveStage } from "../support/consume/live-stage.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { sleep, until } from "../support/deployed-system.ts";
+import { type DeployedSystem, sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 

@@ -2,10 +2,8 @@ import type { Connection, Delivery } from "rhea";
 import { afterAll, describe, expect, test, vi } from "vitest";
 
 import { connectByAmqp10, endConnection } from "../../src/brokers/rabbitmq/run/amqp-1-0/connect.ts";
-import { createIntake } from "../../src/brokers/rabbitmq/run/amqp-1-0/intake.ts";
-import type { Intake } from "../../src/brokers/rabbitmq/run/amqp-1-0/intake.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, sleep, until } from "../support/deployed-system.ts";
+import { createIntake, type Intake } from "../../src/brokers/rabbitmq/run/amqp-1-0/intake.ts";
+import { deploy, type DeployedSystem, sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { oneConsumer } from "../support/examples.ts";
 

@@ -2,10 +2,8 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 
 import { billingUnder } from "../support/consume/billing-under.ts";
-import type { Start } from "../support/consume/start.ts";
-import { start } from "../support/consume/start.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy } from "../support/deployed-system.ts";
+import { type Start, start } from "../support/consume/start.ts";
+import { deploy, type DeployedSystem } from "../support/deployed-system.ts";
 import { brokers, createVhost } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import { strategiesOn } from "../support/strategies.ts";

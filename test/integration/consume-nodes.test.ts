@@ -1,14 +1,10 @@
-import { describe, expect, test } from "vitest";
-import type { TestContext } from "vitest";
+import { describe, expect, test, type TestContext } from "vitest";
 
 import { billingUnder } from "../support/consume/billing-under.ts";
-import type { AmqpProxy } from "../support/consume/amqp-proxy.ts";
-import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
-import type { ConsumedSystem } from "../support/consume/consumed.ts";
-import { consumeFrom } from "../support/consume/consumed.ts";
+import { type AmqpProxy, startAmqpProxy } from "../support/consume/amqp-proxy.ts";
+import { type ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
 import { start } from "../support/consume/start.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, until } from "../support/deployed-system.ts";
+import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { closedPort } from "../support/fake-broker.ts";
 import { brokers } from "../support/live.ts";
 

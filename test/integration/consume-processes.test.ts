@@ -1,5 +1,4 @@
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -7,8 +6,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { billingUnder } from "../support/consume/billing-under.ts";
 import { consumeFrom } from "../support/consume/consumed.ts";
 import type { ProcessInput } from "../support/consume/consumer-process.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, until } from "../support/deployed-system.ts";
+import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { checked } from "../support/examples.ts";
 import { brokers } from "../support/live.ts";
 import { strategiesOn } from "../support/strategies.ts";

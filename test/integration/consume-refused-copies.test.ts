@@ -6,10 +6,8 @@ import { permanent } from "redeliver/consume";
 
 import type { ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
 import { liveStage } from "../support/consume/live-stage.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { until } from "../support/deployed-system.ts";
-import { brokers } from "../support/live.ts";
-import type { Broker } from "../support/live.ts";
+import { type DeployedSystem, until } from "../support/deployed-system.ts";
+import { type Broker, brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import { publishesCopies, strategiesOn } from "../support/strategies.ts";
 

@@ -5,11 +5,9 @@ import type { ChannelModel } from "amqplib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { billingUnder } from "../support/consume/billing-under.ts";
-import type { Start } from "../support/consume/start.ts";
-import { start } from "../support/consume/start.ts";
+import { type Start, start } from "../support/consume/start.ts";
 import { startTlsBroker } from "../support/consume/tls-broker.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, until } from "../support/deployed-system.ts";
+import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { sendJson, startFakeBroker } from "../support/fake-broker.ts";
 import { brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";

@@ -1,12 +1,9 @@
 import { afterAll, describe, expect, test } from "vitest";
 
 import { withChannelMax } from "../support/consume/amqp-1-0-frames.ts";
-import type { AmqpProxy } from "../support/consume/amqp-proxy.ts";
-import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
-import type { ConsumedSystem } from "../support/consume/consumed.ts";
-import { consumeFrom } from "../support/consume/consumed.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, until } from "../support/deployed-system.ts";
+import { type AmqpProxy, startAmqpProxy } from "../support/consume/amqp-proxy.ts";
+import { type ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
+import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { oneConsumer } from "../support/examples.ts";
 

@@ -1,14 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { consume } from "redeliver/consume";
-import type { ConsumeOptions } from "redeliver/consume";
+import { consume, type ConsumeOptions } from "redeliver/consume";
 
 import { RefusedError } from "../../src/index.ts";
 import { billingUnder } from "../support/consume/billing-under.ts";
 import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
 import { consumeFrom } from "../support/consume/consumed.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, until } from "../support/deployed-system.ts";
+import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { checked } from "../support/examples.ts";
 import { brokers, createVhost } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";

@@ -1,17 +1,13 @@
 import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 
-import { describe, expect, test } from "vitest";
-import type { TestContext } from "vitest";
+import { describe, expect, test, type TestContext } from "vitest";
 
 import { billingUnder } from "../support/consume/billing-under.ts";
-import type { AmqpProxy } from "../support/consume/amqp-proxy.ts";
-import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
-import type { ConsumedSystem } from "../support/consume/consumed.ts";
-import { consumeFrom } from "../support/consume/consumed.ts";
+import { type AmqpProxy, startAmqpProxy } from "../support/consume/amqp-proxy.ts";
+import { type ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
 import type { ProcessInput } from "../support/consume/consumer-process.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, until } from "../support/deployed-system.ts";
+import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { checked } from "../support/examples.ts";
 import { brokers } from "../support/live.ts";
 import { createManagement, credentialsOf } from "../support/management.ts";

@@ -1,17 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { RabbitmqCredentials } from "redeliver/consume";
-import { permanent } from "redeliver/consume";
+import { permanent, type RabbitmqCredentials } from "redeliver/consume";
 
 import { billingUnder } from "../support/consume/billing-under.ts";
-import type { BrokerVersion } from "../support/broker-images.ts";
-import { brokerVersions } from "../support/broker-images.ts";
-import type { ConsumedSystem } from "../support/consume/consumed.ts";
-import { consumeFrom } from "../support/consume/consumed.ts";
+import { type BrokerVersion, brokerVersions } from "../support/broker-images.ts";
+import { type ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
 import { start } from "../support/consume/start.ts";
-import type { TokenBroker } from "../support/consume/token-broker.ts";
-import { startTokenBroker } from "../support/consume/token-broker.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, sleep, until } from "../support/deployed-system.ts";
+import { startTokenBroker, type TokenBroker } from "../support/consume/token-broker.ts";
+import { deploy, type DeployedSystem, sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { withQueues, type Strategy } from "../support/strategies.ts";
 

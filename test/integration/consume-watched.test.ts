@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Message } from "redeliver/consume";
-import { createMemoryStore, once } from "redeliver/consume";
+import { createMemoryStore, type Message, once } from "redeliver/consume";
 
 import { consumeFrom } from "../support/consume/consumed.ts";
 import {

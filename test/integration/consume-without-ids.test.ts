@@ -4,8 +4,7 @@ import { permanent } from "redeliver/consume";
 import type { AmqpProxy } from "../support/consume/amqp-proxy.ts";
 import type { ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
 import { liveStage } from "../support/consume/live-stage.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { until } from "../support/deployed-system.ts";
+import { type DeployedSystem, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { oneConsumer } from "../support/examples.ts";
 

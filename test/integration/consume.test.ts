@@ -3,10 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { permanent, retryAfter } from "redeliver/consume";
 import { z } from "zod";
 
-import type { ConsumedSystem } from "../support/consume/consumed.ts";
-import { consumeFrom } from "../support/consume/consumed.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, sleep, until } from "../support/deployed-system.ts";
+import { type ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
+import { deploy, type DeployedSystem, sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { strategiesOn, type Strategy } from "../support/strategies.ts";
 

@@ -2,8 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { brokers as compilers } from "../../src/index.ts";
 import { docker } from "../support/broker-images.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy } from "../support/deployed-system.ts";
+import { deploy, type DeployedSystem } from "../support/deployed-system.ts";
 import { oneConsumer } from "../support/examples.ts";
 import { brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";

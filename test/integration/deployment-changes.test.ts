@@ -1,17 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, inject, test } from "vitest";
 
-import { checkSystem } from "../../src/index.ts";
-import type { System } from "../../src/index.ts";
+import { checkSystem, type System } from "../../src/index.ts";
 
-import { changeCases } from "../support/change/cases.ts";
-import type { ChangeCase } from "../support/change/cases.ts";
+import { type ChangeCase, changeCases } from "../support/change/cases.ts";
 import { anyDeployment, edited, topologyOf } from "../support/change/deployments.ts";
 import { modelledEngine, pulumiEngine } from "../support/change/engines.ts";
 import { fill } from "../support/change/live-change.ts";
 import type { Deployment } from "../support/change/registered.ts";
-import type { Broker } from "../support/live.ts";
-import { createVhost } from "../support/live.ts";
+import { type Broker, createVhost } from "../support/live.ts";
 import { hasPulumiCli } from "../support/pulumi-cli.ts";
 
 // Messages wait in every place, publishers publish, a foreign queue is bound to the source, and an operator changes the

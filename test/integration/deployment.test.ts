@@ -1,14 +1,11 @@
 import { describe, expect, inject, test } from "vitest";
 
-import type { Topology } from "../../src/index.ts";
-import { compile } from "../../src/index.ts";
+import { compile, type Topology } from "../../src/index.ts";
 import shop from "../../stacks/shop.ts";
 import { applyResources } from "../support/apply-resources.ts";
 import { drive } from "../support/drive.ts";
-import type { Broker } from "../support/live.ts";
-import { createVhost } from "../support/live.ts";
-import { createManagement, credentialsOf } from "../support/management.ts";
-import type { JsonObject, Management } from "../support/management.ts";
+import { type Broker, createVhost } from "../support/live.ts";
+import { createManagement, credentialsOf, type JsonObject, type Management } from "../support/management.ts";
 import { runProgram, stackProgram, topologyOf } from "../support/pulumi.ts";
 import { configOf, createCliStack, hasPulumiCli } from "../support/pulumi-cli.ts";
 

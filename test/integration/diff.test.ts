@@ -3,20 +3,17 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import type { TestContext } from "vitest";
-import { afterAll, expect, inject, test } from "vitest";
+import { afterAll, expect, inject, test, type TestContext } from "vitest";
 
 import { run } from "../../src/cli/run.ts";
 import { brokers, compile } from "../../src/index.ts";
 import type { JudgedDifference } from "../../src/migrate/judge-drift.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, until } from "../support/deployed-system.ts";
+import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { drive } from "../support/drive.ts";
 import { checked } from "../support/examples.ts";
 import { createLimitedUser } from "../support/limited-user.ts";
 import type { Broker } from "../support/live.ts";
-import type { JsonObject, Management } from "../support/management.ts";
-import { createManagement } from "../support/management.ts";
+import { createManagement, type JsonObject, type Management } from "../support/management.ts";
 import { withQueues } from "../support/strategies.ts";
 
 // Changes a deployed system by hand, and compares it with its declaration on a live broker. Each test has a virtual host

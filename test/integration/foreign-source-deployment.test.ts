@@ -1,12 +1,10 @@
 import { expect, inject, onTestFinished, test } from "vitest";
 
 import { brokers } from "../../src/brokers/index.ts";
-import type { Engine } from "../support/change/engines.ts";
-import { modelledEngine, pulumiEngine } from "../support/change/engines.ts";
+import { type Engine, modelledEngine, pulumiEngine } from "../support/change/engines.ts";
 import type { Deployment } from "../support/change/registered.ts";
 import { checked } from "../support/examples.ts";
-import type { Rights } from "../support/limited-user.ts";
-import { createLimitedUser } from "../support/limited-user.ts";
+import { createLimitedUser, type Rights } from "../support/limited-user.ts";
 import { createVhost } from "../support/live.ts";
 import { createManagement, type JsonObject } from "../support/management.ts";
 import { topologyOf } from "../support/pulumi.ts";

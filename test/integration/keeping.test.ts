@@ -3,13 +3,10 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { startBroker } from "../support/broker-containers.ts";
 import { brokerVersions } from "../support/broker-images.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
-import { deploy, policyOfEachQueue, sleep, until } from "../support/deployed-system.ts";
-import type { Decision } from "../support/drive.ts";
-import { drive } from "../support/drive.ts";
+import { deploy, type DeployedSystem, policyOfEachQueue, sleep, until } from "../support/deployed-system.ts";
+import { type Decision, drive } from "../support/drive.ts";
 import { oneConsumer } from "../support/examples.ts";
-import type { Broker } from "../support/live.ts";
-import { brokers, restartBroker } from "../support/live.ts";
+import { type Broker, brokers, restartBroker } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import { speaksAmqp091, strategiesOn, withQueues } from "../support/strategies.ts";
 

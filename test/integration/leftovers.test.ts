@@ -2,13 +2,11 @@ import { expect, inject, test } from "vitest";
 
 import { exportDefinitions } from "../../src/brokers/rabbitmq/make/export.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
-import { brokers } from "../../src/index.ts";
-import type { System } from "../../src/index.ts";
+import { brokers, type System } from "../../src/index.ts";
 import { compiledOf } from "../support/change/live-change.ts";
 import { checked } from "../support/examples.ts";
 import { createVhost } from "../support/live.ts";
-import { createManagement } from "../support/management.ts";
-import type { JsonObject } from "../support/management.ts";
+import { createManagement, type JsonObject } from "../support/management.ts";
 import { publishesCopies, strategiesOn } from "../support/strategies.ts";
 
 const systemOf = (attempts: number, consumers: readonly string[]): System =>

@@ -1,8 +1,7 @@
 import { connect } from "amqplib";
 import { describe, expect, inject, test } from "vitest";
 
-import type { BrokerTopology } from "../../src/brokers/rabbitmq/prove/semantics.ts";
-import { semanticsOf, semanticsVersionOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
+import { type BrokerTopology, semanticsOf, semanticsVersionOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import { parseTarget } from "../../src/index.ts";
 import { startBroker, waitUntilReady } from "../support/broker-containers.ts";
 import type { BrokerVersion } from "../support/broker-images.ts";

@@ -4,8 +4,7 @@ import { describe, expect, test } from "vitest";
 import { describeDeadLetter } from "../../src/consume/dead-letter/describe.ts";
 import { permanent } from "../../src/consume/index.ts";
 import type { ServicebusTargetInput } from "../support/servicebus/register.ts";
-import type { ConsumedSystem } from "../support/servicebus/consuming.ts";
-import { deployConsumed } from "../support/servicebus/consuming.ts";
+import { type ConsumedSystem, deployConsumed } from "../support/servicebus/consuming.ts";
 
 const retry = { attempts: 3, backoff: { kind: "steps", delays: ["300ms", "600ms"] } };
 const premium: Partial<ServicebusTargetInput> = { sku: "premium" };

@@ -2,8 +2,7 @@ import type { ServiceBusReceivedMessage } from "@azure/service-bus";
 import { waitUntil } from "@redeliver/servicebus-emulator";
 import { describe, expect, test } from "vitest";
 
-import type { ConsumedSystem } from "../support/servicebus/consuming.ts";
-import { deployConsumed } from "../support/servicebus/consuming.ts";
+import { type ConsumedSystem, deployConsumed } from "../support/servicebus/consuming.ts";
 
 const billing = { retry: { attempts: 3, backoff: { kind: "constant", delay: "200ms" } } };
 const fail = (): never => {

@@ -4,8 +4,7 @@ import { brokers as compilers, compile } from "../../src/index.ts";
 import { deploy, until } from "../support/deployed-system.ts";
 import { drive } from "../support/drive.ts";
 import { brokers } from "../support/live.ts";
-import type { JsonObject } from "../support/management.ts";
-import { createManagement } from "../support/management.ts";
+import { createManagement, type JsonObject } from "../support/management.ts";
 import { checked } from "../support/examples.ts";
 import { strategiesOn } from "../support/strategies.ts";
 

@@ -11,8 +11,7 @@ import { createFunction } from "../support/sqs/create-function.ts";
 import { deploy } from "../support/sqs/deployed-system.ts";
 import type { SqsEmulator } from "../support/sqs/emulators.ts";
 import { gapOf } from "../support/sqs/known-gaps.ts";
-import type { Queue, QueueAttributes } from "../support/sqs/lab.ts";
-import { createLab, redrivePolicy } from "../support/sqs/lab.ts";
+import { createLab, type Queue, type QueueAttributes, redrivePolicy } from "../support/sqs/lab.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 
 const { auditor } = brokers.sqs;

@@ -6,8 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 
 import { inTurn } from "../support/in-turn.ts";
-import type { RegisteredResource } from "../support/pulumi.ts";
-import { runProgram, stackProgram } from "../support/pulumi.ts";
+import { type RegisteredResource, runProgram, stackProgram } from "../support/pulumi.ts";
 import { checked } from "../support/examples.ts";
 import { applyToEmulator } from "../support/sqs/apply.ts";
 import { queueArn } from "../support/sqs/assigned-by-aws.ts";

@@ -15,8 +15,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import { run } from "../../src/cli/run.ts";
 import { checkSystem } from "../../src/declare/check.ts";
-import { compile } from "../../src/index.ts";
-import type { SystemInput } from "../../src/index.ts";
+import { compile, type SystemInput } from "../../src/index.ts";
 import type { JudgedDifference } from "../../src/migrate/judge-drift.ts";
 import { inTurn } from "../support/in-turn.ts";
 import { anySqsDeclaration } from "../support/sqs-declarations.ts";

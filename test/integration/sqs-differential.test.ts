@@ -4,8 +4,7 @@ import type { SqsEmulator } from "../support/sqs/emulators.ts";
 import { createLab } from "../support/sqs/lab.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 import { playCourse } from "../support/sqs/play-course.ts";
-import type { Observation, RandomCourse } from "../support/sqs/random-course.ts";
-import { inexplicable, randomCourses } from "../support/sqs/random-course.ts";
+import { inexplicable, type Observation, type RandomCourse, randomCourses } from "../support/sqs/random-course.ts";
 
 // A program acts on one message at random, by a seed. The semantics must allow everything that an emulator shows.
 

@@ -6,15 +6,12 @@ import type { ConsumeOptions } from "redeliver/consume";
 
 import type { BrokerVersion } from "../support/broker-images.ts";
 import type { StartedBroker } from "../support/broker-containers.ts";
-import type { Certificates } from "../support/certificates.ts";
-import { hasOpenssl, makeCertificates } from "../support/certificates.ts";
+import { type Certificates, hasOpenssl, makeCertificates } from "../support/certificates.ts";
 import { billingUnder } from "../support/consume/billing-under.ts";
 import { consumeFrom } from "../support/consume/consumed.ts";
-import type { Start } from "../support/consume/start.ts";
-import { start } from "../support/consume/start.ts";
-import type { DeployedSystem } from "../support/deployed-system.ts";
+import { type Start, start } from "../support/consume/start.ts";
+import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { startTlsBroker } from "../support/consume/tls-broker.ts";
-import { deploy, until } from "../support/deployed-system.ts";
 import { createVhost } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import { createCliStack, hasPulumiCli } from "../support/pulumi-cli.ts";

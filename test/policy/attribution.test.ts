@@ -13,8 +13,7 @@ import { describe, expect, test } from "vitest";
 
 import { firstPreviewOf } from "../support/first-preview.ts";
 import { foundInProcess } from "../support/policy-in-process.ts";
-import type { ProgramRun } from "../support/pulumi.ts";
-import { runProgram } from "../support/pulumi.ts";
+import { type ProgramRun, runProgram } from "../support/pulumi.ts";
 
 // Two places hold resources of the same names. Only one place has faults, and findings must name that one.
 

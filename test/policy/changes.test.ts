@@ -11,17 +11,14 @@ import type { CustomResourceOptions, Resource } from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
 
 import type { PolicyOptions, RuleOptions } from "../../src/policy/index.ts";
-import type { JudgedPreview } from "../../src/policy/preview.ts";
-import { judgePreview } from "../../src/policy/preview.ts";
+import { type JudgedPreview, judgePreview } from "../../src/policy/preview.ts";
 import { readPreview } from "../../src/policy/preview/read-preview.ts";
 import { rules } from "../../src/policy/rules.ts";
 import shop from "../../stacks/shop.ts";
 import { runExample } from "../support/example-program.ts";
 import { foundInProcess } from "../support/policy-in-process.ts";
-import type { DigestOptions } from "../support/preview.ts";
-import { digestOf } from "../support/preview.ts";
-import type { ProgramRun } from "../support/pulumi.ts";
-import { register, runProgram } from "../support/pulumi.ts";
+import { digestOf, type DigestOptions } from "../support/preview.ts";
+import { type ProgramRun, register, runProgram } from "../support/pulumi.ts";
 
 const rule = "queue-deletion";
 

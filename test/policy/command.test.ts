@@ -5,8 +5,7 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { runExample } from "../support/example-program.ts";
-import type { Digest } from "../support/preview.ts";
-import { digestOf } from "../support/preview.ts";
+import { type Digest, digestOf } from "../support/preview.ts";
 import { parseSarif } from "../support/sarif.ts";
 import { withoutProgress } from "../support/without-progress.ts";
 import { parseWorkflowCommands } from "../support/workflow-commands.ts";

@@ -6,8 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rules } from "../../src/policy/rules.ts";
 import { runExample } from "../support/example-program.ts";
 import { firstPreviewOf } from "../support/first-preview.ts";
-import type { PolicyHost } from "../support/policy-host.ts";
-import { startPolicyHost } from "../support/policy-host.ts";
+import { type PolicyHost, startPolicyHost } from "../support/policy-host.ts";
 import { foundInProcess } from "../support/policy-in-process.ts";
 
 const root = resolve(import.meta.dirname, "../..");

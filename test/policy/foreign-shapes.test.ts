@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { foreignRun } from "../support/foreign-run.ts";
-import type { PolicyHost } from "../support/policy-host.ts";
-import { startPolicyHost } from "../support/policy-host.ts";
+import { type PolicyHost, startPolicyHost } from "../support/policy-host.ts";
 
 // Feeds Pulumi's own host with resources of every type that the pack reads, and with properties of any shape. None may
 // end the host. The pack must report each that it cannot read.

@@ -1,14 +1,12 @@
 import { parse } from "yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { PolicyOptions } from "../../src/policy/index.ts";
-import { redeliverPolicies } from "../../src/policy/index.ts";
+import { type PolicyOptions, redeliverPolicies } from "../../src/policy/index.ts";
 import { RefusedError } from "../../src/index.ts";
 import { rules } from "../../src/policy/rules.ts";
 import { runExample } from "../support/example-program.ts";
-import type { PolicyHost, ReportedViolation } from "../support/policy-host.ts";
+import { type PolicyHost, type ReportedViolation, startPolicyHost, startRefusedPack } from "../support/policy-host.ts";
 import type { RegisteredResource } from "../support/pulumi.ts";
-import { startPolicyHost, startRefusedPack } from "../support/policy-host.ts";
 
 const tooMany = "examples/policies/retry-attempts-limit/fails.ts";
 const ownerless = "examples/policies/topology-owner/fails.ts";

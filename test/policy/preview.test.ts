@@ -2,15 +2,13 @@ import { globSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 
-import type { JudgedPreview, PreviewViolation } from "../../src/policy/preview.ts";
-import { judgePreview } from "../../src/policy/preview.ts";
+import { type JudgedPreview, judgePreview, type PreviewViolation } from "../../src/policy/preview.ts";
 import { parseSourcePosition } from "../../src/policy/preview/source-position.ts";
 import { readPreview } from "../../src/policy/preview/read-preview.ts";
 import type { PolicyOptions } from "../../src/policy/index.ts";
 import { runExample } from "../support/example-program.ts";
 import { foundInProcess } from "../support/policy-in-process.ts";
-import type { DigestOptions } from "../support/preview.ts";
-import { digestOf } from "../support/preview.ts";
+import { digestOf, type DigestOptions } from "../support/preview.ts";
 import type { ProgramRun } from "../support/pulumi.ts";
 
 const root = resolve(import.meta.dirname, "../..");

@@ -8,8 +8,7 @@ import { rules } from "../../src/policy/rules.ts";
 import { runExample } from "../support/example-program.ts";
 import { firstPreviewOf } from "../support/first-preview.ts";
 import { foreignRun } from "../support/foreign-run.ts";
-import type { EngineConfig, PolicyHost, ReportedViolation } from "../support/policy-host.ts";
-import { startPolicyHost } from "../support/policy-host.ts";
+import { type EngineConfig, type PolicyHost, type ReportedViolation, startPolicyHost } from "../support/policy-host.ts";
 import type { ProgramRun } from "../support/pulumi.ts";
 
 // The pack reads each resource of a request once for all rules. A pack that reads it once for each rule must find the

@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as exported from "../../src/policy/index.ts";
 import { rules } from "../../src/policy/rules.ts";
 import { runExample } from "../support/example-program.ts";
-import type { PolicyHost, ReportedViolation } from "../support/policy-host.ts";
-import { startPolicyHost } from "../support/policy-host.ts";
+import { type PolicyHost, type ReportedViolation, startPolicyHost } from "../support/policy-host.ts";
 
 /** The pack in its own process, as Pulumi starts it, with every rule mandatory. */
 let host: PolicyHost;

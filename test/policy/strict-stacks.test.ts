@@ -5,8 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { runExampleStack } from "../support/example-stack.ts";
-import type { PolicyHost, ReportedViolation } from "../support/policy-host.ts";
-import { startPolicyHost } from "../support/policy-host.ts";
+import { type PolicyHost, type ReportedViolation, startPolicyHost } from "../support/policy-host.ts";
 import type { ProgramRun } from "../support/pulumi.ts";
 
 const root = resolve(import.meta.dirname, "../..");

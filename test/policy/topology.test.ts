@@ -5,15 +5,12 @@ import { Topic } from "@pulumi/azure-native/servicebus/topic.js";
 import * as rabbitmq from "@pulumi/rabbitmq";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
-import type { DiagnosticCode } from "../../src/diagnostics/catalogue.ts";
-import { diagnosticCodes } from "../../src/diagnostics/catalogue.ts";
+import { type DiagnosticCode, diagnosticCodes } from "../../src/diagnostics/catalogue.ts";
 import { rules } from "../../src/policy/rules.ts";
 import shop from "../../stacks/shop.ts";
 import { runExample } from "../support/example-program.ts";
-import type { PolicyHost } from "../support/policy-host.ts";
-import { startPolicyHost } from "../support/policy-host.ts";
-import type { ProgramRun } from "../support/pulumi.ts";
-import { register, runProgram } from "../support/pulumi.ts";
+import { type PolicyHost, startPolicyHost } from "../support/policy-host.ts";
+import { type ProgramRun, register, runProgram } from "../support/pulumi.ts";
 
 const topologyRules = rules.filter((rule) => rule.kind === "topology");
 const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";

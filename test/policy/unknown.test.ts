@@ -5,8 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { runExample } from "../support/example-program.ts";
-import type { FoundViolation } from "../support/policy-in-process.ts";
-import { foundInProcess } from "../support/policy-in-process.ts";
+import { foundInProcess, type FoundViolation } from "../support/policy-in-process.ts";
 import type { ProgramRun } from "../support/pulumi.ts";
 
 const root = resolve(import.meta.dirname, "../..");

@@ -4,8 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { compileAndProve } from "../../src/compile/compile.ts";
-import type { CompiledSystem, Topology } from "../../src/index.ts";
-import { brokers } from "../../src/index.ts";
+import { brokers, type CompiledSystem, type Topology } from "../../src/index.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
 import { checked } from "../support/examples.ts";

@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import type { ConsumeEvent } from "redeliver/consume";
 
-import type { Breaker } from "../../src/consume/breaker.ts";
-import { createBreaker } from "../../src/consume/breaker.ts";
+import { type Breaker, createBreaker } from "../../src/consume/breaker.ts";
 import { prepare } from "../../src/consume/consume.ts";
 import { runConsumer } from "../../src/consume/run-consumer.ts";
 import { rules } from "../support/breaker/rules.ts";

@@ -1,10 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { checkSystem, compileAndProve } from "../../src/index.ts";
-import type { System, SystemInput, TargetInput } from "../../src/index.ts";
-import type { Deployed } from "../../src/migrate/deployed.ts";
-import { deployedOf, readDeployed } from "../../src/migrate/deployed.ts";
+import { checkSystem, compileAndProve, type System, type SystemInput, type TargetInput } from "../../src/index.ts";
+import { type Deployed, deployedOf, readDeployed } from "../../src/migrate/deployed.ts";
 import { compareChange } from "../../src/migrate/compare-change.ts";
 import { planMigration } from "../../src/migrate/plan-migration.ts";
 import { proveChange } from "../../src/migrate/prove-change.ts";

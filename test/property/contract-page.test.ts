@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { TargetInput } from "../../src/index.ts";
-import { checkSystem, compile } from "../../src/index.ts";
+import { checkSystem, compile, type TargetInput } from "../../src/index.ts";
 import { anySystem } from "../support/arbitraries.ts";
 import { pageOf, pagesFor } from "../support/contract-page.ts";
 import { pageCases } from "../support/contract-page-cases.ts";

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { checkSystem, compile, constant, defineSystem, plan } from "../../src/index.ts";
-import type { CompiledSystem } from "../../src/index.ts";
+import { checkSystem, compile, type CompiledSystem, constant, defineSystem, plan } from "../../src/index.ts";
 import { costsByStrategy, costTable } from "../../src/report/costs.ts";
 import { anySystem } from "../support/arbitraries.ts";
 

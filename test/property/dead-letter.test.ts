@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { deadLetterFields } from "../../src/consume/port/dead-letter-fields.ts";
-import type { FailureContext } from "../../src/consume/dead-letter/metadata.ts";
-import { deadLetterMetadata } from "../../src/consume/dead-letter/metadata.ts";
+import { deadLetterMetadata, type FailureContext } from "../../src/consume/dead-letter/metadata.ts";
 
 const context: FailureContext = {
   workQueue: "shop.billing",

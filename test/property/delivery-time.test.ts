@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { createDeliveryTimes } from "../../src/brokers/rabbitmq/run/amqp-1-0/delivery-time.ts";
-import type { Jumps } from "../support/delivery-world.ts";
-import { playRetries } from "../support/delivery-world.ts";
+import { type Jumps, playRetries } from "../support/delivery-world.ts";
 import { drawBy } from "../support/bad-inputs/draw.ts";
 
 const offsetMs = fc.double({ min: -7_000, max: 7_000, noNaN: true });

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { refusalOf } from "../support/change/component-refusal.ts";
-import { checkSystem, compile } from "../../src/index.ts";
-import type { System, SystemInput, TargetInput } from "../../src/index.ts";
+import { checkSystem, compile, type System, type SystemInput, type TargetInput } from "../../src/index.ts";
 import { cloudInventory } from "../support/change/cloud-inventory.ts";
 import { runUpdate } from "../support/change/engine-model.ts";
 import { provider } from "../support/change/providers.ts";

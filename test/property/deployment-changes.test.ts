@@ -3,18 +3,13 @@ import { expect, test } from "vitest";
 
 import type { SemanticsVersion } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import type { Topology } from "../../src/index.ts";
-import type { Taken } from "../support/change/component-refusal.ts";
-import { noteTaken, refusalOf } from "../support/change/component-refusal.ts";
+import { noteTaken, refusalOf, type Taken } from "../support/change/component-refusal.ts";
 import { anyDeployment, edited, editNames, topologyOf } from "../support/change/deployments.ts";
-import type { StateEntry } from "../support/change/engine-model.ts";
-import { runUpdate } from "../support/change/engine-model.ts";
-import { memoryBroker } from "../support/change/memory-broker.ts";
-import type { MemoryBroker } from "../support/change/memory-broker.ts";
+import { runUpdate, type StateEntry } from "../support/change/engine-model.ts";
+import { type MemoryBroker, memoryBroker } from "../support/change/memory-broker.ts";
 import { provider } from "../support/change/providers.ts";
-import type { Deployment } from "../support/change/registered.ts";
-import { registeredFor } from "../support/change/registered.ts";
-import type { Promised } from "../support/change/stranded.ts";
-import { strandedOn } from "../support/change/stranded.ts";
+import { type Deployment, registeredFor } from "../support/change/registered.ts";
+import { type Promised, strandedOn } from "../support/change/stranded.ts";
 
 // One operator makes any changes, by a program or by `destroy`, with a preview or without, with protection or without.
 // The engine works in any order and may fail at any step. Before each step a message may lie in every queue and go to

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { Diagnostic } from "../../src/diagnostics/diagnostic.ts";
-import { diagnostic } from "../../src/diagnostics/diagnostic.ts";
+import { type Diagnostic, diagnostic } from "../../src/diagnostics/diagnostic.ts";
 import { renderGithub } from "../../src/diagnostics/github.ts";
 import { diagnosticCodes } from "../../src/diagnostics/catalogue.ts";
 import type { Region } from "../../src/diagnostics/region.ts";

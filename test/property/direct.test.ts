@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { checkSystem, compile } from "../../src/index.ts";
-import type { CompiledSystem, System, TargetInput } from "../../src/index.ts";
+import { checkSystem, compile, type CompiledSystem, type System, type TargetInput } from "../../src/index.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
 import { anyServicebusDeclaration, anyServicebusTarget } from "../support/servicebus-declarations.ts";
 import { anySqsDeclaration, anySqsTarget } from "../support/sqs-declarations.ts";

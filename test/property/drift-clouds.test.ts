@@ -3,14 +3,11 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { Proved } from "../../src/compile/compile.ts";
-import { compileAndProve } from "../../src/compile/compile.ts";
+import { compileAndProve, type Proved } from "../../src/compile/compile.ts";
 import { brokerOf } from "../../src/brokers/index.ts";
 import { checkSystem } from "../../src/declare/check.ts";
-import { brokers } from "../../src/index.ts";
-import type { CompiledSystem, SystemInput, TargetInput } from "../../src/index.ts";
-import { driftBetween, driftFrom, judgeDrift } from "../../src/migrate/judge-drift.ts";
-import type { JudgedDifference } from "../../src/migrate/judge-drift.ts";
+import { brokers, type CompiledSystem, type SystemInput, type TargetInput } from "../../src/index.ts";
+import { driftBetween, driftFrom, type JudgedDifference, judgeDrift } from "../../src/migrate/judge-drift.ts";
 import { type Effect, effects } from "../../src/verify/judge.ts";
 import { verifyAll } from "../../src/verify/verify.ts";
 import { checked } from "../support/examples.ts";

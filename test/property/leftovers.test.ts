@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { brokers, checkSystem, compile } from "../../src/index.ts";
-import type { CompiledSystem } from "../../src/index.ts";
+import { brokers, checkSystem, compile, type CompiledSystem } from "../../src/index.ts";
 import { anyNames, anySystem, anyTarget } from "../support/arbitraries.ts";
 
 test("of a consumer that is removed every queue is found, with its kind, and none of another system", () => {

@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 
 import { locateIn, parsePath } from "../../src/declare/locate.ts";
-import type { PathSegment } from "../../src/diagnostics/diagnostic.ts";
-import { formatPath } from "../../src/diagnostics/diagnostic.ts";
+import { formatPath, type PathSegment } from "../../src/diagnostics/diagnostic.ts";
 import type { Region } from "../../src/diagnostics/region.ts";
 import { anySystem } from "../support/arbitraries.ts";
 

@@ -1,13 +1,11 @@
 import { expect } from "vitest";
 
-import type { CompiledSystem } from "../../src/index.ts";
-import { brokers, compile, parseTarget } from "../../src/index.ts";
+import { brokers, compile, type CompiledSystem, parseTarget } from "../../src/index.ts";
 import { verify, verifyAll } from "../../src/verify/verify.ts";
 import { checked } from "../support/examples.ts";
 import { contractMutantsOf } from "../support/contract-mutants.ts";
 import { mutantsOf } from "../support/mutants.ts";
-import type { Equivalent, Score } from "../support/mutation-page.ts";
-import { scoreOfMutants, testMutants } from "../support/mutation-page.ts";
+import { type Equivalent, type Score, scoreOfMutants, testMutants } from "../support/mutation-page.ts";
 
 // Breaks each topology and each contract in every way that a person might. The proof must fail each time: a proof that
 // cannot fail proves nothing.

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { route, routingIndex } from "../../src/brokers/rabbitmq/prove/routing.ts";
-import type { RoutingIndex } from "../../src/brokers/rabbitmq/prove/routing.ts";
+import { route, type RoutingIndex, routingIndex } from "../../src/brokers/rabbitmq/prove/routing.ts";
 import { alternatesByPolicy, brokerTopologyOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import type { CompiledSystem, Contract, Operation, SystemInput, TargetInput } from "../../src/index.ts";
 import { brokers, compile } from "../../src/index.ts";

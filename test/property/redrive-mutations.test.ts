@@ -1,12 +1,10 @@
 import { expect, test } from "vitest";
 
 import { brokerOf } from "../../src/brokers/index.ts";
-import type { SystemInput, Target } from "../../src/index.ts";
-import { compileAndProve } from "../../src/index.ts";
+import { compileAndProve, type SystemInput, type Target } from "../../src/index.ts";
 import { verifyRedrive } from "../../src/verify/verify-redrive.ts";
 import { checked } from "../support/examples.ts";
-import type { Equivalent, Score } from "../support/mutation-page.ts";
-import { mutationPage, unexplained } from "../support/mutation-page.ts";
+import { type Equivalent, mutationPage, type Score, unexplained } from "../support/mutation-page.ts";
 import { type RedriveCase, redriveCases } from "../support/redrive-cases.ts";
 import { redriveMutantsOf } from "../support/redrive-mutants.ts";
 

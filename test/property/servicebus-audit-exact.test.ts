@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { MessageState, ServicebusEvent } from "../../src/brokers/servicebus/prove/semantics.ts";
-import { semanticsOf } from "../../src/brokers/servicebus/prove/semantics.ts";
+import { type MessageState, semanticsOf, type ServicebusEvent } from "../../src/brokers/servicebus/prove/semantics.ts";
 import { brokers } from "../../src/index.ts";
 
 // For queues of Service Bus, the audit must report exactly the losses that the semantics allows: no more and no less.

@@ -1,11 +1,9 @@
 import { expect } from "vitest";
 
-import type { CompiledSystem, TargetInput } from "../../src/index.ts";
-import { brokers, compile } from "../../src/index.ts";
+import { brokers, compile, type CompiledSystem, type TargetInput } from "../../src/index.ts";
 import { verifyAll } from "../../src/verify/verify.ts";
 import { checked } from "../support/examples.ts";
-import type { Equivalent, Score } from "../support/mutation-page.ts";
-import { scoreOfMutants, testMutants } from "../support/mutation-page.ts";
+import { type Equivalent, type Score, scoreOfMutants, testMutants } from "../support/mutation-page.ts";
 import { servicebusMutantsOf } from "../support/servicebus-mutants.ts";
 
 // A proof that cannot fail proves nothing, so this breaks compiled systems in every way that a person might.

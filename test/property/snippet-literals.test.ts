@@ -2,8 +2,7 @@ import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { checkSystem, compile } from "../../src/index.ts";
-import type { TargetInput } from "../../src/index.ts";
+import { checkSystem, compile, type TargetInput } from "../../src/index.ts";
 import type { Contract } from "../../src/report/operations.ts";
 import { filesOf, pageOf } from "../support/contract-page.ts";
 

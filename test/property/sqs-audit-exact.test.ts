@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 
 import type { SqsQueue } from "../../src/brokers/sqs/compile/topology.ts";
-import type { MessageState } from "../../src/brokers/sqs/prove/semantics.ts";
-import { semanticsOf } from "../../src/brokers/sqs/prove/semantics.ts";
+import { type MessageState, semanticsOf } from "../../src/brokers/sqs/prove/semantics.ts";
 import { arnOf, findingsIn, queue, redriveTo } from "../support/sqs-listing.ts";
 
 // For queues of SQS, the audit must report exactly the losses that the semantics allows: no more and no less.

@@ -1,11 +1,9 @@
 import { expect } from "vitest";
 
-import type { CompiledSystem } from "../../src/index.ts";
-import { brokers, compile } from "../../src/index.ts";
+import { brokers, compile, type CompiledSystem } from "../../src/index.ts";
 import { verifyAll } from "../../src/verify/verify.ts";
 import { checked } from "../support/examples.ts";
-import type { Equivalent, Score } from "../support/mutation-page.ts";
-import { scoreOfMutants, testMutants } from "../support/mutation-page.ts";
+import { type Equivalent, type Score, scoreOfMutants, testMutants } from "../support/mutation-page.ts";
 import { sqsMutantsOf } from "../support/sqs-mutants.ts";
 
 // Breaks each compiled system in every way that a person might. The proof must fail each time: a proof that cannot fail

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import type { CompiledSystem, TargetInput } from "../../src/index.ts";
-import { brokers, checkSystem, compile, plan } from "../../src/index.ts";
+import { brokers, checkSystem, compile, type CompiledSystem, plan, type TargetInput } from "../../src/index.ts";
 import { InternalError, prove } from "../../src/compile/compile.ts";
 import { verify, verifyAll } from "../../src/verify/verify.ts";
 import { checked, oneConsumer } from "../support/examples.ts";

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { filterOf } from "../../src/brokers/sqs/compile/filter.ts";
-import type { FilterValue } from "../../src/brokers/sqs/compile/filter.ts";
+import { filterOf, type FilterValue } from "../../src/brokers/sqs/compile/filter.ts";
 import { route, routingIndex } from "../../src/brokers/rabbitmq/prove/routing.ts";
 import type { CompiledSystem, Diagnostic, System, TargetInput } from "../../src/index.ts";
 import { prepare } from "../../src/consume/consume.ts";

@@ -1,7 +1,6 @@
 import { auditDeployment } from "../../src/brokers/rabbitmq/foreign/audit.ts";
 import { readDefinitions } from "../../src/brokers/rabbitmq/foreign/read-definitions.ts";
-import type { Diagnostic } from "../../src/index.ts";
-import { parseTarget, renderDiagnostics } from "../../src/index.ts";
+import { type Diagnostic, parseTarget, renderDiagnostics } from "../../src/index.ts";
 import { type Arguments, queue, vhosts } from "./known-topologies.ts";
 
 /** The findings of an audit of a definitions file. */

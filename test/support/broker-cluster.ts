@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
 
-import { startBroker, waitUntilReady } from "./broker-containers.ts";
-import type { StartedBroker } from "./broker-containers.ts";
-import { docker } from "./broker-images.ts";
-import type { BrokerVersion } from "./broker-images.ts";
+import { startBroker, type StartedBroker, waitUntilReady } from "./broker-containers.ts";
+import { type BrokerVersion, docker } from "./broker-images.ts";
 import { until } from "./deployed-system.ts";
 import { createManagement } from "./management.ts";
 

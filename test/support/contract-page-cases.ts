@@ -1,5 +1,4 @@
-import type { TargetInput } from "../../src/index.ts";
-import { compile, renderDiagnostics } from "../../src/index.ts";
+import { compile, renderDiagnostics, type TargetInput } from "../../src/index.ts";
 import type { Contract } from "../../src/report/operations.ts";
 import { checked, oneConsumer } from "./examples.ts";
 

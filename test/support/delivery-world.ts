@@ -1,5 +1,4 @@
-import { createDeliveryTimes } from "../../src/brokers/rabbitmq/run/amqp-1-0/delivery-time.ts";
-import type { DeliveryTimes } from "../../src/brokers/rabbitmq/run/amqp-1-0/delivery-time.ts";
+import { createDeliveryTimes, type DeliveryTimes } from "../../src/brokers/rabbitmq/run/amqp-1-0/delivery-time.ts";
 import type { Draw } from "./bad-inputs/draw.ts";
 
 /** A clock that jumps: from each time on, the true time plus the offset. The first entry begins at 0. */

@@ -4,10 +4,8 @@ import type { ConfirmChannel, GetMessage } from "amqplib";
 import type { CompiledSystem, Contract, TargetInput } from "../../src/index.ts";
 import { brokers as compilers, compile, renderDiagnostics } from "../../src/index.ts";
 import { checked } from "./examples.ts";
-import type { Broker } from "./live.ts";
-import { createVhost } from "./live.ts";
-import type { JsonObject } from "./management.ts";
-import { createManagement } from "./management.ts";
+import { type Broker, createVhost } from "./live.ts";
+import { createManagement, type JsonObject } from "./management.ts";
 
 /** A compiled system in a virtual host of its own. */
 export interface DeployedSystem extends AsyncDisposable {

@@ -2,8 +2,7 @@ import rhea from "rhea";
 import type { Connection, Delivery, EventContext, Receiver } from "rhea";
 
 import type { ModifiedOperation } from "../../src/index.ts";
-import type { DrivenConsumer, DriveOptions, Seen } from "./drive.ts";
-import { between, endingOf, operationsFor } from "./drive.ts";
+import { between, type DrivenConsumer, type DriveOptions, endingOf, operationsFor, type Seen } from "./drive.ts";
 
 /** The same as `drive`, for consumers that speak AMQP 1.0. A crash is the loss of the connection. */
 export async function driveAmqp10(options: DriveOptions): Promise<DrivenConsumer> {

@@ -2,8 +2,7 @@ import { resolve } from "node:path";
 
 import { vi } from "vitest";
 
-import type { ProgramOptions, ProgramRun } from "./pulumi.ts";
-import { runProgram } from "./pulumi.ts";
+import { type ProgramOptions, type ProgramRun, runProgram } from "./pulumi.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 

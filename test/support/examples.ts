@@ -1,5 +1,4 @@
-import type { System, SystemInput } from "../../src/index.ts";
-import { checkSystem, renderDiagnostics } from "../../src/index.ts";
+import { checkSystem, renderDiagnostics, type System, type SystemInput } from "../../src/index.ts";
 
 /** A system with one consumer; a test replaces its fields. */
 export function oneConsumer(

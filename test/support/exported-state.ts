@@ -1,5 +1,4 @@
-import type { ProgramRun, RegisteredResource } from "./pulumi.ts";
-import { isSecretInput } from "./pulumi.ts";
+import { isSecretInput, type ProgramRun, type RegisteredResource } from "./pulumi.ts";
 
 const defaultProviderId = "04da6b54-80e4-46f7-96ec-b56ff0331ba0";
 

@@ -1,7 +1,6 @@
 import { expect } from "vitest";
 
-import type { compile } from "../../src/index.ts";
-import { renderDiagnostics } from "../../src/index.ts";
+import { type compile, renderDiagnostics } from "../../src/index.ts";
 
 // A golden file says what is compiled in full, or how it differs from what a sibling says in full. `vitest -u` writes them anew.
 

@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { inject } from "vitest";
 import { docker } from "./broker-images.ts";
-import type { Management } from "./management.ts";
-import { createManagement, credentialsOf, ManagementError } from "./management.ts";
+import { createManagement, credentialsOf, type Management, ManagementError } from "./management.ts";
 
 /** A running broker for the live tests. Both URLs carry the credentials of an administrator. */
 export interface Broker {

@@ -1,8 +1,7 @@
 import * as policy from "@pulumi/policy";
 import type { PolicyResource, ResourceValidationPolicy, StackValidationPolicy } from "@pulumi/policy";
 
-import type { PolicyOptions } from "../../src/policy/index.ts";
-import { redeliverPolicies } from "../../src/policy/index.ts";
+import { type PolicyOptions, redeliverPolicies } from "../../src/policy/index.ts";
 import type { ProgramRun, RegisteredResource } from "./pulumi.ts";
 
 /** Exported since 1.21, and left out of the types. */

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
-import type { ProgramRun, RegisteredResource } from "./pulumi.ts";
-import { isSecretInput } from "./pulumi.ts";
+import { isSecretInput, type ProgramRun, type RegisteredResource } from "./pulumi.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 

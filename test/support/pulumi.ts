@@ -4,8 +4,7 @@ import { fileURLToPath } from "node:url";
 import * as pulumi from "@pulumi/pulumi";
 
 import { RetryTopology } from "../../src/brokers/rabbitmq/make/index.ts";
-import { compile } from "../../src/index.ts";
-import type { System, Topology } from "../../src/index.ts";
+import { compile, type System, type Topology } from "../../src/index.ts";
 import { assignedByAzure } from "./assigned-by-azure.ts";
 import { assignedByAws } from "./sqs/assigned-by-aws.ts";
 

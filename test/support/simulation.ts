@@ -1,6 +1,5 @@
 import type { Subject } from "../../src/explore/model.ts";
-import { brokerOf, compile, parseTarget, plan } from "../../src/index.ts";
-import type { RetryPlan } from "../../src/index.ts";
+import { brokerOf, compile, parseTarget, plan, type RetryPlan } from "../../src/index.ts";
 import { checkScenario } from "../../src/simulate/check-scenario.ts";
 import type { ConsumerResult } from "../../src/simulate/result.ts";
 import type { Scenario } from "../../src/simulate/scenario.ts";

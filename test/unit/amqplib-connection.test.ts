@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createRequire } from "node:module";
-import type { AddressInfo, Socket } from "node:net";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 
 import { expect, onTestFinished, test } from "vitest";

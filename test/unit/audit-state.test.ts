@@ -5,8 +5,7 @@ import { brokerTopologyOf } from "../../src/brokers/rabbitmq/prove/semantics.ts"
 import { deploymentsInState } from "../../src/cli/audit-source.ts";
 import { compile, parseTarget } from "../../src/index.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
-import type { Read } from "../support/read-topology.ts";
-import { codesOf, readState, topologyIn, withoutBuiltIn } from "../support/read-topology.ts";
+import { codesOf, type Read, readState, topologyIn, withoutBuiltIn } from "../support/read-topology.ts";
 
 test("the resources of the Pulumi component are the compiled topology", () => {
   const target = parseTarget("rabbitmq@4.3", "waits");

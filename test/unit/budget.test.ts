@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import type { TargetInput } from "../../src/index.ts";
-import { checkSystem, compile } from "../../src/index.ts";
+import { checkSystem, compile, type TargetInput } from "../../src/index.ts";
 import { resourcesOf, sumOf } from "../../src/compile/budget.ts";
 import { prepare } from "../../src/consume/consume.ts";
 import { anySystem } from "../support/arbitraries.ts";

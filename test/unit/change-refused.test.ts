@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 
 import type { SystemInput, TargetInput } from "../../src/index.ts";
 import { compareChange } from "../../src/migrate/compare-change.ts";
-import type { Deployed } from "../../src/migrate/deployed.ts";
-import { readDeployed } from "../../src/migrate/deployed.ts";
+import { type Deployed, readDeployed } from "../../src/migrate/deployed.ts";
 import { leftBehind } from "../../src/migrate/left-behind.ts";
 import { proveChange } from "../../src/migrate/prove-change.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";

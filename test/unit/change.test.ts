@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 
 import { compareChange } from "../../src/migrate/compare-change.ts";
-import { readDeployed } from "../../src/migrate/deployed.ts";
-import type { Deployed } from "../../src/migrate/deployed.ts";
+import { type Deployed, readDeployed } from "../../src/migrate/deployed.ts";
 import { leftBehind } from "../../src/migrate/left-behind.ts";
 import { takenAfter } from "../../src/migrate/taken-sources.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { permanent, retryAfter } from "redeliver/consume";
-import type { BodySchema } from "redeliver/consume";
+import { type BodySchema, permanent, retryAfter } from "redeliver/consume";
 import { z } from "zod";
 
 import { operationsAfter } from "../../src/contract/interpret.ts";

@@ -1,7 +1,6 @@
 import { expect, expectTypeOf, test } from "vitest";
 
-import type { Duration, System } from "../../src/index.ts";
-import { constant, defineSystem, exponential, linear, steps } from "../../src/index.ts";
+import { constant, defineSystem, type Duration, exponential, linear, steps, type System } from "../../src/index.ts";
 
 // The assertions of this file are the `@ts-expect-error` lines: `npm run typecheck` fails if one of them has no error.
 

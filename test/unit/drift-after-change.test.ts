@@ -1,15 +1,11 @@
 import { expect, test } from "vitest";
 
 import { afterDeployment } from "../../src/brokers/rabbitmq/compile/after-deployment.ts";
-import { compileAndProve } from "../../src/compile/compile.ts";
-import type { Proved } from "../../src/compile/compile.ts";
-import { brokers } from "../../src/index.ts";
-import type { Topology } from "../../src/index.ts";
-import type { JudgedDifference } from "../../src/migrate/judge-drift.ts";
-import { driftBetween, driftFrom, judgeDrift } from "../../src/migrate/judge-drift.ts";
+import { compileAndProve, type Proved } from "../../src/compile/compile.ts";
+import { brokers, type Topology } from "../../src/index.ts";
+import { driftBetween, driftFrom, type JudgedDifference, judgeDrift } from "../../src/migrate/judge-drift.ts";
 import { checked } from "../support/examples.ts";
-import { strategiesOn } from "../support/strategies.ts";
-import type { Strategy } from "../support/strategies.ts";
+import { strategiesOn, type Strategy } from "../support/strategies.ts";
 
 // A deployment leaves on the broker what messages may need. None of that is a difference to the new declaration.
 

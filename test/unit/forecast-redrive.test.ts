@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 
 import { brokerOf } from "../../src/brokers/index.ts";
-import type { SystemInput, Target } from "../../src/index.ts";
-import { compileAndProve } from "../../src/index.ts";
+import { compileAndProve, type SystemInput, type Target } from "../../src/index.ts";
 import { stepsOf } from "../../src/operate/redrive.ts";
 import { renderPlan } from "../../src/report/dead-redrive.ts";
 import { forecastRedrive } from "../../src/simulate/forecast-redrive.ts";

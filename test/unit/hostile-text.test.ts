@@ -8,8 +8,7 @@ import { diagnostic } from "../../src/diagnostics/diagnostic.ts";
 import { paintFor } from "../../src/diagnostics/paint.ts";
 import { renderDiagnostics } from "../../src/diagnostics/render.ts";
 import { printableJson, visible } from "../../src/diagnostics/visible.ts";
-import type { Said } from "../support/run-command.ts";
-import { runCommand } from "../support/run-command.ts";
+import { runCommand, type Said } from "../support/run-command.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "redeliver-hostile-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { ConsumeEvent } from "../../src/consume/index.ts";
-import type { FaultedRun, Observed } from "../support/consume/judge-faults.ts";
-import { judgeFaulted } from "../support/consume/judge-faults.ts";
+import { type FaultedRun, judgeFaulted, type Observed } from "../support/consume/judge-faults.ts";
 import type { Fates } from "../support/random-fates.ts";
 
 /** `m1` succeeds at its second attempt, `m2` never. */

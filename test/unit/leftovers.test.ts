@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import { brokers, compile } from "../../src/index.ts";
-import type { CompiledSystem, TargetInput } from "../../src/index.ts";
+import { brokers, compile, type CompiledSystem, type TargetInput } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
 import { binding, queue } from "../support/known-topologies.ts";
 import { listingOf } from "../support/sqs-listing.ts";

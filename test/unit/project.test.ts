@@ -2,8 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import type { Said } from "../support/run-command.ts";
-import { runCommand } from "../support/run-command.ts";
+import { runCommand, type Said } from "../support/run-command.ts";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 
 const main = resolve(import.meta.dirname, "../../src/cli/main.ts");

@@ -4,8 +4,7 @@ import { compile } from "../../src/index.ts";
 import { readSettings } from "../../src/brokers/rabbitmq/run/deployed/read-settings.ts";
 import { billingUnder } from "../support/consume/billing-under.ts";
 import { checked } from "../support/examples.ts";
-import type { FakeBroker } from "../support/fake-broker.ts";
-import { sendJson, startFakeBroker } from "../support/fake-broker.ts";
+import { type FakeBroker, sendJson, startFakeBroker } from "../support/fake-broker.ts";
 
 const compiled = compile(checked(billingUnder("native")), { broker: "rabbitmq", version: "4.3", strategy: "native" });
 

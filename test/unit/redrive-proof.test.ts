@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { brokerOf } from "../../src/brokers/index.ts";
-import type { CompiledSystem, SystemInput, Target } from "../../src/index.ts";
-import { compileAndProve } from "../../src/index.ts";
+import { compileAndProve, type CompiledSystem, type SystemInput, type Target } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
 import { redriveCases } from "../support/redrive-cases.ts";
 import { verifyRedrive } from "../../src/verify/verify-redrive.ts";

@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 
-import type { Said } from "../support/run-command.ts";
-import { runCommand } from "../support/run-command.ts";
+import { runCommand, type Said } from "../support/run-command.ts";
 import { parseSarif } from "../support/sarif.ts";
 
 const root = resolve(import.meta.dirname, "../..");

@@ -5,8 +5,7 @@ import { parse } from "yaml";
 
 import { readIsoDuration } from "../../src/brokers/servicebus/compile/iso-duration.ts";
 import { ServicebusRetryTopology } from "../../src/brokers/servicebus/make/index.ts";
-import type { SystemInput, TargetInput } from "../../src/index.ts";
-import { brokers } from "../../src/index.ts";
+import { brokers, type SystemInput, type TargetInput } from "../../src/index.ts";
 import { runProgram } from "../support/pulumi.ts";
 
 const { auditor } = brokers.servicebus;

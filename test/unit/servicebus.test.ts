@@ -6,8 +6,7 @@ import type { EmulatorConfig } from "../../src/brokers/servicebus/make/export.ts
 import { forEver, isoDuration } from "../../src/brokers/servicebus/compile/iso-duration.ts";
 import { diagnoseQuotas } from "../../src/brokers/servicebus/compile/quotas.ts";
 import type { ServicebusTopology } from "../../src/brokers/servicebus/compile/topology.ts";
-import type { TargetInput } from "../../src/index.ts";
-import { brokers, checkSystem, compile, parseTarget } from "../../src/index.ts";
+import { brokers, checkSystem, compile, parseTarget, type TargetInput } from "../../src/index.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
 
 const standard = { broker: "servicebus", sku: "standard" } as const;

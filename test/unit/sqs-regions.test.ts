@@ -3,8 +3,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 
 import { partitionOf, partitions } from "../../src/brokers/sqs/compile/regions.ts";
-import type { TargetInput } from "../../src/index.ts";
-import { brokers, checkSystem, compile, parseTarget } from "../../src/index.ts";
+import { brokers, checkSystem, compile, parseTarget, type TargetInput } from "../../src/index.ts";
 import { oneConsumer } from "../support/examples.ts";
 
 interface SdkPartitions {

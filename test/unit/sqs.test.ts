@@ -3,8 +3,7 @@ import { describe, expect, test } from "vitest";
 import { regions } from "../../src/brokers/sqs/compile/regions.ts";
 import { filterOf } from "../../src/brokers/sqs/compile/filter.ts";
 import { retentionOf } from "../../src/brokers/sqs/compile/retention.ts";
-import type { CompiledSystem, Diagnostic } from "../../src/index.ts";
-import { checkSystem, compile, parseTarget } from "../../src/index.ts";
+import { checkSystem, compile, type CompiledSystem, type Diagnostic, parseTarget } from "../../src/index.ts";
 import { oneConsumer } from "../support/examples.ts";
 
 const eu = { broker: "sqs", region: "eu-west-1" } as const;

@@ -6,8 +6,7 @@ import { promisify } from "node:util";
 
 import { afterAll, describe, expect, test } from "vitest";
 
-import { brokers, compile, renderDiagnostics } from "../../src/index.ts";
-import type { TargetInput } from "../../src/index.ts";
+import { brokers, compile, renderDiagnostics, type TargetInput } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "redeliver-terraform-"));

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { Wildcards } from "../../src/declare/wildcards.ts";
-import { anyOne, anyRun, fitsWildcards } from "../../src/declare/wildcards.ts";
+import { anyOne, anyRun, fitsWildcards, type Wildcards } from "../../src/declare/wildcards.ts";
 
 const piece = fc.constantFrom<Wildcards[number]>("a", "b", "😀", ".", anyOne, anyRun);
 const text = fc.array(fc.constantFrom("a", "b", "😀", "."), { maxLength: 8 }).map((characters) => characters.join(""));

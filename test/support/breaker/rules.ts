@@ -1,5 +1,4 @@
-import type { Breaker } from "../../../src/consume/breaker.ts";
-import { createBreaker } from "../../../src/consume/breaker.ts";
+import { type Breaker, createBreaker } from "../../../src/consume/breaker.ts";
 import { growingPauses } from "../../../src/consume/port/growing-pauses.ts";
 
 const limits = { failures: 10, firstPauseMs: 1_000, longestPauseMs: 60_000 };

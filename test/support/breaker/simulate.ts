@@ -1,7 +1,6 @@
 import type { Breaker } from "../../../src/consume/breaker.ts";
 import { draw } from "../../../src/simulate/draw.ts";
-import type { Fifo } from "./fifo.ts";
-import { createFifo } from "./fifo.ts";
+import { createFifo, type Fifo } from "./fifo.ts";
 
 /** The faults in a run. Shares are fractions of 1. */
 export interface Conditions {

@@ -1,5 +1,4 @@
-import type { System, SystemInput } from "../../../src/index.ts";
-import { checkSystem } from "../../../src/index.ts";
+import { checkSystem, type System, type SystemInput } from "../../../src/index.ts";
 import type { RegisteredResource } from "../pulumi.ts";
 import { cloudInventory } from "./cloud-inventory.ts";
 import { runUpdate } from "./engine-model.ts";

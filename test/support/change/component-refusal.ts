@@ -1,7 +1,6 @@
 import { compareChange } from "../../../src/migrate/compare-change.ts";
 import { readDeployed } from "../../../src/migrate/deployed.ts";
-import type { TakenSources } from "../../../src/migrate/taken-sources.ts";
-import { takenAfter } from "../../../src/migrate/taken-sources.ts";
+import { takenAfter, type TakenSources } from "../../../src/migrate/taken-sources.ts";
 import type { RegisteredResource } from "../pulumi.ts";
 import type { StateEntry } from "./engine-model.ts";
 

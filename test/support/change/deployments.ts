@@ -1,7 +1,6 @@
 import fc from "fast-check";
 
-import { checkSystem, compile } from "../../../src/index.ts";
-import type { System, Topology } from "../../../src/index.ts";
+import { checkSystem, compile, type System, type Topology } from "../../../src/index.ts";
 import type { Deployment } from "./registered.ts";
 
 const keys = ["order.placed", "order.cancelled", "order.*", "#"];

@@ -12,13 +12,10 @@ import { applyResources } from "../apply-resources.ts";
 import type { Broker } from "../live.ts";
 import { createManagement, credentialsOf } from "../management.ts";
 import type { RegisteredResource } from "../pulumi.ts";
-import type { Taken } from "./component-refusal.ts";
-import { noteTaken, refusalOf } from "./component-refusal.ts";
-import type { Backend, StateEntry } from "./engine-model.ts";
-import { runUpdate } from "./engine-model.ts";
+import { noteTaken, refusalOf, type Taken } from "./component-refusal.ts";
+import { type Backend, runUpdate, type StateEntry } from "./engine-model.ts";
 import { provider } from "./providers.ts";
-import type { Deployment } from "./registered.ts";
-import { registeredFor } from "./registered.ts";
+import { type Deployment, registeredFor } from "./registered.ts";
 
 /** The engine of a deployment: Pulumi itself, or the model of it. */
 export interface Engine {

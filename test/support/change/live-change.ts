@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import amqplib from "amqplib";
 
-import { compile } from "../../../src/index.ts";
-import type { CompiledSystem } from "../../../src/index.ts";
+import { compile, type CompiledSystem } from "../../../src/index.ts";
 import { drive } from "../drive.ts";
 import type { Broker } from "../live.ts";
 import { createManagement } from "../management.ts";

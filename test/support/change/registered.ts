@@ -2,8 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 
 import { RetryTopology } from "../../../src/brokers/rabbitmq/make/index.ts";
 import type { System } from "../../../src/index.ts";
-import type { RegisteredResource } from "../pulumi.ts";
-import { runProgram } from "../pulumi.ts";
+import { type RegisteredResource, runProgram } from "../pulumi.ts";
 
 /** One deployment of a system to RabbitMQ, as in a person's program. */
 export interface Deployment {

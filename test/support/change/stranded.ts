@@ -1,6 +1,5 @@
 import type { BrokerTopology, MessageState, Semantics } from "../../../src/brokers/rabbitmq/prove/semantics.ts";
-import { semanticsOf } from "../../../src/brokers/rabbitmq/prove/semantics.ts";
-import type { SemanticsVersion } from "../../../src/brokers/rabbitmq/prove/semantics.ts";
+import { semanticsOf, type SemanticsVersion } from "../../../src/brokers/rabbitmq/prove/semantics.ts";
 import type { Topology } from "../../../src/index.ts";
 
 /** A publisher's message, and the work queue that it must reach. */

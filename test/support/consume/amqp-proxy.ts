@@ -1,12 +1,9 @@
 import { once } from "node:events";
-import { connect, createServer } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 import { sleep } from "../deployed-system.ts";
-import { createFrameReader091 } from "./amqp-0-9-1-frames.ts";
-import type { WireFrame091 } from "./amqp-0-9-1-frames.ts";
-import { createFrameReader10 } from "./amqp-1-0-frames.ts";
-import type { WireFrame10 } from "./amqp-1-0-frames.ts";
+import { createFrameReader091, type WireFrame091 } from "./amqp-0-9-1-frames.ts";
+import { createFrameReader10, type WireFrame10 } from "./amqp-1-0-frames.ts";
 
 /** A frame that delivers, settles or publishes a message. */
 export type WireFrame = WireFrame091 | WireFrame10;

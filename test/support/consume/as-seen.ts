@@ -1,8 +1,7 @@
 import type { Contract, Operation, Outcome } from "../../../src/index.ts";
 import { endingOf } from "../drive.ts";
 import type { WireFrame } from "./amqp-proxy.ts";
-import { runsInOrder } from "./handled.ts";
-import type { Handled } from "./handled.ts";
+import { type Handled, runsInOrder } from "./handled.ts";
 import { headersOf, nameOf } from "./judge-wire-0-9-1.ts";
 import { readWire091 } from "./read-wire-0-9-1.ts";
 

@@ -1,11 +1,9 @@
-import { expect } from "vitest";
-import type { TestContext } from "vitest";
+import { expect, type TestContext } from "vitest";
 
 import type { Cluster } from "../broker-cluster.ts";
 import { until } from "../deployed-system.ts";
 import type { Broker } from "../live.ts";
-import type { Consuming, Strategy } from "./fates.ts";
-import { consumeFated, endsOf, fill, mostDeadLettersDoubled } from "./fates.ts";
+import { consumeFated, type Consuming, endsOf, fill, mostDeadLettersDoubled, type Strategy } from "./fates.ts";
 
 /** The most messages that a consumer of these tests holds. */
 export const concurrency = 10;

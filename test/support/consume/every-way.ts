@@ -2,8 +2,7 @@ import { waysOf } from "../../../src/contract/interpret.ts";
 import type { Contract, PublishOperation } from "../../../src/index.ts";
 import { operationsFor } from "../drive.ts";
 import type { WireFrame } from "./amqp-proxy.ts";
-import { runsInOrder } from "./handled.ts";
-import type { Handled } from "./handled.ts";
+import { type Handled, runsInOrder } from "./handled.ts";
 import { longestFor, nameOf } from "./judge-wire-0-9-1.ts";
 import { readWire091 } from "./read-wire-0-9-1.ts";
 

@@ -2,13 +2,10 @@ import amqplib from "amqplib";
 import type { Channel, GetMessage } from "amqplib";
 
 import { permanent } from "../../../src/consume/index.ts";
-import type { DeployedSystem } from "../deployed-system.ts";
-import { deploy, sleep, until } from "../deployed-system.ts";
+import { deploy, type DeployedSystem, sleep, until } from "../deployed-system.ts";
 import type { Broker } from "../live.ts";
-import type { Fates } from "../random-fates.ts";
-import { courseOf, permanentReason } from "../random-fates.ts";
-import type { ConsumedSystem } from "./consumed.ts";
-import { consumeFrom } from "./consumed.ts";
+import { courseOf, type Fates, permanentReason } from "../random-fates.ts";
+import { type ConsumedSystem, consumeFrom } from "./consumed.ts";
 import { oneConsumer } from "../examples.ts";
 
 export type Strategy = NonNullable<Parameters<typeof deploy>[2]>;

@@ -1,23 +1,18 @@
 import type { GetMessage } from "amqplib";
 
-import type { ConsumeOptions } from "../../../src/consume/index.ts";
-import { describeDeadLetter, permanent } from "../../../src/consume/index.ts";
+import { type ConsumeOptions, describeDeadLetter, permanent } from "../../../src/consume/index.ts";
 import type { Cluster } from "../broker-cluster.ts";
 import { sleep, until } from "../deployed-system.ts";
 import { createManagement } from "../management.ts";
 import { ordinaryFates, permanentReason } from "../random-fates.ts";
-import type { AmqpProxy } from "./amqp-proxy.ts";
-import { startAmqpProxy } from "./amqp-proxy.ts";
-import type { ConsumedSystem } from "./consumed.ts";
-import { consumeFrom } from "./consumed.ts";
+import { type AmqpProxy, startAmqpProxy } from "./amqp-proxy.ts";
+import { type ConsumedSystem, consumeFrom } from "./consumed.ts";
 import type { Filled, Strategy } from "./fates.ts";
 import { declarationFor, fill, idOf, mostDeadLettersDoubled, takeLetters } from "./fates.ts";
-import type { FaultName, FaultStage } from "./faults.ts";
-import { faults } from "./faults.ts";
+import { type FaultName, faults, type FaultStage } from "./faults.ts";
 import type { FaultedRun, Judged, Moment, Observed, Stall } from "./judge-faults.ts";
 import { isUnanswered, judgeFaulted } from "./judge-faults.ts";
-import type { ServedTimes } from "./served-times.ts";
-import { watchServedTimes } from "./served-times.ts";
+import { type ServedTimes, watchServedTimes } from "./served-times.ts";
 
 /** The most messages that a consumer of these courses may hold. */
 export const concurrency = 10;

@@ -1,6 +1,5 @@
 import type { ConsumeEvent, Health } from "../../../src/consume/index.ts";
-import type { Fates } from "../random-fates.ts";
-import { accountFor } from "../random-fates.ts";
+import { accountFor, type Fates } from "../random-fates.ts";
 import { attempts, delayMs } from "./fates.ts";
 
 /** One run of a handler. Times are of one clock. */

@@ -2,12 +2,10 @@ import { isDeepStrictEqual } from "node:util";
 
 import { waysOf } from "../../../src/contract/interpret.ts";
 import type { Contract, Operation, PublishOperation } from "../../../src/index.ts";
-import { attemptOf, operationsFor } from "../drive.ts";
-import type { Decision } from "../drive.ts";
+import { attemptOf, type Decision, operationsFor } from "../drive.ts";
 import type { WireFrame } from "./amqp-proxy.ts";
 import type { Handled } from "./handled.ts";
-import { readWire091 } from "./read-wire-0-9-1.ts";
-import type { Copy091, Delivery091, Made091 } from "./read-wire-0-9-1.ts";
+import { type Copy091, type Delivery091, type Made091, readWire091 } from "./read-wire-0-9-1.ts";
 
 /**
  * Compares the frames with a contract, for every delivery. After its handler has ended, exactly the contract's

@@ -1,5 +1,4 @@
-import type { ConsumeEvent, Handler } from "redeliver/consume";
-import { permanent } from "redeliver/consume";
+import { type ConsumeEvent, type Handler, permanent } from "redeliver/consume";
 
 import { sleep, until } from "../deployed-system.ts";
 import { accountFor, permanentReason, randomFates, type Seen, seedOfThisRun, successesIn } from "../random-fates.ts";

@@ -1,8 +1,7 @@
 import type { Options } from "amqplib";
 import type { ConsumeOptions } from "redeliver/consume";
 
-import type { DeployedSystem } from "../deployed-system.ts";
-import { until } from "../deployed-system.ts";
+import { type DeployedSystem, until } from "../deployed-system.ts";
 import type { Broker } from "../live.ts";
 import type { AmqpProxy } from "./amqp-proxy.ts";
 import { billingUnder } from "./billing-under.ts";

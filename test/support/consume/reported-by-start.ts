@@ -3,13 +3,10 @@ import { resolve } from "node:path";
 import { expect } from "vitest";
 import { parse } from "yaml";
 
-import type { CompiledSystem } from "../../../src/index.ts";
-import { compile, RefusedError } from "../../../src/index.ts";
-import type { Diagnostic } from "../../../src/index.ts";
+import { compile, type CompiledSystem, type Diagnostic, RefusedError } from "../../../src/index.ts";
 import { loadAdapter, prepare } from "../../../src/consume/consume.ts";
 import type { Contract } from "../../../src/brokers/rabbitmq/compile/contract.ts";
-import type { Found } from "../../../src/brokers/rabbitmq/run/deployed/compare.ts";
-import { compareFound } from "../../../src/brokers/rabbitmq/run/deployed/compare.ts";
+import { compareFound, type Found } from "../../../src/brokers/rabbitmq/run/deployed/compare.ts";
 import { noAnswer, queueRefused } from "../../../src/brokers/rabbitmq/run/queue-refusals.ts";
 import { noConnection } from "../../../src/brokers/rabbitmq/run/refusals.ts";
 import { checked } from "../examples.ts";

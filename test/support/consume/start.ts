@@ -1,8 +1,6 @@
-import type { ConsumeEvent, ConsumeOptions } from "redeliver/consume";
-import { consume } from "redeliver/consume";
+import { consume, type ConsumeEvent, type ConsumeOptions } from "redeliver/consume";
 
-import { RefusedError } from "../../../src/index.ts";
-import type { Diagnostic } from "../../../src/index.ts";
+import { type Diagnostic, RefusedError } from "../../../src/index.ts";
 import type { DeployedSystem } from "../deployed-system.ts";
 import { checked } from "../examples.ts";
 import type { Broker } from "../live.ts";

@@ -1,8 +1,6 @@
 import { once } from "node:events";
-import { connect } from "node:net";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:tls";
-import type { TLSSocket } from "node:tls";
+import { type AddressInfo, connect } from "node:net";
+import { createServer, type TLSSocket } from "node:tls";
 
 import { selfSigned } from "../self-signed.ts";
 

@@ -1,7 +1,6 @@
 import { createSign, generateKeyPairSync } from "node:crypto";
 
-import type { StartedBroker } from "../broker-containers.ts";
-import { startBroker } from "../broker-containers.ts";
+import { startBroker, type StartedBroker } from "../broker-containers.ts";
 import type { BrokerVersion } from "../broker-images.ts";
 
 /** A broker that accepts users with tokens of OAuth 2.0, and the signer of these tokens. */

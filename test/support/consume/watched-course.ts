@@ -1,6 +1,5 @@
 import { type SpanContext, trace } from "@opentelemetry/api";
-import type { ConsumeEvent, Handler, Redact, Telemetry } from "redeliver/consume";
-import { permanent } from "redeliver/consume";
+import { type ConsumeEvent, type Handler, permanent, type Redact, type Telemetry } from "redeliver/consume";
 import { openTelemetry } from "redeliver/opentelemetry";
 import { type ExpectStatic } from "vitest";
 import { z } from "zod";

@@ -1,9 +1,7 @@
 import type { WireFrame } from "./amqp-proxy.ts";
 import type { WireFrame091 } from "./amqp-0-9-1-frames.ts";
-import type { Change } from "./one-place-changes.ts";
-import { onePlaceChangesOf } from "./one-place-changes.ts";
-import { readWire091 } from "./read-wire-0-9-1.ts";
-import type { Delivery091 } from "./read-wire-0-9-1.ts";
+import { type Change, onePlaceChangesOf } from "./one-place-changes.ts";
+import { type Delivery091, readWire091 } from "./read-wire-0-9-1.ts";
 
 /**
  * Fields that a contract does not mention: the place and time of a frame, copies for other readers, and the error texts

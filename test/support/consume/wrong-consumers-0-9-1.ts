@@ -3,8 +3,7 @@ import type { Channel, ChannelModel, ConfirmChannel, ConsumeMessage } from "amqp
 import type { Contract, Operation, PublishOperation } from "../../../src/index.ts";
 import { attemptOf, between, operationsOf } from "../drive.ts";
 import type { Handled } from "./handled.ts";
-import { endings091, settle } from "./mistakes-0-9-1.ts";
-import type { Copy, Ending091, Mistake, Step } from "./mistakes-0-9-1.ts";
+import { type Copy, type Ending091, endings091, type Mistake, settle, type Step } from "./mistakes-0-9-1.ts";
 
 /** The steps that a contract asks for. */
 function rightSteps(operations: readonly Operation[], message: ConsumeMessage): readonly Step[] {

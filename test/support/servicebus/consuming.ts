@@ -4,8 +4,7 @@ import type { Attempt, Handler, Message } from "../../../src/consume/message.ts"
 import type { ConsumeOptions } from "../../../src/consume/options.ts";
 import type { Running } from "../../../src/consume/run-consumer.ts";
 import { checked } from "../examples.ts";
-import type { DeployedSystem } from "./deployed-system.ts";
-import { deploy } from "./deployed-system.ts";
+import { deploy, type DeployedSystem } from "./deployed-system.ts";
 import type { ServicebusTargetInput } from "./register.ts";
 
 /** One run of the handler. Times are those of `Date`, as the emulator's are. */

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 
-import type { MessageState, SqsEvent } from "../../../src/brokers/sqs/prove/semantics.ts";
-import { semanticsOf } from "../../../src/brokers/sqs/prove/semantics.ts";
+import { type MessageState, semanticsOf, type SqsEvent } from "../../../src/brokers/sqs/prove/semantics.ts";
 import type { CompiledSystem } from "../../../src/index.ts";
 
 type SqsQueue = CompiledSystem<"sqs">["topology"]["queues"][number];

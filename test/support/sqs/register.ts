@@ -1,10 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 
 import { SqsRetryTopology } from "../../../src/brokers/sqs/make/index.ts";
-import type { CompiledSystem, System, TargetInput } from "../../../src/index.ts";
-import { compile, renderDiagnostics } from "../../../src/index.ts";
-import type { ProgramRun } from "../pulumi.ts";
-import { runProgram } from "../pulumi.ts";
+import { compile, type CompiledSystem, renderDiagnostics, type System, type TargetInput } from "../../../src/index.ts";
+import { type ProgramRun, runProgram } from "../pulumi.ts";
 
 type SqsTargetInput = TargetInput<"sqs">;
 

@@ -1,5 +1,4 @@
-import type { ServiceBusReceivedMessage, ServiceBusReceiver } from "@azure/service-bus";
-import { isServiceBusError } from "@azure/service-bus";
+import { isServiceBusError, type ServiceBusReceivedMessage, type ServiceBusReceiver } from "@azure/service-bus";
 
 import type { Observation } from "../src/known-gaps.ts";
 import type { Lab } from "../src/lab.ts";
