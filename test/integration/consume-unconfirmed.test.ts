@@ -25,13 +25,11 @@ const cases = brokers().flatMap((broker) =>
 );
 
 describe.concurrent.each(cases)("$name", { timeout: 240_000 }, ({ broker, strategy }) => {
-  test("the confirm never comes: the copy is sent again on another channel, and its confirm counts", async ({
-    onTestFinished,
-  }) => {
+  test("the confirm never comes: the copy is sent again on another channel, and its confirm counts", async (context) => {
     const system = await deploy(broker, declaration, strategy);
-    onTestFinished(() => system.dispose());
+    context.onTestFinished(() => system.dispose());
     const proxy = await startAmqpProxy(system.url);
-    onTestFinished(() => proxy.close());
+    context.onTestFinished(() => proxy.close());
     let swallowed = 0;
     proxy.onFrame = ({ kind }) => {
       if (kind !== "confirmed" || swallowed > 0) return "pass";
@@ -43,7 +41,7 @@ describe.concurrent.each(cases)("$name", { timeout: 240_000 }, ({ broker, strate
     const billing = await consumeFrom({ ...system, url: proxy.url }, input, () => {
       throw permanent("NEVER");
     });
-    onTestFinished(() => billing.running.stop("1s"));
+    context.onTestFinished(() => billing.running.stop("1s"));
     await system.publish(["a", "b"], source);
     await until(120_000, () => billing.events.filter(({ kind }) => kind === "settled").length === 2);
     expect(swallowed).toBe(1);

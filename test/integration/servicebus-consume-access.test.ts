@@ -33,10 +33,8 @@ const refusalOf = async (start: Promise<unknown>): Promise<readonly string[]> =>
 };
 
 describe.concurrent("a consumer of Service Bus with a shared access key", patient, () => {
-  test("needs Listen and Send, and is refused at the start without them; it takes no message", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, declared);
+  test("needs Listen and Send, and is refused at the start without them; it takes no message", async (context) => {
+    const system = await deployConsumed(context.onTestFinished, declared);
     const { emulator } = system.lab;
     await system.publish(messageOf("kept"));
     const start = (connectionString: string): Promise<unknown> =>

@@ -12,11 +12,9 @@ const messageOf = (body: string) => ({ body: Buffer.from(body), messageId: body 
 
 describe.concurrent("the shared dead queue is removed while a consumer of Service Bus runs", patient, () => {
   for (const strategy of ["immediate", "scheduled"] as const)
-    test(`${strategy}: dead letters stay in their own dead-letter queue until the shared one is back; others are handled`, async ({
-      onTestFinished,
-    }) => {
+    test(`${strategy}: dead letters stay in their own dead-letter queue until the shared one is back; others are handled`, async (context) => {
       const declared = { retry: { attempts: 2, backoff: backoffs[strategy] } };
-      const system = await deployConsumed(onTestFinished, declared, { strategy, deadQueue: "shared" });
+      const system = await deployConsumed(context.onTestFinished, declared, { strategy, deadQueue: "shared" });
       expect(system.contract("billing").deadQueue).toBe(deadQueue);
       const consumer = await system.consuming(({ body }) => {
         if (body === "dies") throw permanent("UNKNOWN_CUSTOMER");

@@ -16,16 +16,14 @@ const constant = { kind: "constant", delay: "200ms" } as const;
 const messageOf = (body: string): { body: Buffer; messageId: string } => ({ body: Buffer.from(body), messageId: body });
 
 describe.concurrent("consume on Service Bus, with faults", patient, () => {
-  test("a killed process leaves its message to the lock; a crash costs no attempt, and several kill the message", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, {
+  test("a killed process leaves its message to the lock; a crash costs no attempt, and several kill the message", async (context) => {
+    const system = await deployConsumed(context.onTestFinished, {
       retry: { attempts: 3, backoff: constant },
       crash: { deliveries: 2 },
     });
     await system.publish(messageOf("poison"));
     for (const crash of [1, 2]) {
-      const child = startProcess(system, onTestFinished);
+      const child = startProcess(system, context.onTestFinished);
       await waitUntil(() => child.lines.includes("began poison 1"));
       child.kill("SIGKILL");
       await child.ended;
@@ -63,14 +61,12 @@ describe.concurrent("consume on Service Bus, with faults", patient, () => {
     },
   );
 
-  test("under immediate a killed process has spent an attempt, and after the last one its message is dead", async ({
-    onTestFinished,
-  }) => {
+  test("under immediate a killed process has spent an attempt, and after the last one its message is dead", async (context) => {
     const immediate = { retry: { attempts: 2, backoff: { kind: "immediate" } } };
-    const system = await deployConsumed(onTestFinished, immediate, { strategy: "immediate" });
+    const system = await deployConsumed(context.onTestFinished, immediate, { strategy: "immediate" });
     await system.publish(messageOf("poison"));
     for (const attempt of [1, 2]) {
-      const child = startProcess(system, onTestFinished);
+      const child = startProcess(system, context.onTestFinished);
       await waitUntil(() => child.lines.includes(`began poison ${attempt}`));
       expect(await system.letters("billing"), `attempt ${attempt}`).toEqual([]);
       child.kill("SIGKILL");
@@ -83,12 +79,10 @@ describe.concurrent("consume on Service Bus, with faults", patient, () => {
     expect(await system.lab.peek("shop.billing")).toEqual([]);
   });
 
-  test("a process that is told to stop returns its unfinished messages at once, and ends", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, { retry: { attempts: 3, backoff: constant } });
+  test("a process that is told to stop returns its unfinished messages at once, and ends", async (context) => {
+    const system = await deployConsumed(context.onTestFinished, { retry: { attempts: 3, backoff: constant } });
     await system.publish(messageOf("long"));
-    const child = startProcess(system, onTestFinished);
+    const child = startProcess(system, context.onTestFinished);
     await waitUntil(() => child.lines.includes("began long 1"));
     child.kill("SIGTERM");
     await child.ended;
@@ -98,10 +92,8 @@ describe.concurrent("consume on Service Bus, with faults", patient, () => {
     expect(message?.applicationProperties?.["redeliver-attempt"]).toBeUndefined();
   });
 
-  test("a stop waits for running handlers, and returns messages whose handlers have not begun", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, { retry: { attempts: 3, backoff: constant } });
+  test("a stop waits for running handlers, and returns messages whose handlers have not begun", async (context) => {
+    const system = await deployConsumed(context.onTestFinished, { retry: { attempts: 3, backoff: constant } });
     let end = (): void => undefined;
     const consumer = await system.consuming(
       () =>
@@ -120,10 +112,8 @@ describe.concurrent("consume on Service Bus, with faults", patient, () => {
     expect(await system.lab.peek("shop.billing")).toMatchObject([{ messageId: "second", deliveryCount: 0 }]);
   });
 
-  test("a message with a lost lock is dropped: the refusal is reported, and nothing is repeated", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, { retry: { attempts: 3, backoff: constant } });
+  test("a message with a lost lock is dropped: the refusal is reported, and nothing is repeated", async (context) => {
+    const system = await deployConsumed(context.onTestFinished, { retry: { attempts: 3, backoff: constant } });
     const stranger = system.lab.receiver("shop.billing");
     const consumer = await system.consuming(async ({ raw }) => {
       // Any client with the lock token can settle the message. The consumer then no longer has the lock.
@@ -140,10 +130,8 @@ describe.concurrent("consume on Service Bus, with faults", patient, () => {
     expect(kinds()).not.toContain("settle-failed");
   });
 
-  test("dropped connections among many messages lose none, and the second runs are counted", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, {
+  test("dropped connections among many messages lose none, and the second runs are counted", async (context) => {
+    const system = await deployConsumed(context.onTestFinished, {
       retry: { attempts: 4, backoff: constant },
       crash: { deliveries: 10 },
     });
@@ -172,10 +160,8 @@ describe.concurrent("consume on Service Bus, with faults", patient, () => {
     expect(consumer.runs.length).toBeGreaterThanOrEqual(wanted);
   });
 
-  test("the consumer waits out an outage, logs it, and handles the messages published meanwhile", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, { retry: { attempts: 2, backoff: constant } });
+  test("the consumer waits out an outage, logs it, and handles the messages published meanwhile", async (context) => {
+    const system = await deployConsumed(context.onTestFinished, { retry: { attempts: 2, backoff: constant } });
     const consumer = await system.consuming(() => undefined);
     await system.lab.emulator.goOffline();
     await waitUntil(() => consumer.events.some(({ kind }) => kind === "reconnect-failed"));
@@ -198,10 +184,8 @@ describe.concurrent("consume on Service Bus, refused at the start", patient, () 
     return error.diagnostics.map(({ code, path, notes }) => [code, path, ...(notes ?? [])].join(" | "));
   };
 
-  test("a missing or different entity is named with both values, and no message is taken", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, { retry: { attempts: 2, backoff: constant } });
+  test("a missing or different entity is named with both values, and no message is taken", async (context) => {
+    const system = await deployConsumed(context.onTestFinished, { retry: { attempts: 2, backoff: constant } });
     const { administration } = system.lab;
     const start = (): Promise<unknown> => system.consuming(() => undefined);
     await system.publish(messageOf("kept"));

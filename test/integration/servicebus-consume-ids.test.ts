@@ -6,10 +6,12 @@ import { deployConsumed } from "../support/servicebus/consuming.ts";
 const backoff = { kind: "constant", delay: "300ms" } as const;
 
 describe.concurrent("ids of retried messages on Service Bus", { timeout: 120_000 }, () => {
-  test("with the longest ids, all attempts run under the publisher's id, and no two copies collide", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, { retry: { attempts: 3, backoff } }, { duplicates: "10m" });
+  test("with the longest ids, all attempts run under the publisher's id, and no two copies collide", async (context) => {
+    const system = await deployConsumed(
+      context.onTestFinished,
+      { retry: { attempts: 3, backoff } },
+      { duplicates: "10m" },
+    );
     const consumer = await system.consuming(() => {
       throw new Error("no");
     });

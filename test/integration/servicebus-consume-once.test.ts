@@ -23,12 +23,10 @@ const stores = {
 
 describe.concurrent("the guard on Service Bus, inside a consumer", { timeout: 240_000 }, () => {
   for (const [name, open] of Object.entries(stores))
-    test(`with ${name}: each order is charged once, although it comes several times and its process dies before it completes`, async ({
-      onTestFinished,
-    }) => {
-      const place = await open(onTestFinished);
+    test(`with ${name}: each order is charged once, although it comes several times and its process dies before it completes`, async (context) => {
+      const place = await open(context.onTestFinished);
       const retry = { attempts: 20, backoff: { kind: "constant", delay: "500ms" } };
-      const system = await deployConsumed(onTestFinished, { retry }, { lock: "5s" });
+      const system = await deployConsumed(context.onTestFinished, { retry }, { lock: "5s" });
       const { target, connection } = system.options;
       const shop = {
         declared: system.declared,
@@ -36,7 +34,7 @@ describe.concurrent("the guard on Service Bus, inside a consumer", { timeout: 24
         publish: (orders: readonly string[]) =>
           system.publish(...orders.map((id) => ({ body: Buffer.from(JSON.stringify({ id })), messageId: id }))),
       };
-      const charged = await chargeOnce(place, shop, onTestFinished);
+      const charged = await chargeOnce(place, shop, context.onTestFinished);
       expect(charged).toMatchObject({ charges: [1, 1, 1, 1, 1], died: [null, "SIGKILL"], begun: 5 });
     });
 });

@@ -33,10 +33,8 @@ describe.concurrent("consume on Service Bus, when connections and dependencies f
     expect(await system.letters("billing")).toEqual([]);
   });
 
-  test("the breaker pauses, then tries single messages; no message dies of the outage, and none is taken in a pause", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, { retry: { attempts: 6, backoff: constant } });
+  test("the breaker pauses, then tries single messages; no message dies of the outage, and none is taken in a pause", async (context) => {
+    const system = await deployConsumed(context.onTestFinished, { retry: { attempts: 6, backoff: constant } });
     let isUp = false;
     const consumer = await system.consuming(
       () => {
@@ -58,10 +56,8 @@ describe.concurrent("consume on Service Bus, when connections and dependencies f
     expect(consumer.health()).toMatchObject({ state: "running", suspicion: 0 });
   });
 
-  test("after a pause that ends while Service Bus is silent, a probe follows once it answers", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, { retry: { attempts: 6, backoff: constant } });
+  test("after a pause that ends while Service Bus is silent, a probe follows once it answers", async (context) => {
+    const system = await deployConsumed(context.onTestFinished, { retry: { attempts: 6, backoff: constant } });
     const { emulator } = system.lab;
     let isUp = false;
     const consumer = await system.consuming(

@@ -108,10 +108,8 @@ describe.concurrent("messages that a stop returns on Service Bus", patient, () =
     },
   );
 
-  test("of a queue that confirms the end of deliveries late: the message is released all the same", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, once, longLock);
+  test("of a queue that confirms the end of deliveries late: the message is released all the same", async (context) => {
+    const system = await deployConsumed(context.onTestFinished, once, longLock);
     // The SDK waits for 200 ms.
     const settlements = settlementsIn(system, { mayDrain: () => sleep(1_000) });
     await system.publish(...messagesOf("1"));
@@ -126,11 +124,9 @@ describe.concurrent("messages that a stop returns on Service Bus", patient, () =
     expect(await system.letters("billing")).toEqual([]);
   });
 
-  test("of a queue under scheduled: stops in a later attempt cost neither it nor the crash budget", async ({
-    onTestFinished,
-  }) => {
+  test("of a queue under scheduled: stops in a later attempt cost neither it nor the crash budget", async (context) => {
     const retry = { attempts: 2, backoff: { kind: "constant", delay: "500ms" } };
-    const system = await deployConsumed(onTestFinished, { retry, crash: { deliveries: 1 } }, longLock);
+    const system = await deployConsumed(context.onTestFinished, { retry, crash: { deliveries: 1 } }, longLock);
     await system.publish(...messagesOf("1"));
     const failing = await system.consuming(
       (message, attempt) => {

@@ -20,10 +20,8 @@ const runsIn = ({ runs }: Pick<Consuming, "runs">): readonly string[] =>
 const succeed: Handle = () => undefined;
 
 describe.concurrent("consume on Service Bus, with sessions", patient, () => {
-  test("messages of a session run one after the other, with retries in their place; sessions run in parallel", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, {
+  test("messages of a session run one after the other, with retries in their place; sessions run in parallel", async (context) => {
+    const system = await deployConsumed(context.onTestFinished, {
       retry: { attempts: 4, backoff: { kind: "immediate" } },
       order: "per-key",
     });
@@ -63,10 +61,8 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
     await consumer.stop();
   });
 
-  test("a stop waits for the message in hand, and the next instance gets its session at once, in order", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, perKey, longLock);
+  test("a stop waits for the message in hand, and the next instance gets its session at once, in order", async (context) => {
+    const system = await deployConsumed(context.onTestFinished, perKey, longLock);
     const gate = Promise.withResolvers<void>();
     const first = await system.consuming(() => gate.promise, { concurrency: 1 });
     await system.publish(...inSession("a1", "a2", "a3"));
@@ -84,10 +80,8 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
     expect(await system.letters("billing")).toEqual([]);
   });
 
-  test("a stop with its time over returns the messages in hand, and the next instance continues there, in order", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, perKey, longLock);
+  test("a stop with its time over returns the messages in hand, and the next instance continues there, in order", async (context) => {
+    const system = await deployConsumed(context.onTestFinished, perKey, longLock);
     let isTold = false;
     const first = await system.consuming(
       async (_, { signal }) => {
@@ -123,14 +117,12 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
     expect(child.lines.filter((line) => line.startsWith("began"))).toEqual(["began a1 1"]);
   });
 
-  test("killed processes, with sessions: each crash costs an attempt, nothing overtakes, and the last crash ends the message", async ({
-    onTestFinished,
-  }) => {
+  test("killed processes, with sessions: each crash costs an attempt, nothing overtakes, and the last crash ends the message", async (context) => {
     const retry = { attempts: 2, backoff: { kind: "immediate" } };
-    const system = await deployConsumed(onTestFinished, { retry, order: "per-key" }, { lock: "5s" });
+    const system = await deployConsumed(context.onTestFinished, { retry, order: "per-key" }, { lock: "5s" });
     await system.publish(...inSession("a1", "a2"));
     for (const attempt of [1, 2]) {
-      const child = startProcess(system, onTestFinished);
+      const child = startProcess(system, context.onTestFinished);
       await waitUntil(() => child.lines.includes(`began a1 ${attempt}`));
       expect(await system.letters("billing")).toEqual([]);
       child.kill("SIGKILL");
@@ -143,11 +135,9 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
     expect(await system.letters("billing")).toMatchObject([{ deadLetterReason: "MaxDeliveryCountExceeded" }]);
   });
 
-  test("a session with a lost lock continues elsewhere, in order, and the process takes other sessions", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, perKey, { lock: "5s" });
-    const child = startProcess(system, onTestFinished);
+  test("a session with a lost lock continues elsewhere, in order, and the process takes other sessions", async (context) => {
+    const system = await deployConsumed(context.onTestFinished, perKey, { lock: "5s" });
+    const child = startProcess(system, context.onTestFinished);
     const stuck = "a1 blocks for 20000 ms and ends";
     await system.publish(...inSession(stuck, "a2", "a3"));
     await waitUntil(() => child.lines.includes(`began ${stuck} 1`));
@@ -163,10 +153,8 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
     expect(await system.letters("billing")).toEqual([]);
   });
 
-  test("dropped connections lose no message and keep the order; only messages in hand run twice", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, perKey);
+  test("dropped connections lose no message and keep the order; only messages in hand run twice", async (context) => {
+    const system = await deployConsumed(context.onTestFinished, perKey);
     const consumer = await system.consuming(() => new Promise((resolve) => setTimeout(resolve, 30)), {
       concurrency: 3,
       breaker: false,
@@ -196,11 +184,9 @@ describe.concurrent("consume on Service Bus, with sessions", patient, () => {
     ["unanswered", ["a1 1", "a2 1"]],
     ["lost", ["a1 1", "a1 1", "a2 1"]],
   ] as const)
-    test(`a completion that is ${fate}: nothing overtakes the message, and its session continues`, async ({
-      onTestFinished,
-    }) => {
+    test(`a completion that is ${fate}: nothing overtakes the message, and its session continues`, async (context) => {
       // Shorter than the wait for an answer: the consumer gives the message up when no answer has come.
-      const system = await deployConsumed(onTestFinished, perKey, { lock: "5s" });
+      const system = await deployConsumed(context.onTestFinished, perKey, { lock: "5s" });
       let isMet = false;
       system.lab.emulator.watch({
         fateOf: () => {

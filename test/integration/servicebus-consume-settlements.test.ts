@@ -89,10 +89,8 @@ describe.concurrent(
       });
     }
 
-    test("it is lost, and repeated within the lock: it succeeds, and nothing comes twice", async ({
-      onTestFinished,
-    }) => {
-      const system = await deployConsumed(onTestFinished, declared, { lock: "60s" });
+    test("it is lost, and repeated within the lock: it succeeds, and nothing comes twice", async (context) => {
+      const system = await deployConsumed(context.onTestFinished, declared, { lock: "60s" });
       system.lab.emulator.watch(firstMeets("complete", "lost"));
       const consumer = await system.consuming(failsOnce, { concurrency: 1 });
       await system.publish(messageOf("once"));
@@ -104,10 +102,8 @@ describe.concurrent(
       expect(kinds).toEqual(["settle-failed", "settled", "settled"]);
     });
 
-    test("it succeeds without an answer: nothing comes twice, and its handler's place is free for the copy", async ({
-      onTestFinished,
-    }) => {
-      const system = await deployConsumed(onTestFinished, declared);
+    test("it succeeds without an answer: nothing comes twice, and its handler's place is free for the copy", async (context) => {
+      const system = await deployConsumed(context.onTestFinished, declared);
       system.lab.emulator.watch(firstMeets("complete", "unanswered"));
       const consumer = await system.consuming(failsOnce, { concurrency: 1 });
       await system.publish(messageOf("once"));

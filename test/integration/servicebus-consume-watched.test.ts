@@ -30,12 +30,10 @@ beforeAll(registerGlobals);
 
 describe.concurrent("a watched consumer on Service Bus", patient, () => {
   for (const strategy of ["scheduled", "immediate", "ttl-tier"] as const)
-    test(`${strategy}: attempts and dead letters are in one trace, every metric counts, and no telemetry has a body`, async ({
-      onTestFinished,
-    }) => {
+    test(`${strategy}: attempts and dead letters are in one trace, every metric counts, and no telemetry has a body`, async (context) => {
       const retry = { attempts: attemptsOfCourse, backoff: backoffs[strategy] };
       const declared = { retry, handlerTimeout: handlerTimeoutOfCourse };
-      const system = await deployConsumed(onTestFinished, declared, { strategy });
+      const system = await deployConsumed(context.onTestFinished, declared, { strategy });
       const watched = await watchCourse({
         contract: system.contract("billing"),
         publish: async (messages) =>

@@ -14,10 +14,8 @@ const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> =
 const exponential = { kind: "exponential", first: "300ms", factor: 2, max: "10s" } as const;
 
 describe.concurrent("consume on Service Bus", { timeout: 240_000 }, () => {
-  test("attempts are as declared, numbered and never early, and the last one makes a dead letter with the reason", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, { retry: { attempts: 4, backoff: exponential } });
+  test("attempts are as declared, numbered and never early, and the last one makes a dead letter with the reason", async (context) => {
+    const system = await deployConsumed(context.onTestFinished, { retry: { attempts: 4, backoff: exponential } });
     const consumer = await system.consuming(({ body }, { number }) => {
       if (body === "always" || (body === "second" && number === 1)) throw new Error(`no ${body}`);
     });
@@ -96,10 +94,8 @@ describe.concurrent("consume on Service Bus", { timeout: 240_000 }, () => {
     expect(consumer.runs.map(({ attempt }) => attempt)).toEqual([1, 1, 1]);
   });
 
-  test("a handler that takes too long is aborted and retried; a delay from the handler is kept, up to the maximum", async ({
-    onTestFinished,
-  }) => {
-    const system = await deployConsumed(onTestFinished, {
+  test("a handler that takes too long is aborted and retried; a delay from the handler is kept, up to the maximum", async (context) => {
+    const system = await deployConsumed(context.onTestFinished, {
       retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms", jitter: "50%" }, retryAfter: { max: "1s" } },
       handlerTimeout: "500ms",
     });

@@ -101,10 +101,8 @@ async function registered(system: typeof portable, target: ServicebusTargetInput
 }
 
 describe.concurrent.each(systems)("$name", ({ system, target }) => {
-  test("the program makes exactly the entities of the topology, with every setting; a second run changes nothing", async ({
-    onTestFinished,
-  }) => {
-    const { administration } = await startLab(onTestFinished, { sku: target.sku });
+  test("the program makes exactly the entities of the topology, with every setting; a second run changes nothing", async (context) => {
+    const { administration } = await startLab(context.onTestFinished, { sku: target.sku });
     const { topology } = compileServicebus(system, target);
     const resources = await registered(system, target);
     const leftOut = await applyToEmulator(administration, resources, target.sku);
@@ -117,10 +115,8 @@ describe.concurrent.each(systems)("$name", ({ system, target }) => {
     expect(await listEntities(administration)).toEqual(before);
   });
 
-  test("the configuration file of the official emulator describes the deployed entities", async ({
-    onTestFinished,
-  }) => {
-    const { administration } = await startLab(onTestFinished, { sku: target.sku });
+  test("the configuration file of the official emulator describes the deployed entities", async (context) => {
+    const { administration } = await startLab(context.onTestFinished, { sku: target.sku });
     const { topology } = compileServicebus(system, target);
     await applyToEmulator(administration, await registered(system, target), target.sku);
     const config = exportEmulatorConfig(topology);
@@ -182,10 +178,8 @@ async function configOf(administration: ServiceBusAdministrationClient): Promise
 }
 
 describe.concurrent("the stack program", () => {
-  test("makes the compiled entities of the example, with a provider for the namespace's subscription", async ({
-    onTestFinished,
-  }) => {
-    const { administration } = await startLab(onTestFinished);
+  test("makes the compiled entities of the example, with a provider for the namespace's subscription", async (context) => {
+    const { administration } = await startLab(context.onTestFinished);
     const config = { "redeliver:target": standard, "redeliver:namespaceId": namespaceId };
     const run = await inTurn(async () => runProgram(stackProgram, { config }));
     expect(run.error).toBeUndefined();

@@ -27,11 +27,9 @@ async function putBack({ lab }: ConsumedSystem, make: (letter: ServiceBusReceive
 
 describe.concurrent("a dead letter of Service Bus", () => {
   for (const { duplicates, id } of [{ duplicates: "10m", id: "1:again-1" }, { id: "1" }] as const) {
-    test(`has all of its attempts if it is sent again as the page says, ${duplicates === undefined ? "without" : "with"} duplicate detection`, async ({
-      onTestFinished,
-    }) => {
+    test(`has all of its attempts if it is sent again as the page says, ${duplicates === undefined ? "without" : "with"} duplicate detection`, async (context) => {
       const target = duplicates === undefined ? {} : { duplicates };
-      const system = await deployConsumed(onTestFinished, billing, target);
+      const system = await deployConsumed(context.onTestFinished, billing, target);
       const { runs } = await system.consuming(fail);
       await system.publish({ body: "a", messageId: "1", subject: "order.placed" });
       const isDead = async (): Promise<boolean> => (await system.letters("billing")).length === 1;
@@ -42,16 +40,14 @@ describe.concurrent("a dead letter of Service Bus", () => {
     });
   }
 
-  test("has one attempt left if it is sent unchanged, and is dropped by duplicate detection", async ({
-    onTestFinished,
-  }) => {
+  test("has one attempt left if it is sent unchanged, and is dropped by duplicate detection", async (context) => {
     const asItIs = ({ body, messageId = "", applicationProperties = {} }: ServiceBusReceivedMessage): object => ({
       body: body as unknown,
       messageId,
       applicationProperties,
     });
     const attempts = async (duplicates: object): Promise<readonly number[]> => {
-      const system = await deployConsumed(onTestFinished, billing, duplicates);
+      const system = await deployConsumed(context.onTestFinished, billing, duplicates);
       const { runs } = await system.consuming(({ id }) => (id === "2" ? undefined : fail()));
       await system.publish({ body: "a", messageId: "1" });
       await waitUntil(async () => (await system.letters("billing")).length === 1);

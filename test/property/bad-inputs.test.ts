@@ -44,11 +44,9 @@ async function runFrom(from: number, to: number, folder: string): Promise<{ fail
   return { failures, next: at < to ? at + 1 : to };
 }
 
-test(`no input causes a stack trace, an endless run or a lack of memory (BAD_INPUTS_SEED=${seed} BAD_INPUTS_CASES=${cases})`, async ({
-  onTestFinished,
-}) => {
+test(`no input causes a stack trace, an endless run or a lack of memory (BAD_INPUTS_SEED=${seed} BAD_INPUTS_CASES=${cases})`, async (context) => {
   const folder = mkdtempSync(join(tmpdir(), "redeliver-bad-inputs-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  context.onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const failures: string[] = [];
   for (let next = 0; next < cases && failures.length < 20;) {
     const ran = await runFrom(next, cases, folder);
