@@ -90,9 +90,11 @@ export function createSender(connect: () => Promise<ChannelModel>): Sender {
 
 /**
  * Headers that a new life must not have: the records of deaths, which attempts are counted by, the description of the
- * last end, and the headers by which the broker routes to further queues.
+ * last end, and the headers by which the broker routes to further queues. Spring AMQP (`RepublishMessageRecoverer`) and
+ * MassTransit (`MessageHeaders`) write records of their own.
  */
-const removed = /^(x-death|x-(first|last)-death-.*|x-(delivery|acquired)-count|CC|BCC|(x-opt-)?dlq-.*)$/;
+const removed =
+  /^(x-death|x-(first|last)-death-.*|x-(delivery|acquired)-count|CC|BCC|(x-opt-)?dlq-.*|x-exception-(message|stacktrace)|x-original-(exchange|routingKey)|MT-Reason|MT-Fault-.*|MT-Redelivery-Count)$/;
 
 /** Headers that the broker writes by itself, or that would lead a letter to further queues. */
 const brokersOwn = /^(x-(delivery|acquired)-count|CC|BCC)$/;
@@ -102,8 +104,18 @@ function copyOptions({ headers, properties }: Letter, { history, staysDead }: Se
   const { expiration: _, userId: __, clusterId: ___, ...kept } = properties;
   const dropped = staysDead === true ? brokersOwn : removed;
   const given = Object.entries(headers).filter(([name]) => !dropped.test(name));
-  const own = Object.fromEntries(given.map(([name, value]) => [name, explicit(value)]));
+  const anew = staysDead === true ? {} : celeryAnew(headers);
+  const own = { ...Object.fromEntries(given.map(([name, value]) => [name, explicit(value)])), ...anew };
   return { ...kept, mandatory: true, headers: history === null ? own : { ...own, [historyHeader]: history } };
+}
+
+/**
+ * A worker of Celery counts attempts by the one header, and drops a task without a word after the other. Source: the
+ * headers of version 2 of its message protocol.
+ */
+function celeryAnew({ lang, task, id, retries, expires }: Headers): Headers {
+  if (![lang, task, id].every((each) => typeof each === "string")) return {};
+  return { ...(retries === undefined ? {} : { retries: 0 }), ...(expires === undefined ? {} : { expires: null }) };
 }
 
 /** Names the type of a number with a fraction. amqplib takes some of them for integers. */
