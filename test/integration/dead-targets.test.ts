@@ -1,0 +1,105 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+
+import { brokers as compilers } from "../../src/index.ts";
+import type { RedriveResult } from "../../src/operate/redrive.ts";
+import { consumeFrom } from "../support/consume/consumed.ts";
+import { answerOf, byQueue } from "../support/dead-command.ts";
+import { ownJournal, start } from "../support/dead-journal.ts";
+import { deadQueue, fill, idsOf, shop, stage, workQueue } from "../support/dead-stage.ts";
+import { until } from "../support/deployed-system.ts";
+import { createLimitedUser } from "../support/limited-user.ts";
+import { brokers } from "../support/live.ts";
+import { runCommand } from "../support/run-command.ts";
+
+// The queue that letters are sent to does not take them, or somebody takes them from it at the same time.
+
+ownJournal();
+
+const to = (queue: string) => ({ headers: { "dlq-original-queue": queue } });
+
+describe.for(brokers())("dead redrive on RabbitMQ $version", { timeout: 300_000 }, (broker) => {
+  test("stops where the work queue is full, and the rest stays in order", async () => {
+    const system = await stage(broker);
+    await system.channel.assertQueue("full", {
+      arguments: { "x-queue-type": "quorum", "x-max-length": 5, "x-overflow": "reject-publish" },
+    });
+    const ids = await fill(system, deadQueue, 400, 1, to("full"));
+    const said = await runCommand(byQueue(broker, system, "redrive", "--wait=0s", "--confirm=400"));
+    const result = answerOf<RedriveResult>(said);
+    expect([said.code, result]).toMatchObject([3, { stopped: "the queue full refuses letters", mayBeDoubled: 0 }]);
+    const sent = idsOf(await system.drain("full"));
+    const left = idsOf(await system.drain(deadQueue));
+    expect([sent.length, left.length]).toEqual([result.sent, 400 - result.sent]);
+    expect(new Set([...sent, ...left])).toEqual(new Set(ids));
+    expect(left).toEqual(ids.filter((id) => left.includes(id)));
+    expect(sent.length).toBeGreaterThan(0);
+  });
+
+  test("stops where somebody deletes the work queue meanwhile, and sends nothing into one that is gone", async () => {
+    const system = await stage(broker);
+    const { channel } = system;
+    await channel.assertQueue("leaving", { arguments: { "x-queue-type": "quorum" } });
+    const ids = await fill(system, deadQueue, 300, 1, to("leaving"));
+    const child = start(byQueue(broker, system, "redrive", "--wait=0s", "--rate=30", "--confirm=300"));
+    await until(60_000, async () => (await channel.checkQueue("leaving")).messageCount > 10 || child.isOver());
+    const taken = (await channel.deleteQueue("leaving")).messageCount;
+    const said = await child.ended;
+    const result = answerOf<RedriveResult>(said);
+    expect([said.code, result]).toMatchObject([3, { mayBeDoubled: 0 }]);
+    // A queue that is about to go refuses a letter that is already in its hands.
+    expect(result.stopped).toMatch(/^the queue leaving (is gone|refuses letters)$/);
+    // The broker may have confirmed some more before the queue was gone.
+    expect(result.sent).toBeGreaterThanOrEqual(taken);
+    expect(idsOf(await system.drain(deadQueue))).toEqual(ids.slice(result.sent));
+
+    await fill(system, deadQueue, 20, 1, to("nowhere"));
+    const refused = await runCommand(byQueue(broker, system, "redrive", "--confirm=20"));
+    expect([refused.code, refused.out]).toEqual([1, expect.stringContaining("RD811")]);
+    expect(refused.out.match(/RD\d+/g)).toHaveLength(1);
+    expect((await channel.checkQueue(deadQueue)).messageCount).toBe(20);
+  });
+
+  test("stops where the user may not write, and every letter stays in order", async () => {
+    const system = await stage(broker);
+    const ids = await fill(system, deadQueue, 40);
+    const rights = compilers.rabbitmq.permissions.toOperate(system.contract("billing"));
+    const user = await createLimitedUser(broker, system.vhost, { ...rights, write: "^$" });
+    onTestFinished(user.remove);
+    const words = byQueue(user.broker, { url: user.amqpUrl }, "redrive", "--wait=0s", "--confirm=40");
+    const said = await runCommand(words);
+    expect([said.code, answerOf(said)]).toMatchObject([
+      3,
+      { sent: 0, mayBeDoubled: 0, stopped: "this user may not write to the default exchange" },
+    ]);
+    expect(said.out + said.error).not.toContain("secret");
+    expect(idsOf(await system.drain(deadQueue))).toEqual(ids);
+  });
+});
+
+test("a consumer that works meanwhile handles each letter once", { timeout: 300_000 }, async () => {
+  const [broker] = brokers();
+  if (broker === undefined) throw new Error("no broker");
+  const system = await stage(broker);
+  const ids = await fill(system, deadQueue, 1_000);
+  const handled: string[] = [];
+  const consumed = await consumeFrom(
+    system,
+    {
+      broker,
+      declaration: shop,
+      strategy: "waits",
+      consumer: "billing",
+      options: { schema: z.object({ id: z.string() }), breaker: false },
+    },
+    ({ id, attempt }) => void handled.push(`${id} ${attempt}`),
+  );
+  onTestFinished(async () => consumed.running.stop());
+  const said = await runCommand(byQueue(broker, system, "redrive", "--wait=200ms", "--confirm=1000"));
+  expect([said.code, answerOf(said)]).toMatchObject([0, { sent: 1_000, diedAgain: 0, mayBeDoubled: 0, stopped: null }]);
+  await until(60_000, () => handled.length >= 1_000);
+  await consumed.running.stop();
+  expect(handled.toSorted()).toEqual(ids.map((id) => `${id} 1`).toSorted());
+  for (const queue of [deadQueue, workQueue])
+    expect([queue, (await system.channel.checkQueue(queue)).messageCount]).toEqual([queue, 0]);
+});
