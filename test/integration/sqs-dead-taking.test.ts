@@ -168,6 +168,24 @@ describe.for(sqsEmulators())("letters that leave a dead queue on $name", { timeo
     expect(await at.letters()).toEqual(before.slice(4));
   });
 
+  test("of FIFO are edited although SQS remembers a copy of the redrive before", async () => {
+    const at = await stage(emulator, { order: "per-key" });
+    await fill(at, 2);
+    const { lab, work, dead } = at.system;
+    const letters = await lab.receive(dead("billing"), { max: 10 });
+    for (const letter of letters) {
+      await lab.changeVisibility(dead("billing"), letter, 0);
+      const group = { MessageGroupId: "g", MessageDeduplicationId: letter.MessageId };
+      await lab.send(work("billing"), "redriven", group);
+    }
+    const module = join(at.folder, "edit.ts");
+    writeFileSync(module, "export default ({ body }) => ({ body: { ...body, zip: 'b' } });");
+    const words = ["--with", module, ...why, "--backup", join(at.folder, "backup"), "--confirm", "2"];
+    expect(await at.ask("edit", ...words)).toMatchObject({ code: 0, done: 2 });
+    const sent = (await drain(at, work("billing"))).map(({ Body }) => Body);
+    expect(sent).toEqual(["redriven", "redriven", '{"n":1,"zip":"b"}', '{"n":2,"zip":"b"}']);
+  });
+
   test("killed while they are discarded are in the queue or in the backup", { timeout: 600_000 }, async () => {
     const at = await stage(emulator);
     const bodies = await fill(at, 60);

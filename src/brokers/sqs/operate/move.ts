@@ -1,5 +1,6 @@
 import { DeleteMessageCommand, type Message, SendMessageCommand } from "@aws-sdk/client-sqs";
 
+import { digestOf } from "../../../operate/frozen.ts";
 import type { Letter } from "../../../operate/letter.ts";
 import type { Lending } from "../../../operate/move-lent.ts";
 import type { Sending } from "../../../operate/port.ts";
@@ -22,7 +23,7 @@ export function lendingOf(
     pages: receiveAll(queue),
     idOf: ({ MessageId = "" }) => MessageId,
     read: readLetter,
-    send: async ({ MessageId = "" }, letter, sending) => sendTo(client, urlOf, letter, sending, MessageId),
+    send: async (message, letter, sending) => sendTo(client, urlOf, letter, sending, onceFor(message, sending)),
     remove: ({ ReceiptHandle }) => client.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }), bounded()),
     ticketOf: ({ ReceiptHandle = "" }) => ReceiptHandle,
     giveBack: (handles) => putBack(queue, handles),
@@ -31,6 +32,15 @@ export function lendingOf(
     isParallel: !isFifo,
     dropsCopies: isFifo,
   };
+}
+
+/**
+ * Two copies of a letter are the same if they are edited alike. SQS would drop an edited letter as a second copy of one
+ * that is not.
+ */
+function onceFor({ MessageId = "" }: Message, { edited }: Sending): string {
+  if (edited === undefined) return MessageId;
+  return `${MessageId}-${digestOf(JSON.stringify([edited.headers, edited.body])).toString(16)}`;
 }
 
 const goneText = (queue: string): string => `the queue ${queue} is gone`;
