@@ -5,6 +5,7 @@ import { sleep } from "../support/deployed-system.ts";
 import { runCommand, type Said } from "../support/run-command.ts";
 import { region } from "../support/sqs/clients.ts";
 import { deploy, type DeployedSystem } from "../support/sqs/deployed-system.ts";
+import { startRecordingProxy } from "../support/sqs/recording-proxy.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 
 beforeAll(() => {
@@ -24,7 +25,10 @@ async function stage(emulator: Parameters<typeof deploy>[0], letters: number): P
   return system;
 }
 
-const redrive = async ({ lab, dead }: DeployedSystem, ...words: readonly string[]): Promise<Said> =>
+const redrive = async (system: DeployedSystem, ...words: readonly string[]): Promise<Said> =>
+  redriveAt(system.lab.emulator.endpoint, system, ...words);
+
+const redriveAt = async (url: string, { dead }: DeployedSystem, ...words: readonly string[]): Promise<Said> =>
   runCommand([
     "dead",
     "redrive",
@@ -32,7 +36,7 @@ const redrive = async ({ lab, dead }: DeployedSystem, ...words: readonly string[
     "--json",
     `--queue=${dead("billing").name}`,
     `--target=sqs@${region}`,
-    `--url=${lab.emulator.endpoint}`,
+    `--url=${url}`,
     ...words,
   ]);
 
@@ -51,6 +55,25 @@ describe.for(sqsEmulators().filter(hasMoves))("a whole dead queue on $name", { t
     expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { moved: 30, stopped: null }]);
     expect(await lab.count(system.work("billing"))).toBe(30);
     expect([await lab.count(system.dead("billing")), await lab.count(system.work("audit"))]).toEqual([0, 0]);
+  });
+
+  test("is followed although SQS still lists the move before", async () => {
+    const system = await stage(emulator, 3);
+    const proxy = await startRecordingProxy(emulator.endpoint);
+    onTestFinished(proxy.close);
+    expect((await redrive(system, "--confirm", "3")).code).toBe(0);
+    for (const body of ["4", "5"]) await system.lab.send(system.dead("billing"), body);
+    let old = 3;
+    proxy.decide(({ operation }) => {
+      const first = proxy.calls.find((call) => call.operation === "ListMessageMoveTasks");
+      const isStarted = proxy.calls.some((call) => call.operation === "StartMessageMoveTask");
+      if (operation !== "ListMessageMoveTasks" || !isStarted || (old -= 1) < 0) return "pass";
+      return { answer: JSON.stringify(first?.output) };
+    });
+    const said = await redriveAt(proxy.endpoint, system, "--confirm", "2");
+    expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { moved: 2, stopped: null }]);
+    expect(old).toBeLessThan(0);
+    expect(await system.lab.count(system.work("billing"))).toBe(5);
   });
 
   test("is moved in part if somebody cancels, and nothing is lost", async () => {

@@ -6,6 +6,8 @@ import { type DeadQueue, bounded } from "./queue.ts";
 
 /** SQS moves at most so many a second. Source: API Reference, StartMessageMoveTask. */
 const mostPerSecond = 500;
+/** A move that SQS does not list after this time has no answer any more. */
+const listedWithinMs = 60_000;
 
 /**
  * Moves of whole queues by SQS itself.
@@ -25,6 +27,9 @@ export function wholeMovesOf(
     const SourceArn = await arnOf(queue, queue.url);
     return (await queue.client.send(new sqs.ListMessageMoveTasksCommand({ SourceArn }), bounded())).Results?.[0];
   };
+  const known = (queue: DeadQueue) => latest(queue).catch((cause: unknown) => void refusalOf(cause));
+  /** The moves that this process has begun: the begin of the move before, and the time by which SQS lists the new one. */
+  const begun = new Map<string, { readonly before: number | undefined; readonly untilMs: number }>();
   return {
     start: async (name, target, perSecond) => {
       if (perSecond !== null && perSecond > mostPerSecond) return `SQS moves at most ${mostPerSecond} letters a second`;
@@ -36,11 +41,19 @@ export function wholeMovesOf(
         ...(url === null ? {} : { DestinationArn: await arnOf(queue, url) }),
         ...(perSecond === null ? {} : { MaxNumberOfMessagesPerSecond: perSecond }),
       };
-      return queue.client.send(new sqs.StartMessageMoveTaskCommand(request), bounded()).then(() => null, refusalOf);
+      const before = beginOf(await known(queue));
+      const sent = queue.client.send(new sqs.StartMessageMoveTaskCommand(request), bounded());
+      const refusal = await sent.then(() => null, refusalOf);
+      if (refusal === null) begun.set(name, { before, untilMs: performance.now() + listedWithinMs });
+      return refusal;
     },
     latest: async (name) => {
       const queue = await opened(name);
-      const task = await latest(queue).catch((cause: unknown) => void refusalOf(cause));
+      const task = await known(queue);
+      const own = begun.get(name);
+      // SQS may list a move later than it begins.
+      if (own !== undefined && beginOf(task) === own.before)
+        return performance.now() < own.untilMs ? { isRunning: true, moved: 0, problem: null } : null;
       if (task === undefined) return null;
       const { Status: status = "", ApproximateNumberOfMessagesMoved: moved = 0, FailureReason: reason } = task;
       const failed = status === "FAILED" ? (reason ?? "SQS gives no reason") : null;
@@ -59,6 +72,9 @@ export function wholeMovesOf(
     },
   };
 }
+
+/** The only fact that names a move which has ended: SQS gives the handle of running ones alone. */
+const beginOf = (task: sqs.ListMessageMoveTasksResultEntry | undefined): number | undefined => task?.StartedTimestamp;
 
 /** @throws any error that is no refusal */
 function refusalOf(cause: unknown): string {
