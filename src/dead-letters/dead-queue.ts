@@ -136,12 +136,13 @@ export async function connectQueue(
   const connection = { url, managementUrl, tls, place };
   const problem = operating.problemOf(connection);
   if (problem !== null) throw new UsageError(problem);
+  const letters = await operating.connect(connection);
   return {
     ...queue,
     contract,
     operating,
-    address: operating.addressOf(connection),
-    letters: await operating.connect(connection),
+    address: [operating.addressOf(connection), await letters.accountOf?.(found.queue)].join(" ").trimEnd(),
+    letters,
     factsOf: (letter) => factsOf(letter, describeDeadLetter(operating.messageOf(letter), contract)),
   };
 }

@@ -100,6 +100,8 @@ export interface DeadLetters {
   readonly putInto: (queue: string) => Promise<Putting>;
   /** The number of consumers of a queue. Null if there is no such queue. */
   readonly consumersOf: (queue: string) => Promise<number | "unknown" | null>;
+  /** The account that a queue belongs to, by the broker's word. Left out where the connection names all that there is. */
+  readonly accountOf?: (queue: string) => Promise<string>;
   /** Left out if the broker moves no whole queue by itself. */
   readonly whole?: WholeMoves;
   /**

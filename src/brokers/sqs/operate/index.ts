@@ -27,9 +27,7 @@ export const operating: Operating = Object.freeze({
   unreachable: () => null,
   unsendable,
   identityOf: ({ properties }: Letter) => String(properties["messageId"]),
-  // A profile is the name of an account, as far as this machine knows.
-  addressOf: ({ url, place }: OperatingConnection) =>
-    [url === undefined ? "aws" : new URL(url).host, place, process.env["AWS_PROFILE"] ?? "default"].join(" "),
+  addressOf: ({ url, place }: OperatingConnection) => `${hostOf(url)} ${place}`,
   windowLetters: inOneRequest,
   heldMs: 0,
   closedFor: () => null,
@@ -39,6 +37,12 @@ export const operating: Operating = Object.freeze({
 
 function endpointOf({ url }: OperatingConnection): { readonly endpoint?: string } {
   return url === undefined ? {} : { endpoint: url };
+}
+
+/** AWS has endpoints of many names, and one set of queues. */
+function hostOf(url: string | undefined): string {
+  const host = url === undefined ? "aws" : new URL(url).host;
+  return /\.amazonaws\.com(\.cn)?$/.test(host) ? "aws" : host;
 }
 
 function problemOf(connection: OperatingConnection): string | null {
@@ -107,6 +111,8 @@ async function connect(connection: OperatingConnection): Promise<DeadLetters> {
           close: async () => undefined,
         };
       }),
+    // The URL of a queue is `https://<host>/<account>/<name>`.
+    accountOf: (name) => told(name, async () => /\/(\d+)\/[^/]+$/.exec((await urlOf(name)) ?? "")?.[1] ?? ""),
     consumersOf: (name) => told(name, async () => ((await urlOf(name)) === null ? null : "unknown")),
     whole: {
       start: (name, ...given) => told(name, () => moves.start(name, ...given)),
