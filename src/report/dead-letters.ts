@@ -45,7 +45,7 @@ export function renderGroups(queue: string, looked: LookedFor, { groups, others 
     short(each.reason, 20),
     short(each.type, 16),
     short(each.error, 50),
-    `${short(each.firstAt, 19)}\n${short(each.lastAt, 19)}`,
+    `${toSecond(each.firstAt)}\n${toSecond(each.lastAt)}`,
     short(each.sample, 36),
   ]);
   const head = ["group", "letters", "reason", "type", "error", "first, last", "one of them"];
@@ -110,6 +110,9 @@ function endOf(queue: string, { ready, seen, matched, isWhole }: LookedFor, abou
     "\n",
   );
 }
+
+/** The date and the time without fractions: the first 19 characters of ISO 8601. */
+const toSecond = (at: string | null): string => short(at?.slice(0, 19) ?? null, 19);
 
 function short(text: string | null, most: number): string {
   if (text === null) return "–";
