@@ -29,19 +29,29 @@ export interface Child {
   readonly id: () => Promise<string | null>;
 }
 
-export function start(words: readonly string[], env: Readonly<Record<string, string>> = {}): Child {
-  const child = spawn(process.execPath, [main, ...words], { env: { ...process.env, ...env } });
+/** @param typed a shell that runs in place of the command line, in a folder. It ends with its commands. */
+export function start(
+  words: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  typed?: { readonly shell: string; readonly cwd: string },
+): Child {
+  const options = { cwd: typed?.cwd, env: { ...process.env, ...env }, detached: typed !== undefined };
+  const child = spawn(typed?.shell ?? process.execPath, typed ? words : [main, ...words], options);
+  const kill = (): void => {
+    if (typed !== undefined && child.pid !== undefined && !isOver()) process.kill(-child.pid, "SIGKILL");
+    child.kill("SIGKILL");
+  };
   const said = { out: "", error: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said.out += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (said.error += text));
   const closed = once(child, "close");
   const isOver = (): boolean => child.exitCode !== null || child.signalCode !== null;
-  onTestFinished(() => void child.kill("SIGKILL"));
+  onTestFinished(kill);
   return {
     isOver,
     ended: closed.then(() => ({ code: child.exitCode ?? -1, ...said })),
     kill: async () => {
-      child.kill("SIGKILL");
+      kill();
       return closed;
     },
     id: async () => {
