@@ -29,7 +29,9 @@ export async function openPostgresql(url: string): Promise<Sql> {
     lock: async (name) => {
       const [row] = await query("select pg_try_advisory_lock(hashtextextended($1, 0)) as taken", [name]);
       if (row?.["taken"] !== true) return null;
-      return { release: async () => void (await query("select pg_advisory_unlock(hashtextextended($1, 0))", [name])) };
+      const unlock = (): Promise<unknown> => query("select pg_advisory_unlock(hashtextextended($1, 0))", [name]);
+      // A lost session has lost its locks, too.
+      return { release: async () => void (await unlock().catch(() => undefined)) };
     },
     reasonOf,
     close: async () => client.end().catch(() => undefined),

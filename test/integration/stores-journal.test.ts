@@ -6,8 +6,10 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 
 import { digestOf, readFrozen } from "../../src/operate/frozen.ts";
 import { type Journal, journalIn } from "../../src/operate/journal.ts";
+import { redriveIn, redriveLetters, resumeRedrive } from "../../src/dead-letters/index.ts";
 import { openPostgresql } from "../../src/dead-letters/journal-postgresql.ts";
 import { until } from "../support/deployed-system.ts";
+import { inMemory, letterOf, workQueue } from "../support/in-memory-queue.ts";
 import { runCommand } from "../support/run-command.ts";
 import { redriveFacts } from "../support/stores/redrive-facts.ts";
 import { startPostgresql } from "../support/stores/store-servers.ts";
@@ -66,6 +68,37 @@ test("another process pauses a redrive, and finds one that was killed: its lock 
   await lock?.release();
   const cancelled = await ask("cancel", "bbbbbbbb");
   expect([cancelled.code, JSON.parse(cancelled.out)]).toMatchObject([0, { state: "cancelled" }]);
+});
+
+test("a redrive ends if its journal is lost, and another operator goes on with it", async () => {
+  const letters = Array.from({ length: 8 }, (_, index) => letterOf(`m${index + 1}`));
+  const dead = inMemory(letters);
+  const pool = server.connect();
+  let count = 0;
+  dead.beforeEach = async (stopped) => {
+    count += 1;
+    if (count !== 4) return;
+    await pool.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'redeliver'");
+    await until(30_000, () => stopped() !== null);
+  };
+  const end = await redriveLetters({ dead, journal: await open(), who: "ann" }, { waitMs: 0, confirm: 8 });
+  expect(end).toMatchObject({
+    state: "stopped",
+    sent: 3,
+    stopped: expect.stringContaining("the journal cannot be used"),
+  });
+  await pool.end();
+  dead.beforeEach = () => undefined;
+  const journal = await open();
+  const resumed = await resumeRedrive({ dead, journal, who: "ben" }, end.id);
+  expect(resumed).toMatchObject({ state: "done", sent: 8 });
+  // The letters whose end the journal had no time to learn.
+  expect(resumed.mayBeDoubled).toBeGreaterThanOrEqual(5);
+  expect(resumed.mayBeDoubled).toBeLessThanOrEqual(8);
+  expect(dead.queues.get(workQueue)).toHaveLength(8);
+  expect((await redriveIn(journal, end.id)).events.map(({ who }) => who)).toEqual(
+    expect.arrayContaining(["ann", "ben"]),
+  );
 });
 
 test("a wrong address, database, user or password is one diagnostic without the password", async () => {

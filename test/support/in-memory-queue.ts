@@ -12,8 +12,8 @@ export const parkedQueue = "shop.billing.parked";
 /** The queues of a broker in memory, and a dead queue of it. */
 export interface InMemory extends DeadQueue {
   readonly queues: Map<string, Letter[]>;
-  /** Called before each letter leaves its queue. It may throw, as a process that ends. */
-  beforeEach: () => void;
+  /** Called before each letter of a pass. It may throw, as a process that ends. */
+  beforeEach: (stopped: () => string | null) => void | Promise<void>;
 }
 
 /** A letter of billing that was sent again so often. */
@@ -77,10 +77,11 @@ export function inMemory(letters: readonly Letter[]): InMemory {
         let sent = 0;
         let stopped: string | null = null;
         for (const letter of inQueue(name)) {
-          stopped ??= pass.stopped?.() ?? null;
+          const asks = (): string | null => pass.stopped?.() ?? null;
+          await own.beforeEach(asks);
+          stopped ??= asks();
           const sending = stopped === null && sent < pass.most ? pass.decide(letter) : null;
           if (sending === null) continue;
-          own.beforeEach();
           await sending.save?.();
           const { position: _, ...whole } = sending.edited ?? letter;
           const headers = {
