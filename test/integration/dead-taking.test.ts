@@ -5,11 +5,21 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { brokers as compilers } from "../../src/index.ts";
 import { operating } from "../../src/brokers/rabbitmq/operate/index.ts";
+import type { RedriveEnd } from "../../src/dead-letters/index.ts";
 import { digestOf, readFrozen, writeFrozen } from "../../src/operate/frozen.ts";
 import { createExportReader } from "../../src/operate/ndjson.ts";
 import { takeOut } from "../../src/operate/take-out.ts";
-import { ownJournal, start } from "../support/dead-journal.ts";
-import { deadQueue, fill, idsOf, parkedQueue, parkingShop, stage, workQueue } from "../support/dead-stage.ts";
+import { ownJournal, start, statusOf } from "../support/dead-journal.ts";
+import {
+  deadQueue,
+  fill,
+  idsOf,
+  parkedQueue,
+  parkingShop,
+  sentTwice,
+  stage,
+  workQueue,
+} from "../support/dead-stage.ts";
 import { type DeployedSystem, until } from "../support/deployed-system.ts";
 import { drive } from "../support/drive.ts";
 import { killAfter } from "../support/killed-command.ts";
@@ -327,6 +337,27 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     const resumed = await runCommand(["dead", "resume", id, "--json", ...live(broker, system)]);
     expect([resumed.code, data(resumed)]).toMatchObject([0, { state: "done", sent: 30, mayBeDoubled: 0 }]);
     expect(idsOf(await system.drain(workQueue))).toEqual(ids);
+  });
+
+  test("killed while a redrive parks them are parked by the next one, and the others are sent", async () => {
+    const system = await stage(broker, parkingShop);
+    const often = await fill(system, deadQueue, 1_500, 1, sentTwice);
+    const others = await fill(system, deadQueue, 20, 1_501);
+    const count = async (queue: string): Promise<number> => (await system.channel.checkQueue(queue)).messageCount;
+    const child = start([...declared(broker, system, "redrive"), "--wait", "0s", "--confirm", "1520"]);
+    const id = String(await child.id());
+    await until(60_000, async () => (await count(parkedQueue)) > 50);
+    await child.kill();
+    await until(60_000, async () => (await system.channel.checkQueue(deadQueue)).consumerCount === 0);
+    const [parkedBefore, { mayBeDoubled: atRisk }] = [await count(parkedQueue), await statusOf(id)];
+    expect([await count(workQueue), atRisk]).toEqual([0, parkedBefore < 1_500 ? 100 : expect.any(Number)]);
+    const resumed = await runCommand(["dead", "resume", id, "--json", ...live(broker, system)]);
+    const result = data<RedriveEnd>(resumed);
+    expect([resumed.code, result]).toMatchObject([0, { state: "done", sent: 20 }]);
+    const parked = idsOf(await system.drain(parkedQueue));
+    expect(new Set(parked)).toEqual(new Set(often));
+    expect(parked.length - often.length).toBeLessThanOrEqual(result.mayBeDoubled);
+    expect([idsOf(await system.drain(workQueue)), await count(deadQueue)]).toEqual([others, 0]);
   });
 
   test("killed while they are discarded are in the queue or in the backup", { timeout: 600_000 }, async () => {

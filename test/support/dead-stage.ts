@@ -34,6 +34,15 @@ export async function stage(
   return { ...system, letters };
 }
 
+/** The header of a letter that has been sent again twice. */
+export const sentTwice: Options.Publish = {
+  headers: {
+    "redeliver-history": JSON.stringify([
+      { generation: 2, redrive: "before", at: "2026-03-01T08:00:00.000Z", reason: "ODD", routingKey: "", position: 1 },
+    ]),
+  },
+};
+
 /** Puts letters into a queue: m1, m2, …, whose reasons are ODD and EVEN, unless they are given. */
 export async function fill(
   { channel }: Pick<DeployedSystem, "channel">,
