@@ -23,6 +23,21 @@ function declarationRule<Config extends z.ZodObject>(
   return Object.freeze({ kind: "declaration", ...rule });
 }
 
+/** A rule on each consumer with retries by itself. */
+function consumerRule<Config extends z.ZodObject>({
+  objection,
+  ...rule
+}: Omit<DeclarationRule<Config>, "kind" | "judge"> & {
+  objection: (consumer: RetriedConsumer, config: z.output<Config>) => Omit<Violation, "part"> | null;
+}): DeclarationRule<Config> {
+  const judge = ({ retried }: Component, config: z.output<Config>) =>
+    retried.flatMap((each) => {
+      const found = objection(each, config);
+      return found === null ? [] : { part: each.consumer, ...found };
+    });
+  return declarationRule({ ...rule, judge });
+}
+
 /** The rules on declarations, in the order of pages and reports. */
 export const declarationRules = Object.freeze({
   /**
@@ -41,7 +56,7 @@ export const declarationRules = Object.freeze({
     config: z.object({}),
     judge: () => [],
   }),
-  retryAttemptsLimit: declarationRule({
+  retryAttemptsLimit: consumerRule({
     name: "retry-attempts-limit",
     description: "A message is attempted no more often than the organisation allows.",
     severity: "medium",
@@ -51,17 +66,13 @@ export const declarationRules = Object.freeze({
     remediationSteps:
       "Lower retry.attempts. To survive a long outage, raise the delays instead: five attempts cover an hour with exponential backoff.",
     config: z.object({ max: numberBudget(1, 10, "The most attempts of a message, the first one included.") }),
-    judge({ retried }, { max }) {
-      return retried
-        .filter(({ retry }) => retry.attempts.length > max)
-        .map(({ consumer, retry }) => ({
-          part: consumer,
-          message: `a message is attempted ${retry.attempts.length} times; the limit is ${max}`,
-          help: `lower consumers.${consumer}.retry.attempts to ${max}, and raise the delays to survive an outage`,
-        }));
+    objection({ consumer, retry: { attempts } }, { max }) {
+      if (attempts.length <= max) return null;
+      const help = `lower consumers.${consumer}.retry.attempts to ${max}, and raise the delays to survive an outage`;
+      return { message: `a message is attempted ${attempts.length} times; the limit is ${max}`, help };
     },
   }),
-  firstRetryDelay: declarationRule({
+  firstRetryDelay: consumerRule({
     name: "first-retry-delay",
     description: "The first retry waits long enough for the failed dependency to recover.",
     severity: "medium",
@@ -70,22 +81,15 @@ export const declarationRules = Object.freeze({
     why: "Retries without a delay end before anything can change: five attempts fail for the same reason within milliseconds. A database restart of two seconds then fills the dead queue.",
     remediationSteps: "Raise the first delay of retry.backoff. A failure that ends at once then costs that much time.",
     config: z.object({ min: durationBudget("1s", "The shortest delay before the second attempt.") }),
-    judge({ retried }, { min }) {
-      const leastMs = parseDurationMs(min);
-      return retried.flatMap(({ consumer, retry }) => {
-        const second = retry.attempts[1];
-        if (second === undefined || second.delayMs >= leastMs) return [];
-        return [
-          {
-            part: consumer,
-            message: `the second attempt comes ${second.delayMs === 0 ? "at once" : `after ${formatDurationMs(second.delayMs)}`}; it has to wait for ${min} at least`,
-            help: `begin consumers.${consumer}.retry.backoff with ${min}`,
-          },
-        ];
-      });
+    objection({ consumer, retry }, { min }) {
+      const second = retry.attempts[1];
+      if (second === undefined || second.delayMs >= parseDurationMs(min)) return null;
+      const when = second.delayMs === 0 ? "at once" : `after ${formatDurationMs(second.delayMs)}`;
+      const message = `the second attempt comes ${when}; it has to wait for ${min} at least`;
+      return { message, help: `begin consumers.${consumer}.retry.backoff with ${min}` };
     },
   }),
-  retryJitter: declarationRule({
+  retryJitter: consumerRule({
     name: "retry-jitter",
     description: "A consumer of many routing keys spreads its retries.",
     severity: "low",
@@ -97,18 +101,17 @@ export const declarationRules = Object.freeze({
     config: z.object({
       mostKeys: numberBudget(0, 5, "The most routing keys of a consumer without jitter; a pattern counts as one."),
     }),
-    judge({ retried }, { mostKeys }) {
-      return retried
-        .filter(({ retry }) => retry.jitterPercent === 0 && retry.attempts.some(({ delayMs }) => delayMs > 0))
-        .filter((consumer) => keysOf(consumer) > mostKeys)
-        .map((each) => ({
-          part: each.consumer,
-          message: `${keysOf(each)} routing keys lead to it, and its retries have no jitter; the limit without jitter is ${mostKeys}`,
-          help: `add jitter: "20%" to consumers.${each.consumer}.retry.backoff`,
-        }));
+    objection({ consumer, from, retry }, { mostKeys }) {
+      const keys = Object.values(from).reduce((sum, each) => sum + (each === "all" ? 1 : each.length), 0);
+      const isAlike = retry.jitterPercent === 0 && retry.attempts.some(({ delayMs }) => delayMs > 0);
+      if (!isAlike || keys <= mostKeys) return null;
+      return {
+        message: `${keys} routing keys lead to it, and its retries have no jitter; the limit without jitter is ${mostKeys}`,
+        help: `add jitter: "20%" to consumers.${consumer}.retry.backoff`,
+      };
     },
   }),
-  deadLetterTimeLimit: declarationRule({
+  deadLetterTimeLimit: consumerRule({
     name: "dead-letter-time-limit",
     description: "A message that cannot be handled reaches the dead queue in time.",
     severity: "medium",
@@ -120,18 +123,15 @@ export const declarationRules = Object.freeze({
     config: z.object({
       max: durationBudget("1d", "The longest time from the first delivery to the dead queue, in the worst case."),
     }),
-    judge({ retried }, { max }) {
-      const mostMs = parseDurationMs(max);
-      return retried
-        .filter(({ retry }) => retry.worstCaseToDeadLetterMs > mostMs)
-        .map(({ consumer, retry }) => ({
-          part: consumer,
-          message: `a message reaches the dead queue after ${formatDurationMs(retry.worstCaseToDeadLetterMs)} at the latest; the limit is ${max}`,
-          help: `set consumers.${consumer}.retry.giveUpAfter, or lower the attempts or the longest delay`,
-        }));
+    objection({ consumer, retry: { worstCaseToDeadLetterMs: latestMs } }, { max }) {
+      if (latestMs <= parseDurationMs(max)) return null;
+      return {
+        message: `a message reaches the dead queue after ${formatDurationMs(latestMs)} at the latest; the limit is ${max}`,
+        help: `set consumers.${consumer}.retry.giveUpAfter, or lower the attempts or the longest delay`,
+      };
     },
   }),
-  deadLetterRetention: declarationRule({
+  deadLetterRetention: consumerRule({
     name: "dead-letter-retention",
     description: "The declaration keeps dead letters long enough for a person to handle them.",
     severity: "high",
@@ -141,22 +141,14 @@ export const declarationRules = Object.freeze({
     remediationSteps:
       "Set deadLetter.retain. If the broker cannot keep them so long, Redeliver refuses the declaration. Then archive dead letters elsewhere.",
     config: z.object({ min: durationBudget("7d", "The shortest time to keep dead letters.") }),
-    judge({ retried }, { min }) {
-      const leastMs = parseDurationMs(min);
-      return retried.flatMap(({ consumer, retry: { retainMs } }) => {
-        if (retainMs !== null && retainMs >= leastMs) return [];
-        const declared = retainMs === null ? "nothing is declared" : `declared is ${formatDurationMs(retainMs)}`;
-        return [
-          {
-            part: consumer,
-            message: `dead letters have to be kept for ${min} at least; ${declared}`,
-            help: `set consumers.${consumer}.deadLetter.retain to "${min}" or more`,
-          },
-        ];
-      });
+    objection({ consumer, retry: { retainMs } }, { min }) {
+      if (retainMs !== null && retainMs >= parseDurationMs(min)) return null;
+      const declared = retainMs === null ? "nothing is declared" : `declared is ${formatDurationMs(retainMs)}`;
+      const message = `dead letters have to be kept for ${min} at least; ${declared}`;
+      return { message, help: `set consumers.${consumer}.deadLetter.retain to "${min}" or more` };
     },
   }),
-  deadLetterAlarm: declarationRule({
+  deadLetterAlarm: consumerRule({
     name: "dead-letter-alarm",
     description: "An alarm reports waiting dead letters.",
     severity: "high",
@@ -166,23 +158,16 @@ export const declarationRules = Object.freeze({
     remediationSteps:
       "Set deadLetter.alarmAbove. On Amazon SQS Redeliver makes the alarm with the queue. On RabbitMQ your monitoring has to raise it.",
     config: z.object({ max: numberBudget(0, 100, "The highest number of waiting dead letters without an alarm.") }),
-    judge({ retried }, { max }) {
-      return retried.flatMap(({ consumer, retry: { alarmAbove } }) => {
-        if (alarmAbove !== null && alarmAbove <= max) return [];
-        return [
-          {
-            part: consumer,
-            message:
-              alarmAbove === null
-                ? "no alarm is declared for its dead letters"
-                : `the alarm for its dead letters goes off above ${alarmAbove}; the limit is ${max}`,
-            help: `set consumers.${consumer}.deadLetter.alarmAbove to ${max} or less`,
-          },
-        ];
-      });
+    objection({ consumer, retry: { alarmAbove } }, { max }) {
+      if (alarmAbove !== null && alarmAbove <= max) return null;
+      const message =
+        alarmAbove === null
+          ? "no alarm is declared for its dead letters"
+          : `the alarm for its dead letters goes off above ${alarmAbove}; the limit is ${max}`;
+      return { message, help: `set consumers.${consumer}.deadLetter.alarmAbove to ${max} or less` };
     },
   }),
-  permanentErrorsListed: declarationRule({
+  permanentErrorsListed: consumerRule({
     name: "permanent-errors-listed",
     description: "The declaration lists errors that no retry can cure.",
     severity: "low",
@@ -192,14 +177,12 @@ export const declarationRules = Object.freeze({
     remediationSteps:
       "List the names of such errors in errors.permanent, such as ValidationError. They go to the dead queue after one attempt.",
     config: z.object({}),
-    judge({ retried }) {
-      return retried
-        .filter(({ retry }) => retry.attempts.length > 1 && retry.permanentErrors.length === 0)
-        .map(({ consumer, retry }) => ({
-          part: consumer,
-          message: `no error is permanent, so a message that can never be handled is attempted ${retry.attempts.length} times`,
-          help: `list the names of permanent errors in consumers.${consumer}.errors.permanent`,
-        }));
+    objection({ consumer, retry: { attempts, permanentErrors } }) {
+      if (attempts.length <= 1 || permanentErrors.length > 0) return null;
+      return {
+        message: `no error is permanent, so a message that can never be handled is attempted ${attempts.length} times`,
+        help: `list the names of permanent errors in consumers.${consumer}.errors.permanent`,
+      };
     },
   }),
   promisesKeptByBroker: declarationRule({
@@ -258,7 +241,3 @@ export const declarationRules = Object.freeze({
     },
   }),
 });
-
-function keysOf({ from }: RetriedConsumer): number {
-  return Object.values(from).reduce((sum, keys) => sum + (keys === "all" ? 1 : keys.length), 0);
-}
