@@ -131,8 +131,9 @@ export interface LosingType {
   readonly loss: string;
   /**
    * True if the broker deletes it by itself, so that users do not rely on its content. Also true if that is unknown.
+   * Left out if the broker never does.
    */
-  readonly isTemporary: (properties: Entry) => boolean;
+  readonly isTemporary?: (properties: Entry) => boolean;
   /** The properties that identify it on the broker. A replacement can exist beside it only if one of them differs. */
   readonly identity: readonly string[];
   /**

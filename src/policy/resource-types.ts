@@ -26,7 +26,7 @@ export function takesPart(type: string): boolean {
 export function lossOf(type: string, properties: Entry): LosingType | null {
   const own = plainTypeOf(type);
   const losing = Object.hasOwn(losingTypes, own) ? losingTypes[own] : undefined;
-  return losing === undefined || losing.isTemporary(properties) ? null : losing;
+  return losing === undefined || losing.isTemporary?.(properties) === true ? null : losing;
 }
 
 /** The type without the version of an API that some providers write into it. */

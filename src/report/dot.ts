@@ -1,5 +1,5 @@
-import type { Graph, GraphEdge, GraphNode } from "../brokers/broker.ts";
-import { type NumberedGraph, type NumberedNode, labelLines, nameLines, numberGraph } from "./graph-layout.ts";
+import type { Graph, GraphNode } from "../brokers/broker.ts";
+import { type NumberedGraph, type NumberedNode, labelLines, nameLines, numberGraph, strokes } from "./graph-layout.ts";
 import { visible } from "../diagnostics/visible.ts";
 import { escapeXml } from "./markup.ts";
 
@@ -91,13 +91,6 @@ const looks: Readonly<Record<GraphNode["kind"], Look>> = {
     stroke: "#2f855a",
     text: "#143d2a",
   },
-};
-
-const strokes: Readonly<Record<GraphEdge["kind"], string>> = {
-  publish: "#64748b",
-  retry: "#b07d1a",
-  due: "#2f6fb3",
-  dead: "#b3443a",
 };
 
 function renderNode(node: NumberedNode, graph: NumberedGraph): string {

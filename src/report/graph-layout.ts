@@ -1,6 +1,14 @@
 import type { Graph, GraphEdge, GraphNode } from "../brokers/broker.ts";
 import { visible, visibleLines } from "../diagnostics/visible.ts";
 
+/** The colours of edges, the same in every drawing. */
+export const strokes: Readonly<Record<GraphEdge["kind"], string>> = {
+  publish: "#64748b",
+  retry: "#b07d1a",
+  due: "#2f6fb3",
+  dead: "#b3443a",
+};
+
 /**
  * A graph with short ids instead of names, in the order in which a message passes its places. Every drawing starts from
  * it. Layout programs draw earlier places further to the left and to the top.

@@ -1,5 +1,5 @@
 import type { Graph, GraphEdge, GraphNode } from "../brokers/broker.ts";
-import { type NumberedGraph, type NumberedNode, labelLines, nameLines, numberGraph } from "./graph-layout.ts";
+import { type NumberedGraph, type NumberedNode, labelLines, nameLines, numberGraph, strokes } from "./graph-layout.ts";
 import { visible } from "../diagnostics/visible.ts";
 
 /**
@@ -46,13 +46,6 @@ const arrows: Readonly<Record<GraphEdge["kind"], string>> = {
   retry: "-.->",
   due: "-->",
   dead: "==>",
-};
-
-const strokes: Readonly<Record<GraphEdge["kind"], string>> = {
-  publish: "#64748b",
-  retry: "#b07d1a",
-  due: "#2f6fb3",
-  dead: "#b3443a",
 };
 
 function renderNode(node: NumberedNode): string {

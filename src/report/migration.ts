@@ -1,8 +1,7 @@
-import { count } from "../contract/in-words.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 import { visible } from "../diagnostics/visible.ts";
 import type { Migration, MigrationStep } from "../migrate/plan-migration.ts";
-import { renderLeft } from "./verdicts.ts";
+import { renderProofs } from "./verdicts.ts";
 
 /**
  * The steps of a migration for a person.
@@ -37,9 +36,5 @@ function strategiesOf({ target: { strategies = {} } }: MigrationStep): string {
 }
 
 function provedOf({ verdicts, left }: MigrationStep): readonly string[] {
-  const proved = verdicts.map(
-    ({ consumer, states, attempts }) =>
-      `proved   ${visible(consumer)}: ${count(states, "state")} during the change, ${count(attempts, "attempt")} at most`,
-  );
-  return [...proved, ...renderLeft(left)].map((line) => `   ${line}`);
+  return renderProofs(verdicts, left).map((line) => `   ${line}`);
 }

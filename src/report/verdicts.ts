@@ -39,23 +39,24 @@ export function renderChange({
 }): string {
   const heading = `change from ${visible(from)}`;
   if (isDeployed) return `\n${heading}\nnone: this is deployed\n`;
+  const lines = renderProofs(verdicts, left);
+  if (verdicts.length === 0)
+    return `\n${heading}\n${["nothing is proved: no consumer keeps a queue", ...lines].join("\n")}\n`;
+  const proves =
+    "The proof put a message into every place before, during and after the change, with consumers by the old and the new contract at work. It covers messages of these two declarations: let those of earlier ones run out first.";
+  return `\n${heading}\n${lines.join("\n")}\n${proves}\n`;
+}
+
+/** One line for each consumer whose change is proved, and for each queue that stays on the broker. */
+export function renderProofs(verdicts: readonly ChangeVerdict[], left: readonly LeftBehind[]): readonly string[] {
   const proved = verdicts.map(
     ({ consumer, states, attempts }) =>
       `proved   ${visible(consumer)}: ${count(states, "state")} during the change, ${count(attempts, "attempt")} at most`,
   );
-  const stays = renderLeft(left);
-  if (verdicts.length === 0)
-    return `\n${heading}\n${["nothing is proved: no consumer keeps a queue", ...stays].join("\n")}\n`;
-  const proves =
-    "The proof put a message into every place before, during and after the change, with consumers by the old and the new contract at work. It covers messages of these two declarations: let those of earlier ones run out first.";
-  return `\n${heading}\n${[...proved, ...stays].join("\n")}\n${proves}\n`;
-}
-
-/** One line for each queue that stays on the broker. */
-export function renderLeft(left: readonly LeftBehind[]): readonly string[] {
-  return left.map(({ kind, name, why, until }) => {
+  const stays = left.map(({ kind, name, why, until }) => {
     return `stays    ${kind} ${visible(name)}: ${why}. It is needed until ${until}`;
   });
+  return [...proved, ...stays];
 }
 
 function keptBy(keeper: Keeper, consumer: string, promises: readonly KeptPromise[]): string[] {

@@ -16,9 +16,7 @@ export interface Run<State> {
  */
 export function everyRetry<State>(model: Model<State>, exploration: Exploration<State>): Violation[] {
   for (const { node, situation } of nodesOf(exploration, "handling")) {
-    const runs = node.edges
-      .filter(({ cause }) => cause === "transient")
-      .flatMap((edge) => edge.to.flatMap((to) => nextRuns(exploration, to, 0, 0)));
+    const runs = runsAfterFailure(exploration, node);
     for (const run of runs) {
       const violations = nextRun(model, exploration, situation.attempt, run);
       if (violations.length > 0) return violations;
@@ -79,8 +77,14 @@ function gapIn<State>(
   return delayLatestMs - fromMs > wanted.waitGrainMs ? { fromMs, toMs: delayLatestMs } : null;
 }
 
+/** The runs of the handler that follow a transient failure in a node. */
+export function runsAfterFailure<State>(exploration: Exploration<State>, { edges }: Node<State>): Run<State>[] {
+  const failures = edges.filter(({ cause }) => cause === "transient");
+  return failures.flatMap((edge) => edge.to.flatMap((to) => nextRuns(exploration, to, 0, 0)));
+}
+
 /** The next runs of the handler, without another act of a consumer, with the shortest and the longest time until each. */
-export function nextRuns<State>(
+function nextRuns<State>(
   exploration: Exploration<State>,
   index: number,
   waitedMs: number,

@@ -2,7 +2,7 @@ import { type Exploration, exploreWithin, restrict, traceTo } from "../explore/e
 import { mostOnPath } from "../explore/loops.ts";
 import { type Model, type Subject, keptCauses } from "../explore/model.ts";
 import { skippingSeries } from "../explore/series.ts";
-import { type Run, nextRuns } from "./retries.ts";
+import { type Run, runsAfterFailure } from "./retries.ts";
 import { type Violation, proveEachShape } from "./verdict.ts";
 import { safety } from "./verify.ts";
 
@@ -68,9 +68,7 @@ function otherTimes<State>(model: Model<State>, exploration: Exploration<State>)
     if (situation.kind !== "handling") continue;
     const wanted = model.wanted.attempts[situation.attempt];
     const { delayMs = 0, delayLatestMs = wanted === undefined ? Number.POSITIVE_INFINITY : delayMs } = wanted ?? {};
-    const runs = node.edges
-      .filter(({ cause }) => cause === "transient")
-      .flatMap((edge) => edge.to.flatMap((to) => nextRuns(exploration, to, 0, 0)));
+    const runs = runsAfterFailure(exploration, node);
     const found = runs.find((run) => run.waitedMs < delayMs || run.waitedLatestMs > delayLatestMs);
     if (found === undefined) continue;
     const message = `after the failure of attempt ${situation.attempt}, the next one can come ${timeOf(found, delayMs)}; ${delayMs} to ${delayLatestMs} ms are declared`;

@@ -5,6 +5,7 @@ import type { SqsCompiled } from "./compile/compile.ts";
 import { type Contract, type Operation, topicSources } from "./compile/contract.ts";
 import { operationsAfter } from "../../contract/interpret.ts";
 import type { SqsQueue, SqsTopology } from "./compile/topology.ts";
+import { inWords } from "./compile/strategies/strategy.ts";
 
 /**
  * Draws a topology as the places where messages are. Every arrow comes from a subscription, a redrive policy or the
@@ -116,8 +117,4 @@ function deadEdges(contract: Contract, queues: ReadonlyMap<string, SqsQueue>): G
     add(redrive.deadQueue, `not deleted after ${receives === 1 ? "1 receive" : `${receives} receives`}`);
   }
   return [...labels].map(([to, lines]) => ({ from: workQueue, to, label: lines.join("\n"), kind: "dead", consumer }));
-}
-
-function inWords(seconds: number): string {
-  return formatDurationMs(seconds * 1_000);
 }

@@ -18,7 +18,7 @@ import { type StrategyName, sqsDefaults, sqsLimits } from "./capabilities.ts";
 import { filterOf } from "./filter.ts";
 import { consumerNames, topicName } from "./names.ts";
 import type { Retention } from "./retention.ts";
-import { type StrategyInput, handlingSeconds, wholeSeconds } from "./strategies/strategy.ts";
+import { type StrategyInput, handlingSeconds, inWords, wholeSeconds } from "./strategies/strategy.ts";
 import type { SqsTopology } from "./topology.ts";
 
 /** Finds names that no queue or topic may have. */
@@ -162,7 +162,6 @@ export function diagnoseRetention(input: StrategyInput, retention: Retention): D
 
 function tightRetention({ plan, retry }: StrategyInput, { workSeconds, leftSeconds }: Retention): Diagnostic[] {
   const path = ["consumers", plan.consumer];
-  const inWords = (seconds: number): string => formatDurationMs(seconds * 1_000);
   if (retry.retainMs !== null && workSeconds < sqsDefaults.retentionSeconds) {
     return diagnosed("RD615", {
       path: [...path, "deadLetter", "retain"],

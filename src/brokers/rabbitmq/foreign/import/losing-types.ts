@@ -17,13 +17,11 @@ export const losingTypes: Readonly<Record<string, LosingType>> = Object.freeze({
   [virtualHostType]: {
     holds: true,
     loss: "RabbitMQ deletes every queue in it with all messages",
-    isTemporary: () => false,
     identity: ["name"],
   },
   [exchangeType]: {
     holds: false,
     loss: "its bindings go with it, and until they exist again RabbitMQ drops messages dead-lettered to it and refuses published ones",
-    isTemporary: () => false,
     identity: ["name", "vhost"],
     strands: ({ name, vhost }, staying) => {
       const queue = staying.find(
@@ -37,7 +35,6 @@ export const losingTypes: Readonly<Record<string, LosingType>> = Object.freeze({
   [bindingType]: {
     holds: false,
     loss: "RabbitMQ drops the messages it routes until it exists again",
-    isTemporary: () => false,
     identity: ["source", "destination", "destinationType", "routingKey", "arguments", "argumentsJson", "vhost"],
     strands: ({ source, destination, vhost }, staying) => {
       // Only a queue that the program gives up counts. If the queue is still in the program, its author removed the
@@ -60,7 +57,6 @@ export const losingTypes: Readonly<Record<string, LosingType>> = Object.freeze({
   [policyType]: {
     holds: false,
     loss: "its settings do not apply until it exists again",
-    isTemporary: () => false,
     identity: ["name", "vhost"],
     strands: ({ policy, vhost }, staying) => {
       const pattern = isEntry(policy) ? policy["pattern"] : undefined;

@@ -11,7 +11,6 @@ export const losingTypes: Readonly<Record<string, LosingType>> = Object.freeze({
   "azure-native:servicebus:Namespace": {
     holds: true,
     loss: "Azure deletes every queue and subscription in it with all messages",
-    isTemporary: () => false,
     identity: ["namespaceName"],
   },
   "azure-native:servicebus:Queue": {
@@ -35,7 +34,6 @@ export const losingTypes: Readonly<Record<string, LosingType>> = Object.freeze({
   "azure-native:servicebus:Rule": {
     holds: false,
     loss: "the messages it matches are dropped until it exists again",
-    isTemporary: () => false,
     identity: ["ruleName", "subscriptionName", "topicName", "namespaceName"],
     strands: ({ subscriptionName, topicName }, staying) => {
       const entity = staying.find(

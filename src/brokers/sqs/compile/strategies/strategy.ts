@@ -174,6 +174,6 @@ function retentionStatement(fifo: boolean, { deadSeconds, workSeconds, leftSecon
   return `dead letters stay until ${inWords(deadSeconds)} after they were published, so at least ${inWords(leftSeconds)}: ${inWords(workSeconds)} at most may pass before that`;
 }
 
-function inWords(seconds: number): string {
+export function inWords(seconds: number): string {
   return formatDurationMs(seconds * 1_000);
 }

@@ -10,13 +10,11 @@ export const losingTypes: Readonly<Record<string, LosingType>> = Object.freeze({
   [queueType]: {
     holds: true,
     loss: "SQS deletes every message in it",
-    isTemporary: () => false,
     identity: ["name", "region"],
   },
   [subscriptionType]: {
     holds: false,
     loss: "messages published to its topic do not reach its queue until it exists again",
-    isTemporary: () => false,
     identity: ["topic", "endpoint", "region"],
     strands: ({ endpoint }, staying) => {
       const queue = staying.find(
