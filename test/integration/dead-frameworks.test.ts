@@ -113,7 +113,6 @@ describe.for(brokers())("on RabbitMQ $version", { timeout: 300_000 }, (broker) =
       letters: 2,
       targets: [{ queue: workQueue, letters: 2 }],
       stay: { "from another queue": 2 },
-      forecast: "no declaration names the queue",
     });
 
     const redrive = [...byDeclaration(broker, system, "redrive", shop), "--wait=0s", "--confirm=4"];
@@ -131,5 +130,23 @@ describe.for(brokers())("on RabbitMQ $version", { timeout: 300_000 }, (broker) =
       expect(history).toEqual(expect.stringContaining('"generation":1'));
       expect(copy?.properties).toMatchObject(properties);
     }
+  });
+
+  test("an edited letter keeps the value that a person gave it", async () => {
+    const { channel, letters, drain } = await stage(broker);
+    const { needed, died } = celery;
+    channel.sendToQueue(deadQueue, Buffer.from("{}"), { persistent: true, headers: { ...needed, ...died } });
+    await channel.waitForConfirms();
+    const expires = "2046-03-01T08:00:00+00:00";
+    await letters.move(deadQueue, {
+      most: 1,
+      perSecond: null,
+      decide: (letter) => {
+        const edited = { ...letter, headers: { ...letter.headers, expires } };
+        return { queue: workQueue, history: "h", edited };
+      },
+    });
+    const [copy] = await drain(workQueue);
+    expect(copy?.properties.headers).toMatchObject({ expires, retries: 0 });
   });
 });

@@ -49,7 +49,7 @@ export function createSender(connect: () => Promise<ChannelModel>): Sender {
     const timer = globalThis.setTimeout(late, confirmWithinMs);
     channel.once("close", late);
     try {
-      const options = copyOptions(edited, sending);
+      const options = copyOptions(letter, sending);
       const history: unknown = options.headers?.[historyHeader];
       channel.publish("", queue ?? "", Buffer.from(edited.body), options, (error: unknown) => {
         // The broker returns a copy before it confirms it. Letters of an import may have equal histories.
@@ -100,12 +100,16 @@ const removed =
 const brokersOwn = /^(x-(delivery|acquired)-count|CC|BCC)$/;
 
 /** All properties of a letter, but no expiration and no user: the broker refuses the id of another user. */
-function copyOptions({ headers, properties }: Letter, { history, staysDead }: Sending): Options.Publish {
+function copyOptions(letter: Letter, { history, staysDead, edited = letter }: Sending): Options.Publish {
+  const { headers, properties } = edited;
   const { expiration: _, userId: __, clusterId: ___, ...kept } = properties;
   const dropped = staysDead === true ? brokersOwn : removed;
   const given = Object.entries(headers).filter(([name]) => !dropped.test(name));
-  const anew = staysDead === true ? {} : celeryAnew(headers);
-  const own = { ...Object.fromEntries(given.map(([name, value]) => [name, explicit(value)])), ...anew };
+  const own = Object.fromEntries(given.map(([name, value]) => [name, explicit(value)]));
+  if (staysDead !== true)
+    for (const [name, value] of Object.entries(celeryAnew(letter.headers)))
+      // A person may have given it another value.
+      if (headers[name] === letter.headers[name]) own[name] = value;
   return { ...kept, mandatory: true, headers: history === null ? own : { ...own, [historyHeader]: history } };
 }
 
