@@ -7,8 +7,10 @@ import type { RedrivePlan } from "../../src/operate/plan.ts";
 import type { RedriveResult } from "../../src/operate/redrive.ts";
 import { startCluster } from "../support/broker-cluster.ts";
 import { startBroker, waitUntilReady } from "../support/broker-containers.ts";
-import { docker } from "../support/broker-images.ts";
+import { type BrokerVersion, docker } from "../support/broker-images.ts";
 import { faults } from "../support/consume/faults.ts";
+import { byQueue } from "../support/dead-command.ts";
+import { ownJournal } from "../support/dead-journal.ts";
 import { deadQueue, fill, shop, workQueue } from "../support/dead-stage.ts";
 import { type DeployedSystem, deploy, until } from "../support/deployed-system.ts";
 import { type Broker, brokers } from "../support/live.ts";
@@ -16,25 +18,19 @@ import { runCommand } from "../support/run-command.ts";
 
 // A redrive meets faults of the broker: it loses nothing, and the doubled are counted.
 
+ownJournal();
+
 const letters = 600;
-/** There may be no Docker beside a broker from the environment. Faults in a node's network need root. */
-const isOurs = brokers().some(({ version, containerId }) => version === "4.3" && containerId !== undefined);
-const canPlay = isOurs && process.getuid?.() === 0;
+/** A broker from the environment is not ours to kill, and the run says that it uses one. */
+const own = brokers().flatMap(({ version, containerId }) =>
+  containerId === undefined ? [] : [version as BrokerVersion],
+);
 
 /** Writes recent changes to disk. A broker that is killed before has lost the queues. */
 const syncTables = ["rabbitmqctl", "eval", "catch mnesia:sync_log(), [catch dets:sync(Table) || Table <- dets:all()]."];
 
-const ask = async (broker: Broker, { url }: DeployedSystem, command: string, ...words: readonly string[]) =>
-  runCommand([
-    "dead",
-    command,
-    "--json",
-    "--wait=0s",
-    `--queue=${deadQueue}`,
-    `--url=${url}`,
-    `--management-url=${broker.managementUrl}`,
-    ...words,
-  ]);
+const ask = async (broker: Broker, system: DeployedSystem, command: string, ...words: readonly string[]) =>
+  runCommand(byQueue(broker, system, command, "--wait=0s", ...words));
 
 /** The letters of the dead queue. They stay there. */
 async function deadIn(broker: Broker, { url }: DeployedSystem): Promise<readonly string[]> {
@@ -97,8 +93,8 @@ async function judge(broker: Broker, fault: () => Promise<unknown>): Promise<voi
   expect(sent.length - letters).toBeLessThanOrEqual(result.mayBeDoubled);
 }
 
-test.runIf(isOurs)("the broker is killed in the middle, and starts again", { timeout: 600_000 }, async () => {
-  const { broker, exec, stop } = await startBroker("4.3");
+test.for(own)("the broker is killed in the middle, and starts again: %s", { timeout: 600_000 }, async (version) => {
+  const { broker, exec, stop } = await startBroker(version);
   onTestFinished(stop);
   await judge(broker, async () => {
     await exec(syncTables);
@@ -108,16 +104,19 @@ test.runIf(isOurs)("the broker is killed in the middle, and starts again", { tim
   });
 });
 
-test.runIf(canPlay)("the leader is isolated for 25 s, and confirms hang", { timeout: 900_000 }, async () => {
-  const cluster = await startCluster("4.3", 20_000);
+const newer = own.filter((version) => version !== "3.10");
+
+test.for(newer)("the leader is isolated for 25 s, and confirms hang: %s", { timeout: 900_000 }, async (version) => {
+  if (process.getuid?.() !== 0) throw new Error("only root can isolate a node: run the tests as root");
+  const cluster = await startCluster(version, 20_000);
   onTestFinished(cluster.stop);
   const [node] = cluster.nodes;
   if (node === undefined) throw new Error("no node");
   const vhosts = (await node.exec(["rabbitmqctl", "-q", "list_vhosts"])).split("\n");
   await judge(node.broker, async () => {
     const now = (await node.exec(["rabbitmqctl", "-q", "list_vhosts"])).split("\n").map((each) => each.trim());
-    const own = now.filter((each) => each !== "" && !vhosts.includes(each));
+    const others = now.filter((each) => each !== "" && !vhosts.includes(each));
     // Without links, the leaders move to the first node, which is the redrive's own.
-    await faults.partition.play({ cluster, vhosts: own, links: [[], [], []], isOutage: false }, 25_000);
+    await faults.partition.play({ cluster, vhosts: others, links: [[], [], []], isOutage: false }, 25_000);
   });
 });
