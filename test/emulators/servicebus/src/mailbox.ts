@@ -2,7 +2,7 @@ import { Alarm } from "./alarm.ts";
 import { settlementRefusal } from "./limits.ts";
 import type { ServicebusEvent } from "./redeliver.ts";
 import { Sessions, type Taker } from "./sessions.ts";
-import { lockLost, type Refusal, sessionLockLost, type Settlement } from "./settlement.ts";
+import { lockLost, notFound, type Refusal, sessionLockLost, type Settlement } from "./settlement.ts";
 import { newLock, statusOf, type StoredMessage } from "./stored-message.ts";
 import type { LinkEnd } from "./when-link-ends.ts";
 
@@ -11,6 +11,11 @@ export interface MailboxRules {
   readonly requiresSession: boolean;
   /** A dead-letter queue does not dead-letter its messages again. */
   readonly isDeadLetterQueue: boolean;
+  /**
+   * True for the dead-letter queue of an entity with sessions. It asks for the lock of a session before it hands out a
+   * deferred message, and it has no sessions. Source: azure-sdk-for-net issue 34662.
+   */
+  readonly keepsDeferred: boolean;
 }
 
 /** Asks the semantics for the effect of an event on a message, and carries it out. */
@@ -121,11 +126,12 @@ export class Mailbox {
     return untilMs;
   }
 
-  /** Locks deferred messages, or removes them. @returns undefined if one of them cannot be received */
-  receiveDeferred(sequenceNumbers: readonly number[], mode: Taker["mode"]): readonly StoredMessage[] | undefined {
+  /** Locks deferred messages, or removes them. @returns the refusal if one of them cannot be received */
+  receiveDeferred(sequenceNumbers: readonly number[], mode: Taker["mode"]): readonly StoredMessage[] | Refusal {
+    if (this.rules.keepsDeferred) return sessionLockLost;
     const messages = sequenceNumbers.flatMap((each) => this.messages.get(each) ?? []);
-    if (messages.length < sequenceNumbers.length) return undefined;
-    if (messages.some((message) => statusOf(message) !== "deferred")) return undefined;
+    if (messages.length < sequenceNumbers.length) return notFound(sequenceNumbers);
+    if (messages.some((message) => statusOf(message) !== "deferred")) return notFound(sequenceNumbers);
     for (const message of messages) {
       this.#happens(message, { kind: "receive-deferred" });
       if (statusOf(message) !== "locked") continue;

@@ -4,7 +4,7 @@ import { decode } from "./content.ts";
 import { swapGuidOrder } from "./lock-token.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Namespace } from "./namespace.ts";
-import { lockLost, type Refusal, sessionLockLost, type Settlement } from "./settlement.ts";
+import { lockLost, notFound, type Refusal, sessionLockLost, type Settlement } from "./settlement.ts";
 import { delivered, statusOf, type StoredMessage } from "./stored-message.ts";
 
 type Body = Readonly<Record<string, unknown>>;
@@ -54,7 +54,7 @@ const operations: Readonly<Record<string, Operation>> = {
     const numbers = numbersOf(body["sequence-numbers"]);
     const mode = Number(body["receiver-settle-mode"]) === 0 ? "receive-and-delete" : "peek-lock";
     const received = mailbox.receiveDeferred(numbers, mode);
-    if (received === undefined) return refused(404, notFound(numbers));
+    if ("condition" in received) return refused(received === sessionLockLost ? 410 : 404, received);
     const messages = received.map((message) => ({
       "lock-token": wrap_uuid(message.lock === null ? noToken : swapGuidOrder(Buffer.from(message.lock.token, "hex"))),
       message: encoded(message, mailbox),
@@ -106,13 +106,6 @@ function refused(statusCode: number, { condition, description }: Refusal): Answe
 /** A test must not pass through a gap in the emulator. */
 function notEmulated(what: string): Answer {
   return refused(501, { condition: "amqp:not-implemented", description: `The emulator does not know ${what}.` });
-}
-
-function notFound(sequenceNumbers: readonly number[]): Refusal {
-  return {
-    condition: "com.microsoft:message-not-found",
-    description: `There is no such message: ${sequenceNumbers.join(", ")}.`,
-  };
 }
 
 function settlementOf(body: Body): Settlement | undefined {

@@ -254,8 +254,13 @@ interface Arriving {
 function rulesOf({ description }: Entity, isDeadLetterQueue: boolean): MailboxRules {
   // A topic has no receivers. Its messages wait to be enqueued.
   const lockDurationMs = "LockDuration" in description ? durationOf(description, "LockDuration") : 0;
-  const requiresSession = isTrue(description, "RequiresSession") && !isDeadLetterQueue;
-  return { lockDurationMs, requiresSession, isDeadLetterQueue };
+  const hasSessions = isTrue(description, "RequiresSession");
+  return {
+    lockDurationMs,
+    requiresSession: hasSessions && !isDeadLetterQueue,
+    isDeadLetterQueue,
+    keepsDeferred: hasSessions && isDeadLetterQueue,
+  };
 }
 
 function keyOf(path: string, isDead: boolean): string {

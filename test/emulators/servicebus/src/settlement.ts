@@ -26,3 +26,10 @@ export const sessionLockLost: Refusal = {
   condition: "com.microsoft:session-lock-lost",
   description: "The lock of the session has expired, or somebody else holds it.",
 };
+
+export function notFound(sequenceNumbers: readonly number[]): Refusal {
+  return {
+    condition: "com.microsoft:message-not-found",
+    description: `There is no such message: ${sequenceNumbers.join(", ")}.`,
+  };
+}

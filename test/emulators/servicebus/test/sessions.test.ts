@@ -99,6 +99,20 @@ describe.concurrent("sessions", () => {
     const dead = lab.client.createReceiver("shop", "billing", { subQueueType: "deadLetter" });
     expect(await dead.peekMessages(1)).toMatchObject([{ deadLetterReason: "Session ID is null." }]);
   });
+
+  test("nobody receives a deferred message of a dead-letter queue", async ({ onTestFinished }) => {
+    const lab = await startLab(onTestFinished);
+    await lab.queue("orders", sessions);
+    await lab.client.createSender("orders").sendMessages({ body: "1", sessionId: "a" });
+    const session = await lab.client.acceptSession("orders", "a");
+    for (const message of await session.receiveMessages(1)) await session.deadLetterMessage(message);
+    const dead = lab.receiver("orders", { subQueueType: "deadLetter" });
+    const [letter] = await lab.receive(dead);
+    if (letter?.sequenceNumber === undefined) throw new Error("no letter");
+    await dead.deferMessage(letter);
+    const asked = dead.receiveDeferredMessages(letter.sequenceNumber);
+    await expect(asked).rejects.toMatchObject({ code: "SessionLockLost" });
+  });
 });
 
 describe.concurrent("connections", () => {
