@@ -1,50 +1,69 @@
 import { createClient } from "@redeliver/servicebus-emulator";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 
-import { operating } from "../../src/brokers/servicebus/operate/index.ts";
-import { deploy } from "../support/servicebus/deployed-system.ts";
+import { ownJournal } from "../support/dead-journal.ts";
+import { ask, bodiesIn, isEven, stage, type Stage } from "../support/servicebus/dead-stage.ts";
 
-test("letters of sessions keep their session, and the order in it", { timeout: 240_000 }, async () => {
-  const consumer = { order: "per-key", retry: { attempts: 2, backoff: { kind: "immediate" } } };
-  const system = await deploy(onTestFinished, { billing: consumer }, {});
-  const { connectionString } = system.lab.emulator;
-  process.env["SERVICEBUS_CONNECTION_STRING"] = connectionString;
-  const { workQueue, deadQueue } = system.contract("billing");
-  const client = createClient({ connectionString });
-  onTestFinished(() => client.close());
-  const sessions = ["a", "b", "c"];
-  const bodies = Array.from({ length: 15 }, (_, index) => String(index));
-  const sessionOf = (body: string): string => sessions[Number(body) % sessions.length] ?? "";
-  const sender = client.createSender(workQueue);
+ownJournal();
+
+const sessions = ["a", "b", "c"];
+const bodies = Array.from({ length: 18 }, (_, index) => String(index));
+const sessionOf = (body: string): string => sessions[Number(body) % sessions.length] ?? "";
+
+/** Takes messages of a session, in the order of their delivery. */
+async function received({ lab, workQueue }: Stage, session: string, count: number, isDead = false): Promise<string[]> {
+  const client = createClient(lab.emulator);
+  const receiver = await client.acceptSession(workQueue, session);
+  const taken: string[] = [];
+  while (taken.length < count) {
+    for (const message of await receiver.receiveMessages(count - taken.length, { maxWaitTimeInMs: 5_000 })) {
+      const body = String(message.body);
+      const end = { deadLetterReason: isEven(body) ? "EVEN" : "ODD", deadLetterErrorDescription: "" };
+      if (isDead) await receiver.deadLetterMessage(message, end);
+      else await receiver.completeMessage(message);
+      taken.push(body);
+    }
+  }
+  await client.close();
+  return taken;
+}
+
+async function filled(): Promise<Stage> {
+  const system = await stage({ from: undefined, order: "per-key" });
+  const sender = system.lab.client.createSender(system.workQueue);
   for (const body of bodies)
     await sender.sendMessages({ messageId: body, sessionId: sessionOf(body), body: Buffer.from(body) });
-  /** The messages of a session, in the order of their delivery. */
-  const received = async (session: string, isDead: boolean): Promise<readonly string[]> => {
-    const receiver = await client.acceptSession(workQueue, session);
-    const taken: string[] = [];
-    for (let left = 5; left > 0;) {
-      const page = await receiver.receiveMessages(left, { maxWaitTimeInMs: 5_000 });
-      for (const message of page) {
-        if (isDead)
-          await receiver.deadLetterMessage(message, { deadLetterReason: "ODD", deadLetterErrorDescription: "" });
-        else await receiver.completeMessage(message);
-      }
-      taken.push(...page.map(({ body }) => String(body)));
-      left -= page.length;
-    }
-    await receiver.close();
-    return taken;
-  };
-  for (const session of sessions) await received(session, true);
-  const letters = await operating.connect({ url: undefined, managementUrl: undefined, place: null });
-  onTestFinished(letters.close);
-  expect(await letters.look(deadQueue, () => true)).toMatchObject({ seen: bodies.length, isWhole: true });
-  const decide = ({ position }: { readonly position: number }) => ({
-    queue: workQueue,
-    history: JSON.stringify([{ generation: position, redrive: "r", at: "now" }]),
-  });
-  const pass = { most: Infinity, perSecond: null, decide };
-  expect(await letters.move(deadQueue, pass)).toMatchObject({ sent: bodies.length, stopped: null });
-  for (const session of sessions)
-    expect(await received(session, false)).toEqual(bodies.filter((body) => sessionOf(body) === session));
+  for (const session of sessions) await received(system, session, 6, true);
+  return system;
+}
+
+test("letters of sessions keep their session, and the order in it", { timeout: 240_000 }, async () => {
+  const system = await filled();
+  for (const reason of ["EVEN", "ODD"]) {
+    const chosen = bodies.filter((body) => isEven(body) === (reason === "EVEN"));
+    const words = ["--reason", reason, "--confirm", "9", "--wait", "1ms"];
+    const said = await ask(system, "redrive", ...words);
+    expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { sent: 9, stopped: null }]);
+    for (const session of sessions)
+      expect(await received(system, session, 3)).toEqual(chosen.filter((body) => sessionOf(body) === session));
+  }
+  expect(await bodiesIn(system, system.deadQueue)).toEqual([]);
+});
+
+test("a locked letter is not overtaken in its session, and a deferred one stays", { timeout: 240_000 }, async () => {
+  const system = await filled();
+  const { lab, workQueue, deadQueue } = system;
+  await lab.administration.updateQueue({ ...(await lab.administration.getQueue(workQueue)), lockDuration: "PT10S" });
+  const receiver = lab.receiver(deadQueue);
+  const [first, second] = await lab.receive(receiver, 2);
+  if (first === undefined || second === undefined) throw new Error("no letters");
+  await receiver.deferMessage(second);
+  const plan = await ask(system, "plan");
+  expect(JSON.parse(plan.out)).toMatchObject({ letters: 17, stay: { deferred: 1 } });
+  const said = await ask(system, "redrive", "--confirm", "17", "--wait", "0s");
+  expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { sent: 17, stopped: null }]);
+  const session = String(first.sessionId);
+  const rest = bodies.filter((body) => sessionOf(body) === session && body !== String(second.body));
+  expect(await received(system, session, rest.length)).toEqual(rest);
+  expect(await bodiesIn(system, deadQueue)).toEqual([String(second.body)]);
 });

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "@redeliver/servicebus-emulator";
 import { expect, onTestFinished, test } from "vitest";
 
-import { createExportReader } from "../../src/operate/ndjson.ts";
 import { ownJournal } from "../support/dead-journal.ts";
 import { killAfter } from "../support/killed-command.ts";
 import { runCommand } from "../support/run-command.ts";
+import { lettersIn } from "../support/servicebus/dead-stage.ts";
 import { deploy, type DeployedSystem, standard } from "../support/servicebus/deployed-system.ts";
 
 ownJournal();
@@ -23,8 +23,6 @@ interface Stage extends DeployedSystem {
   readonly folder: string;
   readonly words: (command: string) => string[];
   readonly ask: (command: string, ...words: readonly string[]) => Promise<Record<string, unknown>>;
-  /** The letters of an export, without the broker's own values, which every message has anew. */
-  readonly lettersIn: (file: string) => readonly string[];
 }
 
 async function stage(): Promise<Stage> {
@@ -43,19 +41,7 @@ async function stage(): Promise<Stage> {
     const { out, code } = await runCommand([...words(command), ...more]);
     return { code, ...(JSON.parse(out) as object) };
   };
-  const lettersIn = (file: string): readonly string[] => {
-    const reader = createExportReader();
-    const all = readFileSync(file, "utf8").split("\n");
-    return all.flatMap((line) => {
-      const { letter } = reader.take(line) ?? {};
-      if (letter === undefined) return [];
-      const { sequenceNumber: _, enqueuedTimeUtc: __, ...kept } = letter.properties;
-      const { DeadLetterReason, DeadLetterErrorDescription, ...headers } = letter.headers;
-      const reason = { deadLetterReason: DeadLetterReason, deadLetterErrorDescription: DeadLetterErrorDescription };
-      return [JSON.stringify([Buffer.from(letter.body).toString("base64"), headers, { ...reason, ...kept }])];
-    });
-  };
-  return { ...system, folder, words, ask, lettersIn };
+  return { ...system, folder, words, ask };
 }
 
 /** Lets a receiver of billing dead-letter messages 1, 2, … with every kind of body and property. */
@@ -109,7 +95,7 @@ test("letters come back by an import into an ordinary queue, as they were", { ti
   expect(await system.ask(...into)).toMatchObject({ letters: 20 });
   expect(await system.ask(...into, "--confirm", "20")).toMatchObject({ code: 0, imported: 20, stopped: null });
   expect(await system.ask("export", "--parked", "--output", second)).toMatchObject({ code: 0, matched: 20 });
-  expect(system.lettersIn(second)).toEqual(system.lettersIn(first));
+  expect(lettersIn(second)).toEqual(lettersIn(first));
   const gone = await system.ask("import", "--input", first, "--into", "nowhere", "--confirm", "20");
   expect(gone).toMatchObject({ code: 2, usage: "there is no queue nowhere" });
 });
@@ -152,7 +138,7 @@ test("letters are edited with the original in the backup first", { timeout: 240_
     sample: [{ id: "m2", differences: ["body.more: nothing → 1", 'headers.tenant: "acme" → "b"'] }, {}, {}],
   });
   expect(await system.ask(...words, "--backup", backup, "--confirm", "3")).toMatchObject({ code: 0, done: 3 });
-  expect(system.lettersIn(backup)).toEqual(system.lettersIn(before).filter((_, index) => index % 2 === 1));
+  expect(lettersIn(backup)).toEqual(lettersIn(before).filter((_, index) => index % 2 === 1));
   expect(await idsIn(system, deadQueue)).toEqual(["m1", "m3", "m5"]);
   const [sent] = await system.peek(workQueue);
   expect(sent).toMatchObject({ messageId: expect.stringMatching(/^[\da-f]{32}$/), body: { n: 1, more: 1 } });
@@ -175,9 +161,9 @@ test(
       const backup = join(system.folder, randomUUID());
       const words = [...system.words("discard"), ...why, "--backup", backup, "--confirm", String(length)];
       await killAfter(words, () => existsSync(backup) && statSync(backup).size > 1_000, 200);
-      const parts = system
-        .lettersIn(backup)
-        .map((line) => JSON.parse(line) as readonly [string, object, { messageId: string }]);
+      const parts = lettersIn(backup).map(
+        (line) => JSON.parse(line) as readonly [string, object, { messageId: string }],
+      );
       saved.push(...parts.map(([, , { messageId }]) => messageId));
     }
     expect(saved.length).toBeGreaterThan(0);

@@ -1,92 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { createClient } from "@redeliver/servicebus-emulator";
 import { expect, onTestFinished, test } from "vitest";
 
 import { ownJournal, start } from "../support/dead-journal.ts";
 import { operating } from "../../src/brokers/servicebus/operate/index.ts";
 import { createExportReader } from "../../src/operate/ndjson.ts";
-import { runCommand, type Said } from "../support/run-command.ts";
-import { deploy, type DeployedSystem, standard } from "../support/servicebus/deployed-system.ts";
+import { runCommand } from "../support/run-command.ts";
+import { ask, bodiesIn, fill, isEven, peekWhole, stage, take } from "../support/servicebus/dead-stage.ts";
 
 ownJournal();
-
-/** Two subscribers of one source. A redrive for one of them must not reach the other. */
-const billing = { from: { orders: "all" }, retry: { attempts: 2, backoff: { kind: "immediate" } } };
-
-interface Stage extends DeployedSystem {
-  /** The words that name the dead letters of billing. */
-  readonly place: readonly string[];
-}
-
-async function stage(more: object = {}, options: Parameters<typeof deploy>[2] = {}): Promise<Stage> {
-  const consumer = { ...billing, ...more };
-  const consumers = { billing: consumer, audit: consumer };
-  const system = await deploy(onTestFinished, consumers, options);
-  process.env["SERVICEBUS_CONNECTION_STRING"] = system.lab.emulator.connectionString;
-  const declaration = written({ name: "shop", sources: { orders: { kind: "topic" } }, consumers });
-  const target = written({ ...standard, ...options });
-  return { ...system, place: [declaration, "--target", target, "--consumer", "billing", "--json"] };
-}
-
-function written(data: object): string {
-  const file = join(tmpdir(), `${randomUUID()}.json`);
-  onTestFinished(() => rmSync(file, { force: true }));
-  writeFileSync(file, JSON.stringify(data));
-  return file;
-}
-
-/** Lets a receiver of billing dead-letter messages 1, 2, …, for the reasons ODD and EVEN. */
-async function fill(system: DeployedSystem, count: number, first = 1): Promise<string[]> {
-  const client = createClient({ connectionString: system.lab.emulator.connectionString });
-  const { workQueue } = system.contract("billing");
-  const bodies = Array.from({ length: count }, (_, index) => String(first + index));
-  const sender = client.createSender(workQueue);
-  for (const body of bodies)
-    await sender.sendMessages({
-      messageId: `m${body}`,
-      body: Buffer.from(body),
-      subject: "order.placed",
-      applicationProperties: { tenant: "acme", count: 7 },
-    });
-  const receiver = client.createReceiver(workQueue);
-  for (let left = count; left > 0;) {
-    const page = await receiver.receiveMessages(left, { maxWaitTimeInMs: 5_000 });
-    for (const message of page) {
-      const isEven = Number(message.body) % 2 === 0;
-      await receiver.deadLetterMessage(message, {
-        deadLetterReason: isEven ? "EVEN" : "ODD",
-        deadLetterErrorDescription: "no address",
-      });
-    }
-    left -= page.length;
-  }
-  await client.close();
-  return bodies;
-}
-
-const ask = async ({ place }: Stage, command: string, ...words: readonly string[]): Promise<Said> =>
-  runCommand(["dead", command, ...place, ...words]);
-
-/** Peeks until there is no more. One peek shows 250 messages. */
-async function peekWhole({ lab }: Stage, path: string) {
-  const client = createClient({ connectionString: lab.emulator.connectionString });
-  const receiver = client.createReceiver(path);
-  const all = [];
-  for (let page = await receiver.peekMessages(250); page.length > 0; page = await receiver.peekMessages(250))
-    all.push(...page);
-  await client.close();
-  return all;
-}
-
-const bodiesIn = async (system: Stage, path: string): Promise<string[]> =>
-  (await peekWhole(system, path)).map(({ body }) => String(body));
-
-const isEven = (body: string): boolean => Number(body) % 2 === 0;
 
 test("a look shows every letter in order, exports it whole, and changes nothing", { timeout: 240_000 }, async () => {
   const system = await stage();
@@ -258,17 +184,3 @@ test(
 );
 
 const sleep = async (delayMs: number): Promise<void> => new Promise((done) => setTimeout(done, delayMs));
-
-/** Receives and deletes everything in a queue. */
-async function take({ lab }: Stage, queue: string): Promise<string[]> {
-  const client = createClient({ connectionString: lab.emulator.connectionString });
-  const receiver = client.createReceiver(queue);
-  const taken: string[] = [];
-  for (let page = await receiver.receiveMessages(100, { maxWaitTimeInMs: 1_000 }); page.length > 0;) {
-    for (const message of page) await receiver.completeMessage(message);
-    taken.push(...page.map(({ body }) => String(body)));
-    page = await receiver.receiveMessages(100, { maxWaitTimeInMs: 1_000 });
-  }
-  await client.close();
-  return taken;
-}

@@ -4,15 +4,14 @@ import type { AnyContract } from "../../../contract/contract.ts";
 import { refused } from "../../../diagnostics/render.ts";
 import type { Letter } from "../../../operate/letter.ts";
 import { sendOften } from "../../../operate/carry-out.ts";
-import { moveLent } from "../../../operate/move-lent.ts";
 import type { DeadLetters, Looked, Operating, Visit } from "../../../operate/port.ts";
-import { servicebusLimits } from "../compile/capabilities.ts";
 import { whyNot } from "../run/check-namespace.ts";
 import { missing } from "../run/compare-entities.ts";
 import { closeClient, codeOf, createClient, hostOf } from "../run/client.ts";
 import { servicebusConnection } from "../run/connection.ts";
 import { amqpMessageOf, messageOf, readLetter, unsendable } from "./letter.ts";
-import { isOfSdk, lendingOf, sendTo, senderTo } from "./move.ts";
+import { move, sendTo, senderTo } from "./move.ts";
+import { isOfSdk, peekAll } from "./take.ts";
 
 /** The dead letters of Azure Service Bus. */
 export const operating: Operating = Object.freeze({
@@ -25,7 +24,7 @@ export const operating: Operating = Object.freeze({
   identityOf: ({ properties }: Letter) => String(properties["sequenceNumber"]),
   addressOf: () => hostOf({ connectionString: connectionString() }),
   windowLetters: 1,
-  heldMs: servicebusLimits.lockMs,
+  heldMs: 0,
   closedFor: (queue: string) =>
     /\$DeadLetterQueue$/i.test(queue)
       ? `Service Bus lets nobody send to ${queue}: name an ordinary queue, such as the one for parked letters`
@@ -46,18 +45,7 @@ async function connect(): Promise<DeadLetters> {
   const client = createClient({ connectionString: connectionString() });
   return {
     look: (queue, visit) => told(queue, "Listen", () => look(client, queue, visit)),
-    move: (queue, pass) =>
-      told(queue, "Listen", async () => {
-        const receiver = client.createReceiver(queue, {
-          maxAutoLockRenewalDurationInMs: 0,
-          skipParsingBodyAsJson: true,
-        });
-        try {
-          return await moveLent(lendingOf(client, receiver, pass.perSecond), pass);
-        } finally {
-          await receiver.close().catch(() => undefined);
-        }
-      }),
+    move: (queue, pass) => told(queue, "Listen", () => move(client, queue, pass)),
     putInto: (queue) =>
       told(queue, "Send", async () => {
         if ((await readTarget(client, queue)) === null) throw refused([missing("queue", queue)]);
@@ -80,26 +68,13 @@ async function connect(): Promise<DeadLetters> {
   };
 }
 
-const pageLetters = 250;
-
 /** Peeks until there are no more letters. An early end leaves the rest unseen. */
 async function look(client: ServiceBusClient, queue: string, visit: Visit): Promise<Looked> {
-  const receiver = client.createReceiver(queue, { skipParsingBodyAsJson: true });
-  const numbers = new Set<string>();
-  try {
-    for (let isDone = false; !isDone;) {
-      const page = await receiver.peekMessages(pageLetters);
-      if (page.length === 0) break;
-      for (const message of page) {
-        if (isDone) break;
-        numbers.add(String(message.sequenceNumber));
-        isDone = !visit(readLetter(message, numbers.size));
-      }
-    }
-  } finally {
-    await receiver.close().catch(() => undefined);
+  let seen = 0;
+  for await (const message of peekAll(client, queue)) {
+    seen += 1;
+    if (!visit(readLetter(message, seen))) break;
   }
-  const seen = numbers.size;
   return { ready: seen, seen, consumers: 0, isWhole: true };
 }
 

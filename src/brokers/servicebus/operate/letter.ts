@@ -63,9 +63,13 @@ export function messageOf({ headers, properties }: Letter): object {
   return { ...properties, applicationProperties: headers, _rawAmqpMessage: {} };
 }
 
-/** Service Bus gives a deferred message only to a reader that knows its number. */
+/**
+ * A deferred letter can be received by its number. But in the dead queue of a queue with sessions, Service Bus asks for
+ * the lock of the session, and nobody can have it there. Source: azure-sdk-for-net issue 34662.
+ */
 export function unsendable(letter: Letter): Unsendable | null {
-  if (letter.properties["state"] === "deferred") return "deferred";
+  const { state, sessionId } = letter.properties;
+  if (state === "deferred" && sessionId !== undefined) return "deferred";
   return lossIn(letter) === null ? null : "not whole";
 }
 

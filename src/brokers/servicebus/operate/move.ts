@@ -1,43 +1,45 @@
-import type { ServiceBusClient, ServiceBusReceivedMessage, ServiceBusReceiver } from "@azure/service-bus";
+import type { ServiceBusClient, ServiceBusReceivedMessage } from "@azure/service-bus";
 
-import type { Lending } from "../../../operate/move-lent.ts";
+import { moveLent, type Lending } from "../../../operate/move-lent.ts";
+import type { Pass, Passed } from "../../../operate/port.ts";
 import { servicebusLimits } from "../compile/capabilities.ts";
 import { codeOf } from "../run/client.ts";
 import type { AmqpMessage } from "../run/copy-message.ts";
 import { type SendCopy, TooLargeError, createSendCopy } from "../run/sending.ts";
 import { copyOf, readLetter } from "./letter.ts";
+import { type Taking, giveBack, idOf, isOfSdk, receiverAt, takeChosen } from "./take.ts";
 
-/** Few letters at a time: all of a page have to be sent before their locks end. */
-const pageLetters = 20;
-const waitMs = 2_000;
-/** So many pages of known letters show that there are no others. */
-const mostKnownPages = 20;
+/** Sends letters of a dead queue. A letter keeps its place, which is its sequence number. */
+export async function move(client: ServiceBusClient, queue: string, pass: Pass): Promise<Passed> {
+  const taking: Taking = { client, queue, pass, chosen: new Map(), receivers: [], sent: 0, stopped: null };
+  try {
+    // The letters are chosen by a peek, before they come.
+    const decide: Pass["decide"] = ({ properties }) => taking.chosen.get(String(properties["sequenceNumber"])) ?? null;
+    const passed = await moveLent(lendingOf(taking), { ...pass, decide });
+    return { ...passed, stopped: passed.stopped ?? taking.stopped };
+  } finally {
+    await Promise.all(taking.receivers.map((receiver) => receiver.close().catch(() => undefined)));
+  }
+}
 
-/** A dead queue of Service Bus, for a redrive. A letter keeps its place, which is its sequence number. */
-export function lendingOf(
-  client: ServiceBusClient,
-  receiver: ServiceBusReceiver,
-  perSecond: number | null,
-): Lending<ServiceBusReceivedMessage, ServiceBusReceivedMessage> {
+function lendingOf(taking: Taking): Lending<ServiceBusReceivedMessage, ServiceBusReceivedMessage> {
   const senders = new Map<string, SendCopy>();
   const senderFor = (queue: string): SendCopy => {
-    const sender = senders.get(queue) ?? senderTo(client, queue);
+    const sender = senders.get(queue) ?? senderTo(taking.client, queue);
     senders.set(queue, sender);
     return sender;
   };
   return {
-    pages: receiveAll(receiver, Math.min(pageLetters, 2 * (perSecond ?? Infinity))),
+    pages: takeChosen(taking),
     idOf,
     read: readLetter,
     send: async (message, letter, sending) => {
       const { queue } = sending;
       return queue === null ? null : sendTo(senderFor(queue), queue, copyOf(message, letter, sending));
     },
-    remove: (message) => receiver.completeMessage(message),
+    remove: (message) => receiverAt(taking, 0).completeMessage(message),
     ticketOf: (message) => message,
-    giveBack: async (messages) => {
-      for (const message of messages) await receiver.abandonMessage(message).catch(() => undefined);
-    },
+    giveBack: (messages) => giveBack(receiverAt(taking, 0), messages),
     isOutage: isOfSdk,
     isParallel: false,
     // Only a queue with duplicate detection does, and a redrive does not know if this one has it.
@@ -62,11 +64,6 @@ export async function sendTo(send: SendCopy, queue: string, copy: AmqpMessage): 
   }
 }
 
-/** Only the SDK says of an error whether a second try may help. */
-export function isOfSdk(cause: unknown): boolean {
-  return typeof cause === "object" && cause !== null && "retryable" in cause;
-}
-
 const limits = { mostPropertiesBytes: servicebusLimits.propertiesBytes };
 
 const refusals: Readonly<Record<string, string>> = {
@@ -75,20 +72,3 @@ const refusals: Readonly<Record<string, string>> = {
   QuotaExceeded: "is full",
   MessagingEntityDisabled: "takes no messages at present",
 };
-
-const idOf = ({ sequenceNumber }: ServiceBusReceivedMessage): string => String(sequenceNumber);
-
-async function* receiveAll(
-  receiver: ServiceBusReceiver,
-  most: number,
-): AsyncGenerator<readonly ServiceBusReceivedMessage[]> {
-  const known = new Set<string>();
-  for (let knownPages = 0; knownPages < mostKnownPages;) {
-    const page = await receiver.receiveMessages(most, { maxWaitTimeInMs: waitMs });
-    if (page.length === 0) return;
-    const before = known.size;
-    for (const message of page) known.add(idOf(message));
-    knownPages = known.size === before ? knownPages + 1 : 0;
-    yield page;
-  }
-}

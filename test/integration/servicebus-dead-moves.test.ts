@@ -1,0 +1,81 @@
+import { expect, onTestFinished, test } from "vitest";
+
+import { operating } from "../../src/brokers/servicebus/operate/index.ts";
+import type { DeadLetters } from "../../src/operate/port.ts";
+import { ownJournal } from "../support/dead-journal.ts";
+import { ask, bodiesIn, fill, isEven, stage, type Stage } from "../support/servicebus/dead-stage.ts";
+
+ownJournal();
+
+const patient = { timeout: 240_000 };
+
+async function connected(): Promise<DeadLetters> {
+  const letters = await operating.connect({ url: undefined, managementUrl: undefined, place: null });
+  onTestFinished(letters.close);
+  return letters;
+}
+
+/** By default, the shortest that Service Bus allows. */
+async function withLocks(lockDuration = "PT5S"): Promise<Stage> {
+  const system = await stage();
+  const { administration } = system.lab;
+  await administration.updateQueue({ ...(await administration.getQueue(system.workQueue)), lockDuration });
+  return system;
+}
+
+test("each look of a connection shows all letters", patient, async () => {
+  const system = await stage();
+  await fill(system, 5);
+  const letters = await connected();
+  const look = (most: number) => letters.look(system.deadQueue, ({ position }) => position < most);
+  const looked = [await look(2), await look(Infinity), await look(Infinity)];
+  expect(looked.map(({ seen }) => seen)).toEqual([2, 5, 5]);
+});
+
+test("letters behind thousands of others are sent, and the others stay in order", patient, async () => {
+  const system = await stage();
+  const others = await fill(system, 3_000, 1, () => "OTHER");
+  const chosen = await fill(system, 6, 10_001, () => "CHOSEN");
+  const said = await ask(system, "redrive", "--reason", "CHOSEN", "--confirm", "6", "--rate", "1", "--wait", "0s");
+  expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { state: "done", sent: 6, mayBeDoubled: 0 }]);
+  expect(await bodiesIn(system, system.workQueue)).toEqual(chosen);
+  expect(await bodiesIn(system, system.deadQueue)).toEqual(others);
+  // Nobody waits for their locks.
+  const receiver = system.lab.receiver(system.deadQueue);
+  const [head] = await receiver.receiveMessages(1, { maxWaitTimeInMs: 1_000 });
+  expect(String(head?.body)).toBe("1");
+});
+
+test("a low rate outlives no lock", patient, async () => {
+  const system = await withLocks();
+  const bodies = await fill(system, 60);
+  const words = ["--reason", "EVEN", "--confirm", "30", "--rate", "2", "--wait", "0s"];
+  const said = await ask(system, "redrive", ...words);
+  expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { state: "done", sent: 30, mayBeDoubled: 0 }]);
+  expect(await bodiesIn(system, system.workQueue)).toEqual(bodies.filter(isEven));
+  expect(await bodiesIn(system, system.deadQueue)).toEqual(bodies.filter((body) => !isEven(body)));
+});
+
+test("letters that somebody deferred are sent by their numbers", patient, async () => {
+  const system = await stage();
+  const bodies = await fill(system, 10);
+  const receiver = system.lab.receiver(system.deadQueue);
+  for (const message of await system.lab.receive(receiver, 10))
+    if (Number(message.body) <= 4) await receiver.deferMessage(message);
+    else await receiver.abandonMessage(message);
+  const plan = await ask(system, "plan", "--reason", "EVEN");
+  expect(JSON.parse(plan.out)).toMatchObject({ letters: 5, stay: { "not chosen": 5 } });
+  const said = await ask(system, "redrive", "--reason", "EVEN", "--confirm", "5", "--wait", "0s");
+  expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { sent: 5, mayBeDoubled: 0 }]);
+  expect(await bodiesIn(system, system.workQueue)).toEqual(bodies.filter(isEven));
+  expect(await bodiesIn(system, system.deadQueue)).toEqual(bodies.filter((body) => !isEven(body)));
+});
+
+test("a letter that somebody else has locked is sent when it is free, and none is reported gone", patient, async () => {
+  const system = await withLocks("PT15S");
+  const bodies = await fill(system, 10);
+  await system.lab.receive(system.deadQueue, 3);
+  const said = await ask(system, "redrive", "--confirm", "10", "--wait", "0s");
+  expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { sent: 10, mayBeDoubled: 0, stopped: null }]);
+  expect((await bodiesIn(system, system.workQueue)).toSorted()).toEqual(bodies.toSorted());
+});
