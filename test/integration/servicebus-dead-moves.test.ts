@@ -79,3 +79,22 @@ test("a letter that somebody else has locked is sent when it is free, and none i
   expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { sent: 10, mayBeDoubled: 0, stopped: null }]);
   expect((await bodiesIn(system, system.workQueue)).toSorted()).toEqual(bodies.toSorted());
 });
+
+test("a refusal stops the redrive at once, with its name and nothing doubled", patient, async () => {
+  const system = await stage();
+  const bodies = await fill(system, 3);
+  let tries = 0;
+  system.lab.emulator.watch({
+    refuse: (path) => {
+      if (path !== system.workQueue) return null;
+      tries += 1;
+      return { condition: "amqp:precondition-failed", description: "no" };
+    },
+  });
+  const letters = await connected();
+  const decide = () => ({ queue: system.workQueue, history: "[]" });
+  const moved = await letters.move(system.deadQueue, { most: 3, perSecond: null, decide });
+  const stopped = `the queue ${system.workQueue} refuses it: PreconditionFailedError`;
+  expect([moved, tries]).toEqual([{ sent: 0, mayBeDoubled: 0, stopped, isLost: false }, 1]);
+  expect(await bodiesIn(system, system.deadQueue)).toEqual(bodies);
+});

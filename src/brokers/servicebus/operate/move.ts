@@ -58,10 +58,18 @@ export async function sendTo(send: SendCopy, queue: string, copy: AmqpMessage): 
     return null;
   } catch (cause) {
     if (cause instanceof TooLargeError) return cause.message;
-    const reason = refusals[codeOf(cause) ?? ""];
-    if (reason === undefined) throw cause;
-    return `the queue ${queue} ${reason}`;
+    const name = nameOf(cause);
+    const reason = refusals[name];
+    if (reason !== undefined) return `the queue ${queue} ${reason}`;
+    if (!isOfSdk(cause) || cause.retryable || lost.has(name)) throw cause;
+    return `the queue ${queue} refuses it: ${name}`;
   }
+}
+
+/** An SDK's error may repeat its input, so only the name is passed on. Without a code, it begins the text. */
+function nameOf(cause: unknown): string {
+  const code = codeOf(cause) ?? "";
+  return (code === "GeneralError" ? /^\w+(?=: )/.exec((cause as Error).message)?.[0] : null) ?? code;
 }
 
 const limits = { mostPropertiesBytes: servicebusLimits.propertiesBytes };
@@ -72,3 +80,12 @@ const refusals: Readonly<Record<string, string>> = {
   QuotaExceeded: "is full",
   MessagingEntityDisabled: "takes no messages at present",
 };
+
+/** The SDK advises against a second try also if the link went before the answer came. Then nobody knows the outcome. */
+const lost: ReadonlySet<string> = new Set([
+  "",
+  "GeneralError",
+  "AbortError",
+  "SendOperationFailedError",
+  "ServiceCommunicationProblem",
+]);
