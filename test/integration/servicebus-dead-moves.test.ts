@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 
 import { operating } from "../../src/brokers/servicebus/operate/index.ts";
+import type { Letter } from "../../src/operate/letter.ts";
 import type { DeadLetters } from "../../src/operate/port.ts";
 import { ownJournal } from "../support/dead-journal.ts";
 import { ask, bodiesIn, fill, isEven, stage, type Stage } from "../support/servicebus/dead-stage.ts";
@@ -78,6 +79,23 @@ test("a letter that somebody else has locked is sent when it is free, and none i
   const said = await ask(system, "redrive", "--confirm", "10", "--wait", "0s");
   expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { sent: 10, mayBeDoubled: 0, stopped: null }]);
   expect((await bodiesIn(system, system.workQueue)).toSorted()).toEqual(bodies.toSorted());
+});
+
+test("a letter behind too many others is not reported gone", patient, async () => {
+  const system = await withLocks();
+  await fill(system, 1_200, 1, () => "OTHER");
+  await fill(system, 1, 10_001, () => "CHOSEN");
+  const letters = await connected();
+  const decide = ({ properties }: Letter) =>
+    properties["deadLetterReason"] === "CHOSEN" ? { queue: system.workQueue, history: "[]" } : null;
+  // It is asked before each page, so this makes a slow machine.
+  const stopped = (): null => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+    return null;
+  };
+  const moved = await letters.move(system.deadQueue, { most: 1, perSecond: null, decide, stopped });
+  expect(moved).toMatchObject({ sent: 0, isLost: false, stopped: expect.stringContaining("in front of the next") });
+  expect((await bodiesIn(system, system.deadQueue)).length).toBe(1_201);
 });
 
 test("a refusal stops the redrive at once, with its name and nothing doubled", patient, async () => {

@@ -22,7 +22,15 @@ export interface Taking {
 }
 
 type Message = ServiceBusReceivedMessage;
-type Found = Map<string, { readonly message: Message; readonly position: number }>;
+/** Without its body, which may be large. */
+interface FoundLetter {
+  readonly number: NonNullable<Message["sequenceNumber"]>;
+  readonly session: string;
+  readonly isDeferred: boolean;
+  readonly position: number;
+}
+
+type Found = Map<string, FoundLetter>;
 
 /** The most that Service Bus shows at a time. Source: Service Bus quotas. */
 const pageLetters = 250;
@@ -111,27 +119,27 @@ async function find({ client, queue, pass, chosen, sent }: Taking): Promise<Foun
     const sending = chosen.get(id) ?? pass.decide(readLetter(message, position));
     if (sending === null) continue;
     chosen.set(id, sending);
-    found.set(id, { message, position });
+    const { sequenceNumber: number, sessionId: session = "", state } = message;
+    if (number !== undefined) found.set(id, { number, session, isDeferred: state === "deferred", position });
   }
   return found;
 }
 
 async function* takeOnce(taking: Taking, found: Found): AsyncGenerator<Message> {
-  for (const [id, { message }] of found) {
-    if (message.state !== "deferred") continue;
+  for (const [id, { number, isDeferred }] of found) {
+    if (!isDeferred) continue;
     found.delete(id);
-    const taken = await takeDeferred(receiverAt(taking, 0), message);
+    const taken = await takeDeferred(receiverAt(taking, 0), number);
     if (taken !== null) yield taken;
   }
   yield* receiveUntil(taking, found);
 }
 
 /** Null if somebody else has locked the letter. */
-async function takeDeferred(receiver: ServiceBusReceiver, { sequenceNumber }: Message): Promise<Message | null> {
+async function takeDeferred(receiver: ServiceBusReceiver, number: FoundLetter["number"]): Promise<Message | null> {
   try {
     // One at a time: one request cannot name letters of different partitions. Source: azure-service-bus issue 287.
-    const [taken] =
-      sequenceNumber === undefined ? [] : await answerOf(receiver.receiveDeferredMessages(sequenceNumber));
+    const [taken] = await answerOf(receiver.receiveDeferredMessages(number));
     return taken ?? null;
   } catch (cause) {
     if (isOfSdk(cause) && !cause.retryable) return null;
@@ -142,12 +150,11 @@ async function takeDeferred(receiver: ServiceBusReceiver, { sequenceNumber }: Me
 /** Receives from the head of the queue until the wanted letters have come, or until the first lock is half over. */
 async function* receiveUntil(taking: Taking, wanted: Found): AsyncGenerator<Message> {
   const held = new Set<Message>();
-  const last = Math.max(...[...wanted.values()].map(({ position }) => position));
   let [received, given, untilMs] = [0, 0, Infinity];
   const isLate = (): boolean => performance.now() > untilMs;
   try {
     while (wanted.size > 0 && !isStopped(taking)) {
-      const most = Math.min(pageLetters, Math.max(last - received, wanted.size));
+      const most = Math.min(pageLetters, Math.max(nextPosition(wanted) - received, Math.min(wanted.size, mostLocked)));
       const receiver = receiverAt(taking, Math.floor(received / receiverLetters));
       const page = await answerOf(receiver.receiveMessages(most, { maxWaitTimeInMs: waitMs }));
       const [first] = page;
@@ -172,6 +179,20 @@ async function* receiveUntil(taking: Taking, wanted: Found): AsyncGenerator<Mess
   }
 }
 
+/** A process that is killed keeps so many chosen letters from the next one, until their locks end. */
+const mostLocked = 20;
+
+/** The position up to which to receive next. */
+function nextPosition(wanted: Found): number {
+  let [count, last] = [0, 0];
+  for (const { position } of wanted.values()) {
+    last = position;
+    count += 1;
+    if (count === mostLocked) break;
+  }
+  return last;
+}
+
 /** The client library, too, compares the end of a lock with the clock of this machine. */
 function lockMsOf({ lockedUntilUtc }: Message): number {
   const leftMs = (lockedUntilUtc?.getTime() ?? 0) - Date.now();
@@ -182,7 +203,7 @@ function lockMsOf({ lockedUntilUtc }: Message): number {
 function overtakes(message: Message, wanted: Found): boolean {
   const session = message.sessionId ?? "";
   if (session === "") return false;
-  for (const [id, earlier] of wanted) if (earlier.message.sessionId === session) return id !== idOf(message);
+  for (const [id, earlier] of wanted) if (earlier.session === session) return id !== idOf(message);
   return false;
 }
 
@@ -203,6 +224,8 @@ const backLetters = 500;
 export async function giveBack(receiver: ServiceBusReceiver, messages: readonly Message[]): Promise<void> {
   for (let first = 0; first < messages.length; first += backLetters) {
     const some = messages.slice(first, first + backLetters);
-    await Promise.all(some.map((message) => receiver.abandonMessage(message).catch(() => undefined)));
+    const given = await Promise.allSettled(some.map((message) => receiver.abandonMessage(message)));
+    // The connection is gone. The next ones would wait in vain, too.
+    if (given.every(({ status }) => status === "rejected")) return;
   }
 }
