@@ -73,7 +73,7 @@ async function look(client: ServiceBusClient, queue: string, visit: Visit): Prom
   let seen = 0;
   for await (const message of peekAll(client, queue)) {
     seen += 1;
-    if (!visit(readLetter(message, seen))) break;
+    if (!visit(readLetter(message, seen, queue))) break;
   }
   return { ready: seen, seen, consumers: 0, isWhole: true };
 }

@@ -27,8 +27,12 @@ const texts = [
   "state",
 ] as const;
 
-/** Reads a message that was peeked or received. */
-export function readLetter(message: ServiceBusReceivedMessage, position: number): Letter {
+/**
+ * Reads a message that was peeked or received.
+ *
+ * @param queue the queue that it is in. Service Bus names the queue that a letter died in only if it has forwarded it
+ */
+export function readLetter(message: ServiceBusReceivedMessage, position: number, queue: string): Letter {
   const told = texts.flatMap((name) => {
     const value = textOf(message[name]);
     return value === "" ? [] : [[name, value] as const];
@@ -46,9 +50,14 @@ export function readLetter(message: ServiceBusReceivedMessage, position: number)
     routingKey: message.subject ?? "",
     redelivered: Number(message.deliveryCount) > 0,
     headers: Object.fromEntries(headers) as Letter["headers"],
-    properties: { ...Object.fromEntries(told), bodyType },
+    properties: { ...diedIn(queue), ...Object.fromEntries(told), bodyType },
     body: body instanceof Uint8Array ? body : Buffer.from(JSON.stringify(body) ?? ""),
   };
+}
+
+function diedIn(queue: string): { readonly deadLetterSource?: string } {
+  const deadLetterSource = /^(.*)\/\$DeadLetterQueue$/i.exec(queue)?.[1];
+  return deadLetterSource === undefined || /\$Transfer$/i.test(deadLetterSource) ? {} : { deadLetterSource };
 }
 
 /** Ids may be numbers or bytes as well, and a sequence number is an object. */
@@ -60,7 +69,9 @@ function textOf(value: unknown): string {
 
 /** The letter as the SDK shows it. */
 export function messageOf({ headers, properties }: Letter): object {
-  return { ...properties, applicationProperties: headers, _rawAmqpMessage: {} };
+  const { deadLetterSource: queue } = properties;
+  const origin = queue === undefined ? {} : { "dlq-original-queue": queue };
+  return { ...properties, applicationProperties: { ...origin, ...headers }, _rawAmqpMessage: {} };
 }
 
 /**

@@ -32,7 +32,7 @@ function lendingOf(taking: Taking): Lending<ServiceBusReceivedMessage, ServiceBu
   return {
     pages: takeChosen(taking),
     idOf,
-    read: readLetter,
+    read: (message, position) => readLetter(message, position, taking.queue),
     send: async (message, letter, sending) => {
       const { queue } = sending;
       return queue === null ? null : sendTo(senderFor(queue), queue, copyOf(message, letter, sending));

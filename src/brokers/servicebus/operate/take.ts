@@ -116,7 +116,7 @@ async function find({ client, queue, pass, chosen, sent }: Taking): Promise<Foun
     if (found.size >= Math.min(pass.most - sent, mostFound)) break;
     position += 1;
     const id = idOf(message);
-    const sending = chosen.get(id) ?? pass.decide(readLetter(message, position));
+    const sending = chosen.get(id) ?? pass.decide(readLetter(message, position, queue));
     if (sending === null) continue;
     chosen.set(id, sending);
     const { sequenceNumber: number, sessionId: session = "", state } = message;
