@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { RetryTopology } from "../../src/brokers/rabbitmq/make/index.ts";
 import { brokers, compile, type SystemInput } from "../../src/index.ts";
-import { checked } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { adoptText } from "../support/reported-by-adopt.ts";
 import { runProgram } from "../support/pulumi.ts";
 
@@ -27,9 +27,8 @@ const keyOf = (index: number): string => `~hash${index}`;
 /** The definitions of a deployed system, with the keys of bindings as a running broker gives them. */
 function deployed(input: SystemInput, vhost: string): Exported {
   const target = { broker: "rabbitmq", version: "4.3", strategy: "staged" } as const;
-  const compiled = compile(checked(input), target);
-  if (!compiled.ok) throw new Error(compiled.diagnostics[0]?.message);
-  const exported = brokers.rabbitmq.exportFormats["definitions"]?.(compiled.value, vhost) as Exported;
+  const compiled = accepted(compile(checked(input), target));
+  const exported = brokers.rabbitmq.exportFormats["definitions"]?.(compiled, vhost) as Exported;
   const exchanges = [...exported.exchanges, { name: "events", vhost, type: "fanout", durable: true, arguments: {} }];
   const bindings = exported.bindings.map((each, index) =>
     Object.keys(each["arguments"] as Values).length > 0 ? { ...each, properties_key: keyOf(index) } : each,

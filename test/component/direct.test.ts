@@ -4,7 +4,7 @@ import { refuseChange } from "../../src/migrate/refuse-change.ts";
 import { readDeployed } from "../../src/migrate/deployed.ts";
 import { leftBehind } from "../../src/migrate/left-behind.ts";
 import { brokers, checkSystem, compile, type CompiledSystem, type System, type TargetInput } from "../../src/index.ts";
-import { checked } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { foundInProcess } from "../support/policy-in-process.ts";
 import { register, resourcesOf, type ProgramRun } from "../support/pulumi.ts";
 import { registerServicebus } from "../support/servicebus/register.ts";
@@ -24,9 +24,8 @@ const targets = {
 } as const satisfies Record<string, TargetInput>;
 
 function compiledFor<Name extends keyof typeof targets>(name: Name, system = shop): CompiledSystem<Name> {
-  const compiled = compile(system, targets[name]);
-  if (!compiled.ok) throw new Error("refused");
-  return compiled.value as CompiledSystem<Name>;
+  const compiled = accepted(compile(system, targets[name]));
+  return compiled as CompiledSystem<Name>;
 }
 
 /** The same system, with a source. */
@@ -125,11 +124,9 @@ test("direct consumers that differ only in names need one proof", () => {
   const many = checked({ name: "shop", consumers });
   for (const strategy of ["native", "staged", "waits"] as const) {
     const target = { broker: "rabbitmq", version: "4.3", strategy } as const;
-    const compiled = compile(many, target);
-    if (!compiled.ok) throw new Error("refused");
-    const whole = brokers.rabbitmq.checkTarget(target);
-    if (!whole.ok) throw new Error("refused");
-    const shapes = brokers.rabbitmq.subjectsOf(compiled.value, whole.value).map(({ shape }) => shape());
+    const compiled = accepted(compile(many, target));
+    const whole = accepted(brokers.rabbitmq.checkTarget(target));
+    const shapes = brokers.rabbitmq.subjectsOf(compiled, whole).map(({ shape }) => shape());
     expect(new Set(shapes).size).toBe(1);
   }
 });

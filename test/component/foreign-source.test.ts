@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { brokers, compile, type CompiledSystem, plan } from "../../src/index.ts";
 import { prepare } from "../../src/consume/consume.ts";
 import { costsByStrategy } from "../../src/report/costs.ts";
-import { checked } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { foundInProcess } from "../support/policy-in-process.ts";
 import { register, resourcesOf } from "../support/pulumi.ts";
 
@@ -35,12 +35,11 @@ test.for(["4.3", "4.0", "3.10"])("on %s an exchange of another owner is bound an
 
 test("it is in no file for deployment, and costs nothing", () => {
   const target = { broker: "rabbitmq", version: "4.3", patch: null, strategy: "auto" } as const;
-  const compiled = compile(system, target);
-  if (!compiled.ok) throw new Error("refused");
+  const compiled = accepted(compile(system, target));
   const exchanges = [{ name: "shop-own" }, { name: "shop.dead" }].map(
     (each) => expect.objectContaining(each) as unknown,
   );
-  expect(brokers.rabbitmq.exportFormats["definitions"]?.(compiled.value, "/")).toMatchObject({ exchanges });
+  expect(brokers.rabbitmq.exportFormats["definitions"]?.(compiled, "/")).toMatchObject({ exchanges });
   const [costs] = costsByStrategy(plan(system), target);
   expect(costs?.resources?.["exchanges"]).toBe(exchanges.length);
 });
@@ -89,9 +88,8 @@ test("a starting consumer looks only at its own sources", () => {
   const { billing } = system.consumers;
   const more = checked({ ...system, consumers: { billing, audit: { ...billing, from: { own: "all" } } } });
   const target = { broker: "rabbitmq", version: "4.3" } as const;
-  const prepared = prepare(more, "audit", { target, connection: { url: "amqp://localhost" } });
-  if (!prepared.ok) throw new Error("refused");
-  const { exchanges } = prepared.value.compiled.topology as {
+  const prepared = accepted(prepare(more, "audit", { target, connection: { url: "amqp://localhost" } }));
+  const { exchanges } = prepared.compiled.topology as {
     readonly exchanges: readonly { readonly name: string }[];
   };
   expect(exchanges.map(({ name }) => name)).toEqual(["shop-own", "shop.dead"]);
@@ -101,9 +99,7 @@ test("leftovers are the bindings of an exchange of another owner, and never the 
   const target = { broker: "rabbitmq", version: "4.3" } as const;
   const { billing } = system.consumers;
   const compiledOf = (input: object): CompiledSystem<"rabbitmq"> => {
-    const compiled = compile(checked(input), target);
-    if (!compiled.ok) throw new Error("refused");
-    return compiled.value;
+    return accepted(compile(checked(input), target));
   };
   const before = compiledOf({
     ...system,
@@ -114,10 +110,11 @@ test("leftovers are the bindings of an exchange of another owner, and never the 
     readonly exchanges: readonly object[];
   };
   const theirs = { name: "events.orders", vhost: "/", type: "topic", durable: true, auto_delete: false, arguments: {} };
-  const read = brokers.rabbitmq.auditor.file.read(JSON.stringify({ ...file, exchanges: [...file.exchanges, theirs] }));
-  if (!read.ok) throw new Error("unreadable");
+  const read = accepted(
+    brokers.rabbitmq.auditor.file.read(JSON.stringify({ ...file, exchanges: [...file.exchanges, theirs] })),
+  );
   const left = (compiled: CompiledSystem<"rabbitmq">): readonly string[] =>
-    brokers.rabbitmq.auditor.leftoversIn(read.value, compiled).map(({ kind, name }) => `${kind} ${name}`);
+    brokers.rabbitmq.auditor.leftoversIn(read, compiled).map(({ kind, name }) => `${kind} ${name}`);
   expect(left(before)).toEqual([]);
   expect(left(after)).toEqual([
     "binding events.orders to shop.mail with the key order.placed",

@@ -5,7 +5,7 @@ import { takenAfter } from "../../src/migrate/taken-sources.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
 import { readDeployed } from "../../src/migrate/deployed.ts";
 import { brokers, checkSystem, compile, type CompiledSystem, type TargetInput } from "../../src/index.ts";
-import { checked } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { register, resourcesOf } from "../support/pulumi.ts";
 
 const billing = {
@@ -209,19 +209,17 @@ test.for([
 
 test("permissions, leftovers and resources have the names of the declaration", async () => {
   const declared = checked({ ...shop, names: { queue: "q-{consumer}", source: "events-{source}" } });
-  const compiled = compile(declared, targets.rabbitmq);
-  if (!compiled.ok) throw new Error("refused");
-  const { topology } = compiled.value;
+  const compiled = accepted(compile(declared, targets.rabbitmq));
+  const { topology } = compiled;
   const { configure } = brokers.rabbitmq.permissions.toDeploy(topology);
   for (const { name } of [...topology.queues, ...topology.exchanges]) expect(name).toMatch(new RegExp(configure));
   const made = resourcesOf(await register(declared, "4.3"), "Queue").map(({ inputs }) => inputs["name"]);
   expect(made.toSorted()).toEqual(["q-billing", "q-billing.dead"]);
-  const file = brokers.rabbitmq.exportFormats["definitions"]?.(compiled.value, "/") as { bindings: readonly object[] };
+  const file = brokers.rabbitmq.exportFormats["definitions"]?.(compiled, "/") as { bindings: readonly object[] };
   const late = { source: "events-orders", vhost: "/", destination: "q-billing", destination_type: "queue" };
   const more = [...file.bindings, { ...late, routing_key: "late", arguments: {} }];
-  const read = brokers.rabbitmq.auditor.file.read(JSON.stringify({ ...file, bindings: more }));
-  if (!read.ok) throw new Error("unreadable");
-  expect(brokers.rabbitmq.auditor.leftoversIn(read.value, compiled.value).map(({ name }) => name)).toEqual([
+  const read = accepted(brokers.rabbitmq.auditor.file.read(JSON.stringify({ ...file, bindings: more })));
+  expect(brokers.rabbitmq.auditor.leftoversIn(read, compiled).map(({ name }) => name)).toEqual([
     "events-orders to q-billing with the key late",
   ]);
 });

@@ -6,8 +6,8 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { readStackConfig, ServicebusRetryTopology } from "../../src/brokers/servicebus/make/index.ts";
-import { compile, type CompiledSystem, renderDiagnostics, type System, type TargetInput } from "../../src/index.ts";
-import { checked, oneConsumer } from "../support/examples.ts";
+import { compile, type CompiledSystem, type System, type TargetInput } from "../../src/index.ts";
+import { accepted, checked, oneConsumer } from "../support/examples.ts";
 import { type ProgramRun, type RegisteredResource, resourcesOf, runProgram, stackProgram } from "../support/pulumi.ts";
 
 const namespaceId =
@@ -31,9 +31,7 @@ const systems: readonly (readonly [string, System, TargetInput<"servicebus">])[]
 type Servicebus = CompiledSystem<"servicebus">;
 
 function compileServicebus(system: System, to: TargetInput<"servicebus">): Servicebus {
-  const compiled = compile<"servicebus">(system, to);
-  if (!compiled.ok) throw new Error(renderDiagnostics(compiled.diagnostics));
-  return compiled.value;
+  return accepted(compile<"servicebus">(system, to));
 }
 
 /** Registers a system as the component "shop", in a namespace that is another resource's output. */

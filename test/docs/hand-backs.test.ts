@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import { brokers, compile, parseTarget, renderDiagnostics } from "../../src/index.ts";
 import { billingUnder } from "../support/consume/billing-under.ts";
-import { checked } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const keepers = { "the broker": "broker", "the consumer": "consumer", nobody: "nobody" } as const;
@@ -47,9 +47,9 @@ describe("the costs of a return, as docs/consuming.md lists them", () => {
       const declaration = billingUnder(strategy, { retry: { attempts: 3, backoff }, handlerTimeout: "10s", ...order });
       const parsed = parseTarget(target === "sqs" ? "sqs@eu-west-1" : target);
       if (!parsed.ok) throw new Error(renderDiagnostics(parsed.diagnostics));
-      const compiled = compile(checked(declaration), { ...parsed.value, strategy } as Parameters<typeof compile>[1]);
-      if (!compiled.ok) throw new Error(renderDiagnostics(compiled.diagnostics));
-      const { contracts, promises } = compiled.value;
+      const { contracts, promises } = accepted(
+        compile(checked(declaration), { ...parsed.value, strategy } as Parameters<typeof compile>[1]),
+      );
       const [contract] = contracts;
       const returned = contract?.outcomes.return ?? [];
       const operations = "byAttempt" in returned ? [] : returned.map((each) => each.operation);

@@ -11,7 +11,7 @@ import { parseText } from "../../src/declare/parse.ts";
 import { brokers, compile } from "../../src/index.ts";
 import { adoptedTopologies } from "../support/adopted-topologies.ts";
 import { deploy, policyOfEachQueue, until } from "../support/deployed-system.ts";
-import { checked } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { type Broker, createVhost } from "../support/live.ts";
 import { type JsonObject, type Management, createManagement } from "../support/management.ts";
 
@@ -151,10 +151,9 @@ describe.for(inject("brokers").filter(({ version }) => version !== "3.10"))(
         const parsed = parseText(readFileSync(output, "utf8"), "yaml");
         const system = checked(parsed.ok ? parsed.value : null);
         const target = { broker: "rabbitmq", version } as const;
-        const compiled = compile(system, target);
-        if (!compiled.ok) throw new Error(compiled.diagnostics[0]?.message);
+        const compiled = accepted(compile(system, target));
         await management.importDefinitions(
-          brokers.rabbitmq.exportFormats["definitions"]?.(compiled.value, vhost) as JsonObject,
+          brokers.rabbitmq.exportFormats["definitions"]?.(compiled, vhost) as JsonObject,
         );
         const connection = { url: amqpUrl, managementUrl: broker.managementUrl };
         const started = consume(system, "mail", { target, connection }, () => undefined);

@@ -4,7 +4,7 @@ import { exportDefinitions } from "../../src/brokers/rabbitmq/make/export.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
 import { brokers, type System } from "../../src/index.ts";
 import { compiledOf } from "../support/change/live-change.ts";
-import { checked } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { createVhost } from "../support/live.ts";
 import { createManagement, type JsonObject } from "../support/management.ts";
 import { publishesCopies, strategiesOn } from "../support/strategies.ts";
@@ -47,9 +47,8 @@ test.each(
       await deploy(old);
       const url = `${broker.managementUrl.replace(/\/$/, "")}/${encodeURIComponent(vhost)}`;
       const leftovers = async (compiled: typeof old) => {
-        const read = await readLiveBroker(url, brokers.rabbitmq.auditor.live, {});
-        if (!read.ok) throw new Error(read.diagnostics.map(({ message }) => message).join("\n"));
-        return brokers.rabbitmq.auditor.leftoversIn(read.value, compiled);
+        const read = accepted(await readLiveBroker(url, brokers.rabbitmq.auditor.live, {}));
+        return brokers.rabbitmq.auditor.leftoversIn(read, compiled);
       };
       expect(await leftovers(old)).toEqual([]);
       await deploy(now);

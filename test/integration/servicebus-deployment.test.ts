@@ -10,7 +10,7 @@ import { isoDuration } from "../../src/brokers/servicebus/compile/iso-duration.t
 import type { ServicebusTopology } from "../../src/brokers/servicebus/compile/topology.ts";
 import { brokers } from "../../src/index.ts";
 import { verify } from "../../src/verify/verify.ts";
-import { checked, oneConsumer } from "../support/examples.ts";
+import { accepted, checked, oneConsumer } from "../support/examples.ts";
 import { inTurn } from "../support/in-turn.ts";
 import { type RegisteredResource, runProgram, stackProgram } from "../support/pulumi.ts";
 import { applyToEmulator } from "../support/servicebus/apply.ts";
@@ -213,10 +213,9 @@ describe("a chain of forwarding", () => {
     [5, "refused"],
   ] as const)("of %i hops is %s", (hops, outcome) => {
     const relays = Array.from({ length: hops - 1 }, (_, index) => `relay-${index + 1}`);
-    const target = brokers.servicebus.checkTarget(standard);
-    if (!target.ok) throw new Error("it is a target");
+    const target = accepted(brokers.servicebus.checkTarget(standard));
     const topology = withRelays(compiled.topology, relays);
-    const [subject] = brokers.servicebus.subjectsOf({ ...compiled, topology }, target.value);
+    const [subject] = brokers.servicebus.subjectsOf({ ...compiled, topology }, target);
     const violations = subject === undefined ? [] : verify(subject.model()).violations;
     const properties = violations.map(({ property }) => property);
     expect(properties).toEqual(outcome === "proved" ? [] : expect.arrayContaining(["reachable"]));

@@ -10,6 +10,7 @@ import { runExample } from "../support/example-program.ts";
 import { foundInProcess } from "../support/policy-in-process.ts";
 import { digestOf, type DigestOptions } from "../support/preview.ts";
 import type { ProgramRun } from "../support/pulumi.ts";
+import { accepted } from "../support/examples.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const programs = globSync("examples/policies/*/fails.ts", { cwd: root }).toSorted();
@@ -20,9 +21,8 @@ async function judged(
   after: ProgramRun,
   options: DigestOptions = {},
 ): Promise<JudgedPreview> {
-  const read = readPreview(JSON.stringify(digestOf(before, after, options)));
-  if (!read.ok) throw new Error(read.diagnostics.map(({ message }) => message).join("\n"));
-  return judgePreview(read.value, strict, new Map());
+  const read = accepted(readPreview(JSON.stringify(digestOf(before, after, options))));
+  return judgePreview(read, strict, new Map());
 }
 
 const keysOf = (found: readonly (PreviewViolation | { rule: string; message: string; urn: string })[]): string[] =>
@@ -96,9 +96,8 @@ describe("steps that the program did not cause", () => {
   const state = { urn, custom: true, type: "aws:sqs/queue:Queue" };
   const arn = "arn:aws:sqs:eu-west-1:123456789012:orders";
   const judgedSteps = async (steps: readonly object[]): Promise<readonly string[]> => {
-    const read = readPreview(JSON.stringify({ steps, duration: 1, changeSummary: { create: 1 } }));
-    if (!read.ok) throw new Error(read.diagnostics.map(({ message }) => message).join("\n"));
-    return (await judgePreview(read.value, strict, new Map())).violations.map((each) => each.rule);
+    const read = accepted(readPreview(JSON.stringify({ steps, duration: 1, changeSummary: { create: 1 } })));
+    return (await judgePreview(read, strict, new Map())).violations.map((each) => each.rule);
   };
 
   test("a queue that is only looked up needs no protection, and the model knows it only after the lookup", async () => {
@@ -155,8 +154,9 @@ describe("the place where the program made a resource", () => {
 test("a resource that is its own parent has no place in the program", async () => {
   const [type, urn] = ["rabbitmq:index/queue:Queue", "urn:a::b::c::q"];
   const newState = { type, urn, parent: urn, inputs: { name: "q", vhost: "/", settings: {} } };
-  const read = readPreview(JSON.stringify({ steps: [{ op: "create", urn, newState }], changeSummary: { create: 1 } }));
-  if (!read.ok) throw new Error(read.diagnostics.map(({ message }) => message).join("\n"));
-  const { violations } = await judgePreview(read.value, strict, new Map());
+  const read = accepted(
+    readPreview(JSON.stringify({ steps: [{ op: "create", urn, newState }], changeSummary: { create: 1 } })),
+  );
+  const { violations } = await judgePreview(read, strict, new Map());
   expect(violations.map(({ source }) => source)).toEqual(violations.map(() => null));
 });

@@ -6,6 +6,7 @@ import type { BrokerTopology, SemanticsVersion } from "../../src/brokers/rabbitm
 import { semanticsVersionOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import { parseTarget } from "../../src/index.ts";
 import { whatCanHappen } from "../support/audit-oracle.ts";
+import { accepted } from "../support/examples.ts";
 
 // The audit must report exactly the losses that messages of a topology can suffer: no more and no less.
 
@@ -126,10 +127,9 @@ const anyTopology: fc.Arbitrary<BrokerTopology> = fc
 
 /** The findings about a message's fate, each as code and queue. */
 function findingsOf(topology: BrokerTopology, written: string): { losses: Set<string>; codes: Set<string> } {
-  const target = parseTarget(`rabbitmq@${written}`);
-  if (!target.ok) throw new Error("the version is known");
+  const target = accepted(parseTarget(`rabbitmq@${written}`));
   const deployment = { brokerVersion: null, virtualHosts: [{ name: "/", topology }] };
-  const found = auditDeployment(deployment, target.value, null);
+  const found = auditDeployment(deployment, target, null);
   const told = new Set(["RD411", "RD412", "RD413", "RD420", "RD431", "RD436"]);
   return {
     codes: new Set(found.map(({ code }) => code)),
@@ -144,9 +144,8 @@ function findingsOf(topology: BrokerTopology, written: string): { losses: Set<st
 }
 
 function versionOf(written: string): SemanticsVersion {
-  const target = parseTarget(`rabbitmq@${written}`);
-  if (!target.ok) throw new Error("the version is known");
-  return semanticsVersionOf(target.value);
+  const target = accepted(parseTarget(`rabbitmq@${written}`));
+  return semanticsVersionOf(target);
 }
 
 test(

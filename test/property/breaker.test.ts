@@ -9,7 +9,7 @@ import { runConsumer } from "../../src/consume/run-consumer.ts";
 import { rules } from "../support/breaker/rules.ts";
 import { simulate } from "../support/breaker/simulate.ts";
 import { createScriptedBroker } from "../support/consume/scripted-adapter.ts";
-import { checked, oneConsumer } from "../support/examples.ts";
+import { accepted, checked, oneConsumer } from "../support/examples.ts";
 
 interface Outcome {
   readonly attempt: number;
@@ -148,15 +148,15 @@ describe("a consumer in an outage", () => {
     const events: ConsumeEvent[] = [];
     const runs: string[] = [];
     let isOut = true;
-    const prepared = prepare(checked(oneConsumer()), "billing", {
-      target: { broker: "rabbitmq", version: "4.3" },
-      connection: { url: "amqp://localhost" },
-      concurrency: 4,
-      breaker: { failures: 1, firstPause: "1s", longestPause: "1m" },
-      log: (event: ConsumeEvent) => void events.push(event),
-    });
-    if (!prepared.ok) throw new Error("the example is refused");
-    const { settings, compiled, contract } = prepared.value;
+    const { settings, compiled, contract } = accepted(
+      prepare(checked(oneConsumer()), "billing", {
+        target: { broker: "rabbitmq", version: "4.3" },
+        connection: { url: "amqp://localhost" },
+        concurrency: 4,
+        breaker: { failures: 1, firstPause: "1s", longestPause: "1m" },
+        log: (event: ConsumeEvent) => void events.push(event),
+      }),
+    );
     const opening = { compiled, contract, connection: { url: "amqp://localhost" } } as never;
     const starting = runConsumer({
       adapter: broker.adapter,

@@ -12,7 +12,7 @@ import {
   type OpenFate,
   type Script,
 } from "../support/consume/scripted-adapter.ts";
-import { checked, oneConsumer } from "../support/examples.ts";
+import { accepted, checked, oneConsumer } from "../support/examples.ts";
 
 /** A handler's conduct, and its duration. `deaf`: it ignores its signal and does not end. */
 type Conduct = "returns" | "throws" | "gives-up" | "waits" | "deaf";
@@ -148,20 +148,20 @@ async function play(course: Course): Promise<Played> {
     if (conduct === "gives-up") throw permanent(runs.length % 2 === 0 ? "GONE" : (undefined as unknown as string));
   };
   const declared = checked(oneConsumer(handlerTimeout ? { handlerTimeout: "500ms" } : {}));
-  const prepared = prepare(declared, "billing", {
-    target: { broker: "rabbitmq", version: "4.3" },
-    connection: { url: "amqp://localhost" },
-    concurrency,
-    breaker: breaker ? { failures: 2, firstPause: "100ms", longestPause: "1s" } : false,
-    telemetry: telemetryOf(course),
-    log: (event: ConsumeEvent): unknown => {
-      events.push(event);
-      if (listeners === "throw") throw new Error("the log is full");
-      return listeners === "reject" ? Promise.reject(new Error("the log is full")) : undefined;
-    },
-  });
-  if (!prepared.ok) throw new Error("the example is refused");
-  const { settings, compiled, contract } = prepared.value;
+  const { settings, compiled, contract } = accepted(
+    prepare(declared, "billing", {
+      target: { broker: "rabbitmq", version: "4.3" },
+      connection: { url: "amqp://localhost" },
+      concurrency,
+      breaker: breaker ? { failures: 2, firstPause: "100ms", longestPause: "1s" } : false,
+      telemetry: telemetryOf(course),
+      log: (event: ConsumeEvent): unknown => {
+        events.push(event);
+        if (listeners === "throw") throw new Error("the log is full");
+        return listeners === "reject" ? Promise.reject(new Error("the log is full")) : undefined;
+      },
+    }),
+  );
   const opening = { compiled, contract, connection: { url: "amqp://localhost" } } as never;
   const starting = runConsumer({ adapter: broker.adapter, opening, settings, handler }).catch(() => null);
   await vi.advanceTimersByTimeAsync(3_000);

@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { describeDeadLetter } from "../../src/consume/dead-letter/describe.ts";
 import { deadLetterFields } from "../../src/consume/port/dead-letter-fields.ts";
 import { deadLetterMetadata } from "../../src/consume/dead-letter/metadata.ts";
-import { compile, parseTarget, renderDiagnostics } from "../../src/index.ts";
-import { checked } from "../support/examples.ts";
+import { compile, parseTarget } from "../../src/index.ts";
+import { accepted, checked } from "../support/examples.ts";
 
 /** Values that a broker could write, and any others. */
 const anyValue = fc.oneof(
@@ -63,12 +63,10 @@ const contracts = [
 ].map(([text = "", strategy]) => {
   const backoff = strategy === "immediate" ? { kind: "immediate" } : { kind: "constant", delay: "10s" };
   const billing = { from: { orders: "all" }, handlerTimeout: "30s", retry: { attempts: 3, backoff } };
-  const target = parseTarget(text, strategy);
-  if (!target.ok) throw new Error(renderDiagnostics(target.diagnostics));
+  const target = accepted(parseTarget(text, strategy));
   const system = checked({ name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing } });
-  const compiled = compile(system, target.value);
-  if (!compiled.ok) throw new Error(renderDiagnostics(compiled.diagnostics));
-  return compiled.value.contracts[0];
+  const compiled = accepted(compile(system, target));
+  return compiled.contracts[0];
 });
 const anyContract = fc.constantFrom(undefined, ...contracts);
 

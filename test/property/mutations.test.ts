@@ -2,7 +2,7 @@ import { expect } from "vitest";
 
 import { brokers, compile, type CompiledSystem, parseTarget } from "../../src/index.ts";
 import { verify, verifyAll } from "../../src/verify/verify.ts";
-import { checked } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { contractMutantsOf } from "../support/contract-mutants.ts";
 import { mutantsOf } from "../support/mutants.ts";
 import { type Equivalent, type Score, scoreOfMutants, testMutants } from "../support/mutation-page.ts";
@@ -102,19 +102,18 @@ function scoreOf([version, strategy, jitter]: (typeof cases)[number]): Score {
     },
     ...(shared ? {} : { crash: { deliveries: 3 } }),
   };
-  const target = parseTarget(`rabbitmq@${version}`, strategy);
-  if (!target.ok) throw new Error("no target");
+  const target = accepted(parseTarget(`rabbitmq@${version}`, strategy));
   const compiled = compile(
     checked({
       name: "shop",
       sources: { orders: { kind: "topic" }, events: { kind: "topic" } },
       consumers: { billing: consumer, shipping: { ...consumer, from: { events: ["order.placed", "order.#"] } } },
     }),
-    target.value,
+    target,
   );
   if (!compiled.ok) throw new Error("it does not compile");
   const violationsOf = (value: CompiledSystem<"rabbitmq">): readonly unknown[] => {
-    const subjects = brokers.rabbitmq.subjectsOf(value, target.value);
+    const subjects = brokers.rabbitmq.subjectsOf(value, target);
     const verdicts = verifyAll(subjects);
     // `verifyAll` proves consumers once if only names differ. That must not hide a fault in one of them.
     expect(verdicts).toEqual(subjects.map(({ model }) => verify(model())));

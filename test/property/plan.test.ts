@@ -6,7 +6,7 @@ import { formatPath } from "../../src/diagnostics/diagnostic.ts";
 import { parseText } from "../../src/declare/parse.ts";
 import { stringify } from "yaml";
 import { anySystem } from "../support/arbitraries.ts";
-import { checked } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 
 test("a timeline starts at zero, never goes back, and its due times are the sums of its delays", () => {
   fc.assert(
@@ -54,9 +54,8 @@ test("a system survives the round trip through JSON and YAML", () => {
         [JSON.stringify(system), "json"],
         [stringify(input), "yaml"],
       ] as const) {
-        const parsed = parseText(text, format);
-        if (!parsed.ok) throw new Error(parsed.diagnostics[0]?.message);
-        const again = checkSystem(parsed.value);
+        const parsed = accepted(parseText(text, format));
+        const again = checkSystem(parsed);
         expect(again.ok && again.value).toEqual(system);
       }
     }),

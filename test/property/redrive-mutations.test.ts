@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { brokerOf } from "../../src/brokers/index.ts";
 import { compileAndProve, type SystemInput, type Target } from "../../src/index.ts";
 import { verifyRedrive } from "../../src/verify/verify-redrive.ts";
-import { checked } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { type Equivalent, mutationPage, type Score, unexplained } from "../support/mutation-page.ts";
 import { type RedriveCase, redriveCases } from "../support/redrive-cases.ts";
 import { redriveMutantsOf } from "../support/redrive-mutants.ts";
@@ -36,9 +36,7 @@ function scoreOf({ title, target: input, consumer }: RedriveCase): Score {
     sources: { orders: { kind: "topic" } },
     consumers: { billing: consumer, audit: { ...consumer, from: { orders: "all" } } },
   };
-  const proved = compileAndProve(checked(system as SystemInput), input as Target);
-  if (!proved.ok) throw new Error(JSON.stringify(proved.diagnostics));
-  const { compiled, target } = proved.value;
+  const { compiled, target } = accepted(compileAndProve(checked(system as SystemInput), input as Target));
   const [model, neighbour] = brokerOf(target)
     .subjectsOf(compiled, target)
     .map((subject) => subject.model());

@@ -7,7 +7,7 @@ import type { Verdict } from "../../src/verify/verdict.ts";
 import { type ChangeVerdict, verifyChange } from "../../src/verify/verify-change.ts";
 import { verify } from "../../src/verify/verify.ts";
 import { contractMutantsOf } from "../support/contract-mutants.ts";
-import { checked } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { mutantsOf } from "../support/mutants.ts";
 import { servicebusMutantsOf } from "../support/servicebus-mutants.ts";
 
@@ -38,18 +38,18 @@ function compiled([on, strategy]: readonly [string, string], attempts: number, c
     retry: { attempts: isOneCount ? crashes : attempts, backoff: { kind: "constant", delay: "5s" } },
     ...(isOneCount ? {} : { crash: { deliveries: crashes } }),
   };
-  const target = parseTarget(on, strategy);
-  if (!target.ok) throw new Error("the target is known");
-  const result = compile(
-    checked({
-      name: "shop",
-      sources: { orders: { kind: "topic" }, events: { kind: "topic" } },
-      consumers: { billing: consumer, shipping: { ...consumer, from: { events: ["order.shipped"] } } },
-    }),
-    target.value,
+  const target = accepted(parseTarget(on, strategy));
+  const result = accepted(
+    compile(
+      checked({
+        name: "shop",
+        sources: { orders: { kind: "topic" }, events: { kind: "topic" } },
+        consumers: { billing: consumer, shipping: { ...consumer, from: { events: ["order.shipped"] } } },
+      }),
+      target,
+    ),
   );
-  if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
-  return [result.value as Compiled, target.value];
+  return [result as Compiled, target];
 }
 
 function mutants(value: Compiled): readonly { readonly name: string; readonly compiled: Compiled }[] {

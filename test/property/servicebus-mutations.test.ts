@@ -2,7 +2,7 @@ import { expect } from "vitest";
 
 import { brokers, compile, type CompiledSystem, type TargetInput } from "../../src/index.ts";
 import { verifyAll } from "../../src/verify/verify.ts";
-import { checked } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { type Equivalent, type Score, scoreOfMutants, testMutants } from "../support/mutation-page.ts";
 import { servicebusMutantsOf } from "../support/servicebus-mutants.ts";
 
@@ -57,8 +57,7 @@ function scoreOf(which: Case): Score {
   const { retry, more, target: chosen } = options[which];
   const consumer = { from: { orders: ["order.placed", "order.late.#"] }, retry, handlerTimeout: "90s", ...more };
   const input = { broker: "servicebus", sku: "standard", ...chosen } as TargetInput<"servicebus">;
-  const target = brokers.servicebus.checkTarget(input);
-  if (!target.ok) throw new Error("the target is known");
+  const target = accepted(brokers.servicebus.checkTarget(input));
   const system = checked({
     name: "shop",
     sources: { orders: { kind: "topic" } },
@@ -67,14 +66,13 @@ function scoreOf(which: Case): Score {
       shipping: { from: { orders: ["order.shipped"] }, retry: atOnce, handlerTimeout: "90s" },
     },
   });
-  const compiled = compile<"servicebus">(system, target.value);
-  if (!compiled.ok) throw new Error("it does not compile");
+  const compiled = accepted(compile<"servicebus">(system, target));
   const violationsOf = (value: CompiledSystem<"servicebus">): readonly unknown[] =>
-    verifyAll(brokers.servicebus.subjectsOf(value, target.value)).flatMap(({ violations }) => violations);
-  expect(violationsOf(compiled.value)).toEqual([]);
+    verifyAll(brokers.servicebus.subjectsOf(value, target)).flatMap(({ violations }) => violations);
+  expect(violationsOf(compiled)).toEqual([]);
   return scoreOfMutants(
     titles[which],
-    servicebusMutantsOf(compiled.value),
+    servicebusMutantsOf(compiled),
     (each) => violationsOf(each.compiled).length === 0,
   );
 }

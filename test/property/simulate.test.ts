@@ -7,7 +7,7 @@ import type { ConsumerResult, SimulationResult, TimelineStep } from "../../src/s
 import type { Scenario } from "../../src/simulate/scenario.ts";
 import { simulate, simulateSteps } from "../../src/simulate/simulate.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
-import { checked } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { referenceSteps } from "../support/reference-simulator.ts";
 import { scenarioFor, subjectsFor } from "../support/simulation.ts";
 
@@ -64,11 +64,10 @@ interface Simulation {
 const anySimulation: fc.Arbitrary<Simulation> = fc
   .tuple(anySystem, anyTarget, anyScenario)
   .map(([input, written, drawn]) => {
-    const target = parseTarget(`rabbitmq@${written.version}`, written.strategy);
-    if (!target.ok) throw new Error("the version is known");
-    const compiled = compile(checked(input), target.value);
+    const target = accepted(parseTarget(`rabbitmq@${written.version}`, written.strategy));
+    const compiled = compile(checked(input), target);
     if (!compiled.ok) return undefined;
-    const subjects = brokers.rabbitmq.subjectsOf(compiled.value, target.value);
+    const subjects = brokers.rabbitmq.subjectsOf(compiled.value, target);
     const simulated = subjects.map(({ consumer }) => ({ consumer, hasRetryAfter: false }));
     const events = drawn.events.filter(({ from }) => Number.parseInt(from, 10) < 11_000);
     const scenario = checkScenario({ ...drawn, events }, simulated);

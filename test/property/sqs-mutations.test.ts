@@ -2,7 +2,7 @@ import { expect } from "vitest";
 
 import { brokers, compile, type CompiledSystem } from "../../src/index.ts";
 import { verifyAll } from "../../src/verify/verify.ts";
-import { checked } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { type Equivalent, type Score, scoreOfMutants, testMutants } from "../support/mutation-page.ts";
 import { sqsMutantsOf } from "../support/sqs-mutants.ts";
 
@@ -83,21 +83,21 @@ function scoreOf(which: Case): Score {
     handlerTimeout: "30s",
     order,
   };
-  const target = brokers.sqs.checkTarget({ broker: "sqs", region: "eu-west-1" });
-  if (!target.ok) throw new Error("the region is known");
-  const compiled = compile<"sqs">(
-    checked({
-      name: "shop",
-      sources: { orders: { kind: "topic" }, returns: { kind: "fanout" } },
-      consumers: { billing: consumer, shipping: { ...consumer, from: { orders: ["order.shipped"] } } },
-    }),
-    target.value,
+  const target = accepted(brokers.sqs.checkTarget({ broker: "sqs", region: "eu-west-1" }));
+  const compiled = accepted(
+    compile<"sqs">(
+      checked({
+        name: "shop",
+        sources: { orders: { kind: "topic" }, returns: { kind: "fanout" } },
+        consumers: { billing: consumer, shipping: { ...consumer, from: { orders: ["order.shipped"] } } },
+      }),
+      target,
+    ),
   );
-  if (!compiled.ok) throw new Error("it does not compile");
   const violationsOf = (value: CompiledSystem<"sqs">): readonly unknown[] =>
-    verifyAll(brokers.sqs.subjectsOf(value, target.value)).flatMap(({ violations }) => violations);
-  expect(violationsOf(compiled.value)).toEqual([]);
-  return scoreOfMutants(which, sqsMutantsOf(compiled.value), (each) => violationsOf(each.compiled).length === 0);
+    verifyAll(brokers.sqs.subjectsOf(value, target)).flatMap(({ violations }) => violations);
+  expect(violationsOf(compiled)).toEqual([]);
+  return scoreOfMutants(which, sqsMutantsOf(compiled), (each) => violationsOf(each.compiled).length === 0);
 }
 
 const page = {

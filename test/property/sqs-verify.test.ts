@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { brokers, checkSystem, compile, type CompiledSystem, plan, type TargetInput } from "../../src/index.ts";
 import { InternalError, prove } from "../../src/compile/compile.ts";
 import { verify, verifyAll } from "../../src/verify/verify.ts";
-import { checked, oneConsumer } from "../support/examples.ts";
+import { accepted, checked, oneConsumer } from "../support/examples.ts";
 import { anySqsDeclaration as anyDeclaration, anySqsTarget as anyTarget } from "../support/sqs-declarations.ts";
 
 const eu = { broker: "sqs", region: "eu-west-1" } as const;
@@ -19,9 +19,8 @@ function compiledOf(input: unknown, written: TargetInput<"sqs">): CompiledSystem
 }
 
 function subjectsOf(compiled: CompiledSystem<"sqs">) {
-  const target = brokers.sqs.checkTarget(eu);
-  if (!target.ok) throw new Error("the region is known");
-  return brokers.sqs.subjectsOf(compiled, target.value);
+  const target = accepted(brokers.sqs.checkTarget(eu));
+  return brokers.sqs.subjectsOf(compiled, target);
 }
 
 test(

@@ -5,7 +5,7 @@ import { brokers, compile, parseTarget } from "../../src/index.ts";
 import { InternalError, prove } from "../../src/compile/compile.ts";
 import { verify, verifyAll } from "../../src/verify/verify.ts";
 import { anyNames, anySystem, anyTarget } from "../support/arbitraries.ts";
-import { checked, oneConsumer } from "../support/examples.ts";
+import { accepted, checked, oneConsumer } from "../support/examples.ts";
 
 test(
   "every compiled system is proved: no loss, no loop, the attempts, their times, the crash budget, isolation",
@@ -14,11 +14,10 @@ test(
     let proved = 0;
     fc.assert(
       fc.property(anySystem, fc.option(anyNames, { nil: {} }), anyTarget, (input, names, written) => {
-        const target = parseTarget(`rabbitmq@${written.version}`, written.strategy);
-        if (!target.ok) throw new Error("the version is known");
-        const compiled = compile(checked({ ...input, names }), target.value);
+        const target = accepted(parseTarget(`rabbitmq@${written.version}`, written.strategy));
+        const compiled = compile(checked({ ...input, names }), target);
         if (!compiled.ok) return;
-        for (const subject of brokers.rabbitmq.subjectsOf(compiled.value, target.value)) {
+        for (const subject of brokers.rabbitmq.subjectsOf(compiled.value, target)) {
           const model = subject.model();
           const verdict = verify(model);
           expect(verdict.violations).toEqual([]);
@@ -26,7 +25,7 @@ test(
           proved++;
         }
         // The verdict on one consumer of a shape must equal each consumer's own verdict.
-        const subjects = brokers.rabbitmq.subjectsOf(compiled.value, target.value);
+        const subjects = brokers.rabbitmq.subjectsOf(compiled.value, target);
         expect(verifyAll(subjects)).toEqual(subjects.map(({ model }) => verify(model())));
       }),
       { numRuns: 200 },
@@ -63,11 +62,9 @@ test.for([
     },
   });
   for (const strategy of ["staged", "waits"]) {
-    const target = parseTarget("rabbitmq@4.3", strategy);
-    if (!target.ok) throw new Error("no target");
-    const compiled = compile(system, target.value);
-    if (!compiled.ok) throw new Error("it does not compile");
-    const subjects = brokers.rabbitmq.subjectsOf(compiled.value, target.value);
+    const target = accepted(parseTarget("rabbitmq@4.3", strategy));
+    const compiled = accepted(compile(system, target));
+    const subjects = brokers.rabbitmq.subjectsOf(compiled, target);
     const shapes = Object.fromEntries(subjects.map(({ consumer: name, shape }) => [name, shape()]));
     expect(shapes["mail"]).toBe(shapes["billing-late"]);
     const { billing, mail, everything, slow, brittle } = shapes;
@@ -77,20 +74,18 @@ test.for([
 });
 
 test("a result that breaks its promises is never returned, and the error has the trace", () => {
-  const target = parseTarget("rabbitmq@4.3", "staged");
-  if (!target.ok) throw new Error("no target");
-  const compiled = compile(checked(oneConsumer()), target.value);
-  if (!compiled.ok) throw new Error("it does not compile");
-  const { topology } = compiled.value;
-  expect(prove(compiled.value, target.value)).toHaveLength(1);
+  const target = accepted(parseTarget("rabbitmq@4.3", "staged"));
+  const compiled = accepted(compile(checked(oneConsumer()), target));
+  const { topology } = compiled;
+  expect(prove(compiled, target)).toHaveLength(1);
   const queues = topology.queues.map((queue) =>
     queue.role === "work"
       ? { ...queue, arguments: { ...queue.arguments, "x-dead-letter-exchange": "nowhere" } }
       : queue,
   );
-  const broken = { ...compiled.value, topology: { ...topology, queues } };
-  expect(() => prove(broken, target.value)).toThrow(InternalError);
-  expect(() => prove(broken, target.value)).toThrow(
+  const broken = { ...compiled, topology: { ...topology, queues } };
+  expect(() => prove(broken, target)).toThrow(InternalError);
+  expect(() => prove(broken, target)).toThrow(
     /billing: no-loss: .*\n {2}1\. published: ready in shop\.billing, key "order\.placed"\n {2}2\. delivered/,
   );
 });

@@ -1,6 +1,6 @@
-import { compile, renderDiagnostics, type TargetInput } from "../../src/index.ts";
+import { compile, type TargetInput } from "../../src/index.ts";
 import type { Contract } from "../../src/report/operations.ts";
-import { checked, oneConsumer } from "./examples.ts";
+import { accepted, checked, oneConsumer } from "./examples.ts";
 
 const steps = { kind: "steps", delays: ["1s", "10s"] };
 const common = { handlerTimeout: "30s", errors: { permanent: ["ValidationError"] } };
@@ -57,9 +57,7 @@ const declared: readonly (readonly [string, Record<string, unknown>, TargetInput
 /** A contract for each kind of page that there is. */
 export const pageCases: readonly (readonly [name: string, contract: Contract])[] = declared.map(
   ([name, consumer, target]) => {
-    const compiled = compile(checked(oneConsumer(consumer)), target);
-    if (!compiled.ok) throw new Error(renderDiagnostics(compiled.diagnostics));
-    const [contract] = compiled.value.contracts;
+    const [contract] = accepted(compile(checked(oneConsumer(consumer)), target)).contracts;
     if (contract === undefined) throw new Error("no contract");
     return [name, contract];
   },

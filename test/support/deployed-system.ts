@@ -2,8 +2,8 @@ import amqplib from "amqplib";
 import type { ConfirmChannel, GetMessage } from "amqplib";
 
 import type { CompiledSystem, Contract, TargetInput } from "../../src/index.ts";
-import { brokers as compilers, compile, renderDiagnostics } from "../../src/index.ts";
-import { checked } from "./examples.ts";
+import { brokers as compilers, compile } from "../../src/index.ts";
+import { accepted, checked } from "./examples.ts";
 import { type Broker, createVhost } from "./live.ts";
 import { createManagement, type JsonObject } from "./management.ts";
 
@@ -39,9 +39,10 @@ export async function deploy(
   prepare: (vhost: string) => Promise<void> = async () => {},
   strategies: TargetInput<"rabbitmq">["strategies"] = {},
 ): Promise<DeployedSystem> {
-  const result = compile(checked(input), { broker: "rabbitmq", version: broker.version, strategy, strategies });
-  if (!result.ok) throw new Error(renderDiagnostics(result.diagnostics));
-  const compiled = result.value;
+  const result = accepted(
+    compile(checked(input), { broker: "rabbitmq", version: broker.version, strategy, strategies }),
+  );
+  const compiled = result;
   const { vhost, amqpUrl, dispose } = await createVhost(broker);
   const management = createManagement(broker.managementUrl);
   await prepare(vhost);

@@ -1,4 +1,4 @@
-import { checkSystem, renderDiagnostics, type System, type SystemInput } from "../../src/index.ts";
+import { type Checked, checkSystem, renderDiagnostics, type System, type SystemInput } from "../../src/index.ts";
 
 /** A system with one consumer; a test replaces its fields. */
 export function oneConsumer(
@@ -29,9 +29,13 @@ export const within =
   <More extends readonly string[]>(what: string, value: Value, code: string, key: string, ...more: More) =>
     [what, declare(value), code, [place, key].filter((each) => each !== "").join("."), ...more] as const;
 
-/** The checked system, or a failed test with the diagnostics in it. */
-export function checked(input: unknown): System {
-  const result = checkSystem(input);
+/** The value of a result, or a failed test with the diagnostics in it. */
+export function accepted<Value>(result: Checked<Value>): Value {
   if (!result.ok) throw new Error(renderDiagnostics(result.diagnostics));
   return result.value;
+}
+
+/** The checked system, or a failed test with the diagnostics in it. */
+export function checked(input: unknown): System {
+  return accepted(checkSystem(input));
 }

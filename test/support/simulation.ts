@@ -3,7 +3,7 @@ import { brokerOf, compile, parseTarget, plan, type RetryPlan } from "../../src/
 import { checkScenario } from "../../src/simulate/check-scenario.ts";
 import type { ConsumerResult } from "../../src/simulate/result.ts";
 import type { Scenario } from "../../src/simulate/scenario.ts";
-import { checked } from "./examples.ts";
+import { accepted, checked } from "./examples.ts";
 
 /** The consumers of a system for a simulation on a target, and the plan of the first one. */
 export function subjectsFor(
@@ -11,13 +11,11 @@ export function subjectsFor(
   target: string,
   strategy = "auto",
 ): { readonly subjects: readonly Subject<unknown>[]; readonly retry: RetryPlan } {
-  const parsed = parseTarget(target, strategy);
-  if (!parsed.ok) throw new Error("no target");
-  const compiled = compile(checked(system), parsed.value);
-  if (!compiled.ok) throw new Error(compiled.diagnostics.map(({ message }) => message).join("\n"));
+  const parsed = accepted(parseTarget(target, strategy));
+  const compiled = accepted(compile(checked(system), parsed));
   const retry = plan(checked(system)).consumers[0]?.retry;
   if (retry === null || retry === undefined) throw new Error("no retry");
-  return { subjects: brokerOf(parsed.value).subjectsOf(compiled.value, parsed.value), retry };
+  return { subjects: brokerOf(parsed).subjectsOf(compiled, parsed), retry };
 }
 
 /** A checked scenario for those consumers. `hasRetryAfter` lets a handler ask for a delay of its own. */
@@ -26,12 +24,12 @@ export function scenarioFor(
   input: unknown,
   hasRetryAfter = false,
 ): Scenario {
-  const scenario = checkScenario(
-    input,
-    subjects.map(({ consumer }) => ({ consumer, hasRetryAfter })),
+  return accepted(
+    checkScenario(
+      input,
+      subjects.map(({ consumer }) => ({ consumer, hasRetryAfter })),
+    ),
   );
-  if (!scenario.ok) throw new Error(scenario.diagnostics.map(({ message }) => message).join("\n"));
-  return scenario.value;
 }
 
 /** The one consumer of a result. */

@@ -4,20 +4,19 @@ import { deploymentOfResources } from "../../src/brokers/rabbitmq/foreign/import
 import { brokerTopologyOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import { deploymentsInState } from "../../src/cli/audit-source.ts";
 import { compile, parseTarget } from "../../src/index.ts";
-import { checked, oneConsumer } from "../support/examples.ts";
+import { accepted, checked, oneConsumer } from "../support/examples.ts";
 import { codesOf, type Read, readState, topologyIn, withoutBuiltIn } from "../support/read-topology.ts";
 
 test("the resources of the Pulumi component are the compiled topology", () => {
-  const target = parseTarget("rabbitmq@4.3", "waits");
-  if (!target.ok) throw new Error("no target");
-  const compiled = compile(
-    checked(
-      oneConsumer({ from: { orders: "all" }, retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" } } }),
+  const target = accepted(parseTarget("rabbitmq@4.3", "waits"));
+  const { topology } = accepted(
+    compile(
+      checked(
+        oneConsumer({ from: { orders: "all" }, retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" } } }),
+      ),
+      target,
     ),
-    target.value,
   );
-  if (!compiled.ok) throw new Error("not compiled");
-  const { topology } = compiled.value;
   const resource = (type: string, properties: object) => ({
     type,
     urn: "u",

@@ -12,7 +12,7 @@ import { readBody, UnreadableError } from "../../src/consume/read-body.ts";
 import { readDelivery } from "../../src/brokers/rabbitmq/run/amqp-0-9-1/read-delivery.ts";
 import { compile } from "../../src/index.ts";
 import { billingUnder } from "../support/consume/billing-under.ts";
-import { checked, oneConsumer } from "../support/examples.ts";
+import { accepted, checked, oneConsumer } from "../support/examples.ts";
 
 class ValidationError extends Error {}
 
@@ -140,16 +140,16 @@ describe("a timer", () => {
 });
 
 describe("a contract", () => {
-  const compiled = compile(
-    checked(
-      oneConsumer({
-        retry: { attempts: 3, backoff: { kind: "constant", delay: "1s", jitter: "10%" }, retryAfter: { max: "10s" } },
-      }),
+  const [contract] = accepted(
+    compile(
+      checked(
+        oneConsumer({
+          retry: { attempts: 3, backoff: { kind: "constant", delay: "1s", jitter: "10%" }, retryAfter: { max: "10s" } },
+        }),
+      ),
+      { broker: "rabbitmq", version: "4.3", strategy: "waits" },
     ),
-    { broker: "rabbitmq", version: "4.3", strategy: "waits" },
-  );
-  if (!compiled.ok) throw new Error("refused");
-  const [contract] = compiled.value.contracts;
+  ).contracts;
   if (contract === undefined) throw new Error("no contract");
 
   test("has operations for every attempt number, also beyond the last", () => {

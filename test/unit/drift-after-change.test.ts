@@ -4,7 +4,7 @@ import { afterDeployment } from "../../src/brokers/rabbitmq/compile/after-deploy
 import { compileAndProve, type Proved } from "../../src/compile/compile.ts";
 import { brokers, type Topology } from "../../src/index.ts";
 import { driftBetween, driftFrom, type JudgedDifference, judgeDrift } from "../../src/migrate/judge-drift.ts";
-import { checked } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { strategiesOn, type Strategy } from "../support/strategies.ts";
 
 // A deployment leaves on the broker what messages may need. None of that is a difference to the new declaration.
@@ -85,9 +85,7 @@ function provedOn(strategy: Strategy, declaration: object): Proved<"rabbitmq"> {
   const protocol = strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1";
   const speaking = Object.fromEntries(Object.entries(consumers).map(([name, each]) => [name, { ...each, protocol }]));
   const input = checked({ name: "shop", ...rest, consumers: speaking });
-  const proved = compileAndProve<"rabbitmq">(input, { broker: "rabbitmq", version: "4.3", strategy });
-  if (!proved.ok) throw new Error(proved.diagnostics[0]?.message);
-  return proved.value;
+  return accepted(compileAndProve<"rabbitmq">(input, { broker: "rabbitmq", version: "4.3", strategy }));
 }
 
 /** The topology of a broker after a deployment over another one, and then changed by hand. */
@@ -98,12 +96,10 @@ function broker(old: Proved<"rabbitmq">, next: Proved<"rabbitmq">, change: (ther
 
 function compared(there: Topology, { compiled, target }: Proved<"rabbitmq">): readonly JudgedDifference[] {
   const exported = rabbitmq.exportFormats["definitions"]?.({ ...compiled, topology: there }, "/");
-  const read = rabbitmq.auditor.file.read(JSON.stringify(exported));
-  if (!read.ok) throw new Error(read.diagnostics[0]?.message);
-  const drift = driftFrom(read.value, { compiled, target });
-  if (!drift.ok) throw new Error(drift.diagnostics[0]?.message);
-  expect(drift.value.unread).toEqual([]);
-  return judgeDrift(drift.value);
+  const read = accepted(rabbitmq.auditor.file.read(JSON.stringify(exported)));
+  const drift = accepted(driftFrom(read, { compiled, target }));
+  expect(drift.unread).toEqual([]);
+  return judgeDrift(drift);
 }
 
 test.for(cases)("$strategy, $name: a broker after the deployment is no difference", ({ strategy, old, next }) => {
@@ -187,9 +183,8 @@ test("a harmless difference stays harmless beside bindings that lead into declar
 
 test.for(cases)("$strategy, $name: two declarations show the change alone", ({ strategy, old, next, says, loses }) => {
   const [before, then] = [provedOn(strategy, old), provedOn(strategy, next)];
-  const drift = driftBetween(before, then);
-  if (!drift.ok) throw new Error(drift.diagnostics[0]?.message);
-  const judged = judgeDrift(drift.value);
+  const drift = accepted(driftBetween(before, then));
+  const judged = judgeDrift(drift);
   expect(judged.some(({ effect }) => effect === "loss")).toBe(loses);
   const reasons = judged.filter(({ effect }) => effect !== "harmless").map(({ reason }) => reason);
   if (says === undefined) expect(reasons).toEqual([]);

@@ -5,16 +5,15 @@ import { compileAndProve, type SystemInput, type Target } from "../../src/index.
 import { stepsOf } from "../../src/operate/redrive.ts";
 import { renderPlan } from "../../src/report/dead-redrive.ts";
 import { forecastRedrive } from "../../src/simulate/forecast-redrive.ts";
-import { checked } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { redriveCases } from "../support/redrive-cases.ts";
 
 type Retry = (typeof redriveCases)[number]["consumer"];
 
 function subjectOf(target: object, consumer: Retry) {
   const system = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing: consumer } };
-  const proved = compileAndProve(checked(system as SystemInput), target as Target);
-  if (!proved.ok) throw new Error(JSON.stringify(proved.diagnostics));
-  const [subject] = brokerOf(proved.value.target).subjectsOf(proved.value.compiled, proved.value.target);
+  const proved = accepted(compileAndProve(checked(system as SystemInput), target as Target));
+  const [subject] = brokerOf(proved.target).subjectsOf(proved.compiled, proved.target);
   if (subject === undefined) throw new Error("no consumer");
   return subject;
 }

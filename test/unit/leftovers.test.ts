@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { brokers, compile, type CompiledSystem, type TargetInput } from "../../src/index.ts";
-import { checked } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { binding, queue } from "../support/known-topologies.ts";
 import { listingOf } from "../support/sqs-listing.ts";
 import { strategiesOn } from "../support/strategies.ts";
@@ -19,9 +19,8 @@ function compiledOf<Name extends TargetInput["broker"]>(
   input: object,
   target: Extract<TargetInput, { readonly broker: Name }>,
 ): CompiledSystem<Name> {
-  const compiled = compile(checked(input), target as TargetInput);
-  if (!compiled.ok) throw new Error(compiled.diagnostics.map(({ message }) => message).join("\n"));
-  return compiled.value as CompiledSystem<Name>;
+  const compiled = accepted(compile(checked(input), target as TargetInput));
+  return compiled as CompiledSystem<Name>;
 }
 
 type Rabbitmq = CompiledSystem<"rabbitmq">;
@@ -46,9 +45,8 @@ function leftOn(deployed: readonly Rabbitmq[], now: Rabbitmq, more: Definitions 
   const files = deployed.map((each) => brokers.rabbitmq.exportFormats["definitions"]?.(each, "/") as Definitions);
   const all = (kind: keyof Definitions): readonly object[] => [...files, more].flatMap((file) => file[kind]);
   const merged = Object.fromEntries((Object.keys(empty) as (keyof Definitions)[]).map((kind) => [kind, all(kind)]));
-  const read = brokers.rabbitmq.auditor.file.read(JSON.stringify({ ...files[0], ...merged }));
-  if (!read.ok) throw new Error("unreadable");
-  return brokers.rabbitmq.auditor.leftoversIn(read.value, now, earlier);
+  const read = accepted(brokers.rabbitmq.auditor.file.read(JSON.stringify({ ...files[0], ...merged })));
+  return brokers.rabbitmq.auditor.leftoversIn(read, now, earlier);
 }
 
 const queuesOf = (found: ReturnType<typeof leftOn>): readonly string[] =>
@@ -119,9 +117,8 @@ const sqs = { broker: "sqs", region: "eu-west-1" } as const;
 /** The leftovers in an account that has one system. */
 function leftOnSqs(deployed: CompiledSystem<"sqs">, now: CompiledSystem<"sqs">, earlier?: CompiledSystem<"sqs">[]) {
   const { file, leftoversIn } = brokers.sqs.auditor;
-  const listing = file.read(JSON.stringify(listingOf(deployed.topology)));
-  if (!listing.ok) throw new Error("unreadable");
-  return leftoversIn(listing.value, now, earlier).map(({ name, holds }) => `${holds} ${name}`);
+  const listing = accepted(file.read(JSON.stringify(listingOf(deployed.topology))));
+  return leftoversIn(listing, now, earlier).map(({ name, holds }) => `${holds} ${name}`);
 }
 
 test("an earlier declaration names queues that nothing else tells", () => {

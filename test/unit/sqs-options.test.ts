@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { CompiledSystem, Diagnostic, TargetInput } from "../../src/index.ts";
 import { brokers, checkSystem, compile } from "../../src/index.ts";
 import { prove } from "../../src/compile/compile.ts";
-import { oneConsumer } from "../support/examples.ts";
+import { accepted, oneConsumer } from "../support/examples.ts";
 
 const eu = { broker: "sqs", region: "eu-west-1" } as const;
 const account = "123456789012";
@@ -26,17 +26,14 @@ function targetOf(options: object): TargetInput<"sqs"> {
 function saidOf(options: object, consumer: object = {}): readonly Diagnostic[] {
   const target = brokers.sqs.checkTarget(targetOf(options));
   if (!target.ok) return target.diagnostics;
-  const system = checkSystem(oneConsumer({ handlerTimeout: "10s", ...consumer }));
-  if (!system.ok) throw new Error("the declaration is refused");
-  const compiled = compile(system.value, target.value);
+  const system = accepted(checkSystem(oneConsumer({ handlerTimeout: "10s", ...consumer })));
+  const compiled = compile(system, target.value);
   return (compiled.ok ? compiled.warnings : compiled.diagnostics).filter(({ code }) => code !== "RD207");
 }
 
 function compiled(options: object, consumer: object = {}): CompiledSystem<"sqs"> {
   const system = checkSystem(oneConsumer({ handlerTimeout: "10s", ...consumer }));
-  const result = system.ok ? compile<"sqs">(system.value, targetOf(options)) : system;
-  if (!result.ok) throw new Error(result.diagnostics.map(({ message }) => message).join("\n"));
-  return result.value;
+  return accepted(system.ok ? compile<"sqs">(system.value, targetOf(options)) : system);
 }
 
 describe("an option that AWS would refuse in the middle of a deployment gives one diagnostic", () => {
@@ -211,9 +208,8 @@ describe("a Lambda function", () => {
 
   test("the proof lets the function begin and end at any time within the visibility timeout", () => {
     const system = compiled(lambda({ timeout: "15m" }));
-    const target = brokers.sqs.checkTarget(targetOf(lambda({ timeout: "15m" })));
-    if (!target.ok) throw new Error("refused");
-    expect(prove(system, target.value).flatMap(({ violations }) => violations)).toEqual([]);
+    const target = accepted(brokers.sqs.checkTarget(targetOf(lambda({ timeout: "15m" }))));
+    expect(prove(system, target).flatMap(({ violations }) => violations)).toEqual([]);
     // Redeliver refuses a delay of nearly 12 h if the function may use up most of an hour and a half before it.
     const delay = (first: string): object => ({
       retry: { attempts: 5, backoff: { kind: "exponential", first, factor: 1 } },

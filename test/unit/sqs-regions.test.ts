@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 import { partitionOf, partitions } from "../../src/brokers/sqs/compile/regions.ts";
 import { brokers, checkSystem, compile, parseTarget, type TargetInput } from "../../src/index.ts";
-import { oneConsumer } from "../support/examples.ts";
+import { accepted, oneConsumer } from "../support/examples.ts";
 
 interface SdkPartitions {
   readonly partitionsInfo: {
@@ -36,9 +36,7 @@ test.each([
   ["sqs@cn-north-1", "arn:aws-cn:sqs:cn-north-1:123456789012:shop-*"],
   ["sqs@eu-west-1", "arn:aws:sqs:eu-west-1:123456789012:shop-*"],
 ])("%s is a target, and its permissions name its own partition", (text, resource) => {
-  const target = parseTarget<"sqs">(text as "sqs@");
-  if (!target.ok) throw new Error("refused");
-  const { region } = target.value;
+  const { region } = accepted(parseTarget<"sqs">(text as "sqs@"));
   const { queues } = brokers.sqs.permissions.toDeploy({ system: "shop", region, account: "123456789012" });
   expect(queues?.Resource).toBe(resource);
 });

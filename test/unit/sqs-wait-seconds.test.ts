@@ -3,17 +3,16 @@ import { expect, test } from "vitest";
 import { queuesOf } from "../../src/brokers/sqs/run/queue-urls.ts";
 import { waitSecondsFor } from "../../src/brokers/sqs/run/receiving.ts";
 import { compile } from "../../src/index.ts";
-import { checked } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 
 /** The wait of the consumer's receive, and the time for which it hides a message. */
 function timesOf(consumer: object): { readonly waitSeconds: number; readonly visibilitySeconds: number } {
   const declared = { from: { orders: "all" }, ...consumer };
   const system = checked({ name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing: declared } });
-  const compiled = compile(system, { broker: "sqs", region: "eu-west-1" });
-  if (!compiled.ok) throw new Error(compiled.diagnostics.map(({ message }) => message).join("\n"));
-  const [contract] = compiled.value.contracts;
+  const compiled = accepted(compile(system, { broker: "sqs", region: "eu-west-1" }));
+  const [contract] = compiled.contracts;
   if (contract === undefined) throw new Error("no contract");
-  const { work } = queuesOf(compiled.value, contract);
+  const { work } = queuesOf(compiled, contract);
   return { waitSeconds: waitSecondsFor(work, contract), visibilitySeconds: work.visibilityTimeoutSeconds };
 }
 

@@ -4,7 +4,7 @@ import { regions } from "../../src/brokers/sqs/compile/regions.ts";
 import { filterOf } from "../../src/brokers/sqs/compile/filter.ts";
 import { retentionOf } from "../../src/brokers/sqs/compile/retention.ts";
 import { checkSystem, compile, type CompiledSystem, type Diagnostic, parseTarget } from "../../src/index.ts";
-import { oneConsumer } from "../support/examples.ts";
+import { accepted, oneConsumer } from "../support/examples.ts";
 
 const eu = { broker: "sqs", region: "eu-west-1" } as const;
 const constant = (delay: string, attempts = 3): object => ({ attempts, backoff: { kind: "constant", delay } });
@@ -23,9 +23,8 @@ function saidOf(consumer: object, system: object = {}): readonly Diagnostic[] {
 }
 
 function workOf(consumer: object) {
-  const result = compiled(consumer);
-  if (!result.ok) throw new Error(result.diagnostics.map(({ message }) => message).join("\n"));
-  const { topology, contracts } = result.value as CompiledSystem<"sqs">;
+  const result = accepted(compiled(consumer));
+  const { topology, contracts } = result as CompiledSystem<"sqs">;
   const work = topology.queues.find(({ role }) => role === "work");
   const [contract] = contracts;
   if (work === undefined || contract === undefined) throw new Error("no work queue");
@@ -275,17 +274,18 @@ test("a direct source is compared literally, and a fanout source is not compared
 });
 
 test("a source is FIFO if one consumer needs order, and then feeds standard queues, too", () => {
-  const result = compiled(
-    {},
-    {
-      consumers: {
-        billing: { from: { orders: "all" }, retry: constant("30s"), handlerTimeout: "10s", order: "per-key" },
-        mail: { from: { orders: "all" }, retry: constant("30s"), handlerTimeout: "10s" },
+  const result = accepted(
+    compiled(
+      {},
+      {
+        consumers: {
+          billing: { from: { orders: "all" }, retry: constant("30s"), handlerTimeout: "10s", order: "per-key" },
+          mail: { from: { orders: "all" }, retry: constant("30s"), handlerTimeout: "10s" },
+        },
       },
-    },
+    ),
   );
-  if (!result.ok) throw new Error("refused");
-  const { topology, contracts } = result.value as CompiledSystem<"sqs">;
+  const { topology, contracts } = result as CompiledSystem<"sqs">;
   expect(topology.topics).toEqual([{ name: "shop-orders.fifo", source: "orders", fifo: true }]);
   expect(contracts.map(({ workQueue, receive }) => [workQueue, receive.maxNumberOfMessages])).toEqual([
     ["shop-billing.fifo", 1],

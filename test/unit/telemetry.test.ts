@@ -10,7 +10,7 @@ import type { ConsumeOptions } from "../../src/consume/options.ts";
 import { runConsumer } from "../../src/consume/run-consumer.ts";
 import { createScriptedBroker } from "../support/consume/scripted-adapter.ts";
 import { until } from "../support/deployed-system.ts";
-import { checked, oneConsumer } from "../support/examples.ts";
+import { accepted, checked, oneConsumer } from "../support/examples.ts";
 import { registerGlobals, startMonitoring } from "../support/telemetry.ts";
 
 beforeAll(registerGlobals);
@@ -34,12 +34,13 @@ async function toldOf(
   carrier: Delivery["carrier"],
   error = permanent("NEVER"),
 ): Promise<Told & { readonly attempt: SpanContext | undefined }> {
-  const prepared = prepare(checked(declared), "billing", {
-    target: { broker: "rabbitmq", version: "4.3", strategy: "waits" },
-    connection: { url: "amqp://localhost" },
-    telemetry,
-  });
-  if (!prepared.ok) throw new Error("the example is refused");
+  const prepared = accepted(
+    prepare(checked(declared), "billing", {
+      target: { broker: "rabbitmq", version: "4.3", strategy: "waits" },
+      connection: { url: "amqp://localhost" },
+      telemetry,
+    }),
+  );
   const told: Told[] = [];
   let attempt: SpanContext | undefined;
   const broker = createScriptedBroker(script);
@@ -58,8 +59,8 @@ async function toldOf(
   };
   const running = await runConsumer({
     adapter,
-    opening: { ...prepared.value, connection: { url: "amqp://localhost" } } as never,
-    settings: prepared.value.settings,
+    opening: { ...prepared, connection: { url: "amqp://localhost" } } as never,
+    settings: prepared.settings,
     handler: () => {
       attempt = trace.getActiveSpan()?.spanContext();
       throw error;

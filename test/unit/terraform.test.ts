@@ -6,8 +6,8 @@ import { promisify } from "node:util";
 
 import { afterAll, describe, expect, test } from "vitest";
 
-import { brokers, compile, renderDiagnostics, type TargetInput } from "../../src/index.ts";
-import { checked } from "../support/examples.ts";
+import { brokers, compile, type TargetInput } from "../../src/index.ts";
+import { accepted, checked } from "../support/examples.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "redeliver-terraform-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -21,10 +21,11 @@ const retry = { attempts: 3, backoff: { kind: "constant", delay: "20s" } };
 const consumer = (more: object = {}) => ({ from: { orders: ["order.placed"] }, retry, handlerTimeout: "30s", ...more });
 
 function exported(consumers: Readonly<Record<string, object>>, target: TargetInput): Configuration {
-  const compiled = compile(checked({ name: "shop", sources: { orders: { kind: "topic" } }, consumers }), target);
-  if (!compiled.ok) throw new Error(renderDiagnostics(compiled.diagnostics));
+  const compiled = accepted(
+    compile(checked({ name: "shop", sources: { orders: { kind: "topic" } }, consumers }), target),
+  );
   const { exportFormats } = brokers[target.broker];
-  const written = exportFormats["terraform"]?.(compiled.value as never, "/");
+  const written = exportFormats["terraform"]?.(compiled as never, "/");
   return JSON.parse(JSON.stringify(written)) as Configuration;
 }
 
