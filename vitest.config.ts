@@ -53,7 +53,7 @@ const withoutBroker = {
 };
 
 const withServicebusEmulator = {
-  testTimeout: 60_000,
+  testTimeout: 240_000,
   hookTimeout: 60_000,
   maxWorkers: 2,
   // They wait more than they work.
@@ -97,7 +97,7 @@ const config: ViteUserConfig = defineConfig({
           include: liveTests,
           exclude: [...sqsTests, ...servicebusTests, ...storeTests],
           globalSetup: "test/support/live-setup.ts",
-          testTimeout: 120_000,
+          testTimeout: 300_000,
           hookTimeout: 300_000,
           maxWorkers: 2,
           // After the fast tests: what measures time on a broker must not compete with them for the processor.
@@ -110,7 +110,7 @@ const config: ViteUserConfig = defineConfig({
           name: "live-sqs",
           include: sqsTests,
           globalSetup: "test/support/sqs/emulator-setup.ts",
-          testTimeout: 30_000,
+          testTimeout: 240_000,
           maxWorkers: 2,
           // They wait more than they work.
           maxConcurrency: 12,

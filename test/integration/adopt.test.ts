@@ -41,7 +41,6 @@ describe.for(inject("brokers").filter(({ version }) => version !== "3.10"))(
     );
     test.for(topologies)(
       "%s: every name stays, and no message is lost but by a rejection that RD334 warns of",
-      { timeout: 180_000 },
       async ([name, { definitions, consumers, rejected }], { expect, onTestFinished }) => {
         const { vhost, amqpUrl, dispose } = await createVhost(broker);
         onTestFinished(dispose);
@@ -131,67 +130,65 @@ describe.for(inject("brokers").filter(({ version }) => version !== "3.10"))(
       },
     );
 
-    test(
-      "the declared consumer does not start on a queue with other arguments, and names them",
-      { timeout: 120_000 },
-      async ({ expect, onTestFinished }) => {
-        const { definitions } = adoptedTopologies["a delivery limit and a dead queue"] ?? { definitions: null };
-        const { vhost, amqpUrl, dispose } = await createVhost(broker);
-        onTestFinished(dispose);
-        const management = createManagement(broker.managementUrl);
-        const here = (all: readonly object[] = []): readonly object[] => all.map((one) => ({ ...one, vhost }));
-        await management.importDefinitions({
-          exchanges: here(definitions?.exchanges),
-          queues: here(definitions?.queues),
-          bindings: here(definitions?.bindings),
-        });
-        const output = join(folder, `${version} consume.yaml`);
-        const url = `${broker.managementUrl.replace(/\/$/, "")}/${encodeURIComponent(vhost)}`;
-        expect(await run(["adopt", "--url", url, "--output", output])).toBe(0);
-        const parsed = parseText(readFileSync(output, "utf8"), "yaml");
-        const system = checked(parsed.ok ? parsed.value : null);
-        const target = { broker: "rabbitmq", version } as const;
-        const compiled = accepted(compile(system, target));
-        await management.importDefinitions(
-          brokers.rabbitmq.exportFormats["definitions"]?.(compiled, vhost) as JsonObject,
-        );
-        const connection = { url: amqpUrl, managementUrl: broker.managementUrl };
-        const started = consume(system, "mail", { target, connection }, () => undefined);
-        await expect(started).rejects.toThrow(/x-dead-letter-exchange/);
-      },
-    );
+    test("the declared consumer does not start on a queue with other arguments, and names them", async ({
+      expect,
+      onTestFinished,
+    }) => {
+      const { definitions } = adoptedTopologies["a delivery limit and a dead queue"] ?? { definitions: null };
+      const { vhost, amqpUrl, dispose } = await createVhost(broker);
+      onTestFinished(dispose);
+      const management = createManagement(broker.managementUrl);
+      const here = (all: readonly object[] = []): readonly object[] => all.map((one) => ({ ...one, vhost }));
+      await management.importDefinitions({
+        exchanges: here(definitions?.exchanges),
+        queues: here(definitions?.queues),
+        bindings: here(definitions?.bindings),
+      });
+      const output = join(folder, `${version} consume.yaml`);
+      const url = `${broker.managementUrl.replace(/\/$/, "")}/${encodeURIComponent(vhost)}`;
+      expect(await run(["adopt", "--url", url, "--output", output])).toBe(0);
+      const parsed = parseText(readFileSync(output, "utf8"), "yaml");
+      const system = checked(parsed.ok ? parsed.value : null);
+      const target = { broker: "rabbitmq", version } as const;
+      const compiled = accepted(compile(system, target));
+      await management.importDefinitions(
+        brokers.rabbitmq.exportFormats["definitions"]?.(compiled, vhost) as JsonObject,
+      );
+      const connection = { url: amqpUrl, managementUrl: broker.managementUrl };
+      const started = consume(system, "mail", { target, connection }, () => undefined);
+      await expect(started).rejects.toThrow(/x-dead-letter-exchange/);
+    });
 
-    test(
-      "a deployed system is imported whole, with the ids that the broker gives",
-      { timeout: 120_000 },
-      async ({ expect, onTestFinished }) => {
-        const from = { orders: ["order.#", "*.b c~d!(x)", "plain"] };
-        const retry = { attempts: 3, backoff: { kind: "exponential", first: "1s", factor: 2 } };
-        const shop = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing: { from, retry } } };
-        const { vhost, compiled, dispose } = await deploy(broker, shop, "staged");
-        onTestFinished(dispose);
-        const management = createManagement(broker.managementUrl);
-        const idsOf = async (...words: readonly string[]): Promise<ReadonlyMap<string, string>> => {
-          const file = join(folder, `${version} ${words[0]}.json`);
-          expect(await run(["adopt", ...words, "--output", `${file}.yaml`, "--import", file])).toBe(0);
-          const { resources } = JSON.parse(readFileSync(file, "utf8")) as {
-            resources: readonly Record<string, string>[];
-          };
-          return new Map(resources.map(({ type, logicalName, id = "" }) => [`${type} ${logicalName}`, id]));
+    test("a deployed system is imported whole, with the ids that the broker gives", async ({
+      expect,
+      onTestFinished,
+    }) => {
+      const from = { orders: ["order.#", "*.b c~d!(x)", "plain"] };
+      const retry = { attempts: 3, backoff: { kind: "exponential", first: "1s", factor: 2 } };
+      const shop = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing: { from, retry } } };
+      const { vhost, compiled, dispose } = await deploy(broker, shop, "staged");
+      onTestFinished(dispose);
+      const management = createManagement(broker.managementUrl);
+      const idsOf = async (...words: readonly string[]): Promise<ReadonlyMap<string, string>> => {
+        const file = join(folder, `${version} ${words[0]}.json`);
+        expect(await run(["adopt", ...words, "--output", `${file}.yaml`, "--import", file])).toBe(0);
+        const { resources } = JSON.parse(readFileSync(file, "utf8")) as {
+          resources: readonly Record<string, string>[];
         };
-        const live = await idsOf("--url", `${broker.managementUrl.replace(/\/$/, "")}/${encodeURIComponent(vhost)}`);
-        const { queues, exchanges, policies, bindings } = compiled.topology;
-        expect(live.size).toBe(1 + [queues, exchanges, policies, bindings].flat().length);
-        const definitions = join(folder, `${version} deployed.json`);
-        const exported = await management.exportDefinitions(vhost);
-        writeFileSync(definitions, JSON.stringify({ ...exported, rabbitmq_version: broker.fullVersion }));
-        const offline = await idsOf("--definitions", definitions);
-        // A part of the name of a virtual host that its export does not have comes first.
-        const keyOf = (id = ""): string => id.slice(id.indexOf("/"));
-        const known = [...offline].filter(([name]) => name.includes("binding:Binding"));
-        expect(known.length).toBeGreaterThan(5);
-        for (const [name, id] of known) expect([name, keyOf(id)]).toEqual([name, keyOf(live.get(name))]);
-      },
-    );
+        return new Map(resources.map(({ type, logicalName, id = "" }) => [`${type} ${logicalName}`, id]));
+      };
+      const live = await idsOf("--url", `${broker.managementUrl.replace(/\/$/, "")}/${encodeURIComponent(vhost)}`);
+      const { queues, exchanges, policies, bindings } = compiled.topology;
+      expect(live.size).toBe(1 + [queues, exchanges, policies, bindings].flat().length);
+      const definitions = join(folder, `${version} deployed.json`);
+      const exported = await management.exportDefinitions(vhost);
+      writeFileSync(definitions, JSON.stringify({ ...exported, rabbitmq_version: broker.fullVersion }));
+      const offline = await idsOf("--definitions", definitions);
+      // A part of the name of a virtual host that its export does not have comes first.
+      const keyOf = (id = ""): string => id.slice(id.indexOf("/"));
+      const known = [...offline].filter(([name]) => name.includes("binding:Binding"));
+      expect(known.length).toBeGreaterThan(5);
+      for (const [name, id] of known) expect([name, keyOf(id)]).toEqual([name, keyOf(live.get(name))]);
+    });
   },
 );

@@ -17,7 +17,6 @@ describe.for(inject("brokers").filter(({ version }) => version !== "3.10"))(
   ({ version }) => {
     test.for(["staged", "waits"] as const)(
       "%s: a consumer starts without a management API, drains its queue, and dead-letters failed messages after the alarm",
-      { timeout: 240_000 },
       async (strategy) => {
         const { broker, exec, stop } = await startBroker(version as BrokerVersion);
         try {

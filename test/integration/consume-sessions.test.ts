@@ -32,45 +32,41 @@ for (const broker of brokers())
       await held.system?.dispose();
     });
 
-    test(
-      "more long handlers than a connection has sessions: the consumer opens more connections, and quick messages pass",
-      { timeout: 240_000 },
-      async () => {
-        const system = await deploy(broker, declaration, strategy);
-        held.system = system;
-        const proxy = await startAmqpProxy(system.url);
-        held.proxy = proxy;
-        proxy.onFrame = ({ kind }, bytes) => (kind === "opened" ? withChannelMax(bytes, channelMax) : "pass");
-        const long = quickAfterEach.map((_, index) => `long ${index}`);
-        const releases = new Map<string, () => void>();
-        const options = { concurrency: long.length + 1, breaker: false } as const;
-        const input = { broker, declaration, consumer: "billing", strategy, options } as const;
-        const billing = await consumeFrom({ ...system, url: proxy.url }, input, ({ id }) =>
-          long.includes(id) ? new Promise<void>((resolve) => releases.set(id, resolve)) : undefined,
-        );
-        held.billing = billing;
-        // Each connection takes two handlers, one fewer than it has sessions for deliveries.
-        await until(30_000, () => proxy.connections() === 2);
-        for (const [index, count] of quickAfterEach.entries()) {
-          const quick = Array.from({ length: count }, (_, number) => `${number} after ${index}`);
-          await system.publish([`long ${index}`, ...quick], source);
-        }
-        const settled = (): number => billing.events.filter(({ kind }) => kind === "settled").length;
-        const quick = quickAfterEach.reduce((sum, count) => sum + count, 0);
-        await until(100_000, () => settled() === quick);
-        expect(billing.running.health()).toMatchObject({ state: "running", handling: long.length });
-        for (const release of releases.values()) release();
-        await until(30_000, () => settled() === quick + long.length);
-        await billing.running.stop();
-        expect(billing.runs).toHaveLength(quick + long.length);
-        expect(billing.events.map(({ kind }) => kind)).not.toContain("lost");
-        const channels = proxy.frames.flatMap((frame) => (frame.kind === "begun" ? [frame.channel] : []));
-        // Sessions ended and others began. The consumer used every session that the limit allows, and none beyond it.
-        expect(channels.length).toBeGreaterThan(2 * channelMax);
-        expect(Math.max(...channels)).toBe(channelMax - 1);
-        expect(await system.drain("shop.billing")).toEqual([]);
-      },
-    );
+    test("more long handlers than a connection has sessions: the consumer opens more connections, and quick messages pass", async () => {
+      const system = await deploy(broker, declaration, strategy);
+      held.system = system;
+      const proxy = await startAmqpProxy(system.url);
+      held.proxy = proxy;
+      proxy.onFrame = ({ kind }, bytes) => (kind === "opened" ? withChannelMax(bytes, channelMax) : "pass");
+      const long = quickAfterEach.map((_, index) => `long ${index}`);
+      const releases = new Map<string, () => void>();
+      const options = { concurrency: long.length + 1, breaker: false } as const;
+      const input = { broker, declaration, consumer: "billing", strategy, options } as const;
+      const billing = await consumeFrom({ ...system, url: proxy.url }, input, ({ id }) =>
+        long.includes(id) ? new Promise<void>((resolve) => releases.set(id, resolve)) : undefined,
+      );
+      held.billing = billing;
+      // Each connection takes two handlers, one fewer than it has sessions for deliveries.
+      await until(30_000, () => proxy.connections() === 2);
+      for (const [index, count] of quickAfterEach.entries()) {
+        const quick = Array.from({ length: count }, (_, number) => `${number} after ${index}`);
+        await system.publish([`long ${index}`, ...quick], source);
+      }
+      const settled = (): number => billing.events.filter(({ kind }) => kind === "settled").length;
+      const quick = quickAfterEach.reduce((sum, count) => sum + count, 0);
+      await until(100_000, () => settled() === quick);
+      expect(billing.running.health()).toMatchObject({ state: "running", handling: long.length });
+      for (const release of releases.values()) release();
+      await until(30_000, () => settled() === quick + long.length);
+      await billing.running.stop();
+      expect(billing.runs).toHaveLength(quick + long.length);
+      expect(billing.events.map(({ kind }) => kind)).not.toContain("lost");
+      const channels = proxy.frames.flatMap((frame) => (frame.kind === "begun" ? [frame.channel] : []));
+      // Sessions ended and others began. The consumer used every session that the limit allows, and none beyond it.
+      expect(channels.length).toBeGreaterThan(2 * channelMax);
+      expect(Math.max(...channels)).toBe(channelMax - 1);
+      expect(await system.drain("shop.billing")).toEqual([]);
+    });
 
     test("one of several connections is lost: the consumer reopens all, and each message ends once", async () => {
       const system = await deploy(broker, declaration, strategy);

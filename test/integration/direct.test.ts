@@ -43,7 +43,6 @@ const cases = brokers().flatMap((broker) => strategiesOn(broker.version).map((st
 
 test.for(cases)(
   "messages straight to the work queue are retried as declared: $strategy on $broker.version",
-  { timeout: 180_000 },
   async ({ broker, strategy }) => {
     const system = await deployed(broker, strategy);
     const fates: Readonly<Record<string, Decision>> = { permanent: "permanent", fine: "success", crashing: "crash" };
@@ -102,7 +101,6 @@ test.for(cases)(
 
 test.for(cases)(
   "consume compares what is deployed, and runs, also with names of the user's own: $strategy on $broker.version",
-  { timeout: 180_000 },
   async ({ broker, strategy }) => {
     const names = { names: { queue: "q-{consumer}", dead: "dlq {queue}", source: "{source}" } };
     const system = await deployed(broker, strategy, names);

@@ -18,7 +18,6 @@ const made = { type: "topic", durable: true, auto_delete: false, arguments: { "a
 
 test.for(inject("brokers"))(
   "an exchange of another team is bound, unbound, and else left as it is, with the least permissions: $fullVersion",
-  { timeout: 300_000 },
   async (broker) => {
     const { vhost, dispose } = await createVhost(broker);
     onTestFinished(dispose);

@@ -51,7 +51,6 @@ const cases = brokers().flatMap((broker) => strategiesOn(broker.version).map((st
 
 test.for(cases)(
   "two systems on one exchange of another team: $strategy on $broker.version",
-  { timeout: 120_000 },
   async ({ broker, strategy }) => {
     const shop = await deployed(broker, strategy);
     const { vhost, url, channel } = shop;
@@ -127,26 +126,22 @@ async function codesOf(
   }
 }
 
-test.for(brokers())(
-  "a consumer compares the exchange of another team: $version",
-  { timeout: 120_000 },
-  async (broker) => {
-    const ways = [{}, { managementUrl: broker.managementUrl }];
-    const strategy: Strategy = "waits";
-    const fine = await deployed(broker, strategy);
-    const other = await deployed(broker, strategy, "fanout");
-    for (const connection of ways) {
-      expect(await codesOf(broker, fine, strategy, connection)).toEqual({ codes: [], text: "" });
-      const differs = await codesOf(broker, other, strategy, connection);
-      expect(differs.codes).toEqual(["RD808"]);
-      expect(differs.text).toMatch(/its kind differs .* for events\.orders/);
-      expect(differs.text).toMatch(/type: compiled is .*topic.*, deployed is .*fanout/);
-    }
-    await fine.channel.deleteExchange(exchange);
-    for (const connection of ways) {
-      const missing = await codesOf(broker, fine, strategy, connection);
-      expect(missing.codes[0]).toBe("RD805");
-      expect(missing.text).toContain(`there is no exchange ${exchange} in this virtual host`);
-    }
-  },
-);
+test.for(brokers())("a consumer compares the exchange of another team: $version", async (broker) => {
+  const ways = [{}, { managementUrl: broker.managementUrl }];
+  const strategy: Strategy = "waits";
+  const fine = await deployed(broker, strategy);
+  const other = await deployed(broker, strategy, "fanout");
+  for (const connection of ways) {
+    expect(await codesOf(broker, fine, strategy, connection)).toEqual({ codes: [], text: "" });
+    const differs = await codesOf(broker, other, strategy, connection);
+    expect(differs.codes).toEqual(["RD808"]);
+    expect(differs.text).toMatch(/its kind differs .* for events\.orders/);
+    expect(differs.text).toMatch(/type: compiled is .*topic.*, deployed is .*fanout/);
+  }
+  await fine.channel.deleteExchange(exchange);
+  for (const connection of ways) {
+    const missing = await codesOf(broker, fine, strategy, connection);
+    expect(missing.codes[0]).toBe("RD805");
+    expect(missing.text).toContain(`there is no exchange ${exchange} in this virtual host`);
+  }
+});

@@ -39,7 +39,6 @@ const expected: Readonly<Record<Name, readonly string[]>> = {
 
 test.for(brokers())(
   "each consumer gets the messages whose headers match, and nobody else's retries: $version",
-  { timeout: 180_000 },
   async (broker) => {
     const strategy = strategiesOn(broker.version).includes("native") ? "native" : withQueues(broker.version);
     const retry = { attempts: 2, backoff: { kind: "constant", delay: "200ms" } };

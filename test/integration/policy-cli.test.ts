@@ -35,7 +35,6 @@ const broker = inject("brokers").find(({ version }) => version === "4.3");
 
 test.skipIf(!hasPulumiCli || broker === undefined)(
   "the pack passes the example stack, and stops it if the options allow only one attempt",
-  { timeout: 300_000 },
   async () => {
     if (broker === undefined) throw new Error("skipped without it");
     const { vhost, dispose } = await createVhost(broker);

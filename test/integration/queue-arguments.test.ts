@@ -40,7 +40,6 @@ const cases = brokers().flatMap((broker) => strategiesOn(broker.version).map((st
 
 test.for(cases)(
   "a queue with arguments of its own is joined, and its messages are retried one instance at a time: $strategy on $broker.version",
-  { timeout: 180_000 },
   async ({ broker, strategy }) => {
     const declared = systemOf(strategy, allOn(broker, strategy));
     const first = await deploy(broker, declared, strategy);
@@ -123,7 +122,6 @@ async function isTaken({ channel }: DeployedSystem, id: string): Promise<boolean
 
 test.for(cases.filter(({ strategy }) => strategy === "native" || strategy === "deferred"))(
   "a full queue refuses new messages and keeps every retry: $strategy on $broker.version",
-  { timeout: 180_000 },
   async ({ broker, strategy }) => {
     const system = await deploy(broker, systemOf(strategy, { maxLength: 5 }, "2s"), strategy);
     onTestFinished(system.dispose);
@@ -159,7 +157,6 @@ test.for(cases.filter(({ strategy }) => strategy === "native" || strategy === "d
 
 test.for(cases.filter(({ strategy }) => strategy === "staged" || strategy === "waits"))(
   "the reason against a limit: one full work queue holds up the retries of another consumer: $strategy on $broker.version",
-  { timeout: 180_000 },
   async ({ broker, strategy }) => {
     const base = systemOf(strategy, {}) as { consumers: { billing: object } };
     const declared = { ...base, consumers: { billing: base.consumers.billing, mail: base.consumers.billing } };

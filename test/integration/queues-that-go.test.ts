@@ -23,50 +23,46 @@ const topology: BrokerTopology = {
 describe.for(inject("brokers"))(
   "queues that the broker deletes, on RabbitMQ $fullVersion",
   ({ version, fullVersion, managementUrl }) => {
-    test(
-      "a queue that is not durable, or auto-delete, disappears with its messages",
-      { timeout: 180_000 },
-      async () => {
-        const { broker, exec, stop } = await startBroker(version as BrokerVersion);
-        try {
-          const connection = await connect(broker.amqpUrl);
-          connection.on("error", () => undefined);
-          const channel = await connection.createConfirmChannel();
-          for (const { name, arguments: given, goesWith = [] } of topology.queues) {
-            const options = { durable: !goesWith.includes("restart"), autoDelete: goesWith.includes("last-consumer") };
-            await channel.assertQueue(name, { ...options, arguments: given });
-            channel.sendToQueue(name, Buffer.from(name), { persistent: true });
-          }
-          await channel.waitForConfirms();
-          await channel.consume("auto-delete", () => undefined, { consumerTag: "looks" });
-          await channel.cancel("looks");
-          const queues = (): Promise<string> => exec(["rabbitmqctl", "-q", "list_queues", "name"]);
-          // On a busy machine `rabbitmqctl` takes seconds to start.
-          await expect.poll(queues, { timeout: 60_000 }).not.toContain("auto-delete");
-          await connection.close();
-          await exec(["rabbitmqctl", "stop_app"]);
-          await exec(["rabbitmqctl", "start_app"]);
-          await waitUntilReady(broker.managementUrl, broker.amqpUrl);
-          const left = await exec(["rabbitmqctl", "-q", "list_queues", "name", "messages"]);
-          expect(left).not.toContain("transient");
-          // The other two messages did not reach it.
-          expect(left).toMatch(/kept\s+1\b/);
-        } finally {
-          await stop();
+    test("a queue that is not durable, or auto-delete, disappears with its messages", async () => {
+      const { broker, exec, stop } = await startBroker(version as BrokerVersion);
+      try {
+        const connection = await connect(broker.amqpUrl);
+        connection.on("error", () => undefined);
+        const channel = await connection.createConfirmChannel();
+        for (const { name, arguments: given, goesWith = [] } of topology.queues) {
+          const options = { durable: !goesWith.includes("restart"), autoDelete: goesWith.includes("last-consumer") };
+          await channel.assertQueue(name, { ...options, arguments: given });
+          channel.sendToQueue(name, Buffer.from(name), { persistent: true });
         }
-        const target = parseTarget(`rabbitmq@${fullVersion}`);
-        if (!target.ok) throw new Error("the version is known");
-        const semantics = semanticsOf(topology, semanticsVersionOf(target.value));
-        const after = (queue: string, kind: "broker-restart" | "last-consumer-gone"): string => {
-          const [state] = semantics.publish({ exchange: "", routingKey: queue }).flat();
-          const [next] = state === undefined ? [] : semantics.step(state, { kind }).flat();
-          return next?.place.kind === "lost" ? next.place.cause : "unchanged";
-        };
-        expect(after("transient", "broker-restart")).toBe("queue-deleted");
-        expect(after("auto-delete", "last-consumer-gone")).toBe("queue-deleted");
-        expect(after("kept", "broker-restart")).toBe("unchanged");
-      },
-    );
+        await channel.waitForConfirms();
+        await channel.consume("auto-delete", () => undefined, { consumerTag: "looks" });
+        await channel.cancel("looks");
+        const queues = (): Promise<string> => exec(["rabbitmqctl", "-q", "list_queues", "name"]);
+        // On a busy machine `rabbitmqctl` takes seconds to start.
+        await expect.poll(queues, { timeout: 60_000 }).not.toContain("auto-delete");
+        await connection.close();
+        await exec(["rabbitmqctl", "stop_app"]);
+        await exec(["rabbitmqctl", "start_app"]);
+        await waitUntilReady(broker.managementUrl, broker.amqpUrl);
+        const left = await exec(["rabbitmqctl", "-q", "list_queues", "name", "messages"]);
+        expect(left).not.toContain("transient");
+        // The other two messages did not reach it.
+        expect(left).toMatch(/kept\s+1\b/);
+      } finally {
+        await stop();
+      }
+      const target = parseTarget(`rabbitmq@${fullVersion}`);
+      if (!target.ok) throw new Error("the version is known");
+      const semantics = semanticsOf(topology, semanticsVersionOf(target.value));
+      const after = (queue: string, kind: "broker-restart" | "last-consumer-gone"): string => {
+        const [state] = semantics.publish({ exchange: "", routingKey: queue }).flat();
+        const [next] = state === undefined ? [] : semantics.step(state, { kind }).flat();
+        return next?.place.kind === "lost" ? next.place.cause : "unchanged";
+      };
+      expect(after("transient", "broker-restart")).toBe("queue-deleted");
+      expect(after("auto-delete", "last-consumer-gone")).toBe("queue-deleted");
+      expect(after("kept", "broker-restart")).toBe("unchanged");
+    });
 
     test("an audit reports exactly the resources that the version refuses", { timeout: 180_000 }, async () => {
       const { origin, username, password } = new URL(managementUrl);

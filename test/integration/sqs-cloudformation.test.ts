@@ -103,7 +103,6 @@ async function createStack(client: CloudFormationClient, name: string, template:
 describe.each(sqsEmulators())("the template on $name $version", (emulator) => {
   test.runIf(emulator.name === "moto")(
     "makes the queues with every attribute and tag, the topics and the mappings, and keeps the queues when the stack is deleted",
-    { timeout: 120_000 },
     async () => {
       const lab = createLab(emulator);
       // Moto accepts templates that AWS refuses, so a proxy in front of it refuses them.

@@ -72,7 +72,6 @@ function pageIn(system: DeployedSystem, consumer: string, way: string): string {
 describe.each(sqsEmulators())("on $name $version", (emulator) => {
   test.concurrent.for(ways)(
     "the snippet for $way keeps the contract of $consumer",
-    { timeout: 120_000 },
     async ({ way, consumer, main }, { onTestFinished }) => {
       const system = await deploy(emulator, { [consumer]: declarations[consumer] });
       onTestFinished(async () => system.dispose());

@@ -76,26 +76,22 @@ function billing(value: Compiled, target: Target): Subject<unknown>["model"] {
   return subject.model;
 }
 
-test.each(cases)(
-  "%s %s: the compiled system and every mutant get the verdict of a full exploration",
-  { timeout: 120_000 },
-  (...which) => {
-    const [value, target] = compiled(which, 3, 12);
-    const all = [{ name: "what is compiled", compiled: value }, ...mutants(value)];
-    let refuted = 0;
-    let shortened = 0;
-    for (const { name, compiled: each } of all) {
-      const model = billing(each, target);
-      const [verdict, full] = [verify(model()), verify(model(), explore)];
-      expect(said(verdict), name).toEqual(said(full));
-      if (verdict.violations.length > 0) refuted++;
-      if (verdict.states < full.states) shortened++;
-    }
-    expect(refuted).toBeGreaterThan(10);
-    if (which[1] === "native" || which[1] === "deferred") expect(shortened).toBe(0);
-    else expect(shortened).toBeGreaterThan(all.length / 2);
-  },
-);
+test.each(cases)("%s %s: the compiled system and every mutant get the verdict of a full exploration", (...which) => {
+  const [value, target] = compiled(which, 3, 12);
+  const all = [{ name: "what is compiled", compiled: value }, ...mutants(value)];
+  let refuted = 0;
+  let shortened = 0;
+  for (const { name, compiled: each } of all) {
+    const model = billing(each, target);
+    const [verdict, full] = [verify(model()), verify(model(), explore)];
+    expect(said(verdict), name).toEqual(said(full));
+    if (verdict.violations.length > 0) refuted++;
+    if (verdict.states < full.states) shortened++;
+  }
+  expect(refuted).toBeGreaterThan(10);
+  if (which[1] === "native" || which[1] === "deferred") expect(shortened).toBe(0);
+  else expect(shortened).toBeGreaterThan(all.length / 2);
+});
 
 test.each(cases.filter(([, strategy]) => strategy !== "native" && strategy !== "deferred"))(
   "%s %s: the number of states grows with the attempts, and not with the crashes",

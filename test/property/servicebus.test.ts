@@ -26,7 +26,6 @@ const anyDeclared = {
 
 test.each(["any", "immediate", "ttl-tier"] as const)(
   "every compiled system (%s) is proved: no loss, no loop, the attempts, their times, isolation, and the most deliveries",
-  { timeout: 60_000 },
   (strategy) => {
     let proved = 0;
     fc.assert(

@@ -23,35 +23,31 @@ function subjectsOf(compiled: CompiledSystem<"sqs">) {
   return brokers.sqs.subjectsOf(compiled, target);
 }
 
-test(
-  "every compiled system is proved: no loss, no loop, the attempts, their times, isolation, and the most deliveries",
-  { timeout: 60_000 },
-  () => {
-    let proved = 0;
-    const strategies = new Set<string>();
-    fc.assert(
-      fc.property(anyDeclaration, anyTarget, (input, target) => {
-        const compiled = compiledOf(input, target);
-        if (compiled === null) return;
-        const subjects = subjectsOf(compiled);
-        expect(subjects).toHaveLength(compiled.contracts.length);
-        const verdicts = subjects.map(({ model }) => verify(model()));
-        expect(verdicts.flatMap(({ violations }) => violations)).toEqual([]);
-        // Every receive is a delivery, so there are as many as attempts.
-        expect(verdicts.map(({ deliveries }) => deliveries)).toEqual(
-          compiled.contracts.map(({ attempts }) => attempts.length),
-        );
-        // The verdict on one consumer of a shape must equal each consumer's own verdict.
-        expect(verifyAll(subjects)).toEqual(verdicts);
-        proved += verdicts.length;
-        for (const { strategy } of compiled.contracts) strategies.add(strategy);
-      }),
-      { numRuns: 900 },
-    );
-    expect(proved).toBeGreaterThan(100);
-    expect([...strategies].toSorted()).toEqual(["redrive", "visibility"]);
-  },
-);
+test("every compiled system is proved: no loss, no loop, the attempts, their times, isolation, and the most deliveries", () => {
+  let proved = 0;
+  const strategies = new Set<string>();
+  fc.assert(
+    fc.property(anyDeclaration, anyTarget, (input, target) => {
+      const compiled = compiledOf(input, target);
+      if (compiled === null) return;
+      const subjects = subjectsOf(compiled);
+      expect(subjects).toHaveLength(compiled.contracts.length);
+      const verdicts = subjects.map(({ model }) => verify(model()));
+      expect(verdicts.flatMap(({ violations }) => violations)).toEqual([]);
+      // Every receive is a delivery, so there are as many as attempts.
+      expect(verdicts.map(({ deliveries }) => deliveries)).toEqual(
+        compiled.contracts.map(({ attempts }) => attempts.length),
+      );
+      // The verdict on one consumer of a shape must equal each consumer's own verdict.
+      expect(verifyAll(subjects)).toEqual(verdicts);
+      proved += verdicts.length;
+      for (const { strategy } of compiled.contracts) strategies.add(strategy);
+    }),
+    { numRuns: 900 },
+  );
+  expect(proved).toBeGreaterThan(100);
+  expect([...strategies].toSorted()).toEqual(["redrive", "visibility"]);
+});
 
 describe("the shape of a consumer", () => {
   const base = (more: object = {}): object => ({

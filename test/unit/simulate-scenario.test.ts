@@ -229,25 +229,21 @@ describe("redeliver simulate", () => {
     });
   });
 
-  test(
-    "refuses too many pairs of attempts and crashes, and names the setting to declare",
-    { timeout: 120_000 },
-    async () => {
-      const patient = async (crash: string): Promise<Said> => {
-        const consumer = `{ from: { orders: all }, retry: { attempts: 1000, backoff: { kind: constant, delay: 1s } }${crash} }`;
-        const text = `name: shop\nsources: { orders: { kind: fanout } }\nconsumers: { billing: ${consumer} }\n`;
-        writeFileSync(join(folder, "patient.yaml"), text);
-        return simulateIt("patient.yaml", ...target, "--strategy", "waits", "--scenario", short);
-      };
-      const { code, out, error } = await patient("");
-      expect([code, out]).toEqual([2, ""]);
-      expect(error.match(/\[(RD\d+)\]/g)).toEqual(["[RD505]"]);
-      expect(error).toContain("1000 attempts with 1000 crash deliveries");
-      expect(error).toContain("consumers.billing.crash.deliveries");
-      expect(error).toContain("crash: { deliveries: 10 }");
-      expect((await patient(", crash: { deliveries: 2 }")).code).toBe(0);
-    },
-  );
+  test("refuses too many pairs of attempts and crashes, and names the setting to declare", async () => {
+    const patient = async (crash: string): Promise<Said> => {
+      const consumer = `{ from: { orders: all }, retry: { attempts: 1000, backoff: { kind: constant, delay: 1s } }${crash} }`;
+      const text = `name: shop\nsources: { orders: { kind: fanout } }\nconsumers: { billing: ${consumer} }\n`;
+      writeFileSync(join(folder, "patient.yaml"), text);
+      return simulateIt("patient.yaml", ...target, "--strategy", "waits", "--scenario", short);
+    };
+    const { code, out, error } = await patient("");
+    expect([code, out]).toEqual([2, ""]);
+    expect(error.match(/\[(RD\d+)\]/g)).toEqual(["[RD505]"]);
+    expect(error).toContain("1000 attempts with 1000 crash deliveries");
+    expect(error).toContain("consumers.billing.crash.deliveries");
+    expect(error).toContain("crash: { deliveries: 10 }");
+    expect((await patient(", crash: { deliveries: 2 }")).code).toBe(0);
+  });
 
   test("a wrong seed is wrong usage; a refused declaration is exit code 1", async () => {
     expect((await simulateIt(declaration, ...target, "--seed", "x")).code).toBe(2);
