@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Server as NetServer } from "node:net";
+import { onTestFinished } from "vitest";
 
 /** A server on a port of its own, for behaviour that no real broker shows on demand. */
 export interface FakeBroker {
@@ -36,8 +37,17 @@ export async function startFakeBroker(
   };
 }
 
-async function listen(server: Server): Promise<number> {
-  server.listen(0, "127.0.0.1");
+/** Lets a server listen until the test ends. @returns its port */
+export async function servedInTest(server: NetServer, host = "127.0.0.1"): Promise<number> {
+  onTestFinished(() => {
+    if ("closeAllConnections" in server) (server as Server).closeAllConnections();
+    server.close();
+  });
+  return listen(server, host);
+}
+
+async function listen(server: NetServer, host = "127.0.0.1"): Promise<number> {
+  server.listen(0, host);
   await once(server, "listening");
   return (server.address() as AddressInfo).port;
 }

@@ -1,7 +1,5 @@
-import { execFileSync, spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -9,8 +7,9 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { brokers } from "../../src/brokers/index.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
 import type { FakeBroker } from "../support/fake-broker.ts";
-import { answersOf, closedPort, refuseLogin, sendJson, startFakeBroker } from "../support/fake-broker.ts";
+import { answersOf, closedPort, refuseLogin, sendJson, startFakeBroker, servedInTest } from "../support/fake-broker.ts";
 import { inFolderOfItsOwn, runCommand, runSeparately, type Said } from "../support/run-command.ts";
+import { selfSigned } from "../support/self-signed.ts";
 
 const folder = inFolderOfItsOwn("audit");
 
@@ -34,18 +33,13 @@ const good = file("good.json", {
   vhosts: [{ name: "/" }],
   queues: [{ name: "orders", vhost: "/", durable: true, arguments: { "x-queue-type": "quorum" } }],
 });
-const state = file("state.json", {
-  version: 3,
-  deployment: {
-    resources: [
-      {
-        type: "rabbitmq:index/queue:Queue",
-        urn: "urn:a::b::c::orders",
-        outputs: { name: "orders", settings: { durable: true } },
-      },
-    ],
-  },
+const stack = (...resources: readonly object[]): object => ({ version: 3, deployment: { resources } });
+const queue = (name: string, settings = {}): object => ({
+  type: "rabbitmq:index/queue:Queue",
+  urn: `urn:a::b::c::${name}`,
+  outputs: { name, settings },
 });
+const state = file("state.json", stack(queue("orders", { durable: true })));
 
 describe("wrong usage is exit code 2, with the fix", () => {
   test.each([
@@ -97,8 +91,7 @@ describe("an unreadable resource of a stack is an error, unless the user allows 
   const types = ["rabbitmq:index/queue:Queue", "aws:sqs/queue:Queue", "azure-native:servicebus:Queue"];
   const unread = { name: "q", settings: { durable: true, argumentsJson: "{" }, arn: "no ARN", queueName: 1 };
   test.each(types)("%s", async (type) => {
-    const resources = [{ type, urn: `urn:a::b::${type}::unread`, outputs: unread }];
-    const name = file("unread.json", { version: 3, deployment: { resources } });
+    const name = file("unread.json", stack({ type, urn: `urn:a::b::${type}::unread`, outputs: unread }));
     const words = ["--stack", name, ...(type.startsWith("rabbitmq") ? ["--target", "rabbitmq@4.3"] : [])];
     const refused = await audit(words);
     expect(refused.code).toBe(1);
@@ -118,13 +111,8 @@ describe("the output of an audit", () => {
     const { out } = await audit(["--definitions", good]);
     expect(out).toContain("looked at  1 queue in 1 virtual host, by the rules of rabbitmq@4.0.5");
     expect(out).toContain("compared with live brokers");
-    const queue = { type: "rabbitmq:index/queue:Queue", urn: "urn:a::b::c::q", outputs: { name: "q", settings: {} } };
-    const component = {
-      type: "redeliver:index:RetryTopology",
-      urn: "urn:a::b::c::s",
-      outputs: { target: "rabbitmq@4.0" },
-    };
-    const own = file("own.json", { version: 3, deployment: { resources: [queue, component] } });
+    const made = { type: "redeliver:index:RetryTopology", urn: "urn:a::b::c::s", outputs: { target: "rabbitmq@4.0" } };
+    const own = file("own.json", stack(queue("q"), made));
     expect((await audit(["--stack", own])).out).toContain("by the rules of rabbitmq@4.0");
     const other = await audit(["--stack", state, "--target", "rabbitmq@4.1", "--as-version", "4.2"]);
     expect(other.out).toContain("by the rules of rabbitmq@4.1, and of an upgrade to rabbitmq@4.2");
@@ -176,9 +164,6 @@ describe("the output of an audit", () => {
     expect(json.diagnostics[0]?.message).toContain(JSON.stringify(name));
   });
 });
-
-// Node can use certificates but cannot make them.
-const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
 
 describe("a running broker", () => {
   // Every character that has a meaning in a URL, in a shell or in a terminal.
@@ -269,32 +254,13 @@ describe("a running broker", () => {
 
   test("does not speak HTTP", async () => {
     const server = createTcpServer((socket) => socket.end("AMQP\u0000\u0000\u0009\u0001"));
-    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as AddressInfo;
+    const port = await servedInTest(server);
     expect(await refusedBy(`http://auditor:${encoded}@127.0.0.1:${port}`)).toContain("does not speak HTTP");
   });
 
-  test.runIf(hasOpenssl)("has an untrusted certificate", async () => {
-    const [key, certificate] = [join(folder, "key.pem"), join(folder, "certificate.pem")];
-    const request = [
-      "req",
-      "-x509",
-      "-newkey",
-      "ec",
-      "-pkeyopt",
-      "ec_paramgen_curve:P-256",
-      "-nodes",
-      "-days",
-      "1",
-      "-subj",
-      "/CN=localhost",
-    ];
-    execFileSync("openssl", [...request, "-keyout", key, "-out", certificate], { stdio: "ignore" });
-    const server = createServer({ key: readFileSync(key), cert: readFileSync(certificate) });
-    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as AddressInfo;
+  test("has an untrusted certificate", async () => {
+    const { certificate, key } = selfSigned("localhost");
+    const port = await servedInTest(createServer({ key, cert: certificate }));
     expect(await refusedBy(`https://auditor:${encoded}@localhost:${port}`)).toContain("certificate is not trusted");
     expect(await refusedBy(`http://auditor:${encoded}@127.0.0.1:${port}`)).toContain("RD407");
   });

@@ -83,37 +83,16 @@ describe("reading a body", () => {
   });
 
   test("a schema can change it, refuse it, or throw", async () => {
-    expect(
-      readBody(
-        "1",
-        "json",
-        z.number().transform((number) => number + 1),
-      ),
-    ).toBe(2);
-    expect(() => readBody('"a"', "json", z.number())).toThrow(UnreadableError);
-    expect(() =>
-      readBody(
-        "1",
-        "json",
-        schemaOf(() => {
-          throw new Error("broken");
-        }),
-      ),
-    ).toThrow(UnreadableError);
-    await expect(
-      readBody(
-        "1",
-        "json",
-        schemaOf(async () => ({ value: 3 })),
-      ),
-    ).resolves.toBe(3);
-    await expect(
-      readBody(
-        "1",
-        "json",
-        schemaOf(() => Promise.reject(new Error("broken"))),
-      ),
-    ).rejects.toThrow(UnreadableError);
+    const read = (schema: BodySchema, body = "1"): unknown => readBody(body, "json", schema);
+    const broken = new Error("broken");
+    const throwing = schemaOf(() => {
+      throw broken;
+    });
+    expect(read(z.number().transform((number) => number + 1))).toBe(2);
+    expect(() => read(z.number(), '"a"')).toThrow(UnreadableError);
+    expect(() => read(throwing)).toThrow(UnreadableError);
+    await expect(read(schemaOf(async () => ({ value: 3 })))).resolves.toBe(3);
+    await expect(read(schemaOf(() => Promise.reject(broken)))).rejects.toThrow(UnreadableError);
   });
 });
 
@@ -181,6 +160,11 @@ describe("a contract", () => {
     );
     if (!native.ok) throw new Error("refused");
     const contracts = [contract, ...native.value.contracts];
+    const attemptOf = (by: typeof contract, own: object, headers: object): number => {
+      const fields = { ...own, deliveryTag: 1, exchange: "", consumerTag: "" };
+      const message = { content: Buffer.alloc(0), fields, properties: { headers } };
+      return readDelivery(by, message as unknown as Parameters<typeof readDelivery>[1]).attempt;
+    };
     const prefix = "redeliver:shop.billing:attempt:";
     fc.assert(
       fc.property(
@@ -193,27 +177,19 @@ describe("a contract", () => {
         fc.boolean(),
         (headers, routingKey, redelivered) => {
           for (const each of contracts) {
-            const fields = { routingKey, redelivered, deliveryTag: 1, exchange: "", consumerTag: "" };
-            const message = { content: Buffer.alloc(0), fields, properties: { headers } };
-            const { attempt } = readDelivery(each, message as unknown as Parameters<typeof readDelivery>[1]);
+            const attempt = attemptOf(each, { routingKey, redelivered }, headers);
             expect(Number.isSafeInteger(attempt) && attempt >= 1).toBe(true);
           }
         },
       ),
     );
-    const published = { headers: { "x-delivery-count": 2 } };
-    const attemptOf = (redelivered: boolean): number =>
-      readDelivery(
-        contracts[1] as typeof contract,
-        {
-          content: Buffer.alloc(0),
-          fields: { routingKey: "a", redelivered, deliveryTag: 1, exchange: "", consumerTag: "" },
-          properties: published,
-        } as unknown as Parameters<typeof readDelivery>[1],
-      ).attempt;
+    const [, counting = contract] = contracts;
+    const counted = [false, true].map((redelivered) =>
+      attemptOf(counting, { routingKey: "a", redelivered }, { "x-delivery-count": 2 }),
+    );
     // A dead letter that an operator sends again carries its old count. On its first delivery this queue has not
     // counted it.
-    expect([attemptOf(false), attemptOf(true)]).toEqual([1, 3]);
+    expect(counted).toEqual([1, 3]);
   });
 });
 
@@ -239,6 +215,15 @@ describe("options", () => {
     return result.ok ? [] : result.diagnostics.flatMap(({ code, notes }) => [code, ...notes]);
   };
 
+  /** One refusal that says all of this, and shows no secret. */
+  const expectRefused = (more: object, ...said: readonly string[]): void => {
+    const problems = refusedWith(more);
+    expect(problems.filter((each) => each === "RD802")).toHaveLength(1);
+    expect(problems[0]).toBe("RD802");
+    for (const each of said) expect(problems.join("\n")).toContain(each);
+    expect(problems.join("\n")).not.toContain("secret");
+  };
+
   test("get their defaults, also for undefined", () => {
     const result = prepare(shop, "billing", { ...options, concurrency: undefined, schema: undefined, log: undefined });
     expect(result.ok && result.value.settings).toMatchObject({
@@ -251,11 +236,8 @@ describe("options", () => {
   });
 
   test("with mistakes give one diagnostic that names all", () => {
-    const problems = refusedWith({ concurency: 3, concurrency: 0, stopWithin: "soon", schema: {}, log: true });
-    expect(problems[0]).toBe("RD802");
-    expect(problems.filter((each) => each === "RD802")).toHaveLength(1);
-    for (const name of ["concurency", "concurrency", "stopWithin", "schema", "log"])
-      expect(problems.join("\n")).toContain(name);
+    const mistakes = { concurency: 3, concurrency: 0, stopWithin: "soon", schema: {}, log: true };
+    expectRefused(mistakes, ...Object.keys(mistakes));
   });
 
   test("a breaker's shortest pause may not exceed its longest", () => {
@@ -263,21 +245,15 @@ describe("options", () => {
   });
 
   test("of a connection are checked too, and no value of them is shown", () => {
-    const problems = refusedWith({ connection: { url: "http://user:secret@localhost", managmentUrl: "x" } });
-    expect(problems[0]).toBe("RD802");
-    for (const said of ["managmentUrl", "amqp://user:password@host:5672/vhost"])
-      expect(problems.join("\n")).toContain(said);
-    expect(problems.join("\n")).not.toContain("secret");
+    const connection = { url: "http://user:secret@localhost", managmentUrl: "x" };
+    expectRefused({ connection }, "managmentUrl", "amqp://user:password@host:5672/vhost");
     const refused = prepare(shop, "billing", { ...options, connection: { uri: "amqp://localhost" } } as never);
     expect(refused.ok || refused.diagnostics[0]?.help).toContain("url, credentials, managementUrl, tls");
   });
 
   test("a token is not a function, and the virtual host needs a readable name", () => {
-    const problems = refusedWith({ connection: { url: "amqp://localhost/%zz", credentials: "secret" } });
-    expect(problems[0]).toBe("RD802");
-    for (const said of ["credentials is no function", "url has a % in its path that begins no character"])
-      expect(problems.join("\n")).toContain(said);
-    expect(problems.join("\n")).not.toContain("secret");
+    const connection = { url: "amqp://localhost/%zz", credentials: "secret" };
+    expectRefused({ connection }, "credentials is no function", "url has a % in its path that begins no character");
   });
 
   test.each([
@@ -286,10 +262,7 @@ describe("options", () => {
     { url: ["amqp://one/shop", "amqp://two/billing"], said: "url names more than one virtual host" },
     { url: ["amqp://one/%zz", "amqp://two"], said: "url[0] has a % in its path that begins no character" },
   ])("the nodes of a cluster need a URL each, and one virtual host: $said", ({ url, said }) => {
-    const problems = refusedWith({ connection: { url } });
-    expect(problems[0]).toBe("RD802");
-    expect(problems.join("\n")).toContain(said);
-    expect(problems.join("\n")).not.toContain("secret");
+    expectRefused({ connection: { url } }, said);
   });
 
   test.each([

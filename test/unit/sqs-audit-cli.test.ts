@@ -1,10 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
-import { closedPort } from "../support/fake-broker.ts";
+import { closedPort, servedInTest } from "../support/fake-broker.ts";
 import { inFolderOfItsOwn, runCommand, runSeparately, type Said } from "../support/run-command.ts";
 import { arnOf, queue, redriveTo } from "../support/sqs-listing.ts";
 
@@ -107,9 +106,7 @@ describe("an account that is read with restrictions", () => {
       response.writeHead(status, { "content-type": "application/x-amz-json-1.0" });
       response.end(JSON.stringify({ __type: `com.amazonaws.sqs#${type}`, message: "hunter2" }));
     });
-    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-    onTestFinished(() => void server.close());
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${await servedInTest(server)}`;
   }
 
   test("the audit reads all pages with read-only requests, and leaves out forbidden topics and functions", async () => {
@@ -125,9 +122,7 @@ describe("an account that is read with restrictions", () => {
         response.end(JSON.stringify(answer));
       });
     });
-    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-    onTestFinished(() => void server.close());
-    const { code, out } = await live(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const { code, out } = await live(`http://127.0.0.1:${await servedInTest(server)}`);
     expect([code, out.match(/\[RD\d{3}\]/g)]).toEqual([1, ["[RD409]", "[RD409]", "[RD409]", "[RD411]", "[RD411]"]]);
     expect(out).toContain("sns:ListSubscriptions");
     expect(out).toContain("queues are left out, since their attributes may not be read: denied");

@@ -2,15 +2,15 @@ import { createPrivateKey } from "node:crypto";
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 
 import { connectionByAmqp091, connectionByAmqp10 } from "../../src/brokers/rabbitmq/run/connection.ts";
 import { fetchWith } from "../../src/tls/secure-fetch.ts";
 import { tlsProblemOf } from "../../src/tls/tls-options.ts";
+import { servedInTest } from "../support/fake-broker.ts";
 import { selfSigned } from "../support/self-signed.ts";
 
 const own = selfSigned("localhost");
@@ -80,12 +80,7 @@ async function secureServer(status: number): Promise<number> {
     response.writeHead(status, { location: "https://127.0.0.1:1/" });
     response.end(status === 204 ? "" : "{}");
   });
-  await new Promise<void>((done) => server.listen(0, "localhost", done));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
+  return servedInTest(server, "localhost");
 }
 
 test.each([200, 204, 301, 401, 999])("a request with an own authority is answered: %i", async (status) => {
@@ -99,13 +94,8 @@ test.each([200, 204, 301, 401, 999])("a request with an own authority is answere
 
 test("a request ends with its signal, even in the middle of an answer", async () => {
   const server = createServer({ cert: own.certificate, key: own.key }, (_, response) => void response.write("["));
-  await new Promise<void>((done) => server.listen(0, "localhost", done));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
   const controller = new AbortController();
-  const url = `https://localhost:${(server.address() as AddressInfo).port}/`;
+  const url = `https://localhost:${await servedInTest(server, "localhost")}/`;
   const options = { headers: {}, redirect: "manual", signal: controller.signal } as const;
   const response = await fetchWith({ ca: own.certificate })(url, options);
   controller.abort();
