@@ -189,7 +189,8 @@ export async function compileFile(
   return { ...proved, warnings };
 }
 
-async function compilePlan(
+/** Compiles and proves. It reports a refusal, and leaves warnings to others. */
+export async function compilePlan(
   file: string,
   planned: Planned,
   target: Checked<Target>,

@@ -10,7 +10,7 @@ import { UsageError } from "../dead-letters/usage-error.ts";
 import { RefusedError } from "../diagnostics/diagnostic.ts";
 import type { OperatingConnection } from "../operate/port.ts";
 import { readTlsFiles } from "../tls/read-tls-files.ts";
-import { compileFile } from "./commands.ts";
+import { compilePlan, loadPlan } from "./commands.ts";
 import type { PlaceOptions } from "./dead-options.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { loadTarget } from "./load-target.ts";
@@ -63,7 +63,8 @@ async function findQueue(file: string | undefined, options: PlaceOptions): Promi
     throw new UsageError(
       "name a declaration, --target and --consumer; or --queue for a queue that no declaration names",
     );
-  const proved = await compileFile(file, { ...options, target }, loadTarget(target, options.strategy));
+  // Warnings are for people who deploy. At night they would hide the answer.
+  const proved = await compilePlan(file, await loadPlan(file), loadTarget(target, options.strategy), options);
   return proved.ok ? declaredQueue(proved, consumer, parked) : proved.exitCode;
 }
 
