@@ -2,19 +2,12 @@ import { expect, test } from "vitest";
 
 import shop from "../../stacks/shop.ts";
 import { register, type RegisteredResource, resourcesOf, topologyOf } from "../support/pulumi.ts";
+import { before, expectInOrder } from "../support/registration-order.ts";
 
 const versions = ["4.3", "4.0", "3.10"] as const;
 
 test.each(versions)("on RabbitMQ %s no resource comes before one that it depends on", async (version) => {
-  const { resources } = await register(shop, version);
-  const seen = new Set<string>();
-  for (const { urn, name, dependencies } of resources) {
-    expect(
-      dependencies.filter((dependency) => !seen.has(dependency)),
-      name,
-    ).toEqual([]);
-    seen.add(urn);
-  }
+  expectInOrder(await register(shop, version));
 });
 
 test.each(versions)("on RabbitMQ %s each resource depends on the resources that it refers to", async (version) => {
@@ -52,26 +45,19 @@ test.each(versions)(
   "on RabbitMQ %s no message can come in before its consumer's whole way out exists",
   async (version) => {
     const run = await register(shop, version);
-    const byUrn = new Map(run.resources.map((resource) => [resource.urn, resource]));
     const { exchanges, queues } = topologyOf(shop, version);
     const sources = new Set(exchanges.filter(({ role }) => role === "source").map(({ name }) => name));
     const entries = resourcesOf(run, "Binding").filter(({ inputs }) => sources.has(String(inputs["source"])));
     expect(entries.length).toBeGreaterThanOrEqual(5);
     for (const entry of entries) {
       const consumer = queues.find(({ name }) => name === entry.inputs["destination"])?.consumer ?? "";
-      const before = new Set<string>();
-      const visit = (urn: string): void => {
-        if (before.has(urn)) return;
-        before.add(urn);
-        for (const dependency of byUrn.get(urn)?.dependencies ?? []) visit(dependency);
-      };
-      visit(entry.urn);
+      const there = new Set([entry.urn, ...before(run, entry)]);
       const ownName = (value: unknown): boolean =>
         value === `shop.${consumer}` || String(value).startsWith(`shop.${consumer}.`);
       const own = run.resources.filter(
         ({ inputs }) => ownName(inputs["name"]) || ownName(inputs["destination"]) || ownName(inputs["source"]),
       );
-      const missing = own.filter(({ urn, inputs }) => !before.has(urn) && !sources.has(String(inputs["source"])));
+      const missing = own.filter(({ urn, inputs }) => !there.has(urn) && !sources.has(String(inputs["source"])));
       expect(
         missing.map(({ name }) => name),
         entry.name,
@@ -80,7 +66,7 @@ test.each(versions)(
       const shared = run.resources.filter(({ inputs }) =>
         String(inputs["name"] ?? inputs["source"]).startsWith("shop.wait."),
       );
-      expect(shared.filter(({ urn }) => !before.has(urn)).map(({ name }) => name)).toEqual([]);
+      expect(shared.filter(({ urn }) => !there.has(urn)).map(({ name }) => name)).toEqual([]);
     }
   },
 );

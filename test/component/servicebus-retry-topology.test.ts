@@ -6,12 +6,12 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { readStackConfig, ServicebusRetryTopology } from "../../src/brokers/servicebus/make/index.ts";
-import { compile, type CompiledSystem, type System, type TargetInput } from "../../src/index.ts";
-import { accepted, checked, oneConsumer } from "../support/examples.ts";
+import type { System, TargetInput } from "../../src/index.ts";
+import { checked, oneConsumer } from "../support/examples.ts";
 import { type ProgramRun, type RegisteredResource, resourcesOf, runProgram, stackProgram } from "../support/pulumi.ts";
+import { before, expectInOrder } from "../support/registration-order.ts";
+import { compileServicebus, namespaceId, registerServicebus } from "../support/servicebus/register.ts";
 
-const namespaceId =
-  "/subscriptions/0b1f6471-1bf0-4dda-aec3-111122223333/resourceGroups/shop/providers/Microsoft.ServiceBus/namespaces/shop-eu";
 const target = { broker: "servicebus", sku: "standard" } as const;
 const portable = checked(parse(readFileSync(new URL("../../examples/portable.yaml", import.meta.url), "utf8")));
 const timed = { handlerTimeout: "10s", deadLetter: { alarmAbove: 0 } };
@@ -28,55 +28,17 @@ const systems: readonly (readonly [string, System, TargetInput<"servicebus">])[]
   ],
 ];
 
-type Servicebus = CompiledSystem<"servicebus">;
-
-function compileServicebus(system: System, to: TargetInput<"servicebus">): Servicebus {
-  return accepted(compile<"servicebus">(system, to));
-}
-
-/** Registers a system as the component "shop", in a namespace that is another resource's output. */
-async function register(system: System, to: TargetInput<"servicebus">, preview = false): Promise<ProgramRun> {
-  const run = await runProgram(
-    () => {
-      const made = new ServicebusRetryTopology("shop", {
-        system,
-        target: to,
-        namespaceId: pulumi.output(namespaceId),
-        actionGroupIds: ["/subscriptions/1/resourceGroups/shop/providers/Microsoft.Insights/actionGroups/on-call"],
-      });
-      const { contracts, workQueues, topics } = made;
-      return { contracts, workQueues, topics };
-    },
-    { preview },
-  );
-  if (run.error !== undefined) throw run.error;
-  return run;
-}
-
-/** All resources that must exist before a resource, direct and indirect. */
-function before(run: ProgramRun, resource: RegisteredResource): ReadonlySet<string> {
-  const byUrn = new Map(run.resources.map((each) => [each.urn, each]));
-  const found = new Set<string>();
-  const visit = (urn: string): void => {
-    if (found.has(urn)) return;
-    found.add(urn);
-    for (const dependency of byUrn.get(urn)?.dependencies ?? []) visit(dependency);
-  };
-  for (const dependency of resource.dependencies) visit(dependency);
-  return found;
-}
-
 const isoMs: Readonly<Record<string, number | null>> = {
   "P10675199DT2H48M5.4775807S": null,
   PT30S: 30_000,
   PT1M: 60_000,
   PT10M: 600_000,
 };
-const place = { resourceGroupName: "shop", namespaceName: "shop-eu" };
+const place = { resourceGroupName: "shop", namespaceName: "shop-test" };
 
 describe.each(systems)("%s", (_, system, to) => {
   test("the component registers every entity of the topology once, with every property, and nothing else", async () => {
-    const run = await register(system, to);
+    const run = await registerServicebus(system, to);
     const { topology } = compileServicebus(system, to);
     const entity = ({ inputs }: RegisteredResource): object => ({
       lockDurationMs: isoMs[String(inputs["lockDuration"])],
@@ -146,7 +108,7 @@ describe.each(systems)("%s", (_, system, to) => {
   });
 
   test("a forwarding destination comes before its source, and a subscription after its consumer's whole way out", async () => {
-    const run = await register(system, to);
+    const run = await registerServicebus(system, to);
     const { topology } = compileServicebus(system, to);
     const urnOf = (name: unknown): string =>
       resourcesOf(run, "Queue").find(({ inputs }) => inputs["queueName"] === name)?.urn ?? "";
@@ -164,19 +126,12 @@ describe.each(systems)("%s", (_, system, to) => {
       expect([...before(run, resource)]).toEqual(expect.arrayContaining(wanted.map(({ name }) => urnOf(name))));
       expect(resource.retainOnDelete).toBe(true);
     }
-    const seen = new Set<string>();
-    for (const { urn, dependencies, name } of run.resources) {
-      expect(
-        dependencies.filter((dependency) => !seen.has(dependency)),
-        name,
-      ).toEqual([]);
-      seen.add(urn);
-    }
+    expectInOrder(run);
   });
 
   test("a preview registers the same resources, and the outputs name the entities that consumers receive from", async () => {
-    const run = await register(system, to);
-    const preview = await register(system, to, true);
+    const run = await registerServicebus(system, to);
+    const preview = await registerServicebus(system, to, true);
     expect(preview.resources.map(({ urn }) => urn)).toEqual(run.resources.map(({ urn }) => urn));
     const { contracts, topology } = compileServicebus(system, to);
     expect(run.outputs).toEqual({
@@ -188,7 +143,7 @@ describe.each(systems)("%s", (_, system, to) => {
 });
 
 test("each registered rule is the compiled filter, and $Default admits nothing beside it", async () => {
-  const run = await register(portable, target);
+  const run = await registerServicebus(portable, target);
   const rules = Object.fromEntries(resourcesOf(run, "Rule").map(({ name, inputs }) => [name, inputs]));
   expect(rules["shop-shop.orders/billing/order.placed"]).toMatchObject({
     filterType: "CorrelationFilter",
@@ -204,7 +159,7 @@ test("each registered rule is the compiled filter, and $Default admits nothing b
 });
 
 test("an alert watches one entity of the namespace and notifies the action groups", async () => {
-  const run = await register(portable, target);
+  const run = await registerServicebus(portable, target);
   const name = "shop.billing.DeadletteredMessages.above.0";
   const alert = resourcesOf(run, "MetricAlert").find(({ inputs }) => inputs["ruleName"] === name);
   expect(alert?.inputs).toMatchObject({

@@ -6,6 +6,7 @@ import { parse } from "yaml";
 import type { System, TargetInput } from "../../src/index.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
 import { type ProgramRun, type RegisteredResource, resourcesOf } from "../support/pulumi.ts";
+import { before, expectInOrder } from "../support/registration-order.ts";
 import { queueUrl } from "../support/sqs/assigned-by-aws.ts";
 import { compileSqs, registerSqs } from "../support/sqs/register.ts";
 
@@ -19,19 +20,6 @@ const systems: readonly (readonly [string, System, TargetInput<"sqs">])[] = [
   ["FIFO queues", checked(oneConsumer({ ...timed, order: "per-key" })), target],
 ];
 
-/** All resources that must exist before a resource, direct and indirect. */
-function before(run: ProgramRun, resource: RegisteredResource): ReadonlySet<string> {
-  const byUrn = new Map(run.resources.map((each) => [each.urn, each]));
-  const found = new Set<string>();
-  const visit = (urn: string): void => {
-    if (found.has(urn)) return;
-    found.add(urn);
-    for (const dependency of byUrn.get(urn)?.dependencies ?? []) visit(dependency);
-  };
-  for (const dependency of resource.dependencies) visit(dependency);
-  return found;
-}
-
 function only(run: ProgramRun, kind: string, key: string, value: unknown): RegisteredResource {
   const found = resourcesOf(run, kind).filter(({ inputs }) => inputs[key] === value);
   expect(found, `${kind} with ${key} ${String(value)}`).toHaveLength(1);
@@ -40,15 +28,7 @@ function only(run: ProgramRun, kind: string, key: string, value: unknown): Regis
 
 describe.each(systems)("%s", (_, system, target) => {
   test("no resource comes before one that it depends on", async () => {
-    const { resources } = await registerSqs(system, target);
-    const seen = new Set<string>();
-    for (const { urn, name, dependencies } of resources) {
-      expect(
-        dependencies.filter((dependency) => !seen.has(dependency)),
-        name,
-      ).toEqual([]);
-      seen.add(urn);
-    }
+    expectInOrder(await registerSqs(system, target));
   });
 
   test("each resource depends on the resources that it refers to, without a circle", async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import { deploy, attributes, textsOf, type DeployedSystem } from "../support/sqs/deployed-system.ts";
-import type { Decision, DrivenConsumer } from "../support/sqs/drive.ts";
+import type { Decision } from "../support/decide.ts";
+import type { DrivenConsumer } from "../support/sqs/drive.ts";
 import type { SqsEmulator } from "../support/sqs/emulators.ts";
 import { gapOf } from "../support/sqs/known-gaps.ts";
 import { type Queue, sleep } from "../support/sqs/lab.ts";

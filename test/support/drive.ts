@@ -2,13 +2,10 @@ import amqplib from "amqplib";
 import type { Channel, ChannelModel, ConfirmChannel, ConsumeMessage } from "amqplib";
 
 import type { Contract, Operation, Outcome, PublishOperation } from "../../src/index.ts";
+import { type Decision, type Ending, operationsFor as operationsOfDecision } from "./decide.ts";
 import { driveAmqp10 } from "./drive-amqp-1-0.ts";
 
-/** The end of a handler's run. A crash closes the channel with the message unsettled. */
-export type Ending = "success" | "transient" | "permanent" | "crash" | "return";
-
-/** The decision of a handler: an ending, a delay of its own, or a crash after some operations of an outcome. */
-export type Decision = Ending | { readonly askMs: number } | { readonly crashAfter: number; readonly of: Ending };
+export type { Decision, Ending };
 
 /** One delivery, as the consumer saw it. */
 export interface Seen {
@@ -127,14 +124,9 @@ export function endingOf(decision: Decision): Ending {
   return "askMs" in decision ? "transient" : decision.of;
 }
 
-/** The operations of a decision. For a requested delay, it takes the first step that is long enough. */
+/** The operations of a decision. A number beyond the last attempt counts as the last. */
 export function operationsFor(contract: Contract, decision: Decision, attempt: number): readonly Operation[] {
-  if (typeof decision === "string")
-    return decision === "crash" ? [] : operationsOf(contract.outcomes[decision], attempt);
-  if ("crashAfter" in decision) return operationsFor(contract, decision.of, attempt).slice(0, decision.crashAfter);
-  const step = contract.retryAfter?.find((each) => each.upToMs >= decision.askMs);
-  if (step === undefined) throw new Error(`the contract has no step for ${decision.askMs} ms`);
-  return operationsOf(step, attempt).map((operation) => withAsked(operation, decision.askMs));
+  return operationsOfDecision(contract, decision, Math.min(attempt, contract.attempts.length), withAsked);
 }
 
 function withAsked(operation: Operation, askMs: number): Operation {

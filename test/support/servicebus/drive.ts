@@ -11,17 +11,11 @@ import { isServiceBusError } from "@azure/service-bus";
 import { createReceiver, subscriptionOf } from "@redeliver/servicebus-emulator";
 
 import type { CompiledSystem } from "../../../src/index.ts";
+import { type Decision, operationsFor } from "../decide.ts";
 
 export type ServicebusContract = CompiledSystem<"servicebus">["contracts"][number];
-type Outcome = ServicebusContract["outcomes"]["success"];
 type Operation = NonNullable<ServicebusContract["retryAfter"]>[number]["byAttempt"][number][number];
 type SendOperation = Extract<Operation, { readonly queue: string }>;
-
-/** The end of a handler's run. After a crash the message is untouched, and the consumer's connection is gone. */
-export type Ending = "success" | "transient" | "permanent" | "crash" | "return";
-
-/** The decision of a handler: an ending, a delay of its own, or a crash after some operations of an outcome. */
-export type Decision = Ending | { readonly askMs: number } | { readonly crashAfter: number; readonly of: Ending };
 
 /**
  * One delivery, as the consumer saw it. Times are by the clock of `Date.now()`, which decides the due times of copies.
@@ -126,7 +120,7 @@ async function handle(
   const { attempt, originalId } = attemptOf(contract, message);
   const decision = decide({ body, attempt });
   seen.push({ body, attempt, originalId, receivedAtMs, settledAtMs: Date.now(), message });
-  const operations = operationsFor(contract, decision, attempt);
+  const operations = operationsFor<Operation>(contract, decision, attempt, withAsked);
   for (const operation of operations) {
     // Two outcomes in one turn of the event loop become one below the SDK: see docs/broker-facts.md.
     await nextTurn();
@@ -148,26 +142,9 @@ function attemptOf(
   };
 }
 
-/** The operations of a decision. For a requested delay, it takes the first step that is long enough. */
-function operationsFor(contract: ServicebusContract, decision: Decision, attempt: number): readonly Operation[] {
-  if (typeof decision === "string")
-    return decision === "crash" ? [] : operationsOf(contract.outcomes[decision], attempt);
-  if ("crashAfter" in decision) return operationsFor(contract, decision.of, attempt).slice(0, decision.crashAfter);
-  const { askMs } = decision;
-  const step = contract.retryAfter?.find((each) => each.upToMs >= askMs);
-  if (step === undefined) throw new Error(`the contract has no step for ${askMs} ms`);
-  return operationsOf(step, attempt).map((operation) =>
-    operation.operation === "schedule" && operation.delayMs === "asked"
-      ? { ...operation, delayMs: { from: askMs, to: askMs } }
-      : operation,
-  );
-}
-
-function operationsOf(outcome: Outcome, attempt: number): readonly Operation[] {
-  if (!("byAttempt" in outcome)) return outcome;
-  const operations = outcome.byAttempt[attempt - 1];
-  if (operations === undefined) throw new Error(`the contract has nothing for attempt ${attempt}`);
-  return operations;
+function withAsked(operation: Operation, askMs: number): Operation {
+  if (operation.operation !== "schedule" || operation.delayMs !== "asked") return operation;
+  return { ...operation, delayMs: { from: askMs, to: askMs } };
 }
 
 interface Handled {

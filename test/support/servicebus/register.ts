@@ -1,7 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 
 import { ServicebusRetryTopology } from "../../../src/brokers/servicebus/make/index.ts";
-import { compile, type CompiledSystem, renderDiagnostics, type System, type TargetInput } from "../../../src/index.ts";
+import { compile, type CompiledSystem, type System, type TargetInput } from "../../../src/index.ts";
+import { accepted } from "../examples.ts";
 import { type ProgramRun, runProgram } from "../pulumi.ts";
 
 export type ServicebusTargetInput = TargetInput<"servicebus">;
@@ -10,9 +11,7 @@ const resourceGroup = "/subscriptions/00000000-0000-0000-0000-000000000000/resou
 export const namespaceId = `${resourceGroup}/providers/Microsoft.ServiceBus/namespaces/shop-test`;
 
 export function compileServicebus(system: System, target: ServicebusTargetInput): CompiledSystem<"servicebus"> {
-  const compiled = compile<"servicebus">(system, target);
-  if (!compiled.ok) throw new Error(renderDiagnostics(compiled.diagnostics));
-  return compiled.value;
+  return accepted(compile<"servicebus">(system, target));
 }
 
 /** Registers a system as the component "shop", in a namespace that is an output of another resource. */

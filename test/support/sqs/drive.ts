@@ -8,17 +8,11 @@ import {
 } from "@aws-sdk/client-sqs";
 
 import type { CompiledSystem } from "../../../src/index.ts";
+import { type Decision, operationsFor } from "../decide.ts";
 import type { Queue } from "./lab.ts";
 
 export type SqsContract = CompiledSystem<"sqs">["contracts"][number];
-type Outcome = SqsContract["outcomes"]["success"];
 type Operation = NonNullable<SqsContract["retryAfter"]>[number]["byAttempt"][number][number];
-
-/** The end of a handler's run. After a crash the message is untouched. */
-export type Ending = "success" | "transient" | "permanent" | "crash" | "return";
-
-/** The decision of a handler: an ending, a delay of its own, or a crash after some operations of an outcome. */
-export type Decision = Ending | { readonly askMs: number } | { readonly crashAfter: number; readonly of: Ending };
 
 /** One delivery, as the consumer saw it. Times by the clock of `performance.now()`, in milliseconds. */
 export interface Seen {
@@ -105,32 +99,16 @@ async function handle(
   const decision = options.decide({ body, attempt });
   const run = { body, attempt, ...times, settledAtMs: performance.now(), answeredAtMs: Infinity, message };
   seen.push(run);
-  for (const operation of operationsFor(options.contract, decision, attempt))
+  for (const operation of operationsFor<Operation>(options.contract, decision, attempt, withAsked))
     await perform(options, message, operation);
   run.answeredAtMs = performance.now();
 }
 
-/** The operations of a decision. For a requested delay, it takes the first step that is long enough. */
-function operationsFor(contract: SqsContract, decision: Decision, attempt: number): readonly Operation[] {
-  if (typeof decision === "string")
-    return decision === "crash" ? [] : operationsOf(contract.outcomes[decision], attempt);
-  if ("crashAfter" in decision) return operationsFor(contract, decision.of, attempt).slice(0, decision.crashAfter);
-  const { askMs } = decision;
-  const step = contract.retryAfter?.find((each) => each.upToMs >= askMs);
-  if (step === undefined) throw new Error(`the contract has no step for ${askMs} ms`);
+function withAsked(operation: Operation, askMs: number): Operation {
+  if (operation.operation !== "ChangeMessageVisibility" || operation.visibilityTimeoutSeconds !== "asked")
+    return operation;
   const asked = Math.ceil(askMs / 1_000);
-  return operationsOf(step, attempt).map((operation) =>
-    operation.operation === "ChangeMessageVisibility" && operation.visibilityTimeoutSeconds === "asked"
-      ? { ...operation, visibilityTimeoutSeconds: { from: asked, to: asked } }
-      : operation,
-  );
-}
-
-function operationsOf(outcome: Outcome, attempt: number): readonly Operation[] {
-  if (!("byAttempt" in outcome)) return outcome;
-  const operations = outcome.byAttempt[attempt - 1];
-  if (operations === undefined) throw new Error(`the contract has nothing for attempt ${attempt}`);
-  return operations;
+  return { ...operation, visibilityTimeoutSeconds: { from: asked, to: asked } };
 }
 
 async function perform({ sqs, queues, contract }: DriveOptions, message: Message, operation: Operation): Promise<void> {

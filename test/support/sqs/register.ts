@@ -1,15 +1,14 @@
 import * as pulumi from "@pulumi/pulumi";
 
 import { SqsRetryTopology } from "../../../src/brokers/sqs/make/index.ts";
-import { compile, type CompiledSystem, renderDiagnostics, type System, type TargetInput } from "../../../src/index.ts";
+import { compile, type CompiledSystem, type System, type TargetInput } from "../../../src/index.ts";
+import { accepted } from "../examples.ts";
 import { type ProgramRun, runProgram } from "../pulumi.ts";
 
 type SqsTargetInput = TargetInput<"sqs">;
 
 export function compileSqs(system: System, target: SqsTargetInput): CompiledSystem<"sqs"> {
-  const compiled = compile<"sqs">(system, target);
-  if (!compiled.ok) throw new Error(renderDiagnostics(compiled.diagnostics));
-  return compiled.value;
+  return accepted(compile<"sqs">(system, target));
 }
 
 /** Registers a system as the component "shop". Its alarms notify a topic that is an output of another resource. */

@@ -1,4 +1,4 @@
-import type { Decision } from "../drive.ts";
+import type { Decision } from "../../decide.ts";
 import {
   always,
   atOnce,

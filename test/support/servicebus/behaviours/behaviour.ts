@@ -1,7 +1,8 @@
 import type { ServiceBusMessage, ServiceBusReceivedMessage } from "@azure/service-bus";
 import type { ExpectStatic } from "vitest";
 
-import type { Decision, DrivenConsumer, DriveOptions, ServicebusContract } from "../drive.ts";
+import type { Decision } from "../../decide.ts";
+import type { DrivenConsumer, DriveOptions, ServicebusContract } from "../drive.ts";
 import type { ServicebusTargetInput } from "../register.ts";
 
 /** A running system, on the emulator in the tests' process or on Microsoft's. */

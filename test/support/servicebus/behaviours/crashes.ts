@@ -1,4 +1,5 @@
-import type { Decision, ServicebusContract } from "../drive.ts";
+import type { Decision } from "../../decide.ts";
+import type { ServicebusContract } from "../drive.ts";
 import {
   always,
   atOnce,
