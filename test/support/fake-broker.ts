@@ -38,7 +38,7 @@ export async function startFakeBroker(
 }
 
 /** Lets a server listen until the test ends. @returns its port */
-export async function servedInTest(server: NetServer, host = "127.0.0.1"): Promise<number> {
+export async function serveUntilEnd(server: NetServer, host = "127.0.0.1"): Promise<number> {
   onTestFinished(() => {
     if ("closeAllConnections" in server) (server as Server).closeAllConnections();
     server.close();

@@ -7,7 +7,14 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { brokers } from "../../src/brokers/index.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
 import type { FakeBroker } from "../support/fake-broker.ts";
-import { answersOf, closedPort, refuseLogin, sendJson, startFakeBroker, servedInTest } from "../support/fake-broker.ts";
+import {
+  answersOf,
+  closedPort,
+  refuseLogin,
+  sendJson,
+  startFakeBroker,
+  serveUntilEnd,
+} from "../support/fake-broker.ts";
 import { inFolderOfItsOwn, runCommand, runSeparately, type Said } from "../support/run-command.ts";
 import { selfSigned } from "../support/self-signed.ts";
 
@@ -254,13 +261,13 @@ describe("a running broker", () => {
 
   test("does not speak HTTP", async () => {
     const server = createTcpServer((socket) => socket.end("AMQP\u0000\u0000\u0009\u0001"));
-    const port = await servedInTest(server);
+    const port = await serveUntilEnd(server);
     expect(await refusedBy(`http://auditor:${encoded}@127.0.0.1:${port}`)).toContain("does not speak HTTP");
   });
 
   test("has an untrusted certificate", async () => {
     const { certificate, key } = selfSigned("localhost");
-    const port = await servedInTest(createServer({ key, cert: certificate }));
+    const port = await serveUntilEnd(createServer({ key, cert: certificate }));
     expect(await refusedBy(`https://auditor:${encoded}@localhost:${port}`)).toContain("certificate is not trusted");
     expect(await refusedBy(`http://auditor:${encoded}@127.0.0.1:${port}`)).toContain("RD407");
   });

@@ -6,7 +6,7 @@ import { targetOf } from "../../src/brokers/rabbitmq/foreign/deployment.ts";
 import { routingIndex } from "../../src/brokers/rabbitmq/prove/routing.ts";
 import { brokers } from "../../src/brokers/index.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
-import { servedInTest } from "../support/fake-broker.ts";
+import { serveUntilEnd } from "../support/fake-broker.ts";
 
 test.for(["3.8.5", "9"])("an unknown version in the file is refused at its place there: %s", (brokerVersion) => {
   const target = targetOf({ brokerVersion, virtualHosts: [] });
@@ -27,7 +27,7 @@ test("a server that sends single bytes is given up in time", async () => {
     const drip = setInterval(() => response.write(" "), 20);
     response.on("close", () => clearInterval(drip));
   });
-  const port = await servedInTest(server);
+  const port = await serveUntilEnd(server);
   const limits = { patienceMs: 1_000, greetingMs: 200 };
   const read = await readLiveBroker(`http://127.0.0.1:${port}`, brokers.rabbitmq.auditor.live, {}, limits);
   if (read.ok) throw new Error("it is no broker");

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
-import { closedPort, servedInTest } from "../support/fake-broker.ts";
+import { closedPort, serveUntilEnd } from "../support/fake-broker.ts";
 import { inFolderOfItsOwn, runCommand, runSeparately, type Said } from "../support/run-command.ts";
 import { arnOf, queue, redriveTo } from "../support/sqs-listing.ts";
 
@@ -106,7 +106,7 @@ describe("an account that is read with restrictions", () => {
       response.writeHead(status, { "content-type": "application/x-amz-json-1.0" });
       response.end(JSON.stringify({ __type: `com.amazonaws.sqs#${type}`, message: "hunter2" }));
     });
-    return `http://127.0.0.1:${await servedInTest(server)}`;
+    return `http://127.0.0.1:${await serveUntilEnd(server)}`;
   }
 
   test("the audit reads all pages with read-only requests, and leaves out forbidden topics and functions", async () => {
@@ -122,7 +122,7 @@ describe("an account that is read with restrictions", () => {
         response.end(JSON.stringify(answer));
       });
     });
-    const { code, out } = await live(`http://127.0.0.1:${await servedInTest(server)}`);
+    const { code, out } = await live(`http://127.0.0.1:${await serveUntilEnd(server)}`);
     expect([code, out.match(/\[RD\d{3}\]/g)]).toEqual([1, ["[RD409]", "[RD409]", "[RD409]", "[RD411]", "[RD411]"]]);
     expect(out).toContain("sns:ListSubscriptions");
     expect(out).toContain("queues are left out, since their attributes may not be read: denied");

@@ -10,7 +10,7 @@ import { afterAll, expect, test } from "vitest";
 import { connectionByAmqp091, connectionByAmqp10 } from "../../src/brokers/rabbitmq/run/connection.ts";
 import { fetchWith } from "../../src/tls/secure-fetch.ts";
 import { tlsProblemOf } from "../../src/tls/tls-options.ts";
-import { servedInTest } from "../support/fake-broker.ts";
+import { serveUntilEnd } from "../support/fake-broker.ts";
 import { selfSigned } from "../support/self-signed.ts";
 
 const own = selfSigned("localhost");
@@ -80,7 +80,7 @@ async function secureServer(status: number): Promise<number> {
     response.writeHead(status, { location: "https://127.0.0.1:1/" });
     response.end(status === 204 ? "" : "{}");
   });
-  return servedInTest(server, "localhost");
+  return serveUntilEnd(server, "localhost");
 }
 
 test.each([200, 204, 301, 401, 999])("a request with an own authority is answered: %i", async (status) => {
@@ -95,7 +95,7 @@ test.each([200, 204, 301, 401, 999])("a request with an own authority is answere
 test("a request ends with its signal, even in the middle of an answer", async () => {
   const server = createServer({ cert: own.certificate, key: own.key }, (_, response) => void response.write("["));
   const controller = new AbortController();
-  const url = `https://localhost:${await servedInTest(server, "localhost")}/`;
+  const url = `https://localhost:${await serveUntilEnd(server, "localhost")}/`;
   const options = { headers: {}, redirect: "manual", signal: controller.signal } as const;
   const response = await fetchWith({ ca: own.certificate })(url, options);
   controller.abort();
