@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 
 /** The result for the mutants of one compiled system. */
 export interface Score {
@@ -49,19 +49,16 @@ interface Page {
   readonly rows: string;
 }
 
-/** Registers the test that writes a page. @param least the number of mutants that every case has more than */
-export function testMutants<Case>(
+/** Compares the page of all scores. @param least the number of mutants that every case has more than */
+export async function expectRefuted<Case>(
   page: Page & { readonly file: string },
   scoreOf: (which: Case) => Score,
   { cases, equivalent, least }: { cases: readonly Case[]; equivalent: readonly Equivalent[]; least: number },
-): void {
-  const name = "the proof refutes every mutant that breaks a promise, and the page lists the others";
-  test(name, { timeout: 120_000 }, async () => {
-    const scores = cases.map(scoreOf);
-    expect(unexplained(scores, equivalent)).toEqual([]);
-    for (const { mutants } of scores) expect(mutants.length).toBeGreaterThan(least);
-    await expect(mutationPage(page, scores, equivalent)).toMatchFileSnapshot(`../../docs/${page.file}`);
-  });
+): Promise<void> {
+  const scores = cases.map(scoreOf);
+  expect(unexplained(scores, equivalent)).toEqual([]);
+  for (const { mutants } of scores) expect(mutants.length).toBeGreaterThan(least);
+  await expect(mutationPage(page, scores, equivalent)).toMatchFileSnapshot(`../../docs/${page.file}`);
 }
 
 /** The table of scores, and the table of accepted mutants, each with the reason. */
