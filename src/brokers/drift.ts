@@ -1,6 +1,19 @@
 import type { Checked } from "../diagnostics/diagnostic.ts";
 import type { Subject } from "../explore/model.ts";
 
+/** A setting with two values. A value is left out if it is not set. */
+export interface DifferentSetting {
+  readonly key: string;
+  readonly declared?: unknown;
+  readonly deployed?: unknown;
+}
+
+/** An effect that no consumer's model shows, with half a sentence. Null for none. */
+export type Beside = { readonly effect: "otherwise" | "loss"; readonly reason: string } | null;
+
+export const loss = (reason: string): Beside => ({ effect: "loss", reason });
+export const otherwise = (reason: string): Beside => ({ effect: "otherwise", reason });
+
 /** One difference between a declared system and the resources on a broker. */
 export interface DeployedDifference<State> {
   /** `missing`: declared alone. `extra`: deployed alone. */
@@ -8,10 +21,8 @@ export interface DeployedDifference<State> {
   /** The broker's word for the kind of resource. */
   readonly kind: string;
   readonly name: string;
-  /** The different settings of a resource. A value is left out if it is not set. */
-  readonly settings: readonly { readonly key: string; readonly declared?: unknown; readonly deployed?: unknown }[];
-  /** An effect that no consumer's model shows, with half a sentence. Null for none. */
-  readonly beside: { readonly effect: "otherwise" | "loss"; readonly reason: string } | null;
+  readonly settings: readonly DifferentSetting[];
+  readonly beside: Beside;
   /** The consumers of the system with this difference alone. */
   readonly subjects: () => readonly Subject<State>[];
 }

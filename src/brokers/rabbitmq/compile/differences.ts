@@ -1,3 +1,4 @@
+import type { DifferentSetting } from "../../drift.ts";
 import { isDeepStrictEqual } from "node:util";
 
 import type { BindingResource, ExchangeResource, ExchangeRole, Topology } from "./topology.ts";
@@ -22,13 +23,6 @@ export interface FoundExchange extends FoundQueue {
 }
 
 export type FoundBinding = Omit<BindingResource, "arguments"> & { readonly arguments: Values };
-
-/** A setting with both values; `undefined` if it is not set. */
-export interface DifferentSetting {
-  readonly key: string;
-  readonly declared: unknown;
-  readonly deployed: unknown;
-}
 
 /** One difference between a compiled topology and the resources on a broker. */
 export type Difference = DifferentResource | DifferentBinding;

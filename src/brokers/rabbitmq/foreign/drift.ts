@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 
 import { type Checked, accepted, refusedFor } from "../../../diagnostics/diagnostic.ts";
-import type { DeployedDifference, Drift } from "../../drift.ts";
+import { type Beside, type DeployedDifference, type Drift, loss, otherwise } from "../../drift.ts";
 import { type RabbitmqTarget, formatTarget } from "../compile/capabilities.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
 import type { Difference, FoundBinding, FoundResources } from "../compile/differences.ts";
@@ -197,14 +197,8 @@ function told(
 }
 
 /** The effects of a difference beside those on the messages that consumers take from their declared sources. */
-function besideOf(
-  difference: Difference,
-  declared: Topology,
-  version: SemanticsVersion,
-): DeployedDifference<MessageState>["beside"] {
+function besideOf(difference: Difference, declared: Topology, version: SemanticsVersion): Beside {
   const { change, name, kind, settings } = difference;
-  const loss = (reason: string) => ({ effect: "loss", reason }) as const;
-  const otherwise = (reason: string) => ({ effect: "otherwise", reason }) as const;
   if (settings.some(({ key, deployed }) => key === "x-queue-type" && deployed === "classic"))
     return loss(`a restart deletes messages in ${name} that were not published as persistent`);
   if (settings.some(({ key }) => key.endsWith("consumer-timeout")))

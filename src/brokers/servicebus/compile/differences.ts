@@ -1,3 +1,4 @@
+import type { DifferentSetting } from "../../drift.ts";
 import { type Field, destinationIn, entityFields, sqlOf } from "./fields.ts";
 import { readIsoDuration } from "./iso-duration.ts";
 import { type RuleFilter, type ServicebusTopology, subscriptionPath } from "./topology.ts";
@@ -16,13 +17,6 @@ export interface Named {
 export interface DeclaredEntity extends Named {
   readonly consumer: string | null;
   readonly settings: Settings;
-}
-
-/** A setting with two values. A value is left out if the setting is not there. */
-export interface DifferentSetting {
-  readonly key: string;
-  readonly declared?: unknown;
-  readonly deployed?: unknown;
 }
 
 export function declaredEntities({ queues, topics, subscriptions }: ServicebusTopology): readonly DeclaredEntity[] {

@@ -1,10 +1,17 @@
 import { overlay } from "../../../contract/overlay.ts";
 import { type Checked, accepted, refusedFor } from "../../../diagnostics/diagnostic.ts";
-import { type AppliedDifference, type DeployedDifference, type Drift, driftOn } from "../../drift.ts";
+import {
+  type AppliedDifference,
+  type Beside,
+  type DifferentSetting,
+  type Drift,
+  driftOn,
+  loss,
+  otherwise,
+} from "../../drift.ts";
 import type { ServicebusCompiled } from "../compile/compile.ts";
 import {
   type DeclaredEntity,
-  type DifferentSetting,
   type Named,
   type Settings,
   compareSettings,
@@ -76,7 +83,7 @@ function compared(
   const name = nameOf(entity);
   const apply = (before: ServicebusTopology) => without(before, entity);
   if (there === undefined) {
-    const beside = { effect: "otherwise", reason: "no message can pass through it" } as const;
+    const beside = otherwise("no message can pass through it");
     return namespace.isWhole ? [{ change: "missing", kind, name, settings: [], beside, apply }] : [];
   }
   // Settings that every deployment leaves at the same value.
@@ -98,23 +105,20 @@ function leadingIn(entity: FoundEntity, topology: ServicebusTopology): Differenc
   const own = topology.queues.find((queue) => targets.has(queue.name));
   const isLeft = kind === "queue" && name.startsWith(`${topology.system}.`);
   if (own === undefined || isLeft) return [];
-  const beside = { effect: "otherwise", reason: `messages of ${name} enter ${own.name}` } as const;
+  const beside = otherwise(`messages of ${name} enter ${own.name}`);
   const apply = (before: ServicebusTopology) => withEntity(before, { ...entity, consumer: own.consumer });
   return [{ change: "extra", kind, name, settings: [], beside, apply }];
 }
 
 /** The effects that no model shows, because no step of a message looks at these settings. */
-function besideOf(
-  settings: readonly DifferentSetting[],
-  { hasAction }: FoundEntity,
-): DeployedDifference<ModelState>["beside"] {
+function besideOf(settings: readonly DifferentSetting[], { hasAction }: FoundEntity): Beside {
   const of = (wanted: string): DifferentSetting | undefined => settings.find(({ key }) => key === wanted);
   if (of("autoDeleteOnIdleMs") !== undefined)
-    return { effect: "loss", reason: "Service Bus deletes it with its messages when nobody uses it for that time" };
+    return loss("Service Bus deletes it with its messages when nobody uses it for that time");
   const status = of("status");
   if (status !== undefined)
-    return { effect: "otherwise", reason: `its status is ${String(status.deployed)}, so it does not take or hand out` };
-  return hasAction ? { effect: "otherwise", reason: "a rule changes the messages that it lets in" } : null;
+    return otherwise(`its status is ${String(status.deployed)}, so it does not take or hand out`);
+  return hasAction ? otherwise("a rule changes the messages that it lets in") : null;
 }
 
 /** The proof asks the declared filters about examples of their keys. Another filter may decide otherwise about others. */
@@ -122,7 +126,7 @@ function besideRules(
   { name, topic }: DeclaredEntity,
   there: FoundEntity,
   { topics, subscriptions }: ServicebusTopology,
-): DeployedDifference<ModelState>["beside"] {
+): Beside {
   const declared = subscriptions.find((each) => each.topic === topic && each.name === name);
   if (declared === undefined) return null;
   const wanted = new Set(declared.rules.map(({ filter }) => wordsOf(filter)));
@@ -130,16 +134,12 @@ function besideRules(
   const others = there.rules.filter(({ filter }) => filter.kind !== "false" && !wanted.has(wordsOf(filter)));
   const isReplaced = others.some(({ filter }) => filter.kind === "sql") && !found.has(sqlOf({ kind: "true" }));
   if (isReplaced && [...wanted].some((words) => !found.has(words)))
-    return {
-      effect: "loss",
-      reason: "another filter takes the place of the declared one, and may refuse its messages",
-    };
+    return loss("another filter takes the place of the declared one, and may refuse its messages");
   const [taking] = contextOf({ queues: [], topics, subscriptions: [declared] }).subscriptions.get(topic) ?? [];
   const isWider = ({ filter }: SubscriptionRule): boolean =>
     filter.kind === "correlation" ? taking?.takes(filter.subject) !== "yes" : !wanted.has(sqlOf({ kind: "true" }));
   const wider = others.find(isWider);
-  const reason = `its rule ${wider?.name} lets in messages that are not declared`;
-  return wider === undefined ? null : { effect: "otherwise", reason };
+  return wider === undefined ? null : otherwise(`its rule ${wider.name} lets in messages that are not declared`);
 }
 
 function without(before: ServicebusTopology, { kind, name, topic }: DeclaredEntity): ServicebusTopology {

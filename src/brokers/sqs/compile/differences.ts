@@ -1,13 +1,7 @@
+import type { DifferentSetting } from "../../drift.ts";
 import type { Entry } from "../../../foreign/entries.ts";
 import { parseInnerJson } from "../../../foreign/parse-json.ts";
 import { type Field, type Fields, type Writing, propertiesOf } from "./fields.ts";
-
-/** An attribute with two values. A value is left out if it is not set. */
-export interface DifferentAttribute {
-  readonly key: string;
-  readonly declared?: unknown;
-  readonly deployed?: unknown;
-}
 
 const itself = (value: unknown): unknown => value;
 const byName: Writing = { queue: itself, topic: itself, source: itself, tags: () => undefined, dimensions: itself };
@@ -23,9 +17,9 @@ export function compareAttributes<Entity>(
   entity: Entity,
   found: Entry,
   place: string,
-): { readonly settings: readonly DifferentAttribute[]; readonly unsaid: readonly string[] } {
+): { readonly settings: readonly DifferentSetting[]; readonly unsaid: readonly string[] } {
   const wanted = propertiesOf(table, entity, byName);
-  const settings: DifferentAttribute[] = [];
+  const settings: DifferentSetting[] = [];
   const unsaid: string[] = [];
   for (const [key, field] of Object.entries<Field<Entity>>(table)) {
     const [declared, deployed] = [wanted[key], found[key]].map((value) => plain(value, place) ?? field.unsaid);

@@ -1,11 +1,8 @@
 import { isEntry } from "../../../foreign/entries.ts";
-import type { DeployedDifference } from "../../drift.ts";
-import type { DifferentAttribute } from "../compile/differences.ts";
+import { type Beside, type DifferentSetting, loss, otherwise } from "../../drift.ts";
 import type { SqsQueue } from "../compile/topology.ts";
 import { anyoneMaySend, isAboutTransport, topicMaySend } from "./audit/policy-access.ts";
 import { type AuditedQueue, type AuditedSubscription, type LambdaMapping, known } from "./deployment.ts";
-
-type Beside = DeployedDifference<never>["beside"];
 
 // The effects that no model shows, because no step of a message looks at them.
 
@@ -13,7 +10,7 @@ type Beside = DeployedDifference<never>["beside"];
 export function besideQueue(
   declared: SqsQueue,
   { statements, arn, retentionSeconds }: AuditedQueue,
-  settings: readonly DifferentAttribute[],
+  settings: readonly DifferentSetting[],
   topicArns: readonly string[],
 ): Beside {
   const differs = new Set(settings.map(({ key }) => key));
@@ -35,7 +32,7 @@ export function besideQueue(
 
 export function besideSubscription(
   { filterPolicy }: AuditedSubscription,
-  settings: readonly DifferentAttribute[],
+  settings: readonly DifferentSetting[],
 ): Beside {
   const differs = new Set(settings.map(({ key }) => key));
   if (differs.has("FilterPolicyScope"))
@@ -61,12 +58,4 @@ export function besideMapping({ hasFilters, reportsItemFailures }: LambdaMapping
   return reportsItemFailures === false
     ? loss("Lambda deletes the whole batch although the function returns the messages that failed")
     : otherwise("the function gets its messages in other batches");
-}
-
-function loss(reason: string): Beside {
-  return { effect: "loss", reason };
-}
-
-function otherwise(reason: string): Beside {
-  return { effect: "otherwise", reason };
 }

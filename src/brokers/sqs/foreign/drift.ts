@@ -1,6 +1,6 @@
 import { type Checked, accepted, refusedFor } from "../../../diagnostics/diagnostic.ts";
 import { overlay } from "../../../contract/overlay.ts";
-import { type AppliedDifference, type Drift, driftOn } from "../../drift.ts";
+import { type AppliedDifference, type Drift, driftOn, otherwise } from "../../drift.ts";
 import type { SqsTarget } from "../compile/capabilities.ts";
 import type { SqsCompiled } from "../compile/compile.ts";
 import { compareAttributes } from "../compile/differences.ts";
@@ -127,7 +127,7 @@ function subscriptions(topology: SqsTopology, found: Found): Compared {
         ? before.topics
         : [...before.topics, { name: topic, source: topic, fifo: topic.endsWith(".fifo") }],
     });
-    const beside = { effect: "otherwise", reason } as const;
+    const beside = otherwise(reason);
     return [{ change: "extra", kind: "subscription", name: `${topic} to ${queue}`, settings: [], beside, apply }];
   });
   return { differences: [...differences, ...extra], unread };
@@ -147,7 +147,7 @@ function mappings(topology: SqsTopology, found: Found): Compared {
     const name = `${mapping.queue} to ${mapping.functionName}`;
     const there = all.find(isFor(mapping));
     const reason = `Lambda does not hand messages of ${mapping.queue} to ${mapping.functionName}`;
-    if (there === undefined) return [{ ...missing("mapping", name), beside: { effect: "otherwise", reason }, apply }];
+    if (there === undefined) return [{ ...missing("mapping", name), beside: otherwise(reason), apply }];
     const { settings } = compareAttributes(fields.mappingFields, mapping, there.attributes, place);
     const beside = besideMapping(there);
     if (settings.length === 0 && there.hasFilters !== true) return [];
@@ -156,15 +156,14 @@ function mappings(topology: SqsTopology, found: Found): Compared {
   const extra = all
     .filter((each) => own.has(each.queue) && !topology.mappings.some((mapping) => isFor(mapping)(each)))
     .map(({ queue, functionName }): Difference => {
-      const beside = { effect: "otherwise", reason: `Lambda hands messages of ${queue} to ${functionName}` } as const;
+      const beside = otherwise(`Lambda hands messages of ${queue} to ${functionName}`);
       return { change: "extra", kind: "mapping", name: `${queue} to ${functionName}`, settings: [], beside, apply };
     });
   return { differences: [...differences, ...extra], unread: [] };
 }
 
 function missing(kind: string, name: string) {
-  const beside = { effect: "otherwise", reason: "no message can pass through it" } as const;
-  return { change: "missing", kind, name, settings: [], beside } as const;
+  return { change: "missing", kind, name, settings: [], beside: otherwise("no message can pass through it") } as const;
 }
 
 function withQueues(before: SqsTopology, name: string, changed: readonly SqsQueue[]): SqsTopology {
