@@ -25,7 +25,7 @@ export interface TopologyIndex<Queue, Topic, Subscription> {
   readonly byConsumer: ReadonlyMap<string, readonly Subscription[]>;
 }
 
-export function indexTopology<Queue extends Named, Topic extends Named, Subscription extends { consumer: string }>({
+function indexTopology<Queue extends Named, Topic extends Named, Subscription extends { consumer: string }>({
   queues,
   topics,
   subscriptions,
@@ -38,46 +38,61 @@ export function indexTopology<Queue extends Named, Topic extends Named, Subscrip
 }
 
 /** A system of a broker with topics and subscriptions. */
-interface CloudSystem<Contract, Queue, Topic, Subscription> {
+export interface CloudSystem<Contract, Queue, Topic, Subscription> {
   readonly topology: Closure<Queue, Topic, Subscription>;
   readonly contracts: readonly Contract[];
 }
 
 /**
- * Lists the consumers that are declared before and after a change, for a proof with messages in every place. First
- * there is the old topology alone. Afterwards there is the new one too, and the old resources that left it stay.
- * Consumers by both contracts may then be at work.
+ * Lists the consumers of systems and of changes, each for a proof by itself.
+ *
+ * @param keyOf tells subscriptions apart
+ * @param subjectOn one consumer on the topology of an index
  */
-export function cloudChanges<
+export function cloudSubjects<
   Contract extends AnyContract & { readonly workQueue: string },
   Queue extends Named,
   Topic extends Named,
   Subscription extends { readonly consumer: string },
   State,
 >(
-  from: CloudSystem<Contract, Queue, Topic, Subscription>,
-  to: CloudSystem<Contract, Queue, Topic, Subscription>,
   keyOf: (subscription: Subscription) => string,
   subjectOn: (index: TopologyIndex<Queue, Topic, Subscription>, contract: Contract) => Subject<State>,
-): readonly Subject<InPhase<State>>[] {
-  const old = indexTopology(from.topology);
-  const both = indexTopology({
-    queues: overlay(from.topology.queues, to.topology.queues, ({ name }) => name),
-    topics: overlay(from.topology.topics, to.topology.topics, ({ name }) => name),
-    subscriptions: overlay(from.topology.subscriptions, to.topology.subscriptions, keyOf),
-  });
-  const contracts = new Map(from.contracts.map((contract) => [contract.consumer, contract]));
-  return to.contracts.flatMap((after) => {
-    const before = contracts.get(after.consumer);
-    // Under another name the new queue begins empty, and the old one stays as it is.
-    if (before === undefined || before.workQueue !== after.workQueue) return [];
-    return [
-      subjectOfPhases(after.consumer, [
-        { name: "before", subjects: [subjectOn(old, before)] },
-        { name: "after the deployment", subjects: [subjectOn(both, before), subjectOn(both, after)] },
-      ]),
-    ];
-  });
+) {
+  type System = CloudSystem<Contract, Queue, Topic, Subscription>;
+  const subjectsOf = ({ topology, contracts }: System): readonly Subject<State>[] => {
+    const index = indexTopology(topology);
+    return contracts.map((contract) => subjectOn(index, contract));
+  };
+  /**
+   * The consumers that are declared before and after a change, for a proof with messages in every place. First there is
+   * the old topology alone. Afterwards there is the new one too, and the old resources that left it stay. Consumers by
+   * both contracts may then be at work.
+   */
+  const changesOf = (
+    { compiled: from }: { readonly compiled: System },
+    { compiled: to }: { readonly compiled: System },
+  ): readonly Subject<InPhase<State>>[] => {
+    const old = indexTopology(from.topology);
+    const both = indexTopology({
+      queues: overlay(from.topology.queues, to.topology.queues, ({ name }) => name),
+      topics: overlay(from.topology.topics, to.topology.topics, ({ name }) => name),
+      subscriptions: overlay(from.topology.subscriptions, to.topology.subscriptions, keyOf),
+    });
+    const contracts = new Map(from.contracts.map((contract) => [contract.consumer, contract]));
+    return to.contracts.flatMap((after) => {
+      const before = contracts.get(after.consumer);
+      // Under another name the new queue begins empty, and the old one stays as it is.
+      if (before === undefined || before.workQueue !== after.workQueue) return [];
+      return [
+        subjectOfPhases(after.consumer, [
+          { name: "before", subjects: [subjectOn(old, before)] },
+          { name: "after the deployment", subjects: [subjectOn(both, before), subjectOn(both, after)] },
+        ]),
+      ];
+    });
+  };
+  return { subjectsOf, changesOf };
 }
 
 /**

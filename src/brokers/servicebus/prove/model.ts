@@ -1,9 +1,7 @@
 import { type Model, type Move, type Situation, type Subject, moveOf } from "../../../explore/model.ts";
-import { cloudChanges, indexTopology } from "../../../contract/closure.ts";
+import { cloudSubjects } from "../../../contract/closure.ts";
 import { subscriptionPath } from "../compile/topology.ts";
-import type { InPhase } from "../../../explore/phases.ts";
 import { type Closure, type TopologyIndex, closureOf, workEntity } from "./closure.ts";
-import type { ServicebusCompiled } from "../compile/compile.ts";
 import type { Contract, Operation } from "../compile/contract.ts";
 import { attemptOf } from "../../../contract/attempt-number.ts";
 import { crashesBetween, endingsOf } from "../../../contract/interpret.ts";
@@ -14,19 +12,8 @@ import { deadLetterQueue } from "../compile/names.ts";
 import { type EntityPlace, type Semantics, type ServicebusEvent, semanticsOf } from "./semantics.ts";
 import { shapeOf } from "./shape.ts";
 
-/** Lists the consumers of a compiled system. The proof takes each by itself. Every tier treats a message alike. */
-export function subjectsOf(compiled: ServicebusCompiled): readonly Subject<ModelState>[] {
-  const index = indexTopology(compiled.topology);
-  return compiled.contracts.map((contract) => subjectOn(index, contract));
-}
-
-/** Lists the consumers of both sides of a change; see `cloudChanges`. */
-export function changesOf(
-  from: { readonly compiled: ServicebusCompiled },
-  to: { readonly compiled: ServicebusCompiled },
-): readonly Subject<InPhase<ModelState>>[] {
-  return cloudChanges(from.compiled, to.compiled, subscriptionPath, subjectOn);
-}
+/** Each consumer is proved by itself. Every tier treats a message alike. */
+export const { subjectsOf, changesOf } = cloudSubjects(subscriptionPath, subjectOn);
 
 function subjectOn(index: TopologyIndex, contract: Contract): Subject<ModelState> {
   return {

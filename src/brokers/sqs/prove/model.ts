@@ -1,8 +1,7 @@
 import { type Model, type Move, type Situation, type Subject, moveOf } from "../../../explore/model.ts";
-import { cloudChanges, indexTopology } from "../../../contract/closure.ts";
-import type { InPhase } from "../../../explore/phases.ts";
+import { cloudSubjects } from "../../../contract/closure.ts";
 import { type Closure, type TopologyIndex, closureOf } from "./closure.ts";
-import type { SqsCompiled } from "../compile/compile.ts";
+import type { SnsSubscription } from "../compile/topology.ts";
 import type { Contract, Operation } from "../compile/contract.ts";
 import { crashesBetween, endingsOf } from "../../../contract/interpret.ts";
 import { describeState } from "./describe-state.ts";
@@ -11,19 +10,11 @@ import { type Handling, bounded, handlingOf, perform } from "./handling.ts";
 import { type MessageState, type Semantics, type SqsEvent, semanticsOf } from "./semantics.ts";
 import { shapeOf } from "./shape.ts";
 
-/** Lists the consumers of a compiled system. The proof takes each by itself. SQS is the same in every region. */
-export function subjectsOf(compiled: SqsCompiled): readonly Subject<MessageState>[] {
-  const index = indexTopology(compiled.topology);
-  return compiled.contracts.map((contract) => subjectOn(index, contract));
-}
-
-/** Lists the consumers of both sides of a change; see `cloudChanges`. */
-export function changesOf(
-  from: { readonly compiled: SqsCompiled },
-  to: { readonly compiled: SqsCompiled },
-): readonly Subject<InPhase<MessageState>>[] {
-  return cloudChanges(from.compiled, to.compiled, ({ topic, queue }) => `${topic} ${queue}`, subjectOn);
-}
+/** Each consumer is proved by itself. SQS is the same in every region. */
+export const { subjectsOf, changesOf } = cloudSubjects(
+  ({ topic, queue }: SnsSubscription) => `${topic} ${queue}`,
+  subjectOn,
+);
 
 function subjectOn(index: TopologyIndex, contract: Contract): Subject<MessageState> {
   return {
