@@ -7,6 +7,7 @@ import { operating } from "../src/brokers/rabbitmq/operate/index.ts";
 import { windowLetters } from "../src/brokers/rabbitmq/operate/move.ts";
 import { describeDeadLetter } from "../src/consume/dead-letter/describe.ts";
 import { type LetterFacts, factsOf } from "../src/operate/facts.ts";
+import { parseFilter } from "../src/operate/filter.ts";
 import { type Frozen, digestOf, readFrozen, writeFrozen } from "../src/operate/frozen.ts";
 import { createGrouping } from "../src/operate/groups.ts";
 import type { Letter } from "../src/operate/letter.ts";
@@ -16,7 +17,7 @@ import { startBroker } from "../test/support/broker-containers.ts";
 import { createManagement } from "../test/support/management.ts";
 
 // Compares the redrive of dead letters with a hand-written move and with a shovel, in turn on one RabbitMQ 4.3, and
-// prints JSON. `node bench/dead.ts [letters] [rounds]`; main.ts starts it in its own process, so that its peak of
+// judges the goals. `node bench/dead.ts [letters] [rounds]`; main.ts starts it in its own process, so that its peak of
 // memory is its own.
 
 const [part = "20000", text = "3"] = process.argv.slice(2);
@@ -24,6 +25,8 @@ const queue = "dead";
 const target = "work";
 /** By default. */
 const shovelPrefetch = 1_000;
+/** The goals: a share of the hand-written move, letters a second, and memory for so many letters. */
+const goals = { share: 0.8, perSecond: 20_000, peakMb: 300, letters: 1_000_000 };
 
 async function fill(url: string, count: number): Promise<void> {
   const connection = await amqplib.connect(url);
@@ -80,23 +83,52 @@ async function measureAll(letters: number, rounds: number): Promise<void> {
       await isMoved();
     });
     await filled();
-    const look = await timed(() => looking(dead, letters));
+    const list = await timed(() => listing(dead, letters));
+    const groups = await timed(() => grouping(dead, letters));
     const frozen = await frozenIn(dead);
     const own = await timed(() => redriveAll(dead, letters, frozen));
-    pairs.push({ hand, shovel, own, look });
+    pairs.push({ hand, shovel, own, list, groups });
   }
   const peakMb = process.resourceUsage().maxRSS / 1_024;
   await dead.close();
   await connection.close();
   await started?.stop();
-  console.log(JSON.stringify({ letters, pairs, peakMb }));
+  report(letters, pairs, peakMb);
+}
+
+type Figure = Readonly<Record<"hand" | "shovel" | "own" | "list" | "groups", number>>;
+
+function report(letters: number, pairs: readonly Figure[], peakMb: number): void {
+  const median = (of: (pair: Figure) => number): number =>
+    pairs.map(of).toSorted((a, b) => a - b)[Math.floor(pairs.length / 2)] ?? 0;
+  const judged = (isGood: boolean): string => (isGood ? "pass" : "FAIL");
+  const [list, groups] = [median((pair) => pair.list), median((pair) => pair.groups)];
+  const [byHand, byShovel] = [median(({ own, hand }) => own / hand), median(({ own, shovel }) => own / shovel)];
+  console.log(`dead letters, RabbitMQ 4.3, ${letters} letters, median of ${pairs.length} rounds`);
+  for (const [name, perSecond] of Object.entries({ list, groups }))
+    console.log(
+      `  ${name}: ${perSecond.toFixed(0)} a second; at least ${goals.perSecond}: ${judged(perSecond >= goals.perSecond)}`,
+    );
+  console.log(
+    `  sent again: ${median(({ own }) => own).toFixed(0)} a second, ${byHand.toFixed(2)} times a hand-written move with as many in flight; at least ${goals.share}: ${judged(byHand >= goals.share)}; ${byShovel.toFixed(2)} times a shovel with 1,000`,
+  );
+  const memory = letters < goals.letters ? `judged with ${goals.letters} letters` : judged(peakMb < goals.peakMb);
+  console.log(`  resident memory at the peak: ${peakMb.toFixed(0)} MB; less than ${goals.peakMb}: ${memory}`);
+}
+
+/** Lists the letters of a reason that none has, so it judges all. */
+async function listing(dead: DeadLetters, letters: number): Promise<void> {
+  const filter = parseFilter({ reason: "NONE" }, Date.now());
+  if ("problem" in filter) throw new Error(filter.problem);
+  const { seen } = await dead.look(queue, (letter) => !filter.matches(letter, facts(letter)));
+  if (seen !== letters) throw new Error(`${seen} of ${letters} letters were seen`);
 }
 
 /** Groups all letters. */
-async function looking(dead: DeadLetters, letters: number): Promise<void> {
-  const grouping = createGrouping();
+async function grouping(dead: DeadLetters, letters: number): Promise<void> {
+  const groups = createGrouping();
   const { seen } = await dead.look(queue, (letter) => {
-    grouping.add(facts(letter));
+    groups.add(facts(letter));
     return true;
   });
   if (seen !== letters) throw new Error(`${seen} of ${letters} letters were seen`);

@@ -208,17 +208,7 @@ function benchPeers(): void {
 
 /** Starts a broker in Docker, or uses that of RABBITMQ_URL and RABBITMQ_MANAGEMENT_URL. */
 function benchDead(): void {
-  type Figure = Readonly<Record<"hand" | "shovel" | "own" | "look", number>>;
-  const { letters, pairs, peakMb } = run<{
-    readonly letters: number;
-    readonly pairs: readonly Figure[];
-    readonly peakMb: number;
-  }>("dead");
-  const median = (of: (pair: Figure) => number): number =>
-    pairs.map(of).toSorted((a, b) => a - b)[Math.floor(pairs.length / 2)] ?? 0;
-  console.log(
-    `dead letters, RabbitMQ 4.3, ${letters} letters, median of ${pairs.length} rounds: looked at and grouped ${median(({ look }) => look).toFixed(0)} a second; sent again ${median(({ own }) => own).toFixed(0)} a second, ${median(({ own, hand }) => own / hand).toFixed(2)} times a hand-written move with as many in flight, ${median(({ own, shovel }) => own / shovel).toFixed(2)} times a shovel with 1,000; ${peakMb.toFixed(0)} MB at the peak`,
-  );
+  spawnSync(process.execPath, [resolve(root, "bench/dead.ts")], { stdio: "inherit" });
 }
 
 const wanted = process.argv.slice(2);
