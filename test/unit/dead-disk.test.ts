@@ -1,13 +1,15 @@
 import { mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { tmpdir } from "node:os";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 
+import { discardLetters, exportLetters, openJournal } from "../../src/dead-letters/index.ts";
 import { createBackup } from "../../src/dead-letters/backup.ts";
 import { createExportReader } from "../../src/operate/ndjson.ts";
+import { deadQueue, inMemory, letterOf as inMemoryLetter } from "../support/in-memory-queue.ts";
 
-/** The bytes that the disk has room for, and whether it is read-only. */
-const disk = vi.hoisted(() => ({ roomBytes: Infinity, isReadOnly: false }));
+/** The bytes that the disk has room for, and the folder that is read-only. */
+const disk = vi.hoisted(() => ({ roomBytes: Infinity, readOnly: "none" }));
 
 vi.mock("node:fs", async (original) => {
   const fs = await original<typeof import("node:fs")>();
@@ -15,7 +17,7 @@ vi.mock("node:fs", async (original) => {
   return {
     ...fs,
     openSync: (...input: Parameters<typeof fs.openSync>) => {
-      if (disk.isReadOnly && input[1] !== "r") throw failing("EROFS", "open");
+      if (String(input[0]).startsWith(disk.readOnly) && input[1] !== "r") throw failing("EROFS", "open");
       return fs.openSync(...input);
     },
     writeSync: (handle: number, bytes: Uint8Array, at: number) => {
@@ -27,7 +29,7 @@ vi.mock("node:fs", async (original) => {
   };
 });
 
-afterEach(() => Object.assign(disk, { roomBytes: Infinity, isReadOnly: false }));
+afterEach(() => Object.assign(disk, { roomBytes: Infinity, readOnly: "none" }));
 
 const letterOf = (position: number) => ({
   position,
@@ -79,7 +81,18 @@ test("a disk that recovers between two letters does not make a half line whole",
   expect([backup.close(), idsIn(file)]).toEqual([false, ["letter-1"]]);
 });
 
-test("a read-only disk takes no backup", () => {
-  disk.isReadOnly = true;
+test("a read-only disk takes no backup, no export and no journal, and says so", async () => {
+  disk.readOnly = "/";
   expect(() => createBackup(newFile(), place)).toThrow("EROFS");
+  const dead = inMemory([inMemoryLetter("m1")]);
+  const desk = { dead, journal: await openJournal(newFile()).catch((cause: unknown) => cause as Error) };
+  expect(desk.journal).toMatchObject({ message: expect.stringMatching(/RD817[^]*the disk is read-only/) });
+  await expect(exportLetters(dead, {}, newFile())).rejects.toThrow("EROFS");
+  disk.readOnly = "none";
+  const journal = await openJournal(newFile());
+  onTestFinished(journal.close);
+  const order = { confirm: 1, why: "old", backup: newFile() };
+  disk.readOnly = order.backup;
+  await expect(discardLetters({ dead, journal }, order)).rejects.toThrow("the disk is read-only; no letter has left");
+  expect(dead.queues.get(deadQueue)).toHaveLength(1);
 });
