@@ -56,8 +56,8 @@ test.for(closings)("a redrive stops if the work queue is $title, and goes on lat
   const system = await stage();
   const { administration } = system.lab;
   // More than a megabyte, and most of it stays in the queue.
-  const bodies = await fill(system, 45, 1, undefined, { correlationId: "x".repeat(24_000) });
-  const { id, ended } = await begin(system, 45);
+  const bodies = await fill(system, 50, 1, undefined, { correlationId: "x".repeat(22_000) });
+  const { id, ended } = await begin(system, 50);
   const queue = await administration.getQueue(system.workQueue);
   await administration.updateQueue({ ...queue, ...closing.change });
   const stopped = `the queue ${system.workQueue} ${closing.stopped}`;
@@ -69,7 +69,7 @@ test.for(closings)("a redrive stops if the work queue is $title, and goes on lat
   expect(await both()).toEqual(bodies);
   await administration.updateQueue(queue);
   const resumed = start(["dead", "resume", id, "--json"]);
-  expect(JSON.parse((await resumed.ended).out)).toMatchObject({ state: "done", sent: 45, mayBeDoubled: 0 });
+  expect(JSON.parse((await resumed.ended).out)).toMatchObject({ state: "done", sent: 50, mayBeDoubled: 0 });
   expect([await both(), await bodiesIn(system, system.deadQueue)]).toEqual([bodies, []]);
 });
 

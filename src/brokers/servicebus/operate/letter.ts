@@ -34,8 +34,8 @@ const texts = [
  */
 export function readLetter(message: ServiceBusReceivedMessage, position: number, queue: string): Letter {
   const told = texts.flatMap((name) => {
-    const value = textOf(message[name]);
-    return value === "" ? [] : [[name, value] as const];
+    const value = message[name] ?? undefined;
+    return value === undefined ? [] : [[name, textOf(value)] as const];
   });
   // oxlint-disable-next-line no-underscore-dangle -- a public property of the SDK, whatever its name says
   const { bodyType = "data" } = message._rawAmqpMessage;
