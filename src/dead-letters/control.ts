@@ -108,9 +108,14 @@ async function goOn({ dead, journal, who = person(), waiting }: Desk, id: string
   if (intended > facts.sent) waiting?.();
   await broker.settle?.(queue);
   const written = await journal.lettersOf(id);
-  const [frozen, toPark] = [readFrozen(written.letters), readFrozen(written.parked)];
+  const [frozen, toPark] = [readFrozen(written.letters, facts.behind), readFrozen(written.parked)];
   const place = { queue, id, identityOf: operating.identityOf };
-  const { looked, present, diedAgain } = await findOut(broker, { ...place, frozen });
+  const { looked, present, diedAgain } = await findOut(broker, {
+    ...place,
+    frozen,
+    at,
+    arrivedAtMs: operating.arrivedAtMs,
+  });
   const parkable = written.parked === "" ? 0 : (await findOut(broker, { ...place, frozen: toPark })).present;
   const problem = consumedProblem(queue, looked.consumers);
   if (problem !== null) throw refused([problem]);

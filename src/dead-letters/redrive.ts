@@ -4,7 +4,7 @@ import { refused } from "../diagnostics/render.ts";
 import type { FilterInput } from "../operate/filter.ts";
 import { digestOf, readFrozen, writeFrozen } from "../operate/frozen.ts";
 import type { JournalledPlace, RedriveFacts } from "../operate/journal.ts";
-import { type RedrivePlan, type Speed, confirmProblem, planRedrive } from "../operate/plan.ts";
+import { type RedrivePlan, type Speed, agreedLetters, planRedrive } from "../operate/plan.ts";
 import type { Fate } from "../operate/redrive.ts";
 import { type Forecast, forecastRedrive } from "../simulate/forecast-redrive.ts";
 import type { DeadQueue } from "./dead-queue.ts";
@@ -79,8 +79,8 @@ export async function redriveLetters(desk: Desk, order: RedriveOrder): Promise<R
         (digests[fate] ??= []).push(digestOf(operating.identityOf(letter)));
     });
     const park = parkOf(dead, plan);
-    const problem = confirmProblem(queue, plan.letters + (park?.letters ?? 0), order.confirm);
-    if (problem !== null) throw refused([problem]);
+    const agreed = agreedLetters(plan, park?.letters ?? 0, order.confirm);
+    if ("problem" in agreed) throw refused([agreed.problem]);
     if (park !== null) await checkOpen(dead, park.queue);
     const { stopAbove = 0.1, why = null, place = { strategy: "auto" } } = order;
     const facts: RedriveFacts = {
@@ -91,7 +91,7 @@ export async function redriveLetters(desk: Desk, order: RedriveOrder): Promise<R
       queue,
       why,
       frozen: plan.frozen,
-      letters: plan.letters,
+      ...agreed,
       generations: rules.generations,
       stopAbove,
       targets: [...(rules.targets ?? [])],
@@ -107,7 +107,7 @@ export async function redriveLetters(desk: Desk, order: RedriveOrder): Promise<R
       rules,
       who: held.who,
       before: { sent: 0, diedAgain: 0, mayBeDoubled: 0 },
-      frozen: readFrozen(frozen),
+      frozen: readFrozen(frozen, agreed.behind),
       unrecorded: 0,
       heldMs: 0,
       park: park === null ? null : { ...park, frozen: readFrozen(parked) },

@@ -63,6 +63,7 @@ export async function run(desk: Desk, begun: Begun): Promise<RedriveEnd> {
       before: { ...before, mayBeDoubled: before.mayBeDoubled + mayBeDoubled },
       factsOf: dead.factsOf,
       identityOf: dead.operating.identityOf,
+      arrivedAtMs: dead.operating.arrivedAtMs,
       wish: heart.wish,
       pause: async (delayMs) => pauseUnlessWished(heart, delayMs),
       told: async () => journal.told(id),

@@ -34,6 +34,8 @@ export interface RedriveFacts {
   readonly frozen: number;
   /** The letters to send. */
   readonly letters: number;
+  /** Those of them that the plan could not be shown. Left out if there are none. */
+  readonly behind?: number;
   readonly targets: readonly string[];
   readonly generations: number;
   readonly perSecond: number | null;

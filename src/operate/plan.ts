@@ -11,6 +11,8 @@ export interface RedrivePlan {
   readonly frozen: number;
   /** The letters to send, which is the number to confirm. */
   readonly letters: number;
+  /** Letters behind those in their message groups, which the broker counts and does not show. Some may stay. */
+  readonly behind: number;
   readonly targets: readonly {
     readonly queue: string;
     readonly letters: number;
@@ -64,7 +66,8 @@ export async function planRedrive(
   const letters = targets.reduce((sum, target) => sum + target.letters, 0);
   const steps = stepsOf(letters, waitMs);
   const leastMs = perSecond === null ? null : Math.ceil((1_000 * letters) / perSecond) + waitMs * steps.length;
-  const plan = { queue, frozen: looked.ready, letters, targets, stay: Object.fromEntries(stay), steps, leastMs };
+  const { ready: frozen, behind = 0 } = looked;
+  const plan = { queue, frozen, letters, behind, targets, stay: Object.fromEntries(stay), steps, leastMs };
   return { plan, rules: { ...rules, targets: new Set(targets.map((target) => target.queue)) } };
 }
 
@@ -89,6 +92,21 @@ export function consumedProblem(queue: string, consumers: number): Diagnostic | 
     message: `the queue ${queue} has ${consumers} ${consumers === 1 ? "consumer" : "consumers"}, so it is no dead queue, or somebody else works on its letters`,
     help: "name the dead queue, or end the program that consumes it",
   });
+}
+
+/**
+ * The letters that a person agrees to: those of the plan, or also those behind them.
+ *
+ * @param parked the letters of the plan that are parked
+ */
+export function agreedLetters(
+  { queue, letters, behind }: RedrivePlan,
+  parked: number,
+  confirmed: number,
+): { readonly letters: number; readonly behind: number } | { readonly problem: Diagnostic } {
+  if (confirmed === letters + parked + behind) return { letters: letters + behind, behind };
+  const problem = confirmProblem(queue, letters + parked, confirmed);
+  return problem === null ? { letters, behind: 0 } : { problem };
 }
 
 /** @returns null if the count is that of the plan */

@@ -12,6 +12,8 @@ export interface Looked {
   readonly consumers: number;
   /** False if letters that should have come did not: others took them, or the queue was deleted. */
   readonly isWhole: boolean;
+  /** The letters that the broker counts, and shows only when those before them are gone. Left out if there are none. */
+  readonly behind?: number;
 }
 
 /** Called with each letter in order. Returns false to end the look. */
@@ -100,6 +102,8 @@ export interface DeadLetters {
   readonly putInto: (queue: string) => Promise<Putting>;
   /** The number of consumers of a queue. Null if there is no such queue. */
   readonly consumersOf: (queue: string) => Promise<number | "unknown" | null>;
+  /** Counts the letters of a queue where a look may not show all of them. Null where it does. */
+  readonly countOf?: (queue: string) => Promise<number | null>;
   /** The account that a queue belongs to, by the broker's word. Left out where the connection names all that there is. */
   readonly accountOf?: (queue: string) => Promise<string>;
   /** Left out if the broker moves no whole queue by itself. */
@@ -148,6 +152,8 @@ export interface Operating {
   readonly unsendable: (letter: Letter) => Unsendable | null;
   /** The same each time that a letter is shown, and different for any other one, but for letters alike in everything. */
   readonly identityOf: (letter: Letter) => string;
+  /** The time when a letter came into its queue, by the broker's clock. Left out where a look shows all letters. */
+  readonly arrivedAtMs?: (letter: Letter) => number;
   /** Names the broker and its namespace, without a user. */
   readonly addressOf: (connection: OperatingConnection) => string;
   /** The most letters that a killed redrive doubles. */

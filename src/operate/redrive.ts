@@ -1,7 +1,7 @@
+import { countDeaths, lettersIn } from "./deaths.ts";
 import type { LetterFacts } from "./facts.ts";
 import type { Filter } from "./filter.ts";
-import { type Frozen, digestOf } from "./frozen.ts";
-import { type Group, createGrouping } from "./groups.ts";
+import { type Frozen, type Marks, digestOf, takeLetter } from "./frozen.ts";
 import { historyOf, historyWith } from "./history.ts";
 import type { RedriveCounts, Wish } from "./journal.ts";
 import type { Letter } from "./letter.ts";
@@ -48,7 +48,7 @@ export function stepsOf(letters: number, waitMs: number): readonly number[] {
 /** The longest pass. The broker ends a consumer that holds letters for half an hour. */
 const longestPassMs = 600_000;
 
-export interface RedriveInput {
+export interface RedriveInput extends Marks {
   readonly id: string;
   readonly queue: string;
   /** The queue that letters die into again. It differs from the queue of parked letters. */
@@ -70,7 +70,8 @@ export interface RedriveInput {
   readonly stopAbove: number;
   readonly rules: RedriveRules;
   readonly factsOf: (letter: Letter) => LetterFacts;
-  readonly identityOf: Operating["identityOf"];
+  /** Those of its letters that the plan could not be shown. */
+  readonly behind?: number;
   /** Ends early if somebody wants the redrive to end. */
   readonly pause: (delayMs: number) => Promise<void>;
   /** The letters of this redrive that consumers have told the end of. */
@@ -105,6 +106,8 @@ interface Running {
   unrecorded: number;
   stopped: string | null;
   readonly losses: Losses;
+  /** The letters in the dead queue when it began. Null if looks show all of them. */
+  there: number | null;
 }
 
 /** Sends letters in growing steps, and stops by itself if too many die again. It survives lost connections. */
@@ -119,7 +122,9 @@ export async function redrive(dead: DeadLetters, input: RedriveInput): Promise<R
     unrecorded: 0,
     stopped: null,
     losses: createLosses(input.pause),
+    there: null,
   };
+  if (input.waitMs > 0) run.there = (await surely(run, () => lettersIn(dead, input.deadQueue)))?.letters ?? null;
   for (const step of stepsOf(letters - before.sent, input.waitMs)) {
     const until = run.sent + step;
     await input.intend(until, run);
@@ -149,10 +154,13 @@ async function sendUntil(run: Running, until: number): Promise<void> {
     const missing = input.letters - run.sent;
     if (performance.now() - startedAtMs < input.heldMs) await input.pause(heldAgainMs);
     else if (missing <= input.unrecorded) run.unrecorded = missing;
-    else run.stopped = "the other letters of the plan are not there any more";
+    else run.stopped = missing <= (input.behind ?? 0) ? othersStay : othersGone;
   }
   run.stopped ??= wished(input);
 }
+
+const othersGone = "the other letters of the plan are not there any more";
+const othersStay = "the others have to stay, do not fit the filter, or are behind letters that stay";
 
 const wished = ({ wish }: RedriveInput): string | null => (wish() === null ? null : "somebody wants it to end");
 
@@ -186,27 +194,24 @@ async function waitForEnds({ input, sent }: Running): Promise<void> {
   }
 }
 
+/** @returns null if the connection is lost again and again */
+async function surely<Result extends object>({ losses }: Running, work: () => Promise<Result>): Promise<Result | null> {
+  let result: Result | null = null;
+  while (result === null && losses.gaveUp() === null) result = await losses.surviving(work);
+  return result;
+}
+
 async function checkDeaths(run: Running): Promise<void> {
   const { dead, input } = run;
   const { before } = input;
   await waitForEnds(run);
   run.stopped ??= wished(input);
-  let grouping = createGrouping();
-  for (let seen: Looked | null = null; seen === null && run.losses.gaveUp() === null;) {
-    let count = 0;
-    grouping = createGrouping();
-    seen = await run.losses.surviving(() =>
-      lookForDeaths(dead, input, (letter) => {
-        count += 1;
-        grouping.add(input.factsOf(letter));
-      }),
-    );
-    if (seen !== null) run.diedAgain = count;
-  }
+  const { letters = run.diedAgain, cause = "" } =
+    (await surely(run, () => countDeaths(dead, { ...input, ...run }))) ?? {};
+  run.diedAgain = letters;
   run.stopped ??= run.losses.gaveUp();
   const [died, sent] = [run.diedAgain - before.diedAgain, run.sent - before.sent];
-  const [largest] = grouping.result().groups;
-  if (died > input.stopAbove * sent) run.stopped ??= `${died} of ${sent} letters have died again${causeOf(largest)}`;
+  if (died > input.stopAbove * sent) run.stopped ??= `${died} of ${sent} letters have died again${cause}`;
 }
 
 /** A pass, and a function that puts back the letters with an unknown outcome after a lost connection. */
@@ -220,38 +225,19 @@ function passOf(run: Running, until: number): { readonly pass: Pass; readonly lo
     const facts = factsOf(letter);
     const target = targetOf(facts, rules);
     if (facts.redrive === id || target === null || fateOf(letter, facts, rules) !== "sent") return null;
-    const digest = digestOf(identityOf(letter));
-    if (!frozen.take(digest)) return null;
+    if (!takeLetter(frozen, letter, input)) return null;
     const { reason, routingKey, position } = facts;
-    const at = new Date().toISOString();
-    const added = { redrive: id, at, reason, routingKey, position, letter: digest.toString(16) };
+    const [at, digest] = [new Date().toISOString(), digestOf(identityOf(letter)).toString(16)];
+    const added = { redrive: id, at, reason, routingKey, position, letter: digest };
     return { queue: target, history: historyWith(letter, added) };
   };
   const onSent = (letter: Letter, isGone: boolean): void => {
-    if (isGone) after.take(digestOf(identityOf(letter)));
+    if (isGone) takeLetter(after, letter, input);
     run.sent += 1;
     input.report(run);
   };
   const pass = { most: Math.min(most, until - sentBefore), perSecond, decide, onSent, stopped: () => wished(input) };
   return { pass, lost: () => (run.frozen = after) };
-}
-
-/** Calls back for each letter of this redrive in the dead queue. */
-async function lookForDeaths(
-  dead: DeadLetters,
-  { deadQueue, id }: RedriveInput,
-  found: (letter: Letter) => void,
-): Promise<Looked> {
-  return dead.look(deadQueue, (letter) => {
-    if (historyOf(letter)[0]?.redrive === id) found(letter);
-    return true;
-  });
-}
-
-function causeOf(group: Group | undefined): string {
-  if (group === undefined) return "";
-  const { count, id, reason, error } = group;
-  return `, ${count} of them of the group ${id}: ${error ?? reason ?? "an unknown cause"}`;
 }
 
 /** The place where a redrive stood, as the dead queue shows it. */
@@ -268,7 +254,7 @@ export interface Stood {
  */
 export async function findOut(
   dead: DeadLetters,
-  { queue, id, frozen, identityOf }: Pick<RedriveInput, "queue" | "id" | "frozen" | "identityOf">,
+  { queue, id, frozen, ...marks }: Pick<RedriveInput, "queue" | "id" | "frozen"> & Marks,
 ): Promise<Stood> {
   const missing = frozen.copy();
   const died: bigint[] = [];
@@ -278,7 +264,7 @@ export async function findOut(
     if (last?.redrive === id) {
       diedAgain += 1;
       if (/^[\da-f]{1,16}$/.test(last.letter ?? "")) died.push(BigInt(`0x${last.letter}`));
-    } else if (missing.take(digestOf(identityOf(letter)))) present += 1;
+    } else if (takeLetter(missing, letter, marks)) present += 1;
     return true;
   });
   for (const digest of died) {

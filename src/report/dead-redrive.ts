@@ -19,12 +19,13 @@ export function renderPlan(
   forecast: Forecast | string,
   park: { readonly queue: string; readonly letters: number } | null = null,
 ): string {
-  const { queue, letters, frozen, targets, stay, steps, leastMs } = plan;
+  const { queue, letters, behind, frozen, targets, stay, steps, leastMs } = plan;
   const rate = perSecond === null ? "without a rate limit" : `at ${perSecond} a second`;
   const least = leastMs === null ? "" : `, at least ${formatDurationMs(Math.ceil(leastMs / 1_000) * 1_000)}`;
+  const confirm = letters + (park?.letters ?? 0);
   const idle = targets.filter(({ consumers }) => consumers === 0);
   return [
-    `${letters} of ${frozen} letters in ${visible(queue)} would be sent again`,
+    `${behind > 0 ? "at least " : ""}${letters} of ${frozen} letters in ${visible(queue)} would be sent again`,
     ...targets.map(({ queue: target, letters: count, consumers }) => {
       const readers = consumers === "unknown" ? "" : `, for ${consumers} consumers`;
       return `  to ${visible(target)}: ${count}${readers}`;
@@ -39,7 +40,12 @@ export function renderPlan(
     ...idle.map((each) => `  ${visible(each.queue)} has no consumer, so the check after each step says nothing.`),
     ...renderForecast(forecast),
     ...(park === null ? [] : [`  ${park.letters} were sent too often, and are parked in ${visible(park.queue)}`]),
-    `Nothing has moved. With --confirm ${letters + (park?.letters ?? 0)} the letters are sent.`,
+    `Nothing has moved. With --confirm ${confirm} the letters are sent.`,
+    ...(behind > 0
+      ? [
+          `${behind} are behind others of their message groups, and the broker does not show them yet. With --confirm ${confirm + behind} those that fit are sent, too.`,
+        ]
+      : []),
     "",
   ].join("\n");
 }

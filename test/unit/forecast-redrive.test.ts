@@ -58,7 +58,7 @@ test("the plan shows the forecast in a few lines", () => {
   if (first === undefined) throw new Error("no case");
   const steps = stepsOf(11, 30_000);
   const speed = { perSecond: 10, waitMs: 30_000 };
-  const plan = { queue: "dead", frozen: 11, letters: 11, targets: [], stay: {}, steps, leastMs: 61_100 };
+  const plan = { queue: "dead", frozen: 11, letters: 11, behind: 0, targets: [], stay: {}, steps, leastMs: 61_100 };
   const forecast = forecastRedrive(subjectOf(first.target, first.consumer), plan, speed);
   const text = renderPlan(plan, speed, null, forecast);
   expect(text).toContain("3 attempts each, 11 dead again after 1m 12s");

@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
-import type { MessageAttributeValue } from "@aws-sdk/client-sqs";
+import { type MessageAttributeValue, SendMessageBatchCommand } from "@aws-sdk/client-sqs";
 import { beforeAll, onTestFinished } from "vitest";
 
+import { type Child, start } from "../dead-journal.ts";
+import { until } from "../deployed-system.ts";
 import { runCommand, type Said } from "../run-command.ts";
 import { region } from "./clients.ts";
 import { attributes, deploy, type DeployedSystem } from "./deployed-system.ts";
@@ -26,18 +28,32 @@ export async function stage(emulator: Parameters<typeof deploy>[0], more: object
   return system;
 }
 
+const inThreeGroups = (body: string): string => `g${Number(body) % 3}`;
+
 /** Puts letters into the dead queue: 1, 2, …, whose reasons are ODD and EVEN. */
-export async function fill(system: DeployedSystem, count: number, first = 1): Promise<string[]> {
+export async function fill(
+  system: DeployedSystem,
+  count: number,
+  first = 1,
+  groupOf = inThreeGroups,
+): Promise<string[]> {
   const bodies = Array.from({ length: count }, (_, index) => String(first + index));
-  const isFifo = system.dead("billing").name.endsWith(".fifo");
-  for (const body of bodies) {
+  const { name, url: QueueUrl } = system.dead("billing");
+  const isFifo = name.endsWith(".fifo");
+  const entries = bodies.map((body) => {
     const reason = Number(body) % 2 === 0 ? "EVEN" : "ODD";
     const texts = { "dlq-failure-reason": reason, "dlq-original-queue": system.work("billing").name, tenant: "acme" };
     const amount: MessageAttributeValue = { DataType: "Number.cents", StringValue: "2.50" };
     const bytes: MessageAttributeValue = { DataType: "Binary", BinaryValue: Buffer.from([0, 255, 1]) };
     const MessageAttributes = { ...attributes(texts), amount, bytes };
-    const group = isFifo ? { MessageGroupId: `g${Number(body) % 3}`, MessageDeduplicationId: randomUUID() } : {};
-    await system.lab.send(system.dead("billing"), body, { MessageAttributes, ...group });
+    const group = isFifo ? { MessageGroupId: groupOf(body), MessageDeduplicationId: randomUUID() } : {};
+    return { Id: body, MessageBody: body, MessageAttributes, ...group };
+  });
+  for (let at = 0; at < count; at += 10) {
+    const { Failed = [] } = await system.lab.sqs.send(
+      new SendMessageBatchCommand({ QueueUrl, Entries: entries.slice(at, at + 10) }),
+    );
+    if (Failed.length > 0) throw new Error(`not sent: ${JSON.stringify(Failed)}`);
   }
   return bodies;
 }
@@ -50,6 +66,14 @@ export function wordsFor({ lab, dead }: DeployedSystem, command: string): string
 
 export const ask = async (system: DeployedSystem, command: string, ...words: readonly string[]): Promise<Said> =>
   runCommand([...wordsFor(system, command), ...words]);
+
+/** A redrive in a process of its own, once it has sent its first letter. */
+export async function underway(system: DeployedSystem, ...words: readonly string[]): Promise<Child> {
+  const child = start([...wordsFor(system, "redrive"), ...words]);
+  const { lab, work } = system;
+  await until(60_000, async () => child.isOver() || (await lab.count(work("billing"))) > 0);
+  return child;
+}
 
 /** Receives and deletes everything, until the queue is empty. */
 export async function drain({ lab }: DeployedSystem, queue: Queue) {

@@ -28,6 +28,7 @@ export const operating: Operating = Object.freeze({
   unsendable,
   identityOf: ({ properties }: Letter) => String(properties["messageId"]),
   addressOf: ({ url, place }: OperatingConnection) => `${hostOf(url)} ${place}`,
+  arrivedAtMs: ({ properties }: Letter) => Number(properties["sentTimestamp"]),
   windowLetters: inOneRequest,
   heldMs: 0,
   closedFor: () => null,
@@ -61,24 +62,14 @@ async function connect(connection: OperatingConnection): Promise<DeadLetters> {
     maxAttempts: 1,
     requestHandler: { connectionTimeout: 5_000 },
   });
-  const urls = new Map<string, string>();
-  const urlOf = async (name: string): Promise<string | null> => {
-    try {
-      const url = urls.get(name) ?? (await findUrls(client, [name])).get(name) ?? "";
-      urls.set(name, url);
-      return url;
-    } catch (cause) {
-      if (isMissing(cause)) return null;
-      throw cause;
-    }
-  };
-  const opened = async (name: string): Promise<DeadQueue & { readonly ready: number }> => {
+  const urlOf = urlFinder(client);
+  const opened = async (name: string): Promise<DeadQueue & { readonly ready: number; readonly hidden: number }> => {
     const url = await urlOf(name);
     if (url === null) throw refused([missing(name)]);
     const queue = { client, name, url, isFifo: name.endsWith(".fifo") };
-    const { ready, deadAfter } = await readQueue(queue);
+    const { ready, hidden, deadAfter } = await readQueue(queue);
     if (deadAfter !== null) throw refused([moving(name, deadAfter)]);
-    return { ...queue, ready };
+    return { ...queue, ready, hidden };
   };
   const moves = wholeMovesOf(opened, urlOf);
   return {
@@ -111,6 +102,11 @@ async function connect(connection: OperatingConnection): Promise<DeadLetters> {
           close: async () => undefined,
         };
       }),
+    countOf: (name) =>
+      told(name, async () => {
+        const queue = await opened(name);
+        return queue.isFifo ? queue.ready + queue.hidden : null;
+      }),
     // The URL of a queue is `https://<host>/<account>/<name>`.
     accountOf: (name) => told(name, async () => /\/(\d+)\/[^/]+$/.exec((await urlOf(name)) ?? "")?.[1] ?? ""),
     consumersOf: (name) => told(name, async () => ((await urlOf(name)) === null ? null : "unknown")),
@@ -120,6 +116,21 @@ async function connect(connection: OperatingConnection): Promise<DeadLetters> {
       cancel: (name) => told(name, () => moves.cancel(name)),
     },
     close: async () => client.destroy(),
+  };
+}
+
+/** Finds the URL of a queue, and remembers it. Null if there is no such queue. */
+function urlFinder(client: SQSClient): (queue: string) => Promise<string | null> {
+  const urls = new Map<string, string>();
+  return async (name) => {
+    try {
+      const url = urls.get(name) ?? (await findUrls(client, [name])).get(name) ?? "";
+      urls.set(name, url);
+      return url;
+    } catch (cause) {
+      if (isMissing(cause)) return null;
+      throw cause;
+    }
   };
 }
 
@@ -147,7 +158,9 @@ async function look(queue: DeadQueue, ready: number, visit: Visit): Promise<Look
     await putBack(queue, [...held.values()]);
   }
   const seen = held.size;
-  return { ready: Math.max(ready, seen), seen, consumers: 0, isWhole: isWhole || isDone };
+  const isAll = isWhole || isDone;
+  const behind = queue.isFifo && !isAll ? Math.max(0, ready - seen) : 0;
+  return { ready: Math.max(ready, seen), seen, consumers: 0, isWhole: isAll, behind };
 }
 
 /** Does a piece of work, and throws a RefusedError in place of an error of SQS. */

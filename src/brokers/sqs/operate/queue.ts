@@ -26,6 +26,8 @@ export const mostHiddenMs = 600_000;
 /** A long poll asks all servers. Even so, SQS may answer that a queue is empty although it is not. */
 const waitSeconds = 1;
 const mostEmpty = 10;
+/** A FIFO queue is consistent. If it answers so, all its groups have hidden letters. */
+const mostEmptyOfFifo = 3;
 /** So many pages of known letters show that there are no others. */
 const mostKnownPages = 20;
 /** SQS gives and takes so many messages in one request. */
@@ -63,7 +65,8 @@ export async function readQueue({
 export async function* receiveAll(queue: DeadQueue): AsyncGenerator<readonly Message[], boolean> {
   const hiddenSeconds = hiddenSecondsFor((await readQueue(queue)).ready);
   const known = new Set<string>();
-  for (let [empty, knownPages] = [0, 0]; empty < mostEmpty && knownPages < mostKnownPages;) {
+  const most = queue.isFifo ? mostEmptyOfFifo : mostEmpty;
+  for (let [empty, knownPages] = [0, 0]; empty < most && knownPages < mostKnownPages;) {
     const received = await receive(queue, hiddenSeconds);
     if (received === null) return false;
     if (received.length > 0) {
