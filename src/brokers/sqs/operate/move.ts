@@ -26,7 +26,8 @@ export function lendingOf(
     send: async (message, letter, sending) => sendTo(client, urlOf, letter, sending, onceFor(message, sending)),
     remove: ({ ReceiptHandle }) => client.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }), bounded()),
     ticketOf: ({ ReceiptHandle = "" }) => ReceiptHandle,
-    giveBack: (handles) => putBack(queue, handles),
+    // The look before has shown that it may.
+    giveBack: (handles) => putBack(queue, handles).catch(() => undefined),
     isOutage,
     // A group of FIFO keeps its order only one by one.
     isParallel: !isFifo,

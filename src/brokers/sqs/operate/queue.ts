@@ -6,7 +6,7 @@ import {
   type SQSClient,
 } from "@aws-sdk/client-sqs";
 
-import { answerWithinMs, errorName } from "../run/client.ts";
+import { answerWithinMs, errorName, isDenied } from "../run/client.ts";
 import { shownAttributes } from "./letter.ts";
 
 /** A queue of letters, with the facts that decide how to look at it. */
@@ -101,13 +101,19 @@ async function receive({ client, url }: DeadQueue, hiddenSeconds: number): Promi
   }
 }
 
-/** Shows letters to others again, by their handles. A letter whose request fails comes back by itself. */
+/**
+ * Shows letters to others again, by their handles. A letter whose request fails comes back by itself.
+ *
+ * @throws if the credentials may not do it
+ */
 export async function putBack({ client, url }: DeadQueue, handles: readonly string[]): Promise<void> {
   for (let at = 0; at < handles.length; at += inOneRequest) {
     const Entries = handles
       .slice(at, at + inOneRequest)
       .map((ReceiptHandle, index) => ({ Id: String(index), ReceiptHandle, VisibilityTimeout: 0 }));
     const request = new ChangeMessageVisibilityBatchCommand({ QueueUrl: url, Entries });
-    await client.send(request, bounded()).catch(() => undefined);
+    await client.send(request, bounded()).catch((cause: unknown) => {
+      if (isDenied(cause)) throw cause;
+    });
   }
 }
