@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { DeleteQueueCommand } from "@aws-sdk/client-sqs";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 
 import { ownJournal, start } from "../support/dead-journal.ts";
 import { runCommand } from "../support/run-command.ts";
-import { fill, stage, wordsFor } from "../support/sqs/dead-stage.ts";
+import { ask, bodiesOf, drain, fill, stage, underway, wordsFor } from "../support/sqs/dead-stage.ts";
+import { startEnforcingMoto } from "../support/sqs/enforcing-moto.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 
 ownJournal();
@@ -38,4 +40,68 @@ describe.for(sqsEmulators())("a redrive on $name", { timeout: 240_000 }, (emulat
     expect([resumed.code, resumed.out]).toEqual([0, expect.stringContaining('"done"')]);
     expect(await system.lab.count(system.work("billing"))).toBe(8);
   });
+
+  test.for(["none", "per-key"])("is cancelled, and loses and doubles nothing: order %s", async (order) => {
+    const system = await stage(emulator, { order });
+    const bodies = await fill(system, 9);
+    const running = await underway(system, "--confirm", "9", "--rate", "1", "--wait", "0s");
+    const id = String(await running.id());
+    const cancelled = await runCommand(["dead", "cancel", id, "--json"]);
+    expect([cancelled.code, JSON.parse(cancelled.out)]).toMatchObject([0, { state: "cancelled" }]);
+    const { code, out } = await running.ended;
+    const { sent } = JSON.parse(out) as { readonly sent: number };
+    expect([code, sent < 9]).toEqual([3, true]);
+    expect((await runCommand(["dead", "resume", id])).code).toBe(2);
+    const [gone, left] = [await drain(system, system.work("billing")), await drain(system, system.dead("billing"))];
+    expect([gone.length, bodiesOf([...gone, ...left])]).toEqual([sent, bodies]);
+  });
+
+  test.for(["none", "per-key"])("stops if its work queue is deleted meanwhile: order %s", async (order) => {
+    const system = await stage(emulator, { order });
+    await fill(system, 9);
+    const running = await underway(system, "--confirm", "9", "--rate", "1", "--wait", "0s");
+    await system.lab.sqs.send(new DeleteQueueCommand({ QueueUrl: system.work("billing").url }));
+    const { code, out, error } = await running.ended;
+    const { sent, stopped } = JSON.parse(out) as { readonly sent: number; readonly stopped: string };
+    expect([code, stopped], error).toEqual([3, `the queue ${system.work("billing").name} is gone`]);
+    expect(sent).toBeGreaterThan(0);
+    expect(await drain(system, system.dead("billing"))).toHaveLength(9 - sent);
+  });
+
+  test("is done beside a consumer that works on its letters", async () => {
+    const system = await stage(emulator);
+    const bodies = await fill(system, 15);
+    const consumer = system.drive("billing", () => "success");
+    let isOver = false;
+    const running = ask(system, "redrive", "--confirm", "15", "--wait", "2s").finally(() => (isOver = true));
+    await consumer.pollUntil(() => isOver && consumer.seen.length >= 15, 120_000);
+    const { code, out } = await running;
+    expect([code, JSON.parse(out)]).toMatchObject([0, { state: "done", sent: 15, diedAgain: 0, mayBeDoubled: 0 }]);
+    expect(bodiesOf(consumer.seen.map(({ body: Body }) => ({ Body })))).toEqual(bodies);
+    const { dead, work, lab } = system;
+    expect([await lab.count(dead("billing")), await lab.count(work("billing"))]).toEqual([0, 0]);
+  });
+});
+
+test("a redrive stops if it may not send, and is refused if it may not put back; all letters stay", async () => {
+  const moto = await startEnforcingMoto();
+  onTestFinished(moto.stop);
+  const system = await stage(moto.emulator);
+  await fill(system, 5);
+  const { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY } = moto.credentials;
+  const words = wordsFor(system, "redrive").map((word) => (word === moto.emulator.endpoint ? moto.endpoint : word));
+  const redriven = async (count: number, filter: readonly string[], ...more: readonly string[]) => {
+    const actions = ["GetQueueUrl", "GetQueueAttributes", "ReceiveMessage", "DeleteMessage", ...more];
+    await moto.allow(actions.map((action) => `sqs:${action}`));
+    const environment = { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY };
+    const said = await runCommand([...words, ...filter, "--confirm", String(count), "--wait", "0s"], environment);
+    return [said.code, JSON.parse(said.out)];
+  };
+  // moto asks for the right to the batch, and AWS for that to the single call.
+  const putBack = "ChangeMessageVisibilityBatch";
+  const stopped = `these credentials may not send to ${system.work("billing").name}`;
+  expect(await redriven(5, [], putBack)).toMatchObject([3, { sent: 0, stopped }]);
+  const sent = { sent: 2, stopped: null, plan: { stay: { "not chosen": 3 } } };
+  expect(await redriven(2, ["--reason", "EVEN"], putBack, "SendMessage")).toMatchObject([0, sent]);
+  expect(await redriven(3, [], "SendMessage")).toMatchObject([1, { diagnostics: [{ code: "RD807" }] }]);
 });
