@@ -49,6 +49,7 @@ function build(input: StrategyInput): StrategyOutput {
     .map(({ attempt, delayMs }): readonly Operation[] =>
       copyFor(attempt, tiers.get(delayMs)?.name ?? workQueue, undefined),
     );
+  const listed = tiers.size === 0 ? "" : ` (${[...tiers.keys()].map(formatDurationMs).join(", ")})`;
   return {
     ...copyingOutput(input),
     attempts: retry.attempts.map(({ attempt, delayMs }) => ({ attempt, delayMs })),
@@ -61,7 +62,7 @@ function build(input: StrategyInput): StrategyOutput {
     promises: {
       ...commonPromises(input),
       ...copyingPromises(input),
-      timing: nobody`no attempt comes before its delay (${[...tiers.keys()].map(formatDurationMs).join(", ")}), but Service Bus does not promise how soon after it: it expires messages at no fixed time`,
+      timing: nobody`no attempt comes before its delay${listed}, but Service Bus does not promise how soon after it: it expires messages at no fixed time`,
       "exact-attempts": nobody`a copy keeps the time to live of its tier, which runs again in the work queue: a message that waits there as long dies before its attempts`,
     },
   };
