@@ -9,13 +9,15 @@ import { semanticsVersions, versionRules } from "../../src/brokers/rabbitmq/prov
 import { inFolderOfItsOwn, runCommand, runSeparately, type Said } from "../support/run-command.ts";
 import { parseSarif } from "../support/sarif.ts";
 import { parseWorkflowCommands } from "../support/workflow-commands.ts";
+import { withoutProgress } from "../support/without-progress.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = inFolderOfItsOwn("check");
 
 /** A module is loaded as in a program of a user, by Node itself. */
 async function check(file: string, ...words: string[]): Promise<Said> {
-  return (file.endsWith(".ts") ? runSeparately : runCommand)(["check", file, ...words]);
+  const said = await (file.endsWith(".ts") ? runSeparately : runCommand)(["check", file, ...words]);
+  return { ...said, error: withoutProgress(said.error) };
 }
 const on = (version: string): string[] => ["--target", `rabbitmq@${version}`];
 

@@ -53,7 +53,11 @@ test("the default journal is a file of its user alone, and nothing warns of SQLi
   const state = folderOf();
   const env = { ...process.env, XDG_STATE_HOME: state };
   const child = spawnSync(process.execPath, [main, "dead", "status"], { env, encoding: "utf8" });
-  expect([child.status, child.stdout, withoutProgress(child.stderr)]).toEqual([0, "There are no redrives in the journal.\n", ""]);
+  expect([child.status, child.stdout, withoutProgress(child.stderr)]).toEqual([
+    0,
+    "There are no redrives in the journal.\n",
+    "",
+  ]);
   const modes = ["redeliver", "redeliver/journal.sqlite"].map((each) => statSync(join(state, each)).mode & 0o777);
   expect(modes).toEqual([0o700, 0o600]);
 });
