@@ -13,11 +13,10 @@ const cases: readonly (readonly [
   broker: string,
   system: fc.Arbitrary<SystemInput>,
   target: fc.Arbitrary<TargetInput>,
-  runs: number,
 ])[] = [
-  ["RabbitMQ", anySystem, anyTarget, 100],
-  ["Amazon SQS", anySqsDeclaration, anySqsTarget, 800],
-  ["Service Bus", anyServicebusDeclaration, anyServicebusTarget, 100],
+  ["RabbitMQ", anySystem, anyTarget],
+  ["Amazon SQS", anySqsDeclaration, anySqsTarget],
+  ["Service Bus", anyServicebusDeclaration, anyServicebusTarget],
 ];
 
 const renamedKey = (key: string): string => `now-${key}`;
@@ -37,27 +36,21 @@ function underOldNames({ compiled }: Deployed): unknown {
   );
 }
 
-test.for(cases)(
-  "a renamed consumer keeps everything on %s, and no message notices",
-  ([, anySystemOf, anyTargetOf, runs]) => {
-    let compared = 0;
-    fc.assert(
-      fc.property(anySystemOf, anyTargetOf, (input, target) => {
-        const from = readDeployed(input, target);
-        if (from === null) return;
-        const now = brokerOf(from.target).targetUnder(from.target, renamedKey);
-        const to = readDeployed(withNewNames(input), now);
-        if (to === null) throw new Error("the renamed system does not compile");
-        expect(underOldNames(to)).toEqual(JSON.parse(JSON.stringify(from.compiled.topology)));
-        const kept = { inputs: { declaration: from.system, target: from.target }, outputs: {} };
-        expect(compareChange(kept, to)).toMatchObject({ problems: [], warnings: [], left: [] });
-        compared += 1;
-      }),
-      { numRuns: runs },
-    );
-    expect(compared).toBeGreaterThan(10);
-  },
-);
+test.for(cases)("a renamed consumer keeps everything on %s, and no message notices", ([, anySystemOf, anyTargetOf]) => {
+  fc.assert(
+    fc.property(anySystemOf, anyTargetOf, (input, target) => {
+      const from = readDeployed(input, target);
+      fc.pre(from !== null);
+      const now = brokerOf(from.target).targetUnder(from.target, renamedKey);
+      const to = readDeployed(withNewNames(input), now);
+      if (to === null) throw new Error("the renamed system does not compile");
+      expect(underOldNames(to)).toEqual(JSON.parse(JSON.stringify(from.compiled.topology)));
+      const kept = { inputs: { declaration: from.system, target: from.target }, outputs: {} };
+      expect(compareChange(kept, to)).toMatchObject({ problems: [], warnings: [], left: [] });
+    }),
+    { numRuns: 20, maxSkipsPerRun: 1_000 },
+  );
+});
 
 const billing = {
   from: { orders: "all" },
