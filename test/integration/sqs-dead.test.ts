@@ -15,6 +15,7 @@ import { region } from "../support/sqs/clients.ts";
 import { attributes, textsOf } from "../support/sqs/deployed-system.ts";
 import { type Fate, startRecordingProxy } from "../support/sqs/recording-proxy.ts";
 import { ask, bodiesOf, drain, fill, stage } from "../support/sqs/dead-stage.ts";
+import { gapOf } from "../support/sqs/known-gaps.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 
 ownJournal();
@@ -87,6 +88,39 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
     expect(bodiesOf(await drain(system, system.dead("billing")))).toEqual(
       bodies.filter((body) => !even.includes(body)),
     );
+  });
+
+  test("of a queue that no declaration names are listed, and sent as far as SQS says where they died", async () => {
+    const system = await stage(emulator);
+    const { lab } = system;
+    for (const body of ["a", "b"]) await lab.send(system.work("billing"), body);
+    const consumer = system.drive("billing", () => "transient");
+    await consumer.pollUntil(async () => (await lab.count(system.dead("billing"))) === 2);
+    await lab.send(system.dead("billing"), "from nowhere");
+    const { letters } = JSON.parse((await ask(system, "list")).out) as { readonly letters: readonly object[] };
+    expect(letters).toHaveLength(3);
+    const count = gapOf("dead-letter-names-source", emulator.name) === undefined ? 2 : 0;
+    const stay = { "from another queue": 3 - count };
+    expect(JSON.parse((await ask(system, "plan")).out)).toMatchObject({ frozen: 3, letters: count, stay });
+  });
+
+  test("of a large queue are grouped, and half of them are sent, but no other", { timeout: 600_000 }, async () => {
+    const system = await stage(emulator);
+    // moto reads all messages of a queue for each receive, so that a look at 3,000 takes ten minutes.
+    const half = emulator.name === "moto" ? 75 : 1_500;
+    const bodies = await fill(system, 2 * half);
+    const { groups } = JSON.parse((await ask(system, "groups")).out) as {
+      readonly groups: readonly { readonly reason: string; readonly count: number }[];
+    };
+    expect(groups.map(({ reason, count }) => [reason, count]).toSorted()).toEqual([
+      ["EVEN", half],
+      ["ODD", half],
+    ]);
+    const said = await ask(system, "redrive", "--reason", "EVEN", "--confirm", String(half), "--wait", "0s");
+    expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { sent: half, mayBeDoubled: 0, stopped: null }]);
+    const isEven = (body: string): boolean => Number(body) % 2 === 0;
+    expect(bodiesOf(await drain(system, system.work("billing")))).toEqual(bodies.filter(isEven));
+    expect(bodiesOf(await drain(system, system.dead("billing")))).toEqual(bodies.filter((body) => !isEven(body)));
   });
 
   test("that die again stop the redrive, and later letters are not touched", async () => {
