@@ -1,4 +1,5 @@
 import type { ConsumerPlan, RetryPlan } from "../plan/plan.ts";
+import { count } from "./in-words.ts";
 
 /** The strategy that a consumer got, and the reasons against the others. */
 export interface StrategyChoice<Strategy extends string = string> {
@@ -49,6 +50,8 @@ export interface Candidate<Name extends string, Input> {
   readonly isAutomatic?: boolean;
   /** The demands of the declaration that it cannot keep. Empty if it keeps everything. */
   readonly objections: (input: Input) => readonly Objection[];
+  /** The number of queues of a system with this consumer alone. It is counted for each choice, so it builds nothing. */
+  readonly queues: (input: Input) => number;
 }
 
 /** The strategy that a consumer gets, with the reasons. Or all objections against each strategy. */
@@ -63,14 +66,22 @@ export function chooseStrategy<Name extends string, Input, Strategy extends Cand
   input: Input & { readonly plan: ConsumerPlan },
 ): Chosen<Strategy, Name> {
   const passedOver: { strategy: Name; reason: string }[] = [];
-  for (const strategy of strategies) {
+  for (const [index, strategy] of strategies.entries()) {
     if (wanted === "auto" ? strategy.isAutomatic === false : strategy.name !== wanted) continue;
     const objections = strategy.objections(input);
     if (objections.length === 0) {
-      const reason = wanted === "auto" ? strategy.summary : `asked for by name: ${strategy.summary}`;
+      const keeps = (each: Candidate<Name, Input>): boolean =>
+        each.isAutomatic !== false && each.objections(input).length === 0;
+      const next = wanted === "auto" ? strategies.slice(index + 1).find(keeps) : undefined;
+      const cost = next === undefined ? "" : inQueues(strategy.queues(input), next.queues(input), next.name);
+      const reason = wanted === "auto" ? `${strategy.summary}${cost}` : `asked for by name: ${strategy.summary}`;
       return { strategy, choice: { consumer: input.plan.consumer, strategy: strategy.name, reason, passedOver } };
     }
     passedOver.push({ strategy: strategy.name, reason: objections.map((each) => each.reason).join("; ") });
   }
   return { objections: new Map(strategies.map((strategy) => [strategy.name, strategy.objections(input)])) };
+}
+
+function inQueues(chosen: number, under: number, next: string): string {
+  return `; a system with this consumer alone has ${count(chosen, "queue")}, under ${next} ${under}`;
 }

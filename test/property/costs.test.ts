@@ -1,9 +1,17 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { checkSystem, compile, type CompiledSystem, constant, defineSystem, plan } from "../../src/index.ts";
+import {
+  checkSystem,
+  compile,
+  type CompiledSystem,
+  constant,
+  defineSystem,
+  plan,
+  type TargetInput,
+} from "../../src/index.ts";
 import { costsByStrategy, costTable } from "../../src/report/costs.ts";
-import { anySystem } from "../support/arbitraries.ts";
+import { anySystem, backoffsOf } from "../support/arbitraries.ts";
 
 const target = { broker: "rabbitmq", version: "4.3" } as const;
 const checkedTarget = { ...target, patch: null, strategy: "auto" } as const;
@@ -52,4 +60,58 @@ test("auto never takes a strategy that needs more queues than another one where 
     { numRuns: 500 },
   );
   expect(compared).toBeGreaterThan(5);
+});
+
+const alone = fc.record({
+  from: fc.constantFrom({ orders: "all" }, undefined),
+  retry: fc.record({
+    attempts: fc.integer({ min: 1, max: 5 }),
+    backoff: backoffsOf(fc.constantFrom("1s", "2s", "4s")),
+  }),
+  handlerTimeout: fc.constant("10s"),
+  deadLetter: fc.record({ park: fc.boolean() }),
+});
+
+test.each([
+  { broker: "rabbitmq", version: "4.3" },
+  { broker: "rabbitmq", version: "4.0" },
+  { broker: "sqs", region: "eu-west-1" },
+  { broker: "servicebus", sku: "standard" },
+  { broker: "servicebus", sku: "standard", deadQueue: "shared" },
+] as const satisfies TargetInput[])("the reason of a choice has the queues of both strategies: %o", (wanted) => {
+  let compared = 0;
+  fc.assert(
+    fc.property(alone, (consumer) => {
+      const consumers = { billing: JSON.parse(JSON.stringify(consumer)) as object };
+      const checked = checkSystem({ name: "shop", sources: { orders: { kind: "topic" } }, consumers });
+      if (!checked.ok) return;
+      const queuesUnder = (strategy: string): unknown => {
+        const result = compile(checked.value, { ...wanted, strategy } as TargetInput);
+        return result.ok ? result.value.topology.queues.length : "refused";
+      };
+      const own = compile(checked.value, wanted);
+      fc.pre(own.ok);
+      const [choice] = own.ok ? own.value.choices : [];
+      const told = / alone has (\d+) queues?, under (\S+) (\d+)$/.exec(choice?.reason ?? "");
+      if (told === null) return;
+      const [, chosen, next = "", under] = told;
+      expect([Number(chosen), Number(under)]).toEqual([queuesUnder(choice?.strategy ?? ""), queuesUnder(next)]);
+      compared += 1;
+    }),
+  );
+  expect(compared).toBeGreaterThan(5);
+});
+
+test("a choice by name, and one without another possible strategy, weigh nothing", () => {
+  const system = (backoff: object): ReturnType<typeof checkSystem> =>
+    checkSystem({ name: "shop", consumers: { billing: { retry: { attempts: 3, backoff } } } });
+  const reasonOf = (backoff: object, strategy: "auto" | "native"): string => {
+    const declared = system(backoff);
+    const result = declared.ok ? compile(declared.value, { ...target, strategy }) : null;
+    return (result?.ok === true && result.value.choices[0]?.reason) || "refused";
+  };
+  const steady = { kind: "constant", delay: "1s" };
+  expect(reasonOf(steady, "auto")).toMatch(/; a system with this consumer alone has 2 queues, under staged 5$/);
+  expect(reasonOf(steady, "native")).not.toContain("alone");
+  expect(reasonOf({ ...steady, jitter: "10%" }, "auto")).not.toContain("alone");
 });

@@ -5,7 +5,7 @@ import type { ModifiedOperation } from "../contract.ts";
 import { deadExchange } from "../names.ts";
 import type { TopologyDraft } from "../topology.ts";
 import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
-import { addDeadQueue, addWorkQueue, commonPromises, protocolObjection, sharedCounter } from "./strategy.ts";
+import { addDeadQueue, addWorkQueue, commonPromises, protocolObjection, sharedCounter, queuesOf } from "./strategy.ts";
 import { count } from "../../../../contract/in-words.ts";
 
 /**
@@ -18,6 +18,7 @@ export const deferred: Strategy = {
   protocol: "amqp-1.0",
   summary: "the consumer's outcome names the time of the next attempt, and the queue waits and counts",
   objections,
+  queues: (input) => queuesOf(input, 0),
   build,
 };
 

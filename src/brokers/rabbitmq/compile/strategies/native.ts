@@ -14,6 +14,7 @@ import {
   noJitterObjection,
   protocolObjection,
   sharedCounter,
+  queuesOf,
 } from "./strategy.ts";
 import { count, delaysInWords } from "../../../../contract/in-words.ts";
 
@@ -26,6 +27,7 @@ export const native: Strategy = {
   protocol: "amqp-0-9-1",
   summary: "the queue itself delays and counts; the only other queue is the dead queue",
   objections,
+  queues: (input) => queuesOf(input, 0),
   build,
 };
 

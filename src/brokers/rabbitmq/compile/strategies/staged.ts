@@ -23,6 +23,7 @@ import {
   protocolObjection,
   publishDead,
   publisherPromises,
+  queuesOf,
 } from "./strategy.ts";
 import { count } from "../../../../contract/in-words.ts";
 
@@ -48,6 +49,7 @@ export const staged: Strategy = {
   protocol: "amqp-0-9-1",
   summary: "a tier before every attempt; the exchange that a message came through carries the attempt number",
   objections,
+  queues: (input) => queuesOf(input, input.retry.attempts.length - 1),
   build,
 };
 

@@ -57,6 +57,15 @@ export function addDeadQueue(draft: TopologyDraft, input: StrategyInput, shared:
   addQueue(draft, capabilities, { ...parked, tuning: {} });
 }
 
+/**
+ * The number of queues of a system with this consumer alone.
+ *
+ * @param waiting the number of queues where messages wait. A queue for undeliverable messages comes with them
+ */
+export function queuesOf({ retry }: StrategyInput, waiting: number): number {
+  return (retry.park === undefined ? 2 : 3) + (waiting === 0 ? 0 : waiting + 1);
+}
+
 /** True the first time that a shared resource is needed. */
 export function isNew(shared: Set<string>, name: string): boolean {
   if (shared.has(name)) return false;

@@ -20,6 +20,7 @@ import {
   protocolObjection,
   publishDead,
   publisherPromises,
+  queuesOf,
 } from "./strategy.ts";
 import { count } from "../../../../contract/in-words.ts";
 
@@ -42,6 +43,7 @@ export const waits: Strategy = {
     ...protocolObjection(input, "amqp-0-9-1"),
     ...lengthObjection(input.plan, input.retry),
   ],
+  queues: (input) => queuesOf(input, new Set(waitsOf(input)).size),
   build,
 };
 
@@ -51,8 +53,7 @@ function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>):
   addDeadQueue(draft, input, shared);
   if (attempts > 1) {
     addWayBack(draft, input, shared);
-    for (const waitMs of retry.attempts.slice(1).flatMap(spreadWaits)) addWait(draft, input, shared, waitMs);
-    for (const upToMs of ladder(retry.retryAfterMaxMs)) addWait(draft, input, shared, upToMs);
+    for (const waitMs of waitsOf(input)) addWait(draft, input, shared, waitMs);
   }
   addWorkQueue(draft, input, {
     deadLetterExchange: deadExchange(system),
@@ -96,6 +97,12 @@ function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>):
     ...(retry.retryAfterMaxMs === null ? {} : { retryAfter: retryAfterSteps(input) }),
     promises: promisesOf(input),
   };
+}
+
+/** The longest times of the queues where this consumer's messages wait. Some may be the same. */
+function waitsOf({ retry }: StrategyInput): number[] {
+  if (retry.attempts.length === 1) return [];
+  return [...retry.attempts.slice(1).flatMap(spreadWaits), ...ladder(retry.retryAfterMaxMs)];
 }
 
 /**

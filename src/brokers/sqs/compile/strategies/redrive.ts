@@ -14,6 +14,7 @@ import {
   wholeSeconds,
   wholeSecondsObjection,
   sharedCounter,
+  queuesOf,
 } from "./strategy.ts";
 import { delaysInWords } from "../../../../contract/in-words.ts";
 
@@ -27,6 +28,7 @@ export const redrive: Strategy = {
   name: "redrive",
   summary: "the queue's visibility timeout is the delay, and SQS counts the receives",
   objections,
+  queues: queuesOf,
   visibilityTimeoutSeconds,
   windowSeconds: (input) => visibilityTimeoutSeconds(input) * input.retry.attempts.length,
   build,
