@@ -1,5 +1,6 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { type Changed, type Deployed, deployedOf, underNewNames } from "../migrate/deployed.ts";
+import { type ChangedCounts, changedCounts } from "../compile/budget.ts";
 import { type LeftBehind, leftBehind } from "../migrate/left-behind.ts";
 import { digestOf } from "../migrate/lock.ts";
 import { type ProvedChange, proveChange } from "../migrate/prove-change.ts";
@@ -25,6 +26,7 @@ export interface CheckedChange {
   readonly isDeployed: boolean;
   readonly verdicts: ProvedChange["verdicts"];
   readonly left: readonly LeftBehind[];
+  readonly counts: ChangedCounts;
   readonly warnings: readonly Diagnostic[];
 }
 
@@ -70,7 +72,8 @@ export function changeFrom(old: Deployed, to: Changed, about: About, from: strin
   const { verdicts, problems, warnings } = proveChange(before, after);
   if (problems.length > 0) return refuse(problems);
   const isDeployed = digestOf(before.compiled) === digestOf(to.compiled);
-  return { ok: true, from, isDeployed, verdicts, warnings, left: leftBehind(before, after) };
+  const counts = changedCounts(before.compiled, after.compiled);
+  return { ok: true, from, isDeployed, verdicts, warnings, counts, left: leftBehind(before, after) };
 }
 
 async function declared(from: string, options: FromOptions): Promise<Deployed | RefusedChange> {

@@ -6,7 +6,7 @@ import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { print } from "./output.ts";
 import { endedWaivers, readProject, todayUtc } from "./project.ts";
-import { answerOf, ended, formatOf, refuse, renderedForTools, say, usage } from "./refuse.ts";
+import { answerOf, ended, fileForTools, formatOf, refuse, renderedForTools, say, usage } from "./refuse.ts";
 
 interface CheckOptions extends FromOptions {
   readonly format: "text" | "json" | "sarif" | "github";
@@ -63,8 +63,8 @@ async function showProof(file: string, options: CheckOptions): Promise<number> {
   return print(change === null ? text : `${text}${renderChange(change)}`, options.output);
 }
 
-function shownOf({ from, isDeployed, verdicts, left }: CheckedChange): object {
-  return { from, isDeployed, verdicts, left };
+function shownOf({ from, isDeployed, verdicts, left, counts }: CheckedChange): object {
+  return { from, isDeployed, verdicts, left, counts };
 }
 
 /** Refusals and warnings are the output here. So the output exists and is valid with any findings. */
@@ -81,5 +81,13 @@ async function showDiagnostics(file: string, format: "sarif" | "github", options
     ? waiveFor(options, [...proved.warnings, ...(change?.warnings ?? [])])
     : proved.diagnostics;
   const text = await renderedForTools(diagnostics, format, { file, locate });
-  return ended(await print(text, options.output), proved.ok ? exitCodes.fine : exitCodeOf(diagnostics));
+  const notice = format === "github" && change?.isDeployed === false ? await noticeOf(change, file) : "";
+  return ended(await print(`${text}${notice}`, options.output), proved.ok ? exitCodes.fine : exitCodeOf(diagnostics));
+}
+
+/** The counts of resources before and after a change, beside the first line of the new declaration. */
+async function noticeOf({ from, counts }: CheckedChange, file: string): Promise<string> {
+  const { renderGithubNotice } = await import("../diagnostics/github.ts");
+  const { countsInWords } = await import("../report/verdicts.ts");
+  return renderGithubNotice(`resources, change from ${from}`, countsInWords(counts), fileForTools(file));
 }

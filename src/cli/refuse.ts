@@ -82,6 +82,11 @@ export function ended(printed: number, exitCode: number): number {
   return printed === exitCodes.fine ? exitCode : printed;
 }
 
+/** Code scanning knows files by their paths from the root of the repository, where workflows run. */
+export function fileForTools(file: string): string {
+  return String(maskedValue(relative("", resolve(file)))) || ".";
+}
+
 /** Renders diagnostics for a tool that shows them beside the code: the data of a log, or the text of annotations. */
 export async function renderedForTools(
   diagnostics: readonly Reported[],
@@ -89,9 +94,8 @@ export async function renderedForTools(
   { file, locate }: About,
   ruleOf?: (code: string) => SarifRule,
 ): Promise<unknown> {
-  // Code scanning knows files by their paths from the root of the repository, where workflows run. A running broker is
-  // no file.
-  const place = file === undefined ? {} : { file: String(maskedValue(relative("", resolve(file)))) || ".", locate };
+  // A running broker is no file.
+  const place = file === undefined ? {} : { file: fileForTools(file), locate };
   if (format === "sarif") {
     const { sarifLog } = await import("../diagnostics/sarif.ts");
     return sarifLog(diagnostics, { ...place, version: ownVersion(), ruleOf, pageOf });

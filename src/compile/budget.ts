@@ -13,6 +13,16 @@ export function resourcesOf({ topology }: CompiledSystem): Readonly<Record<strin
   return Object.fromEntries(lists.map(([kind, list]) => [kind, list.filter(isOwn).length]));
 }
 
+/** By the broker's word for a kind of resource: the number before and after a change. */
+export type ChangedCounts = Readonly<Record<string, { readonly from: number; readonly to: number }>>;
+
+/** Counts the resources of both sides. A kind that only one broker has is 0 on the other side. */
+export function changedCounts(before: CompiledSystem, after: CompiledSystem): ChangedCounts {
+  const [old, now] = [resourcesOf(before), resourcesOf(after)];
+  const kinds = Object.keys({ ...old, ...now });
+  return Object.fromEntries(kinds.map((kind) => [kind, { from: old[kind] ?? 0, to: now[kind] ?? 0 }]));
+}
+
 export function sumOf(resources: Resources): number {
   return Object.values(resources).reduce((sum, each) => sum + each, 0);
 }

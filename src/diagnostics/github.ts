@@ -26,12 +26,25 @@ export function renderGithub(
         ...(region === undefined ? {} : { col: String(region.column) }),
         title: each.path === "" ? each.code : `${each.code} ${each.path}`,
       };
-      const list = Object.entries(properties).map(
-        ([name, value]) => `${name}=${escapeProperty(visible(maskCredentials(value)))}`,
+      return workflowCommand(
+        each.waived === undefined ? each.severity : "notice",
+        properties,
+        renderMessageWithNames(each),
       );
-      return `::${each.waived === undefined ? each.severity : "notice"} ${list.join(",")}::${escapeMessage(renderMessageWithNames(each))}\n`;
     })
     .join("");
+}
+
+/** Renders a fact that is no problem as one workflow command, at the first line of a file. */
+export function renderGithubNotice(title: string, message: string, file: string): string {
+  return workflowCommand("notice", { file: file.replaceAll("\\", "/"), line: "1", title }, visible(message));
+}
+
+function workflowCommand(name: string, properties: Readonly<Record<string, string>>, message: string): string {
+  const list = Object.entries(properties).map(
+    ([key, value]) => `${key}=${escapeProperty(visible(maskCredentials(value)))}`,
+  );
+  return `::${name} ${list.join(",")}::${escapeMessage(message)}\n`;
 }
 
 // Source of both functions: https://github.com/actions/toolkit/blob/main/packages/core/src/command.ts

@@ -1,4 +1,5 @@
 import type { Evidence } from "../brokers/broker.ts";
+import type { ChangedCounts } from "../compile/budget.ts";
 import { count } from "../contract/in-words.ts";
 import type { Keeper, KeptPromise } from "../contract/promise.ts";
 import { visible } from "../diagnostics/visible.ts";
@@ -31,20 +32,28 @@ export function renderChange({
   isDeployed,
   verdicts,
   left,
+  counts,
 }: {
   readonly from: string;
   readonly isDeployed: boolean;
   readonly verdicts: readonly ChangeVerdict[];
   readonly left: readonly LeftBehind[];
+  readonly counts: ChangedCounts;
 }): string {
   const heading = `change from ${visible(from)}`;
   if (isDeployed) return `\n${heading}\nnone: this is deployed\n`;
-  const lines = renderProofs(verdicts, left);
+  const lines = [...renderProofs(verdicts, left), `counts   ${countsInWords(counts)}`];
   if (verdicts.length === 0)
     return `\n${heading}\n${["nothing is proved: no consumer keeps a queue", ...lines].join("\n")}\n`;
   const proves =
     "The proof put a message into every place before, during and after the change, with consumers by the old and the new contract at work. It covers messages of these two declarations: let those of earlier ones run out first.";
   return `\n${heading}\n${lines.join("\n")}\n${proves}\n`;
+}
+
+/** The number of resources of each kind before and after a change: `exchanges 2 → 11, queues 2`. */
+export function countsInWords(counts: ChangedCounts): string {
+  const words = Object.entries(counts).map(([kind, { from, to }]) => `${kind} ${from === to ? to : `${from} → ${to}`}`);
+  return words.join(", ");
 }
 
 /** One line for each consumer whose change is proved, and for each queue that stays on the broker. */

@@ -51,6 +51,23 @@ test("a change that weakens a promise is a warning, at its place in the file", a
   expect([github.code, github.out]).toEqual([0, expect.stringMatching(/^::warning file=new\.yaml,line=6.*RD304/)]);
 });
 
+test("the number of resources before and after a change", async () => {
+  const words = "exchanges 12 → 10, policies 8 → 6, queues 7 → 5, bindings 19 → 17";
+  const from = [...staged, "--from", "five.yaml"];
+  expect((await check(...from)).out).toContain(`\ncounts   ${words}\n`);
+  const { change } = JSON.parse((await check(...from, "--json")).out) as {
+    readonly change: { readonly counts: object };
+  };
+  expect(change.counts).toMatchObject({ queues: { from: 7, to: 5 } });
+  const notices = async (...more: readonly string[]): Promise<readonly string[]> =>
+    (await check(...more, "--format", "github")).out.split("\n").filter((line) => line.startsWith("::notice"));
+  expect(await notices(...from)).toEqual([
+    `::notice file=new.yaml,line=1,title=resources%2C change from five.yaml::${words}`,
+  ]);
+  expect(await notices(...staged, "--from", "new.yaml")).toEqual([]);
+  expect(await notices(...staged)).toEqual([]);
+});
+
 test("a change that a deployment would refuse", async () => {
   const refused = await check("--from", "five.yaml", "--from-target", "rabbitmq@3.10");
   expect([refused.code, refused.out]).toEqual([1, ""]);
