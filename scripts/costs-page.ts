@@ -8,6 +8,7 @@ import { renderDiagnostics } from "../src/index.ts";
 
 type Target = TargetInput<BrokerName>;
 
+/** Systems of consumers that are alike, under one strategy. */
 interface Priced {
   readonly target: Target & { readonly strategy: string };
   readonly consumer?: object;
@@ -21,17 +22,17 @@ const sqs = { broker: "sqs", region: "eu-west-1" } as const;
 const servicebus = { broker: "servicebus", sku: "standard" } as const;
 const overAmqp10 = { consumer: { protocol: "amqp-1.0" } };
 
-const constantDelay: readonly Priced[] = [
+export const constantDelay: readonly Priced[] = [
   { target: { ...rabbitmq, strategy: "native" } },
   { target: { ...rabbitmq, strategy: "deferred" }, ...overAmqp10 },
   { target: { ...rabbitmq, strategy: "staged" } },
   { target: { ...rabbitmq, strategy: "waits" } },
 ];
-const withJitter: readonly Priced[] = [
+export const withJitter: readonly Priced[] = [
   { target: { ...rabbitmq, strategy: "deferred" }, ...overAmqp10, backoff: spread },
   { target: { ...rabbitmq, strategy: "waits" }, backoff: spread },
 ];
-const onSqs: readonly Priced[] = [
+export const onSqs: readonly Priced[] = [
   {
     target: { ...sqs, strategy: "redrive" },
     consumer: { handlerTimeout: "10s" },
@@ -39,7 +40,7 @@ const onSqs: readonly Priced[] = [
   },
   { target: { ...sqs, strategy: "visibility" }, backoff: spread },
 ];
-const onServiceBus: readonly Priced[] = [
+export const onServiceBus: readonly Priced[] = [
   { target: { ...servicebus, strategy: "immediate" }, backoff: { kind: "immediate" } },
   { target: { ...servicebus, strategy: "scheduled" }, backoff: spread },
   { target: { ...servicebus, strategy: "ttl-tier" } },
@@ -79,7 +80,8 @@ function tableOf(all: readonly Priced[]): string {
   return [head, separator, ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-function priceOf(
+/** The row of the table for a system of that many consumers. */
+export function priceOf(
   { target, consumer = {}, backoff = constant }: Priced,
   consumers: number,
 ): { readonly consumers: number; readonly head: readonly string[]; readonly row: readonly string[] } {
