@@ -4,7 +4,7 @@ import { brokers, compile, type CompiledSystem, parseTarget } from "../../src/in
 import { verify, verifyAll } from "../../src/verify/verify.ts";
 import { accepted, checked } from "../support/examples.ts";
 import { contractMutantsOf } from "../support/contract-mutants.ts";
-import { mutantsOf } from "../support/mutants.ts";
+import { mutantsOf, swappedKeys } from "../support/mutants.ts";
 import { type Equivalent, expectRefuted, type Score, scoreOfMutants } from "../support/mutation-page.ts";
 
 // Breaks each topology and each contract in every way that a person might. The proof must fail each time: a proof that
@@ -133,6 +133,13 @@ function scoreOf([version, strategy, jitter]: (typeof cases)[number]): Score {
       compiled: { ...compiled.value, contracts: contracts.with(0, contract) },
     })),
   ];
+  // Consumers share tiers, so a retry of one must not reach the other.
+  const swapped = mutants.filter(({ name }) => swappedKeys.some((each) => each === name));
+  expect(swapped).toHaveLength(shared ? 0 : swappedKeys.length);
+  for (const mutant of swapped)
+    expect(violationsOf(mutant.compiled), mutant.name).toContainEqual(
+      expect.objectContaining({ property: "isolation" }),
+    );
   const what = `${version} ${strategy}${jitter === undefined ? "" : " with jitter"}`;
   return scoreOfMutants(what, mutants, (each) => violationsOf(each.compiled).length === 0);
 }
@@ -144,6 +151,7 @@ const intro = `A proof that cannot fail proves nothing. So a test breaks a compi
 | topology | a binding, an exchange, a policy or a dead-letter exchange is missing |
 | topology | dead letters go nowhere, or back to the source |
 | topology | routing keys or reasons of death are swapped |
+| topology | two consumers that share tiers swap their keys |
 | topology | a limit or a time differs by one, or is text instead of a number |
 | topology | policies overlap, or set \`drop-head\` or \`at-most-once\` |
 | topology | there is a binding too many, or an exchange or queue of another kind |

@@ -13,7 +13,7 @@ type Policy = Resource<"policies">;
 type Break = (topology: Topology) => readonly Mutant[];
 
 export function mutantsOf(topology: Topology): Mutant[] {
-  return [added, retyped, argued, missing, misdirected, misled, overlapping, redefined].flatMap((each) =>
+  return [added, retyped, argued, missing, misdirected, misled, exchanged, overlapping, redefined].flatMap((each) =>
     each(topology),
   );
 }
@@ -178,6 +178,33 @@ const misled: Break = (topology) => {
           topology: withArguments(topology, queue, { "x-dead-letter-exchange": name }),
         }));
     }),
+  ];
+};
+
+/** The mutants in which two consumers swap their keys. No key is missing, and none is there twice. */
+export const swappedKeys = [
+  "the keys that lead two consumers' messages back swapped",
+  "the keys that two work queues give to failed messages swapped",
+] as const;
+
+const exchanged: Break = (topology) => {
+  const swapped = (text: string): string =>
+    text.replace(/billing|shipping/, (name) => (name === "billing" ? "shipping" : "billing"));
+  const again = new Set(topology.exchanges.filter(({ role }) => role === "again").map(({ name }) => name));
+  if (again.size === 0) return [];
+  const bindings = topology.bindings.map((each) =>
+    again.has(each.source) ? { ...each, routingKey: swapped(each.routingKey) } : each,
+  );
+  const key = "x-dead-letter-routing-key";
+  const queues = topology.queues.map((queue) =>
+    queue.role === "work"
+      ? { ...queue, arguments: { ...queue.arguments, [key]: swapped(String(queue.arguments[key])) } }
+      : queue,
+  );
+  const [back, failed] = swappedKeys;
+  return [
+    { name: back, topology: { ...topology, bindings } },
+    { name: failed, topology: { ...topology, queues } },
   ];
 };
 
