@@ -1,4 +1,5 @@
 import { type Target, brokerOf } from "../brokers/index.ts";
+import type { Graph } from "../brokers/broker.ts";
 import { resourcesOf, sumOf } from "../compile/budget.ts";
 import type { Plan } from "../plan/plan.ts";
 
@@ -8,8 +9,11 @@ export interface Costs {
   readonly strategy: string;
   /** The number of resources of each kind. Null if the strategy cannot keep the promises of each consumer. */
   readonly resources: Readonly<Record<string, number>> | null;
-  /** True if messages wait in tiers. Each retry then stores its message twice more: in a tier, and in the work queue. */
-  readonly usesTiers: boolean;
+  /**
+   * The most moves from queue to queue in one retry. Each stores the message anew. It is 0 if the message or its
+   * copy waits in the work queue.
+   */
+  readonly hops: number;
 }
 
 /** The costs under the target's own strategy first, and then under each strategy of its broker. Proves nothing. */
@@ -25,25 +29,38 @@ export function costsOf(plan: Plan, target: Target): Costs {
   const { compile, graphOf } = brokerOf(target);
   const strategy = target.strategy ?? "auto";
   const compiled = compile(plan, target);
-  if (!compiled.ok) return { strategy, resources: null, usesTiers: false };
-  const usesTiers = graphOf(compiled.value).edges.some(({ kind }) => kind === "due");
-  return { strategy, resources: resourcesOf(compiled.value), usesTiers };
+  if (!compiled.ok) return { strategy, resources: null, hops: 0 };
+  return { strategy, resources: resourcesOf(compiled.value), hops: hopsOf(graphOf(compiled.value)) };
+}
+
+/** Follows each retry from its work queue through the places where it waits, until it is back. */
+function hopsOf({ edges }: Graph): number {
+  const keyOf = (consumer: string | null, place: string): string => JSON.stringify([consumer, place]);
+  const due = new Map(
+    edges.flatMap(({ kind, consumer, from, to }) => (kind === "due" ? [[keyOf(consumer, from), to] as const] : [])),
+  );
+  const retries = edges.filter(({ kind }) => kind === "retry");
+  const hops = retries.map(({ consumer, from, to }) => {
+    const passed = new Set<string>();
+    let place: string | undefined = to;
+    while (place !== undefined && place !== from && !passed.has(place)) {
+      passed.add(place);
+      place = due.get(keyOf(consumer, place));
+    }
+    return passed.size === 0 ? 0 : passed.size + 1;
+  });
+  return hops.reduce((most, each) => Math.max(most, each), 0);
 }
 
 /** One row for each strategy, with text in each cell. */
 export function costTable(costs: readonly Costs[]): { readonly head: string[]; readonly rows: readonly string[][] } {
   const kinds = [...new Set(costs.flatMap(({ resources }) => Object.keys(resources ?? {})))];
   return {
-    head: ["strategy", ...kinds, "together", "a retry passes"],
-    rows: costs.map(({ strategy, resources, usesTiers }) =>
+    head: ["strategy", ...kinds, "together", "hops of a retry"],
+    rows: costs.map(({ strategy, resources, hops }) =>
       resources === null
         ? [strategy, ...kinds.map(() => "–"), "–", "cannot keep the promises"]
-        : [
-            strategy,
-            ...kinds.map((kind) => String(resources[kind] ?? 0)),
-            String(sumOf(resources)),
-            usesTiers ? "a tier" : "no tier",
-          ],
+        : [strategy, ...kinds.map((kind) => String(resources[kind] ?? 0)), String(sumOf(resources)), String(hops)],
     ),
   };
 }

@@ -25,13 +25,13 @@ test("the costs are those of the compiled topologies, under the own strategy and
   );
   const planned = plan(defineSystem({ name: "shop", sources: { orders: { kind: "fanout" } }, consumers }));
   const { head, rows } = costTable(costsByStrategy(planned, checkedTarget));
-  expect(head).toEqual(["strategy", "exchanges", "policies", "queues", "bindings", "together", "a retry passes"]);
+  expect(head).toEqual(["strategy", "exchanges", "policies", "queues", "bindings", "together", "hops of a retry"]);
   expect(rows.map((row) => row.join(" "))).toEqual([
-    "auto 2 200 200 200 602 no tier",
-    "native 2 200 200 200 602 no tier",
+    "auto 2 200 200 200 602 0",
+    "native 2 200 200 200 602 0",
     "deferred – – – – – cannot keep the promises",
-    "staged 110 304 204 315 933 a tier",
-    "waits 5 202 202 502 911 a tier",
+    "staged 110 304 204 315 933 2",
+    "waits 5 202 202 502 911 2",
   ]);
 });
 

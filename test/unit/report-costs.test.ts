@@ -13,12 +13,12 @@ const proved = accepted(compileAndProve<"rabbitmq">(system, { broker: "rabbitmq"
 const costs = costsByStrategy(proved.plan, proved.target);
 
 const table = [
-  ["strategy", "exchanges", "policies", "queues", "bindings", "together", "a retry passes"],
-  ["auto", "2", "2", "2", "2", "8", "no tier"],
-  ["native", "2", "2", "2", "2", "8", "no tier"],
+  ["strategy", "exchanges", "policies", "queues", "bindings", "together", "hops of a retry"],
+  ["auto", "2", "2", "2", "2", "8", "0"],
+  ["native", "2", "2", "2", "2", "8", "0"],
   ["deferred", "–", "–", "–", "–", "–", "cannot keep the promises"],
-  ["staged", "10", "6", "5", "17", "38", "a tier"],
-  ["waits", "5", "4", "4", "6", "19", "a tier"],
+  ["staged", "10", "6", "5", "17", "38", "2"],
+  ["waits", "5", "4", "4", "6", "19", "2"],
 ];
 
 test("the text of a report has the counts of each strategy, and of its own", () => {

@@ -43,12 +43,15 @@ test.each([
   ({ systems, costs }) => {
     expect(systems.map(({ target }) => target.strategy)).toEqual(Object.keys(costs));
     for (const system of systems) {
-      const wanted: Cost = (costs as Readonly<Record<string, Cost>>)[system.target.strategy] ?? {};
+      const { strategy } = system.target;
+      const wanted: Cost = (costs as Readonly<Record<string, Cost>>)[strategy] ?? {};
       for (const consumers of [1, 2, 30]) {
         const { head, row } = priceOf(system, consumers);
         const counts = Object.fromEntries(head.slice(1, -2).map((kind, index) => [kind, Number(row[index + 1])]));
         const expected = Object.entries(wanted).map(([kind, [shared, each]]) => [kind, shared + each * consumers]);
-        expect(counts, `${system.target.strategy}, ${consumers}`).toEqual(Object.fromEntries(expected));
+        expect(counts, `${strategy}, ${consumers}`).toEqual(Object.fromEntries(expected));
+        // Into the queue where it waits, and back.
+        expect(row.at(-1), strategy).toBe(["staged", "waits", "ttl-tier"].includes(strategy) ? "2" : "0");
       }
     }
   },
