@@ -82,7 +82,10 @@ async function showDiagnostics(file: string, format: "sarif" | "github", options
     : proved.diagnostics;
   const text = await renderedForTools(diagnostics, format, { file, locate });
   const notice = format === "github" && change?.isDeployed === false ? await noticeOf(change, file) : "";
-  return ended(await print(`${text}${notice}`, options.output), proved.ok ? exitCodes.fine : exitCodeOf(diagnostics));
+  return ended(
+    await print(notice === "" ? text : `${String(text)}${notice}`, options.output),
+    proved.ok ? exitCodes.fine : exitCodeOf(diagnostics),
+  );
 }
 
 /** The counts of resources before and after a change, beside the first line of the new declaration. */

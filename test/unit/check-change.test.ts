@@ -66,6 +66,8 @@ test("the number of resources before and after a change", async () => {
   ]);
   expect(await notices(...staged, "--from", "new.yaml")).toEqual([]);
   expect(await notices(...staged)).toEqual([]);
+  const sarif = await check(...from, "--format", "sarif");
+  expect(JSON.parse(sarif.out)).toMatchObject({ version: "2.1.0" });
 });
 
 test("a change that a deployment would refuse", async () => {
