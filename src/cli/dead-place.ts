@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+
 import { type Target } from "../brokers/index.ts";
 import {
   type DeadQueue,
@@ -29,6 +31,8 @@ export async function atPlace(
   return answering(options, async () => {
     const found = await findQueue(file, options);
     if (typeof found === "number") return found;
+    // Letters come and go by the hundred thousand. So the collector would let its young space grow to 150 MB of garbage.
+    setFlagsFromString("--optimize-for-size");
     const dead = await connectQueue(found, connectionOf(options));
     try {
       return await work(dead);
