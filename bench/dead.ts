@@ -153,7 +153,6 @@ async function redriveAll(dead: DeadLetters, letters: number, frozen: Frozen): P
     letters,
     before: { sent: 0, diedAgain: 0, mayBeDoubled: 0 },
     unrecorded: 0,
-    heldMs: 0,
     perSecond: null,
     waitMs: 0,
     stopAbove: 1,

@@ -137,7 +137,6 @@ async function goOn({ dead, journal, who = person(), waiting }: Desk, id: string
     frozen,
     rules,
     unrecorded,
-    heldMs: unrecorded > 0 ? operating.heldMs : 0,
     park: park === null ? null : { ...park, frozen: toPark },
   };
 }

@@ -109,7 +109,6 @@ export async function redriveLetters(desk: Desk, order: RedriveOrder): Promise<R
       before: { sent: 0, diedAgain: 0, mayBeDoubled: 0 },
       frozen: readFrozen(frozen, agreed.behind),
       unrecorded: 0,
-      heldMs: 0,
       park: park === null ? null : { ...park, frozen: readFrozen(parked) },
     });
   });

@@ -13,7 +13,7 @@ const beatMs = 500;
 const askEveryMs = 100;
 
 /** A redrive that begins or goes on. The journal has it, and this process has its lock. */
-export interface Begun extends Pick<RedriveInput, "unrecorded" | "heldMs"> {
+export interface Begun extends Pick<RedriveInput, "unrecorded"> {
   readonly facts: RedriveFacts;
   /** Left out if it goes on. */
   readonly plan?: RedrivePlan;

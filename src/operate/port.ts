@@ -158,8 +158,6 @@ export interface Operating {
   readonly addressOf: (connection: OperatingConnection) => string;
   /** The most letters that a killed redrive doubles. */
   readonly windowLetters: number;
-  /** The time that a killed redrive keeps letters from others, where `settle` cannot wait for it. */
-  readonly heldMs: number;
   /** Why nobody can send letters into a queue, as half a sentence. Null if one can. */
   readonly closedFor: (queue: string) => string | null;
   /** Sentences about a look: its completeness, and its effect. */

@@ -61,8 +61,6 @@ export interface RedriveInput extends Marks {
   readonly before: RedriveCounts;
   /** The letters that it may have sent before without a record, because its process ended. */
   readonly unrecorded: number;
-  /** The time for which letters may be away, because a process that ended took them. */
-  readonly heldMs: number;
   readonly perSecond: number | null;
   /** The wait after each step, before the look for letters that died again. 0 for no look. */
   readonly waitMs: number;
@@ -92,13 +90,10 @@ export interface RedriveResult extends RedriveCounts {
 
 /** The time between two questions for the words of consumers. */
 const askEveryMs = 500;
-/** The time between two looks for letters that a process held which has ended. */
-const heldAgainMs = 3_000;
 
 interface Running {
   readonly dead: DeadLetters;
   readonly input: RedriveInput;
-  readonly startedAtMs: number;
   frozen: Frozen;
   sent: number;
   diedAgain: number;
@@ -117,7 +112,6 @@ export async function redrive(dead: DeadLetters, input: RedriveInput): Promise<R
     ...before,
     dead,
     input,
-    startedAtMs: performance.now(),
     frozen: input.frozen,
     unrecorded: 0,
     stopped: null,
@@ -137,7 +131,7 @@ export async function redrive(dead: DeadLetters, input: RedriveInput): Promise<R
 }
 
 async function sendUntil(run: Running, until: number): Promise<void> {
-  const { dead, input, startedAtMs } = run;
+  const { dead, input } = run;
   const sentBefore = run.sent;
   const { pass, lost } = passOf(run, until);
   const passed = await run.losses.surviving(() => dead.move(input.queue, pass));
@@ -152,8 +146,7 @@ async function sendUntil(run: Running, until: number): Promise<void> {
     run.stopped ??= run.losses.gaveUp();
   } else if (passed.sent === 0 && run.stopped === null) {
     const missing = input.letters - run.sent;
-    if (performance.now() - startedAtMs < input.heldMs) await input.pause(heldAgainMs);
-    else if (missing <= input.unrecorded) run.unrecorded = missing;
+    if (missing <= input.unrecorded) run.unrecorded = missing;
     else run.stopped = missing <= (input.behind ?? 0) ? othersStay : othersGone;
   }
   run.stopped ??= wished(input);

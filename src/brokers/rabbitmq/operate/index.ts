@@ -38,7 +38,6 @@ export const operating: Operating = Object.freeze({
     return host + pathname;
   },
   windowLetters,
-  heldMs: 0,
   closedFor: () => null,
   aboutLook:
     "While Redeliver looked, nobody else could get these letters. Now they are back in order, marked as redelivered.",

@@ -24,7 +24,6 @@ export const operating: Operating = Object.freeze({
   identityOf: ({ properties }: Letter) => String(properties["sequenceNumber"]),
   addressOf: () => hostOf({ connectionString: connectionString() }),
   windowLetters: 1,
-  heldMs: 0,
   closedFor: (queue: string) =>
     /\$DeadLetterQueue$/i.test(queue)
       ? `Service Bus lets nobody send to ${queue}: name an ordinary queue, such as the one for parked letters`

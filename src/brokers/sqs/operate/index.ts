@@ -30,7 +30,6 @@ export const operating: Operating = Object.freeze({
   addressOf: ({ url, place }: OperatingConnection) => `${hostOf(url)} ${place}`,
   arrivedAtMs: ({ properties }: Letter) => Number(properties["sentTimestamp"]),
   windowLetters: inOneRequest,
-  heldMs: 0,
   closedFor: () => null,
   aboutLook:
     "SQS may show fewer letters than there are, in any order. Of a FIFO queue it shows the first letters of each message group. While Redeliver looked, nobody else could get these letters. Each look counts as a receive.",
