@@ -106,6 +106,10 @@ test(
       join(folder, "consumer.ts"),
       'import { consume, permanent } from "redeliver/consume";\nimport shop from "./shop.ts";\nexport const running = await consume(shop, "billing", { target: { broker: "rabbitmq", version: "4.0" }, connection: { url: "amqp://localhost" } }, async ({ body }) => { if (body === null) throw permanent("EMPTY"); });\n',
     );
+    writeFileSync(
+      join(folder, "redrive.ts"),
+      'import { openDeadQueue, openJournal, planLetters } from "redeliver/operate";\nimport shop from "./shop.ts";\nconst dead = await openDeadQueue({ system: shop, consumer: "billing", target: { broker: "rabbitmq", version: "4.0" } });\nexport const plan = await planLetters(dead, {});\nexport const journal = await openJournal("journal");\n',
+    );
     const compilerOptions = {
       module: "nodenext",
       target: "es2024",
@@ -115,11 +119,14 @@ test(
       types: ["node"],
       typeRoots: [join(root, "node_modules/@types")],
     };
-    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["consumer.ts"] }));
+    writeFileSync(
+      join(folder, "tsconfig.json"),
+      JSON.stringify({ compilerOptions, files: ["consumer.ts", "redrive.ts"] }),
+    );
     const compiled = spawnSync(join(root, "node_modules/.bin/tsc"), ["--project", folder], { encoding: "utf8" });
     expect([compiled.stdout, compiled.status]).toEqual(["", 0]);
     const script =
-      'const { plan, checkSystem } = await import("redeliver"); console.log(typeof plan, typeof checkSystem);';
+      'const { plan } = await import("redeliver"); const { openJournal } = await import("redeliver/operate"); console.log(typeof plan, typeof openJournal);';
     expect(
       execFileSync(process.execPath, ["--input-type=module", "--eval", script], { cwd: folder, encoding: "utf8" }),
     ).toBe("function function\n");
