@@ -60,11 +60,10 @@ export function renderLetter(letter: Letter, facts: LetterFacts): string {
   const text = Buffer.from(body.subarray(0, shownBytes)).toString();
   const isText = !text.slice(0, -1).includes("\uFFFD");
   const cut = body.length > shownBytes ? ` (the first ${shownBytes} of ${body.length} bytes)` : "";
+  const course = courseOf(letter);
   return [
     ...lines(told),
-    "",
-    "course, the latest first",
-    ...lines(courseOf(letter)),
+    ...(course.length === 0 ? [] : ["", "course, the latest first", ...lines(course)]),
     "",
     "properties",
     ...lines([["exchange", exchange], ["routing key", routingKey], ...Object.entries(properties)]),

@@ -31,7 +31,9 @@ export function renderPlan(
       return `  to ${visible(target)}: ${count}${readers}`;
     }),
     ...Object.entries(stay).map(([why, count]) => `  stay: ${count}, ${why}`),
-    `  steps: ${steps.join(", ")}, each followed by a wait of ${formatDurationMs(waitMs)}; ${rate}${least}`,
+    ...(steps.length === 0
+      ? []
+      : [`  steps: ${steps.join(", ")}, each followed by a wait of ${formatDurationMs(waitMs)}; ${rate}${least}`]),
     ...(horizonMs === null || horizonMs <= waitMs
       ? []
       : [
