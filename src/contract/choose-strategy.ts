@@ -50,8 +50,11 @@ export interface Candidate<Name extends string, Input> {
   readonly isAutomatic?: boolean;
   /** The demands of the declaration that it cannot keep. Empty if it keeps everything. */
   readonly objections: (input: Input) => readonly Objection[];
-  /** The number of queues of a system with this consumer alone. It is counted for each choice, so it builds nothing. */
-  readonly queues: (input: Input) => number;
+  /**
+   * The number of queues of a system with this consumer alone. It is counted for each choice, so it builds nothing. Left
+   * out where all strategies need as many.
+   */
+  readonly queues?: (input: Input) => number;
 }
 
 /** The strategy that a consumer gets, with the reasons. Or all objections against each strategy. */
@@ -73,7 +76,7 @@ export function chooseStrategy<Name extends string, Input, Strategy extends Cand
       const keeps = (each: Candidate<Name, Input>): boolean =>
         each.isAutomatic !== false && each.objections(input).length === 0;
       const next = wanted === "auto" ? strategies.slice(index + 1).find(keeps) : undefined;
-      const cost = next === undefined ? "" : inQueues(strategy.queues(input), next.queues(input), next.name);
+      const cost = next === undefined ? "" : inQueues(strategy.queues?.(input), next.queues?.(input), next.name);
       const reason = wanted === "auto" ? `${strategy.summary}${cost}` : `asked for by name: ${strategy.summary}`;
       return { strategy, choice: { consumer: input.plan.consumer, strategy: strategy.name, reason, passedOver } };
     }
@@ -82,6 +85,7 @@ export function chooseStrategy<Name extends string, Input, Strategy extends Cand
   return { objections: new Map(strategies.map((strategy) => [strategy.name, strategy.objections(input)])) };
 }
 
-function inQueues(chosen: number, under: number, next: string): string {
+function inQueues(chosen: number | undefined, under: number | undefined, next: string): string {
+  if (chosen === undefined || under === undefined || chosen === under) return "";
   return `; a system with this consumer alone has ${count(chosen, "queue")}, under ${next} ${under}`;
 }

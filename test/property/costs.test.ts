@@ -8,8 +8,10 @@ import {
   constant,
   defineSystem,
   plan,
+  type System,
   type TargetInput,
 } from "../../src/index.ts";
+import { accepted } from "../support/examples.ts";
 import { costsByStrategy, costTable } from "../../src/report/costs.ts";
 import { anySystem, backoffsOf } from "../support/arbitraries.ts";
 
@@ -72,34 +74,53 @@ const alone = fc.record({
   deadLetter: fc.record({ park: fc.boolean() }),
 });
 
+const queuesOf = (system: System, target: TargetInput): number | null => {
+  const result = compile(system, target);
+  return result.ok ? result.value.topology.queues.length : null;
+};
+const systems = alone.map((consumer) =>
+  accepted(
+    checkSystem({
+      name: "shop",
+      sources: { orders: { kind: "topic" } },
+      consumers: { billing: JSON.parse(JSON.stringify(consumer)) as object },
+    }),
+  ),
+);
+
 test.each([
   { broker: "rabbitmq", version: "4.3" },
   { broker: "rabbitmq", version: "4.0" },
-  { broker: "sqs", region: "eu-west-1" },
-  { broker: "servicebus", sku: "standard" },
-  { broker: "servicebus", sku: "standard", deadQueue: "shared" },
 ] as const satisfies TargetInput[])("the reason of a choice has the queues of both strategies: %o", (wanted) => {
   let compared = 0;
   fc.assert(
-    fc.property(alone, (consumer) => {
-      const consumers = { billing: JSON.parse(JSON.stringify(consumer)) as object };
-      const checked = checkSystem({ name: "shop", sources: { orders: { kind: "topic" } }, consumers });
-      if (!checked.ok) return;
-      const queuesUnder = (strategy: string): unknown => {
-        const result = compile(checked.value, { ...wanted, strategy } as TargetInput);
-        return result.ok ? result.value.topology.queues.length : "refused";
-      };
-      const own = compile(checked.value, wanted);
-      fc.pre(own.ok);
+    fc.property(systems, (system) => {
+      const own = compile(system, wanted);
       const [choice] = own.ok ? own.value.choices : [];
       const told = / alone has (\d+) queues?, under (\S+) (\d+)$/.exec(choice?.reason ?? "");
       if (told === null) return;
-      const [, chosen, next = "", under] = told;
-      expect([Number(chosen), Number(under)]).toEqual([queuesUnder(choice?.strategy ?? ""), queuesUnder(next)]);
+      const [, chosen, next, under] = told;
+      const both = [choice?.strategy, next].map((strategy) => queuesOf(system, { ...wanted, strategy } as TargetInput));
+      expect([Number(chosen), Number(under)]).toEqual(both);
       compared += 1;
     }),
   );
   expect(compared).toBeGreaterThan(5);
+});
+
+test.each([
+  [{ broker: "sqs", region: "eu-west-1" }, ["visibility", "redrive"]],
+  [{ broker: "servicebus", sku: "standard" }, ["immediate", "scheduled"]],
+  [{ broker: "servicebus", sku: "standard", deadQueue: "shared" }, ["immediate", "scheduled"]],
+] as const)("all strategies that auto takes need as many queues, so no reason has them: %o", (wanted, strategies) => {
+  fc.assert(
+    fc.property(systems, (system) => {
+      const counts = strategies.map((strategy) => queuesOf(system, { ...wanted, strategy } as TargetInput));
+      expect(new Set(counts.filter((each) => each !== null)).size).toBeLessThanOrEqual(1);
+      const own = compile(system, wanted as TargetInput);
+      expect(own.ok ? own.value.choices[0]?.reason : "").not.toContain("alone");
+    }),
+  );
 });
 
 test("a choice by name, and one without another possible strategy, weigh nothing", () => {

@@ -2,7 +2,7 @@ import { formatDurationMs } from "../../../../declare/duration.ts";
 import { type Objection, sharedCounterObjection } from "../../../../contract/choose-strategy.ts";
 import { broker, consumer, nobody } from "../../../../contract/promise.ts";
 import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
-import { abandon, closeSession, commonPromises, complete, deadLetter, release, queuesOf } from "./strategy.ts";
+import { abandon, closeSession, commonPromises, complete, deadLetter, release } from "./strategy.ts";
 import { count } from "../../../../contract/in-words.ts";
 
 /**
@@ -14,7 +14,6 @@ export const immediate: Strategy = {
   name: "immediate",
   summary: "Service Bus counts the deliveries, and dead-letters after the last",
   objections,
-  queues: (input) => queuesOf(input, 0),
   build,
 };
 

@@ -4,16 +4,7 @@ import type { Objection } from "../../../../contract/choose-strategy.ts";
 import { type Promises, broker, consumer, nobody } from "../../../../contract/promise.ts";
 import type { Contract, Operation, Outcome } from "../contract.ts";
 import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
-import {
-  attemptProperty,
-  commonPromises,
-  complete,
-  copyFor,
-  deadLetter,
-  orderObjection,
-  release,
-  queuesOf,
-} from "./strategy.ts";
+import { attemptProperty, commonPromises, complete, copyFor, deadLetter, orderObjection, release } from "./strategy.ts";
 import { count } from "../../../../contract/in-words.ts";
 
 /**
@@ -26,7 +17,6 @@ export const scheduled: Strategy = {
   name: "scheduled",
   summary: "the consumer schedules a copy for each attempt, and Service Bus counts the crashes",
   objections: (input): Objection[] => orderObjection(input),
-  queues: (input) => queuesOf(input, 0),
   build,
 };
 

@@ -96,12 +96,6 @@ export function orderObjection({ sessions }: StrategyInput): Objection[] {
   return [{ reason, path: ["order"], edit: "leave order out" }];
 }
 
-/** The number of queues of a system with this consumer alone. A dead-letter queue is no queue of its own. */
-export function queuesOf({ inSubscription, retry, target }: StrategyInput, tiers: number): number {
-  const others = [retry.park !== undefined, target.deadQueue === "shared"].filter(Boolean).length;
-  return (inSubscription ? 0 : 1) + others + tiers;
-}
-
 /** The time that the consumer has to renew a lock. */
 export function lockRenewalMs({ plan, sessions }: StrategyInput): number {
   if (sessions) return servicebusLimits.renewalMs;

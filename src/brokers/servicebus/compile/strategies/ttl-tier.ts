@@ -6,7 +6,7 @@ import type { Operation } from "../contract.ts";
 import { tierName } from "../names.ts";
 import { copyingOutcomes, copyingOutput, copyingPromises, copyingWhy } from "./scheduled.ts";
 import type { Strategy, StrategyInput, StrategyOutput, Tier } from "./strategy.ts";
-import { commonPromises, copyFor, deadLetter, orderObjection, queuesOf } from "./strategy.ts";
+import { commonPromises, copyFor, deadLetter, orderObjection } from "./strategy.ts";
 
 /**
  * The pattern of RabbitMQ: a queue with the delay as its time to live, which forwards its dead letters to the work
@@ -18,7 +18,6 @@ export const ttlTier: Strategy = {
   isAutomatic: false,
   summary: "the consumer sends a copy to a queue of its delay, and Service Bus forwards it when it expires",
   objections,
-  queues: (input) => queuesOf(input, tiersOf(input).size),
   build,
 };
 
@@ -39,17 +38,12 @@ function objections(input: StrategyInput): Objection[] {
   return found;
 }
 
-function tiersOf({ retry, workQueue }: StrategyInput): ReadonlyMap<number, Tier> {
+function build(input: StrategyInput): StrategyOutput {
+  const { retry, workQueue } = input;
   const tiers = new Map<number, Tier>();
   for (const { delayMs } of retry.attempts) {
     if (delayMs > 0) tiers.set(delayMs, { name: tierName(workQueue, inOneUnit(delayMs)), delayMs });
   }
-  return tiers;
-}
-
-function build(input: StrategyInput): StrategyOutput {
-  const { retry, workQueue } = input;
-  const tiers = tiersOf(input);
   const copies = retry.attempts
     .slice(1)
     .map(({ attempt, delayMs }): readonly Operation[] =>

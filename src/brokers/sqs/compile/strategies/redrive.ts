@@ -14,7 +14,6 @@ import {
   wholeSeconds,
   wholeSecondsObjection,
   sharedCounter,
-  queuesOf,
 } from "./strategy.ts";
 import { delaysInWords } from "../../../../contract/in-words.ts";
 
@@ -28,7 +27,6 @@ export const redrive: Strategy = {
   name: "redrive",
   summary: "the queue's visibility timeout is the delay, and SQS counts the receives",
   objections,
-  queues: queuesOf,
   visibilityTimeoutSeconds,
   windowSeconds: (input) => visibilityTimeoutSeconds(input) * input.retry.attempts.length,
   build,

@@ -169,11 +169,6 @@ export function endsOf({ plan, names }: Pick<StrategyInput, "plan" | "names">): 
   return isDirect(plan) ? [names.dead] : [names.dead, names.undelivered];
 }
 
-/** The number of queues of a system with this consumer alone. */
-export function queuesOf(input: StrategyInput): number {
-  return 1 + endsOf(input).length + (input.retry.park === undefined ? 0 : 1);
-}
-
 function retentionStatement(fifo: boolean, { deadSeconds, workSeconds, leftSeconds }: Retention): string {
   if (fifo) return `dead letters stay for ${inWords(deadSeconds)}: on FIFO the clock starts again in the dead queue`;
   return `dead letters stay until ${inWords(deadSeconds)} after they were published, so at least ${inWords(leftSeconds)}: ${inWords(workSeconds)} at most may pass before that`;

@@ -14,7 +14,6 @@ import {
   visibleAfter,
   wholeSecondsObjection,
   sharedCounter,
-  queuesOf,
 } from "./strategy.ts";
 
 /**
@@ -26,7 +25,6 @@ export const visibility: Strategy = {
   name: "visibility",
   summary: "the consumer sets the visibility timeout of a failed message, and SQS counts the receives",
   objections,
-  queues: queuesOf,
   visibilityTimeoutSeconds: handlingSeconds,
   windowSeconds,
   build,
