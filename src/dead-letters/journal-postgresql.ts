@@ -3,6 +3,7 @@ import type { Client } from "pg";
 import { refused } from "../diagnostics/render.ts";
 import type { Sql } from "../operate/journal-schema.ts";
 import { journalProblem } from "../operate/journal-problems.ts";
+import { inTurn } from "./in-turn.ts";
 
 const connectWithinMs = 10_000;
 const answerWithinMs = 30_000;
@@ -10,10 +11,11 @@ const answerWithinMs = 30_000;
 /** @throws RefusedError if the database cannot be used; its text has no password */
 export async function openPostgresql(url: string): Promise<Sql> {
   const client = await connect(url);
+  const own = new Set<string>();
   const query: Sql["query"] = async (text, values = []) => (await client.query(text, [...values])).rows;
   return {
     query,
-    exclusively: async (work) => {
+    exclusively: inTurn(async (work) => {
       await client.query("begin");
       try {
         // Two processes that make the same table at the same time would refuse each other.
@@ -24,14 +26,22 @@ export async function openPostgresql(url: string): Promise<Sql> {
         await client.query("rollback");
         throw cause;
       }
-    },
+    }),
     // It belongs to this session, and ends with its connection.
     lock: async (name) => {
+      // Within one session the database would give the same lock again.
+      if (own.has(name)) return null;
       const [row] = await query("select pg_try_advisory_lock(hashtextextended($1, 0)) as taken", [name]);
       if (row?.["taken"] !== true) return null;
+      own.add(name);
       const unlock = (): Promise<unknown> => query("select pg_advisory_unlock(hashtextextended($1, 0))", [name]);
       // A lost session has lost its locks, too.
-      return { release: async () => void (await unlock().catch(() => undefined)) };
+      return {
+        release: async () => {
+          own.delete(name);
+          await unlock().catch(() => undefined);
+        },
+      };
     },
     reasonOf,
     close: async () => client.end().catch(() => undefined),

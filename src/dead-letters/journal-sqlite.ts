@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { refused } from "../diagnostics/render.ts";
 import type { Lock, Sql } from "../operate/journal-schema.ts";
 import { journalProblem } from "../operate/journal-problems.ts";
+import { inTurn } from "./in-turn.ts";
 
 /** Another process keeps the file for some milliseconds at a time. */
 const busyMs = 5_000;
@@ -48,7 +49,7 @@ export async function openSqlite(file: string): Promise<Sql> {
       const statement = database.prepare(text);
       return statement.all(Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]))) as never;
     },
-    exclusively: async (work) => {
+    exclusively: inTurn(async (work) => {
       database.exec("begin immediate");
       try {
         await work();
@@ -57,7 +58,7 @@ export async function openSqlite(file: string): Promise<Sql> {
         database.exec("rollback");
         throw cause;
       }
-    },
+    }),
     lock: async (name) => lockIn(opened(lockFile(file, name), 0)),
     reasonOf: reason,
     close: async () => database.close(),

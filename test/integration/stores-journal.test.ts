@@ -65,6 +65,7 @@ test("another process pauses a redrive, and finds one that was killed: its lock 
   expect([1n, digestOf("letter"), 2n ** 64n - 1n, 2n, 1n].map(frozen.take)).toEqual([true, true, true, false, false]);
   const lock = await journal.lock(redriveFacts.key);
   expect(lock).not.toBeNull();
+  expect(await journal.lock(redriveFacts.key), "the lock of this very session").toBeNull();
   await lock?.release();
   const cancelled = await ask("cancel", "bbbbbbbb");
   expect([cancelled.code, JSON.parse(cancelled.out)]).toMatchObject([0, { state: "cancelled" }]);
