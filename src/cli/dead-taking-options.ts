@@ -24,6 +24,7 @@ export function addTakingCommands(
     .option("--cut-off", "take the whole letters of a file that was cut off")
     .addOption(new Option("--skip <count>", "leave out so many letters that are there already").argParser(count))
     .addOption(confirm())
+    .addOption(journal())
     .action(async (file, options) => finish(await (await import("./dead-import.ts")).importCommand(file, options)));
   take("park", "move letters into the queue for parked letters, with the reason")
     .option("--into <queue>", "the queue for parked letters, if no declaration names it")

@@ -59,8 +59,10 @@ export async function importFile(desk: Desk, order: ImportOrder): Promise<Import
     try {
       const report = progress("letters imported", letters);
       const imported = await importLetters(linesOf(file), putting, skip, (count) => report(count));
-      const why = imported.stopped === null ? "" : `; stopped: ${imported.stopped}`;
-      await journal.note(id, by, `has ended after ${imported.imported} letters${why}`);
+      const { mayBeDoubled, stopped } = imported;
+      const twice = mayBeDoubled === 0 ? "" : `, up to ${mayBeDoubled} there twice`;
+      const why = stopped === null ? "" : `; stopped: ${stopped}`;
+      await journal.note(id, by, `has ended after ${imported.imported} letters${twice}${why}`);
       return { queue, letters, imported };
     } finally {
       await putting.close();

@@ -45,9 +45,10 @@ export async function moveWhole(desk: Desk, order: WholeOrder): Promise<WholeEnd
       const letters = await countIn(dead);
       const problem = confirmProblem(queue, letters, order.confirm ?? 0);
       if (problem !== null) throw refused([problem]);
+      // SQS may move the queue although its answer does not come.
+      await journal.note(id, by, `asks the broker to move about ${letters} letters of ${queue}; why: ${why}`);
       const refusal = await whole.start(queue, contract?.workQueue ?? null, order.perSecond ?? null);
       if (refusal !== null) throw new UsageError(`${refusal}; leave out --whole to move the letters one by one`);
-      await journal.note(id, by, `lets the broker move about ${letters} letters of ${queue}; why: ${why}`);
     }
     return followMove(desk, whole, "the broker does not know the move any more");
   });

@@ -23,18 +23,18 @@ export async function carryOut(sending: Sending, send: () => Promise<string | nu
  * Sends a copy until the broker says what became of it.
  *
  * @param send throws if the outcome is unknown
- * @param unknown called for each copy that may have arrived
+ * @param unknown called for each copy that may have arrived, and with true if no other follows
  */
 export async function sendOften(
   queue: string | null,
   send: () => Promise<string | null>,
-  unknown: () => void,
+  unknown: (isLast: boolean) => void,
 ): Promise<string | null> {
   for (let tries = 1; ; tries++) {
     try {
       return await send();
     } catch {
-      unknown();
+      unknown(tries === mostSends);
       if (tries === mostSends) return `the queue ${queue} does not answer`;
       await pauseAfter(tries);
     }

@@ -141,8 +141,9 @@ async function sendOne<Message, Ticket>(
   sending: Sending,
 ): Promise<string | null> {
   const { lending } = state;
-  const unknown = (): void => {
-    if (!lending.dropsCopies) state.mayBeDoubled += 1;
+  const unknown = (isLast: boolean): void => {
+    // A queue that drops copies remembers them for some minutes only, and this letter stays.
+    if (!lending.dropsCopies || isLast) state.mayBeDoubled += 1;
   };
   return sendOften(sending.queue, () => lending.send(message, letter, sending), unknown);
 }

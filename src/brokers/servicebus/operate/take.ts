@@ -93,6 +93,7 @@ export async function* takeChosen(taking: Taking): AsyncGenerator<readonly [Mess
     const found = await find(taking);
     if (found.size === 0 || isStopped(taking)) return;
     const sentBefore = taking.sent;
+    const wanted = found.size;
     for await (const message of takeOnce(taking, found)) {
       yield [message];
       taking.sent += 1;
@@ -100,8 +101,7 @@ export async function* takeChosen(taking: Taking): AsyncGenerator<readonly [Mess
     }
     if (isStopped(taking)) return;
     if (taking.sent > sentBefore) continue;
-    if (performance.now() - sinceMs > longestLockMs)
-      taking.stopped = `${found.size} letters are locked by somebody else`;
+    if (performance.now() - sinceMs > longestLockMs) taking.stopped = `${wanted} letters are locked by somebody else`;
     else await setTimeout(waitMs);
   }
 }

@@ -91,7 +91,7 @@ async function connect(connection: OperatingConnection): Promise<DeadLetters> {
         const isFifo = name.endsWith(sqsLimits.fifoSuffix);
         const run = randomUUID();
         let doubled = 0;
-        const unknown = (): void => void (doubled += isFifo ? 0 : 1);
+        const unknown = (isLast: boolean): void => void (doubled += isFifo && !isLast ? 0 : 1);
         return {
           // A group of FIFO keeps its order only one by one.
           window: isFifo ? 1 : 10,
