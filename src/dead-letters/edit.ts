@@ -94,7 +94,7 @@ async function planned(dead: DeadQueue, order: EditOrder, judged?: Parameters<ty
   const speed = { perSecond: null, waitMs: 0 };
   const made = await planRedrive(dead.letters, dead.queue, rules, dead.factsOf, speed, judged);
   if ("problem" in made) throw refused([made.problem]);
-  checkGroup(filter);
+  if (made.isWhole) checkGroup(filter);
   return { plan: made.plan, rules: { ...made.rules, filter }, sample };
 }
 

@@ -34,7 +34,7 @@ export async function lookFor(
     matched += 1;
     return visit(letter, facts);
   });
-  checkGroup(filter);
+  if (looked.isWhole) checkGroup(filter);
   return { ...looked, matched };
 }
 

@@ -124,7 +124,7 @@ async function planned(dead: DeadQueue, wish: RedriveWish, judged?: Parameters<t
   const asked = { ...sendingRules(dead), filter, generations };
   const made = await planRedrive(dead.letters, dead.queue, asked, dead.factsOf, speedOf(wish), judged);
   if ("problem" in made) throw refused([made.problem]);
-  checkGroup(filter);
+  if (made.isWhole) checkGroup(filter);
   return made;
 }
 

@@ -187,7 +187,7 @@ async function planned(
   });
   const consumed = consumedProblem(queue, looked.consumers);
   if (consumed !== null) throw refused([consumed]);
-  checkGroup(filter);
+  if (looked.isWhole) checkGroup(filter);
   return { queue, frozen: looked.ready, letters, stay };
 }
 

@@ -44,7 +44,10 @@ export async function planRedrive(
   factsOf: (letter: Letter) => LetterFacts,
   { perSecond, waitMs }: Speed,
   judged?: (letter: Letter, fate: Fate) => void,
-): Promise<{ readonly plan: RedrivePlan; readonly rules: RedriveRules } | { readonly problem: Diagnostic }> {
+): Promise<
+  | { readonly plan: RedrivePlan; readonly rules: RedriveRules; readonly isWhole: boolean }
+  | { readonly problem: Diagnostic }
+> {
   const stay = new Map<Fate | "queue gone", number>();
   const found = new Map<string, number>();
   const looked = await dead.look(queue, (letter) => {
@@ -68,7 +71,10 @@ export async function planRedrive(
   const leastMs = perSecond === null ? null : Math.ceil((1_000 * letters) / perSecond) + waitMs * steps.length;
   const { ready: frozen, behind = 0 } = looked;
   const plan = { queue, frozen, letters, behind, targets, stay: Object.fromEntries(stay), steps, leastMs };
-  return { plan, rules: { ...rules, targets: new Set(targets.map((target) => target.queue)) } };
+  const there = targets.map((target) => target.queue);
+  // Letters that the broker does not show yet may be the only ones for a declared queue.
+  const declared = [...(rules.targets ?? [])].filter((each) => !found.has(each));
+  return { plan, rules: { ...rules, targets: new Set([...there, ...declared]) }, isWhole: looked.isWhole };
 }
 
 function add<Key>(counts: Map<Key, number>, key: Key, count: number): void {
