@@ -167,8 +167,8 @@ async function redriveAll(dead: DeadLetters, letters: number, frozen: Frozen): P
     identityOf: operating.identityOf,
     pause: (delayMs) => setTimeout(delayMs),
     wish: () => null,
-    intend: () => Promise.resolve(),
-    told: async () => 0,
+    intend: async () => null,
+    told: async () => ({ told: 0, dead: 0 }),
     report: () => undefined,
   });
   if (sent !== letters) throw new Error(`${sent} of ${letters} letters were sent: ${stopped}`);

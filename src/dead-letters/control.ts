@@ -53,19 +53,27 @@ export async function endRedrive(
   id: string,
   wish: Wish,
 ): Promise<JournalledRedrive> {
-  let redrive = await known(journal, id);
-  const { state } = redrive;
-  if (state !== "running") {
-    if (wish === "pause") throw new UsageError(`the redrive ${id} is not running: it is ${stateOf(redrive)}`);
-    if (isOver(state)) throw new UsageError(`the redrive ${id} is ${state} already`);
-    await journal.change(id, { state: "cancelled", reason: null }, who, "cancelled");
-  } else await journal.change(id, { wish }, who, `asks to ${wish}`);
-  const untilMs = performance.now() + endsWithinMs;
-  for (redrive = await known(journal, id); redrive.state === "running" && performance.now() < untilMs;) {
-    await setTimeout(askEveryMs);
-    redrive = await known(journal, id);
+  const redrive = await known(journal, id);
+  const { key, state } = redrive;
+  if (isOver(state)) throw new UsageError(`the redrive ${id} is ${state} already`);
+  // A redrive that goes on has the lock before it runs again.
+  const isHeld = async (): Promise<boolean> => {
+    const lock = await journal.lock(key);
+    await lock?.release();
+    return lock === null;
+  };
+  const other = (await journal.list()).find((each) => each.key === key && each.state === "running" && each.id !== id);
+  if (other === undefined && (await isHeld())) {
+    await journal.change(id, { wish }, who, `asks to ${wish}`);
+    const untilMs = performance.now() + endsWithinMs;
+    while ((await isHeld()) && performance.now() < untilMs) await setTimeout(askEveryMs);
+  } else if (wish === "pause") throw new UsageError(`the redrive ${id} is not running: it is ${stateOf(redrive)}`);
+  const now = await known(journal, id);
+  if (wish === "cancel" && now.state !== "running" && !isOver(now.state)) {
+    await journal.change(id, { state: "cancelled", reason: null, wish: null }, who, "cancelled");
+    return known(journal, id);
   }
-  return redrive;
+  return now;
 }
 
 /**
@@ -103,6 +111,8 @@ export async function openRedrive(journal: Journal, id: string): Promise<Journal
 async function goOn({ dead, journal, who = person(), waiting }: Desk, id: string): Promise<Begun> {
   const { letters: broker, queue, operating, contract } = dead;
   const facts = await openRedrive(journal, id);
+  // A wish from now on is for this process. One from before was for a process that has ended.
+  await journal.change(id, { wish: null }, who, "is to go on");
   const { at, intended, letters, generations, targets, filter: input } = facts;
   await broker.lock?.(queue, { who, at: new Date().toISOString() });
   if (intended > facts.sent) waiting?.();
@@ -110,12 +120,10 @@ async function goOn({ dead, journal, who = person(), waiting }: Desk, id: string
   const written = await journal.lettersOf(id);
   const [frozen, toPark] = [readFrozen(written.letters, facts.behind), readFrozen(written.parked)];
   const place = { queue, id, identityOf: operating.identityOf };
-  const { looked, present, diedAgain } = await findOut(broker, {
-    ...place,
-    frozen,
-    at,
-    arrivedAtMs: operating.arrivedAtMs,
-  });
+  const { arrivedAtMs } = operating;
+  const { looked, present, ...found } = await findOut(broker, { ...place, frozen, at, arrivedAtMs });
+  // Parked letters die into another queue than theirs, and the next check of deaths looks there.
+  const diedAgain = contract?.parkedQueue === queue ? facts.diedAgain : found.diedAgain;
   const parkable = written.parked === "" ? 0 : (await findOut(broker, { ...place, frozen: toPark })).present;
   const problem = consumedProblem(queue, looked.consumers);
   if (problem !== null) throw refused([problem]);
@@ -125,7 +133,7 @@ async function goOn({ dead, journal, who = person(), waiting }: Desk, id: string
   const sent = looked.isWhole ? Math.max(facts.sent, gone) : facts.sent;
   const mayBeDoubled = facts.mayBeDoubled + Math.min(operating.windowLetters, unrecorded);
   const before = { sent, diedAgain, mayBeDoubled };
-  const change = { ...before, state: "running" as const, reason: null, wish: null };
+  const change = { ...before, state: "running" as const, reason: null };
   await journal.change(id, change, who, `goes on after ${sent} letters, ${present} are there`);
   const { unsendable } = operating;
   const rules = { filter, generations, targets: new Set(targets), workQueue: contract?.workQueue ?? null, unsendable };

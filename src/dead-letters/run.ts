@@ -66,9 +66,16 @@ export async function run(desk: Desk, begun: Begun): Promise<RedriveEnd> {
       arrivedAtMs: dead.operating.arrivedAtMs,
       wish: heart.wish,
       pause: async (delayMs) => pauseUnlessWished(heart, delayMs),
-      told: async () => journal.told(id),
-      intend: async (until, counts) =>
-        journal.change(id, { intended: until, sent: counts.sent }, who, `sends letters ${counts.sent + 1} to ${until}`),
+      // Without words the redrive waits as long as it does without a consumer that tells.
+      told: async () => journal.told(id).catch(() => ({ told: 0, dead: 0 })),
+      intend: async (until, { sent: done }) =>
+        journal.change(id, { intended: until, sent: done }, who, `sends letters ${done + 1} to ${until}`).then(
+          () => null,
+          (cause: unknown) => {
+            if (cause instanceof RefusedError) return cause.diagnostics[0]?.message ?? "";
+            throw cause;
+          },
+        ),
       report: (counts) => {
         heart.counts(counts);
         report(counts.sent - before.sent, `, ${counts.diedAgain} died again`);

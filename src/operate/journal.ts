@@ -98,8 +98,8 @@ export interface Journal {
    * @param letter its digest in the history
    */
   readonly tell: (id: string, letter: string, outcome: "handled" | "dead") => Promise<void>;
-  /** The letters of a redrive with a consumer's word about their end. */
-  readonly told: (id: string) => Promise<number>;
+  /** The letters of a redrive with a consumer's word about their end, and those that are dead by it. */
+  readonly told: (id: string) => Promise<{ readonly told: number; readonly dead: number }>;
   /** The lock of the only command that moves letters of a queue. Null if another process has it. */
   readonly lock: (key: string) => Promise<Lock | null>;
   readonly close: () => Promise<void>;
@@ -208,8 +208,11 @@ function wordsOf(query: Sql["query"]): Pick<Journal, "eventsOf" | "note" | "note
         [id, letter, outcome],
       )),
     told: async (id) => {
-      const [row] = await query("select count(*) as told from redeliver_word where redrive = $1", [id]);
-      return Number(row?.["told"] ?? 0);
+      const [row] = await query(
+        "select count(*) as told, sum(case outcome when 'dead' then 1 end) as dead from redeliver_word where redrive = $1",
+        [id],
+      );
+      return { told: Number(row?.["told"] ?? 0), dead: Number(row?.["dead"] ?? 0) };
     },
   };
 }

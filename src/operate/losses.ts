@@ -19,8 +19,12 @@ export interface Losses {
  * Does work again after a lost connection, until the broker has not answered for ten minutes.
  *
  * @param pause the wait before the next try
+ * @param stopped why no other try is wanted; null if one is
  */
-export function createLosses(pause: (delayMs: number) => Promise<unknown>): Losses {
+export function createLosses(
+  pause: (delayMs: number) => Promise<unknown>,
+  stopped: () => string | null = () => null,
+): Losses {
   let sinceMs: number | null = null;
   let gaveUp: string | null = null;
   const lost = async (longestMs: number, reason: string): Promise<void> => {
@@ -32,7 +36,8 @@ export function createLosses(pause: (delayMs: number) => Promise<unknown>): Loss
     try {
       const result = await work();
       const { isLost = false, sent = 0 }: Partial<Passed> = result;
-      if (!isLost || sent > 0) sinceMs = null;
+      // A look may go well although each move loses its connection.
+      if ("isLost" in result && (!isLost || sent > 0)) sinceMs = null;
       if (isLost) await lost(longestLossMs, "the connection is lost again and again");
       return result;
     } catch (cause) {
@@ -42,5 +47,5 @@ export function createLosses(pause: (delayMs: number) => Promise<unknown>): Loss
       return null;
     }
   };
-  return { surviving, gaveUp: () => gaveUp };
+  return { surviving, gaveUp: () => gaveUp ?? stopped() };
 }

@@ -72,12 +72,12 @@ export interface RedriveInput extends Marks {
   readonly behind?: number;
   /** Ends early if somebody wants the redrive to end. */
   readonly pause: (delayMs: number) => Promise<void>;
-  /** The letters of this redrive that consumers have told the end of. */
-  readonly told: () => Promise<number>;
+  /** The letters of this redrive with a consumer's word about their end, and those that are dead by it. */
+  readonly told: () => Promise<{ readonly told: number; readonly dead: number }>;
   /** The end that somebody wants. It is asked before each letter. */
   readonly wish: () => Wish | null;
-  /** Called before a step, with the number of letters up to which it may send. */
-  readonly intend: (until: number, counts: RedriveCounts) => Promise<void>;
+  /** Called before a step, with the number of letters up to which it may send. Returns why it may not, or null. */
+  readonly intend: (until: number, counts: RedriveCounts) => Promise<string | null>;
   readonly report: (counts: RedriveCounts) => void;
 }
 
@@ -115,13 +115,13 @@ export async function redrive(dead: DeadLetters, input: RedriveInput): Promise<R
     frozen: input.frozen,
     unrecorded: 0,
     stopped: null,
-    losses: createLosses(input.pause),
+    losses: createLosses(input.pause, () => wished(input)),
     there: null,
   };
   if (input.waitMs > 0) run.there = (await surely(run, () => lettersIn(dead, input.deadQueue)))?.letters ?? null;
   for (const step of stepsOf(letters - before.sent, input.waitMs)) {
     const until = run.sent + step;
-    await input.intend(until, run);
+    run.stopped ??= await input.intend(until, run);
     while (run.sent < until && run.stopped === null && run.unrecorded === 0) await sendUntil(run, until);
     if (run.stopped === null && input.waitMs > 0) await checkDeaths(run);
     if (run.stopped !== null || run.unrecorded > 0) break;
@@ -135,14 +135,17 @@ async function sendUntil(run: Running, until: number): Promise<void> {
   const sentBefore = run.sent;
   const { pass, lost } = passOf(run, until);
   const passed = await run.losses.surviving(() => dead.move(input.queue, pass));
-  run.sent = sentBefore + (passed?.sent ?? 0);
+  // If the pass threw, `onSent` has counted.
+  if (passed !== null) run.sent = sentBefore + passed.sent;
   run.mayBeDoubled += passed?.mayBeDoubled ?? 0;
   run.stopped ??= passed?.stopped ?? run.losses.gaveUp();
   input.report(run);
   if (passed === null || passed.isLost) {
     lost();
     const present = await presentAfterLoss(dead, run.losses, { ...input, frozen: run.frozen });
-    if (present !== null) run.sent = Math.min(run.sent, input.letters - present);
+    // A letter with an unknown outcome counts as sent only if it is gone.
+    if (present === null) run.sent = Math.max(sentBefore, run.sent - (passed?.mayBeDoubled ?? 0));
+    else run.sent = Math.min(run.sent, input.letters - present);
     run.stopped ??= run.losses.gaveUp();
   } else if (passed.sent === 0 && run.stopped === null) {
     const missing = input.letters - run.sent;
@@ -167,23 +170,28 @@ export async function presentAfterLoss(
   losses: Losses,
   input: Parameters<typeof findOut>[1],
 ): Promise<number | null> {
-  while (losses.gaveUp() === null) {
-    const stood = await losses.surviving(async () => {
+  let stood: Stood | null = null;
+  do {
+    stood = await losses.surviving(async () => {
       await dead.settle?.(input.queue);
       return findOut(dead, input);
     });
-    if (stood !== null) return stood.looked.isWhole ? stood.present : null;
-  }
-  return null;
+  } while (stood === null && losses.gaveUp() === null);
+  return stood?.looked.isWhole === true ? stood.present : null;
 }
 
-/** Waits, but no longer than until consumers have told the end of every letter. */
-async function waitForEnds({ input, sent }: Running): Promise<void> {
-  const untilMs = performance.now() + input.waitMs;
+/**
+ * Waits, but no longer than until consumers have told the end of every letter.
+ *
+ * @returns the letters that consumers call dead. Some may not be in the dead queue yet
+ */
+async function waitForEnds({ input, sent }: Running, untilMs: number): Promise<number> {
   for (;;) {
-    const leftMs = untilMs - performance.now();
-    if (leftMs <= 0 || wished(input) !== null || (await input.told()) >= sent) return;
-    await input.pause(Math.min(leftMs, askEveryMs));
+    const { told, dead } = await input.told();
+    // The words may be about letters that a killed process had no time to count.
+    const isTold = told >= sent && input.unrecorded === 0;
+    if (isTold || performance.now() >= untilMs || wished(input) !== null) return dead;
+    await input.pause(Math.min(untilMs - performance.now(), askEveryMs));
   }
 }
 
@@ -197,11 +205,16 @@ async function surely<Result extends object>({ losses }: Running, work: () => Pr
 async function checkDeaths(run: Running): Promise<void> {
   const { dead, input } = run;
   const { before } = input;
-  await waitForEnds(run);
+  const untilMs = performance.now() + input.waitMs;
+  const awaited = await waitForEnds(run, untilMs);
   run.stopped ??= wished(input);
-  const { letters = run.diedAgain, cause = "" } =
-    (await surely(run, () => countDeaths(dead, { ...input, ...run }))) ?? {};
-  run.diedAgain = letters;
+  let cause = "";
+  for (;;) {
+    const died = await surely(run, () => countDeaths(dead, { ...input, ...run }));
+    if (died !== null) [run.diedAgain, cause] = [died.letters, died.cause];
+    if (died === null || run.diedAgain >= awaited || performance.now() >= untilMs || wished(input) !== null) break;
+    await input.pause(askEveryMs);
+  }
   run.stopped ??= run.losses.gaveUp();
   const [died, sent] = [run.diedAgain - before.diedAgain, run.sent - before.sent];
   if (died > input.stopAbove * sent) run.stopped ??= `${died} of ${sent} letters have died again${cause}`;

@@ -42,7 +42,7 @@ export const nothingTaken: TakenOut = { done: 0, mayBeDoubled: 0, stopped: null 
 export async function takeOut(dead: DeadLetters, input: TakingOut): Promise<TakenOut> {
   const { queue, letters, identityOf, decide, stopped: asksToStop } = input;
   let { frozen } = input;
-  const losses = createLosses(input.pause);
+  const losses = createLosses(input.pause, () => asksToStop?.() ?? null);
   let [done, mayBeDoubled] = [0, 0];
   let stopped: string | null = null;
   while (done < letters && stopped === null) {
@@ -51,11 +51,16 @@ export async function takeOut(dead: DeadLetters, input: TakingOut): Promise<Take
       most: letters - done,
       perSecond: null,
       decide: (letter) => (open.take(digestOf(identityOf(letter))) ? decide(letter) : null),
-      onSent: (letter, isGone) => void (isGone && after.take(digestOf(identityOf(letter)))),
+      onSent: (letter, isGone) => {
+        if (isGone) after.take(digestOf(identityOf(letter)));
+        done += 1;
+      },
       ...(asksToStop === undefined ? {} : { stopped: asksToStop }),
     };
+    const doneBefore = done;
     const passed = await losses.surviving(() => dead.move(queue, pass));
-    done += passed?.sent ?? 0;
+    // If the pass threw, `onSent` has counted.
+    if (passed !== null) done = doneBefore + passed.sent;
     mayBeDoubled += passed?.mayBeDoubled ?? 0;
     input.report(done);
     stopped = passed?.stopped ?? null;
@@ -63,7 +68,8 @@ export async function takeOut(dead: DeadLetters, input: TakingOut): Promise<Take
     if (passed === null || passed.isLost) {
       frozen = after;
       const present = await presentAfterLoss(dead, losses, { queue, id: "", frozen, identityOf });
-      if (present !== null) done = Math.min(done, letters - present);
+      if (present === null) done = Math.max(doneBefore, done - (passed?.mayBeDoubled ?? 0));
+      else done = Math.min(done, letters - present);
     } else if (passed.sent === 0) stopped ??= "the other letters are not there any more";
     stopped ??= losses.gaveUp();
   }

@@ -52,5 +52,5 @@ export async function redriveWithWords(
     "sends letters 12 to 111",
     "done; 111 letters sent",
   ]);
-  expect(await journal.told(end.id)).toBe(111);
+  expect(await journal.told(end.id)).toEqual({ told: 111, dead: 0 });
 }

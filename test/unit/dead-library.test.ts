@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import {
   type Journal,
   discardLetters,
+  endRedrive,
   exportLetters,
   groupLetters,
   importFile,
@@ -18,8 +19,12 @@ import {
   redriveLetters,
   resumeRedrive,
 } from "../../src/dead-letters/index.ts";
+import { diagnostic } from "../../src/diagnostics/diagnostic.ts";
+import { refused } from "../../src/diagnostics/render.ts";
+import type { DeadLetters } from "../../src/operate/port.ts";
 import type { Letter } from "../../src/operate/letter.ts";
 import { renderGroups, renderLetter } from "../../src/report/dead-letters.ts";
+import { until } from "../support/deployed-system.ts";
 import { type InMemory, deadQueue, inMemory, letterOf, parkedQueue, workQueue } from "../support/in-memory-queue.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "redeliver-library-"));
@@ -116,6 +121,90 @@ test("a redrive that ends while it parks counts the letters at risk, and a resum
   expect(events.map(({ what }) => what)).toContain("parks 2 letters that were sent too often");
 });
 
+test("a redrive that is cancelled while it waits to go on sends nothing", async () => {
+  const dead = inMemory(letters(3));
+  const journal = await journalIn();
+  const desk = { dead, journal };
+  dead.beforeEach = () => {
+    throw new Error("killed");
+  };
+  await expect(redriveLetters(desk, { waitMs: 0, confirm: 3 })).rejects.toThrow("killed");
+  dead.beforeEach = () => undefined;
+  const id = (await journal.list())[0]?.id ?? "";
+  const [settling, back] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const settle = async (): Promise<void> => {
+    settling.resolve();
+    await back.promise;
+  };
+  const resumed = resumeRedrive({ ...desk, dead: { ...dead, letters: { ...dead.letters, settle } } }, id);
+  await settling.promise;
+  const cancelled = endRedrive(desk, id, "cancel");
+  await until(30_000, async () => (await journal.eventsOf(id)).some(({ what }) => what === "asks to cancel"));
+  back.resolve();
+  expect(await resumed).toMatchObject({ state: "cancelled", sent: 0 });
+  expect(await cancelled).toMatchObject({ state: "cancelled", sent: 0 });
+  expect(idsIn(dead, deadQueue)).toEqual(["m1", "m2", "m3"]);
+});
+
+test("a pause during an outage ends the redrive, and tries no more", async () => {
+  const dead = inMemory(letters(3));
+  const journal = await journalIn();
+  let tries = 0;
+  let paused: Promise<unknown> | null = null;
+  const move = async (): Promise<never> => {
+    tries += 1;
+    paused ??= endRedrive({ journal }, (await journal.list())[0]?.id ?? "", "pause");
+    throw refused([diagnostic("RD804", { path: "", message: "no answer", help: "" })]);
+  };
+  const away = { ...dead, letters: { ...dead.letters, move } };
+  const end = await redriveLetters({ dead: away, journal }, { waitMs: 0, confirm: 3 });
+  expect(end).toMatchObject({ state: "paused", sent: 0 });
+  expect(tries).toBeLessThan(5);
+  expect(await paused).toMatchObject({ state: "paused" });
+});
+
+test("letters that went before a refusal count as sent", async () => {
+  const dead = inMemory(letters(6));
+  const journal = await journalIn();
+  let count = 0;
+  dead.beforeEach = () => {
+    if ((count += 1) === 4) throw refused([diagnostic("RD807", { path: "", message: "the token is old", help: "" })]);
+  };
+  const end = await redriveLetters({ dead, journal }, { waitMs: 0, confirm: 6 });
+  expect(end).toMatchObject({ state: "done", sent: 6, mayBeDoubled: 0 });
+  expect(idsIn(dead, workQueue)).toEqual(["m1", "m2", "m3", "m4", "m5", "m6"]);
+});
+
+test("a letter that its consumer calls dead is awaited in the dead queue", async () => {
+  const dead = inMemory(letters(2));
+  const journal = await journalIn();
+  let looks = 0;
+  const move: DeadLetters["move"] = async (queue, pass) => {
+    const passed = await dead.letters.move(queue, pass);
+    await journal.tell((await journal.list())[0]?.id ?? "", "1", "dead");
+    return passed;
+  };
+  const look: DeadLetters["look"] = async (queue, visit) => {
+    const [sent] = dead.queues.get(workQueue) ?? [];
+    // The broker brings it some time after the consumer's word.
+    if (sent !== undefined && (looks += 1) === 3) dead.queues.get(deadQueue)?.push(sent);
+    return dead.letters.look(queue, visit);
+  };
+  const slow = { ...dead, letters: { ...dead.letters, look, move } };
+  const end = await redriveLetters({ dead: slow, journal }, { waitMs: 30_000, confirm: 2 });
+  expect(end).toMatchObject({ state: "stopped", sent: 1, diedAgain: 1 });
+  expect(end.stopped).toMatch(/^1 of 1 letters have died again/);
+});
+
+test("changes of one journal at the same time follow each other", async () => {
+  const dead = inMemory(letters(1));
+  const journal = await journalIn();
+  const { id } = await redriveLetters({ dead, journal }, { waitMs: 0, confirm: 1 });
+  const numbers = Array.from({ length: 20 }, (_, index) => index);
+  await Promise.all(numbers.map((each) => journal.change(id, { sent: each }, "ann", String(each))));
+  expect((await journal.eventsOf(id)).filter(({ who }) => who === "ann")).toHaveLength(20);
+});
+
 test("a journal of the version before is brought to this one with its redrives", async () => {
   const file = newFile();
   const { id } = await journalIn(file).then(async (journal) => {
@@ -132,7 +221,7 @@ test("a journal of the version before is brought to this one with its redrives",
   expect(await journal.lettersOf(id)).toMatchObject({ parked: "" });
   await journal.tell(id, "1", "dead");
   await journal.tell(id, "1", "handled");
-  expect(await journal.told(id)).toBe(1);
+  expect(await journal.told(id)).toEqual({ told: 1, dead: 0 });
 });
 
 test("an export of a queue whose look is refused leaves no file", async () => {
