@@ -94,7 +94,7 @@ describe.for(brokers())("an edit on RabbitMQ $version", { timeout: 300_000 }, (b
     const system = await stage(broker);
     const ids = await fill(system, deadQueue, 2_000);
     const saved = new Set<string>();
-    for (let kill = 0; kill < 4; kill++) {
+    for (let kill = 0; kill < 2; kill++) {
       const all = wordsFor(broker, system, good.replace('"ODD"', '"NONE"'));
       const { letters } = JSON.parse((await runCommand(all)).out) as { readonly letters: number };
       if (letters === 0) break;

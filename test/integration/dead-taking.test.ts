@@ -365,7 +365,7 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     const ids = await fill(system, deadQueue, 3_000);
     const backups: string[] = [];
     const count = async (): Promise<number> => (await system.channel.checkQueue(deadQueue)).messageCount;
-    for (let kill = 0; kill < 6; kill++) {
+    for (let kill = 0; kill < 3; kill++) {
       const left = await count();
       if (left === 0) break;
       const backup = join(folderOf(), "backup");

@@ -126,7 +126,7 @@ test(
     const system = await stage();
     const { deadQueue, workQueue } = system.contract("billing");
     const all = new Set<string>();
-    const kills = 15;
+    const kills = 8;
     let doubled = 0;
     const sent: string[] = [];
     for (let kill = 1; kill <= kills; kill++) {
