@@ -9,6 +9,7 @@ import { deadQueue, shop, stage, workQueue } from "../support/dead-stage.ts";
 import { until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { runCommand } from "../support/run-command.ts";
+import { connectByAmqp10 } from "../support/connect-amqp-1-0.ts";
 
 // Letters that AMQP 1.0 publishers sent, with every section.
 
@@ -155,15 +156,7 @@ test.for(brokers().filter(({ version }) => version === "4.3"))(
 );
 
 async function sendByAmqp10(address: string, queue: string, messages: readonly object[]): Promise<void> {
-  const url = new URL(address);
-  const connection = rhea.create_container().connect({
-    host: url.hostname,
-    port: Number(url.port),
-    hostname: `vhost:${decodeURIComponent(url.pathname.slice(1))}`,
-    username: decodeURIComponent(url.username),
-    password: decodeURIComponent(url.password),
-    reconnect: false,
-  } as Parameters<typeof rhea.connect>[0]);
+  const connection = connectByAmqp10(address);
   const sender = connection.open_sender({ target: { address: `/queues/${queue}` } } as object);
   const failed = new Promise<never>((_, reject) => {
     for (const event of ["connection_error", "session_error", "sender_error", "disconnected", "error"])

@@ -1,4 +1,3 @@
-import rhea from "rhea";
 import { describe, expect, test } from "vitest";
 
 import { type DeadLetterDescription, describeDeadLetter } from "../../src/consume/dead-letter/describe.ts";
@@ -6,6 +5,7 @@ import { deploy, type DeployedSystem, until } from "../support/deployed-system.t
 import { drive, type Ending } from "../support/drive.ts";
 import { brokers } from "../support/live.ts";
 import { strategiesOn, type Strategy } from "../support/strategies.ts";
+import { connectByAmqp10 } from "../support/connect-amqp-1-0.ts";
 
 /** Where the broker counts failures and crashes together, a declaration cannot give crashes their own budget. */
 const hasCrashBudget = (strategy: Strategy): boolean => strategy === "staged" || strategy === "waits";
@@ -33,15 +33,8 @@ async function letThemDie(system: DeployedSystem, endings: readonly Ending[]): P
 }
 
 /** Reads the messages of a queue with an AMQP 1.0 client. They stay in the queue. */
-async function receiveByRhea(
-  { url, vhost, channel }: DeployedSystem,
-  queue: string,
-  count: number,
-): Promise<unknown[]> {
-  const { hostname: host, port, username, password } = new URL(url);
-  const connection = rhea
-    .create_container()
-    .connect({ host, port: Number(port), username, password, hostname: `vhost:${vhost}`, reconnect: false });
+async function receiveByRhea({ url, channel }: DeployedSystem, queue: string, count: number): Promise<unknown[]> {
+  const connection = connectByAmqp10(url);
   const letters: unknown[] = [];
   connection.on("message", ({ message }: { message: unknown }) => letters.push(message));
   connection.open_receiver({ source: `/queues/${encodeURIComponent(queue)}`, credit_window: 10, autoaccept: false });

@@ -3,6 +3,7 @@ import type { Connection, Delivery, EventContext, Receiver } from "rhea";
 
 import type { ModifiedOperation } from "../../src/index.ts";
 import { between, type DrivenConsumer, type DriveOptions, endingOf, operationsFor, type Seen } from "./drive.ts";
+import { connectByAmqp10 } from "./connect-amqp-1-0.ts";
 
 /** The same as `drive`, for consumers that speak AMQP 1.0. A crash is the loss of the connection. */
 export async function driveAmqp10(options: DriveOptions): Promise<DrivenConsumer> {
@@ -35,16 +36,7 @@ function startInstance(
   stopped: { value: boolean },
   connections: Set<Connection>,
 ): void {
-  const url = new URL(options.url);
-  const connection = rhea.create_container().connect({
-    host: url.hostname,
-    port: Number(url.port),
-    // RabbitMQ takes the virtual host from the hostname field of the open performative.
-    hostname: `vhost:${decodeURIComponent(url.pathname.slice(1)) || "/"}`,
-    username: decodeURIComponent(url.username),
-    password: decodeURIComponent(url.password),
-    reconnect: false,
-  } as Parameters<ReturnType<typeof rhea.create_container>["connect"]>[0]);
+  const connection = connectByAmqp10(options.url);
   connections.add(connection);
   const receiver: Receiver = connection.open_receiver({
     source: { address: `/queues/${encodeURIComponent(options.contract.workQueue ?? "")}` },

@@ -4,6 +4,7 @@ import rhea from "rhea";
 import type { Connection, Delivery, Session } from "rhea";
 
 import { sleep } from "../deployed-system.ts";
+import { connectByAmqp10 } from "../connect-amqp-1-0.ts";
 
 /** The ends of messages of these consumers, in the order of their publication. */
 export const endings = ["transient", "return", "permanent", "success"] as const;
@@ -159,7 +160,7 @@ interface Held {
 
 /** Takes one message of each ending, and handles them. It accepts all other messages. */
 export async function handleAll10(place: Place10, ways: Ways, ids: Readonly<Record<Ending, string>>): Promise<void> {
-  const connection = connectTo(place.url);
+  const connection = connectByAmqp10(place.url);
   const held = await takeAll(connection, place, ways, ids);
   for (const ending of endings) {
     if (ending !== "return" || ways.transient !== "in one turn with the next") await sleep(20);
@@ -171,18 +172,6 @@ export async function handleAll10(place: Place10, ways: Ways, ids: Readonly<Reco
     connection.once("connection_close", resolve);
     connection.close();
   });
-}
-
-function connectTo(text: string): Connection {
-  const url = new URL(text);
-  return rhea.create_container().connect({
-    host: url.hostname,
-    port: Number(url.port),
-    hostname: `vhost:${decodeURIComponent(url.pathname.slice(1))}`,
-    username: decodeURIComponent(url.username),
-    password: decodeURIComponent(url.password),
-    reconnect: false,
-  } as Parameters<typeof rhea.connect>[0]);
 }
 
 /** In the order of their deliveries, which is the order of publication. */
