@@ -24,8 +24,8 @@ test.for(brokers())("on RabbitMQ $version the library goes on at the consumer's 
     expect((await system.channel.checkQueue(queue)).messageCount).toBe(0);
 });
 
-for (const broker of brokers())
-  test.runIf(broker.version === "4.3")("the example of docs/operate.md sends the largest group again", async () => {
+for (const broker of brokers().filter(({ version }) => version === "4.3"))
+  test("the example of docs/operate.md sends the largest group again", async () => {
     const system = await stage(broker, example, "auto");
     await fill(system, deadQueue, 25);
     const connection = { url: system.url, managementUrl: broker.managementUrl };
