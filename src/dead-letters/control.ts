@@ -56,24 +56,41 @@ export async function endRedrive(
   const redrive = await known(journal, id);
   const { key, state } = redrive;
   if (isOver(state)) throw new UsageError(`the redrive ${id} is ${state} already`);
-  // A redrive that goes on has the lock before it runs again.
+  // With the lock, nobody can begin to go on with the redrive meanwhile.
+  const lock = await journal.lock(key);
+  try {
+    const running = (await journal.list()).find((each) => each.key === key && each.state === "running");
+    const isOther = running !== undefined && running.id !== id;
+    if (lock === null && !isOther) return await letEnd({ journal, who }, id, key, wish);
+    if (wish === "pause") throw new UsageError(`the redrive ${id} is not running: it is ${stateOf(redrive)}`);
+    await journal.change(id, { state: "cancelled", reason: null, wish: null }, who, "cancelled");
+  } finally {
+    await lock?.release();
+  }
+  return known(journal, id);
+}
+
+/** Tells the wish to the process that has the lock. It runs the redrive, or is about to go on with it. */
+async function letEnd(
+  { journal, who }: Required<Pick<Desk, "journal" | "who">>,
+  id: string,
+  key: string,
+  wish: Wish,
+): Promise<JournalledRedrive> {
+  await journal.change(id, { wish }, who, `asks to ${wish}`);
   const isHeld = async (): Promise<boolean> => {
     const lock = await journal.lock(key);
     await lock?.release();
     return lock === null;
   };
-  const other = (await journal.list()).find((each) => each.key === key && each.state === "running" && each.id !== id);
-  if (other === undefined && (await isHeld())) {
-    await journal.change(id, { wish }, who, `asks to ${wish}`);
-    const untilMs = performance.now() + endsWithinMs;
-    while ((await isHeld()) && performance.now() < untilMs) await setTimeout(askEveryMs);
-  } else if (wish === "pause") throw new UsageError(`the redrive ${id} is not running: it is ${stateOf(redrive)}`);
-  const now = await known(journal, id);
-  if (wish === "cancel" && now.state !== "running" && !isOver(now.state)) {
-    await journal.change(id, { state: "cancelled", reason: null, wish: null }, who, "cancelled");
-    return known(journal, id);
+  const untilMs = performance.now() + endsWithinMs;
+  while (await isHeld()) {
+    if (performance.now() > untilMs) return known(journal, id);
+    await setTimeout(askEveryMs);
   }
-  return now;
+  const now = await known(journal, id);
+  // It ended for another reason, so nobody has heeded the wish.
+  return wish === "cancel" && !isOver(now.state) ? endRedrive({ journal, who }, id, wish) : now;
 }
 
 /**
