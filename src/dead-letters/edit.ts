@@ -49,12 +49,12 @@ export async function editLetters(
 ): Promise<Taking & { readonly plan: RedrivePlan; readonly sample: readonly Sample[] }> {
   const { dead } = desk;
   const { confirm, backup } = order;
-  const word = wordOf(order);
+  const word = wordOf(desk, order);
   if (confirm === undefined) {
     const { plan, sample } = await planned(dead, order);
     return { word, plan, sample, taken: null };
   }
-  if (backup === undefined) throw new UsageError("name a file for the originals with --backup");
+  if (backup === undefined) throw new UsageError("name a backup file for the originals");
   return withLocks(desk, async () => {
     const digests: bigint[] = [];
     const { plan, rules, sample } = await planned(dead, order, (letter, fate) => {

@@ -37,7 +37,7 @@ export interface ImportEnd {
  * @throws the system's error if the file cannot be read
  */
 export async function importFile(desk: Desk, order: ImportOrder): Promise<ImportEnd> {
-  const { dead, journal, who, progress = silent } = desk;
+  const { dead, journal, progress = silent } = desk;
   const { file, into, cutOff = false, skip = 0, confirm } = order;
   const { broker, operating } = dead;
   const queue = into ?? dead.queue;
@@ -52,7 +52,7 @@ export async function importFile(desk: Desk, order: ImportOrder): Promise<Import
   if (confirm === undefined) return { queue, letters, imported: null };
   const problem = confirmProblem(queue, letters, confirm);
   if (problem !== null) throw refused([problem]);
-  const { id, by } = wordOf({ why: "", ...(who === undefined ? {} : { by: who }) });
+  const { id, by } = wordOf(desk, { why: "" });
   return withLocks({ ...desk, dead: { ...dead, queue } }, async () => {
     await journal.note(id, by, `imports ${letters} letters of ${file} into ${queue}`);
     const putting = await dead.letters.putInto(queue);

@@ -22,7 +22,7 @@ export interface TakingOrder {
   /** The number of letters. Without it they are only counted. */
   readonly confirm?: number | undefined;
   readonly why: string;
-  /** The person who decides, for the history of the letters. The user of the system by default. */
+  /** The person who decides, for the history of the letters. The person at the desk by default. */
   readonly by?: string | undefined;
 }
 
@@ -67,10 +67,10 @@ export async function parkLetters(
 ): Promise<Taking & { readonly into: string }> {
   const { dead } = desk;
   const into = order.into ?? dead.contract?.parkedQueue;
-  if (into === undefined) throw new UsageError("declare deadLetter.park, or name a queue with --into");
+  if (into === undefined) throw new UsageError("declare deadLetter.park, or name the queue to park them into");
   if (into === dead.queue) throw new UsageError(`the letters are in ${into} already`);
   await checkOpen(dead, into);
-  const word = wordOf(order);
+  const word = wordOf(desk, order);
   const decide = (letter: Letter): Sending => parking(letter, dead.factsOf(letter), into, word);
   const way = { name: `parks into ${into}`, backup: null, stays: dead.operating.unsendable, decide };
   return { into, ...(await takeBy(desk, order, word, way)) };
@@ -88,7 +88,7 @@ export async function discardLetters(desk: Desk, order: TakingOrder & { readonly
     const why = unsendable(letter);
     return why === "ten attributes of its own" && lossIn(letter) === null ? null : why;
   };
-  return takeBy(desk, order, wordOf(order), {
+  return takeBy(desk, order, wordOf(desk, order), {
     name: `discards after a backup in ${order.backup}`,
     backup: order.backup,
     stays,
@@ -96,7 +96,8 @@ export async function discardLetters(desk: Desk, order: TakingOrder & { readonly
   });
 }
 
-export function wordOf({ why, by = person() }: Pick<TakingOrder, "why" | "by">): Word {
+/** The word of the person that the order names, or else of the one at the desk. */
+export function wordOf({ who = person() }: Desk, { why, by = who }: Pick<TakingOrder, "why" | "by">): Word {
   return { id: randomUUID().slice(0, 8), by, why };
 }
 

@@ -33,14 +33,15 @@ export interface WholeOrder {
  * @throws UsageError if the broker moves no whole queue, or if a filter is given
  */
 export async function moveWhole(desk: Desk, order: WholeOrder): Promise<WholeEnd> {
-  const { dead, journal, who } = desk;
+  const { dead, journal } = desk;
   const { queue, contract } = dead;
   const whole = wholeOf(dead);
-  if (!filterOf(order.filter ?? {}).isAll) throw new UsageError("--whole moves all letters, so leave out the filters");
+  if (!filterOf(order.filter ?? {}).isAll)
+    throw new UsageError("a move of the whole queue takes all letters, so leave out the filters");
   const isRunning = (await whole.latest(queue))?.isRunning === true;
   if (!isRunning && order.confirm === undefined) return { queue, letters: await countIn(dead) };
   return withLocks(desk, async () => {
-    const { id, by, why } = wordOf({ why: order.why ?? "", ...(who === undefined ? {} : { by: who }) });
+    const { id, by, why } = wordOf(desk, { why: order.why ?? "" });
     if (!isRunning) {
       const letters = await countIn(dead);
       const problem = confirmProblem(queue, letters, order.confirm ?? 0);
@@ -48,7 +49,7 @@ export async function moveWhole(desk: Desk, order: WholeOrder): Promise<WholeEnd
       // SQS may move the queue although its answer does not come.
       await journal.note(id, by, `asks the broker to move about ${letters} letters of ${queue}; why: ${why}`);
       const refusal = await whole.start(queue, contract?.workQueue ?? null, order.perSecond ?? null);
-      if (refusal !== null) throw new UsageError(`${refusal}; leave out --whole to move the letters one by one`);
+      if (refusal !== null) throw new UsageError(`${refusal}; a redrive moves the letters one by one`);
     }
     return followMove(desk, whole, "the broker does not know the move any more");
   });
@@ -60,10 +61,10 @@ export async function moveWhole(desk: Desk, order: WholeOrder): Promise<WholeEnd
  * @throws UsageError if none runs
  */
 export async function cancelWhole(desk: Desk): Promise<WholeEnd> {
-  const { dead, journal, who } = desk;
+  const { dead, journal } = desk;
   const whole = wholeOf(dead);
   if (!(await whole.cancel(dead.queue))) throw new UsageError(`no move of ${dead.queue} runs`);
-  const { id, by } = wordOf({ why: "", ...(who === undefined ? {} : { by: who }) });
+  const { id, by } = wordOf(desk, { why: "" });
   await journal.note(id, by, `cancels the broker's move of ${dead.queue}`);
   return followMove(desk, whole, "it was cancelled");
 }
@@ -81,7 +82,8 @@ async function followMove({ dead, progress = silent }: Desk, whole: WholeMoves, 
 }
 
 function wholeOf({ letters: { whole } }: DeadQueue): WholeMoves {
-  if (whole === undefined) throw new UsageError("only SQS moves a whole queue by itself; leave out --whole");
+  if (whole === undefined)
+    throw new UsageError("only SQS moves a whole queue by itself; a redrive moves the letters one by one");
   return whole;
 }
 

@@ -102,10 +102,7 @@ describe.for(sqsEmulators())("a whole dead queue on $name", { timeout: 240_000 }
     expect([rate.code, rate.out]).toEqual([2, expect.stringContaining("at most 500 letters a second")]);
     if (!hasMoves(emulator)) {
       const said = await redrive(system, "--confirm", "3");
-      expect([said.code, said.out]).toEqual([
-        2,
-        expect.stringContaining("leave out --whole to move the letters one by one"),
-      ]);
+      expect([said.code, said.out]).toEqual([2, expect.stringContaining("a redrive moves the letters one by one")]);
     } else {
       const none = await redrive(system, "--cancel");
       expect([none.code, none.out]).toEqual([2, expect.stringContaining("no move of")]);
