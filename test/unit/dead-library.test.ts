@@ -76,7 +76,8 @@ test("park, discard and import are in the journal with their reason, and one tha
   const journal = await journalIn();
   const desk = { dead, journal };
   const backup = newFile();
-  await parkLetters(desk, { filter: { header: ["dlq-failure-reason=ODD"] }, confirm: 5, why: "later", by: "ann" });
+  const odd = { filter: { header: ["dlq-failure-reason=ODD"] }, confirm: 5, why: "later" };
+  await parkLetters({ ...desk, who: "ann" }, odd);
   dead.queues.set(deadQueue, letters(2));
   await discardLetters(desk, { confirm: 2, why: "old", by: "ben", backup });
   await importFile({ ...desk, who: "cem" }, { file: backup, confirm: 2 });
