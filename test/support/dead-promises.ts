@@ -2,6 +2,7 @@ import { type ChannelModel, type ConfirmChannel, type Options, connect } from "a
 
 import { move } from "../../src/brokers/rabbitmq/operate/move.ts";
 import { type Sender, createSender } from "../../src/brokers/rabbitmq/operate/send.ts";
+import { connectModel } from "../../src/brokers/rabbitmq/operate/told.ts";
 import type { DeadLetters } from "../../src/operate/port.ts";
 import { deadQueue, fill, idsOf, workQueue } from "./dead-stage.ts";
 import { type DeployedSystem, until } from "./deployed-system.ts";
@@ -9,7 +10,7 @@ import { type DeployedSystem, until } from "./deployed-system.ts";
 export type SenderOf = (url: string) => Sender;
 
 /** The sender of a redrive. */
-export const ownSender: SenderOf = (url) => createSender(() => connect(url));
+export const ownSender: SenderOf = (url) => createSender(() => connectModel({ url, managementUrl: undefined }));
 
 type Publish = ConfirmChannel["publish"];
 
@@ -18,7 +19,7 @@ const publishing =
   (change: (publish: Publish, channel: ConfirmChannel) => Publish): SenderOf =>
   (url) =>
     createSender(async () => {
-      const model = await connect(url);
+      const model = await connectModel({ url, managementUrl: undefined });
       const createConfirmChannel = async (): Promise<ConfirmChannel> => {
         const channel = await model.createConfirmChannel();
         channel.publish = change(channel.publish.bind(channel), channel);
