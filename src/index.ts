@@ -69,6 +69,7 @@ export type {
   SqsQueue,
   SqsTopology,
 } from "./brokers/sqs/compile/topology.ts";
+export type { ProjectFile } from "./cli/project.ts";
 export { type Proved, compile, compileAndProve, InternalError } from "./compile/compile.ts";
 export type { Verdict, Violation } from "./verify/verdict.ts";
 export { checkScenario } from "./simulate/check-scenario.ts";

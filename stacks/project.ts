@@ -5,7 +5,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import * as pulumi from "@pulumi/pulumi";
 import { parse } from "yaml";
 
-import { endedWaivers, projectFiles, readProject, todayUtc } from "../src/cli/project.ts";
+import { endedWaivers, readProject, todayUtc } from "../src/cli/project.ts";
+import { projectFiles } from "../src/cli/project-files.ts";
 import { brokers, renderDiagnostics } from "../src/index.ts";
 import type { BrokerName, System, SystemInput } from "../src/index.ts";
 

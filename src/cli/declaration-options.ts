@@ -20,7 +20,7 @@ export function onTarget(program: Command, name: string, description: string, fi
 export const environment = (): Option =>
   new Option("--env <name>", "an environment of the project file, with its target and URLs; the only one by default");
 export const project = (): Option =>
-  new Option("--project <file>", "the project file; by default redeliver.config.yaml, .yml or .json in this folder");
+  new Option("--project <file>", "the project file; by default redeliver.config.yaml, .json or .ts in this folder");
 /** The form of findings: for a person, for a program, or for a tool that shows them beside the code. */
 export const reportFormat = (what: string): Option =>
   new Option("-f, --format <format>", what).choices(["text", "json", "sarif", "github"]).default("text");

@@ -5,7 +5,8 @@ import type { Command, Option } from "commander";
 import { auditedBrokers } from "./audit-source.ts";
 import { nearestWord } from "../diagnostics/distance.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { type Project, projectFiles, readProject } from "./project.ts";
+import { type Project, readProject } from "./project.ts";
+import { projectFiles } from "./project-files.ts";
 import { refuse, usage } from "./refuse.ts";
 import { commandLine } from "./run.ts";
 

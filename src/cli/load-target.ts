@@ -10,7 +10,7 @@ import { inProject, readProject } from "./project.ts";
 import { readOrCode, reasonOf } from "./read-text.ts";
 
 /** An environment of a project file. */
-const inProjectFile = /^(?<file>.+\.(?:ya?ml|json))#(?<name>[^#]+)$/i;
+const inProjectFile = /^(?<file>.+\.(?:ya?ml|json|[cm]?[jt]s))#(?<name>[^#]+)$/i;
 
 /**
  * Reads a target from the command line: `rabbitmq@4.3`; a `.yaml`, `.yml` or `.json` file with a target as data; or

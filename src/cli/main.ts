@@ -4,6 +4,8 @@ import { enableCompileCache } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
+import { projectFiles } from "./project-files.ts";
+
 // The cache makes a second start twice as fast. Without a folder for it, Redeliver works too.
 const folder = ownFolder();
 if (folder !== null) enableCompileCache(folder);
@@ -30,7 +32,7 @@ async function begin(given: readonly string[]): Promise<never> {
 /** True if there may be a project file to read. A command without one starts sooner. */
 function hasProject(words: readonly string[]): boolean {
   if (words.some((word) => /^--(?:env|project)(?:=|$)/.test(word))) return true;
-  return [".yaml", ".yml", ".json"].some((ending) => existsSync(`redeliver.config${ending}`));
+  return projectFiles.some((name) => existsSync(name));
 }
 
 /** The size of a small file. With the longest schedules in it, the proof needs less than a gigabyte. */

@@ -1,8 +1,12 @@
+import { createRequire } from "node:module";
 import { dirname, extname, join, relative, resolve } from "node:path";
+import { types } from "node:util";
 
 import { z } from "zod";
 
+import type { TargetInput } from "../brokers/index.ts";
 import { parseText } from "../declare/parse.ts";
+import { plainData } from "../declare/plain-data.ts";
 import { locateIn } from "../declare/locate.ts";
 import { catalogue } from "../diagnostics/catalogue.ts";
 import {
@@ -12,13 +16,16 @@ import {
   accepted,
   diagnostic,
   formatPath,
+  refuseWhole,
 } from "../diagnostics/diagnostic.ts";
+import { reasonOf } from "../diagnostics/reason-of.ts";
 import type { Reported } from "../diagnostics/reported.ts";
 import { type InputForm, type JsonSchema, describeIssues } from "../diagnostics/schema-issues.ts";
+import { type Exports, exportOf } from "./load-declaration.ts";
 import { readText } from "./read-text.ts";
 
-/** The names that a project file may have in the current folder. The first one that exists counts. */
-export const projectFiles = ["redeliver.config.yaml", "redeliver.config.yml", "redeliver.config.json"] as const;
+/** The file of a module, which Node has to run. */
+const moduleName = /\.[cm]?[jt]s$/i;
 
 const environmentName = /^[A-Za-z0-9][\w.-]*$/;
 const text = z.string().min(1);
@@ -50,6 +57,28 @@ export interface Project extends z.output<typeof projectSchema> {
   readonly file: string;
 }
 
+/** The project file as a module exports it: `export default { … } satisfies ProjectFile` in redeliver.config.ts. */
+export interface ProjectFile {
+  /** The file of the declaration, from the folder of the project file. */
+  readonly declaration: string;
+  /** By name, such as dev and prod. */
+  readonly environments: Readonly<
+    Record<
+      string,
+      {
+        /** A word such as rabbitmq@4.3, or all settings of the target. */
+        readonly target: string | TargetInput;
+        /** The broker that `dead` connects to, without a password. */
+        readonly url?: string;
+        /** The broker that `diff` and `leftovers` read, without a password. */
+        readonly managementUrl?: string;
+      }
+    >
+  >;
+  /** The warnings that the project accepts, until the end of a day such as 2027-01-31. */
+  readonly waivers?: readonly Waiver[];
+}
+
 /**
  * Reads a project file: the declaration, the environments with a target each, and waivers of warnings. It never holds a
  * password, because every reader of the repository could see it.
@@ -58,7 +87,7 @@ export function readProject(file: string): Checked<Project> {
   const read = readText(file);
   if (!read.ok) return read;
   const format = extname(file).toLowerCase() === ".json" ? "json" : "yaml";
-  const parsed = parseText(read.value, format);
+  const parsed = moduleName.test(file) ? readModule(file) : parseText(read.value, format);
   const checked = parsed.ok ? checkProject(parsed.value) : parsed;
   if (checked.ok)
     return {
@@ -68,11 +97,28 @@ export function readProject(file: string): Checked<Project> {
   return { ok: false, diagnostics: checked.diagnostics.map((each) => inProject(each, file, read.value)) };
 }
 
+/** Runs a module and copies its default export. Each command needs the project file first, so it cannot wait. */
+function readModule(file: string): Checked<unknown> {
+  try {
+    const required: unknown = createRequire(import.meta.url)(resolve(file));
+    // A CommonJS module is its own export.
+    const exported = exportOf(types.isModuleNamespaceObject(required) ? (required as Exports) : { default: required });
+    if (exported !== undefined) return plainData(exported);
+    const help = "write export default { declaration, environments }";
+    return refuseWhole("RD003", "the module has no default export", help);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException | null)?.code === "ERR_REQUIRE_ASYNC_MODULE")
+      return refuseWhole("RD003", "a project file cannot await at its top", "write the values themselves");
+    return refuseWhole("RD003", `the module cannot be imported: ${reasonOf(cause)}`, "run it with node to see where");
+  }
+}
+
 /** A problem at its place in the project file. The other diagnostics of a command are about its declaration. */
 export function inProject(problem: Diagnostic, file: string, written: string | null = null): Diagnostic & Reported {
   const read = written === null ? readText(file) : null;
   const content = written ?? (read?.ok === true ? read.value : "");
-  const locate = locateIn(content, extname(file).toLowerCase() === ".json" ? "json" : "yaml");
+  const format = extname(file).toLowerCase() === ".json" ? "json" : "yaml";
+  const locate = moduleName.test(file) ? () => undefined : locateIn(content, format);
   const place = { file: relative("", resolve(file)), region: locate(problem.path) ?? { line: 1, column: 1 } };
   const help = problem.code === "RD004" ? { help: "write declaration: shop.yaml and the environments" } : {};
   return { ...problem, ...help, place };

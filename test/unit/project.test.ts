@@ -42,7 +42,8 @@ function executed(...words: readonly string[]): Said {
 }
 
 beforeEach(() => {
-  for (const ending of ["yaml", "json"]) rmSync(join(folder, `redeliver.config.${ending}`), { force: true });
+  for (const ending of ["yaml", "json", "ts", "cts"])
+    rmSync(join(folder, `redeliver.config.${ending}`), { force: true });
   save(declaration, "shop.yaml");
   save(environments);
 });
@@ -69,6 +70,17 @@ describe("the words of a command", () => {
     expect(await redeliver("plan")).toMatchObject({ code: 0, error: "" });
     expect((await redeliver("plan")).out).not.toContain("rabbitmq");
     expect((await redeliver("plan", "--env", "prod")).out).toContain("redeliver.config.yaml#prod");
+  });
+
+  test.for([
+    ["ts", 'import type { ProjectFile } from "redeliver";\nexport default', " satisfies ProjectFile"],
+    ["cts", "module.exports =", ""],
+  ] as const)("have the environment of a module that ends in .%s", ([ending, begin, end]) => {
+    rmSync(file);
+    const project = '{ declaration: "shop.yaml", environments: { prod: { target: `rabbitmq@4.${0}` } } }';
+    save(`${begin} ${project}${end};\n`, `redeliver.config.${ending}`);
+    expect(executed("check").out).toMatch(/^rabbitmq@4\.0$/m);
+    expect(executed("check", "-t", `redeliver.config.${ending}#prod`).out).toMatch(/^rabbitmq@4\.0$/m);
   });
 
   test("have the only environment without a choice, from a project file in JSON too", async () => {
@@ -119,6 +131,23 @@ describe("a wrong project file or choice is refused with its fix, and nothing ru
     expect(said).toMatchObject({ code: 2, out: "" });
     expect(said.error).toContain(reason);
     expect(said.error).not.toContain("hunter2");
+  });
+
+  test.for([
+    ["throws", 'throw new Error("no licence");', "RD003", "no licence"],
+    ["awaits", "export default await Promise.resolve({});", "RD003", "cannot await"],
+    ["exports nothing", "export const declaration = 1;", "RD003", "no default export"],
+    ["exports a function", "export default () => ({});", "RD005", "function"],
+    ["has a mistake", 'export default { declaration: "shop.yaml", enviroments: {} };', "RD321", "environments"],
+  ] as const)("a module that %s", async ([what, text, code, reason]) => {
+    // Node keeps a module that it has imported.
+    const name = `${what.replaceAll(" ", "-")}.ts`;
+    save(text, name);
+    const said = await runCommand(["check", "--project", join(folder, name)]);
+    expect([said.code, said.out]).toEqual([2, ""]);
+    expect(said.error).toContain(`[${code}]`);
+    expect(said.error).toContain(reason);
+    expect(said.error).toContain(`${name}:1:1`);
   });
 
   test("a choice without a project file", async () => {
