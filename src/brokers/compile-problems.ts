@@ -59,8 +59,8 @@ export const compileProblems = {
     "A target for SQS may name an account, a key, tags, Lambda functions and dead queues to empty. A target for Service Bus may set the length of locks, duplicate detection, and the place of dead letters. Here an option is unknown, or its value is malformed or out of range. It would have no effect, or the broker would refuse it in the middle of a deployment. Write durations as everywhere in Redeliver: in ISO 8601, which Azure uses, P5M is five months and PT5M five minutes. Write the option as the fix says.",
   ),
   RD222: error(
-    "The broker has no source that others own",
-    "A source with `name` or `owner` is an exchange that has a name of its own, or that somebody else made. Redeliver can bind to such exchanges of RabbitMQ. On SQS and Service Bus it always makes the topics of a system itself, and names them after it. It would make a second topic beside the one that the producers use, and no message would arrive. Leave both fields out, or use RabbitMQ.",
+    "The source of another owner cannot be used",
+    "A source with `owner: other` is an exchange or topic that somebody else made. On RabbitMQ its name is that of the exchange. On SQS its name is the ARN of an SNS topic, because the topic may lie in another account or region. Only a FIFO topic delivers to a consumer in order. On Service Bus Redeliver makes the topics of a system itself. It would make a second topic beside the one that the producers use, and no message would arrive: leave `name` and `owner` out there.",
   ),
   RD223: error(
     "The system exceeds its own budget",

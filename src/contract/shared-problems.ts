@@ -146,7 +146,7 @@ export function refuseNamedSources(sources: Plan["sources"], broker: string): Di
       path: ["sources", source, field],
       message: `on ${broker}, Redeliver makes the topic of each source itself, and names it after the system`,
       value: owner === "other" ? owner : name,
-      help: "leave name and owner out, or use RabbitMQ",
+      help: "leave name and owner out, or use another broker",
     });
   });
 }

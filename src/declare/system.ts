@@ -8,11 +8,14 @@ export interface SourceInput {
    * message, on RabbitMQ only.
    */
   readonly kind: "topic" | "direct" | "fanout" | "headers";
-  /** Its name on the broker. The default is the system's name, a dot and the source's key. RabbitMQ only. */
+  /**
+   * Its name on the broker, or the ARN of an SNS topic that another owner made. The default is the system's name, a dot
+   * and the source's key, on SQS with a hyphen. RabbitMQ and SQS only.
+   */
   readonly name?: string | undefined;
   /**
    * With `other`, somebody else made it, and `kind` is an assumption. Redeliver never creates, changes or deletes it, and
-   * `consume` refuses to start if it is missing or has another kind. The default is `system`. RabbitMQ only.
+   * `consume` refuses to start if it is missing or has another kind. The default is `system`. RabbitMQ and SQS only.
    */
   readonly owner?: "system" | "other" | undefined;
 }

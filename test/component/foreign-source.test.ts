@@ -1,11 +1,14 @@
 import { expect, test } from "vitest";
 
-import { brokers, compile, type CompiledSystem, plan } from "../../src/index.ts";
+import { checkTarget } from "../../src/brokers/index.ts";
+import { brokers, compile, type CompiledSystem, plan, type SourceInput, type TargetInput } from "../../src/index.ts";
 import { prepare } from "../../src/consume/consume.ts";
 import { costsByStrategy } from "../../src/report/costs.ts";
 import { accepted, checked } from "../support/examples.ts";
 import { foundInProcess } from "../support/policy-in-process.ts";
 import { register, resourcesOf } from "../support/pulumi.ts";
+import { topicArn } from "../support/sqs/assigned-by-aws.ts";
+import { registerSqs } from "../support/sqs/register.ts";
 
 const system = checked({
   name: "shop",
@@ -133,16 +136,66 @@ test("leftovers are the bindings of an exchange of another owner, and never the 
   expect(left(without).slice(0, 2)).toContain("binding events.orders to shop.mail with the key order.placed");
 });
 
-test.for([
-  { broker: "sqs", region: "eu-west-1" },
-  { broker: "servicebus", sku: "standard" },
-] as const)("$broker refuses it", (target) => {
+const errorsOn = (target: TargetInput, orders: SourceInput, more: object = {}): readonly string[] => {
+  const billing = { ...system.consumers["billing"], handlerTimeout: "10s", ...more };
   const compiled = compile(
-    checked({ ...system, consumers: { billing: { ...system.consumers["billing"], handlerTimeout: "10s" } } }),
+    checked({ ...system, sources: { ...system.sources, orders }, consumers: { billing } }),
     target,
   );
-  const found = compiled.ok
-    ? []
-    : compiled.diagnostics.filter(({ severity }) => severity === "error").map(({ code, path }) => `${code} ${path}`);
+  const found = compiled.ok ? [] : compiled.diagnostics.filter(({ severity }) => severity === "error");
+  return found.map(({ code, path }) => `${code} ${path}`);
+};
+
+test("Service Bus refuses it", () => {
+  const target = { broker: "servicebus", sku: "standard" } as const;
+  const found = errorsOn(target, { kind: "topic", name: "events.orders", owner: "other" });
   expect(found).toEqual(["RD222 sources.orders.owner", "RD222 sources.own.name"]);
+});
+
+const region = "eu-west-1";
+const sqs = { broker: "sqs", region } as const;
+/** In another account and region. */
+const arn = "arn:aws:sns:us-east-1:123456789012:events";
+
+test.for([
+  ["no name", undefined, {}, ["RD222 sources.orders.name"]],
+  ["a name that is no ARN", "events", {}, ["RD222 sources.orders.name"]],
+  ["the ARN of a queue", arn.replace("sns", "sqs"), {}, ["RD222 sources.orders.name"]],
+  ["a standard topic for a consumer in order", arn, { order: "per-key" }, ["RD222 consumers.billing.order"]],
+  ["a FIFO topic for a consumer in order", `${arn}.fifo`, { order: "per-key" }, []],
+  ["a FIFO topic", `${arn}.fifo`, {}, []],
+] as const)("SQS and %s", ([, name, more, refused]) => {
+  expect(errorsOn(sqs, { kind: "topic", owner: "other", ...(name && { name }) }, more)).toEqual(refused);
+});
+
+test("a topic of another owner is subscribed in its region, and never made", async () => {
+  const { billing } = system.consumers;
+  const sources = { ...system.sources, orders: { kind: "topic", name: arn, owner: "other" } };
+  const other = checked({ ...system, sources, consumers: { billing: { ...billing, handlerTimeout: "10s" } } });
+  const run = await registerSqs(other, sqs);
+  expect(resourcesOf(run, "Topic").map(({ inputs }) => inputs["name"])).toEqual(["shop-own"]);
+  const subscribed = resourcesOf(run, "TopicSubscription").map(({ inputs }) => [inputs["topic"], inputs["region"]]);
+  expect(new Map(subscribed as [string, unknown][])).toEqual(
+    new Map([
+      [arn, "us-east-1"],
+      [topicArn(region, "shop-own"), region],
+    ]),
+  );
+  const policies = resourcesOf(run, "QueuePolicy").map(({ inputs }) => String(inputs["policy"]));
+  expect(policies.filter((policy) => policy.includes(arn))).toHaveLength(2);
+
+  const compiled = accepted(compile<"sqs">(other, sqs));
+  const template = brokers.sqs.exportFormats["aws-json"]?.(compiled, "");
+  expect(template).toMatchObject({
+    Resources: {
+      Topic1: { Properties: { TopicName: "shop-own" } },
+      Subscription1: { Properties: { TopicArn: arn, Region: "us-east-1" } },
+      Subscription2: { Properties: { TopicArn: { Ref: "Topic1" } } },
+    },
+  });
+  expect(template).not.toHaveProperty("Resources.Topic2");
+  const { compare, deploymentOf } = brokers.sqs.differ;
+  expect(accepted(compare(deploymentOf(compiled), compiled, accepted(checkTarget(sqs)))).differences).toEqual([]);
+  const [costs] = costsByStrategy(plan(other), { ...sqs, strategy: "auto" });
+  expect(costs?.resources?.["topics"]).toBe(1);
 });

@@ -18,7 +18,7 @@ export function graphOf({ topology, contracts }: SqsCompiled): Graph {
     nodes: [
       ...topology.topics.map(({ name, fifo }): GraphNode => {
         const detail = fifo ? "FIFO topic" : "topic";
-        return { id: `topic:${name}`, kind: "source", label: name, detail, consumer: null };
+        return { id: `topic:${name}`, kind: "source", label: name.split(":").at(-1) ?? name, detail, consumer: null };
       }),
       ...(contracts.some(isDirect) ? [producers] : []),
       ...topology.queues.map((queue) => nodeOf(topology, queue)),

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import type { MessageAttributeValue } from "@aws-sdk/client-sqs";
 
-import type { CompiledSystem, System, TargetInput } from "../../../src/index.ts";
+import type { CompiledSystem, SourceInput, System, TargetInput } from "../../../src/index.ts";
 import { checked } from "../examples.ts";
 import { inTurn } from "../in-turn.ts";
 import { type AppliedSystem, applyToEmulator } from "./apply.ts";
@@ -39,10 +39,11 @@ export async function deploy(
   emulator: SqsEmulator,
   consumers: Readonly<Record<string, object>>,
   strategy: TargetInput<"sqs">["strategy"] = "auto",
+  orders: SourceInput = { kind: "topic" },
 ): Promise<DeployedSystem> {
   const target = { broker: "sqs", region, strategy } as const;
   const name = `t${randomUUID().slice(0, 8)}`;
-  const system = checked({ name, sources: { orders: { kind: "topic" } }, consumers });
+  const system = checked({ name, sources: { orders }, consumers });
   const compiled = compileSqs(system, target);
   const { resources } = await inTurn(async () => registerSqs(system, target));
   const lab = createLab(emulator);

@@ -8,13 +8,13 @@ import {
   refuseEveryInstance,
   refuseHandlerTimeout,
   refuseHeaders,
-  refuseNamedSources,
   refuseQueueArguments,
   warnOfNoTimeout,
   warnOfReturns,
 } from "../../../contract/shared-problems.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 import { type StrategyName, sqsDefaults, sqsLimits } from "./capabilities.ts";
+import { parseArn } from "./arn.ts";
 import { filterOf } from "./filter.ts";
 import { consumerNames, topicName } from "./names.ts";
 import type { Retention } from "./retention.ts";
@@ -26,13 +26,13 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
   const { system } = plan;
   return oncePerTemplate([
     ...characterProblem(["name"], system),
-    ...refuseNamedSources(plan.sources, "Amazon SQS"),
     ...refuseHeaders(plan.sources, "Amazon SQS"),
     ...Object.keys(plan.sources).flatMap((name) => {
+      if (plan.sources[name]?.owner === "other") return foreignTopicProblem(plan, name);
       const path = pathOfSource(plan, name);
       const longest = topicName(plan, name, true);
       return [
-        ...characterProblem(path, path[0] === "names" ? sourceName(plan, name, "-") : name),
+        ...characterProblem(path, path.length > 2 || path[0] === "names" ? sourceName(plan, name, "-") : name),
         ...longName({ path, name, what: "a topic name", longest, most: sqsLimits.topicNameLength }),
       ];
     }),
@@ -55,6 +55,28 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
       ];
     }),
   ]);
+}
+
+/** The topic of another owner may lie in another account or region. So only its ARN names it. */
+function foreignTopicProblem({ sources, consumers }: Plan, source: string): Diagnostic[] {
+  const { name = "" } = sources[source] ?? {};
+  const path = ["sources", source, "name"];
+  if (parseArn(name)?.service !== "sns")
+    return diagnosed("RD222", {
+      path,
+      message: name === "" ? "the topic of another owner has no name here" : "this is no ARN of an SNS topic",
+      ...(name === "" ? {} : { value: name }),
+      help: "write the ARN of the topic, such as arn:aws:sns:eu-west-1:123456789012:events",
+    });
+  const inOrder = consumers.find(({ from, order }) => order === "per-key" && source in from);
+  if (inOrder === undefined || name.endsWith(sqsLimits.fifoSuffix)) return [];
+  return diagnosed("RD222", {
+    path: ["consumers", inOrder.consumer, "order"],
+    message: "a standard topic cannot deliver to the FIFO queue of a consumer in order",
+    value: "per-key",
+    notes: [`${source} is the standard topic ${name}`],
+    help: "leave order out, or ask the owner of the topic for a FIFO topic",
+  });
 }
 
 function characterProblem(path: readonly string[], name: string): Diagnostic[] {

@@ -21,6 +21,8 @@ export function consumerNames(plan: Pick<Plan, "system" | "names">, consumer: Co
 }
 
 export function topicName(plan: Pick<Plan, "system" | "sources" | "names">, source: string, fifo: boolean): string {
+  const { owner, name = "" } = plan.sources[source] ?? {};
+  if (owner === "other") return name;
   return `${sourceName(plan, source, "-")}${fifo ? sqsLimits.fifoSuffix : ""}`;
 }
 

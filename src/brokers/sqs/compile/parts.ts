@@ -16,7 +16,7 @@ export function deployedPartsOf({ topology }: SqsCompiled): readonly DeployedPar
       keepsMs: retentionSeconds * 1_000,
       fixed: { fifo },
     })),
-    ...topology.topics.map(({ name, source, fifo }): DeployedPart => ({
+    ...topology.topics.map(({ name, source, fifo, owner }): DeployedPart => ({
       kind: "topic",
       name,
       consumer: null,
@@ -24,6 +24,7 @@ export function deployedPartsOf({ topology }: SqsCompiled): readonly DeployedPar
       holds: null,
       longestWaitMs: null,
       fixed: { fifo },
+      ...(owner === undefined ? {} : { owner }),
     })),
   ];
 }

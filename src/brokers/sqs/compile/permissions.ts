@@ -1,3 +1,4 @@
+import { isArn } from "./arn.ts";
 import { partitionOf } from "./regions.ts";
 
 /** A statement of an IAM policy that allows actions. */
@@ -115,7 +116,8 @@ export function toPublish(
     "topic" in to
       ? (["sns", to.topic, ["sns:Publish"]] as const)
       : (["sqs", to.queue, ["sqs:GetQueueUrl", "sqs:SendMessage"]] as const);
-  return { Effect: "Allow", Action: actions, Resource: `${beginningOf(service, { region, account })}:${name}` };
+  const Resource = isArn(name) ? name : `${beginningOf(service, { region, account })}:${name}`;
+  return { Effect: "Allow", Action: actions, Resource };
 }
 
 function beginningOf(service: string, { region, account }: Omit<Place, "system">): string {

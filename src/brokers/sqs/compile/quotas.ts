@@ -1,5 +1,6 @@
 import { type Quota, beyond } from "../../../contract/quota.ts";
 import type { Diagnostic } from "../../../diagnostics/diagnostic.ts";
+import { isArn } from "./arn.ts";
 import type { SqsTarget } from "./capabilities.ts";
 import { queuePolicy } from "./queue-policy.ts";
 import { partitionOf } from "./regions.ts";
@@ -78,7 +79,7 @@ export function diagnosePolicies(
 ): Diagnostic[] {
   const { region, partition = partitionOf(region) ?? "aws", account = "123456789012" } = target;
   const arn = (service: string, name: string): string =>
-    `arn:${partition}:${service}:${region}:${account}:${nameOf(name)}`;
+    isArn(name) ? name : `arn:${partition}:${service}:${region}:${account}:${nameOf(name)}`;
   const bytesOf = (queue: SqsQueue): number =>
     bytesIn(queuePolicy(queue, { queue: (name) => arn("sqs", name), topic: (name) => arn("sns", name) }));
   // The queues of a consumer have the same topics, and differ in their names.

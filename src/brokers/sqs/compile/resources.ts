@@ -11,17 +11,23 @@ import type { DepthAlarm, LambdaMapping, SqsQueue, SqsTopology } from "./topolog
 export type TopologyDraft = Draft<SqsTopology, "queues" | "topics" | "subscriptions" | "mappings" | "alarms">;
 
 /**
- * The sources that a consumer wants in order. Only a FIFO topic delivers to a FIFO queue; it also delivers to a
- * standard one. Source: SNS Developer Guide, "Message delivery for FIFO topics".
+ * The sources with a FIFO topic: those that a consumer wants in order, and the FIFO topics of others. Only a FIFO topic
+ * delivers to a FIFO queue; it also delivers to a standard one. Source: SNS Developer Guide, "Message delivery for FIFO topics".
  */
-export function fifoSources({ consumers }: Plan): ReadonlySet<string> {
-  return new Set(consumers.flatMap(({ from, order }) => (order === "per-key" ? Object.keys(from) : [])));
+export function fifoSources({ consumers, sources }: Plan): ReadonlySet<string> {
+  const inOrder = consumers.flatMap(({ from, order }) => (order === "per-key" ? Object.keys(from) : []));
+  const isForeign = (source: string): boolean => sources[source]?.owner === "other";
+  const ofOthers = Object.keys(sources).filter(
+    (source) => isForeign(source) && sources[source]?.name?.endsWith(sqsLimits.fifoSuffix),
+  );
+  return new Set([...inOrder.filter((source) => !isForeign(source)), ...ofOthers]);
 }
 
 export function addTopics(draft: TopologyDraft, plan: Plan, fifoTopics: ReadonlySet<string>): void {
   for (const source of Object.keys(plan.sources)) {
     const fifo = fifoTopics.has(source);
-    draft.topics.push({ name: topicName(plan, source, fifo), source, fifo });
+    const foreign = plan.sources[source]?.owner === "other" ? ({ owner: "other" } as const) : {};
+    draft.topics.push({ name: topicName(plan, source, fifo), source, fifo, ...foreign });
   }
 }
 

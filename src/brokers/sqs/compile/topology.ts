@@ -38,9 +38,11 @@ export interface SqsQueue {
 
 /** A declared source. Publishers send to it, and each consumer that asks for a message receives its own copy. */
 export interface SnsTopic {
+  /** The topic of another owner has its whole ARN here. Redeliver subscribes to it and never makes or changes it. */
   readonly name: string;
   readonly source: string;
   readonly fifo: boolean;
+  readonly owner?: "other";
 }
 
 export interface SnsSubscription {

@@ -1,6 +1,7 @@
 import { type Checked, accepted, refusedFor } from "../../../diagnostics/diagnostic.ts";
 import { overlay } from "../../../contract/overlay.ts";
 import { type AppliedDifference, type Drift, driftOn, otherwise } from "../../drift.ts";
+import { isArn } from "../compile/arn.ts";
 import type { SqsTarget } from "../compile/capabilities.ts";
 import type { SqsCompiled } from "../compile/compile.ts";
 import { compareAttributes } from "../compile/differences.ts";
@@ -190,7 +191,8 @@ export function deploymentOf({ topology }: SqsCompiled, over?: SqsCompiled): Dep
   const region = topology.target.split("@")[1] ?? "";
   const before = over?.topology;
   const declared = new Set(topology.queues.map(({ name }) => name));
-  const arn = (service: string) => (name: string) => `arn:aws:${service}:${region}:${account}:${name}`;
+  const arn = (service: string) => (name: string) =>
+    isArn(name) ? name : `arn:aws:${service}:${region}:${account}:${name}`;
   const [queue, topic] = [arn("sqs"), arn("sns")];
   const writing: fields.Writing = { queue, topic, source: queue, tags: () => undefined, dimensions: () => undefined };
   const written = <Entity>(table: fields.Fields<Entity>, each: Entity, more: object = {}) => ({

@@ -1,3 +1,4 @@
+import { isArn } from "../compile/arn.ts";
 import type { SnsSubscription, SqsQueue, SqsTopology } from "../compile/topology.ts";
 import { topicMaySend } from "./audit/policy-access.ts";
 import {
@@ -25,7 +26,8 @@ export function foundIn(deployment: Deployment) {
     place: `${region}:${account}`,
     /** By name. */
     queues: new Map(all.map((queue) => [queue.name, queue])),
-    arn: (service: "sqs" | "sns", name: string) => `arn:${partition}:${service}:${region}:${account}:${name}`,
+    arn: (service: "sqs" | "sns", name: string) =>
+      isArn(name) ? name : `arn:${partition}:${service}:${region}:${account}:${name}`,
   };
 }
 
@@ -97,7 +99,9 @@ function senderTopics(
   ]);
   return [...arns]
     .filter((topicArn) => topicMaySend(statements, arn, topicArn) !== "no")
-    .map((topicArn) => namedIn({ deployment, ...found }, topicArn));
+    .map((topicArn) =>
+      topics.some(({ name }) => name === topicArn) ? topicArn : namedIn({ deployment, ...found }, topicArn),
+    );
 }
 
 /** A subscription for the model. The values of `declared` stand for those that cannot be read. */

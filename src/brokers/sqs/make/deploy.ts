@@ -10,6 +10,7 @@ import { RedriveAllowPolicy } from "@pulumi/aws/sqs/redriveAllowPolicy.js";
 import * as pulumi from "@pulumi/pulumi";
 
 import { find, goesUnlessWith, kept } from "../../../deploy/resource-options.ts";
+import { isArn, regionOf } from "../compile/arn.ts";
 import { type Naming, logicalName } from "../compile/automatic-names.ts";
 import * as fields from "../compile/fields.ts";
 import { tagsOf } from "../compile/tags.ts";
@@ -65,7 +66,7 @@ export interface DeployedQueue {
 export function deploySqs(topology: SqsTopology, placement: SqsPlacement) {
   const made = startWith(topology, placement);
   for (const queue of topology.queues) addQueue(made, placement, queue);
-  for (const topic of topology.topics) addTopic(made, placement, topic);
+  for (const topic of topology.topics) if (topic.owner !== "other") addTopic(made, placement, topic);
   for (const queue of topology.queues) addPolicies(made, placement, queue);
   for (const alarm of topology.alarms) addAlarm(made, placement, alarm);
   for (const mapping of topology.mappings) addMapping(made, placement, topology, mapping);
@@ -80,7 +81,7 @@ export function deploySqs(topology: SqsTopology, placement: SqsPlacement) {
   return {
     workQueues: queuesOf("work"),
     deadQueues: queuesOf("dead"),
-    topics: Object.fromEntries(topology.topics.map(({ source, name }) => [source, find(made.topics, name).arn])),
+    topics: Object.fromEntries(topology.topics.map(({ source, name }) => [source, made.arnOfTopic(name)])),
   };
 }
 
@@ -101,14 +102,16 @@ function startWith(topology: SqsTopology, { region }: SqsPlacement) {
   /** By queue: the policies on its senders and on the queues that may name it as their dead queue. */
   const policies = new Map<string, readonly pulumi.Resource[]>();
   const queue = (name: string): pulumi.Output<string> => find(queues, name).arn;
+  const arnOfTopic = (name: string): pulumi.Output<string> =>
+    isArn(name) ? pulumi.output(name) : find(topics, name).arn;
   const writing: fields.Writing = {
     queue,
     source: queue,
-    topic: (name) => find(topics, name).arn,
+    topic: arnOfTopic,
     tags: (values) => tagsOf(topology, values),
     dimensions: (name) => ({ QueueName: find(queues, name).name }),
   };
-  return { queues, topics, policies, writing, region };
+  return { queues, topics, arnOfTopic, policies, writing, region };
 }
 
 type PulumiNames<Table> = {
@@ -201,10 +204,14 @@ function addSubscription(
   subscription: SnsSubscription,
 ): void {
   const { topic, queue, consumer } = subscription;
+  // SNS takes a subscription only in the region of its topic. Source: SNS Developer Guide, "Cross-region delivery".
   void new TopicSubscription(
     // Neither name can contain a /, so no two subscriptions have the same logical name.
     `${name}-${topic}/${queue}`,
-    argsOf(TopicSubscription, fields.subscriptionFields, subscription, made),
+    argsOf(TopicSubscription, fields.subscriptionFields, subscription, {
+      ...made,
+      region: regionOf(topic) ?? made.region,
+    }),
     { ...goesUnlessWith(parent, find(made.queues, queue)), dependsOn: policiesOf(made, topology, consumer) },
   );
 }

@@ -1,3 +1,4 @@
+import { isArn, regionOf } from "../compile/arn.ts";
 import * as fields from "../compile/fields.ts";
 import { tagsOf } from "../compile/tags.ts";
 import type {
@@ -20,12 +21,12 @@ import type {
  * `AWS::CloudWatch::Alarm`.
  */
 export function exportCloudFormation(topology: SqsTopology) {
-  const { queues, topics, subscriptions, mappings, alarms } = topology;
+  const { queues, subscriptions, mappings, alarms } = topology;
   return {
     AWSTemplateFormatVersion: "2010-09-09",
     Description: `${topology.system} on ${topology.target}, compiled by Redeliver`,
     Resources: {
-      ...numbered("Topic", topics, topicResource, topology),
+      ...numbered("Topic", ownTopics(topology), topicResource, topology),
       ...numbered("Queue", queues, queueResource, topology),
       ...numbered("QueuePolicy", queues, policyResource, topology),
       ...numbered("Subscription", subscriptions, subscriptionResource, topology),
@@ -53,6 +54,8 @@ function numbered<Entity>(
   return Object.fromEntries(entities.map((each, index) => [`${kind}${index + 1}`, resourceOf(topology, each)]));
 }
 
+const ownTopics = ({ topics }: SqsTopology): readonly SnsTopic[] => topics.filter(({ owner }) => owner !== "other");
+
 function queueId({ queues }: SqsTopology, name: string): string {
   return `Queue${queues.findIndex((queue) => queue.name === name) + 1}`;
 }
@@ -62,7 +65,8 @@ const arnOf = (id: string): object => ({ "Fn::GetAtt": [id, "Arn"] });
 function writingIn(topology: SqsTopology): fields.Writing {
   return {
     queue: (name) => arnOf(queueId(topology, name)),
-    topic: (name) => ({ Ref: `Topic${topology.topics.findIndex((topic) => topic.name === name) + 1}` }),
+    topic: (name) =>
+      isArn(name) ? name : { Ref: `Topic${ownTopics(topology).findIndex((topic) => topic.name === name) + 1}` },
     source: (name) => ({ "Fn::Sub": `arn:\${AWS::Partition}:sqs:\${AWS::Region}:\${AWS::AccountId}:${name}` }),
     tags: (values) => Object.entries(tagsOf(topology, values)).map(([Key, Value]) => ({ Key, Value })),
     dimensions: (name) => [{ Name: "QueueName", Value: { "Fn::GetAtt": [queueId(topology, name), "QueueName"] } }],
@@ -95,11 +99,15 @@ function topicResource(topology: SqsTopology, topic: SnsTopic): object {
 
 /** The subscription comes last, after the policy that lets the topic send to the work queue. */
 function subscriptionResource(topology: SqsTopology, subscription: SnsSubscription): object {
-  const { queue, deadQueue } = subscription;
+  const { topic, queue, deadQueue } = subscription;
+  const Region = regionOf(topic);
   return {
     Type: "AWS::SNS::Subscription",
     DependsOn: [queue, deadQueue].map((name) => policyId(topology, name)),
-    Properties: fields.propertiesOf(fields.subscriptionFields, subscription, writingIn(topology)),
+    Properties: {
+      ...fields.propertiesOf(fields.subscriptionFields, subscription, writingIn(topology)),
+      ...(Region === null ? {} : { Region }),
+    },
   };
 }
 

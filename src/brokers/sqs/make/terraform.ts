@@ -1,5 +1,6 @@
 import { type TerraformAddress, type TerraformResource, referTo, terraformOf } from "../../../deploy/terraform.ts";
 import { sqsLimits } from "../compile/capabilities.ts";
+import { isArn, regionOf } from "../compile/arn.ts";
 import * as fields from "../compile/fields.ts";
 import { tagsOf } from "../compile/tags.ts";
 import type { SqsTopology } from "../compile/topology.ts";
@@ -27,7 +28,7 @@ export function exportTerraform(topology: SqsTopology): object {
   const writing: fields.Writing = {
     queue,
     source: queue,
-    topic: (name) => referTo(topicOf(name), "arn"),
+    topic: (name) => (isArn(name) ? name : referTo(topicOf(name), "arn")),
     tags: (values) => tagsOf(topology, values),
     dimensions: (name) => ({ QueueName: referTo(queueOf(name), "name") }),
   };
@@ -54,12 +55,18 @@ export function exportTerraform(topology: SqsTopology): object {
         { type: "aws_sqs_queue_redrive_allow_policy", name, args: { queue_url, ...args(Allow, each) } },
       ];
     }),
-    ...topics.map((each): TerraformResource => {
-      return { ...topicOf(each.name), args: { name: each.name, ...args(fields.topicFields, each) }, isProtected: true };
-    }),
+    ...topics
+      .filter(({ owner }) => owner !== "other")
+      .map((each): TerraformResource => {
+        return {
+          ...topicOf(each.name),
+          args: { name: each.name, ...args(fields.topicFields, each) },
+          isProtected: true,
+        };
+      }),
     ...subscriptions.map((each): TerraformResource => {
       const name = `${each.topic}/${each.queue}`;
-      const own = args(fields.subscriptionFields, each);
+      const own = { ...args(fields.subscriptionFields, each), region: regionOf(each.topic) ?? region };
       return { type: "aws_sns_topic_subscription", name, args: own, dependsOn: policies(each.consumer) };
     }),
     ...mappings.map((each): TerraformResource => {

@@ -1,0 +1,65 @@
+import { randomUUID } from "node:crypto";
+
+import { CreateTopicCommand, DeleteTopicCommand, GetTopicAttributesCommand, PublishCommand } from "@aws-sdk/client-sns";
+import { describe, expect, test } from "vitest";
+
+import { routingKeyAttribute } from "../../src/brokers/sqs/compile/filter.ts";
+import { attributes, deploy } from "../support/sqs/deployed-system.ts";
+import { consuming, untilCount } from "../support/sqs/consuming.ts";
+import { createLab } from "../support/sqs/lab.ts";
+import { gapOf } from "../support/sqs/known-gaps.ts";
+import { sqsEmulators } from "../support/sqs/live-emulators.ts";
+
+// Another team made the topic. Two systems subscribe to it and do not know each other.
+
+const common = { handlerTimeout: "2s", retry: { attempts: 2, backoff: { kind: "constant", delay: "1s" } } };
+
+const withSns = sqsEmulators().filter(({ name }) => gapOf("topic-reaches-all", name) === undefined);
+
+describe.for(withSns)("a topic of another team on $name", { timeout: 240_000 }, (emulator) => {
+  test.for(["", ".fifo"])("serves two systems that do not know each other%s", async (suffix, { onTestFinished }) => {
+    const lab = createLab(emulator);
+    onTestFinished(lab.dispose);
+    const Attributes: Record<string, string> = suffix === "" ? {} : { FifoTopic: "true" };
+    const topic = { Name: `events-${randomUUID().slice(0, 8)}${suffix}`, Attributes };
+    const { TopicArn = "" } = await lab.sns.send(new CreateTopicCommand(topic));
+    onTestFinished(async () => void (await lab.sns.send(new DeleteTopicCommand({ TopicArn }))));
+    const settings = async (): Promise<unknown> => {
+      const { Attributes: told = {} } = await lab.sns.send(new GetTopicAttributesCommand({ TopicArn }));
+      return Object.fromEntries(Object.entries(told).filter(([name]) => !name.startsWith("Subscriptions")));
+    };
+    const before = await settings();
+
+    const source = { kind: "topic", name: TopicArn, owner: "other" } as const;
+    const order = suffix === "" ? {} : { order: "per-key" };
+    const shop = await deploy(emulator, { billing: { ...common, ...order, from: { orders: "all" } } }, "auto", source);
+    onTestFinished(shop.dispose);
+    const keys = ["order.placed"];
+    const store = await deploy(emulator, { ledger: { ...common, ...order, from: { orders: keys } } }, "auto", source);
+    onTestFinished(store.dispose);
+    for (const { applied } of [shop, store]) expect([...applied.topics]).toEqual([]);
+
+    const publish = async (body: string, routingKey: string): Promise<void> => {
+      const group = suffix === "" ? {} : { MessageGroupId: "customer-1", MessageDeduplicationId: body };
+      const MessageAttributes = attributes({ [routingKeyAttribute]: routingKey });
+      await lab.sns.send(new PublishCommand({ TopicArn, Message: body, MessageAttributes, ...group }));
+    };
+    await publish("placed", "order.placed");
+    await publish("cancelled", "order.cancelled");
+    const failing = (): never => {
+      throw new Error("the bank is down");
+    };
+    const billing = await consuming(shop, "billing", failing);
+    onTestFinished(async () => billing.stop());
+    const ledger = await consuming(store, "ledger", failing);
+    onTestFinished(async () => ledger.stop());
+    await untilCount(shop, "dead", "billing", 2);
+    await untilCount(store, "dead", "ledger", 1);
+    expect(billing.attemptsOf("placed")).toEqual([1, 2]);
+    expect(billing.attemptsOf("cancelled")).toEqual([1, 2]);
+    expect(ledger.runs.map(({ body }) => body)).toEqual(["placed", "placed"]);
+    expect(await settings()).toEqual(before);
+  });
+});
+
+test("an emulator with topics runs", () => expect(withSns).not.toEqual([]));
