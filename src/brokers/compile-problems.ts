@@ -60,7 +60,7 @@ export const compileProblems = {
   ),
   RD222: error(
     "The source of another owner cannot be used",
-    "A source with `owner: other` is an exchange or topic that somebody else made. On RabbitMQ its name is that of the exchange. On SQS its name is the ARN of an SNS topic, because the topic may lie in another account or region. Only a FIFO topic delivers to a consumer in order. On Service Bus Redeliver makes the topics of a system itself. It would make a second topic beside the one that the producers use, and no message would arrive: leave `name` and `owner` out there.",
+    "A source with `owner: other` is an exchange or topic that somebody else made. On RabbitMQ its name is that of the exchange. On SQS its name is the ARN of an SNS topic, because the topic may lie in another account or region. Only a FIFO topic delivers to a consumer in order. On Service Bus it is the name of a topic in the same namespace.",
   ),
   RD223: error(
     "The system exceeds its own budget",

@@ -138,20 +138,6 @@ export function oncePerTemplate(found: readonly Diagnostic[]): Diagnostic[] {
 }
 
 /** @param broker the broker's name for a sentence */
-export function refuseNamedSources(sources: Plan["sources"], broker: string): Diagnostic[] {
-  return Object.entries(sources).flatMap(([source, { name, owner }]) => {
-    const field = owner === "other" ? "owner" : name === undefined ? null : "name";
-    if (field === null) return [];
-    return diagnosed("RD222", {
-      path: ["sources", source, field],
-      message: `on ${broker}, Redeliver makes the topic of each source itself, and names it after the system`,
-      value: owner === "other" ? owner : name,
-      help: "leave name and owner out, or use another broker",
-    });
-  });
-}
-
-/** @param broker the broker's name for a sentence */
 export function refuseHeaders(sources: Plan["sources"], broker: string): Diagnostic[] {
   return Object.entries(sources).flatMap(([source, { kind }]) =>
     kind !== "headers"

@@ -122,12 +122,12 @@ const source = z.strictObject({
   ),
   name: about(
     name.optional(),
-    "Its name on the broker, or the ARN of an SNS topic that another owner made. The default is the system's name, a dot and the source's key, on SQS with a hyphen. RabbitMQ and SQS only.",
+    "Its name on the broker, or the ARN of an SNS topic that another owner made. The default is the system's name, a dot and the source's key, on SQS with a hyphen.",
     "events",
   ),
   owner: about(
     z.enum(["system", "other"]).optional(),
-    "With `other`, somebody else made it, and `kind` is an assumption. Redeliver never creates, changes or deletes it, and `consume` refuses to start if it is missing or has another kind. The default is `system`. RabbitMQ and SQS only.",
+    "With `other`, somebody else made it, and `kind` is an assumption. Redeliver never creates, changes or deletes it, and `consume` refuses to start if it is missing or has another kind. The default is `system`.",
     "other",
   ),
 });

@@ -10,12 +10,12 @@ export interface SourceInput {
   readonly kind: "topic" | "direct" | "fanout" | "headers";
   /**
    * Its name on the broker, or the ARN of an SNS topic that another owner made. The default is the system's name, a dot
-   * and the source's key, on SQS with a hyphen. RabbitMQ and SQS only.
+   * and the source's key, on SQS with a hyphen.
    */
   readonly name?: string | undefined;
   /**
    * With `other`, somebody else made it, and `kind` is an assumption. Redeliver never creates, changes or deletes it, and
-   * `consume` refuses to start if it is missing or has another kind. The default is `system`. RabbitMQ and SQS only.
+   * `consume` refuses to start if it is missing or has another kind. The default is `system`.
    */
   readonly owner?: "system" | "other" | undefined;
 }

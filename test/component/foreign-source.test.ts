@@ -8,6 +8,7 @@ import { accepted, checked } from "../support/examples.ts";
 import { foundInProcess } from "../support/policy-in-process.ts";
 import { register, resourcesOf } from "../support/pulumi.ts";
 import { topicArn } from "../support/sqs/assigned-by-aws.ts";
+import { registerServicebus } from "../support/servicebus/register.ts";
 import { registerSqs } from "../support/sqs/register.ts";
 
 const system = checked({
@@ -146,10 +147,33 @@ const errorsOn = (target: TargetInput, orders: SourceInput, more: object = {}): 
   return found.map(({ code, path }) => `${code} ${path}`);
 };
 
-test("Service Bus refuses it", () => {
+test("a topic of another owner in the namespace gets a subscription, and is never made", async () => {
   const target = { broker: "servicebus", sku: "standard" } as const;
-  const found = errorsOn(target, { kind: "topic", name: "events.orders", owner: "other" });
-  expect(found).toEqual(["RD222 sources.orders.owner", "RD222 sources.own.name"]);
+  const deadLetter = { alarmAbove: 0 };
+  const other = checked({ ...system, consumers: { billing: { ...system.consumers["billing"], deadLetter } } });
+  const run = await registerServicebus(other, target);
+  const inputsOf = (type: string, ...names: string[]): readonly unknown[] =>
+    resourcesOf(run, type).map(({ inputs }) => names.map((name) => inputs[name]));
+  expect(inputsOf("Topic", "topicName")).toEqual([["shop-own"]]);
+  // Another system may have a consumer of the same name.
+  const subscriptions = new Map(inputsOf("Subscription", "topicName", "subscriptionName") as [string, string][]);
+  expect(subscriptions).toEqual(
+    new Map([
+      ["events.orders", "shop.billing"],
+      ["shop-own", "billing"],
+    ]),
+  );
+  expect(inputsOf("MetricAlert", "ruleName").flat()).toContain("shop.events.orders.DeadletteredMessages.above.0");
+  expect(JSON.stringify(inputsOf("MetricAlert", "criteria"))).toContain('"values":["events.orders"]');
+  const compiled = accepted(compile<"servicebus">(other, target));
+  const { compare, deploymentOf } = brokers.servicebus.differ;
+  const checkedTarget = accepted(checkTarget(target));
+  const found = accepted(compare(deploymentOf(compiled), compiled, checkedTarget));
+  expect(found.differences).toEqual([]);
+  const [costs] = costsByStrategy(plan(other), checkedTarget);
+  expect(costs?.resources?.["topics"]).toBe(1);
+  const odd = errorsOn(target, { kind: "topic", name: "events?", owner: "other" });
+  expect(odd).toEqual(["RD204 sources.orders.name"]);
 });
 
 const region = "eu-west-1";

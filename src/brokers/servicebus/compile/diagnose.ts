@@ -6,14 +6,13 @@ import {
   refuseEveryInstance,
   refuseHandlerTimeout,
   refuseHeaders,
-  refuseNamedSources,
   refuseQueueArguments,
 } from "../../../contract/shared-problems.ts";
 import { pathOfOwn, pathOfQueue, pathOfSource } from "../../../plan/names.ts";
 import { type ConsumerPlan, isDirect, type Plan } from "../../../plan/plan.ts";
 import { type ServicebusTarget, servicebusDefaults, servicebusLimits, skus } from "./capabilities.ts";
 import { filterOf } from "./filter.ts";
-import { parkedQueueName, ruleName, topicName, workQueueName } from "./names.ts";
+import { parkedQueueName, ruleName, subscriptionName, topicName, workQueueName } from "./names.ts";
 import { count } from "../../../contract/in-words.ts";
 import type { ServicebusTopology } from "./topology.ts";
 
@@ -23,13 +22,12 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
   const { nameLength, subscriptionNameLength } = servicebusLimits;
   return oncePerTemplate([
     ...characterProblem(["name"], system),
-    ...refuseNamedSources(sources, "Service Bus"),
     ...refuseHeaders(sources, "Service Bus"),
     ...Object.keys(sources).flatMap((name) => {
       const path = pathOfSource(plan, name);
       const longest = topicName(plan, name);
       return [
-        ...characterProblem(path, path[0] === "names" ? longest : name),
+        ...characterProblem(path, path.length > 2 || path[0] === "names" ? longest : name),
         ...longName({ path, name, what: "a topic name", longest, most: nameLength }),
       ];
     }),
@@ -38,11 +36,19 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
       const own = ["consumers", name];
       const path = pathOfQueue(plan, consumer);
       const work = workQueueName(plan, consumer);
+      const subscriptions = Object.keys(consumer.from).map((source) => subscriptionName(plan, source, consumer));
+      const subscription = subscriptions.toSorted((one, other) => other.length - one.length)[0] ?? name;
       const longest = consumer.retry?.park === true ? parkedQueueName(plan, consumer) : work;
       return [
         ...characterProblem(own, name),
         ...(path.length === 2 && path[0] === "consumers" ? [] : characterProblem(path, work)),
-        ...longName({ path: own, name, what: "a subscription name", longest: name, most: subscriptionNameLength }),
+        ...longName({
+          path: own,
+          name,
+          what: "a subscription name",
+          longest: subscription,
+          most: subscriptionNameLength,
+        }),
         ...longName({ path, name, what: "a queue name", longest, most: nameLength }),
         ...queueOfSubscription(consumer),
       ];

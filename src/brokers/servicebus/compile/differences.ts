@@ -16,6 +16,8 @@ export interface Named {
 /** An entity that the namespace must have, as a comparison sees it. */
 export interface DeclaredEntity extends Named {
   readonly consumer: string | null;
+  /** Somebody else made it. So only its existence is compared. */
+  readonly owner?: "other";
   readonly settings: Settings;
 }
 
@@ -27,7 +29,7 @@ export function declaredEntities({ queues, topics, subscriptions }: ServicebusTo
   };
   return [
     ...queues.map((queue) => declared("queue", queue, { consumer: queue.consumer })),
-    ...topics.map((topic) => declared("topic", topic)),
+    ...topics.map((topic) => declared("topic", topic, topic.owner === "other" ? { owner: "other" } : {})),
     ...subscriptions.map((subscription) => {
       const { settings, ...entity } = declared("subscription", subscription);
       const { topic, consumer, rules } = subscription;

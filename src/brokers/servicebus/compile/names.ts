@@ -1,4 +1,4 @@
-import { queueNames, sourceName } from "../../../plan/names.ts";
+import { nameOfConsumer, queueNames, sourceName } from "../../../plan/names.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 
 /**
@@ -16,6 +16,16 @@ export function parkedQueueName(plan: Pick<Plan, "system" | "names">, consumer: 
 
 export function topicName(plan: Pick<Plan, "system" | "sources" | "names">, source: string): string {
   return sourceName(plan, source, ".");
+}
+
+/** On the topic of another owner, two systems may have a consumer of one name. */
+export function subscriptionName(
+  { system, sources }: Pick<Plan, "system" | "sources">,
+  source: string,
+  consumer: ConsumerPlan,
+): string {
+  const name = nameOfConsumer(consumer);
+  return sources[source]?.owner === "other" ? `${system}.${name}` : name;
 }
 
 /** The one queue for all dead letters of a system, if the target asks for it. */

@@ -15,15 +15,11 @@ export function deployedPartsOf({ topology }: ServicebusCompiled): readonly Depl
       longestWaitMs: queue.timeToLiveMs,
       fixed: { requiresSession: queue.requiresSession, duplicateDetection: queue.duplicateDetectionMs !== null },
     })),
-    ...topology.topics.map(({ name, source, duplicateDetectionMs }): DeployedPart => ({
-      kind: "topic",
-      name,
-      consumer: null,
-      source,
-      holds: null,
-      longestWaitMs: null,
-      fixed: { duplicateDetection: duplicateDetectionMs !== null },
-    })),
+    ...topology.topics.map(({ name, source, owner, duplicateDetectionMs }): DeployedPart => {
+      const part = { kind: "topic", name, consumer: null, source, holds: null, longestWaitMs: null } as const;
+      if (owner === "other") return { ...part, owner, fixed: {} };
+      return { ...part, fixed: { duplicateDetection: duplicateDetectionMs !== null } };
+    }),
     ...topology.subscriptions.map(({ topic, name, consumer, requiresSession }): DeployedPart => ({
       kind: "subscription",
       name: `${topic}/${name}`,

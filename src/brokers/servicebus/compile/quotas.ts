@@ -11,7 +11,7 @@ const page = 'Service Bus documentation, "Service Bus quotas"';
 export function diagnoseQuotas(topology: ServicebusTopology, { sku }: ServicebusTarget): Diagnostic[] {
   const { queues, topics, subscriptions } = topology;
   return [
-    ...entityProblem(queues.length, topics.length, sku),
+    ...entityProblem(queues.length, topics.filter(({ owner }) => owner !== "other").length, sku),
     ...topics.flatMap(({ name, source }) =>
       topicProblems(
         name,

@@ -1,6 +1,5 @@
 import type { Draft } from "../../../contract/compile-consumer.ts";
 import { type ConsumerPlan, isDirect, type Plan } from "../../../plan/plan.ts";
-import { nameOfConsumer } from "../../../plan/names.ts";
 import { type ServicebusTarget, servicebusDefaults, skus } from "./capabilities.ts";
 import type { ContractSource } from "./contract.ts";
 import { filterOf } from "./filter.ts";
@@ -10,6 +9,7 @@ import {
   parkedQueueName,
   ruleName,
   sharedDeadQueueName,
+  subscriptionName,
   topicName,
   workQueueName,
 } from "./names.ts";
@@ -30,7 +30,7 @@ export function placesOf(whole: Plan, plan: ConsumerPlan, target: ServicebusTarg
   const [source] = Object.keys(plan.from);
   const inSubscription = sessions && source !== undefined;
   const workQueue = inSubscription
-    ? subscriptionPath({ topic: topicName(whole, source), name: nameOfConsumer(plan) })
+    ? subscriptionPath({ topic: topicName(whole, source), name: subscriptionName(whole, source, plan) })
     : workQueueName(whole, plan);
   return {
     workQueue,
@@ -50,7 +50,9 @@ export function addShared(draft: TopologyDraft, plan: Plan, target: ServicebusTa
   }
   if (!skus[target.sku].topics) return;
   for (const source of Object.keys(plan.sources)) {
-    draft.topics.push({ name: topicName(plan, source), source, timeToLiveMs: null, duplicateDetectionMs: null });
+    const foreign = plan.sources[source]?.owner === "other" ? ({ owner: "other" } as const) : {};
+    const topic = { name: topicName(plan, source), source, timeToLiveMs: null, duplicateDetectionMs: null };
+    draft.topics.push({ ...topic, ...foreign });
   }
 }
 
@@ -83,7 +85,7 @@ export function addConsumer(draft: TopologyDraft, { input, whole, output }: Cons
       draft.subscriptions.push({
         kind: "subscription",
         topic: topicName(whole, source),
-        name: nameOfConsumer(plan),
+        name: subscriptionName(whole, source, plan),
         consumer,
         ...entityOf(target),
         // No client receives from a subscription that forwards. A message that it cannot forward is dead, and stays
@@ -105,9 +107,9 @@ function addAlerts(
   whole: Plan,
 ): void {
   const windowMinutes = servicebusDefaults.alertMinutes;
-  const watch = (entity: string, metric: DeadLetterAlert["metric"]): void => {
+  const watch = (entity: string, metric: DeadLetterAlert["metric"], prefix = ""): void => {
     const alert: DeadLetterAlert = {
-      name: `${entity}.${metric}.above.${threshold}`,
+      name: `${prefix}${entity}.${metric}.above.${threshold}`,
       entity,
       metric,
       threshold,
@@ -118,7 +120,11 @@ function addAlerts(
   if (target.deadQueue === "shared") watch(deadQueue, "ActiveMessages");
   if (!inSubscription) watch(workQueue, "DeadletteredMessages");
   if (!skus[target.sku].topics) return;
-  for (const source of Object.keys(plan.from)) watch(topicName(whole, source), "DeadletteredMessages");
+  for (const source of Object.keys(plan.from)) {
+    // Each system has an alert of its own on the topic of another owner.
+    const prefix = whole.sources[source]?.owner === "other" ? `${whole.system}.` : "";
+    watch(topicName(whole, source), "DeadletteredMessages", prefix);
+  }
 }
 
 /** Service Bus creates `$Default`, which lets in everything. The rule stays, and lets in everything or nothing. */

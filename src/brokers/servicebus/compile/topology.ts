@@ -52,6 +52,8 @@ export interface ServicebusQueue extends MessageEntity {
 export interface ServicebusTopic {
   readonly name: string;
   readonly source: string;
+  /** Somebody else made it. Redeliver subscribes to it, and never makes or changes it. */
+  readonly owner?: "other";
   readonly timeToLiveMs: number | null;
   readonly duplicateDetectionMs: number | null;
 }

@@ -86,6 +86,7 @@ function compared(
     const beside = otherwise("no message can pass through it");
     return namespace.isWhole ? [{ change: "missing", kind, name, settings: [], beside, apply }] : [];
   }
+  if (entity.owner === "other") return [];
   // Settings that every deployment leaves at the same value.
   const fixed = { autoDeleteOnIdleMs: null, status: "Active" };
   const known = Object.keys(there.settings).filter((key) => !there.hidden.has(key));

@@ -35,6 +35,8 @@ export interface ServicebusPlacement {
 interface Made {
   readonly queues: Map<string, Queue>;
   readonly topics: Map<string, Topic>;
+  /** The names of topics that others own. */
+  readonly foreignTopics: ReadonlySet<string>;
   readonly subscriptions: Map<string, Subscription>;
   readonly capabilities: SkuCapabilities;
   readonly resourceGroupName: pulumi.Output<string>;
@@ -62,14 +64,16 @@ interface Made {
 export function deployServicebus(topology: ServicebusTopology, placement: ServicebusPlacement) {
   const capabilities = capabilitiesOf(topology.target);
   const empty = { queues: new Map(), topics: new Map(), subscriptions: new Map() };
-  const made: Made = { ...empty, capabilities, ...whereIs(placement) };
+  const foreign = topology.topics.filter(({ owner }) => owner === "other");
+  const foreignTopics = new Set(foreign.map(({ name }) => name));
+  const made: Made = { ...empty, foreignTopics, capabilities, ...whereIs(placement) };
   for (const queue of inOrder(topology.queues)) addQueue(made, placement, queue);
-  for (const topic of topology.topics) addTopic(made, placement, topic);
+  for (const topic of topology.topics) if (topic.owner !== "other") addTopic(made, placement, topic);
   for (const subscription of topology.subscriptions) addSubscription(made, placement, subscription, topology);
   for (const alert of topology.alerts) addAlert(made, placement, alert);
   return {
     workQueues: workQueuesOf(made, topology),
-    topics: Object.fromEntries(topology.topics.map(({ source, name }) => [source, find(made.topics, name).name])),
+    topics: Object.fromEntries(topology.topics.map(({ source, name }) => [source, nameOfTopic(made, name)])),
   };
 }
 
@@ -144,6 +148,10 @@ function addTopic(made: Made, { name, parent }: ServicebusPlacement, topic: Serv
   made.topics.set(topic.name, new Topic(`${name}-${topic.name}`, { ...args, ...own }, kept(parent)));
 }
 
+function nameOfTopic({ topics, foreignTopics }: Made, name: string): pulumi.Output<string> {
+  return foreignTopics.has(name) ? pulumi.output(name) : find(topics, name).name;
+}
+
 /** A subscription waits for every queue of its consumer, because the way out must exist before the way in. */
 function addSubscription(
   made: Made,
@@ -152,7 +160,7 @@ function addSubscription(
   { queues }: ServicebusTopology,
 ): void {
   const { name, parent } = placement;
-  const topicName = find(made.topics, subscription.topic).name;
+  const topicName = nameOfTopic(made, subscription.topic);
   const waysOut = queues.filter(({ consumer }) => consumer === subscription.consumer || consumer === null);
   const logicalName = `${name}-${subscription.topic}/${subscription.name}`;
   const resource = new Subscription(
@@ -197,7 +205,10 @@ function addAlert(
   alert: DeadLetterAlert,
 ): void {
   const { entity, metric, threshold, windowMinutes } = alert;
-  const watched = made.queues.get(entity) ?? find(made.topics, entity);
+  const isForeign = made.foreignTopics.has(entity);
+  const [, subscription] = [...made.subscriptions].find(([path]) => path.startsWith(`${entity}/`)) ?? [];
+  // The alert on the topic of another owner goes with a subscription of the system.
+  const watched = (isForeign ? subscription : made.queues.get(entity)) ?? find(made.topics, entity);
   void new MetricAlert(
     `${name}-${alert.name}`,
     {
@@ -219,7 +230,7 @@ function addAlert(
             name: metric,
             metricNamespace: "Microsoft.ServiceBus/namespaces",
             metricName: metric,
-            dimensions: [{ name: "EntityName", operator: "Include", values: [watched.name] }],
+            dimensions: [{ name: "EntityName", operator: "Include", values: [isForeign ? entity : watched.name] }],
             operator: "GreaterThan",
             threshold,
             timeAggregation: "Maximum",
@@ -241,7 +252,7 @@ function workQueuesOf(made: Made, { queues, subscriptions }: ServicebusTopology)
     // With order, a consumer receives from its subscription itself.
     ...subscriptions.flatMap(({ requiresSession, consumer, topic, name }) => {
       const subscription = find(made.subscriptions, `${topic}/${name}`);
-      const path = pulumi.interpolate`${find(made.topics, topic).name}/Subscriptions/${subscription.name}`;
+      const path = pulumi.interpolate`${nameOfTopic(made, topic)}/Subscriptions/${subscription.name}`;
       return requiresSession ? [[consumer, path] as const] : [];
     }),
   ]);
