@@ -4,7 +4,8 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import { declarationJsonSchema } from "../src/declare/schema.ts";
-import { renderAllPages } from "./diagnostics-page.ts";
+import { diagnosticCodes } from "../src/diagnostics/catalogue.ts";
+import { pageFileOf as diagnosticFileOf, renderIndex, renderPage } from "./diagnostics-page.ts";
 import { renderPolicyIndex, renderPolicyPage } from "./policy-page.ts";
 import { pageFileOf } from "../src/policy/rule.ts";
 import type { Rule } from "../src/policy/rules.ts";
@@ -27,7 +28,8 @@ export interface GeneratedFile {
 
 /** All generated files. */
 export const generatedFiles: readonly GeneratedFile[] = [
-  { file: "docs/diagnostics.md", text: renderAllPages },
+  { file: "docs/diagnostics.md", text: renderIndex },
+  ...diagnosticCodes.map((code) => ({ file: diagnosticFileOf(code), text: () => renderPage(code) })),
   { file: "schema.json", text: schemaText },
   { file: "docs/declaration.md", text: renderDeclaration },
   { file: "docs/sqs-claims.md", text: renderSqsClaims },

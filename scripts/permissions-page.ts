@@ -55,8 +55,8 @@ For a refusal Pulumi's provider reports only \`API responded with a 401 Unauthor
 | policies, while queues and exchanges were made | the tag \`policymaker\` |
 | all queues and exchanges, dead queues among them | any tag, a permission in the virtual host (from 4.2 on with 404), or configure |
 | work queues and tiers, while dead queues were made | read, or write: they name a dead-letter exchange |
-| a consumer that starts, with [RD807](diagnostics.md#rd807) | the permission in its message; its fix has all three patterns |
-| \`audit\`, \`diff\` or \`leftovers\`, with [RD408](diagnostics.md#rd408) | the tag or the permission that its fix gives |
+| a consumer that starts, with [RD807](diagnostics/rd807.md) | the permission in its message; its fix has all three patterns |
+| \`audit\`, \`diff\` or \`leftovers\`, with [RD408](diagnostics/rd408.md) | the tag or the permission that its fix gives |
 
 **Tried** on RabbitMQ 4.3, 4.0 and 3.10, with users that have exactly these permissions. The tests removed each tag and each pattern in turn, and the task failed as the table says (\`test/integration/permissions.test.ts\`). If \`pulumi\` is on the path, its engine and its provider deploy. Otherwise the tests send the provider's requests.
 
@@ -70,10 +70,10 @@ ${statementsFor("**Deploy** needs these. Leave out the statement for Lambda if n
 - A Lambda function receives with its own execution role, which needs the actions of a consumer; \`lambda:CreateEventSourceMapping\` fails without it.
 - If you encrypt queues with your own key, its policy has to let SNS use it: [sqs.md](sqs.md).
 
-${statementsFor("**Consume** needs these with the strategy `visibility`. [RD807](diagnostics.md#rd807) names a missing action, with the statement that allows it. With a KMS key it also needs `kms:Decrypt` and `kms:GenerateDataKey` on the key.", consumeStatements())}
+${statementsFor("**Consume** needs these with the strategy `visibility`. [RD807](diagnostics/rd807.md) names a missing action, with the statement that allows it. With a KMS key it also needs `kms:Decrypt` and `kms:GenerateDataKey` on the key.", consumeStatements())}
 
 ${statementsFor(
-  "**Audit** and **leftovers** need these. Without the first they read nothing. Without one of the others they leave its part out, and [RD409](diagnostics.md#rd409) reports it.",
+  "**Audit** and **leftovers** need these. Without the first they read nothing. Without one of the others they leave its part out, and [RD409](diagnostics/rd409.md) reports it.",
   Object.values(sqs.permissions.toAudit).map((actions) => ({ Effect: "Allow", Action: actions, Resource: "*" })),
 )}
 
@@ -99,7 +99,7 @@ The last ${servicebus.permissions.toDeploy.alerts.length} are for alerts, if a c
 |---|---|---|---|
 ${servicebusRows().join("\n")}
 
-[RD807](diagnostics.md#rd807) names a missing claim. Without Manage the consumer logs \`not-compared\`. A new role takes some minutes to apply.
+[RD807](diagnostics/rd807.md) names a missing claim. Without Manage the consumer logs \`not-compared\`. A new role takes some minutes to apply.
 
 To send **dead letters** again, receive them from the dead-letter queue of \`shop.billing\` with Listen, and send them with Send, as in the first two lines. To park letters or import them, the key needs Listen and Send on \`shop.billing.parked\`, too.
 

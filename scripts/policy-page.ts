@@ -86,7 +86,7 @@ function remedySentence({ remedy }: ResourceRule): string {
 }
 
 function codeLink(code: string): string {
-  return `[${code}](../diagnostics.md#${code.toLowerCase()})`;
+  return `[${code}](../diagnostics/${code.toLowerCase()}.md)`;
 }
 
 function settingRows(rule: Rule): string[] {

@@ -7,10 +7,9 @@ export function readPackaged(file: string): string {
   return readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
 }
 
-/** The section of a code in the packaged docs, without its anchor. */
+/** The page of a code in the packaged docs. */
 export function pageOf(code: DiagnosticCode): string {
-  const [, page = ""] = readPackaged("docs/diagnostics.md").split(`<a id="${code.toLowerCase()}"></a>\n\n`);
-  return `${(page.split('\n<a id="rd')[0] ?? "").trimEnd()}\n`;
+  return readPackaged(`docs/diagnostics/${code.toLowerCase()}.md`);
 }
 
 export function ownVersion(): string {

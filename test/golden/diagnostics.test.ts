@@ -9,7 +9,7 @@ import type { Diagnostic } from "../../src/diagnostics/diagnostic.ts";
 import { renderGithub } from "../../src/diagnostics/github.ts";
 import { renderDiagnostics } from "../../src/diagnostics/render.ts";
 import { renderSarif } from "../../src/diagnostics/sarif.ts";
-import { renderPageText } from "../../scripts/diagnostics-page.ts";
+import { renderPage } from "../../scripts/diagnostics-page.ts";
 import { plan } from "../../src/plan/plan.ts";
 import { expectGolden } from "../support/golden.ts";
 import { parseSarif } from "../support/sarif.ts";
@@ -58,7 +58,7 @@ test.for(Object.entries(declarations))("%s", async ([name, text]) => {
   const diagnostics = diagnosticsOf(text);
   expect(diagnostics.length).toBeGreaterThan(0);
   const place = { file: "retries/shop, old: 1.yaml", locate: locateIn(text, "yaml") };
-  const sarif = renderSarif(diagnostics, { ...place, version: "1.2.3", pageOf: renderPageText });
+  const sarif = renderSarif(diagnostics, { ...place, version: "1.2.3", pageOf: renderPage });
   await expectSarif(name, sarif);
   await expect(renderGithub(diagnostics, place)).toMatchFileSnapshot(`diagnostics/${name}.github.txt`);
   await expect(`${renderDiagnostics(diagnostics, place)}\n`).toMatchFileSnapshot(`diagnostics/${name}.terminal.txt`);

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from "vitest";
 
 import { diagnostic } from "../../src/diagnostics/diagnostic.ts";
 import { maskCredentials } from "../../src/diagnostics/mask-credentials.ts";
-import { renderPageText } from "../../scripts/diagnostics-page.ts";
+import { renderPage } from "../../scripts/diagnostics-page.ts";
 import { diagnosticCodes } from "../../src/diagnostics/catalogue.ts";
 import { runCommand } from "../support/run-command.ts";
 
@@ -64,7 +64,7 @@ describe("a text without a secret stays unchanged", () => {
   });
 
   test("the pages of the codes stay unchanged", () => {
-    for (const code of diagnosticCodes) expect(maskCredentials(renderPageText(code))).toBe(renderPageText(code));
+    for (const code of diagnosticCodes) expect(maskCredentials(renderPage(code))).toBe(renderPage(code));
   });
 
   test("every output for our examples stays unchanged", () => {
