@@ -6,8 +6,8 @@ const sourceFile = (path: string): string => fileURLToPath(new URL(`src/${path}`
 
 /** `npm test` leaves these out: they take longest, and a change that breaks only them is rare. They need no broker. */
 const thoroughTests = [
-  // A browser, and an installation of the packed package.
-  "test/docs/{package,page}.test.ts",
+  // A browser, the build of the site, and an installation of the packed package.
+  "test/docs/{package,page,site}.test.ts",
   // Policy packs in processes of their own.
   "test/policy/{command,engine,host,read-once}.test.ts",
   // Properties of thousands of cases, and every mutant.

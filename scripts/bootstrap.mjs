@@ -1,7 +1,7 @@
 // Prepares a bare machine for this project's npm scripts. It installs the packages of the lock file, or with
 // --command-line only the few that the command line needs. On demand it installs a Docker daemon (--docker) and a
 // Chromium (--browser). Further options are the emulators of SQS (--sqs), the clients for Java (--java), PostgreSQL and
-// Redis (--stores), and mmdebstrap (--mmdebstrap). It runs before node_modules exists, on any Node since 20, so it is
+// Redis (--stores), the site's own packages (--site), and mmdebstrap (--mmdebstrap). It runs before node_modules exists, on any Node since 20, so it is
 // plain JavaScript without dependencies. It prints nothing when there is nothing to do.
 import { spawn } from "node:child_process";
 import { existsSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -17,7 +17,7 @@ import {
   tail,
 } from "./machine.mjs";
 import { provideJavaClients } from "./java-clients.mjs";
-import { installAllPackages, installCommandLine } from "./packages.mjs";
+import { installAllPackages, installCommandLine, installSite } from "./packages.mjs";
 import { provideSqsEmulators } from "./sqs-emulators.mjs";
 
 // --- Docker ---------------------------------------------------------------------------------------------------------
@@ -135,12 +135,13 @@ function provideBrowser() {
 }
 
 async function main(flags) {
-  const known = ["--command-line", "--docker", "--browser", "--sqs", "--java", "--stores", "--mmdebstrap"];
+  const known = ["--command-line", "--docker", "--browser", "--sqs", "--java", "--stores", "--site", "--mmdebstrap"];
   const unknown = flags.find((flag) => !known.includes(flag));
   if (unknown !== undefined) throw new BootstrapError(`unknown option ${unknown}; known: ${known.join(", ")}`);
   // Building an image calls this script during tests: it must not touch their packages.
   if (flags.includes("--command-line")) installCommandLine();
   else if (!flags.includes("--mmdebstrap")) installAllPackages();
+  if (flags.includes("--site")) installSite();
   if (flags.includes("--docker")) await provideDocker();
   if (flags.includes("--mmdebstrap")) provideMmdebstrap();
   if (flags.includes("--browser")) provideBrowser();

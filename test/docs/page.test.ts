@@ -1,22 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import shop from "../../stacks/shop.ts";
+import { faultsOf, hasBrowser, openBrowser } from "../support/browser.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const executablePath = [
-  process.env["CHROMIUM_PATH"],
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-].find((path) => path !== undefined && existsSync(path));
-if (executablePath === undefined)
-  console.warn("The page was NOT opened in a browser: there is no Chromium here (set CHROMIUM_PATH, or install it).");
-
 describe("a report", () => {
   const folder = mkdtempSync(join(tmpdir(), "redeliver-report-"));
   beforeAll(() => {
@@ -60,20 +52,10 @@ describe("a report", () => {
     rmSync(join(folder, "portable"), { recursive: true });
   });
 
-  describe.runIf(executablePath !== undefined)("in a browser", { timeout: 60_000 }, () => {
+  describe.runIf(hasBrowser)("in a browser", { timeout: 60_000 }, () => {
     let browser: Browser;
     beforeAll(async () => {
-      browser = await chromium.launch({
-        ...(executablePath === undefined ? {} : { executablePath }),
-        args: [
-          "--no-sandbox",
-          "--disable-gpu",
-          "--no-first-run",
-          "--disable-background-networking",
-          "--disable-component-update",
-          "--disable-sync",
-        ],
-      });
+      browser = await openBrowser();
     });
     afterAll(async () => browser.close());
     const open = async (width: number): Promise<Page> => {
@@ -105,6 +87,12 @@ describe("a report", () => {
         expect(overflow, `at ${width} px`).toBe(0);
       }
       expect([problems, requests.filter((url) => !url.startsWith("file:"))]).toEqual([[], []]);
+    });
+
+    test.for([1280, 390])("has no fault that axe finds, at %i px", async (width) => {
+      const page = await open(width);
+      await page.goto(address);
+      expect(await faultsOf(page)).toEqual([]);
     });
 
     test("says that a picture scrolls where it does, and nowhere else", async () => {
