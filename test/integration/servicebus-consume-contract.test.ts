@@ -17,13 +17,9 @@ import { deployConsumed } from "../support/servicebus/consuming.ts";
 import type { ServicebusContract } from "../support/servicebus/drive.ts";
 import { type HeardAt, heardChangesOf } from "../support/servicebus/heard-changes.ts";
 import { breachesOf, type Ended } from "../support/servicebus/keeps-contract.ts";
-import { handleAll, handWritten } from "../support/servicebus/wrong-consumers.ts";
 
 const patient = { timeout: 240_000 };
 const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
-
-/** Longer than the tests in which no copy may come back. */
-const delayMs = 600_000;
 
 /** The body of a message names its outcome. */
 const ended = (body: string, attempt: number): "success" | "transient" | "permanent" => {
@@ -121,28 +117,6 @@ describe.concurrent("the contract on the wire of Service Bus", patient, () => {
       expect(judge(contract, { heard, atMs })).toEqual([]);
     },
   );
-
-  test("the check reports each single mistake of a consumer, and none of a correct one", async ({ onTestFinished }) => {
-    const declared = { retry: { attempts: 2, backoff: { kind: "constant", delay: `${delayMs / 60_000}m` } } };
-    const system = await deployConsumed(onTestFinished, declared);
-    const { client, emulator, administration } = system.lab;
-    const caught = new Map<string, boolean>();
-    for (const [mistake, ways] of Object.entries(handWritten)) {
-      // Makes the queue anew, so that the messages of the previous mistake are gone.
-      const settings = await administration.getQueue("shop.billing");
-      await administration.deleteQueue("shop.billing");
-      await administration.createQueue("shop.billing", { ...settings, forwardTo: undefined as never });
-      const { heard, atMs, watcher } = listen();
-      emulator.watch({ ...watcher, mayAnswer: () => new Promise((resolve) => setTimeout(resolve, 100)) });
-      await client
-        .createSender("shop.billing")
-        .sendMessages(["success", "transient", "permanent"].map((kind) => messageOf(`${kind} of ${mistake}`)));
-      await handleAll({ client, queue: "shop.billing", topic: "shop.orders", delayMs }, ways, ended, 3);
-      const breaches = breachesOf(system.contract("billing"), heard, atMs, ended);
-      caught.set(mistake, breaches.length > 0);
-    }
-    expect([...caught].filter(([, isCaught]) => !isCaught).map(([mistake]) => mistake)).toEqual(["none at all"]);
-  });
 });
 
 // Runs last, because the comparisons use all of the processor.

@@ -25,6 +25,7 @@ export function heardChangesOf({ heard, atMs }: HeardAt, workQueue: string): rea
       return [
         instead("left out"),
         instead("twice", each, { ...each }),
+        instead("as received and deleted in one", { ...each, kind: "deleted" }),
         ...otherSettlements(each).map(([what, other]) => instead(what, other)),
       ];
     if (each.kind !== "sent" || !isCopy(each)) return [];
@@ -37,6 +38,7 @@ export function heardChangesOf({ heard, atMs }: HeardAt, workQueue: string): rea
       instead("left out"),
       instead("twice", each, { ...each }),
       ...otherCopies(each).map(([what, other]) => instead(what, other)),
+      settledFirst({ heard, atMs }, index),
       {
         what: `sent and not answered (${index})`,
         value: { heard: unanswered.map((at) => heard[at] as Heard), atMs: unanswered.map((at) => atMs[at] ?? 0) },
@@ -48,6 +50,24 @@ export function heardChangesOf({ heard, atMs }: HeardAt, workQueue: string): rea
 /** The id of a publisher's message contains no attempt. */
 function isCopy({ content }: Sent): boolean {
   return /:r\d+$/.test(String(content.message_id));
+}
+
+/** The message is settled before its copy is sent. */
+function settledFirst({ heard, atMs }: HeardAt, index: number): Change<HeardAt> {
+  const { content } = heard[index] as Sent;
+  const original = originalOf(content);
+  const settled = heard.findIndex(
+    (each, at) => at > index && each.kind === "settled" && originalOf(each.content) === original,
+  );
+  const order = heard.flatMap((_, at) => (at === settled ? [] : at === index ? [settled, at] : [at]));
+  return {
+    what: `sent after its message was settled (${index})`,
+    value: { heard: order.map((at) => heard[at] as Heard), atMs: order.map((at) => atMs[at] ?? 0) },
+  };
+}
+
+function originalOf({ message_id: id }: Sent["content"]): string {
+  return String(id).replace(/:r\d+$/, "");
 }
 
 function otherSettlements(settled: Settled): readonly (readonly [string, Settled])[] {
@@ -95,6 +115,7 @@ function otherCopies(sent: Sent): readonly (readonly [string, Sent])[] {
       const { [name]: _, ...rest } = properties as Record<string, unknown>;
       return withContent(`without ${name}`, { application_properties: rest });
     }),
+    withContent("with another attempt", { application_properties: { ...properties, "redeliver-attempt": 9 } }),
     withContent("with more properties", { application_properties: { ...properties, more: 1 } }),
   ];
 }
