@@ -14,21 +14,12 @@ import {
 import { onePlaceChangesOf } from "../support/consume/one-place-changes.ts";
 import { until } from "../support/deployed-system.ts";
 import { callChangesOf } from "../support/sqs/call-changes.ts";
-import { createSqsClient } from "../support/sqs/clients.ts";
 import { consuming } from "../support/sqs/consuming.ts";
 import { attributes, deploy, type DeployedSystem } from "../support/sqs/deployed-system.ts";
 import type { SqsContract } from "../support/sqs/drive.ts";
 import { breachesOf, type Ended } from "../support/sqs/keeps-contract.ts";
-import { sleep } from "../support/sqs/lab.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
-import { type Call, type Fate, type RecordingProxy, startRecordingProxy } from "../support/sqs/recording-proxy.ts";
-import {
-  type EndsPlainly,
-  handleOnce,
-  handWritten,
-  withoutMistake,
-  wrongReceives,
-} from "../support/sqs/wrong-consumers.ts";
+import { type Call, type RecordingProxy, startRecordingProxy } from "../support/sqs/recording-proxy.ts";
 
 const attempts = 3;
 const from = { orders: "all" };
@@ -144,66 +135,17 @@ for (const emulator of sqsEmulators()) {
           { endpoint: proxy.endpoint, body: "json" },
         );
         await until(120_000, () => `return ${consumer.runs.length}` === name);
+        const stoppedAtMs = performance.now();
         await consumer.stop("0ms");
         const contract = system.contract("billing");
         const ended: Ended = (body, attempt) => endsOf(body, attempt, false);
-        expect(breachesOf(contract, proxy.calls, ended)).toEqual([]);
+        const judge = (of: SqsContract, calls: readonly Call[]): readonly string[] =>
+          breachesOf(of, calls, ended, (_, attempt) => (`return ${attempt}` === name ? stoppedAtMs : null));
+        expect(judge(contract, proxy.calls)).toEqual([]);
         expect(consumer.events.filter(({ kind }) => kind === "returned")).toHaveLength(1);
-        recorded.set(`${strategy}, stopped in ${name}`, {
-          contract,
-          calls: proxy.calls,
-          judge: (of, calls) => breachesOf(of, calls, ended),
-        });
+        recorded.set(`${strategy}, stopped in ${name}`, { contract, calls: proxy.calls, judge });
       }),
     );
-
-    test("the check names each single mistake of a consumer, and finds none in a correct one", async () =>
-      within({ from, retry: { attempts, backoff: { kind: "linear", first: "10m" } } }, async ({ system, proxy }) => {
-        const kinds = ["success", "transient", "permanent", "return"] as const;
-        const nameOf = (body: string): string => JSON.parse(body) as string;
-        const ended: EndsPlainly = (body) => kinds.find((kind) => nameOf(body).startsWith(kind)) ?? "success";
-        const writtenOf = (body: string): (typeof handWritten)[string] =>
-          handWritten[nameOf(body).replace(/^\w+ of /, "")] ?? withoutMistake;
-        const mistakes = Object.keys(handWritten);
-        await send(
-          system,
-          mistakes.flatMap((mistake) => kinds.map((kind) => `${kind} of ${mistake}`)),
-        );
-        // Long enough to expose a client that does not wait for the answer.
-        proxy.decide(async ({ operation }): Promise<Fate> => {
-          if (operation === "SendMessage") await sleep(100);
-          return "pass";
-        });
-        const sqs = createSqsClient(proxy.endpoint);
-        const [work, dead] = [system.work("billing"), system.dead("billing")];
-        const place = { sqs, work: work.url, workName: work.name, dead: dead.url, delays: [600, 1_200, 0] };
-        // A returned message comes again before the others come at all.
-        const received = (): number => {
-          const messages = proxy.calls.flatMap(
-            ({ output }) => (output["Messages"] ?? []) as { readonly Body: string }[],
-          );
-          return new Set(messages.map(({ Body }) => Body)).size;
-        };
-        await until(120_000, async () => {
-          await handleOnce(place, withoutMistake, writtenOf, ended);
-          return received() >= kinds.length * mistakes.length;
-        });
-        const contract = system.contract("billing");
-        const breaches = breachesOf(contract, proxy.calls, ended);
-        const uncaught = Object.entries(handWritten).flatMap(([mistake, { caught }]) => {
-          const own = breaches.filter((breach) => breach.includes(` of ${mistake}"`));
-          const isRight = caught === null ? own.length === 0 : own.some((breach) => caught.test(breach));
-          return isRight ? [] : [[mistake, own]];
-        });
-        expect(uncaught).toEqual([]);
-        for (const [mistake, written] of Object.entries(wrongReceives)) {
-          const before = proxy.calls.length;
-          await handleOnce(place, written, writtenOf, ended);
-          const own = breachesOf(contract, proxy.calls.slice(before), ended);
-          expect(own, mistake).toContainEqual(expect.stringMatching(written.caught as RegExp));
-        }
-        sqs.destroy();
-      }));
   });
 }
 
@@ -218,7 +160,6 @@ for (const [name, recorded] of recordedOn) {
         ({ value }) => judge({ ...contract, ...value } as SqsContract, calls).length === 0,
       );
       expect(untold.map(({ what }) => what)).toEqual([]);
-      const received = calls.slice(calls.findIndex(({ operation }) => operation === "ReceiveMessage"));
       const seen = new Set<string>();
       const isFirst = ({ operation, input }: Call): boolean => {
         const alike = [operation, Object.keys(input), input["VisibilityTimeout"]].join();
@@ -226,21 +167,21 @@ for (const [name, recorded] of recordedOn) {
         seen.add(alike);
         return isNew;
       };
-      const changed = callChangesOf(received, isFirst);
+      const changed = callChangesOf(calls, isFirst);
       expect(changed.filter(({ value }) => judge(contract, value).length === 0).map(({ what }) => what)).toEqual([]);
     });
 
     test("is reported when the consumer stops, too", () => {
       const stopped = [...recorded].filter(([name]) => name.includes("stopped"));
       expect(stopped).toHaveLength(2 * attempts);
-      const untold = stopped.flatMap(([name, { contract, calls, judge }]) =>
-        onePlaceChangesOf(contract.outcomes.return)
-          .filter(
-            ({ value }) =>
-              judge({ ...contract, outcomes: { ...contract.outcomes, return: value } }, calls).length === 0,
-          )
-          .map(({ what }) => `${name}: ${what}`),
-      );
+      const untold = stopped.flatMap(([name, { contract, calls, judge }]) => {
+        const contracts = onePlaceChangesOf(contract.outcomes.return).filter(
+          ({ value }) => judge({ ...contract, outcomes: { ...contract.outcomes, return: value } }, calls).length === 0,
+        );
+        const changed = callChangesOf(calls, ({ input }) => input["VisibilityTimeout"] === 0);
+        const untoldCalls = changed.filter(({ value }) => judge(contract, value).length === 0);
+        return [...contracts, ...untoldCalls].map(({ what }) => `${name}: ${what}`);
+      });
       expect(untold).toEqual([]);
     });
   });
