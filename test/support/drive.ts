@@ -1,7 +1,7 @@
 import amqplib from "amqplib";
 import type { Channel, ChannelModel, ConfirmChannel, ConsumeMessage } from "amqplib";
 
-import type { Contract, Operation, Outcome, PublishOperation } from "../../src/index.ts";
+import type { Contract, Operation, PublishOperation } from "../../src/index.ts";
 import { type Decision, type Ending, operationsFor as operationsOfDecision } from "./decide.ts";
 import { driveAmqp10 } from "./drive-amqp-1-0.ts";
 
@@ -136,14 +136,6 @@ function withAsked(operation: Operation, askMs: number): Operation {
   if (operation.operation === "modified" && operation.deliveryTimeMs === "asked")
     return { ...operation, deliveryTimeMs: asked };
   return operation;
-}
-
-/** The operations of an outcome after a given attempt. A number beyond the last counts as the last. */
-export function operationsOf(outcome: Outcome, attempt: number): readonly Operation[] {
-  if (!("byAttempt" in outcome)) return outcome;
-  const operations = outcome.byAttempt[Math.min(attempt, outcome.byAttempt.length) - 1];
-  if (operations === undefined) throw new Error(`the contract has nothing for attempt ${attempt}`);
-  return operations;
 }
 
 /** The attempt of a delivery, from the place that the contract names. */

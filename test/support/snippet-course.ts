@@ -2,7 +2,7 @@ import { expect } from "vitest";
 
 import type { Contract } from "../../src/index.ts";
 import { type DeployedSystem, deploy, until } from "./deployed-system.ts";
-import { operationsOf } from "./drive.ts";
+import { operationsOf } from "./decide.ts";
 import { type Broker, brokers } from "./live.ts";
 import { speaksAmqp091, strategiesOn, type Strategy } from "./strategies.ts";
 
