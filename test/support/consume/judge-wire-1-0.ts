@@ -5,7 +5,7 @@ import type { WireFrame10, WireOutcome } from "./amqp-1-0-frames.ts";
 import type { Handled } from "./handled.ts";
 
 type Transfer = Extract<WireFrame10, { readonly kind: "transfer" }>;
-type Disposition = Extract<WireFrame10, { readonly kind: "disposition" }>;
+export type Disposition = Extract<WireFrame10, { readonly kind: "disposition" }>;
 
 /**
  * Compares the frames with a contract, for each delivery of these handlers. It must be settled once, after its handler
@@ -23,15 +23,28 @@ export function breachesOf10(
   return handled.flatMap((run) => {
     const { message, attempt } = run;
     const name = `${message}, attempt ${attempt}`;
-    const transfers = frames.filter(
-      (frame): frame is Transfer =>
-        frame.kind === "transfer" && frame.messageId === message && frame.failed === attempt - 1,
-    );
-    const [transfer] = transfers;
-    if (transfer === undefined || transfers.length > 1) return [`${name}: delivered ${transfers.length} times`];
-    const found = frames.flatMap((frame, index) => (settles(frame, transfer) ? [{ frame, index }] : []));
-    return deliveryBreaches(contract, run, found, watched).map((breach) => `${name}: ${breach}`);
+    const deliveries = transfersOf(frames, run).length;
+    if (deliveries !== 1) return [`${name}: delivered ${deliveries} times`];
+    return deliveryBreaches(contract, run, dispositionsOf(frames, run), watched).map((breach) => `${name}: ${breach}`);
   });
+}
+
+function transfersOf(frames: readonly WireFrame[], { message, attempt }: Handled): readonly Transfer[] {
+  return frames.filter(
+    (frame): frame is Transfer =>
+      frame.kind === "transfer" && frame.messageId === message && frame.failed === attempt - 1,
+  );
+}
+
+/** The dispositions of one delivery, with their places. */
+export function dispositionsOf(
+  frames: readonly WireFrame[],
+  run: Handled,
+): readonly { readonly frame: Disposition; readonly index: number }[] {
+  const [transfer] = transfersOf(frames, run);
+  return frames.flatMap((frame, index) =>
+    transfer !== undefined && settles(frame, transfer) ? [{ frame, index }] : [],
+  );
 }
 
 function settles(frame: WireFrame, { session, delivery }: Transfer): frame is Disposition {
