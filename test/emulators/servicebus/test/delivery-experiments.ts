@@ -35,15 +35,25 @@ export const deliveryExperiments = {
   },
   "dead-after-max-delivery-count": {
     run: async (lab) => {
-      await lab.queue("orders", { maxDeliveryCount: 2 });
+      await lab.queue("orders", { maxDeliveryCount: 3 });
       await send(lab, "orders", "1");
       const receiver = lab.receiver("orders");
-      await receiver.abandonMessage(await receiveOne(lab, receiver));
-      const before = await reasonsIn(lab, "orders");
-      await receiver.abandonMessage(await receiveOne(lab, receiver));
-      return { before, after: await reasonsIn(lab, "orders") };
+      const counts = [];
+      const reasons = [];
+      for (let attempt = 1; attempt <= 3; attempt++) {
+        const message = await receiveOne(lab, receiver);
+        counts.push(message.deliveryCount ?? null);
+        await receiver.abandonMessage(message);
+        reasons.push(await reasonsIn(lab, "orders"));
+      }
+      return {
+        counts,
+        reasons,
+        left: await bodiesIn(lab, "orders"),
+        dead: await bodiesIn(lab, "orders/$DeadLetterQueue"),
+      };
     },
-    shows: { before: [], after: ["MaxDeliveryCountExceeded"] },
+    shows: { counts: [0, 1, 2], reasons: [[], [], ["MaxDeliveryCountExceeded"]], left: [], dead: ["1"] },
   },
   "session-close-is-not-counted": {
     run: async (lab) => {
@@ -77,17 +87,20 @@ export const deliveryExperiments = {
   "late-settlement-is-refused": {
     run: async (lab) => {
       await lab.queue("orders", { lockDuration: "PT1S" });
-      await send(lab, "orders", "1");
+      await send(lab, "orders", "1", "2");
       const receiver = lab.receiver("orders");
-      const late = await receiveOne(lab, receiver);
-      await receiveOne(lab, lab.receiver("orders"));
+      const [one, two] = await lab.receive(receiver, 2);
+      const [next] = await lab.receive(lab.receiver("orders"), 2);
+      if (one === undefined || two === undefined) throw new Error("two were received");
       const answers = [
-        await answerTo(receiver.renewMessageLock(late)),
-        await answerTo(receiver.deadLetterMessage(late)),
+        await answerTo(receiver.renewMessageLock(one)),
+        await answerTo(receiver.completeMessage(one)),
+        await answerTo(receiver.deadLetterMessage(two)),
       ];
-      return { answers, left: await bodiesIn(lab, "orders"), dead: await reasonsIn(lab, "orders") };
+      const isLater = Number(next?.lockedUntilUtc) > Number(one.lockedUntilUtc);
+      return { answers, isLater, left: await bodiesIn(lab, "orders"), dead: await reasonsIn(lab, "orders") };
     },
-    shows: { answers: ["MessageLockLost", "MessageLockLost"], left: ["1"], dead: [] },
+    shows: { answers: Array<string>(3).fill("MessageLockLost"), isLater: true, left: ["1", "2"], dead: [] },
   },
   "defer-counts": {
     run: async (lab) => {
@@ -106,11 +119,11 @@ export const deliveryExperiments = {
   "receive-and-delete-forgets": {
     run: async (lab) => {
       await lab.queue("orders");
-      await send(lab, "orders", "1");
-      await receiveOne(lab, lab.receiver("orders", { receiveMode: "receiveAndDelete" }));
-      return bodiesIn(lab, "orders");
+      await send(lab, "orders", "1", "2");
+      const received = await lab.receive(lab.receiver("orders", { receiveMode: "receiveAndDelete" }), 2);
+      return { received: received.map(({ body }) => String(body)), left: await bodiesIn(lab, "orders") };
     },
-    shows: [],
+    shows: { received: ["1", "2"], left: [] },
   },
   "dead-letters-stay": {
     run: async (lab) => {
@@ -139,9 +152,10 @@ export const deliveryExperiments = {
         deadLetterErrorDescription: "No id.",
       });
       const [letter] = await lab.peek("dead");
-      return { own: await bodiesIn(lab, "orders"), reason: letter?.deadLetterReason ?? null };
+      const { deadLetterReason: reason = null, deadLetterSource: source = null } = letter ?? {};
+      return { own: await bodiesIn(lab, "orders"), reason, source };
     },
-    shows: { own: [], reason: "Broken" },
+    shows: { own: [], reason: "Broken", source: "orders" },
   },
   "dead-letters-wait-for-a-closed-queue": {
     run: async (lab) => {

@@ -145,54 +145,7 @@ describe.concurrent("topics", () => {
   });
 });
 
-describe.concurrent("forwarding, expiry and duplicates", () => {
-  test("a message is forwarded four times at most: the fifth makes a dead letter", async ({ lab }) => {
-    await lab.queue("queue-6");
-    for (const each of [5, 4, 3, 2, 1]) await lab.queue(`queue-${each}`, { forwardTo: `queue-${each + 1}` });
-    await lab.client.createSender("queue-2").sendMessages({ body: "four" });
-    await lab.client.createSender("queue-1").sendMessages({ body: "five" });
-    expect(await lab.receive("queue-6")).toMatchObject([{ body: "four" }]);
-    expect(await activeIn(lab, "queue-6")).toBe(1);
-    expect(await lab.deadLetters("queue-5")).toMatchObject([
-      { body: "five", deadLetterReason: "MaxTransferHopCountExceeded" },
-    ]);
-  });
-
-  test("an expired message becomes a dead letter and is forwarded, with its reason and its original entity", async ({
-    lab,
-  }) => {
-    await lab.queue("dead");
-    await lab.queue("orders", {
-      defaultMessageTimeToLive: "PT1S",
-      deadLetteringOnMessageExpiration: true,
-      forwardDeadLetteredMessagesTo: "dead",
-    });
-    await lab.queue("dropping", { defaultMessageTimeToLive: "PT1S" });
-    const sentMs = Date.now();
-    await lab.client.createSender("orders").sendMessages({ body: "1", timeToLive: 3_600_000 });
-    await lab.client.createSender("dropping").sendMessages({ body: "2" });
-    const [letter] = await lab.receive("dead");
-    expect(Date.now() - sentMs).toBeGreaterThanOrEqual(1_000);
-    expect(letter).toMatchObject({ body: "1", deadLetterReason: "TTLExpiredException", deadLetterSource: "orders" });
-    await waitUntil(async () => (await activeIn(lab, "dropping")) === 0);
-    expect(await lab.deadLetters("dropping")).toEqual([]);
-  });
-
-  test("a second message with a known id is accepted and dropped, even a scheduled one", async ({ lab }) => {
-    const window = { requiresDuplicateDetection: true, duplicateDetectionHistoryTimeWindow: "PT20S" };
-    await lab.queue("orders", window);
-    const sender = lab.client.createSender("orders");
-    await sender.sendMessages([
-      { body: "first", messageId: "1" },
-      { body: "second", messageId: "1" },
-      { body: "other", messageId: "2" },
-    ]);
-    await sender.scheduleMessages({ body: "third", messageId: "1" }, new Date(Date.now() + 200));
-    const counts = await lab.administration.getQueueRuntimeProperties("orders");
-    expect(counts).toMatchObject({ activeMessageCount: 2, scheduledMessageCount: 0 });
-    expect((await lab.receive("orders", 2)).map(({ body }) => body)).toEqual(["first", "other"]);
-  });
-
+describe.concurrent("duplicates", () => {
   test("a known id is forgotten when its time is over", async ({ lab }) => {
     await lab.queue("orders", { requiresDuplicateDetection: true, duplicateDetectionHistoryTimeWindow: "PT20S" });
     const sender = lab.client.createSender("orders");

@@ -40,12 +40,14 @@ export const routingExperiments = {
     run: async (lab) => {
       await lab.queue("kept", { ...deadLettering, defaultMessageTimeToLive: "PT1S" });
       await lab.queue("dropped", { defaultMessageTimeToLive: "PT1S" });
+      const sentAtMs = Date.now();
       for (const queue of ["kept", "dropped"]) await send(lab, queue, queue);
       await waitUntil(async () => (await lab.deadLetters("kept")).length === 1);
+      const isEarly = Date.now() < sentAtMs + 1_000;
       await waitUntil(async () => (await lab.peek("dropped")).length === 0);
-      return { kept: await reasonsIn(lab, "kept"), dropped: await reasonsIn(lab, "dropped") };
+      return { isEarly, kept: await reasonsIn(lab, "kept"), dropped: await reasonsIn(lab, "dropped") };
     },
-    shows: { kept: ["TTLExpiredException"], dropped: [] },
+    shows: { isEarly: false, kept: ["TTLExpiredException"], dropped: [] },
   },
   "expiry-waits-for-the-lock": {
     run: async (lab) => {
@@ -154,9 +156,11 @@ export const routingExperiments = {
       const answer = await answerTo(sender.sendMessages({ body: "second", messageId: "1", subject: "other" }));
       const scheduledEnqueueTimeUtc = new Date(Date.now() + 60_000);
       await sender.sendMessages({ body: "third", messageId: "1", scheduledEnqueueTimeUtc });
+      await sender.scheduleMessages({ body: "fourth", messageId: "1" }, scheduledEnqueueTimeUtc);
+      await sender.sendMessages([1, 2].map(() => ({ body: "other", messageId: "2" })));
       return { answer, there: await bodiesIn(lab, "orders") };
     },
-    shows: { answer: "accepted", there: ["first"] },
+    shows: { answer: "accepted", there: ["first", "other"] },
   },
   "scheduled-is-a-new-message": {
     run: async (lab) => {

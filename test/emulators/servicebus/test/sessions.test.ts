@@ -93,11 +93,6 @@ describe.concurrent("sessions", () => {
     );
     await expect(lab.receiver("orders").receiveMessages(1)).rejects.toThrow(/requires sessions/);
     await expect(lab.client.acceptSession("plain", "a")).rejects.toThrow();
-    await lab.administration.createTopic("shop");
-    await lab.administration.createSubscription("shop", "billing", sessions);
-    await lab.client.createSender("shop").sendMessages({ body: "1" });
-    const dead = lab.client.createReceiver("shop", "billing", { subQueueType: "deadLetter" });
-    expect(await dead.peekMessages(1)).toMatchObject([{ deadLetterReason: "Session ID is null." }]);
   });
 
   test("nobody receives a deferred message of a dead-letter queue", async ({ onTestFinished }) => {
