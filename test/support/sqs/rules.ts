@@ -1,3 +1,5 @@
+import { type ClaimName, claims } from "./known-gaps.ts";
+
 /** One rule of the semantics, with its evidence. */
 interface Rule {
   /** The behaviour of AWS, in a sentence. */
@@ -14,32 +16,20 @@ const topics = (page: string): string => `SNS Developer Guide, ${JSON.stringify(
 const recorded = (test: string): string => `recorded from AWS by LocalStack's validated test ${test}`;
 const deadLetters = guide("Using dead-letter queues in Amazon SQS");
 
+/** A rule that an emulator is asked about in the same words. */
+const asTried = (name: ClaimName, source: string): Rule => ({ says: claims[name].says, source });
+
 /**
  * All the rules that the semantics relies on. Where an emulator differs from AWS, the semantics follows AWS. The live
  * tests ask the emulators about a claim under the same name.
  */
 export const rules = {
   // Redrive
-  "moves-on-next-receive": {
-    says: "a message is delivered maxReceiveCount times; the receive after that gets nothing and moves it",
-    source: deadLetters,
-  },
-  "unpolled-never-moves": {
-    says: "without a further receive a message that has used up its receives stays",
-    source: "LocalStack issue 8234: 60 s without a receive, no move",
-  },
-  "count-across-queues": {
-    says: "the receive count goes on in the dead-letter queue, and the moving receive is not counted",
-    source: recorded("test_dead_letter_queue_message_attributes"),
-  },
-  "success-ends-it": {
-    says: "a message deleted on its second delivery is in no queue any more",
-    source: api("DeleteMessage"),
-  },
-  "last-delivery-can-succeed": {
-    says: "a message deleted on delivery maxReceiveCount does not become a dead letter",
-    source: api("DeleteMessage"),
-  },
+  "moves-on-next-receive": asTried("moves-on-next-receive", deadLetters),
+  "unpolled-never-moves": asTried("unpolled-never-moves", "LocalStack issue 8234: 60 s without a receive, no move"),
+  "count-across-queues": asTried("count-across-queues", recorded("test_dead_letter_queue_message_attributes")),
+  "success-ends-it": asTried("success-ends-it", api("DeleteMessage")),
+  "last-delivery-can-succeed": asTried("last-delivery-can-succeed", api("DeleteMessage")),
   "chain-delivers-in-the-middle": {
     says: "in a chain of dead-letter queues the middle one delivers a message before it moves it, or moves it at once",
     source: "reports only: LocalStack issue 5225, ElasticMQ issue 582",
@@ -91,10 +81,7 @@ export const rules = {
   },
 
   // Retention
-  "retention-deletes": {
-    says: "a message older than the retention period is deleted and does not become a dead letter",
-    source: api("SetQueueAttributes, MessageRetentionPeriod"),
-  },
+  "retention-deletes": asTried("retention-deletes", api("SetQueueAttributes, MessageRetentionPeriod")),
   "retention-goes-on-in-dead-queue": {
     says: "on standard queues the clock goes on in the dead-letter queue: it deletes messages older than its own retention",
     source: guide("Setting up dead-letter queue retention"),
@@ -114,69 +101,45 @@ export const rules = {
     says: "a message that is not deleted returns one visibility timeout after its receive",
     source: guide("Amazon SQS visibility timeout"),
   },
-  "changed-visibility-from-call": {
-    says: "a changed visibility timeout counts from the call that changes it",
-    source: api("ChangeMessageVisibility"),
-  },
-  "changed-visibility-is-forgotten": {
-    says: "a changed visibility timeout is not remembered: after the next receive the queue's applies",
-    source: api("ChangeMessageVisibility"),
-  },
-  "visibility-zero-returns-at-once": {
-    says: "a visibility timeout of 0 returns a message at once, and its receive still counts",
-    source: guide("Amazon SQS visibility timeout"),
-  },
-  "change-beyond-12h": {
-    says: "a visibility timeout above 43200 s is refused for a message",
-    source: api("ChangeMessageVisibility"),
-  },
-  "change-beyond-total-12h": {
-    says: "a visibility timeout that would end more than 12 h after the receive is refused, not shortened",
-    source: api("ChangeMessageVisibility"),
-  },
-  "delete-after-visibility": {
-    says: "a delete after the visibility timeout still works on a standard queue until the next receive of the message",
-    source: recorded("test_delete_message_after_visibility_timeout"),
-  },
+  "changed-visibility-from-call": asTried("changed-visibility-from-call", api("ChangeMessageVisibility")),
+  "changed-visibility-is-forgotten": asTried("changed-visibility-is-forgotten", api("ChangeMessageVisibility")),
+  "visibility-zero-returns-at-once": asTried("visibility-zero-returns-at-once", guide("Amazon SQS visibility timeout")),
+  "change-beyond-12h": asTried("change-beyond-12h", api("ChangeMessageVisibility")),
+  "change-beyond-total-12h": asTried("change-beyond-total-12h", api("ChangeMessageVisibility")),
+  "delete-after-visibility": asTried(
+    "delete-after-visibility",
+    recorded("test_delete_message_after_visibility_timeout"),
+  ),
   "delete-with-older-receipt": {
     says: "a delete with the receipt handle of an earlier receive may leave the message in the queue",
     source: api("DeleteMessage"),
   },
-  "change-after-visibility": {
-    says: "the visibility can be changed after it ran out, until the next receive of the message",
-    source: recorded("test_change_message_visibility_after_visibility_timeout_expiration"),
-  },
+  "change-after-visibility": asTried(
+    "change-after-visibility",
+    recorded("test_change_message_visibility_after_visibility_timeout_expiration"),
+  ),
   "queue-delay": {
     says: "a queue's delay holds a new message back",
     source: guide("Amazon SQS delay queues"),
   },
-  "message-delay-overrides": {
-    says: "a message's own delay replaces its queue's",
-    source: guide("Amazon SQS message timers"),
-  },
+  "message-delay-overrides": asTried("message-delay-overrides", guide("Amazon SQS message timers")),
 
   // FIFO
-  "fifo-in-flight-blocks-group": {
-    says: "a message in flight blocks its group and no other",
-    source: guide("FIFO queue delivery logic in Amazon SQS"),
-  },
-  "fifo-dead-letter-frees-group": {
-    says: "after the move of a message to the dead-letter queue the later ones of its group pass it",
-    source: deadLetters,
-  },
-  "fifo-delete-after-visibility": {
-    says: "a delete after the visibility timeout is refused on a FIFO queue",
-    source: recorded("test_fifo_delete_message_with_expired_receipt_handle"),
-  },
+  "fifo-in-flight-blocks-group": asTried(
+    "fifo-in-flight-blocks-group",
+    guide("FIFO queue delivery logic in Amazon SQS"),
+  ),
+  "fifo-dead-letter-frees-group": asTried("fifo-dead-letter-frees-group", deadLetters),
+  "fifo-delete-after-visibility": asTried(
+    "fifo-delete-after-visibility",
+    recorded("test_fifo_delete_message_with_expired_receipt_handle"),
+  ),
   "fifo-change-after-visibility": {
     says: "a change of the visibility after it ran out is accepted on a FIFO queue, or is refused",
     source: "no source",
     assumed: true,
   },
-  "fifo-message-delay": {
-    says: "a delay of a single message is refused on a FIFO queue",
-    source: api("SendMessage"),
-  },
+  "fifo-message-delay": asTried("fifo-message-delay", api("SendMessage")),
   "send-wants-its-queue": {
     says: "SQS refuses a message to a queue that does not exist",
     source: api("SendMessage, QueueDoesNotExist"),
@@ -191,18 +154,12 @@ export const rules = {
     says: "a topic gives every subscribed queue a copy",
     source: topics("Fanout to Amazon SQS queues"),
   },
-  "topic-filter": {
-    says: "a filter policy lets through only the messages whose attributes it names",
-    source: topics("Amazon SNS subscription filter policies"),
-  },
+  "topic-filter": asTried("topic-filter", topics("Amazon SNS subscription filter policies")),
   "topic-filter-operators": {
     says: "values are compared whole, by beginning, end, anything-but, equals-ignore-case or exists; for another operator Redeliver assumes both answers",
     source: topics("String value matching"),
   },
-  "topic-dead-letters": {
-    says: "messages that a subscription cannot deliver go to the subscription's own dead-letter queue",
-    source: topics("Amazon SNS dead-letter queues"),
-  },
+  "topic-dead-letters": asTried("topic-dead-letters", topics("Amazon SNS dead-letter queues")),
   "topic-raw-attributes": {
     says: "with raw delivery SNS accepts a message of more than ten attributes and does not deliver it: a client-side error",
     source: topics("Amazon SNS message attributes"),
