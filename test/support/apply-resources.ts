@@ -1,56 +1,74 @@
 import type { JsonObject, Management } from "./management.ts";
 import type { RegisteredResource } from "./pulumi.ts";
 
+/** Creates a resource of one type from its properties. */
+export type Make = (properties: Properties) => Promise<void> | void;
+
+/** Every program has a stack, and each of ours a component. */
+const ofEveryProgram: Readonly<Record<string, Make>> = {
+  "pulumi:pulumi:Stack": () => undefined,
+  ...Object.fromEntries(
+    ["index", "sqs", "servicebus"].map((each) => [`redeliver:${each}:RetryTopology`, takeComponent]),
+  ),
+};
+
+function takeComponent(properties: Properties): void {
+  properties.take("declaration", "object");
+  properties.optionalText("owner");
+  properties.take("target", "object");
+}
+
 /**
- * Creates registered resources on a live broker as Pulumi's RabbitMQ provider would, one after the other in the order
- * of registration. It is strict, so that a test cannot pass by leaving a property out.
+ * Creates registered resources as a provider of Pulumi would, one after the other in the order of registration. It is
+ * strict, so that a test cannot pass by leaving a property out.
  *
+ * @param makes by the type of resource
+ * @param leftOutBecause the reason to create no resource of a type. Every other resource must be created
+ * @returns the resources that were not created, and the reason: `<type> <logical name>: <reason>`
  * @throws Error if a type or a property is unknown, a value has the wrong kind, or a resource comes too early: before
  *   one that it depends on
  */
-export async function applyResources(management: Management, resources: readonly RegisteredResource[]): Promise<void> {
+export async function applyInOrder(
+  resources: readonly RegisteredResource[],
+  makes: Readonly<Record<string, Make>>,
+  leftOutBecause: Readonly<Record<string, string>> = {},
+): Promise<readonly string[]> {
   const applied = new Set<string>();
-  for (const resource of resources) {
-    const missing = resource.dependencies.find((urn) => !applied.has(urn));
-    if (missing !== undefined) throw new Error(`${resource.name} is registered before ${missing}, which it depends on`);
-    await apply(management, resource);
-    applied.add(resource.urn);
+  const leftOut: string[] = [];
+  for (const { type, name, urn, inputs, dependencies } of resources) {
+    const missing = dependencies.find((each) => !applied.has(each));
+    if (missing !== undefined) throw new Error(`${name} is registered before ${missing}, which it depends on`);
+    const reason = leftOutBecause[type];
+    if (reason === undefined) {
+      const make = makes[type] ?? ofEveryProgram[type];
+      if (make === undefined)
+        throw new Error(`${name} is of the type ${type}, which nobody has taught this test to apply`);
+      const properties = new Properties(`${name} (${type})`, inputs);
+      await make(properties);
+      properties.end();
+    } else leftOut.push(`${type} ${name}: ${reason}`);
+    applied.add(urn);
   }
+  return leftOut;
 }
 
-async function apply(management: Management, { type, name, inputs }: RegisteredResource): Promise<void> {
-  const properties = new Properties(`${name} (${type})`, inputs);
-  switch (type) {
-    case "pulumi:pulumi:Stack":
-      break;
-    case "redeliver:index:RetryTopology":
-      properties.take("declaration", "object");
-      properties.optionalText("owner");
-      properties.take("target", "object");
-      break;
-    case "pulumi:providers:rabbitmq":
-      properties.take("endpoint", "string");
-      properties.take("username", "string");
-      properties.take("password", "object");
-      if (properties.text("insecure") !== "false") throw new Error(`${name} does not check certificates`);
-      for (const each of ["cacertFile", "clientcertFile", "clientkeyFile"]) properties.optionalText(each);
-      break;
-    case "rabbitmq:index/exchange:Exchange":
-      await applyExchange(management, properties);
-      break;
-    case "rabbitmq:index/policy:Policy":
-      await applyPolicy(management, properties);
-      break;
-    case "rabbitmq:index/queue:Queue":
-      await applyQueue(management, properties);
-      break;
-    case "rabbitmq:index/binding:Binding":
-      await applyBinding(management, properties);
-      break;
-    default:
-      throw new Error(`${name} is of the type ${type}, which nobody has taught this test to apply`);
-  }
-  properties.end();
+/** Creates registered resources on a live broker as Pulumi's RabbitMQ provider would. */
+export async function applyResources(management: Management, resources: readonly RegisteredResource[]): Promise<void> {
+  await applyInOrder(resources, {
+    "pulumi:providers:rabbitmq": takeProvider,
+    "rabbitmq:index/exchange:Exchange": (properties) => applyExchange(management, properties),
+    "rabbitmq:index/policy:Policy": (properties) => applyPolicy(management, properties),
+    "rabbitmq:index/queue:Queue": (properties) => applyQueue(management, properties),
+    "rabbitmq:index/binding:Binding": (properties) => applyBinding(management, properties),
+  });
+}
+
+function takeProvider(properties: Properties): void {
+  properties.take("endpoint", "string");
+  properties.take("username", "string");
+  properties.take("password", "object");
+  if (properties.text("insecure") !== "false") throw new Error("the provider does not check certificates");
+  for (const each of ["cacertFile", "clientcertFile", "clientkeyFile"]) properties.optionalText(each);
 }
 
 async function applyExchange(management: Management, properties: Properties): Promise<void> {

@@ -10,7 +10,7 @@ import type {
 } from "@azure/service-bus";
 
 import type { Sku } from "../../../src/brokers/servicebus/compile/capabilities.ts";
-import { Properties } from "../apply-resources.ts";
+import { applyInOrder, type Make, type Properties } from "../apply-resources.ts";
 import type { RegisteredResource } from "../pulumi.ts";
 
 /** Resources that are not created, by their type. Every other resource must be created, or the test fails. */
@@ -19,77 +19,47 @@ const leftOutBecause: Readonly<Record<string, string>> = {
 };
 
 /**
- * Creates registered resources in the namespace of an emulator as Pulumi's Azure provider would, one after the other in
- * the order of registration. It updates existing ones to the program's settings. It is strict, so that a test cannot
- * pass by leaving a property out.
+ * Creates registered resources in the namespace of an emulator as Pulumi's Azure provider would. It updates existing
+ * ones to the program's settings.
  *
- * @returns the resources that were not created, and the reason: `<type> <logical name>: <reason>`
- * @throws Error if a type or a property is unknown, or a value has another kind than the provider takes. Also if a
- *   resource comes before one that it depends on, or is for another namespace than the first
+ * @returns the resources that were not created, and the reason
+ * @throws Error if a resource is for another namespace than the first, and as `applyInOrder`
  */
 export async function applyToEmulator(
   administration: ServiceBusAdministrationClient,
   resources: readonly RegisteredResource[],
   sku: Sku = "standard",
 ): Promise<readonly string[]> {
-  const applied = new Set<string>();
   const namespaces = new Set<string>();
-  const leftOut: string[] = [];
-  for (const resource of resources) {
-    const { type, name, urn, dependencies } = resource;
-    const missing = dependencies.find((each) => !applied.has(each));
-    if (missing !== undefined) throw new Error(`${name} is registered before ${missing}, which it depends on`);
-    const reason = leftOutBecause[type];
-    if (reason === undefined) await apply(administration, resource, namespaces, sku);
-    else leftOut.push(`${type} ${name}: ${reason}`);
-    if (namespaces.size > 1) throw new Error(`${name} is in another namespace: ${[...namespaces].join(", ")}`);
-    applied.add(urn);
-  }
-  return leftOut;
+  const inNamespace =
+    (make: Make): Make =>
+    async (properties) => {
+      namespaces.add(`${properties.text("resourceGroupName")}/${properties.text("namespaceName")}`);
+      if (namespaces.size > 1) throw new Error(`a resource is in another namespace: ${[...namespaces].join(", ")}`);
+      await make(properties);
+    };
+  const makes: Readonly<Record<string, Make>> = {
+    Queue: (properties) => applyQueue(administration, properties, sku),
+    Topic: (properties) => applyTopic(administration, properties),
+    Subscription: (properties) => applySubscription(administration, properties),
+    Rule: (properties) => applyRule(administration, properties, properties.text("ruleName")),
+    DefaultRule: (properties) => applyRule(administration, properties, "$Default"),
+  };
+  const ofServicebus = Object.entries(makes).map(([type, make]) => [
+    `azure-native:servicebus:${type}`,
+    inNamespace(make),
+  ]);
+  return applyInOrder(
+    resources,
+    { "pulumi:providers:azure-native": takeProvider, ...(Object.fromEntries(ofServicebus) as typeof makes) },
+    leftOutBecause,
+  );
 }
 
-async function apply(
-  administration: ServiceBusAdministrationClient,
-  { type, name, inputs }: RegisteredResource,
-  namespaces: Set<string>,
-  sku: Sku,
-): Promise<void> {
-  const properties = new Properties(`${name} (${type})`, inputs);
-  if (type.startsWith("azure-native:")) {
-    namespaces.add(`${properties.text("resourceGroupName")}/${properties.text("namespaceName")}`);
-  }
-  switch (type) {
-    case "pulumi:pulumi:Stack":
-      break;
-    case "pulumi:providers:azure-native":
-      properties.take("subscriptionId", "string");
-      // The SDK's own: Azure's public cloud.
-      properties.take("environment", "string");
-      break;
-    case "redeliver:servicebus:RetryTopology":
-      properties.take("declaration", "object");
-      properties.optionalText("owner");
-      properties.take("target", "object");
-      break;
-    case "azure-native:servicebus:Queue":
-      await applyQueue(administration, properties, sku);
-      break;
-    case "azure-native:servicebus:Topic":
-      await applyTopic(administration, properties);
-      break;
-    case "azure-native:servicebus:Subscription":
-      await applySubscription(administration, properties);
-      break;
-    case "azure-native:servicebus:Rule":
-      await applyRule(administration, properties, properties.text("ruleName"));
-      break;
-    case "azure-native:servicebus:DefaultRule":
-      await applyRule(administration, properties, "$Default");
-      break;
-    default:
-      throw new Error(`${name} is of the type ${type}, which nobody has taught this test to apply`);
-  }
-  properties.end();
+function takeProvider(properties: Properties): void {
+  properties.take("subscriptionId", "string");
+  // The SDK's own: Azure's public cloud.
+  properties.take("environment", "string");
 }
 
 type Kind = "string" | "boolean" | "number";

@@ -8,7 +8,7 @@ import {
   type SQSClient,
 } from "@aws-sdk/client-sqs";
 
-import { Properties } from "../apply-resources.ts";
+import { applyInOrder, type Make, type Properties } from "../apply-resources.ts";
 import type { RegisteredResource } from "../pulumi.ts";
 import { queueArn, queueUrl, topicArn } from "./assigned-by-aws.ts";
 import { createSnsClient, createSqsClient, type Credentials, region } from "./clients.ts";
@@ -47,11 +47,9 @@ interface Making {
 }
 
 /**
- * Creates registered resources on an emulator as Pulumi's AWS provider would, one after the other in the order of
- * registration. It is strict, so that a test cannot pass by leaving a property out.
+ * Creates registered resources on an emulator as Pulumi's AWS provider would.
  *
- * @throws Error if a type or a property is unknown, or a value has another kind than the provider takes. Also if a
- *   resource comes before one that it depends on, or names a queue or topic that the emulator does not have
+ * @throws Error if a resource names a queue or topic that the emulator does not have, and as `applyInOrder`
  */
 export async function applyToEmulator(
   emulator: SqsEmulator,
@@ -64,18 +62,24 @@ export async function applyToEmulator(
     queues: new Map(),
     topics: new Map(),
   };
-  const reasons = leftOutBecause(emulator);
-  const applied = new Set<string>();
-  const leftOut: string[] = [];
-  for (const resource of resources) {
-    const { type, name, urn, dependencies } = resource;
-    const missing = dependencies.find((each) => !applied.has(each));
-    if (missing !== undefined) throw new Error(`${name} is registered before ${missing}, which it depends on`);
-    const reason = reasons[type];
-    if (reason === undefined) await apply(making, resource);
-    else leftOut.push(`${type} ${name}: ${reason}`);
-    applied.add(urn);
-  }
+  const makes: Readonly<Record<string, Make>> = {
+    "pulumi:providers:aws": takeProvider,
+    "aws:sqs/queue:Queue": (properties) => applyQueue(making, properties),
+    "aws:sqs/queuePolicy:QueuePolicy": (properties) => setAttribute(making, properties, "Policy", "policy"),
+    "aws:sqs/redriveAllowPolicy:RedriveAllowPolicy": (properties) =>
+      setAttribute(making, properties, "RedriveAllowPolicy", "redriveAllowPolicy"),
+    "aws:sns/topic:Topic": (properties) => applyTopic(making, properties),
+    "aws:sns/topicSubscription:TopicSubscription": (properties) => applySubscription(making, properties),
+  };
+  const inRegion = Object.entries(makes).map(([type, make]) => [
+    type,
+    async (properties: Properties) => {
+      const own = properties.text("region");
+      if (own !== region) throw new Error(`a ${type} is for the region ${own}, and the emulators are in ${region}`);
+      await make(properties);
+    },
+  ]);
+  const leftOut = await applyInOrder(resources, Object.fromEntries(inRegion) as typeof makes, leftOutBecause(emulator));
   const { sqs, sns, queues, topics } = making;
   return {
     queues,
@@ -93,44 +97,10 @@ export async function applyToEmulator(
   };
 }
 
-async function apply(making: Making, { type, name, inputs }: RegisteredResource): Promise<void> {
-  const properties = new Properties(`${name} (${type})`, inputs);
-  if (type.startsWith("aws:") || type === "pulumi:providers:aws") {
-    const own = properties.text("region");
-    if (own !== region) throw new Error(`${name} is for the region ${own}, and the emulators are in ${region}`);
-  }
-  switch (type) {
-    case "pulumi:pulumi:Stack":
-      break;
-    case "pulumi:providers:aws":
-      // Pulumi's own, as every program has them.
-      properties.take("skipCredentialsValidation", "string");
-      properties.take("skipRegionValidation", "string");
-      break;
-    case "redeliver:sqs:RetryTopology":
-      properties.take("declaration", "object");
-      properties.optionalText("owner");
-      properties.take("target", "object");
-      break;
-    case "aws:sqs/queue:Queue":
-      await applyQueue(making, properties);
-      break;
-    case "aws:sqs/queuePolicy:QueuePolicy":
-      await setAttribute(making, properties, "Policy", "policy");
-      break;
-    case "aws:sqs/redriveAllowPolicy:RedriveAllowPolicy":
-      await setAttribute(making, properties, "RedriveAllowPolicy", "redriveAllowPolicy");
-      break;
-    case "aws:sns/topic:Topic":
-      await applyTopic(making, properties);
-      break;
-    case "aws:sns/topicSubscription:TopicSubscription":
-      await applySubscription(making, properties);
-      break;
-    default:
-      throw new Error(`${name} is of the type ${type}, which nobody has taught this test to apply`);
-  }
-  properties.end();
+/** Pulumi's own, as every program has them. */
+function takeProvider(properties: Properties): void {
+  properties.take("skipCredentialsValidation", "string");
+  properties.take("skipRegionValidation", "string");
 }
 
 /** The attributes of a queue, by the inputs of the provider. Source: `queueSchema` in terraform-provider-aws. */
