@@ -1,5 +1,3 @@
-import { setTimeout } from "node:timers/promises";
-
 import { brokerOf } from "../brokers/index.ts";
 import type { Drift } from "../brokers/drift.ts";
 import type { Checked } from "../diagnostics/diagnostic.ts";
@@ -13,12 +11,13 @@ import {
   otherDiagnostics,
 } from "../migrate/judge-drift.ts";
 import type { ComparedDrift } from "../report/drift.ts";
-import { type AuditSource, auditedBrokers, fileOf, readSource, sourcesIn } from "./audit-source.ts";
+import { type AuditSource, auditedBrokers, fileOf, sourcesIn } from "./audit-source.ts";
 import { type ProvedFile, compileFile } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { loadTarget } from "./load-target.ts";
 import { paintOn, print } from "./output.ts";
 import { answerOf, ended, formatOf, refuse, renderedForTools, usage } from "./refuse.ts";
+import { settled } from "./settled.ts";
 
 /** The options of the command line. Each broker names the options for its files. */
 export interface DiffOptions extends Readonly<Record<string, unknown>> {
@@ -28,10 +27,6 @@ export interface DiffOptions extends Readonly<Record<string, unknown>> {
   readonly json?: boolean;
   readonly output?: string;
 }
-
-/** The time that the statistics of a broker get to agree with its lists. They lag by up to 10 s. */
-const settlesWithinMs = 30_000;
-const betweenReadsMs = 1_000;
 
 /**
  * Compares a declaration with a broker, or with a newer declaration, and judges each difference by the model. It only
@@ -84,37 +79,14 @@ export async function diffCommand(file: string, other: string | undefined, optio
   return ended(await print(text, options.output), exitCode);
 }
 
-/** Reads a broker with statistics until two reads in a row agree, and its statistics agree with its lists. */
 async function compareSource(source: AuditSource, proved: ProvedFile): Promise<Checked<Drift<unknown>>> {
-  const live = source.kind === "live" ? brokerOf(proved.target).differ.live : undefined;
-  const read = async (): Promise<Checked<Drift<unknown>>> => {
-    const found = await readSource(source.kind === "live" && live !== undefined ? { ...source, live } : source);
-    const [first] = found.ok ? found.value : [];
-    if (!found.ok || first === undefined) return found as Checked<never>;
-    const drift = driftFrom(first.deployment, proved);
-    return drift.ok ? { ...drift, warnings: [...first.warnings, ...drift.warnings] } : drift;
-  };
-  let drift = await read();
-  const untilMs = Date.now() + settlesWithinMs;
-  for (;;) {
-    if (live?.kind !== "http" || !drift.ok) return drift;
-    const before = drift;
-    await setTimeout(betweenReadsMs);
-    drift = await read();
-    if (!drift.ok) return drift;
-    const isSteady = JSON.stringify(before.value.differences) === JSON.stringify(drift.value.differences);
-    const kept = new Map(before.value.keptLetters.map(({ queue, letters }) => [queue, letters]));
-    // Letters on their way are gone by the next read of the statistics.
-    const keptLetters = drift.value.keptLetters.flatMap(({ queue, letters }) => {
-      const least = Math.min(letters, kept.get(queue) ?? 0);
-      return least === 0 ? [] : [{ queue, letters: least }];
-    });
-    const value = { ...drift.value, keptLetters };
-    if (isSteady && value.unread.length === 0) return { ...drift, value };
-    if (Date.now() < untilMs) continue;
-    const moving = isSteady ? [] : ["the broker changes from one read to the next"];
-    return { ...drift, value: { ...value, unread: [...moving, ...value.unread] } };
-  }
+  const found = await settled(
+    source,
+    proved.target,
+    (deployment) => driftFrom(deployment, proved),
+    (drift) => drift,
+  );
+  return found.ok ? { ...found, value: found.value.drift } : found;
 }
 
 async function rendered(
