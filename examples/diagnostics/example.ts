@@ -131,7 +131,7 @@ export interface ChangeExample extends Reporting {
   readonly before: DeclarationExample;
   readonly after: DeclarationExample;
   /** The command that reads both. Left out if the second is deployed over the first. */
-  readonly by?: "diff" | "migrate";
+  readonly by?: "diff" | "migrate" | "migrate --next";
 }
 
 /** A declaration, and a definitions file to compare it with. */

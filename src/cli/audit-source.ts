@@ -1,4 +1,5 @@
 import { type BrokerName, brokerOf, brokers } from "../brokers/index.ts";
+import type { ChangeRequest } from "../brokers/migrating.ts";
 import { unreadAsError } from "../foreign/unread.ts";
 import { readPulumiState } from "../foreign/pulumi-state.ts";
 import { type Checked, type Diagnostic, accepted, refuseWhole, refusedFor } from "../diagnostics/diagnostic.ts";
@@ -109,6 +110,19 @@ export async function readSource(source: AuditSource): Promise<Checked<readonly 
     default:
       return source satisfies never;
   }
+}
+
+/** Changes a running broker. Only one with a management API can be changed. */
+export async function changeSource(
+  { live, url, files }: LiveSource,
+  requests: readonly ChangeRequest[],
+  said: (text: string) => void,
+): Promise<Checked<null>> {
+  const request = await requestWith(files, url);
+  if (!request.ok) return request;
+  if (live.kind !== "http") throw new Error("this broker has no management API");
+  const { changeLiveBroker } = await import("./read-live-broker.ts");
+  return changeLiveBroker(url, live, process.env, requests, request.value, said);
 }
 
 async function readLive({ live, url, endpoint, files, bounds }: LiveSource): Promise<Checked<unknown>> {

@@ -1,10 +1,11 @@
 import { type Command, Option } from "commander";
 
 import { json, onTarget } from "./declaration-options.ts";
+import { duration, liveOptions } from "./live-options.ts";
 
 /** The commands about a change of a deployed system. */
 export function addChangeCommands(program: Command, finish: (exitCode: number) => void): void {
-  onTarget(
+  const migrate = onTarget(
     program,
     "migrate",
     "show proved steps from the deployed declaration to a new one that no single deployment can make",
@@ -13,8 +14,24 @@ export function addChangeCommands(program: Command, finish: (exitCode: number) =
     .addOption(new Option("--from <file>", "the deployed declaration; that of the lock by default"))
     .addOption(new Option("--from-target <target>", "its target and strategy, if they differ"))
     .addOption(new Option("-o, --output <folder>", "write the declaration of each step into this folder"))
-    .addOption(json())
-    .action(async (file, options) => finish(await (await import("./migrate.ts")).migrateCommand(file, options)));
+    .addOption(
+      new Option("--next", "look at the running broker, and move the lock to the next step when nothing is in its way"),
+    )
+    .addOption(new Option("--apply", "also make each step's changes on the running broker").conflicts("next"))
+    .addOption(
+      new Option("--wait <duration>", "with --next or --apply: wait this long for queues to empty").argParser(duration),
+    )
+    .addOption(new Option("--url <url>", "the running broker, with the virtual host behind the host"))
+    .addOption(json());
+  for (const each of liveOptions()) migrate.addOption(each);
+  migrate.action(async (file, options) => {
+    const isLive = options.next === true || options.apply === true;
+    finish(
+      await (isLive
+        ? (await import("./migrate-live.ts")).migrateLive(file, options)
+        : (await import("./migrate.ts")).migrateCommand(file, options)),
+    );
+  });
   onTarget(
     program,
     "lock",

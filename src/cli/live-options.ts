@@ -21,7 +21,7 @@ export function liveOptions(): readonly Option[] {
       "--max-bytes <number>",
       "the largest answer that --url accepts, after decompression; 500000000 by default",
     ).argParser(bytes),
-    new Option("--timeout <duration>", "the time limit for all answers of --url; 5m by default").argParser(timeout),
+    new Option("--timeout <duration>", "the time limit for all answers of --url; 5m by default").argParser(duration),
   ];
 }
 
@@ -31,8 +31,8 @@ function bytes(text: string): number {
 }
 
 /** A timer takes no more than 24 days. */
-function timeout(text: string): number {
-  const timeoutMs = durationPattern.test(text) ? parseDurationMs(text) : 0;
-  if (timeoutMs > 0 && timeoutMs < 2 ** 31) return timeoutMs;
-  throw new InvalidArgumentError("A timeout is a duration such as 90s or 10m, and at most 24d.");
+export function duration(text: string): number {
+  const durationMs = durationPattern.test(text) ? parseDurationMs(text) : 0;
+  if (durationMs > 0 && durationMs < 2 ** 31) return durationMs;
+  throw new InvalidArgumentError("It is a duration such as 90s or 10m, and at most 24d.");
 }

@@ -6,6 +6,7 @@ import type { Deployed } from "../migrate/deployed.ts";
 import { type Lock, lockedIn, readLock } from "../migrate/lock.ts";
 import { environmentIn } from "./load-target.ts";
 import { readText } from "./read-text.ts";
+import { writeWhole } from "./write-file.ts";
 
 /** The lock file beside a project file, and an environment. */
 export type LockPlace = NonNullable<ReturnType<typeof lockPlaceOf>>;
@@ -27,4 +28,9 @@ export function loadLock(file: string): Checked<Lock> | null {
 export function readLocked({ file, environment }: LockPlace, system: string): Checked<Deployed | null> | null {
   const lock = loadLock(file);
   return lock?.ok === true ? lockedIn(lock.value, environment, system) : lock;
+}
+
+/** @throws UnwritableError */
+export async function writeLock(file: string, lock: Lock): Promise<void> {
+  await writeWhole(file, `${JSON.stringify(lock, null, 2)}\n`);
 }

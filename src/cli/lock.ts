@@ -1,12 +1,12 @@
-import { lockWith } from "../migrate/lock.ts";
+import { goingIn, lockWith, refuseSecond } from "../migrate/lock.ts";
 import { changeFrom } from "./check-change.ts";
 import { type ForTarget, compileFile } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { loadLock, lockPlaceOf, readLocked } from "./lock-file.ts";
+import { loadLock, lockPlaceOf, readLocked, writeLock } from "./lock-file.ts";
 import { print } from "./output.ts";
 import { ownVersion } from "./read-packaged.ts";
 import { refuse, say, usage } from "./refuse.ts";
-import { UnwritableError, writeWhole } from "./write-file.ts";
+import { UnwritableError } from "./write-file.ts";
 
 /**
  * Writes down that a declaration is deployed in an environment. Refuses a change that no deployment makes in one step,
@@ -23,6 +23,10 @@ export async function lockCommand(file: string, options: ForTarget & { readonly 
   if (!proved.ok) return proved.exitCode;
   const { environment } = place;
   if (options.replace !== true) {
+    const old = loadLock(place.file);
+    const going = old?.ok === true ? goingIn(old.value, environment) : null;
+    const second = going?.ok === true && going.value !== null ? refuseSecond(going.value, null) : null;
+    if (second?.ok === false) return refuse(second.diagnostics, options, { file: place.file }, exitCodes.refused);
     const before = readLocked(place, proved.system.name);
     if (before?.ok === false) return refuse(before.diagnostics, options, { file: place.file }, exitCodes.refused);
     const deployed = before?.value ?? null;
@@ -35,7 +39,7 @@ export async function lockCommand(file: string, options: ForTarget & { readonly 
   const lock = lockWith(old?.ok === true ? old.value : null, environment, proved, ownVersion());
   if (!lock.ok) return refuse(lock.diagnostics, options, { file: place.file }, exitCodes.refused);
   try {
-    await writeWhole(place.file, `${JSON.stringify(lock.value, null, 2)}\n`);
+    await writeLock(place.file, lock.value);
   } catch (cause) {
     if (cause instanceof UnwritableError) return usage(`${place.file} cannot be written: ${cause.message}`, options);
     throw cause;

@@ -1,7 +1,5 @@
 import { join } from "node:path";
-import { stringify } from "yaml";
 
-import type { System } from "../declare/system.ts";
 import { planMigration } from "../migrate/plan-migration.ts";
 import { type FromOptions, deployedBefore } from "./check-change.ts";
 import { exitCodeOf, loadPlan } from "./commands.ts";
@@ -10,9 +8,14 @@ import { exitCodes } from "./exit-codes.ts";
 import { print } from "./output.ts";
 import { refuse, say, usage } from "./refuse.ts";
 import { UnwritableError, writeWhole } from "./write-file.ts";
+import { yamlOf } from "./write-step.ts";
 
-interface MigrateOptions extends FromOptions {
+export interface MigrateOptions extends FromOptions {
   readonly output?: string;
+  readonly next?: true;
+  readonly apply?: true;
+  /** The time to wait at a gate, in ms. */
+  readonly wait?: number;
 }
 
 /** Shows the proved steps from the deployed declaration to a new one, and writes a declaration for each. */
@@ -45,9 +48,4 @@ export async function migrateCommand(file: string, options: MigrateOptions): Pro
   if (warnings.length > 0) say(warnings, about);
   const { renderMigration } = await import("../report/migration.ts");
   return print(renderMigration(migration.value, files));
-}
-
-/** The result of the steps is plain data, so it needs no anchors. */
-function yamlOf(system: System): string {
-  return stringify(JSON.parse(JSON.stringify(system)), { lineWidth: 120 });
 }

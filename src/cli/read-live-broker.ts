@@ -1,5 +1,6 @@
 import type { HttpReader, LiveRequest } from "../brokers/broker.ts";
 import { type Checked, type Diagnostic, accepted, diagnostic, refusedFor } from "../diagnostics/diagnostic.ts";
+import type { ChangeRequest } from "../brokers/migrating.ts";
 import type { Fetch } from "../tls/secure-fetch.ts";
 import { connectionProblem } from "../foreign/connection-problem.ts";
 import { type RequestBounds, type RequestBudget, defaultBounds, requestBudget } from "../foreign/request-budget.ts";
@@ -14,6 +15,9 @@ interface BrokerAddress {
 
 /** The time for a broker to begin an answer, or to continue one. */
 const patienceMs = 10_000;
+
+/** A busy broker takes long to create a quorum queue. */
+const changeMs = 60_000;
 
 /** The greeting is short. A server that takes longer for all of it, however steadily, is no broker. */
 const greetingMs = 30_000;
@@ -68,6 +72,41 @@ async function readWithin<Deployment>(
 }
 
 type Answer = { readonly name: string } & ({ readonly text: string } | { readonly problem: Diagnostic });
+
+/**
+ * Changes a running broker with one request after the other.
+ *
+ * @param said is called before each request
+ * @returns the first refusal
+ */
+export async function changeLiveBroker(
+  url: string,
+  reader: HttpReader<unknown>,
+  environment: Readonly<Record<string, string | undefined>>,
+  requests: readonly ChangeRequest[],
+  request: Fetch = fetch,
+  said: (text: string) => void = () => undefined,
+): Promise<Checked<null>> {
+  const address = addressOf(url, reader, environment);
+  if (!address.ok) return address;
+  for (const { path, text, ...sent } of requests) {
+    said(text);
+    const budget = requestBudget(defaultBounds);
+    const refusal = (status: number): Diagnostic =>
+      diagnostic("RD408", {
+        path: "",
+        message: `the broker does not ${text} (${status})`,
+        help: "give the user the rights that a deployment needs: docs/permissions.md",
+      });
+    const patience = { waitMs: changeMs, wholeMs: null, budget };
+    const answer = await get({ ...address.value, request }, path, patience, { ...reader, refusal }, sent);
+    budget.end();
+    // Somebody else may have deleted it.
+    const isDone = "text" in answer || (sent.method === "DELETE" && answer.status === 404);
+    if (!isDone) return { ok: false, diagnostics: [answer.problem] };
+  }
+  return accepted(null);
+}
 
 /** A URL without its user and password, fit for the output of an audit; null for a text that is no URL. */
 export function withoutCredentials(url: string): string | null {
@@ -134,14 +173,17 @@ async function get<Deployment>(
   path: string,
   { waitMs, wholeMs, budget }: Patience,
   reader: HttpReader<Deployment>,
-): Promise<{ readonly text: string } | { readonly problem: Diagnostic }> {
+  { method = "GET", body }: { readonly method?: string; readonly body?: object } = {},
+): Promise<{ readonly text: string } | { readonly problem: Diagnostic; readonly status?: number }> {
   const controller = new AbortController();
   const giveUp = (): void => controller.abort();
   let timer = setTimeout(giveUp, waitMs);
   const whole = wholeMs === null ? undefined : setTimeout(() => controller.abort(tooSlow), wholeMs);
   try {
     const response = await address.request(`${address.origin}/${path}`, {
-      headers: { authorization: address.authorization, accept: "application/json" },
+      method,
+      headers: { authorization: address.authorization, accept: "application/json", "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       // The password is for this host alone.
       redirect: "manual",
       signal: AbortSignal.any([controller.signal, budget.signal]),
@@ -157,7 +199,7 @@ async function get<Deployment>(
     }
     const text = pieces.join("");
     if (response.ok) return { text };
-    return { problem: reader.refusal(response.status, text, address.namespace) };
+    return { problem: reader.refusal(response.status, text, address.namespace), status: response.status };
   } catch (cause) {
     const spent = budget.problem();
     const message = controller.signal.aborted

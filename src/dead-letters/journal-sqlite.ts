@@ -77,6 +77,13 @@ function lockIn(database: import("node:sqlite").DatabaseSync): Lock | null {
   }
 }
 
+/** Locks a file for as long as this process lives. Null if another process has it. */
+export async function holdFile(file: string): Promise<Lock | null> {
+  const { DatabaseSync } = await quietly(() => import("node:sqlite"));
+  if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
+  return lockIn(new DatabaseSync(file, { timeout: 0 }));
+}
+
 function lockFile(file: string, name: string): string {
   return `${file}.${createHash("sha256").update(name).digest("hex").slice(0, 16)}.lock`;
 }

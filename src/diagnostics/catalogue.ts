@@ -127,6 +127,10 @@ export const catalogue = {
     "No order of deployments makes the change",
     "A change that is impossible in place goes in steps: the new queues beside the old ones, then the old ones drained, then the rest. Redeliver proves each step. Here no such order keeps every message. Usually a source or a shared part would need other settings under the same name. Declare it under another name, and move consumers and publishers to it.",
   ),
+  RD307: error(
+    "Another migration is in progress",
+    "The lock says that a migration of this environment has begun. Two migrations at once could give a message two ways, and neither proof would hold. So the first one has to end before another declaration can be migrated to, and only one process carries it out at a time. Restore the declaration from git and finish with `redeliver migrate`. Before its first step has changed the broker, you may change the declaration freely.",
+  ),
   RD321: error(
     "The project file is refused",
     "A project file names the declaration, and for each environment its target and URLs. It may also waive warnings. Redeliver checks all of it and reports missing, unknown and malformed keys. It refuses a password in a URL, because every reader of the repository could see it. It also refuses a waiver of an error.",

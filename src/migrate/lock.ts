@@ -6,6 +6,25 @@ import type { AnyContract } from "../contract/contract.ts";
 import { type Checked, accepted, refusedFor } from "../diagnostics/diagnostic.ts";
 import { type Changed, type Deployed, readDeployed } from "./deployed.ts";
 
+/** A declaration with its target, and a digest of the compiler's output. */
+const step = z.strictObject({
+  compiled: z.string(),
+  target: z.record(z.string(), z.unknown()),
+  declaration: z.record(z.string(), z.unknown()),
+});
+
+/**
+ * `asked` is a digest of the declaration that a person asked for, and `phase` the index of the present step. `digest` is
+ * that of all the rest: a phase that somebody edits would skip a gate.
+ */
+const migration = z.strictObject({
+  digest: z.string(),
+  asked: z.string(),
+  phase: z.int().min(0),
+  since: z.string(),
+  steps: z.array(step).min(1),
+});
+
 /**
  * The deployed declaration and target of one environment. `redeliver` is the version that compiled them, and `compiled`
  * a digest of its output. `consumers` shows a reader which strategy and queues they have.
@@ -14,8 +33,11 @@ const environment = z.strictObject({
   redeliver: z.string(),
   compiled: z.string(),
   consumers: z.record(z.string(), z.strictObject({ strategy: z.string(), queues: z.array(z.string()) })),
-  target: z.record(z.string(), z.unknown()),
-  declaration: z.record(z.string(), z.unknown()),
+  target: step.shape.target,
+  declaration: step.shape.declaration,
+  /** A digest of the declaration that the last migration was asked for. The deployed one has other names of queues. */
+  asked: z.string().optional(),
+  migration: migration.optional(),
 });
 
 const form = z.strictObject({
@@ -49,21 +71,23 @@ function parse(text: string): unknown {
 }
 
 /** The lock with the system that is now deployed in an environment. The lock of another system is refused. */
-export function lockWith(lock: Lock | null, name: string, changed: Changed, redeliver: string): Checked<Lock> {
-  const { system, target, compiled } = changed;
+export function lockWith(
+  lock: Lock | null,
+  name: string,
+  changed: Changed,
+  redeliver: string,
+  asked?: string,
+): Checked<Lock> {
+  const { system, compiled } = changed;
   if (lock !== null && lock.system !== system.name) return ofAnother(lock, system.name);
   const contracts: readonly AnyContract[] = compiled.contracts;
   const consumers = contracts.map(({ consumer, strategy, workQueue, deadQueue }) => {
     const queues = [workQueue, deadQueue].filter((queue) => queue !== null);
     return [consumer, { strategy, queues }] as const;
   });
-  const added = {
-    redeliver,
-    compiled: digestOf(compiled),
-    consumers: Object.fromEntries(consumers),
-    target: { ...target },
-    declaration: { ...system },
-  };
+  const migrated = asked === undefined ? {} : { asked };
+  const { compiled: digest, ...rest } = stepOf(changed);
+  const added = { redeliver, compiled: digest, consumers: Object.fromEntries(consumers), ...rest, ...migrated };
   const environments = { ...lock?.environments, [name]: added };
   const sorted = Object.entries(environments).toSorted(([left], [right]) => (left < right ? -1 : 1));
   return accepted({ lock: 1, system: system.name, environments: Object.fromEntries(sorted) });
@@ -74,12 +98,82 @@ export function lockedIn(lock: Lock, name: string, system: string): Checked<Depl
   if (lock.system !== system) return ofAnother(lock, system);
   const locked = Object.hasOwn(lock.environments, name) ? lock.environments[name] : undefined;
   if (locked === undefined) return accepted(null);
-  const deployed = readDeployed(locked.declaration, locked.target);
-  if (deployed !== null && digestOf(deployed.compiled) === locked.compiled) return accepted(deployed);
+  return deployedIn(locked, name, locked.redeliver);
+}
+
+function stepOf({ system, target, compiled }: Changed): z.output<typeof step> {
+  return { compiled: digestOf(compiled), target: { ...target }, declaration: { ...system } };
+}
+
+function deployedIn(
+  { declaration, target, compiled }: z.output<typeof step>,
+  name: string,
+  redeliver: string,
+): Checked<Deployed> {
+  const deployed = readDeployed(declaration, target);
+  if (deployed !== null && digestOf(deployed.compiled) === compiled) return accepted(deployed);
   return refused(
-    `Redeliver ${locked.redeliver} compiled the system of ${name} otherwise, or somebody edited the lock`,
+    `Redeliver ${redeliver} compiled the system of ${name} otherwise, or somebody edited the lock`,
     "restore the lock from git; after an update of Redeliver, deploy the declaration that the lock has, and lock it again",
   );
+}
+
+/** A migration in progress. The lock and the broker have all that a run needs to go on. */
+export interface Going {
+  readonly asked: string;
+  /** The index of the step that is deployed, or is to be deployed. */
+  readonly phase: number;
+  /** ISO 8601. */
+  readonly since: string;
+  readonly steps: readonly Deployed[];
+}
+
+/** The migration of an environment; null if there is none. */
+export function goingIn(lock: Lock, name: string): Checked<Going | null> {
+  const { migration: going, redeliver = "" } = lock.environments[name] ?? {};
+  if (going === undefined) return accepted(null);
+  const steps = going.steps.map((each) => deployedIn(each, name, redeliver));
+  const bad = steps.find((each) => !each.ok);
+  if (bad !== undefined) return bad as Checked<never>;
+  const { digest, ...rest } = going;
+  if (digest !== digestOf(rest) || rest.phase >= steps.length)
+    return refused(`somebody edited the migration of ${name}`, "restore the lock from git");
+  return accepted({ ...rest, steps: steps.flatMap((each) => (each.ok ? [each.value] : [])) });
+}
+
+/** True if a declaration is deployed, or the last migration was asked for it. */
+export function isDone(lock: Lock, name: string, wanted: Changed): boolean {
+  const { compiled, asked } = lock.environments[name] ?? {};
+  return compiled === digestOf(wanted.compiled) || asked === askedOf(wanted);
+}
+
+/** The lock with the present phase of an environment's migration. */
+export function withGoing(lock: Lock, name: string, { asked, phase, since, steps }: Going): Lock {
+  const own = lock.environments[name] as z.output<typeof environment>;
+  const begun = { asked, phase, since, steps: steps.map(stepOf) };
+  const sealed = { ...own, migration: { digest: digestOf(begun), ...begun } };
+  return { ...lock, environments: { ...lock.environments, [name]: sealed } };
+}
+
+/**
+ * Refuses another migration (RD307) while one is in progress.
+ *
+ * @param wanted the declaration that a person asks for; null for a lock that would end the migration
+ */
+export function refuseSecond({ asked, phase, since, steps }: Going, wanted: Changed | null): Checked<null> {
+  const last = steps.at(-1)?.compiled ?? {};
+  if (wanted !== null && (asked === askedOf(wanted) || digestOf(wanted.compiled) === digestOf(last)))
+    return accepted(null);
+  return refusedFor("RD307", {
+    path: "",
+    message: `a migration is at step ${phase + 1} of ${steps.length} since ${since}`,
+    notes: ["messages may already be in its new queues, so its steps have to end first"],
+    help: "restore the declaration that it began with from git, finish it, and then make this change",
+  });
+}
+
+export function askedOf({ system, target }: Pick<Changed, "system" | "target">): string {
+  return digestOf({ system, target });
 }
 
 function ofAnother(lock: Lock, system: string): Checked<never> {
@@ -97,6 +191,6 @@ function refused(
 }
 
 /** Both sides are compiled by one version, which gives the same bytes for the same input. */
-export function digestOf(compiled: Changed["compiled"]): string {
+export function digestOf(compiled: object): string {
   return createHash("sha256").update(JSON.stringify(compiled)).digest("hex").slice(0, 16);
 }

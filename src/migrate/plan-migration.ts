@@ -58,11 +58,25 @@ export function planMigration(old: Deployed, system: System, target: Target): Ch
   return proved(beside.value, final.value, (last) => ({
     moved: wanted.map((consumer) => movedOf(from, beside.value, consumer, keys.get(consumer) ?? "")),
     beside: first.value,
-    drained: partsBeside(from.parts, final.value.parts)
-      .filter(({ holds }) => holds === "work" || holds === "waiting")
-      .map(({ name }) => name),
+    drained: drainedBefore(from, final.value),
     last,
   }));
+}
+
+/** The old queues that have to be empty before the last step. */
+export function drainedBefore(from: Deployed, last: Deployed): readonly string[] {
+  return partsBeside(from.parts, last.parts)
+    .filter(({ holds }) => holds === "work" || holds === "waiting")
+    .map(({ name }) => name);
+}
+
+/** The longest delay of a retry by a contract of a system. A message may come back to an empty queue until then. */
+export function longestDelayOf({ compiled }: Deployed, queues: readonly string[]): number {
+  const contracts = (compiled.contracts as readonly AnyContract[]).filter((each) =>
+    queues.includes(each.workQueue ?? ""),
+  );
+  const delays = contracts.flatMap(({ attempts }) => attempts.map((each) => each.delayLatestMs ?? each.delayMs));
+  return Math.max(0, ...delays);
 }
 
 function compiledFor(declared: System, target: Target): Checked<Deployed> {
@@ -151,17 +165,15 @@ function withStrategies(from: Deployed, target: Target, keys: ReadonlyMap<string
 }
 
 function movedOf(from: Deployed, beside: Deployed, consumer: string, before: string) {
-  const delays =
-    contractOf(from, consumer)?.attempts.map(({ delayMs, delayLatestMs = delayMs }) => delayLatestMs) ?? [];
-  const longestDelayMs = Math.max(0, ...delays);
+  const queue = workQueueOf(from, consumer);
   return {
     consumer,
     /** The name under which the old code goes on until its queue is empty. */
     before,
-    queue: workQueueOf(from, consumer),
+    queue,
     newQueue: workQueueOf(beside, consumer),
     /** The longest delay of a retry by the old code. A message may come back to the empty queue until then. */
-    longestDelayMs,
+    longestDelayMs: longestDelayOf(from, queue === null ? [] : [queue]),
   };
 }
 

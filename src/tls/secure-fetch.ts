@@ -9,6 +9,9 @@ import type { TlsOptions } from "./tls-options.ts";
 export type Fetch = (
   url: string,
   options: {
+    /** GET by default. */
+    readonly method?: string;
+    readonly body?: string;
     readonly headers: Readonly<Record<string, string>>;
     readonly redirect: "manual";
     readonly signal: AbortSignal;
@@ -16,13 +19,13 @@ export type Fetch = (
 ) => Promise<Response>;
 
 /**
- * Makes a GET request with the user's certificates, which `fetch` takes only for the whole process. It follows no
+ * Makes a request with the user's certificates, which `fetch` takes only for the whole process. It follows no
  * redirects.
  */
 export function fetchWith(tls: TlsOptions): Fetch {
-  return async (url, { headers, signal }) =>
+  return async (url, { method = "GET", body, headers, signal }) =>
     new Promise((resolve, reject) => {
-      const asking = request(url, { ...tls, headers, signal }, (answer) => {
+      const asking = request(url, { ...tls, method, headers, signal }, (answer) => {
         try {
           resolve(responseOf(answer));
         } catch (cause) {
@@ -32,7 +35,7 @@ export function fetchWith(tls: TlsOptions): Fetch {
         }
       });
       asking.on("error", reject);
-      asking.end();
+      asking.end(body);
     });
 }
 

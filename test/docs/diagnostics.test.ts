@@ -11,7 +11,7 @@ import { unreadAsError } from "../../src/foreign/unread.ts";
 import { brokerOf, brokers } from "../../src/brokers/index.ts";
 import { readLiveBroker } from "../../src/cli/read-live-broker.ts";
 import { planMigration } from "../../src/migrate/plan-migration.ts";
-import { readLock } from "../../src/migrate/lock.ts";
+import { askedOf, readLock, refuseSecond } from "../../src/migrate/lock.ts";
 import { endedWaivers, readProject, todayUtc } from "../../src/cli/project.ts";
 import { loadDeclaration } from "../../src/cli/load-declaration.ts";
 import { checkTargetData } from "../../src/cli/load-target.ts";
@@ -128,6 +128,10 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
     case "change": {
       const [before, after] = [deployedFrom(example.before), deployedFrom(example.after)];
       if (example.by === "migrate") return reportsOf(planMigration(before, after.system, after.target));
+      if (example.by === "migrate --next") {
+        const going = { asked: askedOf(before), phase: 0, since: "2026-11-25T09:00:00Z", steps: [before] };
+        return reportsOf(refuseSecond(going, after));
+      }
       if (example.by === undefined) {
         const refused = refuseChange(before, after);
         if (refused.length > 0) return refused;

@@ -124,4 +124,11 @@ export const changeExamples = {
     fires: { ...sourceOf("topic", "fanout"), by: "migrate" },
     quiet: { ...change({}, {}, ["staged", "waits"]), by: "migrate" },
   },
+  RD307: {
+    fires: {
+      ...change({}, { retry: "{ attempts: 3, backoff: { kind: constant, delay: 10s } }" }, ["waits", "waits"]),
+      by: "migrate --next",
+    },
+    quiet: { ...change({}, {}, ["waits", "waits"]), by: "migrate --next" },
+  },
 } as const satisfies Readonly<Record<string, ExamplePair>>;

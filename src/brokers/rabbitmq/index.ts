@@ -7,6 +7,7 @@ import { type RabbitmqTarget, formatTarget, strategyNames } from "./compile/capa
 import { type RabbitmqCompiled, compileRabbitmq } from "./compile/compile.ts";
 import type { Deployment } from "./foreign/deployment.ts";
 import { deployedOver } from "./foreign/adopt/deployed-over.ts";
+import { migrating } from "./foreign/carry-out.ts";
 import { importsOf } from "./foreign/adopt/imports.ts";
 import { inferSystem } from "./foreign/adopt/infer.ts";
 import { deploymentOf, driftOf } from "./foreign/drift.ts";
@@ -82,6 +83,9 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
   },
   get differ() {
     return { live: liveWithReports, compare: driftOf, deploymentOf };
+  },
+  get migrating() {
+    return migrating;
   },
   loadOperating: async () => (await import("./operate/index.ts")).operating,
   defaultNamespace,

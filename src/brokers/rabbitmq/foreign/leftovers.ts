@@ -41,14 +41,15 @@ function leftoversOf(
       !gone.has(each.destination) &&
       !declaredBindings.has(bindingKey(each)),
   );
-  const path = (...words: readonly string[]): string => `/api/${words.map(encodeURIComponent).join("/")}`;
-  const unbind = ({ source, destination, destinationKind, routingKey }: BrokerBinding): string =>
-    // The API names a binding without arguments by its key, and by ~ if the key is empty.
-    `DELETE ${path("bindings", virtualHost, "e", source, destinationKind === "queue" ? "q" : "e", destination, routingKey === "" ? "~" : routingKey)}`;
   const common = { place: virtualHost, holds: null, longestWaitMs: null };
   const bindingOf = (each: BrokerBinding): Leftover => {
     const key = each.routingKey === "" ? "" : ` with the key ${each.routingKey}`;
-    return { ...common, kind: "binding", name: `${each.source} to ${each.destination}${key}`, removal: [unbind(each)] };
+    return {
+      ...common,
+      kind: "binding",
+      name: `${each.source} to ${each.destination}${key}`,
+      removal: [unbind(virtualHost, each)],
+    };
   };
   const policies = new Set(found.policies.filter(({ kind }) => kind === "user").map(policyKey));
   const policyOf = (owner: string, owns: "queue" | "exchange"): readonly string[] =>
@@ -83,6 +84,19 @@ function leftoversOf(
     })),
     ...bindings.map(bindingOf),
   ];
+}
+
+function path(...words: readonly string[]): string {
+  return `/api/${words.map(encodeURIComponent).join("/")}`;
+}
+
+/** The API names a binding without arguments by its key, and by ~ if the key is empty. */
+export function unbind(
+  virtualHost: string,
+  { source, destination, destinationKind, routingKey }: Omit<BrokerBinding, "arguments">,
+): string {
+  const kind = destinationKind === "queue" ? "q" : "e";
+  return `DELETE ${path("bindings", virtualHost, "e", source, kind, destination, routingKey === "" ? "~" : routingKey)}`;
 }
 
 /** The longest wait of a message, by the queue's own policy. Null if that sets none. */

@@ -1,0 +1,32 @@
+/** A request to the management API of a running broker. It changes nothing if it was made before. */
+export interface ChangeRequest {
+  readonly method: "PUT" | "POST" | "DELETE";
+  /** Below the broker's URL. */
+  readonly path: string;
+  readonly body?: object;
+  /** The change, such as `create the queue shop.billing`. */
+  readonly text: string;
+}
+
+/** The messages and consumers of a queue, as the broker counts them. */
+export interface WatchedQueue {
+  readonly name: string;
+  /** By the broker's word for a state, the messages in it. Empty until the broker has counted. */
+  readonly messages: Readonly<Record<string, number>>;
+  /** Changes with each delivery. */
+  readonly moved: string;
+  /** The connection of each consumer. */
+  readonly connections: readonly string[];
+}
+
+/** Carries out the steps of a migration on a running broker. */
+export interface Migrating<System, Deployment, Reader> {
+  /** The system with everything that a deployment over an earlier one leaves on the broker. */
+  readonly deployedAfter: (before: System, after: System) => System;
+  /** The requests that lead from a broker to a system, in a safe order. Empty if it is deployed. */
+  readonly requestsFor: (deployment: Deployment, before: System, after: System) => readonly ChangeRequest[];
+  /** Counts messages and consumers. */
+  readonly reader: Reader;
+  /** The time until the counts show a change. */
+  readonly countsLagMs: number;
+}

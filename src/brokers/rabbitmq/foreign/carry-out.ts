@@ -1,0 +1,131 @@
+import { accepted } from "../../../diagnostics/diagnostic.ts";
+import { type Entry, isEntry } from "../../../foreign/entries.ts";
+import { parseInnerJson } from "../../../foreign/parse-json.ts";
+import type { HttpReader } from "../../broker.ts";
+import type { ChangeRequest, Migrating, WatchedQueue } from "../../migrating.ts";
+import { afterDeployment, nameOf } from "../compile/after-deployment.ts";
+import type { RabbitmqCompiled } from "../compile/compile.ts";
+import { type FoundBinding, bindingKey, different, namesIn } from "../compile/differences.ts";
+import type { BindingResource, PolicyResource } from "../compile/topology.ts";
+import type { Deployment } from "./deployment.ts";
+import { unbind } from "./leftovers.ts";
+import { live } from "./live.ts";
+
+export const migrating: Migrating<RabbitmqCompiled, Deployment, HttpReader<readonly WatchedQueue[]>> = Object.freeze({
+  deployedAfter: (before: RabbitmqCompiled, after: RabbitmqCompiled) => ({
+    ...after,
+    topology: { ...after.topology, ...afterDeployment(before.topology, after.topology) },
+  }),
+  requestsFor,
+  reader: {
+    ...live,
+    requests: (virtualHost: string | null) => {
+      const below = virtualHost === null ? "" : `/${encodeURIComponent(virtualHost)}`;
+      const counted = [...states, "message_stats"].join(",");
+      return [
+        { name: "queues", path: `api/queues${below}?columns=name,${counted}` },
+        { name: "consumers", path: `api/consumers${below}` },
+      ];
+    },
+    read: (answers: ReadonlyMap<string, string>) => accepted(watchedIn(answers)),
+  },
+  countsLagMs: 10_000,
+});
+
+/**
+ * Queues come first, while nothing leads into them. Then come the parts of the retries, and the policies that lead
+ * messages to them. Bindings of sources come last, and only then those that the system gives up are deleted.
+ */
+function requestsFor(
+  { virtualHosts: [found] }: Deployment,
+  { topology: before }: RabbitmqCompiled,
+  { topology }: RabbitmqCompiled,
+): readonly ChangeRequest[] {
+  if (found === undefined) return [];
+  const after = afterDeployment(before, topology);
+  const there = namesIn(found.topology);
+  const path = (...words: readonly string[]): string => `api/${words.map(encodeURIComponent).join("/")}`;
+  const queues = after.queues.filter(({ name }) => !there.queue.has(name));
+  const exchanges = after.exchanges.filter(({ name, owner }) => owner !== "other" && !there.exchange.has(name));
+  const bound = new Set(found.topology.bindings.map(bindingKey));
+  const sources = new Set(after.exchanges.filter(({ role }) => role === "source").map(nameOf));
+  const missing = after.bindings.filter((each) => !bound.has(bindingKey(each)));
+  const policies = new Map(found.topology.policies.map((each) => [`${each.kind} ${each.name}`, each]));
+  const unset = after.policies.filter(({ name, definition, ...wanted }) => {
+    const { pattern, applyTo, priority, definition: set = {} } = policies.get(`user ${name}`) ?? {};
+    const own = { pattern, applyTo, priority, ...set };
+    return different("queue-policy", name, { ...wanted, ...definition }, own).length > 0;
+  });
+  const known = new Set(before.policies.map(nameOf));
+  const policyOf = ({ name, pattern, applyTo, priority, definition }: PolicyResource): ChangeRequest => {
+    const body = { pattern, "apply-to": applyTo, priority, definition };
+    return { method: "PUT", path: path("policies", found.name, name), body, text: `set the policy ${name}` };
+  };
+  const bindingOf = (each: BindingResource): ChangeRequest => ({
+    method: "POST",
+    path: path(
+      "bindings",
+      found.name,
+      "e",
+      each.source,
+      each.destinationKind === "queue" ? "q" : "e",
+      each.destination,
+    ),
+    body: { routing_key: each.routingKey, arguments: each.arguments },
+    text: `bind ${wayOf(each)}`,
+  });
+  const kept = new Set(after.bindings.map(bindingKey));
+  const givenUp = before.bindings.map((each) => [bindingKey(each), each] as const);
+  return [
+    ...queues.map(({ name, durable, autoDelete, arguments: given }): ChangeRequest => {
+      const body = { durable, auto_delete: autoDelete, arguments: given };
+      return { method: "PUT", path: path("queues", found.name, name), body, text: `create the queue ${name}` };
+    }),
+    ...unset.filter(({ name }) => !known.has(name)).map(policyOf),
+    ...exchanges.map(({ name, kind, durable, autoDelete, arguments: given }): ChangeRequest => {
+      const body = { type: kind, durable, auto_delete: autoDelete, internal: false, arguments: given };
+      return { method: "PUT", path: path("exchanges", found.name, name), body, text: `create the exchange ${name}` };
+    }),
+    ...missing.filter(({ source }) => !sources.has(source)).map(bindingOf),
+    ...unset.filter(({ name }) => known.has(name)).map(policyOf),
+    ...missing.filter(({ source }) => sources.has(source)).map(bindingOf),
+    ...givenUp
+      .filter(([key]) => bound.has(key) && !kept.has(key))
+      .map(([, each]): ChangeRequest => ({
+        method: "DELETE",
+        path: unbind(found.name, each).slice("DELETE /".length),
+        text: `unbind ${wayOf(each)}`,
+      })),
+  ];
+}
+
+function wayOf({ source, destination, routingKey }: FoundBinding): string {
+  return `${source} to ${destination}${routingKey === "" ? "" : ` with the key ${routingKey}`}`;
+}
+
+/** The parts of a count. A message that waits by delayed retry is in none of the first two. */
+const states = ["messages_ready", "messages_unacknowledged", "messages_delayed", "messages_dlx"] as const;
+
+function watchedIn(answers: ReadonlyMap<string, string>): readonly WatchedQueue[] {
+  const listOf = (name: string): readonly Entry[] => {
+    const list = parseInnerJson(answers.get(name) ?? "");
+    return Array.isArray(list) ? list.filter(isEntry) : [];
+  };
+  const consumers = Map.groupBy(listOf("consumers"), ({ queue }) => (isEntry(queue) ? String(queue["name"]) : ""));
+  return listOf("queues").map((queue) => {
+    const name = String(queue["name"]);
+    const stats = isEntry(queue["message_stats"]) ? queue["message_stats"] : {};
+    const counted = states.flatMap((state) => {
+      const count = queue[state];
+      return typeof count === "number" ? [[state.slice("messages_".length), count] as const] : [];
+    });
+    return {
+      name,
+      messages: Object.fromEntries(counted),
+      moved: JSON.stringify(Object.entries(stats).filter(([, count]) => typeof count === "number")),
+      connections: (consumers.get(name) ?? []).map(({ channel_details: channel, consumer_tag: tag }) =>
+        String((isEntry(channel) ? channel["connection_name"] : undefined) ?? tag),
+      ),
+    };
+  });
+}

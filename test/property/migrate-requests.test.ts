@@ -1,0 +1,137 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import type { ChangeRequest } from "../../src/brokers/migrating.ts";
+import { brokerOf } from "../../src/brokers/index.ts";
+import type { Deployment as Found } from "../../src/brokers/rabbitmq/foreign/deployment.ts";
+import type { BrokerTopology, SemanticsVersion } from "../../src/brokers/rabbitmq/prove/semantics.ts";
+import { semanticsVersionOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
+import type { Topology } from "../../src/index.ts";
+import { type Deployed, readDeployed, underNewNames } from "../../src/migrate/deployed.ts";
+import { seeStep } from "../../src/migrate/judge-step.ts";
+import { planMigration } from "../../src/migrate/plan-migration.ts";
+import { anyDeployment, edited, editNames } from "../support/change/deployments.ts";
+import type { Deployment } from "../support/change/registered.ts";
+import { strandedOn } from "../support/change/stranded.ts";
+
+// The requests of each step of a migration, made one after the other on a broker in memory. Before each, a message may
+// lie in every queue. A run that begins again anywhere sees nothing strange, and makes the requests that are left.
+
+test("the requests of a migration strand no message, and a run begins again anywhere", () => {
+  const counts = { steps: 0, requests: 0, deletions: 0 };
+  fc.assert(
+    fc.property(anyDeployment, anyDeployment, fc.constantFrom(...editNames), (first, other, edit) => {
+      const next = edited(first, edit, { ...other, vhost: first.vhost });
+      const from = deployedOf(first);
+      const to = next === null ? null : deployedOf({ ...next, version: first.version });
+      if (from === null || to === null) return;
+      const planned = planMigration(from, to.system, to.target);
+      if (!planned.ok) return;
+      const { beside, last } = planned.value;
+      let before = from;
+      let found = brokerOf(from.target).differ.deploymentOf(from.compiled) as Found;
+      for (const step of [beside, last]) {
+        const after = step === null ? null : readDeployed(step.system, step.target);
+        if (after === null) continue;
+        counts.steps += 1;
+        found = carriedOut(found, before, after, counts);
+        before = after;
+      }
+    }),
+    { numRuns: 300 },
+  );
+  expect(counts.steps).toBeGreaterThan(100);
+  expect(counts.requests).toBeGreaterThan(1_000);
+  expect(counts.deletions).toBeGreaterThan(10);
+});
+
+function deployedOf({ system, version, strategy }: Deployment): Deployed | null {
+  return readDeployed(system, { broker: "rabbitmq", version, strategy });
+}
+
+function topologyOf({ compiled }: Deployed): Topology {
+  return compiled.topology as Topology;
+}
+
+function carriedOut(
+  start: Found,
+  before: Deployed,
+  after: Deployed,
+  counts: { requests: number; deletions: number },
+): Found {
+  const version = semanticsVersionOf(after.target as never);
+  // A consumer that drains has another name in the step, and the same queue.
+  const history = [topologyOf(underNewNames(before, after.system)), topologyOf(after)];
+  const all = seenOn(start, before, after).left;
+  let found = start;
+  for (const [index, request] of all.entries()) {
+    found = made(found, request);
+    counts.requests += 1;
+    if (request.method === "DELETE") counts.deletions += 1;
+    const { strange, left } = seenOn(found, before, after);
+    const context = all.slice(0, index + 1).map(({ text }) => text);
+    expect(
+      strange.differences.map(({ kind, name }) => `${kind} ${name}`),
+      context.join("\n"),
+    ).toEqual([]);
+    expect(left, context.join("\n")).toEqual(all.slice(index + 1));
+    expect(strandedIn(found, history, version), context.join("\n")).toEqual([]);
+  }
+  return found;
+}
+
+function seenOn(found: Found, before: Deployed, after: Deployed) {
+  const seen = seeStep(found, before, after);
+  if (!seen.ok) throw new Error(seen.diagnostics[0]?.message);
+  return seen.value;
+}
+
+function strandedIn({ virtualHosts: [host] }: Found, history: readonly Topology[], version: SemanticsVersion) {
+  const topologies = history.slice(0, -1);
+  const holding = new Set(topologies.flatMap(({ queues }) => queues.map(({ name }) => name)));
+  const expected = { topologies: history, settled: topologies, holding, promised: [] };
+  return strandedOn(host?.topology as BrokerTopology, expected, version);
+}
+
+/** The broker after a request. */
+function made({ virtualHosts: [host], ...rest }: Found, { method, path, body }: ChangeRequest): Found {
+  if (host === undefined) throw new Error("there is no virtual host");
+  const [, kind = "", , ...names] = path.split("/").map(decodeURIComponent);
+  const given = (body ?? {}) as Readonly<Record<string, never>>;
+  const [name = ""] = names;
+  const own = host.topology;
+  const having = (topology: Partial<BrokerTopology>): Found => ({
+    ...rest,
+    virtualHosts: [{ ...host, topology: { ...own, ...topology } }],
+  });
+  switch (kind) {
+    case "queues":
+      return having({ queues: [...own.queues, { name, kind: "quorum", arguments: given["arguments"] as never }] });
+    case "exchanges": {
+      const exchange = { name, kind: given["type"] as never, arguments: given["arguments"] as never };
+      return having({ exchanges: [...own.exchanges, exchange] });
+    }
+    case "policies": {
+      const { pattern, priority, definition, "apply-to": applyTo } = given as never as Record<string, never>;
+      const policy = { name, kind: "user" as const, pattern, priority, definition, applyTo } as never;
+      return having({ policies: [...own.policies.filter((each) => each.name !== name), policy] });
+    }
+    case "bindings": {
+      const [, source = "", to, destination = "", key = ""] = names;
+      const destinationKind = to === "q" ? ("queue" as const) : ("exchange" as const);
+      const ends = { source, destination, destinationKind };
+      if (method === "POST") {
+        const binding = { ...ends, routingKey: given["routing_key"] as never, arguments: given["arguments"] as never };
+        return having({ bindings: [...own.bindings, binding] });
+      }
+      const routingKey = key === "~" ? "" : key;
+      const kept = own.bindings.filter(
+        (each) => each.source !== source || each.destination !== destination || each.routingKey !== routingKey,
+      );
+      expect(kept).toHaveLength(own.bindings.length - 1);
+      return having({ bindings: kept });
+    }
+    default:
+      throw new Error(`${path} is no resource`);
+  }
+}

@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+
+import type { WatchedQueue } from "../../src/brokers/migrating.ts";
+import { type Gate, type Observed, isOpen, isQuiet, observe } from "../../src/migrate/gate.ts";
+
+const gate: Gate = {
+  drained: ["shop.billing", "shop.attempt.2.30s"],
+  quietMs: 40_000,
+  aloneMs: 10_000,
+  waitsMs: new Map([["shop.attempt.2.30s", 30_000]]),
+};
+
+const queue = (name: string, own: Partial<WatchedQueue> = {}): WatchedQueue => {
+  return { name, messages: { ready: 0, dlx: 0 }, moved: "[]", connections: [], ...own };
+};
+
+const empty = [queue("shop.billing"), queue("shop.attempt.2.30s")];
+
+/** Looks at the same queues for a time, every second. */
+function watched(
+  queues: readonly WatchedQueue[],
+  fromMs: number,
+  forMs: number,
+  before: Observed | null = null,
+): Observed {
+  let observed = observe(gate, queues, before, fromMs);
+  for (let atMs = fromMs; atMs <= fromMs + forMs; atMs += 1_000) observed = observe(gate, queues, observed, atMs);
+  return observed;
+}
+
+test("it opens after the longest delay without a message, and not before", () => {
+  expect(isOpen(gate, watched(empty, 0, 39_000), 39_000)).toBe(false);
+  expect(isOpen(gate, watched(empty, 0, 40_000), 40_000)).toBe(true);
+});
+
+test.each([
+  ["ready", "3 messages in shop.attempt.2.30s (3 ready), due within 30s"],
+  ["unacknowledged", "3 messages in shop.attempt.2.30s (3 unacknowledged), due within 30s"],
+  ["dlx", "3 messages in shop.attempt.2.30s (3 dlx), due within 30s"],
+  ["delayed", "3 messages in shop.attempt.2.30s (3 delayed), due within 30s"],
+])("messages that are %s are in the way, with their number and the time they are due", (state, text) => {
+  const held = [queue("shop.billing"), queue("shop.attempt.2.30s", { messages: { ready: 0, [state]: 3 } })];
+  const observed = watched(held, 0, 60_000);
+  expect(observed.messages).toEqual([text]);
+  expect(isQuiet(gate, observed, 60_000)).toBe(false);
+});
+
+test("a delivery between two looks begins the time anew", () => {
+  const moved = [queue("shop.billing", { moved: '[["ack",1]]' }), queue("shop.attempt.2.30s")];
+  const observed = watched(moved, 31_000, 30_000, watched(empty, 0, 30_000));
+  expect(isQuiet(gate, observed, 61_000)).toBe(false);
+  expect(isQuiet(gate, watched(moved, 62_000, 9_000, observed), 71_000)).toBe(true);
+});
+
+test("a consumer is in the way, and what it had comes back within the lag of the counts", () => {
+  const attached = [
+    queue("shop.billing", { connections: ["10.0.0.7:5000 -> 10.0.0.1:5672"] }),
+    queue("shop.attempt.2.30s"),
+  ];
+  const observed = watched(attached, 0, 50_000);
+  expect(observed.consumers).toEqual(["the consumer 10.0.0.7:5000 -> 10.0.0.1:5672 takes from shop.billing"]);
+  expect([isQuiet(gate, observed, 50_000), isOpen(gate, observed, 50_000)]).toEqual([true, false]);
+  expect(isOpen(gate, watched(empty, 51_000, 9_000, observed), 60_000)).toBe(false);
+  expect(isOpen(gate, watched(empty, 51_000, 10_000, observed), 61_000)).toBe(true);
+});
+
+test("a queue that the broker has not counted is in the way, and a queue that is gone is not", () => {
+  const uncounted = [queue("shop.billing", { messages: {} })];
+  expect(observe(gate, uncounted, null, 0).messages).toEqual([
+    "the broker has not yet counted the messages in shop.billing",
+  ]);
+});
