@@ -1,12 +1,14 @@
 import { existsSync, readFileSync } from "node:fs";
-import { extname } from "node:path";
+import { dirname, extname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 import * as pulumi from "@pulumi/pulumi";
 import { parse } from "yaml";
 
+import { loadLock } from "../src/cli/lock-file.ts";
 import { endedWaivers, readProject, todayUtc } from "../src/cli/project.ts";
 import { projectFiles } from "../src/cli/project-files.ts";
+import { goingIn } from "../src/migrate/lock.ts";
 import { brokers, renderDiagnostics } from "../src/index.ts";
 import type { BrokerName, System, SystemInput } from "../src/index.ts";
 
@@ -40,9 +42,25 @@ export async function fromProject(stack: string): Promise<FromProject | null> {
   if (!read.ok || problems.length > 0)
     throw new pulumi.RunError(`The project file is refused\n${renderDiagnostics(problems)}`);
   const { declaration, environments } = read.value;
+  const step = presentStep(file, stack);
+  if (step !== null) return step;
   const system = (await declarationIn(declaration)) as SystemInput;
   const target = Object.hasOwn(environments, stack) ? environments[stack]?.target : undefined;
   return { deployable: { name: system.name, system }, target: typeof target === "string" ? asData(target) : target };
+}
+
+/** The present step of a migration. Until it ends, the lock says what to deploy, and not the declaration. */
+function presentStep(file: string, stack: string): FromProject | null {
+  const lock = loadLock(join(dirname(file), "redeliver.lock.json"));
+  const going = lock?.ok === true ? goingIn(lock.value, stack) : lock;
+  if (going?.ok === false)
+    throw new pulumi.RunError(`The lock file is refused\n${renderDiagnostics(going.diagnostics)}`);
+  const step = going?.value?.steps[going.value.phase];
+  if (step === undefined) return null;
+  const { system, target } = step;
+  const own = asData(brokers[target.broker].formatTarget(target as never)) as object;
+  const { strategy, strategies = {} } = target;
+  return { deployable: { name: system.name, system }, target: { ...own, strategy, strategies } };
 }
 
 /** The component checks the declaration. */

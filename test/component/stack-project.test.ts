@@ -4,6 +4,8 @@ import { join } from "node:path";
 
 import { afterAll, afterEach, expect, test, vi } from "vitest";
 
+import { type Deployed, readDeployed } from "../../src/migrate/deployed.ts";
+import { lockWith, withGoing } from "../../src/migrate/lock.ts";
 import { runExample } from "../support/example-program.ts";
 import { type ProgramRun, resourcesOf } from "../support/pulumi.ts";
 
@@ -80,3 +82,26 @@ test.each([
 ])("%s is refused before anything is deployed", async (_, project, stack, says) => {
   await expect(deployed(project, stack, {})).rejects.toThrow(says);
 });
+
+test("during a migration a stack deploys the present step", async () => {
+  const target = { broker: "rabbitmq", version: "4.0", strategy: "staged" };
+  const lock = lockWith(null, "staging", sideOf(declaration, target), "0.1.0");
+  const [billing] = Object.values(declaration.consumers);
+  const consumers = { ...declaration.consumers, before: { ...billing, queue: "before" } };
+  const step = sideOf({ ...declaration, consumers }, { ...target, strategies: { before: "waits" } });
+  if (!lock.ok) throw new Error("it is a lock");
+  const going = { asked: "", phase: 0, since: "2026-11-25T09:00:00Z", steps: [step] };
+  const file = join(folder, "redeliver.lock.json");
+  writeFileSync(file, JSON.stringify(withGoing(lock.value, "staging", going)));
+  const run = await deployed({ declaration: "store.json", environments }, "staging", access);
+  expect(resourcesOf(run, "Queue").map(({ inputs }) => inputs["name"])).toContain("before");
+  writeFileSync(file, "{");
+  await expect(deployed({ declaration: "store.json", environments }, "staging", access)).rejects.toThrow(/RD323/);
+  rmSync(file);
+});
+
+function sideOf(system: object, target: object): Deployed {
+  const side = readDeployed(system, target);
+  if (side === null) throw new Error("it compiles");
+  return side;
+}
