@@ -242,8 +242,8 @@ function renderTargets(property: Property, example: unknown): string {
       const row = promise === undefined ? "" : ` | \`${strategy}\` | ${keeper ?? "–"} | ${statement ?? "–"} |`;
       kept.set(row, [...(kept.get(row) ?? []), `\`${target}\``]);
     } else {
-      const { message, code, docs } = result.diagnostics.find(({ severity }) => severity === "error") ?? {};
-      refusals.push(`\`${target}\` refuses it: ${message} ([${code}](${docs?.replace("docs/", "")})).`);
+      const { message, code } = result.diagnostics.find(({ severity }) => severity === "error") ?? {};
+      refusals.push(`\`${target}\` refuses it: ${message} ([${code}](diagnostics.md#${code?.toLowerCase()})).`);
     }
   }
   const rows = [...kept].map(([row, targets]) =>

@@ -7,7 +7,6 @@ import { declarationJsonSchema } from "../src/declare/schema.ts";
 import { diagnosticCodes } from "../src/diagnostics/catalogue.ts";
 import { pageFileOf as diagnosticFileOf, renderIndex, renderPage } from "./diagnostics-page.ts";
 import { renderPolicyIndex, renderPolicyPage } from "./policy-page.ts";
-import { pageFileOf } from "../src/policy/rule.ts";
 import type { Rule } from "../src/policy/rules.ts";
 import { rules } from "../src/policy/rules.ts";
 import { renderBreaker } from "./breaker-page.ts";
@@ -38,7 +37,7 @@ export const generatedFiles: readonly GeneratedFile[] = [
   { file: "docs/breaker.md", text: renderBreaker },
   { file: "docs/costs.md", text: renderCosts },
   { file: "docs/policies/README.md", text: () => renderPolicyIndex(rules) },
-  ...rules.map((rule) => ({ file: pageFileOf(rule), text: () => policyPageText(rule) })),
+  ...rules.map((rule) => ({ file: `docs/policies/${rule.name}.md`, text: () => policyPageText(rule) })),
 ];
 
 async function policyPageText(rule: Rule): Promise<string> {

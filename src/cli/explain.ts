@@ -1,6 +1,6 @@
+import { catalogue, diagnosticCodes } from "../diagnostics/catalogue.ts";
 import { distance } from "../diagnostics/distance.ts";
-
-import { type DiagnosticCode, catalogue, diagnosticCodes } from "../diagnostics/catalogue.ts";
+import { docsOfCode } from "../diagnostics/docs-site.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { print } from "./output.ts";
 import { pageOf } from "./read-packaged.ts";
@@ -9,28 +9,19 @@ import { usage } from "./refuse.ts";
 /**
  * Prints the page of a diagnostic's code.
  *
- * @param code such as `RD101`; lower case is fine
+ * @param code such as `RD101`; lower case is fine, and so is the number alone
  * @returns the exit code: wrong usage if no diagnostic has the code
  */
 export function explainCommand(code: string, options: { readonly json?: boolean }): number {
-  const wanted = code.trim().toUpperCase();
+  const wanted = code.trim().toUpperCase().replace(/^\d/, "RD$&");
   const found = diagnosticCodes.find((each) => each === wanted);
-  if (found === undefined) return unknownCode(code, wanted, options);
-  void print(options.json === true ? entryOf(found) : pageOf(found));
+  if (found === undefined) {
+    const edits = (known: string): number => distance(known, wanted.slice(0, 100));
+    const nearest = diagnosticCodes.toSorted((left, right) => edits(left) - edits(right)).slice(0, 3);
+    void usage(`no diagnostic has the code ${JSON.stringify(code)}; the nearest are ${nearest.join(", ")}`, options);
+    return exitCodes.usage;
+  }
+  const [docs, page] = [docsOfCode(found), pageOf(found)];
+  void print(options.json === true ? { code: found, ...catalogue[found], docs, page } : `${page}\n${docs}\n`);
   return exitCodes.fine;
-}
-
-function entryOf(code: DiagnosticCode): object {
-  return { code, ...catalogue[code], docs: `docs/diagnostics.md#${code.toLowerCase()}`, page: pageOf(code) };
-}
-
-function unknownCode(code: string, wanted: string, options: { readonly json?: boolean }): number {
-  const nearest = diagnosticCodes
-    .map((each) => ({ each, edits: distance(each, wanted.slice(0, 100)) }))
-    .toSorted((a, b) => a.edits - b.edits)
-    .slice(0, 3)
-    .map(({ each }) => each);
-  const message = `no diagnostic has the code ${JSON.stringify(code)}; the nearest are ${nearest.join(", ")}`;
-  void usage(message, options);
-  return exitCodes.usage;
 }

@@ -1,4 +1,5 @@
 import { type DiagnosticCode, catalogue } from "./catalogue.ts";
+import { docsOfCode } from "./docs-site.ts";
 import { maskCredentials, maskedValue } from "./mask-credentials.ts";
 
 /** One step from the root of a user's document to a value in it. */
@@ -19,7 +20,7 @@ export interface Diagnostic {
   readonly value?: unknown;
   readonly notes: readonly string[];
   readonly help?: string;
-  /** The page that explains the code. */
+  /** The address of the page that explains the code. */
   readonly docs: string;
 }
 
@@ -47,7 +48,7 @@ export function diagnostic(code: DiagnosticCode, input: DiagnosticInput): Diagno
     ...(input.value === undefined ? {} : { value: toldValue(input) }),
     notes: Object.freeze((input.notes ?? []).map(told)),
     ...(input.help === undefined ? {} : { help: told(input.help) }),
-    docs: `docs/diagnostics.md#${code.toLowerCase()}`,
+    docs: docsOfCode(code),
   });
 }
 

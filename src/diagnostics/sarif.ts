@@ -1,4 +1,5 @@
 import { type CatalogueEntry, type DiagnosticCode, catalogue } from "./catalogue.ts";
+import { docsOfCode } from "./docs-site.ts";
 import { maskCredentials } from "./mask-credentials.ts";
 import type { Locate } from "./region.ts";
 import type { Place, Reported } from "./reported.ts";
@@ -21,6 +22,8 @@ export interface SarifRule {
   readonly title: string;
   readonly explanation: string;
   readonly page: string;
+  /** The address of the page. */
+  readonly docs: string;
   readonly level: "error" | "warning";
   readonly tags?: readonly string[];
 }
@@ -76,18 +79,20 @@ export function sarifLog(diagnostics: readonly Reported[], options: SarifOptions
 
 function ruleOfDiagnostic(code: string, { pageOf }: SarifOptions): SarifRule {
   const { severity, title, explanation }: CatalogueEntry = catalogue[code as DiagnosticCode];
-  return { title, explanation, page: pageOf?.(code as DiagnosticCode) ?? explanation, level: severity };
+  const page = pageOf?.(code as DiagnosticCode) ?? explanation;
+  return { title, explanation, page, docs: docsOfCode(code), level: severity };
 }
 
 /**
  * Code scanning shows the page beside an alert. Braces in it are no placeholders, because they matter only in messages.
  */
-function describeRule(id: string, { title, explanation, page, level, tags }: SarifRule): object {
+function describeRule(id: string, { title, explanation, page, docs, level, tags }: SarifRule): object {
   return {
     id,
     shortDescription: { text: title },
     fullDescription: { text: explanation },
     help: { text: page, markdown: page },
+    helpUri: docs,
     defaultConfiguration: { level },
     ...(tags === undefined ? {} : { properties: { tags } }),
   };

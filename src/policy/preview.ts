@@ -6,7 +6,7 @@ import { type PolicyOptions, type SelectedRule, selectRules, settingsReader } fr
 import { plannedProperties } from "./planned-properties.ts";
 import type { Preview, PreviewedResource, SourcePosition } from "./preview/preview.ts";
 import { takesPart } from "./resource-types.ts";
-import { pageFileOf } from "./rule.ts";
+import { docsOfRule } from "./rule.ts";
 import { today } from "./selection.ts";
 import type { Stack, StackResource } from "./stack.ts";
 
@@ -60,7 +60,7 @@ function previewViolation({ rule, level }: SelectedRule, { text, urn }: ShownVio
     resource: place === undefined ? null : { name: place.name, type: place.type, urn: place.urn },
     /** The place where the program makes it or its parent; null if Pulumi does not know it. */
     source: place?.source ?? null,
-    url: pageFileOf(rule),
+    url: docsOfRule(rule),
   };
 }
 

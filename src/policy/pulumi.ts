@@ -13,7 +13,7 @@ import type { ChangeRule } from "./change.ts";
 import { type ShownViolation, brokersOf, isAskedAbout, judge } from "./engine.ts";
 import { type PolicyOptions, type SelectedRule, selectRules, settingsReader, settingsSchemaOf } from "./options.ts";
 import { type StackReader, askedResource, stackReader } from "./pulumi-resources.ts";
-import { type TopologyRule, pageFileOf } from "./rule.ts";
+import { type TopologyRule, docsOfRule } from "./rule.ts";
 import { type Rule, rules } from "./rules.ts";
 import { today } from "./selection.ts";
 import { emptyStack } from "./stack.ts";
@@ -53,7 +53,7 @@ function describe(selected: SelectedRule): Omit<StackValidationPolicy, "validate
     tags: [...rule.tags],
     framework: rule.framework,
     remediationSteps: rule.remediationSteps,
-    url: pageFileOf(rule),
+    url: docsOfRule(rule),
     configSchema: configSchemaOf(selected),
   };
 }

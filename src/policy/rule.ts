@@ -1,5 +1,6 @@
 import type { Entry } from "../foreign/entries.ts";
 import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
+import { docsPage } from "../diagnostics/docs-site.ts";
 import type { Framework } from "./frameworks.ts";
 
 export type Severity = "low" | "medium" | "high" | "critical";
@@ -65,9 +66,9 @@ export interface AskedResource {
 /** A rule that a broker brings, on the resources of its providers. */
 export type BrokerRule = TopologyRule | ResourceRule;
 
-/** The path of a rule's page, from the root of the project or of the installed package. */
-export function pageFileOf({ name }: Pick<RuleText, "name">): string {
-  return `docs/policies/${name}.md`;
+/** The address of a rule's page. */
+export function docsOfRule({ name }: Pick<RuleText, "name">): string {
+  return docsPage(`policies/${name}`);
 }
 
 export function topologyRule(rule: Omit<TopologyRule, "kind">): TopologyRule {

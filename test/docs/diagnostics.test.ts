@@ -1,7 +1,8 @@
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
+import manifest from "../../package.json" with { type: "json" };
 import * as pulumi from "@pulumi/pulumi";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -24,7 +25,9 @@ import {
   catalogue,
   diagnosticCodes,
 } from "../../src/diagnostics/catalogue.ts";
-import type { Checked, Diagnostic } from "../../src/diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, diagnostic } from "../../src/diagnostics/diagnostic.ts";
+import { docsOfCode } from "../../src/diagnostics/docs-site.ts";
+import { renderSarif } from "../../src/diagnostics/sarif.ts";
 import type {
   BrokerExample,
   DeclarationExample,
@@ -54,10 +57,12 @@ import { reportedByAdopt } from "../support/reported-by-adopt.ts";
 import { explained } from "../support/explained.ts";
 import { reportedByStart } from "../support/consume/reported-by-start.ts";
 import { reportedByOperating } from "../support/reported-by-operating.ts";
+import { parseSarif } from "../support/sarif.ts";
 import { runProgram } from "../support/pulumi.ts";
 
 const { rabbitmq, servicebus, sqs } = brokers;
 const root = resolve(import.meta.dirname, "../..");
+const { homepage, version } = manifest;
 
 let folder: string;
 beforeAll(() => {
@@ -295,13 +300,13 @@ describe.each(diagnosticCodes)("%s", (code) => {
     expect(sentences.filter((each) => each.split(/\s+/).length > 25)).toEqual([]);
   });
 
-  test("the link of the diagnostic leads to one place", async () => {
-    const reported = await reportedBy(fires);
-    const own = reported.find((each) => each.code === code);
-    const [file = "", anchor = ""] = own?.docs.split("#") ?? [];
-    expect(existsSync(join(root, file))).toBe(true);
-    expect(anchor).not.toBe("");
-    expect(readFileSync(join(root, file), "utf8").split(`<a id="${anchor}"></a>`)).toHaveLength(2);
+  test("the diagnostic, its rule for code scanning and its explanation link to its page on the site of this version", async () => {
+    const reported = (await reportedBy(fires)).find((each) => each.code === code);
+    const page = `${homepage}/${/^\d+\.\d+/.exec(version)?.[0]}/diagnostics/${code.toLowerCase()}`;
+    expect(reported?.docs).toBe(page);
+    const log = renderSarif([diagnostic(code, { message: "any", path: "" })], {});
+    expect(parseSarif(log).runs[0]?.tool.driver.rules).toMatchObject([{ helpUri: page }]);
+    expect(explained(code, {}).output).toBe(`${renderPageText(code)}\n${page}\n`);
   });
 });
 
@@ -330,7 +335,7 @@ describe("a generated file equals its generator's output", () => {
 });
 
 describe("redeliver explain", () => {
-  test.each(["RD101", "rd101"])("%s prints the page", (code) => {
+  test.each(["RD101", "rd101", "101"])("%s prints the page", (code) => {
     const { exitCode, output, errors } = explained(code, {});
     expect([exitCode, errors]).toEqual([0, ""]);
     expect(output).toBe(renderPage("RD101"));
@@ -343,7 +348,7 @@ describe("redeliver explain", () => {
     expect(JSON.parse(output)).toEqual({
       code: "RD209",
       ...catalogue.RD209,
-      docs: "docs/diagnostics.md#rd209",
+      docs: docsOfCode("RD209"),
       page: renderPage("RD209"),
     });
   });

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { docsOfRule } from "../../src/policy/rule.ts";
 import { runExample } from "../support/example-program.ts";
 import { type Digest, digestOf } from "../support/preview.ts";
 import { parseSarif } from "../support/sarif.ts";
@@ -90,7 +91,7 @@ describe.concurrent("the exit code", { timeout: 120_000 }, () => {
     expect(fromFile).toEqual(fromInput);
     expect(fromFile.out).toContain(`error[${rule}]: [RD415]`);
     expect(fromFile.out).toContain("infra/queues.ts:3:1: orders (aws:sqs/queue:Queue)");
-    expect(fromFile.out).toContain(`see  docs/policies/${rule}.md`);
+    expect(fromFile.out).toContain(`see  ${docsOfRule({ name: rule })}`);
   });
 
   test.each([
@@ -125,7 +126,8 @@ describe.concurrent("output for tools", { timeout: 120_000 }, () => {
       {
         id: rule,
         properties: { tags: ["sqs", "dead letters", "data loss"] },
-        help: { text: expect.stringContaining(`docs/policies/${rule}.md`) },
+        help: { text: expect.stringContaining(docsOfRule({ name: rule })) },
+        helpUri: docsOfRule({ name: rule }),
       },
     ]);
     expect(run?.results).toMatchObject([
@@ -204,7 +206,7 @@ describe.concurrent("output for tools", { timeout: 120_000 }, () => {
           message: expect.stringMatching(/^\[RD415\]/),
           resource: { name: "orders", type: "aws:sqs/queue:Queue", urn },
           source: { path: "infra/queues.ts", line: 3, column: 1 },
-          url: `docs/policies/${rule}.md`,
+          url: docsOfRule({ name: rule }),
         },
       ],
     });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { type PolicyOptions, redeliverPolicies } from "../../src/policy/index.ts";
 import { RefusedError } from "../../src/index.ts";
+import { docsOfRule } from "../../src/policy/rule.ts";
 import { rules } from "../../src/policy/rules.ts";
 import { runExample } from "../support/example-program.ts";
 import { type PolicyHost, type ReportedViolation, startPolicyHost, startRefusedPack } from "../support/policy-host.ts";
@@ -23,7 +24,7 @@ describe("with the defaults alone", () => {
     const ofPacks = rules.filter(({ kind }) => kind !== "change");
     expect(served.map(({ name }) => name)).toEqual(ofPacks.map(({ name }) => name));
     for (const policy of served) {
-      expect(policy).toMatchObject({ level: "advisory", url: `docs/policies/${policy.name}.md` });
+      expect(policy).toMatchObject({ level: "advisory", url: docsOfRule(policy) });
       expect(policy.severity, policy.name).toBeGreaterThan(0);
       expect(policy.remediationSteps, policy.name).toMatch(/\.$/);
       expect(policy.tags.length, policy.name).toBeGreaterThan(0);

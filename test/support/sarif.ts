@@ -35,6 +35,8 @@ const rule = z.strictObject({
   shortDescription: multiformatMessage,
   fullDescription: multiformatMessage,
   help: multiformatMessage,
+  // §3.49.12: an absolute address.
+  helpUri: z.url(),
   defaultConfiguration: z.strictObject({ level }),
   // §3.8.2: tags are the one property that every bag may have.
   properties: z.strictObject({ tags: z.array(z.string().min(1)).min(1) }).optional(),

@@ -1,6 +1,6 @@
 import type { SarifRule } from "../../diagnostics/sarif.ts";
 import type { Reported } from "../../diagnostics/reported.ts";
-import { pageFileOf } from "../rule.ts";
+import { docsOfRule } from "../rule.ts";
 import { rules } from "../rules.ts";
 import type { PreviewViolation } from "../preview.ts";
 import type { SourcePosition } from "./preview.ts";
@@ -43,12 +43,13 @@ export function sarifRuleOf(name: string): SarifRule {
     why,
     "## The fix",
     remediationSteps,
-    `With programs that fail and pass: ${pageFileOf(rule)}`,
+    `With programs that fail and pass: ${docsOfRule(rule)}`,
   ];
   return {
     title: description,
     explanation: why,
     page: `${page.join("\n\n")}\n`,
+    docs: docsOfRule(rule),
     level: "warning",
     tags: [...tags],
   };
