@@ -57,7 +57,7 @@ const licences: Plugin = {
  * of others. Rolldown groups the rest by the commands that need it.
  */
 function chunkOf(file: string): string | null {
-  const [, dependency] = /\/node_modules\/(?:@\w+\/)?([\w-]+)\/(?!.*\/node_modules\/)/.exec(file) ?? [];
+  const [, dependency] = /\/node_modules\/(?:@[\w-]+\/)?([\w-]+)\/(?!.*\/node_modules\/)/.exec(file) ?? [];
   if (dependency !== undefined) return dependency;
   // The codes of the brokers are data of the catalogue. A broker writes its rules with the port of the policy pack.
   if (/\/brokers\/(.*\/)?(\w+-)?problems\b/.test(file)) return "diagnostics";
@@ -74,7 +74,7 @@ await build({
   },
   platform: "node",
   preserveEntrySignatures: "allow-extension",
-  external: [/^@(pulumi|aws-sdk|azure|hpcc-js|opentelemetry)\//, "amqplib", "pg", "rhea"],
+  external: [/^@(pulumi|aws-sdk|azure|opentelemetry)\//, "amqplib", "pg", "rhea"],
   plugins: [loadOnUse, libraryModule, licences],
   output: {
     dir: "dist/cli",

@@ -306,7 +306,7 @@ describe.each(diagnosticCodes)("%s", (code) => {
     expect(reported?.docs).toBe(page);
     const log = renderSarif([diagnostic(code, { message: "any", path: "" })], {});
     expect(parseSarif(log).runs[0]?.tool.driver.rules).toMatchObject([{ helpUri: page }]);
-    expect(explained(code, {}).output).toBe(`${renderPageText(code)}\n${page}\n`);
+    expect(explained(code, {}).output).toBe(`${renderPage(code)}\n${page}\n`);
   });
 });
 
@@ -338,7 +338,7 @@ describe("redeliver explain", () => {
   test.each(["RD101", "rd101", "101"])("%s prints the page", (code) => {
     const { exitCode, output, errors } = explained(code, {});
     expect([exitCode, errors]).toEqual([0, ""]);
-    expect(output).toBe(renderPage("RD101"));
+    expect(output).toContain(renderPage("RD101"));
     expect(output.split("\n")[0]).toBe("# RD101: A value is missing or of the wrong kind");
   });
 

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { expect, test } from "vitest";
@@ -60,4 +61,17 @@ test("the sidebar of the site names every page but those of rules and codes, whi
   const own = pages.filter((page) => dirname(page) === "docs" && page !== "docs/README.md");
   expect(own.length).toBeGreaterThan(30);
   expect(own.filter((page) => !named.has(`/${addressOf(page)}`))).toEqual([]);
+});
+
+test("no link on a page of the package leads out of the package", () => {
+  const words = ["pack", "--dry-run", "--json", "--ignore-scripts"];
+  const [{ files }] = JSON.parse(execFileSync("npm", words, { cwd: root, encoding: "utf8" })) as [
+    { readonly files: readonly { readonly path: string }[] },
+  ];
+  const packed = new Set(files.map(({ path }) => path));
+  const leaving = pages
+    .filter((page) => packed.has(page))
+    .flatMap((page) => linksOf(page).flatMap(({ file }) => (packed.has(file) ? [] : [`${page}: ${file}`])));
+  expect(leaving).toEqual([]);
+  expect([...packed]).toEqual(expect.arrayContaining(["README.md", "docs/diagnostics.md", "policies/strict.yaml"]));
 });

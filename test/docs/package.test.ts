@@ -68,6 +68,11 @@ test(
     ];
     writeFileSync(join(folder, "package.json"), '{ "name": "empty", "private": true, "type": "module" }');
     npm(folder, "install", "--no-audit", "--no-fund", "--prefer-offline", join(folder, filename));
+    // What the command line alone needs is in its own files.
+    const lock = readFileSync(join(folder, "node_modules/.package-lock.json"), "utf8");
+    const { packages } = JSON.parse(lock) as { readonly packages: object };
+    const installed = ["cockatiel", "fastest-levenshtein", "re2js", "redeliver", "zod"];
+    expect(Object.keys(packages)).toEqual(installed.map((name) => `node_modules/${name}`));
     copyFileSync(join(root, "examples/shop.yaml"), join(folder, "shop.yaml"));
     writeFileSync(
       join(folder, "shop.ts"),
