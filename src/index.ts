@@ -1,3 +1,4 @@
+import "./node/required.ts";
 export { constant, exponential, immediate, linear, steps } from "./declare/backoff.ts";
 export type {
   Backoff,

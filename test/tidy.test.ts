@@ -22,6 +22,7 @@ function importsOf(file: string, pattern = anyImport): string[] {
 
 /** The pipeline: a folder may import itself and those above it in this list. */
 const pipeline = [
+  "src/node",
   "src/diagnostics",
   "src/explore",
   "src/tls",

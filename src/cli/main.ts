@@ -3,6 +3,12 @@ import { existsSync, lstatSync, mkdirSync, statSync, writeSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { nodeProblem } from "../node/version.ts";
+
+if (nodeProblem !== null) {
+  console.error(`error: ${nodeProblem}`);
+  process.exit(2);
+}
 
 import { projectFiles } from "./project-files.ts";
 

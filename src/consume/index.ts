@@ -1,3 +1,4 @@
+import "../node/required.ts";
 export { consume } from "./consume.ts";
 export { type DeadLetterDescription, describeDeadLetter } from "./dead-letter/describe.ts";
 export type { DeadLetterField, ReasonCode } from "./port/dead-letter-fields.ts";

@@ -1,3 +1,4 @@
+import "../node/required.ts";
 import {
   type Attributes,
   context,

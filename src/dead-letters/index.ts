@@ -1,3 +1,4 @@
+import "../node/required.ts";
 export { endRedrive, redriveIn, redrivesIn, resumeRedrive } from "./control.ts";
 export { type DeadQueue, type DeadQueueInput, openDeadQueue } from "./dead-queue.ts";
 export { type EditOrder, type Sample, editLetters } from "./edit.ts";

@@ -1,3 +1,4 @@
+import "../node/required.ts";
 import { brokers } from "../brokers/index.ts";
 import { declarationRules } from "./declaration-rules.ts";
 import { stackRules } from "./stack-rules.ts";

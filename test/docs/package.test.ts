@@ -54,6 +54,37 @@ function packOfPage(): Readonly<Record<string, string>> {
   return { "PulumiPolicy.yaml": policy, "package.json": manifest, "index.mjs": index, "options.yaml": options };
 }
 
+const importing =
+  'try { console.log(Object.keys(await import("redeliver/consume")).length > 0, (await import("./shop.ts")).default.name); } catch (error) { console.log(error.message, error.__pulumiRunError); }';
+
+/** Runs the package on the oldest Node that it supports, on the newest, and on one that is too old. */
+function onOtherNodes(folder: string, npm: (cwd: string, ...words: string[]) => string): void {
+  const platform = `${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
+  const refusal = (version: string): string =>
+    `Redeliver needs Node.js 22.18 or newer, and this is ${version}: install one from https://nodejs.org`;
+  for (const wanted of ["20", "22.18.0", "26"]) {
+    const place = join(folder, "nodes", wanted);
+    mkdirSync(place, { recursive: true });
+    npm(place, "install", "--prefix", place, "--no-save", "--prefer-offline", `node-${platform}@${wanted}`);
+    const node = join(place, `node_modules/node-${platform}/bin/node`);
+    const run = (...words: string[]): readonly [number | null, string, string] => {
+      const { status, stdout, stderr } = spawnSync(node, words, { cwd: folder, encoding: "utf8" });
+      return [status, stdout, stderr];
+    };
+    const version = run("--version")[1].trim();
+    expect(version.startsWith(`v${wanted}.`) || version === `v${wanted}`).toBe(true);
+    const isOld = wanted === "20";
+    const check = "node_modules/redeliver/dist/cli/main.cjs check shop.ts --target rabbitmq@4.3";
+    const [status, checked, errors] = run(...check.split(" "));
+    expect([wanted, status]).toEqual([wanted, isOld ? 2 : 0]);
+    if (isOld) expect([checked, errors]).toEqual(["", `error: ${refusal(version)}\n`]);
+    else expect(checked).toContain("proved   billing");
+    // Pulumi shows an error with this property as its message alone.
+    const [, imported] = run("--input-type=module", "--eval", importing);
+    expect(imported).toBe(isOld ? `${refusal(version)} true\n` : "true shop\n");
+  }
+}
+
 // Tests of the checkout alone do not notice a package with `.ts` entries or a missing file.
 test(
   "the packed package installs into an empty folder, compiles a declaration, passes the type check without any client, and has the policy rules",
@@ -135,6 +166,7 @@ test(
     expect(
       execFileSync(process.execPath, ["--input-type=module", "--eval", script], { cwd: folder, encoding: "utf8" }),
     ).toBe("function function\n");
+    onOtherNodes(folder, npm);
     const own = join(folder, "policies");
     mkdirSync(own);
     // The peer dependencies and the pack's own are those of this checkout: they are large, and this test is not about
