@@ -1,17 +1,22 @@
-import type { JsonSchema } from "../diagnostics/schema-issues.ts";
+import type { PathSegment } from "../diagnostics/diagnostic.ts";
+import { type JsonSchema, valueAt } from "../diagnostics/schema-issues.ts";
 import { wordOf } from "../diagnostics/word-of.ts";
 import { type DurationUnit, asDuration, durationPattern, unitMs } from "./duration.ts";
 import { ownWord } from "./other-words.ts";
 import { jitterPattern } from "./schema-parts.ts";
 
+const unitDays = { week: 7, month: 30, year: 365 };
+
 /** The names of the units in other notations. */
-const unitNames: Readonly<Record<DurationUnit | "w", RegExp>> = {
+const unitNames: Readonly<Record<DurationUnit | keyof typeof unitDays, RegExp>> = {
   ms: /^(ms|milli)/i,
   s: /^(s$|sec)/i,
   m: /^(m$|min)/i,
   h: /^(h$|hr|hour)/i,
   d: /^(d$|day)/i,
-  w: /^(w$|week)/i,
+  week: /^(w$|week)/i,
+  month: /^month/i,
+  year: /^year/i,
 };
 
 /**
@@ -36,7 +41,7 @@ function readDuration(value: unknown): string | undefined {
   for (const [, count, unit = ""] of compact.matchAll(/(\d+(?:\.\d+)?)\s*([a-z]+)/gi)) {
     const [name] = Object.entries(unitNames).find(([, names]) => names.test(unit)) ?? [];
     if (name === undefined) return undefined;
-    const eachMs = name === "w" ? 7 * unitMs.d : unitMs[name as DurationUnit];
+    const eachMs = name in unitDays ? unitDays[name as keyof typeof unitDays] * unitMs.d : unitMs[name as DurationUnit];
     durationMs += Number((Number(count) * eachMs).toFixed(6));
   }
   return Number.isSafeInteger(durationMs) && durationMs > 0 ? asDuration(durationMs) : undefined;
@@ -72,7 +77,8 @@ export function corrected(value: unknown, schema: JsonSchema | undefined): unkno
     case "string":
       return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
     case "array": {
-      const list = (Array.isArray(value) ? value : [value]).map((each) => corrected(each, items as JsonSchema));
+      const parts = typeof value === "string" ? value.split(/\s*[,;]\s*/) : value;
+      const list = (Array.isArray(parts) ? parts : [parts]).map((each) => corrected(each, items as JsonSchema));
       return list.includes(undefined) ? undefined : list;
     }
     case "object":
@@ -92,6 +98,13 @@ function correctedMapping(value: unknown, schema: JsonSchema | undefined): unkno
       return [name, rest] as const;
     });
     return entries.every(([name]) => typeof name === "string") ? Object.fromEntries(entries) : undefined;
+  }
+  const backoff = isMapping(properties) ? properties["backoff"] : undefined;
+  if (backoff !== undefined && (value === false || /^(none|never|no|off)$/i.test(wordOf(value))))
+    return { attempts: 1, backoff: { kind: "immediate" } };
+  if (backoff !== undefined && Array.isArray(value)) {
+    const delays = corrected(value, backoff as JsonSchema);
+    return delays === undefined ? undefined : { attempts: value.length + 1, backoff: delays };
   }
   const all = Object.entries((properties ?? {}) as Readonly<Record<string, JsonSchema>>);
   const [needed = all[0]?.[0], ...others] = (required ?? []) as readonly string[];
@@ -116,6 +129,31 @@ function correctedKind(value: unknown, kinds: readonly JsonSchema[], examples: u
   const properties = branch?.["properties"] as Readonly<Record<string, JsonSchema>> | undefined;
   const inner = corrected(value, properties?.[key]);
   return inner === undefined ? undefined : { kind: properties?.["kind"]?.["const"], [key]: inner };
+}
+
+/** The routing keys of each source, from a list or a word. */
+export function correctedFrom(path: readonly PathSegment[], value: unknown, input: unknown): unknown {
+  const isAll = value === true || /^(all|\*|#)$/i.test(wordOf(value));
+  if (path.length > 3) {
+    const [only, ...others] = Object.values(Object(value) as object) as unknown[];
+    return isAll
+      ? "all"
+      : typeof value === "string"
+        ? [value]
+        : others.length === 0 && Array.isArray(only)
+          ? only
+          : undefined;
+  }
+  const declared = new Set<unknown>(Object.keys(Object(valueAt(input, ["sources"])) as object));
+  const words = (Array.isArray(value) ? value : [value]) as readonly unknown[];
+  if (words.every(isMapping)) return Object.assign({}, ...words);
+  if (isAll || words.every((each) => declared.has(each))) {
+    return Object.fromEntries([...(isAll ? declared : words)].map((each) => [each, "all"]));
+  }
+  const [only] = declared;
+  if (typeof only !== "string" || declared.size > 1 || !words.every((each) => typeof each === "string"))
+    return undefined;
+  return { [only]: words };
 }
 
 /** A value as code. Undefined if it is too long for a sentence. */

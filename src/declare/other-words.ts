@@ -22,7 +22,7 @@ const otherWords: Readonly<Record<string, string>> = {
   retry: "retrypolicy retries redelivery",
   attempts:
     "maxattempts maxtries tries maxreceivecount maxdeliverycount maxretries retries retrycount retrylimit maxretry numretries",
-  backoff: "backoffpolicy intervals schedule",
+  backoff: "backoffpolicy intervals schedule constant fixed linear exponential exponentialbackoff",
   first: "initial initialinterval initialdelay mininterval mindelay minbackoff minimum start base interval delay",
   step: "increment intervalincrement intervaldelta",
   factor: "multiplier exponent coefficient base ratio",
@@ -34,7 +34,8 @@ const otherWords: Readonly<Record<string, string>> = {
   deliveries: "count attempts max limit maxdeliveries",
   crash: "poison deliverylimit",
   handlerTimeout: "timeout visibilitytimeout timelimit ackwait lockduration consumertimeout",
-  permanent: "fatal ignore notretryfor exclude noretryfor nonretryable unrecoverable",
+  permanent:
+    "fatal ignore ignored notretryfor exclude noretryfor nonretryable nonretryableerrors nonretryableexceptions unrecoverable",
   deadLetter: "dlq deadletterqueue dlx deadletterexchange errorqueue dead",
   retain: "ttl retention messageretention messagettl expires",
   alarmAbove: "alarm threshold alert alarmthreshold",
@@ -87,14 +88,24 @@ function simple(word: unknown): string {
     .replaceAll(/[^a-z0-9]/g, "");
 }
 
+/** The unit at the end of a key, as in `delayMs` and `delaySeconds`. */
+const unitAtEnd = /(?:ms|millis|milliseconds|secs?|seconds|mins?|minutes|hours|days)$/;
+
+export function unitOf(key: string): string {
+  return unitAtEnd.exec(simple(key))?.[0] ?? "";
+}
+
 /** The first of the known words that means the same as a word of another system, or differs only in its spelling. */
 export function ownWord(word: unknown, known: readonly string[]): string | undefined {
   if (typeof word === "object") return undefined;
-  const given = simple(word);
-  return (
-    known.find((each) => simple(each) === given) ??
-    known.find((each) => otherWords[each]?.split(" ").includes(given) === true)
-  );
+  const whole = simple(word);
+  for (const given of [whole, whole.replace(unitAtEnd, "")]) {
+    const own =
+      known.find((each) => simple(each) === given) ??
+      known.find((each) => otherWords[each]?.split(" ").includes(given) === true);
+    if (own !== undefined) return own;
+  }
+  return undefined;
 }
 
 export function isCountOfRetries(key: string): boolean {

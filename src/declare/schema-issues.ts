@@ -5,7 +5,7 @@ import { nearestWord } from "../diagnostics/distance.ts";
 import { type InputForm, type JsonSchema, type Mistake, describeIssues } from "../diagnostics/schema-issues.ts";
 import { keysIn, meantPlaces, mistakesOf, propertyIn, valueAt } from "../diagnostics/schema-issues.ts";
 import { wordOf } from "../diagnostics/word-of.ts";
-import { asCode, corrected } from "./corrections.ts";
+import { asCode, corrected, correctedFrom } from "./corrections.ts";
 import { durationPattern } from "./duration.ts";
 import { isNameOfDeadQueue, ownWord } from "./other-words.ts";
 import { placeholders, templatePattern } from "./names-schema.ts";
@@ -93,6 +93,7 @@ function sentencesOf(mistake: Mistake, input: unknown): Sentences {
       return kindSentences(mistake, input);
     case "missing":
       if (key === undefined) return {};
+      if (key === "attempts") return { help: `add attempts: ${attemptsBeside(path, input)}` };
       return { help: example(schema, key)?.replace("write for example", "add") ?? `add ${key}: { … }` };
     case "range":
       if (key === "attempts") return { notes: ["attempts counts the first one: 1 means no retry"] };
@@ -106,6 +107,13 @@ function sentencesOf(mistake: Mistake, input: unknown): Sentences {
     default:
       return kind satisfies never;
   }
+}
+
+/** One more than the delays in a list beside it. */
+function attemptsBeside(path: readonly PathSegment[], input: unknown): number {
+  const places = [["backoff", "delays"], ["backoff"], ["delays"]];
+  const delays = places.map((place) => valueAt(input, [...path.slice(0, -1), ...place])).find(Array.isArray);
+  return delays === undefined ? 5 : delays.length + 1;
 }
 
 /** An example from the schema, as an edit. */
@@ -132,7 +140,7 @@ function wrongSentences({ path, value, issue, schema }: Mistake, input: unknown)
   }
   if (schema?.["pattern"] === durationPattern.source) {
     const notes = ["a duration is a whole number and one of the units ms, s, m, h, d"];
-    return { notes, help: help ?? durationHelp(value) };
+    return { notes, help: help ?? durationHelp(value, path.at(-1) === "retain") };
   }
   if (issue.code === "invalid_union")
     return {
@@ -168,30 +176,6 @@ function correctedTemplate(value: unknown, schema: JsonSchema | undefined): unkn
   return templatePattern(field).test(text) ? text : undefined;
 }
 
-/** The routing keys of each source, from a list or a word. */
-function correctedFrom(path: readonly PathSegment[], value: unknown, input: unknown): unknown {
-  const isAll = value === true || /^(all|\*|#)$/i.test(wordOf(value));
-  if (path.length > 3) {
-    const [only, ...others] = Object.values(Object(value) as object) as unknown[];
-    return isAll
-      ? "all"
-      : typeof value === "string"
-        ? [value]
-        : others.length === 0 && Array.isArray(only)
-          ? only
-          : undefined;
-  }
-  const declared = new Set<unknown>(Object.keys(Object(valueAt(input, ["sources"])) as object));
-  const words = (Array.isArray(value) ? value : [value]) as readonly unknown[];
-  if (isAll || words.every((each) => declared.has(each))) {
-    return Object.fromEntries([...(isAll ? declared : words)].map((each) => [each, "all"]));
-  }
-  const [only] = declared;
-  if (typeof only !== "string" || declared.size > 1 || !words.every((each) => typeof each === "string"))
-    return undefined;
-  return { [only]: words };
-}
-
 /** The kind of a backoff by another name, or by the keys beside it. */
 function kindSentences({ path, value, schema }: Mistake, input: unknown): Sentences {
   const given = Object(valueAt(input, path.slice(0, -1))) as Readonly<Record<string, unknown>>;
@@ -211,7 +195,7 @@ function kindSentences({ path, value, schema }: Mistake, input: unknown): Senten
 }
 
 /** Many people know durations from ISO 8601, where `P5M` is five months. */
-function durationHelp(value: unknown): string {
+function durationHelp(value: unknown, isRetention: boolean): string {
   const [, months] = /^P(\d+)M$/i.exec(wordOf(value)) ?? [];
   if (months !== undefined) {
     return `write it as "${months}m", if you mean minutes: in ISO 8601 ${wordOf(value)} is months`;
@@ -219,6 +203,6 @@ function durationHelp(value: unknown): string {
   const [, number] = /^\s*(\d+)\s*$/.exec(wordOf(value)) ?? [];
   if (number === undefined) return 'write it as "250ms", "30s", "5m", "2h" or "14d"';
   // Large numbers are milliseconds in most libraries.
-  const [first, second] = Number(number) < 1_000 ? ["s", "ms"] : ["ms", "s"];
+  const [first, second] = Number(number) >= 1_000 ? ["ms", "s"] : isRetention ? ["d", "s"] : ["s", "ms"];
   return `write it as "${number}${first}", or with the unit you mean: "${number}${second}", "${number}m"`;
 }

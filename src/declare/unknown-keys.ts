@@ -2,8 +2,8 @@ import { type PathSegment, formatPath } from "../diagnostics/diagnostic.ts";
 import { nearestWord } from "../diagnostics/distance.ts";
 import { type InputForm, type JsonSchema, type Mistake } from "../diagnostics/schema-issues.ts";
 import { keysIn, propertyIn, schemaAt, valueAt } from "../diagnostics/schema-issues.ts";
-import { asCode, corrected } from "./corrections.ts";
-import { isCountOfRetries, isNameOfDeadQueue, ownWord, placeElsewhere } from "./other-words.ts";
+import { asCode, corrected, correctedFrom } from "./corrections.ts";
+import { isCountOfRetries, isNameOfDeadQueue, ownWord, placeElsewhere, unitOf } from "./other-words.ts";
 import { declarationJsonSchema } from "./schema.ts";
 
 let wholeSchema: JsonSchema | undefined;
@@ -34,14 +34,26 @@ export function unknownKeySentences(mistake: Mistake, input: unknown): Sentences
   const notes = addsOne
     ? { notes: [`attempts counts the first run, so ${value} retries are ${value + 1} attempts`] }
     : {};
-  const better = corrected(addsOne ? value + 1 : value, schemaAt(wholeSchemaOf(), meant, input));
+  const given = addsOne ? value + 1 : valueFor(mistake, name);
+  const better =
+    name === "from" ? correctedFrom(meant, given, input) : corrected(given, schemaAt(wholeSchemaOf(), meant, input));
   const edit = better === undefined ? undefined : asCode(better);
   if (isNameOfDeadQueue(path, value)) return deadQueueSentences;
-  if (meant.length !== path.length) {
+  if (formatPath(meant.slice(0, -1)) !== formatPath(path.slice(0, -1))) {
     return { ...notes, help: mappingAround(meant, edit, mistake, input) ?? `move it to ${formatPath(meant)}` };
   }
   if (ownWord(key, [name]) === undefined) return {};
   return { ...notes, help: edit === undefined ? `rename it to ${name}` : `write ${name}: ${edit}` };
+}
+
+/** The value with the part of it that only the key says: its unit, or the kind of a backoff. */
+function valueFor({ path, value }: Mistake, name: string): unknown {
+  const key = String(path.at(-1));
+  if (name === "backoff" && typeof value === "object" && !Array.isArray(value)) {
+    const kind = ownWord(key, ["constant", "linear", "exponential"]);
+    return kind === undefined ? value : { kind, ...value };
+  }
+  return typeof value === "number" && unitOf(key) !== "" ? `${value}${unitOf(key)}` : value;
 }
 
 /** The place that an unknown key stands for, if it is free. */
@@ -81,7 +93,7 @@ function likelyPlaces({ path, value, schema }: Mistake, input: unknown): readonl
   if (word !== undefined) return [[...beside, word]];
   // A queue of retries or of dead letters is not the work queue.
   if (path[0] !== "consumers" || path.length < 3 || key === "queue") return [];
-  const name = ownWord(key, ["attempts"]) ?? key;
+  const name = ownWord(key, ["attempts", "permanent", "handlerTimeout"]) ?? key;
   const consumer = propertyIn(wholeSchemaOf(), "consumers")?.["additionalProperties"] as JsonSchema;
   // The keys of a backoff are common words. Elsewhere than near the retry they mean something else.
   const isNear = path.length === 3 || path[2] === "retry";

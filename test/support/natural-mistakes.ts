@@ -49,6 +49,30 @@ const durations: readonly Row[] = [
     "handlerTimeout",
     'write it as "30s", or with the unit you mean: "30ms", "30m"',
   ),
+  backoff("a unit in the key", { kind: "constant", delayMs: 30_000 }, "RD102", "delayMs", 'write delay: "30000ms"'),
+  backoff("seconds in the key", { kind: "constant", delaySeconds: 30 }, "RD102", "delaySeconds", 'write delay: "30s"'),
+  backoff(
+    "Spring's word with a unit",
+    { kind: "exponential", initialDelayMs: 1000, factor: 2 },
+    "RD102",
+    "initialDelayMs",
+    'write first: "1000ms"',
+  ),
+  consumer(
+    "days to keep",
+    { deadLetter: { retain: 14 } },
+    "RD101",
+    "deadLetter.retain",
+    'write it as "14d", or with the unit you mean: "14s", "14m"',
+  ),
+  consumer("a month", { deadLetter: { retain: "1 month" } }, "RD103", "deadLetter.retain", 'write it as "30d"'),
+  backoff(
+    "several in one text",
+    { kind: "steps", delays: "1s, 10s, 1m, 10m" },
+    "RD101",
+    "delays",
+    'write it as ["1s", "10s", "1m", "10m"]',
+  ),
   retry("a day", { giveUpAfter: "1 day" }, "RD103", "giveUpAfter", 'write it as "1d"'),
   backoff(
     "a list of them",
@@ -83,6 +107,29 @@ const counts: readonly Row[] = [
   uncounted("SQS's maxReceiveCount", { maxReceiveCount: 5 }, "RD102", "maxReceiveCount", "write attempts: 5"),
   retry("a text", { attempts: "5" }, "RD101", "attempts", "write it as 5"),
   consumer("a number alone", { retry: 5 }, "RD101", "retry", `write it as ${aRetry}`),
+  ...[false, "none"].map((value) =>
+    consumer(
+      `no retry as ${value}`,
+      { retry: value },
+      "RD101",
+      "retry",
+      'write it as { attempts: 1, backoff: { kind: "immediate" } }',
+    ),
+  ),
+  consumer(
+    "delays alone",
+    { retry: ["1s", "1m"] },
+    "RD101",
+    "retry",
+    'write it as { attempts: 3, backoff: { kind: "steps", delays: ["1s", "1m"] } }',
+  ),
+  consumer(
+    "left to the delays",
+    { retry: { backoff: { kind: "steps", delays: ["1s", "1m"] } } },
+    "RD101",
+    "retry.attempts",
+    "add attempts: 3",
+  ),
   retry("none", { attempts: 0 }, "RD104", "attempts", "choose a whole number from 1 to 1000"),
   consumer("a count of crashes alone", { crash: 3 }, "RD101", "crash", "write it as { deliveries: 3 }"),
   consumer("another word for them", { crash: { count: 3 } }, "RD102", "crash.count", "write deliveries: 3"),
@@ -111,6 +158,13 @@ const backoffs: readonly Row[] = [
     "RD101",
     "",
     'write it as { kind: "steps", delays: ["1s", "10s", "1m", "10m"] }',
+  ),
+  consumer(
+    "the kind as a key",
+    { retry: { attempts: 5, exponential: { first: "1s", factor: 2 } } },
+    "RD102",
+    "retry.exponential",
+    'write backoff: { kind: "exponential", first: "1s", factor: 2 }',
   ),
   backoff(
     "type in place of kind",
@@ -154,6 +208,8 @@ const backoffs: readonly Row[] = [
 const routes: readonly Row[] = [
   from("a list of sources", ["orders"], "RD101", "from", 'write it as { orders: "all" }'),
   from("a source alone", "orders", "RD101", "from", 'write it as { orders: "all" }'),
+  from("a list of mappings", [{ orders: "all" }], "RD101", "from", 'write it as { orders: "all" }'),
+  consumer("topics", { from: undefined, topics: ["orders"] }, "RD102", "topics", 'write from: { orders: "all" }'),
   from("routing keys alone", ["order.placed"], "RD101", "from", 'write it as { orders: ["order.placed"] }'),
   from("# for everything", { orders: "#" }, "RD101", "from.orders", 'write it as "all"'),
   from("one key without a list", { orders: "order.placed" }, "RD101", "from.orders", 'write it as ["order.placed"]'),
@@ -277,6 +333,17 @@ const consumers: readonly Row[] = [
       ],
     ] as const
   ).map(([mistake, errors, code, key, fix]) => consumer(mistake, { errors }, code, `errors${key}`, fix)),
+  ...["permanent", "nonRetryableErrors"].map((key) =>
+    retry(`${key} in the retry`, { [key]: ["X"] }, "RD102", key, `move it to ${at}.errors.permanent`),
+  ),
+  retry("a timeout in the retry", { timeout: "30s" }, "RD102", "timeout", `move it to ${at}.handlerTimeout`),
+  consumer(
+    "errors in one text",
+    { errors: { permanent: "A, B" } },
+    "RD101",
+    "errors.permanent",
+    'write it as ["A", "B"]',
+  ),
   consumer("dlq", { dlq: { retain: "7d" } }, "RD102", "dlq", 'write deadLetter: { retain: "7d" }'),
   consumer(
     "a time to live of dead letters",

@@ -31,7 +31,7 @@ function mended(input: unknown, { path, help = "" }: Diagnostic): unknown {
   const whole = structuredClone(input) as Data;
   const segments = parsePath(path);
   const holderOf = (place: readonly (string | number)[]): Data =>
-    place.slice(0, -1).reduce((data, key) => data[key] as Data, whole);
+    place.slice(0, -1).reduce((data, key) => (data[key] ??= {}) as Data, whole);
   const holder = holderOf(segments);
   const key = String(segments.at(-1));
   // oxlint-disable-next-line no-implied-eval -- the text is ours
@@ -49,7 +49,6 @@ function mended(input: unknown, { path, help = "" }: Diagnostic): unknown {
     holder[name] = read(named ?? "");
   } else if (renamed !== undefined || moved !== undefined) {
     delete holder[key];
-    if (moved === "names.dead") whole["names"] ??= {};
     const place = moved === undefined ? [...segments.slice(0, -1), renamed ?? ""] : parsePath(moved);
     holderOf(place)[String(place.at(-1))] = old;
   } else if (raised !== undefined) holder[raised] = bound;
