@@ -1,5 +1,7 @@
 import type { Command, Option } from "commander";
 
+import { suggestWords } from "./other-words.ts";
+
 const examples: Readonly<Record<string, readonly string[]>> = {
   redeliver: ["demo", "check shop.yaml --target rabbitmq@4.3", "audit --definitions definitions.json"],
   plan: ["plan shop.yaml", "plan shop.yaml --target rabbitmq@4.3"],
@@ -43,6 +45,7 @@ export function withHelp(program: Command): Command {
   for (const command of [program, ...program.commands, ...program.commands.flatMap(({ commands }) => commands)]) {
     const lines = examples[command.name()]?.map((words) => `  $ redeliver ${words}\n`) ?? [];
     command.exitOverride();
+    suggestWords(command);
     if (lines.length > 0) command.addHelpText("after", `\nExamples:\n${lines.join("")}`);
     const reporter = command as Command & Reporter;
     reporter.missingMandatoryOptionValue = (option) => {

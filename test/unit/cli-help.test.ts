@@ -55,6 +55,22 @@ test("a mistyped option is named before a missing one, with the right one beside
   ]);
 });
 
+test.for([
+  ["validate shop.yaml", "check"],
+  ["up", "compile, or pulumi up"],
+  ["shop.yaml", "check shop.yaml"],
+  ["-v", "--version"],
+  ["check --file shop.yaml", "check <file>"],
+  ["check shop.yaml --broker rabbitmq@4.3", "--target"],
+  ["check shop.yaml --target rabbitmq 4.3", "--target rabbitmq@4.3"],
+  ["check shop.yaml --output-format json", "--format"],
+  ["simulate shop.yaml --outage 10m", "--scenario"],
+  ["audit definitions.json", "--definitions definitions.json"],
+] as const)("%s, as in other tools, gets the right word", async ([words, meant]) => {
+  const { code, out, error } = await runCommand(words.split(" "));
+  expect([code, out, error.split("\n")[1]]).toEqual([2, "", `(Did you mean ${meant}?)`]);
+});
+
 test("--version prints the version of the package", async () => {
   const said = await runCommand(["--version"]);
   expect(said).toEqual({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), error: "" });
