@@ -127,9 +127,17 @@ async function renderTarget(reports: readonly TargetReport[], target: number, an
 <dl class="facts">${resources}<div><dt>warnings</dt><dd>${report.warnings.length}</dd></div></dl>
 ${renderWarningList(warningsOf(report, null), `${id}--warnings`, "h3")}
 ${renderCosts(report)}
-<details class="whole"><summary>The whole topology</summary>${renderFigure(await renderSvg(report.graph), `topology on ${report.target}`)}</details>
+<details class="whole"><summary>The whole topology</summary>${await renderWhole(report)}</details>
 ${consumers}
 </section>`;
+}
+
+/** With more consumers nobody can read the picture, and it would be a third of the page. */
+const mostInOnePicture = 50;
+
+async function renderWhole({ plan, graph, target }: TargetReport): Promise<Markup> {
+  if (plan.consumers.length <= mostInOnePicture) return renderFigure(await renderSvg(graph), `topology on ${target}`);
+  return markup`<p><a href="${target.replace("@", "-")}/graph.svg">The picture of ${plan.consumers.length} consumers</a> is a file of its own.</p>`;
 }
 
 function renderCosts({ target, costs }: TargetReport): Markup {

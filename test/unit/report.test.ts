@@ -197,6 +197,20 @@ test("the page has every consumer on every target, each section has a unique id,
   expect(links.filter((id) => !ids.includes(id))).toEqual([]);
 });
 
+test("a page of 100 consumers has less than 2 MB, and leaves the whole picture to its file", async () => {
+  const retry = { attempts: 5, backoff: exponential({ first: "1s", factor: 2, max: "10s" }) };
+  const entries = Array.from({ length: 100 }, (_, index) => [`c${index}`, { from: { orders: [`o.${index}`] }, retry }]);
+  const many = defineSystem({
+    ...shop,
+    sources: { orders: { kind: "topic" } },
+    consumers: Object.fromEntries(entries),
+  });
+  const html = await renderHtml({ title: "shop", reports: [reportOf(many, "4.3")] });
+  expect(html.length).toBeLessThan(2_000_000);
+  expect(html).toContain('<a href="rabbitmq-4.3/graph.svg">');
+  expect(html.split("<h3 data-consumer=")).toHaveLength(101);
+});
+
 test("the page loads nothing and runs no script", async () => {
   const html = await renderHtml({ title: "shop", reports: [shopOn43] });
   expect(html).not.toMatch(/<script|<link|<img|<iframe|@import|url\(| src=| on[a-z]+=/);
