@@ -9,8 +9,10 @@ import { about, duration, formTexts, limits, name, wholeNumber } from "./schema-
 // `backoff.ts` repeat them for TypeScript, and a test compares them.
 
 const headersMatch = z.strictObject({
-  match: z.enum(["all", "any", "all-with-x", "any-with-x"]),
-  headers: z.record(name, z.string()),
+  match: z
+    .enum(["all", "any", "all-with-x", "any-with-x"])
+    .describe("The forms with `-with-x` also compare headers whose names begin with `x-`."),
+  headers: z.record(name, z.string()).describe("The headers to compare, with the text that each must have."),
 });
 
 const crash = z.strictObject({

@@ -129,6 +129,7 @@ export interface QueueArgumentsInput {
 export interface HeadersMatch {
   /** The forms with `-with-x` also compare headers whose names begin with `x-`. */
   readonly match: "all" | "any" | "all-with-x" | "any-with-x";
+  /** The headers to compare, with the text that each must have. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
