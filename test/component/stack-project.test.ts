@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -105,3 +106,13 @@ function sideOf(system: object, target: object): Deployed {
   if (side === null) throw new Error("it compiles");
   return side;
 }
+
+test("without a Node that runs TypeScript, one line says so", () => {
+  const program = new URL("../../stacks/index.mjs", import.meta.url).href;
+  const words = ["--no-experimental-strip-types", "--input-type=module", "--eval"];
+  const script = `import(${JSON.stringify(program)}).catch(({ message, __pulumiRunError }) => console.log(__pulumiRunError, message))`;
+  const { stdout } = spawnSync(process.execPath, [...words, script], { encoding: "utf8" });
+  expect(stdout).toBe(
+    `true Redeliver needs Node 22.18 or newer, and this is ${process.version}: npm exec -c "pulumi up" uses the Node in node_modules\n`,
+  );
+});
