@@ -173,6 +173,22 @@ test(
     // them.
     for (const name of ["@pulumi", "yaml"])
       symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
+    // A program as `pulumi new typescript` makes it, and as it did before, with TypeScript's older resolution.
+    writeFileSync(
+      join(folder, "program.cts"),
+      'import { defineSystem } from "redeliver";\nimport { RetryTopology } from "redeliver/pulumi";\nconsole.log(typeof defineSystem, typeof RetryTopology);\n',
+    );
+    for (const options of [
+      ["--module", "nodenext"],
+      ["--module", "commonjs", "--moduleResolution", "node10", "--ignoreDeprecations", "6.0"],
+    ]) {
+      const words = [...options, "--target", "es2022", "--strict", "--skipLibCheck", "--ignoreConfig", "program.cts"];
+      const built = spawnSync(join(root, "node_modules/.bin/tsc6"), words, { cwd: folder, encoding: "utf8" });
+      expect([built.stdout, built.status]).toEqual(["", 0]);
+      expect(execFileSync(process.execPath, ["program.cjs"], { cwd: folder, encoding: "utf8" })).toBe(
+        "function function\n",
+      );
+    }
     for (const [file, text] of Object.entries(packOfPage())) writeFileSync(join(own, file), text);
     const host = await startPolicyHost("", own);
     onTestFinished(async () => host.stop());
