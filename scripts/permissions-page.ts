@@ -53,10 +53,10 @@ For a refusal Pulumi's provider reports only \`API responded with a 401 Unauthor
 | failed | missing |
 |---|---|
 | policies, while queues and exchanges were made | the tag \`policymaker\` |
-| all queues and exchanges, dead queues among them | any tag, a permission in the virtual host (from 4.2 on with 404), or configure |
+| all queues and exchanges, dead queues among them | a permission in the virtual host (from 4.2 on with 404), or configure |
 | work queues and tiers, while dead queues were made | read, or write: they name a dead-letter exchange |
 | a consumer that starts, with [RD807](diagnostics/rd807.md) | the permission in its message; its fix has all three patterns |
-| \`audit\`, \`diff\` or \`leftovers\`, with [RD408](diagnostics/rd408.md) | the tag or the permission that its fix gives |
+| a deployment before its first resource, \`audit\`, \`diff\` or \`leftovers\`, with [RD408](diagnostics/rd408.md) | the tag or the permission that its fix gives |
 
 **Tried** on RabbitMQ 4.3, 4.0 and 3.10, with users that have exactly these permissions. The tests removed each tag and each pattern in turn, and the task failed as the table says (\`test/integration/permissions.test.ts\`). If \`pulumi\` is on the path, its engine and its provider deploy. Otherwise the tests send the provider's requests.
 

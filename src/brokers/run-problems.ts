@@ -24,7 +24,7 @@ export const runProblems = {
   ),
   RD806: error(
     "The broker is not the target",
-    "The consumer was compiled for another version. For the running version the compiler makes other queues or operations, or refuses the declaration. The consumer would lose count, retry too early or retry for ever: RabbitMQ up to 4.2 accepts the arguments of delayed retry and ignores them. If the compiled result is the same for both versions, the consumer runs and logs the difference.",
+    "The consumer was compiled for another version. For the running version the compiler makes other queues or operations, or refuses the declaration. The consumer would lose count, retry too early or retry for ever: RabbitMQ up to 4.2 accepts the arguments of delayed retry and ignores them. If the compiled result is the same for both versions, the consumer runs and logs the difference. A deployment to a broker that is older than its target ends before the first resource.",
     "https://www.rabbitmq.com/docs/quorum-queues",
   ),
   RD807: error(

@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
 import { compareChange } from "../migrate/compare-change.ts";
-import { showWarnings } from "./accept.ts";
+import { refusal, showWarnings } from "./accept.ts";
 import { type Changed, deployedOf } from "../migrate/deployed.ts";
 import type { LeftBehind } from "../migrate/left-behind.ts";
 import { type TakenSources, takenAfter } from "../migrate/taken-sources.ts";
@@ -15,6 +15,8 @@ interface Changing {
   readonly type: string;
   readonly name: string;
   readonly to: Changed;
+  /** Asks the broker for reasons to make no resource at all. Called in a preview, too. */
+  readonly ask?: () => Promise<readonly Diagnostic[]>;
 }
 
 /** The facts about a change before it begins. */
@@ -36,7 +38,7 @@ export interface Guard {
  * Source: `UpdateStep.Apply` in Pulumi's `pkg/resource/deploy/step.go`; resource hooks exist since CLI 3.182.
  */
 export function guardChange(changing: Changing, options: pulumi.ComponentResourceOptions = {}): Guard {
-  const { type, name } = changing;
+  const { type, name, ask } = changing;
   const to = deployedOf(changing.to);
   let left: readonly LeftBehind[] = [];
   let warnings: readonly Diagnostic[] = [];
@@ -56,8 +58,21 @@ export function guardChange(changing: Changing, options: pulumi.ComponentResourc
   // Pulumi's mocks know no hooks, and would wait for ever for an unregistered one.
   if (!pulumi.runtime.hasEngine()) return { options, ...known };
   const hook = new pulumi.ResourceHook(`${type} ${name}: changes that are not possible`, compare, { onDryRun: true });
-  const hooks = { ...options.hooks, beforeUpdate: [...(options.hooks?.beforeUpdate ?? []), hook] };
+  const first = ask === undefined ? [] : [askFirst(changing, ask)];
+  const hooks = {
+    ...options.hooks,
+    beforeCreate: [...(options.hooks?.beforeCreate ?? []), ...first],
+    beforeUpdate: [...(options.hooks?.beforeUpdate ?? []), ...first, hook],
+  };
   return { options: { ...options, hooks }, ...known };
+}
+
+function askFirst({ type, name }: Changing, ask: NonNullable<Changing["ask"]>): pulumi.ResourceHook {
+  const asking = async (): Promise<void> => {
+    const problems = await ask();
+    if (problems.length > 0) throw refusal(name, problems);
+  };
+  return new pulumi.ResourceHook(`${type} ${name}: the broker's answer`, asking, { onDryRun: true });
 }
 
 /**

@@ -1,6 +1,9 @@
 import { describe, expect, inject, test } from "vitest";
 
-import { compile, type Topology } from "../../src/index.ts";
+import { Provider } from "@pulumi/rabbitmq";
+import { checkTarget } from "../../src/brokers/index.ts";
+import { askBroker } from "../../src/brokers/rabbitmq/make/ask-broker.ts";
+import { compile, type Diagnostic, type Topology } from "../../src/index.ts";
 import shop from "../../stacks/shop.ts";
 import { applyResources } from "../support/apply-resources.ts";
 import { drive } from "../support/drive.ts";
@@ -28,6 +31,33 @@ describe.each(brokers)("the stack program on RabbitMQ $fullVersion", (broker) =>
   });
 });
 
+test.each(brokers)("RabbitMQ $fullVersion is asked before the first resource", async (broker) => {
+  const endpoint = new URL(broker.managementUrl).origin;
+  const { user, password } = credentialsOf(broker.managementUrl);
+  const codes = async (version: string, as: { password: string; endpoint: string }): Promise<readonly string[]> => {
+    let found: Promise<readonly Diagnostic[]> | undefined;
+    await runProgram(async () => {
+      const target = checkTarget<"rabbitmq">({ broker: "rabbitmq", version });
+      if (!target.ok) throw new Error("the target is refused");
+      found = askBroker(new Provider("broker", { ...as, username: user }), target.value);
+    });
+    return ((await found) ?? []).map(({ code, message }) => `${code}: ${message}`);
+  };
+  const own = { password, endpoint };
+  const [series = ""] = /^\d+\.\d+/.exec(broker.fullVersion) ?? [];
+  expect(await codes(series, own)).toEqual([]);
+  expect(await codes(broker.fullVersion, own)).toEqual([]);
+  expect(await codes("3.10", own)).toEqual([]);
+  for (const newer of ["4.3.99", "4.3"].filter((each) => each !== series))
+    expect(await codes(newer, own)).toEqual([
+      `RD806: the target is rabbitmq@${newer}, and the broker is RabbitMQ ${broker.fullVersion}`,
+    ]);
+  expect(await codes(series, { ...own, password: "wrong" })).toEqual([
+    "RD408: the broker refuses the user name or the password (401)",
+  ]);
+  expect(await codes(series, { ...own, endpoint: "http://127.0.0.1:1" }), "the provider reports it").toEqual([]);
+});
+
 async function deployWithMocks(broker: Broker, vhost: string, management: Management): Promise<void> {
   const config = {
     ...configOf(broker, vhost),
@@ -47,6 +77,14 @@ async function deployWithMocks(broker: Broker, vhost: string, management: Manage
 async function deployWithCli(broker: Broker, vhost: string, management: Management): Promise<void> {
   const { stack, pulumi, remove } = await createCliStack(broker, vhost);
   try {
+    const password = "redeliver:password";
+    const right = await stack.getConfig(password);
+    await stack.setConfig(password, { value: "wrong", secret: true });
+    const refused = await stack.up().catch(String);
+    expect(refused).toMatch(/RetryTopology shop \*\*creating failed.*RD408/s);
+    expect(refused).not.toContain(":Queue");
+    await expect(stack.preview()).rejects.toThrow(/RD408/);
+    await stack.setConfig(password, right);
     await stack.up();
     await expectOnBroker(management, vhost, topologyOf(shop, broker.fullVersion));
     await stack.up({ expectNoChanges: true });

@@ -61,7 +61,7 @@ describe.each(brokers())("deploying with the least permissions on RabbitMQ $full
 
   test.for<[string, object, string, string]>([
     ["the tag policymaker", { tag: "management" }, "Policy", "User not authorised to access object"],
-    ["any tag", { tag: null }, "Queue", "Not management user"],
+    ["any tag", { tag: null }, "RetryTopology", "Not management user"],
     ["configure", { configure: none }, "Queue", "Access refused"],
     ["write", { write: none }, "Queue", "Access refused"],
     ["read", { read: none }, "Queue", "Access refused"],

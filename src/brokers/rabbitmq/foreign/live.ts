@@ -170,7 +170,7 @@ function refusal(status: number, text: string, virtualHost: string | null): Diag
     default:
       return refused(
         `the broker refuses the user name or the password (${status})`,
-        "check both; without them in the URL, RABBITMQ_USERNAME and RABBITMQ_PASSWORD apply",
+        "check both; for a command they are in the URL, or in RABBITMQ_USERNAME and RABBITMQ_PASSWORD",
       );
   }
 }

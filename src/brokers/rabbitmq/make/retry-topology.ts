@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 
 import { type CompiledSystem, brokers } from "../../index.ts";
+import { askBroker } from "./ask-broker.ts";
 import { deployRabbitmq } from "./deploy.ts";
 import { type Asked, acceptOrRefuse, inputsOf, showWarnings, summarise } from "../../../deploy/accept.ts";
 import { type LeftBehind, guardChange, leftOf, takenOf } from "../../../deploy/guard-change.ts";
@@ -44,7 +45,8 @@ export class RetryTopology extends pulumi.ComponentResource {
   constructor(name: string, args: RetryTopologyArgs, opts?: pulumi.ComponentResourceOptions) {
     const accepted = acceptOrRefuse("rabbitmq", name, args);
     const { system, target, compiled, warnings } = accepted;
-    const guard = guardChange({ type: "RetryTopology", name, to: accepted }, opts);
+    const ask = async (): ReturnType<typeof askBroker> => askBroker(this.getProvider("rabbitmq:index:Queue"), target);
+    const guard = guardChange({ type: "RetryTopology", name, to: accepted, ask }, opts);
     super(
       "redeliver:index:RetryTopology",
       name,
