@@ -3,7 +3,7 @@ import { basename, dirname, relative, resolve } from "node:path";
 import { expect, test } from "vitest";
 
 const root = resolve(import.meta.dirname, "..");
-const files = globSync("{src,stacks,policies,scripts,bench,test,examples/diagnostics}/**/*.{ts,mjs}", {
+const files = globSync("{src,stacks,plugin,policies,scripts,bench,test,examples/diagnostics}/**/*.{ts,mjs}", {
   cwd: root,
 }).toSorted();
 const sources = files.filter((file) => file.startsWith("src/"));
