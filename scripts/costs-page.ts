@@ -9,7 +9,7 @@ import { renderDiagnostics } from "../src/index.ts";
 type Target = TargetInput<BrokerName>;
 
 /** Systems of consumers that are alike, under one strategy. */
-interface Priced {
+export interface Priced {
   readonly target: Target & { readonly strategy: string };
   readonly consumer?: object;
   readonly backoff?: object;
@@ -83,20 +83,30 @@ function tableOf(all: readonly Priced[]): string {
 
 /** The row of the table for a system of that many consumers. */
 export function priceOf(
-  { target, consumer = {}, backoff = constant }: Priced,
+  priced: Priced,
   consumers: number,
 ): { readonly consumers: number; readonly head: readonly string[]; readonly row: readonly string[] } {
+  const { target } = priced;
+  const { planned, wanted } = systemOf(
+    priced,
+    Array.from({ length: consumers }, (_, index) => `c${index}`),
+  );
+  const { head, rows } = costTable([costsOf(planned, wanted)]);
+  const row = rows[0] ?? [];
+  if (row.includes("–")) throw new Error(`${brokerOf(wanted).title}: ${target.strategy} is refused`);
+  return { consumers, head, row };
+}
+
+/** A system of consumers with these names that are all alike. */
+export function systemOf({ target, consumer = {}, backoff = constant }: Priced, names: readonly string[]) {
   const declared = { from: { orders: "all" }, retry: { attempts: 4, backoff }, ...consumer };
   const checked = checkSystem({
     name: "shop",
     sources: { orders: { kind: "fanout" } },
-    consumers: Object.fromEntries(Array.from({ length: consumers }, (_, index) => [`c${index}`, declared])),
+    consumers: Object.fromEntries(names.map((name) => [name, declared])),
   });
   if (!checked.ok) throw new Error(renderDiagnostics(checked.diagnostics));
   const wanted = checkTarget(target);
   if (!wanted.ok) throw new Error(renderDiagnostics(wanted.diagnostics));
-  const { head, rows } = costTable([costsOf(plan(checked.value), wanted.value)]);
-  const row = rows[0] ?? [];
-  if (row.includes("–")) throw new Error(`${brokerOf(wanted.value).title}: ${target.strategy} is refused`);
-  return { consumers, head, row };
+  return { system: checked.value, planned: plan(checked.value), wanted: wanted.value };
 }

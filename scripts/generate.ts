@@ -13,6 +13,7 @@ import { renderBreaker } from "./breaker-page.ts";
 import { renderCosts } from "./costs-page.ts";
 import { renderDeclaration } from "./declaration-page.ts";
 import { renderPermissions } from "./permissions-page.ts";
+import { pictures } from "./pictures.ts";
 import { renderServicebusClaims } from "./servicebus-claims.ts";
 import { renderSqsClaims } from "./sqs-claims.ts";
 
@@ -36,6 +37,7 @@ export const generatedFiles: readonly GeneratedFile[] = [
   { file: "docs/permissions.md", text: renderPermissions },
   { file: "docs/breaker.md", text: renderBreaker },
   { file: "docs/costs.md", text: renderCosts },
+  ...pictures,
   { file: "docs/policies/README.md", text: () => renderPolicyIndex(rules) },
   ...rules.map((rule) => ({ file: `docs/policies/${rule.name}.md`, text: () => policyPageText(rule) })),
 ];
