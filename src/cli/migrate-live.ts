@@ -54,6 +54,8 @@ interface Ended {
 
 interface Refusal {
   readonly diagnostics: readonly Diagnostic[];
+  /** Left out if the lock is the reason: a broker that differs, or one that gives no answer. */
+  readonly of?: "broker" | "connection";
 }
 
 /**
@@ -80,7 +82,10 @@ export async function migrateLive(file: string, options: MigrateOptions): Promis
   try {
     const end = held === null ? atWork(place) : await begin({ place, source, options, wanted: proved });
     if ("usage" in end) return await usage(end.usage, options);
-    if ("diagnostics" in end) return await refuse(end.diagnostics, options, { file: place.file }, exitCodes.refused);
+    if ("diagnostics" in end) {
+      const about = end.of === undefined ? { file: place.file } : {};
+      return await refuse(end.diagnostics, options, about, exitCodes[end.of === "connection" ? "usage" : "refused"]);
+    }
     const { exitCode, state, lines, inTheWay = [] } = end;
     const answer = { ok: exitCode === exitCodes.fine, state, inTheWay, lines };
     return ended(await print(options.json === true ? answer : `${lines.join("\n")}\n`), exitCode);
@@ -145,16 +150,14 @@ async function goOn(run: Run): Promise<End> {
     if ("diagnostics" in seen) return seen;
     if (seen.left.length === 0) break;
     if (options.apply !== true) return toDeploy(run, number, seen);
-    if (tries > 1)
-      return refusal(
-        "RD311",
-        `${number}: the broker accepted to ${seen.left[0]?.text}, and has not done it`,
-        againstBroker.help,
-      );
+    if (tries > 1) {
+      const message = `${number}: the broker accepted to ${seen.left[0]?.text}, and has not done it`;
+      return { ...refusal("RD311", message, againstBroker.help), of: "broker" };
+    }
     const sent = await changeSource(run.source, seen.left, (text) =>
       writeError(`redeliver: ${number}: ${visible(text)}\n`),
     );
-    if (!sent.ok) return sent;
+    if (!sent.ok) return { ...sent, of: "connection" };
   }
   const lagMs = brokerOf(from.target).migrating?.countsLagMs ?? 0;
   const gate = gateBehind(from, going.steps, going.phase, lagMs);
@@ -234,12 +237,12 @@ async function look({ source, from, going }: Omit<Run, "wanted">): Promise<StepS
     (deployment) => seeStep(deployment, before, to),
     ({ strange }) => strange,
   );
-  if (!found.ok) return found;
+  if (!found.ok) return { ...found, of: "connection" };
   const { result, drift } = found.value;
   const judged = judgeDrift(drift).filter(({ effect }) => effect !== "harmless");
   const words = { ...againstBroker, help: "mend the broker, and run the same command again: it goes on from here" };
   const diagnostics = [...driftDiagnostics(judged, words), ...otherDiagnostics(drift)];
-  return diagnostics.length > 0 ? { diagnostics } : result;
+  return diagnostics.length > 0 ? { diagnostics, of: "broker" } : result;
 }
 
 /** Watches the queues of a gate. Null if it is open, or the end of the run if it stays shut. */
@@ -250,7 +253,7 @@ async function waitAt({ source, options, from }: Run, gate: Gate): Promise<End |
   let observed: Observed | null = null;
   for (;;) {
     const found = await readSource({ ...source, live: reader as never });
-    if (!found.ok) return found;
+    if (!found.ok) return { ...found, of: "connection" };
     const nowMs = performance.now();
     observed = observe(gate, found.value[0]?.deployment as readonly WatchedQueue[], observed, nowMs);
     if (isOpen(gate, observed, nowMs)) return null;
@@ -272,7 +275,7 @@ const progressMs = 5_000;
 function shut(inTheWay: readonly string[], isQuiet: boolean): End {
   const help = isQuiet
     ? "the queues are empty, so stop the code that drains, and run the same command again"
-    : "run the new code, and the old code under the names that drain; then run the same command again";
+    : "run the new code, and the old code under the names that drain. Then run the same command again";
   return {
     exitCode: exitCodes.incomplete,
     state: "wait",
