@@ -172,8 +172,13 @@ test("a topic of another owner in the namespace gets a subscription, and is neve
   expect(found.differences).toEqual([]);
   const [costs] = costsByStrategy(plan(other), checkedTarget);
   expect(costs?.resources?.["topics"]).toBe(1);
-  const odd = errorsOn(target, { kind: "topic", name: "events?", owner: "other" });
-  expect(odd).toEqual(["RD204 sources.orders.name"]);
+  const arnOf = "arn:aws:sns:eu-west-1:123456789012:events";
+  const sources = { ...system.sources, orders: { kind: "topic", name: arnOf, owner: "other" } } as const;
+  const odd = compile(checked({ ...other, sources }), target);
+  const errors = odd.ok ? [] : odd.diagnostics.filter(({ severity }) => severity === "error");
+  expect(errors).toMatchObject([
+    { code: "RD204", path: "sources.orders.name", help: "write the name of a topic in the namespace" },
+  ]);
 });
 
 const region = "eu-west-1";

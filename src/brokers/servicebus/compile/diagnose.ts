@@ -26,10 +26,12 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
     ...Object.keys(sources).flatMap((name) => {
       const path = pathOfSource(plan, name);
       const longest = topicName(plan, name);
-      return [
+      const found = [
         ...characterProblem(path, path.length > 2 || path[0] === "names" ? longest : name),
         ...longName({ path, name, what: "a topic name", longest, most: nameLength }),
       ];
+      if (sources[name]?.owner !== "other") return found;
+      return found.map((each) => ({ ...each, help: "write the name of a topic in the namespace" }));
     }),
     ...consumers.flatMap((consumer) => {
       const { consumer: name } = consumer;
