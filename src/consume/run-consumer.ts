@@ -159,6 +159,9 @@ async function stop(engine: Engine, withinMs: number): Promise<void> {
   // The consumer has given up a connection that was being made. It is gone when this is over.
   await atMost(leftOf(handBackMs), engine.reconnecting);
   if (!feed.isLost) {
+    const settled = feed.opened?.settled?.();
+    if (settled !== undefined)
+      await atMost(Math.min(leftOf(handBackMs), isIdle ? idleWithinMs : pauseWithinMs), settled);
     feed.isLost = true;
     const limitMs = Math.min(leftOf(allMs), idleWithinMs);
     if (feed.opened !== null) await atMost(limitMs, feed.opened.close(limitMs));

@@ -1,3 +1,4 @@
+import { setImmediate as setImmediatePromise } from "node:timers/promises";
 import type { Connection, Delivery } from "rhea";
 import { afterAll, describe, expect, test, vi } from "vitest";
 
@@ -6,6 +7,7 @@ import { createIntake, type Intake } from "../../src/brokers/rabbitmq/run/amqp-1
 import { deploy, type DeployedSystem, sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { oneConsumer } from "../support/examples.ts";
+import { standStill } from "../support/stand-still.ts";
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const declaration = oneConsumer({
@@ -63,6 +65,47 @@ for (const broker of brokers())
       await until(30_000, () => taken.length === 3);
       expect(taken).toEqual(["a", "b", "c"]);
     });
+
+    test.runIf(broker.containerId !== undefined)(
+      "a session that another one replaces forgets no settlement",
+      async () => {
+        const system = await deploy(broker, declaration, "deferred");
+        systems.push(system);
+        const connection = await connectByAmqp10({ url: system.url, withinMs: 30_000 }, null, () => undefined);
+        connections.push(connection);
+        const taken: string[] = [];
+        const sessions = new Set<unknown>();
+        const held: (() => void)[] = [];
+        const intake = await createIntake(connection, "shop.billing", 400, {
+          delivered: ({ message, delivery, session }) => {
+            if (delivery === undefined) return;
+            taken.push(String(message?.message_id));
+            sessions.add(session);
+            const settle = (): void => intake.dispose(delivery, "accepted", () => delivery.accept());
+            // The first session keeps some in hand when the next one has begun.
+            if (sessions.size === 1 && taken.length > 900 && held.length < 200) held.push(settle);
+            else setImmediate(settle);
+          },
+          lost: () => undefined,
+        });
+        const ids = Array.from({ length: 1_600 }, (_, index) => `m${index}`);
+        await system.publish(ids, source);
+        intake.resume(400);
+        await until(60_000, () => taken.length === ids.length);
+        await sleep(500);
+        expect([sessions.size, held.length > 100]).toEqual([2, true]);
+        const goOn = await standStill(broker, system, "shop.billing");
+        for (const settle of held) {
+          settle();
+          await setImmediatePromise();
+        }
+        await sleep(1_000);
+        await goOn();
+        await sleep(3_000);
+        expect(taken.length).toBe(ids.length);
+        expect(await system.drain("shop.billing")).toEqual([]);
+      },
+    );
 
     // Not concurrent, because it listens to the console.
     test("pauses and resumptions in any order: each message comes once, never more than requested, and none in a pause", async () => {

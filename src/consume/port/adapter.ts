@@ -70,6 +70,11 @@ export interface Feed {
     operations: readonly AnyOperation[],
     values: SettleValues,
   ) => Promise<void> | undefined;
+  /**
+   * Resolves when the broker cannot forget a settlement any more. Called once, after `pause` and all settlements. Without
+   * it, a settlement is sure as soon as its promise resolves, or as soon as the connection ends in order.
+   */
+  readonly settled?: () => Promise<void>;
   /** Ends the connection. It does so in order if the time suffices, and by force if not. */
   readonly close: (withinMs: number) => Promise<void>;
 }

@@ -20,6 +20,7 @@ export function createAcknowledgements(
   /** In the order of their tags, which is the order of delivery. */
   const unsettled = new Map<number, ConsumeMessage>();
   const due = new Set<number>();
+  let commands = 0;
   let isScheduled = false;
   let isClosed = false;
   const discard = (): void => {
@@ -27,24 +28,10 @@ export function createAcknowledgements(
     unsettled.clear();
     due.clear();
   };
-  const send = (): void => {
-    let newest: ConsumeMessage | null = null;
-    for (const [tag, message] of unsettled) {
-      if (!due.delete(tag)) break;
-      unsettled.delete(tag);
-      newest = message;
-    }
-    if (newest !== null) channel.ack(newest, true);
-    for (const tag of due) {
-      channel.ack(unsettled.get(tag) as ConsumeMessage);
-      unsettled.delete(tag);
-    }
-    due.clear();
-  };
   const flush = (): void => {
     isScheduled = false;
     try {
-      if (due.size > 0) send();
+      commands += sendDue(channel, unsettled, due);
     } catch (cause) {
       discard();
       lost(cause);
@@ -74,11 +61,38 @@ export function createAcknowledgements(
       if (due.has(tag) || !unsettled.delete(tag)) return;
       if (operation === "basic.nack") channel.nack(message, false, requeue);
       else channel.reject(message, requeue);
+      commands += 1;
       settled(message);
     },
+    /** The number of settlements so far, as the queue gets them: those of one frame and one consumer are one. */
+    commands: () => commands,
     /** Sends all pending acknowledgements. */
     flush,
     /** The channel is closed: it sends nothing more, and the broker delivers every unsettled message again. */
     discard,
   };
+}
+
+/**
+ * Acknowledges all that is due.
+ *
+ * @returns the number of settlements that the queue gets. Source: `foreach_per_queue` in `rabbit_channel.erl`
+ */
+function sendDue(channel: Channel, unsettled: Map<number, ConsumeMessage>, due: Set<number>): number {
+  let newest: ConsumeMessage | null = null;
+  const consumers = new Set<unknown>();
+  for (const [tag, message] of unsettled) {
+    if (!due.delete(tag)) break;
+    unsettled.delete(tag);
+    consumers.add(message.fields.consumerTag);
+    newest = message;
+  }
+  if (newest !== null) channel.ack(newest, true);
+  const commands = due.size + consumers.size;
+  for (const tag of due) {
+    channel.ack(unsettled.get(tag) as ConsumeMessage);
+    unsettled.delete(tag);
+  }
+  due.clear();
+  return commands;
 }

@@ -5,6 +5,7 @@ import type { Delivery, Feed, SettleValues } from "../../../../consume/port/adap
 import type { Adapter, Opening } from "../port.ts";
 import { atMost, inTime } from "../../../../consume/port/long-timer.ts";
 import { type Acknowledgements, createAcknowledgements } from "./acknowledgements.ts";
+import { mostPassedOn, passedOn } from "./passed-on.ts";
 import { checkBroker } from "../deployed/check-broker.ts";
 import { closeInOrder, connectByAmqp091, destroyConnection, innerOf } from "./connect.ts";
 import { urlsOf, virtualHostIn } from "../connection.ts";
@@ -39,6 +40,8 @@ interface State {
   readonly publisher: Publisher;
   readonly virtualHost: string;
   readonly queue: string;
+  /** False for a queue with a single active consumer, and for a queue of this instance alone. */
+  readonly answersGet: boolean;
   /** Ends the tasks beside the connection: renewing credentials, and listening for the broker. */
   readonly end: () => void;
 }
@@ -185,7 +188,10 @@ async function begin(opening: Opening, { connection, node, publisher, life }: Pa
     );
   }
   const { end } = life;
-  return feedOf({ contract, connection, channel, acknowledgements, taking, publisher, virtualHost, queue, end });
+  const { arguments: given } = opening.compiled.topology.queues.find(({ name }) => name === queue) ?? {};
+  const answersGet = contract.workQueue !== null && given?.["x-single-active-consumer"] !== true;
+  const parts = { connection, channel, acknowledgements, taking, publisher };
+  return feedOf({ ...parts, contract, virtualHost, queue, answersGet, end });
 }
 
 /** The work queue. If every instance has its own, it is a queue that ends with the connection. */
@@ -208,15 +214,24 @@ async function queueOf(channel: Channel, contract: Contract, virtualHost: string
 }
 
 function feedOf(state: State): Feed {
-  const { channel, connection, acknowledgements, taking, contract, virtualHost, queue } = state;
+  const { channel, connection, acknowledgements, taking, contract, virtualHost, queue, answersGet } = state;
+  /** The settlements that the channel has passed on for sure. */
+  let handled = 0;
   return {
     resume: (most) =>
       taking.resume(most).catch((cause: unknown) => {
         throw queueRefused(contract, queue, virtualHost, cause);
       }),
-    pause: taking.pause,
+    pause: async () => {
+      const before = acknowledgements.commands();
+      if (await taking.pause()) handled = before;
+    },
     settle: (delivery, operations, values) =>
       settleMessage(state, delivery, operations as readonly Operation[], values),
+    settled: async () => {
+      acknowledgements.flush();
+      if (acknowledgements.commands() - handled >= mostPassedOn) await passedOn(channel, queue, answersGet);
+    },
     close: async (withinMs) => {
       acknowledgements.flush();
       state.end();

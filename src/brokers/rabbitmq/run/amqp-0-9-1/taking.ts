@@ -61,11 +61,15 @@ export function createTaking(input: TakingInput) {
     /**
      * Takes nothing more. The broker learns of it before any later settlement, unless it still owes an answer to
      * `resume`.
+     *
+     * @returns true if the broker has cancelled a consumer. The queue does that after the settlements before
      */
     pause: async () => {
       state.most = 0;
+      const isAsked = state.consumers.size > 0;
       cancelAll(state);
       await state.cancelling;
+      return isAsked;
     },
     /** Call it for each settled delivery. */
     settled: ({ fields }: ConsumeMessage) => {

@@ -10,7 +10,7 @@ import { inTime } from "../../../../consume/port/long-timer.ts";
 import { checkByAmqp10 } from "./check.ts";
 import { connectByAmqp10, endConnection } from "./connect.ts";
 import { urlsOf, virtualHostIn } from "../connection.ts";
-import type { Contract, Operation } from "../../compile/contract.ts";
+import type { Contract } from "../../compile/contract.ts";
 import { type Login, askLogin } from "../credentials.ts";
 import { askByManagementNode, watchForCut } from "./cut-off.ts";
 import { createIntake, mostHandlersOn } from "./intake.ts";
@@ -97,6 +97,7 @@ function together(parts: readonly Part[], stopLooking: () => void): Feed {
       const { delivery: raw } = delivery.raw as { readonly delivery: RheaDelivery };
       return parts.find(({ connection }) => connection === raw.link.connection)?.settle(delivery, operations, values);
     },
+    settled: async () => void (await Promise.all(parts.map((part) => part.settled?.()))),
     close: async (withinMs) => {
       stopLooking();
       await Promise.all(parts.map((part) => part.close(withinMs)));
@@ -147,9 +148,8 @@ async function openPart(opening: Opening, times: DeliveryTimes, given: (login: L
       const leaveNode = (cause: unknown): void => end(left(cause));
       const queue = queueOf(contract);
       const ask = askByManagementNode(connection, queue);
-      endings.push(
-        watchForCut({ queue, ask, hungryMs: intake.hungryMs, bytesRead: () => bytesReadOn(socket) }, leaveNode),
-      );
+      const bytesRead = (): number => bytesReadOn(socket);
+      endings.push(watchForCut({ queue, ask, hungryMs: intake.hungryMs, bytesRead }, leaveNode));
     }
     endings.push(listenTo(socket, local.open.idle_time_out, listener.answers, end));
     // The connection may end in the same turn in which it opens.
@@ -158,14 +158,13 @@ async function openPart(opening: Opening, times: DeliveryTimes, given: (login: L
       connection,
       concurrency,
       resume: async (most) => intake.resume(most),
-      pause: () => intake.pause(),
-      settle: (delivery, operations, values) => {
-        for (const operation of operations as readonly Operation[]) perform(intake, times, delivery, operation, values);
-        return undefined;
-      },
+      pause: intake.pause,
+      settled: intake.detach,
+      settle: (delivery, operations, values) => perform(intake, times, delivery, operations, values),
       close: async (withinMs) => {
         isOver = true;
         for (const each of endings) each();
+        void intake.detach();
         await endConnection(connection, withinMs);
       },
     };

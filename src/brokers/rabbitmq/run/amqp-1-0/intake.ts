@@ -75,6 +75,15 @@ export async function createIntake(
       state.former = new Set(state.lanes.flatMap((each) => [...each.unsettled]));
       await Promise.all(state.lanes.map(drained));
     },
+    /**
+     * Detaches from the queue. Settlements before this are sure when it resolves. They are also sure if the connection
+     * ends in order right after the call, because the broker does one after the other.
+     */
+    detach: async () => {
+      const { lanes } = state;
+      state.lanes = [];
+      await Promise.all(lanes.map(detached));
+    },
     /** The time for which the broker could have given a message and gave none. */
     hungryMs: () => {
       const isGiven = state.most > 0 && state.lanes.some((each) => countedOf(each).credit > 0);
@@ -185,6 +194,17 @@ function attached({ receiver }: Lane): Promise<void> {
   });
 }
 
+/**
+ * The broker confirms that a link is detached when the queue has handled all its settlements. A session that ends with
+ * an attached link forgets those that it has not passed on. Source: `cancel_checkout/3` in `rabbit_fifo_client.erl`.
+ */
+function detached({ receiver }: Lane): Promise<void> {
+  return new Promise((resolve) => {
+    receiver.once("receiver_close", () => resolve());
+    receiver.close();
+  });
+}
+
 /** Counters that rhea's types leave out. While the link drains, the broker takes back all credit. */
 interface Counted {
   readonly credit: number;
@@ -238,7 +258,7 @@ function retire(state: IntakeState, lane: Lane): void {
   const { credit, drain } = countedOf(lane);
   if (lane === state.lanes.at(-1) || lane.unsettled.size > 0 || credit > 0 || drain) return;
   state.lanes = state.lanes.filter((each) => each !== lane);
-  lane.session.close();
+  void detached(lane).then(() => lane.session.close());
 }
 
 /** Writes the pending outcomes, so that none shares a frame with a later one. */

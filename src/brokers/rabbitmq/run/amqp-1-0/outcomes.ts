@@ -2,6 +2,7 @@ import rhea from "rhea";
 import type { Delivery as RheaDelivery, EventContext } from "rhea";
 
 import type { Delivery, SettleValues } from "../../../../consume/port/adapter.ts";
+import type { AnyOperation } from "../../../../contract/contract.ts";
 import { drawnDelay } from "../../../../contract/interpret.ts";
 import type { ModifiedOperation, Operation } from "../../compile/contract.ts";
 import { annotationNamed } from "./annotation-name.ts";
@@ -27,7 +28,18 @@ export function receive(
   else intake.dispose(raw, "other", () => modify(raw, notYet, delayed(times, restMs)));
 }
 
+/** Does all operations of a settlement. Nothing has to be waited for. */
 export function perform(
+  intake: Intake,
+  times: DeliveryTimes,
+  delivery: Delivery,
+  operations: readonly AnyOperation[],
+  values: SettleValues,
+): undefined {
+  for (const operation of operations as readonly Operation[]) performOne(intake, times, delivery, operation, values);
+}
+
+function performOne(
   intake: Intake,
   times: DeliveryTimes,
   delivery: Delivery,
