@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import amqplib from "amqplib";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { brokers as compilers } from "../../src/index.ts";
@@ -25,6 +26,7 @@ import { drive } from "../support/drive.ts";
 import { killAfter } from "../support/killed-command.ts";
 import { createLimitedUser } from "../support/limited-user.ts";
 import { type Broker, brokers } from "../support/live.ts";
+import { createManagement } from "../support/management.ts";
 import { runCommand, type Said } from "../support/run-command.ts";
 
 ownJournal();
@@ -273,6 +275,13 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     expect(lettersIn(backup)).toEqual(lettersIn(before));
     expect(statSync(backup).mode & 0o777).toBe(0o600);
     expect((await runCommand([...discard, "--reason", "EVEN", "--confirm", "150"])).code).toBe(2);
+    // The statistics still show this consumer for a moment. It has put back its letters.
+    const other = await amqplib.connect(system.url);
+    await (await other.createChannel()).consume(deadQueue, () => undefined);
+    const { queue: shown } = createManagement(broker.managementUrl);
+    await until(60_000, async () => (await shown(system.vhost, deadQueue)).consumers === 1);
+    await other.close();
+    await until(60_000, async () => (await system.channel.checkQueue(deadQueue)).consumerCount === 0);
     const imported = [...byName(broker, system, "import"), "--input", backup, "--confirm", "150"];
     expect((await runCommand(imported)).code).toBe(0);
     expect(idsOf(await system.drain(deadQueue)).toSorted()).toEqual(ids.toSorted());

@@ -1,6 +1,7 @@
 import amqplib from "amqplib";
 import type { ConfirmChannel, GetMessage } from "amqplib";
 
+import { countsOf } from "../../src/brokers/rabbitmq/operate/look.ts";
 import type { CompiledSystem, Contract, TargetInput } from "../../src/index.ts";
 import { brokers as compilers, compile } from "../../src/index.ts";
 import { accepted, checked } from "./examples.ts";
@@ -50,6 +51,8 @@ export async function deploy(
   await policiesInForce(broker, vhost, compiled);
   const connection = await amqplib.connect(amqpUrl);
   const channel = await connection.createConfirmChannel();
+  const asked = { checkQueue: channel.checkQueue.bind(channel) };
+  channel.checkQueue = async (queue) => countsOf(asked, queue);
   const end = async (): Promise<void> => {
     await connection.close();
     await dispose();

@@ -19,7 +19,7 @@ import { managementLogin } from "../run/deployed/judge-found.ts";
 import { ask } from "../run/deployed/read-settings.ts";
 import { type ShownQueue, judgeQueue } from "./judge-queue.ts";
 import { lock } from "./lock.ts";
-import { backWithinMs, look, openChannel } from "./look.ts";
+import { backWithinMs, countsOf, look, openChannel } from "./look.ts";
 import { move, windowLetters } from "./move.ts";
 import { createSender } from "./send.ts";
 import { type RabbitmqPlace, connectModel, toldBy } from "./told.ts";
@@ -137,7 +137,7 @@ async function connect(connection: RabbitmqPlace): Promise<DeadLetters> {
     },
     consumersOf: async (queue) => {
       const shown = await shownQueue(connection, queue);
-      return shown === null ? null : Number(shown.consumers ?? 0);
+      return shown === null ? null : consumersNow(await model(), queue, shown);
     },
     lock: async (queue, holder) => {
       await lock(connection, await model(), queue, holder);
@@ -146,7 +146,7 @@ async function connect(connection: RabbitmqPlace): Promise<DeadLetters> {
     settle: async (queue) => {
       const untilMs = performance.now() + backWithinMs;
       const channel = await openChannel(await model());
-      while ((await channel.checkQueue(queue)).consumerCount > 0 && performance.now() < untilMs)
+      while ((await countsOf(channel, queue)).consumerCount > 0 && performance.now() < untilMs)
         await setTimeout(askEveryMs);
       await channel.close();
     },
@@ -160,6 +160,18 @@ async function checkExists(model: ChannelModel, queue: string): Promise<void> {
   channel.on("error", () => undefined);
   await channel.checkQueue(queue);
   await channel.close();
+}
+
+/** Statistics still show a consumer that has just ended. From 4.3 on, anything newer needs a permission for the queue. */
+async function consumersNow(model: ChannelModel, queue: string, { consumers = 0 }: ShownQueue): Promise<number> {
+  const channel = await openChannel(model);
+  try {
+    const { consumerCount } = await countsOf(channel, queue);
+    await channel.close();
+    return consumerCount;
+  } catch {
+    return Number(consumers);
+  }
 }
 
 const columns = "type,arguments,effective_policy_definition,consumers";

@@ -1,3 +1,5 @@
+import { setTimeout } from "node:timers/promises";
+
 import type { ChannelModel } from "amqplib";
 
 import { diagnostic } from "../../../diagnostics/diagnostic.ts";
@@ -28,14 +30,9 @@ export async function lock(
   { who, at }: Holder,
 ): Promise<void> {
   const name = lockNameOf(queue);
-  const channel = await openChannel(model);
+  const wanted = { "x-queue-type": "classic", [heldBy]: who, [heldSince]: at };
   try {
-    await channel.assertQueue(name, {
-      exclusive: true,
-      durable: false,
-      arguments: { "x-queue-type": "classic", [heldBy]: who, [heldSince]: at },
-    });
-    await channel.close();
+    await makeOnceFree(model, name, wanted);
   } catch (cause) {
     if (isLocked(cause)) throw refused([heldProblem(queue, await holderOf(connection, name))]);
     if ((cause as { readonly code?: unknown }).code !== 403) throw cause;
@@ -44,6 +41,24 @@ export async function lock(
     throw refused([
       diagnostic("RD807", { path: name, message, notes: ["it is the lock that keeps a second redrive away"], help }),
     ]);
+  }
+}
+
+/** A redrive that has just ended may still close its connection, and the next one often follows at once. */
+const freeWithinMs = 3_000;
+const askEveryMs = 200;
+
+async function makeOnceFree(model: ChannelModel, name: string, wanted: object): Promise<void> {
+  const untilMs = performance.now() + freeWithinMs;
+  for (;;) {
+    const channel = await openChannel(model);
+    try {
+      await channel.assertQueue(name, { exclusive: true, durable: false, arguments: wanted });
+      return await channel.close();
+    } catch (cause) {
+      if (!isLocked(cause) || performance.now() > untilMs) throw cause;
+    }
+    await setTimeout(askEveryMs);
   }
 }
 

@@ -1,8 +1,9 @@
-import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
+import type { Channel, ChannelModel, ConsumeMessage, Replies } from "amqplib";
 import { setTimeout } from "node:timers/promises";
 
 import type { Looked, Visit } from "../../../operate/port.ts";
 import { readLetter } from "./read-letter.ts";
+import { leaderAnswersWithinMs } from "../run/amqp-0-9-1/passed-on.ts";
 import { LostError } from "./told.ts";
 
 /** The largest prefetch of AMQP 0-9-1. Without a bound, a quorum queue gives a consumer 2,000 letters. */
@@ -38,7 +39,7 @@ interface Looking {
  */
 export async function look(model: ChannelModel, queue: string, visit: Visit): Promise<Looked> {
   const counting = await openChannel(model);
-  const { messageCount: ready, consumerCount: consumers } = await counting.checkQueue(queue);
+  const { messageCount: ready, consumerCount: consumers } = await countsOf(counting, queue);
   const state: Looking = { takers: [], delivered: 0, seen: 0, isDone: false, isCancelled: false, thrown: null };
   if (ready === 0) {
     await counting.close();
@@ -148,9 +149,23 @@ export async function putBack(counting: Channel, queue: string, ready: number): 
 /** Null if the queue is gone. */
 export async function countIn(counting: Channel, queue: string): Promise<number | null> {
   try {
-    return (await counting.checkQueue(queue)).messageCount;
+    return (await countsOf(counting, queue)).messageCount;
   } catch (cause) {
     if ((cause as { readonly code?: unknown }).code === 404) return null;
     throw cause;
+  }
+}
+
+/** The leader of a busy broker has five seconds, and a distant broker with an empty queue costs no more than this. */
+const mostAsked = 20;
+
+/** Counts the messages that are ready in a queue, and its consumers. A zero that took long may be none. */
+export async function countsOf(channel: Pick<Channel, "checkQueue">, queue: string): Promise<Replies.AssertQueue> {
+  for (let asked = 1; ; asked++) {
+    const askedAtMs = performance.now();
+    const counts = await channel.checkQueue(queue);
+    const isSure =
+      counts.messageCount + counts.consumerCount > 0 || performance.now() - askedAtMs < leaderAnswersWithinMs;
+    if (isSure || asked === mostAsked) return counts;
   }
 }
