@@ -6,24 +6,14 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { brokers as compilers } from "../../src/index.ts";
 import { operating } from "../../src/brokers/rabbitmq/operate/index.ts";
-import type { RedriveEnd } from "../../src/dead-letters/index.ts";
 import { digestOf, readFrozen, writeFrozen } from "../../src/operate/frozen.ts";
 import { createExportReader } from "../../src/operate/ndjson.ts";
 import { takeOut } from "../../src/operate/take-out.ts";
-import { ownJournal, start, statusOf } from "../support/dead-journal.ts";
-import {
-  deadQueue,
-  fill,
-  idsOf,
-  parkedQueue,
-  parkingShop,
-  sentTwice,
-  stage,
-  workQueue,
-} from "../support/dead-stage.ts";
+import { at, byDeclaration, byQueue } from "../support/dead-command.ts";
+import { ownJournal, start } from "../support/dead-journal.ts";
+import { deadQueue, fill, idsOf, parkedQueue, parkingShop, stage, workQueue } from "../support/dead-stage.ts";
 import { type DeployedSystem, until } from "../support/deployed-system.ts";
 import { drive } from "../support/drive.ts";
-import { killAfter } from "../support/killed-command.ts";
 import { createLimitedUser } from "../support/limited-user.ts";
 import { type Broker, brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
@@ -39,20 +29,9 @@ function folderOf(): string {
 
 type Where = Pick<DeployedSystem, "url">;
 
-const live = (broker: Broker, { url }: Where): string[] => ["--url", url, "--management-url", broker.managementUrl];
-
-/** A command that names the queue. */
-const byName = (broker: Broker, system: Where, command: string): string[] => {
-  return ["dead", command, "--queue", deadQueue, "--json", ...live(broker, system)];
-};
-
 /** A command that reads the declaration. */
-function declared(broker: Broker, system: Where, command: string): string[] {
-  const file = join(folderOf(), "shop.json");
-  writeFileSync(file, JSON.stringify(parkingShop));
-  const target = ["--target", `rabbitmq@${broker.version}`, "--strategy", "waits", "--consumer", "billing"];
-  return ["dead", command, file, ...target, "--json", ...live(broker, system)];
-}
+const declared = (broker: Broker, system: Where, command: string): string[] =>
+  byDeclaration(broker, system, command, parkingShop);
 
 const data = <Data = Record<string, unknown>>({ out }: Said): Data => JSON.parse(out) as Data;
 
@@ -116,21 +95,21 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     await channel.waitForConfirms();
     await fill(system, deadQueue, 250, 4);
     const [first, second] = [join(folderOf(), "first"), join(folderOf(), "second")];
-    const exported = await runCommand([...byName(broker, system, "export"), "--output", first]);
+    const exported = await runCommand(byQueue(broker, system, "export", "--output", first));
     expect([exported.code, data(exported)]).toMatchObject([0, { matched: 253, notWhole: 0 }]);
     await channel.purgeQueue(deadQueue);
-    const words = ["dead", "import", "--input", first, "--json", ...live(broker, system)];
+    const words = ["dead", "import", "--input", first, ...at(broker, system)];
     expect(data(await runCommand(words))).toEqual({ queue: deadQueue, letters: 253 });
     expect((await channel.checkQueue(deadQueue)).messageCount).toBe(0);
     const wrong = await runCommand([...words, "--confirm", "252"]);
     expect([wrong.code, wrong.out]).toEqual([1, expect.stringContaining("RD811")]);
     const imported = await runCommand([...words, "--confirm", "253"]);
     expect([imported.code, data(imported)]).toMatchObject([0, { imported: 253, mayBeDoubled: 0, stopped: null }]);
-    expect((await runCommand([...byName(broker, system, "export"), "--output", second])).code).toBe(0);
+    expect((await runCommand(byQueue(broker, system, "export", "--output", second))).code).toBe(0);
     expect(lettersIn(second)).toEqual(lettersIn(first));
     expect(lettersIn(second).problem).toBeNull();
     // The broker's own records of deaths are still the letter's, so a redrive knows where it died.
-    const plan = await runCommand([...byName(broker, system, "plan"), "--failed-in", workQueue]);
+    const plan = await runCommand(byQueue(broker, system, "plan", "--failed-in", workQueue));
     expect(data(plan)).toMatchObject({ letters: 252 });
   });
 
@@ -139,7 +118,7 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     await fill(system, deadQueue, 20);
     const folder = folderOf();
     const whole = join(folder, "whole");
-    await runCommand([...byName(broker, system, "export"), "--output", whole]);
+    await runCommand(byQueue(broker, system, "export", "--output", whole));
     const text = readFileSync(whole, "utf8");
     const lines = text.split("\n");
     const lossy = JSON.stringify({ ...JSON.parse(lines[3] ?? ""), lost: "an integer beyond 53 bits" });
@@ -155,17 +134,17 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     for (const [name, [content, message]] of Object.entries(bad)) {
       const file = join(folder, name);
       writeFileSync(file, content);
-      const said = await runCommand([...byName(broker, system, "import"), "--input", file, "--confirm", "20"]);
+      const said = await runCommand(byQueue(broker, system, "import", "--input", file, "--confirm", "20"));
       expect([name, said.code, said.out]).toEqual([name, 1, expect.stringContaining(message)]);
       expect(said.out.match(/RD813/g)).toHaveLength(1);
     }
     expect((await system.channel.checkQueue(deadQueue)).messageCount).toBe(20);
     const cut = ["--input", join(folder, "cut"), "--cut-off", "--skip", "1", "--confirm", "3"];
-    expect(data(await runCommand([...byName(broker, system, "import"), ...cut]))).toMatchObject({ imported: 3 });
+    expect(data(await runCommand(byQueue(broker, system, "import", ...cut)))).toMatchObject({ imported: 3 });
     expect(idsOf(await system.drain(deadQueue)).slice(20)).toEqual(["m2", "m3", "m4"]);
 
     const into = async (queue: string, url = system.url) => {
-      const words = [...byName(broker, { url }, "import"), "--input", whole, "--into", queue, "--confirm", "20"];
+      const words = byQueue(broker, { url }, "import", "--input", whole, "--into", queue, "--confirm", "20");
       const { code, out } = await runCommand(words);
       return [code, out] as const;
     };
@@ -215,7 +194,7 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     const system = await stage(broker);
     const ids = await fill(system, deadQueue, 20);
     const park = async (queue: string, count: number): Promise<Said> =>
-      runCommand([...byName(broker, system, "park"), "--into", queue, "--why", "w", "--confirm", String(count)]);
+      runCommand(byQueue(broker, system, "park", "--into", queue, "--why", "w", "--confirm", String(count)));
     expect((await park("nowhere", 20)).code).toBe(2);
     expect((await park(deadQueue, 20)).code).toBe(2);
     await makeFull(system);
@@ -230,7 +209,7 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
       ["discard", "--backup", join(folderOf(), "none")],
     ])
       expect(
-        data(await runCommand([...byName(broker, system, words[0] ?? ""), ...words.slice(1), "--why", "w"])),
+        data(await runCommand([...byQueue(broker, system, words[0] ?? ""), ...words.slice(1), "--why", "w"])),
       ).toMatchObject({ letters, stay });
   });
 
@@ -267,8 +246,8 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     const system = await stage(broker);
     const ids = await fill(system, deadQueue, 300);
     const [backup, before] = [join(folderOf(), "backup"), join(folderOf(), "before")];
-    await runCommand([...byName(broker, system, "export"), "--reason", "ODD", "--output", before]);
-    const discard = [...byName(broker, system, "discard"), "--reason", "ODD", "--why", "test data", "--backup", backup];
+    await runCommand(byQueue(broker, system, "export", "--reason", "ODD", "--output", before));
+    const discard = byQueue(broker, system, "discard", "--reason", "ODD", "--why", "test data", "--backup", backup);
     expect(data(await runCommand(discard))).toMatchObject({ letters: 150 });
     expect(existsSync(backup)).toBe(false);
     expect(data(await runCommand([...discard, "--confirm", "150"]))).toMatchObject({ done: 150, stopped: null });
@@ -282,7 +261,7 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     await until(60_000, async () => (await shown(system.vhost, deadQueue)).consumers === 1);
     await other.close();
     await until(60_000, async () => (await system.channel.checkQueue(deadQueue)).consumerCount === 0);
-    const imported = [...byName(broker, system, "import"), "--input", backup, "--confirm", "150"];
+    const imported = byQueue(broker, system, "import", "--input", backup, "--confirm", "150");
     expect((await runCommand(imported)).code).toBe(0);
     expect(idsOf(await system.drain(deadQueue)).toSorted()).toEqual(ids.toSorted());
   });
@@ -312,7 +291,7 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
       ["discard", "--backup", backup],
       ["edit", "--with", edit, "--backup", backup],
     ] as const) {
-      const said = await runCommand([...byName(broker, system, command), ...words, "--why", "w", "--confirm", "5"]);
+      const said = await runCommand(byQueue(broker, system, command, ...words, "--why", "w", "--confirm", "5"));
       expect([said.code, said.out]).toEqual([1, expect.stringContaining("is already running, by ann since")]);
     }
     expect(existsSync(backup)).toBe(false);
@@ -343,53 +322,8 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     const id = String(await first.id());
     await until(60_000, async () => (await system.channel.checkQueue(workQueue)).messageCount > 1);
     expect((await runCommand(["dead", "pause", id, "--json"])).code).toBe(0);
-    const resumed = await runCommand(["dead", "resume", id, "--json", ...live(broker, system)]);
+    const resumed = await runCommand(["dead", "resume", id, ...at(broker, system)]);
     expect([resumed.code, data(resumed)]).toMatchObject([0, { state: "done", sent: 30, mayBeDoubled: 0 }]);
     expect(idsOf(await system.drain(workQueue))).toEqual(ids);
-  });
-
-  test("killed while a redrive parks them are parked by the next one, and the others are sent", async () => {
-    const system = await stage(broker, parkingShop);
-    const often = await fill(system, deadQueue, 1_500, 1, sentTwice);
-    const others = await fill(system, deadQueue, 20, 1_501);
-    const count = async (queue: string): Promise<number> => (await system.channel.checkQueue(queue)).messageCount;
-    const child = start([...declared(broker, system, "redrive"), "--wait", "0s", "--confirm", "1520"]);
-    const id = String(await child.id());
-    await until(60_000, async () => (await count(parkedQueue)) > 50);
-    await child.kill();
-    await until(60_000, async () => (await system.channel.checkQueue(deadQueue)).consumerCount === 0);
-    const [parkedBefore, { mayBeDoubled: atRisk }] = [await count(parkedQueue), await statusOf(id)];
-    expect([await count(workQueue), atRisk]).toEqual([0, parkedBefore < 1_500 ? 100 : expect.any(Number)]);
-    const resumed = await runCommand(["dead", "resume", id, "--json", ...live(broker, system)]);
-    const result = data<RedriveEnd>(resumed);
-    expect([resumed.code, result]).toMatchObject([0, { state: "done", sent: 20 }]);
-    const parked = idsOf(await system.drain(parkedQueue));
-    expect(new Set(parked)).toEqual(new Set(often));
-    expect(parked.length - often.length).toBeLessThanOrEqual(result.mayBeDoubled);
-    expect([idsOf(await system.drain(workQueue)), await count(deadQueue)]).toEqual([others, 0]);
-  });
-
-  test("killed while they are discarded are in the queue or in the backup", { timeout: 600_000 }, async () => {
-    const system = await stage(broker);
-    const ids = await fill(system, deadQueue, 3_000);
-    const backups: string[] = [];
-    const count = async (): Promise<number> => (await system.channel.checkQueue(deadQueue)).messageCount;
-    for (let kill = 0; kill < 3; kill++) {
-      const left = await count();
-      if (left === 0) break;
-      const backup = join(folderOf(), "backup");
-      backups.push(backup);
-      const words = [...byName(broker, system, "discard"), "--why", "w", "--backup", backup, "--confirm", String(left)];
-      await killAfter(words, () => existsSync(backup) && statSync(backup).size > 1_000);
-      await until(60_000, async () => (await system.letters.look(deadQueue, () => true)).consumers === 0);
-    }
-    const saved = backups.flatMap((file) => {
-      const reader = createExportReader();
-      const lines = readFileSync(file, "utf8").split("\n");
-      return lines.flatMap((line) => String(reader.take(line)?.letter.properties["messageId"] ?? "") || []);
-    });
-    const left = idsOf(await system.drain(deadQueue));
-    expect(saved.length).toBeGreaterThan(0);
-    expect(new Set([...saved, ...left])).toEqual(new Set(ids));
   });
 });

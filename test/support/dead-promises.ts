@@ -88,7 +88,8 @@ export async function brokenPromises(
     const sender = senderOf(url);
     const decide = ({ position }: { readonly position: number }) => ({ queue, history: `h${position}` });
     try {
-      return (await move(model, sender, deadQueue, { most: 20, perSecond: 50, decide })).stopped;
+      return (await move(model, sender, { queue: deadQueue, answersGet: true }, { most: 20, perSecond: 50, decide }))
+        .stopped;
     } finally {
       sender.close();
     }

@@ -17,10 +17,10 @@ import { destroyConnection, endLook } from "../run/amqp-0-9-1/connect.ts";
 import { connectionByAmqp091, virtualHostIn } from "../run/connection.ts";
 import { managementLogin } from "../run/deployed/judge-found.ts";
 import { ask } from "../run/deployed/read-settings.ts";
-import { type ShownQueue, judgeQueue } from "./judge-queue.ts";
+import { type ShownQueue, hasSingleActiveConsumer, judgeQueue } from "./judge-queue.ts";
 import { lock } from "./lock.ts";
 import { backWithinMs, countsOf, look, openChannel } from "./look.ts";
-import { move, windowLetters } from "./move.ts";
+import { type MovedQueue, move, windowLetters } from "./move.ts";
 import { createSender } from "./send.ts";
 import { type RabbitmqPlace, connectModel, toldBy } from "./told.ts";
 
@@ -110,22 +110,24 @@ async function connect(connection: RabbitmqPlace): Promise<DeadLetters> {
       },
     );
   };
-  const ready = async (queue: string): Promise<ChannelModel> => {
+  const ready = async (queue: string): Promise<MovedQueue & { readonly model: ChannelModel }> => {
     const current = await model();
     await checkExists(current, queue);
     const { version } = current.connection.serverProperties;
-    const problem = judgeQueue(queue, version, await shownQueue(connection, queue));
+    const shown = await shownQueue(connection, queue);
+    const problem = judgeQueue(queue, version, shown);
     if (problem !== null) throw refused([problem]);
-    return current;
+    return { model: current, queue, answersGet: !hasSingleActiveConsumer(shown) };
   };
   await model();
   return {
-    look: (queue, visit) => toldBy(connection, queue, async () => look(await ready(queue), queue, visit)),
+    look: (queue, visit) => toldBy(connection, queue, async () => look((await ready(queue)).model, queue, visit)),
     move: (queue, pass) =>
       toldBy(connection, queue, async () => {
         const sender = createSender(() => connectModel(connection));
         try {
-          const passed = await move(await ready(queue), sender, queue, pass);
+          const { model: current, ...moved } = await ready(queue);
+          const passed = await move(current, sender, moved, pass);
           return { ...passed, mayBeDoubled: passed.mayBeDoubled + sender.repeated() };
         } finally {
           sender.close();

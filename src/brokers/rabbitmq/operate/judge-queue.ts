@@ -57,6 +57,9 @@ function isUnlimited(limits: readonly unknown[], major: number): boolean {
   return limits.length > 0 && limits.every((limit) => Number.isInteger(limit) && Number(limit) < 0);
 }
 
+export const hasSingleActiveConsumer = (shown: ShownQueue | null): boolean =>
+  entryOf(shown?.arguments, "x-single-active-consumer") === true;
+
 /** In the answers of the management API, a resource without arguments has an empty list. */
 function entryOf(table: unknown, name: string): unknown {
   return typeof table === "object" && table !== null ? (table as Readonly<Record<string, unknown>>)[name] : undefined;
