@@ -31,11 +31,12 @@ const seconds = (durationMs: number): string => (durationMs / 1_000).toFixed(1);
 const columns: readonly (readonly [string, (record: CourseRecord) => string | number])[] = [
   ["strategy", ({ strategy }) => strategy],
   ["messages", ({ confirmed }) => confirmed],
-  ["lost", ({ lost, unfinished }) => (unfinished === null ? lost : `${lost} not ended`)],
+  ["lost", ({ lost, unfinished }) => (unfinished === null ? lost.length : `${lost.length} not ended`)],
+  ["lost by the broker", ({ lostByBroker }) => lostByBroker.length],
   ["doubled", ({ doubled, mostDoubled }) => `${doubled} of ${mostDoubled}`],
   ["above", ({ above }) => above.length],
   ["early", ({ early }) => early.length],
-  ["otherwise wrong", ({ wrong, lost }) => Math.max(0, wrong.length - lost)],
+  ["otherwise wrong", ({ wrong, lost }) => Math.max(0, wrong.length - lost.length)],
   ["held", ({ heldAtMost }) => heldAtMost],
   ["unsettled", ({ unsettledAtMost }) => unsettledAtMost],
   [

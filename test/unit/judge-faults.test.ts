@@ -53,7 +53,7 @@ const whole: Observed = {
   }),
   letters: [{ id: "m2", reason: "ATTEMPTS_EXHAUSTED" }],
 };
-const good = { wrong: [], lost: 0, doubled: 0, above: [], early: [] };
+const good = { wrong: [], lost: [], lostByBroker: [], doubled: 0, above: [], early: [] };
 
 describe("the judgement about faults of a cluster", () => {
   test("finds nothing in a course without faults, and shows the longest stall with the broker's activity in it", () => {
@@ -81,14 +81,26 @@ describe("the judgement about faults of a cluster", () => {
     const { stall, lost } = judgeFaulted(deaf);
     expect([stall.toMs, stall.durationMs]).toEqual([13_000, 10_800]);
     // A settled success counts, even when no record shows its handler's run.
-    expect(lost).toBe(0);
+    expect(lost).toEqual([]);
   });
 
   test.for<readonly [string, Partial<Observed>, object]>([
     [
       "a lost message",
       { events: whole.events.filter(({ event }) => !("messageId" in event && event.messageId === "m3")) },
-      { lost: 1, wrong: ["m3 had attempts 1 of success and is lost"] },
+      {
+        lost: ["m3\n11000 ms: attempt 1 began\n11100 ms: it ended as success"],
+        wrong: ["m3 had attempts 1 of success and is lost"],
+      },
+    ],
+    [
+      "one that only the broker can have lost",
+      { letters: [] },
+      {
+        lostByBroker: [
+          expect.stringMatching(/^m2\n.* attempt 1 began\n(.*\n)*.*"outcome":"transient","messageId":"m2","attempt":5/),
+        ],
+      },
     ],
     ["one that is handled again after its success", { runs: [...whole.runs, run("m0", 1, 12_500)] }, { doubled: 1 }],
     ["one that is dead twice", { letters: [...whole.letters, ...whole.letters] }, { doubled: 1 }],

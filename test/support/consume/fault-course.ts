@@ -3,12 +3,12 @@ import type { GetMessage } from "amqplib";
 import { type ConsumeOptions, describeDeadLetter, permanent } from "../../../src/consume/index.ts";
 import type { Cluster } from "../broker-cluster.ts";
 import { sleep, until } from "../deployed-system.ts";
-import { createManagement } from "../management.ts";
+import { createManagement, type JsonObject } from "../management.ts";
 import { ordinaryFates, permanentReason } from "../random-fates.ts";
 import { type AmqpProxy, startAmqpProxy } from "./amqp-proxy.ts";
 import { type ConsumedSystem, consumeFrom } from "./consumed.ts";
 import type { Filled, Strategy } from "./fates.ts";
-import { declarationFor, fill, idOf, mostDeadLettersDoubled, takeLetters } from "./fates.ts";
+import { declarationFor, fill, idOf, mostDeadLettersDoubled, mostLostByBroker, takeLetters } from "./fates.ts";
 import { type FaultName, faults, type FaultStage } from "./faults.ts";
 import type { FaultedRun, Judged, Moment, Observed, Stall } from "./judge-faults.ts";
 import { isUnanswered, judgeFaulted } from "./judge-faults.ts";
@@ -30,6 +30,7 @@ export interface CourseRecord extends Judged {
   readonly leftAfterFaults: number;
   /** The number of messages that the contract allows to double. */
   readonly mostDoubled: number;
+  readonly mostLostByBroker: number;
   /** From the consumer's own count. */
   readonly heldAtMost: number;
   /**
@@ -254,7 +255,7 @@ async function finishOne(stage: Stage, watched: Watched): Promise<CourseRecord> 
   const haveEnded = (dead: ReadonlySet<string>): boolean => ids.every((id) => ended.has(id) || dead.has(id));
   const unfinished = await takeLetters(system, letters, haveEnded, drainWithinMs).then(
     () => null,
-    async (error: Error) => `${error.message}; ${await queuesAsTheyAre(stage, watched)}`,
+    async (error: Error) => ({ error: error.message, queues: await queuesAsTheyAre(stage, watched) }),
   );
   const contract = system.contract("billing");
   const judged = judgeFaulted({
@@ -266,6 +267,10 @@ async function finishOne(stage: Stage, watched: Watched): Promise<CourseRecord> 
       reason: describeDeadLetter(letter, contract)["dlq-failure-reason"],
     })),
   });
+  // Messages that the broker has lost keep the course from its end. A message that is stuck would be in a queue.
+  const isEmpty = (queue: JsonObject): boolean =>
+    Object.values(queue).every((each) => typeof each !== "number" || each === 0);
+  const isOver = unfinished?.queues.every(isEmpty) === true && judged.lost.length === 0;
   const times = (...kinds: readonly string[]): number =>
     events.filter(({ event }) => kinds.includes(event.kind)).length;
   const leadersLost = stage.played.reduce((sum, { name }) => sum + faults[name].leadersLost, 0);
@@ -289,19 +294,18 @@ async function finishOne(stage: Stage, watched: Watched): Promise<CourseRecord> 
     connectionsLost: times("lost"),
     stalledBy: faultAt(judged.stall),
     unexcusedBy: faultAt(judged.unexcused),
-    unfinished,
+    mostLostByBroker: leadersLost === 0 ? 0 : mostLostByBroker(strategy),
+    unfinished: unfinished === null || isOver ? null : JSON.stringify(unfinished),
   };
 }
 
 /** A message that is not in the dead queue may still be in another one. The queues' counts tell a stuck one from a lost one. */
-async function queuesAsTheyAre({ cluster }: Stage, { system }: Watched): Promise<string> {
+async function queuesAsTheyAre({ cluster }: Stage, { system }: Watched): Promise<readonly JsonObject[]> {
   const [first] = cluster.nodes;
   const queues = await createManagement(first?.broker.managementUrl ?? "").queues(system.vhost);
-  return JSON.stringify(
-    queues.map((queue) =>
-      Object.fromEntries(
-        Object.entries(queue).filter(([key]) => key === "name" || key === "leader" || /^messages(_[a-z]+)?$/.test(key)),
-      ),
+  return queues.map((queue) =>
+    Object.fromEntries(
+      Object.entries(queue).filter(([key]) => key === "name" || key === "leader" || /^messages(_[a-z]+)?$/.test(key)),
     ),
   );
 }

@@ -39,7 +39,10 @@ export interface Observed {
 export interface Judged {
   /** Messages that neither succeeded nor reached the dead queue, or that ended in an impossible way. In words. */
   readonly wrong: readonly string[];
-  readonly lost: number;
+  /** The history of each lost message, unless it is in `lostByBroker`. */
+  readonly lost: readonly string[];
+  /** The same for messages that the consumer had settled as failed. After that only the broker can lose them. */
+  readonly lostByBroker: readonly string[];
   /** Messages that were handled again after their success was settled, or that ended more than once. */
   readonly doubled: number;
   /** Messages with an attempt beyond the last one. */
@@ -69,15 +72,18 @@ export interface Stall {
 export function judgeFaulted(observed: Observed): Judged {
   const { ids, runs, letters, fates } = observed;
   const { well, unanswered } = endsIn(observed);
+  const dead = Map.groupBy(letters, ({ id }) => id);
   const settled = [...well].flatMap(([id, times]) => times.map(() => id));
   const seen = { runs, well: settled, unanswered, letters };
   const outcomes = new Map(runs.map(({ id, attempt, outcome }) => [`${id} ${attempt}`, outcome]));
   const asItWas: Fates = (id, attempt) => outcomes.get(`${id} ${attempt}`) ?? fates(id, attempt);
-  const { wrong } = accountFor({ fates: asItWas, attempts, ids }, seen);
-  const dead = Map.groupBy(letters, ({ id }) => id);
   const perhaps = new Set(unanswered);
-  const runsOf = Map.groupBy(runs, ({ id }) => id);
   const endsOf = (id: string): number => (well.get(id)?.length ?? 0) + (dead.get(id)?.length ?? 0);
+  const missing = ids.filter((id) => endsOf(id) === 0 && !perhaps.has(id));
+  const byBroker = new Set(missing.filter((id) => isWithBroker(id, observed)));
+  const rest = ids.filter((id) => !byBroker.has(id));
+  const { wrong } = accountFor({ fates: asItWas, attempts, ids: rest }, seen);
+  const runsOf = Map.groupBy(runs, ({ id }) => id);
   const isDoubled = (id: string): boolean => {
     const succeededAtMs = well.get(id)?.[0] ?? Infinity;
     return endsOf(id) > 1 || (runsOf.get(id) ?? []).some(({ atMs }) => atMs > succeededAtMs);
@@ -87,13 +93,35 @@ export function judgeFaulted(observed: Observed): Judged {
     stalls.reduce((most, each) => (of(each) > of(most) ? each : most), noStall);
   return {
     wrong,
-    lost: ids.filter((id) => endsOf(id) === 0 && !perhaps.has(id)).length,
+    lost: missing.filter((id) => !byBroker.has(id)).map((id) => historyOf(id, observed)),
+    lostByBroker: [...byBroker].map((id) => historyOf(id, observed)),
     doubled: ids.filter(isDoubled).length,
     above: runs.filter(({ attempt }) => attempt > attempts).map(({ id, attempt }) => `${id} had attempt ${attempt}`),
     early: ids.flatMap((id) => earlyIn(runsOf.get(id) ?? [], observed)),
     stall: longest(({ durationMs }) => durationMs),
     unexcused: longest(({ servedMs }) => servedMs),
   };
+}
+
+/** True if the last event of a message settles a failure. */
+function isWithBroker(id: string, { events }: Observed): boolean {
+  const last = events.findLast(({ event }) => "messageId" in event && event.messageId === id)?.event;
+  return last?.kind === "settled" && last.outcome !== "success";
+}
+
+/** The runs and events of a message, and the changes of the connection. */
+function historyOf(id: string, { runs, events, startedAtMs }: Observed): string {
+  const ofRuns = runs
+    .filter((run) => run.id === id)
+    .flatMap(({ attempt, atMs, endedAtMs, outcome }) => [
+      { atMs, text: `attempt ${attempt} began` },
+      ...(endedAtMs === null ? [] : [{ atMs: endedAtMs, text: `it ended as ${outcome}` }]),
+    ]);
+  const ofEvents = events
+    .filter(({ event }) => !("messageId" in event) || event.messageId === id)
+    .map(({ atMs, event }) => ({ atMs, text: JSON.stringify(event) }));
+  const lines = [...ofRuns, ...ofEvents].sort((one, other) => one.atMs - other.atMs);
+  return [id, ...lines.map(({ atMs, text }) => `${atMs - startedAtMs} ms: ${text}`)].join("\n");
 }
 
 /** The time of each message's success, and the successes that the broker did not answer. */
