@@ -6,7 +6,7 @@ import { benchPulumi, describePulumiBench } from "./pulumi.ts";
 
 // Machines differ, so every figure is a ratio or a pair measured in one run. Nothing here is a test: nothing fails.
 // `node bench/main.ts [compile] [verify] [audit] [simulate] [start] [consume] [dead] [peers] [policy] [pulumi]` runs the named parts,
-// or all of them. `faults` takes half an hour and runs only by name.
+// or all of them. `faults` takes half an hour, and `scale` needs `pulumi` on PATH: both run only by name.
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -228,4 +228,10 @@ if (isWanted("policy")) benchPolicy();
 if (wanted.includes("faults"))
   for (const version of ["4.3", "4.0"])
     spawnSync(process.execPath, [resolve(root, "bench/faults.ts"), version], { stdio: "inherit" });
+if (wanted.includes("scale"))
+  for (const consumers of ["100", "300", "1000"])
+    spawnSync(process.execPath, [resolve(root, "bench/scale.ts"), consumers], {
+      stdio: "inherit",
+      env: { ...process.env, PULUMI_EXPERIMENTAL: "true", PULUMI_SKIP_CHECKPOINTS: "true" },
+    });
 if (isWanted("pulumi")) console.log(describePulumiBench(await benchPulumi(1_000, 3)));

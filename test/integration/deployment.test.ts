@@ -2,8 +2,8 @@ import { describe, expect, inject, test } from "vitest";
 
 import { Provider } from "@pulumi/rabbitmq";
 import { checkTarget } from "../../src/brokers/index.ts";
-import { askBroker } from "../../src/brokers/rabbitmq/make/ask-broker.ts";
-import { compile, type Diagnostic, type Topology } from "../../src/index.ts";
+import { type Answer, askBroker } from "../../src/brokers/rabbitmq/make/ask-broker.ts";
+import { compile, type Topology } from "../../src/index.ts";
 import shop from "../../stacks/shop.ts";
 import { applyResources } from "../support/apply-resources.ts";
 import { drive } from "../support/drive.ts";
@@ -34,15 +34,18 @@ describe.each(brokers)("the stack program on RabbitMQ $fullVersion", (broker) =>
 test.each(brokers)("RabbitMQ $fullVersion is asked before the first resource", async (broker) => {
   const endpoint = new URL(broker.managementUrl).origin;
   const { user, password } = credentialsOf(broker.managementUrl);
-  const codes = async (version: string, as: { password: string; endpoint: string }): Promise<readonly string[]> => {
-    let found: Promise<readonly Diagnostic[]> | undefined;
+  const ask = async (version: string, as: { password: string; endpoint: string }, vhost = "/"): Promise<Answer> => {
+    let found: Promise<Answer> | undefined;
     await runProgram(async () => {
       const target = checkTarget<"rabbitmq">({ broker: "rabbitmq", version });
       if (!target.ok) throw new Error("the target is refused");
-      found = askBroker(new Provider("broker", { ...as, username: user }), target.value);
+      found = askBroker(new Provider("broker", { ...as, username: user }), target.value, vhost);
     });
-    return ((await found) ?? []).map(({ code, message }) => `${code}: ${message}`);
+    if (found === undefined) throw new Error("the program did not run");
+    return found;
   };
+  const codes = async (...asked: Parameters<typeof ask>): Promise<readonly string[]> =>
+    (await ask(...asked)).problems.map(({ code, message }) => `${code}: ${message}`);
   const own = { password, endpoint };
   const [series = ""] = /^\d+\.\d+/.exec(broker.fullVersion) ?? [];
   expect(await codes(series, own)).toEqual([]);
@@ -52,6 +55,9 @@ test.each(brokers)("RabbitMQ $fullVersion is asked before the first resource", a
     expect(await codes(newer, own)).toEqual([
       `RD806: the target is rabbitmq@${newer}, and the broker is RabbitMQ ${broker.fullVersion}`,
     ]);
+  expect((await ask(series, own)).present).toContain("amq.direct");
+  const { problems, present } = await ask("4.3.99", own, "no such virtual host");
+  expect([problems.map(({ code }) => code), present]).toEqual([["RD806"], null]);
   expect(await codes(series, { ...own, password: "wrong" })).toEqual([
     "RD408: the broker refuses the user name or the password (401)",
   ]);

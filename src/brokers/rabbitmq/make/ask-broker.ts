@@ -10,6 +10,16 @@ import { type RabbitmqTarget, formatTarget } from "../compile/capabilities.ts";
 /** The time limit for the answer, because a preview may run where the broker cannot be reached. */
 const patienceMs = 5_000;
 
+/** The broker's answer before the first resource. */
+export interface Answer {
+  /** The reasons to make no resource at all. */
+  readonly problems: readonly Diagnostic[];
+  /** The names of the queues and exchanges in the virtual host. Null if the broker did not list them. */
+  readonly present: ReadonlySet<string> | null;
+}
+
+const noAnswer: Answer = { problems: [], present: null };
+
 /**
  * Asks the broker for its version before the first resource. Otherwise each resource fails for the same reason: the user
  * is refused, or the broker is older than the target. Without an answer the provider goes on, because it may know a way
@@ -20,24 +30,44 @@ const patienceMs = 5_000;
 export async function askBroker(
   provider: pulumi.ProviderResource | undefined,
   target: RabbitmqTarget,
-): Promise<readonly Diagnostic[]> {
+  namespace: pulumi.Input<string>,
+): Promise<Answer> {
   const { greeting, refusal } = brokers.rabbitmq.auditor.live;
-  if (!rabbitmq.Provider.isInstance(provider)) return [];
-  const [endpoint, username, password] = await valuesOf([provider.endpoint, provider.username, provider.password]);
-  if (endpoint === undefined || username === undefined || password === undefined) return [];
+  if (!rabbitmq.Provider.isInstance(provider)) return noAnswer;
+  const { endpoint: at, username: user, password: secret } = provider;
+  const [endpoint, username, password, vhost] = await valuesOf([at, user, secret, pulumi.output(namespace)]);
+  if (endpoint === undefined || username === undefined || password === undefined) return noAnswer;
   try {
     const request = endpoint.startsWith("https:") ? await securely(provider) : fetch;
-    const answer = await request(`${endpoint.replace(/\/$/, "")}/${greeting.path}`, {
-      headers: { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}` },
-      redirect: "manual",
-      signal: AbortSignal.timeout(patienceMs),
-    });
+    const get = async (path: string): Promise<Response> =>
+      request(`${endpoint.replace(/\/$/, "")}/${path}`, {
+        headers: { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}` },
+        redirect: "manual",
+        signal: AbortSignal.timeout(patienceMs),
+      });
+    const answer = await get(greeting.path);
     const text = await answer.text();
-    if (answer.status === 401 || answer.status === 403) return [refusal(answer.status, text, null)];
-    return answer.ok ? olderThan(target, (JSON.parse(text) as { rabbitmq_version?: unknown }).rabbitmq_version) : [];
+    if (answer.status === 401 || answer.status === 403)
+      return { problems: [refusal(answer.status, text, null)], present: null };
+    if (!answer.ok) return noAnswer;
+    const version = (JSON.parse(text) as { rabbitmq_version?: unknown }).rabbitmq_version;
+    return { problems: olderThan(target, version), present: await presentIn(get, vhost).catch(() => null) };
   } catch {
-    return [];
+    return noAnswer;
   }
+}
+
+async function presentIn(
+  get: (path: string) => Promise<Response>,
+  vhost: string | undefined,
+): Promise<ReadonlySet<string> | null> {
+  if (vhost === undefined) return null;
+  const names = async (kind: string): Promise<readonly string[] | null> => {
+    const answer = await get(`api/${kind}/${encodeURIComponent(vhost)}?disable_stats=true&columns=name`);
+    return answer.ok ? ((await answer.json()) as readonly { name: string }[]).map(({ name }) => name) : null;
+  };
+  const [queues, exchanges] = await Promise.all(["queues", "exchanges"].map(names));
+  return queues && exchanges ? new Set([...queues, ...exchanges]) : null;
 }
 
 /** With the certificates of the provider. */

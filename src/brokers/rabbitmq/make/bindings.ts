@@ -2,16 +2,16 @@ import type * as pulumi from "@pulumi/pulumi";
 import * as rabbitmq from "@pulumi/rabbitmq";
 
 import { bindingIdentity } from "../compile/parts.ts";
-import type { BindingResource, QueueResource, Topology } from "../compile/topology.ts";
+import type { BindingResource, PolicyResource, QueueResource, Topology } from "../compile/topology.ts";
 import { assumed } from "./assumed.ts";
 import { find, goesUnlessWith } from "../../../deploy/resource-options.ts";
-import { type Made, type RabbitmqPlacement, addPolicy, argumentInputs, kept } from "./resources.ts";
+import { type Made, type PolicyOrder, type RabbitmqPlacement, addPolicy, argumentInputs, kept } from "./resources.ts";
 
 /**
  * Adds the bindings, and the policies of exchanges, against the flow of messages: each waits for all that a message
  * needs behind it. The way back to a work queue closes a circle, so the bindings out of the sources come last of all.
  */
-export function addBindings(made: Made, placement: RabbitmqPlacement, topology: Topology): void {
+export function addBindings(made: Made, placement: RabbitmqPlacement, order: PolicyOrder, topology: Topology): void {
   const exchanges = new Map(topology.exchanges.map((exchange) => [exchange.name, exchange]));
   const queues = new Map(topology.queues.map((queue) => [queue.name, queue]));
   const bySource = Map.groupBy(topology.bindings, ({ source }) => source);
@@ -36,7 +36,11 @@ export function addBindings(made: Made, placement: RabbitmqPlacement, topology: 
   };
   const behindQueue = ({ name, arguments: given }: QueueResource): readonly pulumi.Resource[] => {
     const exchange = given["x-dead-letter-exchange"];
-    return [find(made.policies, name), ...(exchange === undefined ? [] : behindExchange(String(exchange)))];
+    return [
+      find(made.queues, name),
+      find(made.policies, name),
+      ...(exchange === undefined ? [] : behindExchange(String(exchange))),
+    ];
   };
   const behindExchange = (name: string): readonly pulumi.Resource[] => {
     const known = seen.get(name);
@@ -46,10 +50,16 @@ export function addBindings(made: Made, placement: RabbitmqPlacement, topology: 
     const alternate = find(exchanges, name).arguments["alternate-exchange"] ?? policy?.definition["alternate-exchange"];
     const onward = alternate === undefined ? [] : behindExchange(String(alternate));
     const bindings = (bySource.get(name) ?? []).filter(isShared).map((binding) => add(binding));
-    const options = { ...kept(placement.parent, true), dependsOn: [exchange, ...onward] };
-    const found = [exchange, ...bindings, ...(policy === null ? onward : [addPolicy(placement, policy, options)])];
+    const found = [exchange, ...bindings, ...(policy === null ? onward : [addWayOn(policy, [exchange, ...onward])])];
     seen.set(name, found);
     return found;
+  };
+
+  const addWayOn = (policy: PolicyResource, after: readonly pulumi.Resource[]): rabbitmq.Policy => {
+    const dependsOn = order.beforePolicy(policy.name, after);
+    const added = addPolicy(placement, policy, { ...kept(placement.parent, true), dependsOn });
+    made.policies.set(policy.name, added);
+    return added;
   };
 
   const own = new Map<string | null, pulumi.Resource[]>();

@@ -4,7 +4,15 @@ import type { ExchangeResource, QueueResource, Topology } from "../compile/topol
 import { find } from "../../../deploy/resource-options.ts";
 import { addBindings } from "./bindings.ts";
 import { isLasting } from "./lasting.ts";
-import { type Made, type RabbitmqPlacement, addPolicy, argumentInputs, kept } from "./resources.ts";
+import {
+  type Made,
+  type PolicyOrder,
+  type RabbitmqPlacement,
+  addPolicy,
+  argumentInputs,
+  kept,
+  policyOrder,
+} from "./resources.ts";
 
 /**
  * Creates the Pulumi resources of a topology, each exactly once and no others.
@@ -12,7 +20,8 @@ import { type Made, type RabbitmqPlacement, addPolicy, argumentInputs, kept } fr
  * **Order.** Queues come first, while no binding leads into them. Then come a queue's policy, the exchanges and the
  * bindings. A binding waits for all that a message needs behind it. So no message enters a queue that it could not
  * leave. If a queue cannot be created, because one with other arguments exists, its policy stays as it is. The running
- * consumer then keeps working.
+ * consumer then keeps working. Only a policy for a name that the broker does not have yet comes before its queue or
+ * exchange.
  *
  * **Deletion.** A resource that a message may still need stays on the broker when it leaves the program. Pulumi looks
  * only at the state for this, so it holds for `destroy` and without a preview, too. Only the binding for a routing key
@@ -32,25 +41,32 @@ import { type Made, type RabbitmqPlacement, addPolicy, argumentInputs, kept } fr
  */
 export function deployRabbitmq(topology: Topology, placement: RabbitmqPlacement) {
   const made: Made = { exchanges: new Map(), queues: new Map(), policies: new Map() };
-  for (const queue of topology.queues) addQueue(made, placement, queue);
+  const order = policyOrder(placement, made);
+  for (const queue of topology.queues) addQueue(made, placement, order, queue);
   const roles = new Map(topology.queues.map(({ name, role }) => [name, role]));
   for (const policy of topology.policies) {
     if (policy.applyTo === "exchanges") continue;
     const options = {
       ...kept(placement.parent, isLasting(roles.get(policy.name))),
-      dependsOn: find(made.queues, policy.name),
+      dependsOn: order.beforePolicy(policy.name, [find(made.queues, policy.name)]),
     };
     made.policies.set(policy.name, addPolicy(placement, policy, options));
   }
-  for (const exchange of topology.exchanges) if (exchange.owner !== "other") addExchange(made, placement, exchange);
-  addBindings(made, placement, topology);
+  for (const exchange of topology.exchanges)
+    if (exchange.owner !== "other") addExchange(made, placement, order, exchange);
+  addBindings(made, placement, order, topology);
   const workQueues = topology.queues.flatMap(({ role, consumer, name }) =>
     role === "work" && consumer !== null ? [[consumer, find(made.queues, name).name] as const] : [],
   );
   return { workQueues: Object.fromEntries(workQueues) };
 }
 
-function addQueue(made: Made, { name, parent, namespace, areImported }: RabbitmqPlacement, queue: QueueResource): void {
+function addQueue(
+  made: Made,
+  { name, parent, namespace, areImported }: RabbitmqPlacement,
+  { beforeThing }: PolicyOrder,
+  queue: QueueResource,
+): void {
   const resource = new rabbitmq.Queue(
     `${name}-${queue.name}`,
     {
@@ -62,12 +78,17 @@ function addQueue(made: Made, { name, parent, namespace, areImported }: Rabbitmq
         ...argumentInputs(queue.arguments, areImported),
       },
     },
-    kept(parent, isLasting(queue.role)),
+    { ...kept(parent, isLasting(queue.role)), dependsOn: beforeThing(queue.name, []) },
   );
   made.queues.set(queue.name, resource);
 }
 
-function addExchange(made: Made, { name, parent, namespace }: RabbitmqPlacement, exchange: ExchangeResource): void {
+function addExchange(
+  made: Made,
+  { name, parent, namespace }: RabbitmqPlacement,
+  { beforeThing }: PolicyOrder,
+  exchange: ExchangeResource,
+): void {
   const alternate = exchange.arguments["alternate-exchange"];
   const resource = new rabbitmq.Exchange(
     `${name}-${exchange.name}`,
@@ -83,7 +104,7 @@ function addExchange(made: Made, { name, parent, namespace }: RabbitmqPlacement,
     },
     {
       ...kept(parent, isLasting(exchange.role)),
-      ...(alternate === undefined ? {} : { dependsOn: find(made.exchanges, alternate) }),
+      dependsOn: beforeThing(exchange.name, alternate === undefined ? [] : [find(made.exchanges, alternate)]),
     },
   );
   made.exchanges.set(exchange.name, resource);

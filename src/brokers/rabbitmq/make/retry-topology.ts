@@ -1,8 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
 
 import { type CompiledSystem, brokers } from "../../index.ts";
-import { askBroker } from "./ask-broker.ts";
+import { type Answer, askBroker } from "./ask-broker.ts";
 import { deployRabbitmq } from "./deploy.ts";
+import { registered } from "./resources.ts";
 import { type Asked, acceptOrRefuse, inputsOf, showWarnings, summarise } from "../../../deploy/accept.ts";
 import { type LeftBehind, guardChange, leftOf, takenOf } from "../../../deploy/guard-change.ts";
 
@@ -45,7 +46,13 @@ export class RetryTopology extends pulumi.ComponentResource {
   constructor(name: string, args: RetryTopologyArgs, opts?: pulumi.ComponentResourceOptions) {
     const accepted = acceptOrRefuse("rabbitmq", name, args);
     const { system, target, compiled, warnings } = accepted;
-    const ask = async (): ReturnType<typeof askBroker> => askBroker(this.getProvider("rabbitmq:index:Queue"), target);
+    const namespace = args.vhost ?? brokers.rabbitmq.defaultNamespace ?? "/";
+    let present: Answer["present"] = null;
+    const ask = async (): Promise<Answer["problems"]> => {
+      const answer = await askBroker(this.getProvider("rabbitmq:index:Queue"), target, namespace);
+      ({ present } = answer);
+      return answer.problems;
+    };
     const guard = guardChange({ type: "RetryTopology", name, to: accepted, ask }, opts);
     super(
       "redeliver:index:RetryTopology",
@@ -57,7 +64,9 @@ export class RetryTopology extends pulumi.ComponentResource {
     const deployed = deployRabbitmq(compiled.topology, {
       name,
       parent: this,
-      namespace: args.vhost ?? brokers.rabbitmq.defaultNamespace ?? "/",
+      namespace,
+      // The component is registered after the broker's answer.
+      isNew: registered(this).then(() => (named: string) => present !== null && !present.has(named)),
       areImported: args.imported ?? false,
     });
     this.contracts = compiled.contracts;
