@@ -157,7 +157,7 @@ export const catalogue = {
   ),
   RD314: error(
     "The comparison could not look at everything",
-    "A part of the broker could not be compared, so a difference there would stay unseen. On SQS and Service Bus the credentials or the file may not show it. On RabbitMQ, perhaps the broker reports another policy in force than its lists of policies make, or none. Its statistics lag behind a change by up to 10 s, and `redeliver diff` waits for longer than that. Perhaps the pattern of a policy cannot be read. Write a simpler pattern, or look again when nobody changes the broker.",
+    "A part of the broker could not be compared, so a difference there would stay unseen. On SQS and Service Bus the credentials or the file may not show it. On RabbitMQ, perhaps the broker reports another policy in force than its lists of policies make, or none. Its statistics lag behind a change by up to 10 s, and `redeliver diff` waits for longer than that. If the pattern of a policy cannot be read, write a simpler one; else look again when nobody changes the broker. If the broker never reports on a new queue, a request that was cut off declared it: delete it, and deploy again.",
     "https://www.rabbitmq.com/docs/management",
   ),
   RD315: error(

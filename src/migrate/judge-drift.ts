@@ -151,7 +151,7 @@ export function otherDiagnostics({
           path: "",
           message: `the comparison is incomplete: ${unread[0]}`,
           notes: unread.slice(1),
-          help: "look again when nobody changes the broker, and write policies with plain patterns",
+          help: "look again when nobody changes the broker, and write policies with plain patterns. Delete a new queue that the broker never reports on, and deploy again",
         })),
     ...keptLetters.map(({ queue, letters }) =>
       diagnostic("RD312", {

@@ -33,8 +33,10 @@ export const migrating: Migrating<RabbitmqCompiled, Deployment, HttpReader<reado
 });
 
 /**
- * Queues come first, while nothing leads into them. Then come the parts of the retries, and the policies that lead
- * messages to them. Bindings of sources come last, and only then those that the system gives up are deleted.
+ * New policies come first. RabbitMQ reads the policies for a queue before it stores the queue, so a policy that is set
+ * between the two never reaches it. Then come queues, while nothing leads into them, and the parts of the retries. Then
+ * come changed policies, which lead messages to these parts. Bindings of sources come last, and only then those that the
+ * system gives up are deleted. Source: `do_internal_declare/2` in `rabbit_amqqueue.erl`.
  */
 function requestsFor(
   { virtualHosts: [found] }: Deployment,
@@ -77,11 +79,11 @@ function requestsFor(
   const kept = new Set(after.bindings.map(bindingKey));
   const givenUp = before.bindings.map((each) => [bindingKey(each), each] as const);
   return [
+    ...unset.filter(({ name }) => !known.has(name)).map(policyOf),
     ...queues.map(({ name, durable, autoDelete, arguments: given }): ChangeRequest => {
       const body = { durable, auto_delete: autoDelete, arguments: given };
       return { method: "PUT", path: path("queues", found.name, name), body, text: `create the queue ${name}` };
     }),
-    ...unset.filter(({ name }) => !known.has(name)).map(policyOf),
     ...exchanges.map(({ name, kind, durable, autoDelete, arguments: given }): ChangeRequest => {
       const body = { type: kind, durable, auto_delete: autoDelete, internal: false, arguments: given };
       return { method: "PUT", path: path("exchanges", found.name, name), body, text: `create the exchange ${name}` };
