@@ -71,8 +71,17 @@ const surroundings: Readonly<Record<string, Data>> = {
   ),
 };
 
+/** The other properties of a source, where an example belongs together with them. */
+const sourceOf: Readonly<Record<string, (target: string) => Data>> = {
+  exchangeType: () => ({ kind: "opaque", owner: "other", name: "events" }),
+  owner: (target) => ({
+    kind: "topic",
+    name: target.startsWith("sqs") ? "arn:aws:sns:eu-west-1:111122223333:events" : "events",
+  }),
+};
+
 /** A whole declaration with one example in it. */
-export function exampleSystem({ path, backoff }: Property, example: unknown): Data {
+export function exampleSystem({ path, backoff }: Property, example: unknown, target = ""): Data {
   const backoffs = propertiesOf().find((each) => each.path.at(-1) === "backoff")?.schema.examples as readonly Data[];
   const billing = {
     from: { orders: ["order.placed"] },
@@ -80,7 +89,8 @@ export function exampleSystem({ path, backoff }: Property, example: unknown): Da
     handlerTimeout: "30s",
     ...surroundings[path.at(-1) ?? ""],
   };
-  const whole = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing } };
+  const orders = sourceOf[path.at(-1) ?? ""]?.(target) ?? { kind: "topic" };
+  const whole = { name: "shop", sources: { orders }, consumers: { billing } };
   return withValue(whole, path, example) as Data;
 }
 
@@ -231,11 +241,10 @@ function valueOf({
 function renderTargets(property: Property, example: unknown): string {
   const key = property.path.at(-1) ?? "";
   const promise = key === "kind" && property.backoff === null ? undefined : promises[key];
-  const system = exampleSystem(property, example);
   const kept = new Map<string, string[]>();
   const refusals: string[] = [];
   for (const target of comparedTargets) {
-    const result = compileFor(system, target);
+    const result = compileFor(exampleSystem(property, example, target), target);
     if (result.ok) {
       const { strategy = "" } = result.value.choices[0] ?? {};
       const { keeper, statement } = result.value.promises.find((each) => each.promise === promise) ?? {};

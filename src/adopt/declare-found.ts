@@ -102,8 +102,12 @@ function sourceKeys(all: readonly FoundSource[], prefix: string): ReadonlyMap<st
     let key = isDefault ? source.name.slice(prefix.length) : source.name;
     while (taken.has(key)) key = `${key}-2`;
     taken.add(key);
-    const physical = isDefault ? {} : { name: source.name, owner: "other" };
-    keyed.set(source.name, { key, source, declared: { kind: source.kind, ...physical } });
+    const physical = isDefault ? {} : { name: source.name, ...(source.isOwn ? {} : { owner: "other" }) };
+    keyed.set(source.name, {
+      key,
+      source,
+      declared: { kind: source.kind, ...(source.type === undefined ? {} : { exchangeType: source.type }), ...physical },
+    });
   }
   return keyed;
 }

@@ -10,6 +10,8 @@ export interface FoundSource {
   /** Its name on the broker. */
   readonly name: string;
   readonly kind: SourceInput["kind"];
+  /** The type of an opaque source. */
+  readonly type?: string;
   /** As in a declaration. */
   readonly keys: NonNullable<Consumer["from"]>[string];
   /** True if its name shows that the system made it. */

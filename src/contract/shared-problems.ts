@@ -137,18 +137,30 @@ export function oncePerTemplate(found: readonly Diagnostic[]): Diagnostic[] {
   return found.filter(({ path }, index) => !path.startsWith("names.") || isFirst(path, index));
 }
 
+/** An exchange of a plugin has a type, and somebody else made it. No other source has such a type. */
+export function refuseHalfOpaque(source: string, { kind, owner, exchangeType }: Plan["sources"][string]): Diagnostic[] {
+  if (kind === "opaque" ? owner === "other" && exchangeType !== undefined : exchangeType === undefined) return [];
+  return diagnosed("RD222", {
+    path: ["sources", source],
+    message: "kind: opaque, exchangeType and owner: other belong together",
+    notes: ["Redeliver makes no exchange of a plugin, because it does not know how that routes"],
+    help: 'write for example { kind: "opaque", exchangeType: "x-consistent-hash", name: "events", owner: "other" }',
+  });
+}
+
 /** @param broker the broker's name for a sentence */
 export function refuseHeaders(sources: Plan["sources"], broker: string): Diagnostic[] {
-  return Object.entries(sources).flatMap(([source, { kind }]) =>
-    kind !== "headers"
-      ? []
+  return Object.entries(sources).flatMap(([source, each]) => {
+    const { kind } = each;
+    return kind !== "headers" && kind !== "opaque"
+      ? refuseHalfOpaque(source, each)
       : diagnosed("RD216", {
           path: ["sources", source, "kind"],
           message: `on ${broker}, Redeliver filters by the routing key alone`,
           value: kind,
           help: 'use kind: "topic" with routing keys, or RabbitMQ',
-        }),
-  );
+        });
+  });
 }
 
 /** @param broker the broker's name for a sentence */

@@ -68,10 +68,10 @@ function routingKeyRules(path: string[], keys: readonly string[] | "all" | Heade
   if (isMatch || kind === "headers")
     return keys === "all" ? [] : headersRules(path, keys as HeadersMatch, kind, isMatch);
   if (keys === "all") {
-    if (kind !== "direct") return [];
+    if (kind !== "direct" && kind !== "opaque") return [];
     return diagnosed("RD110", {
       path,
-      message: 'a direct source cannot be taken as "all": it matches whole routing keys',
+      message: `a source of kind ${kind} cannot be taken as "all": its bindings have keys`,
       value: keys,
       help: "list the routing keys, or make the source a topic or a fanout",
     });

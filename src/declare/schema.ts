@@ -118,14 +118,19 @@ export const soundConsumerSchema = consumer.partial();
 
 const source = z.strictObject({
   kind: about(
-    z.enum(["topic", "direct", "fanout", "headers"]),
-    "`topic` matches patterns, `direct` whole routing keys; `fanout` sends everything. `headers` matches headers of the message, on RabbitMQ only.",
+    z.enum(["topic", "direct", "fanout", "headers", "opaque"]),
+    "`topic` matches patterns, `direct` whole routing keys; `fanout` sends everything. `headers` matches headers of the message, on RabbitMQ only. `opaque` is an exchange of a plugin, on RabbitMQ only and with `owner: other`: any message may come.",
     "topic",
   ),
   name: about(
     name.optional(),
-    "Its name on the broker, or the ARN of an SNS topic that another owner made. The default is the system's name, a dot and the source's key, on SQS with a hyphen.",
+    "Its name on the broker. On AWS another owner's topic, rule or bucket has its ARN here. The default is the system's name, a dot and the source's key, on SQS with a hyphen.",
     "events",
+  ),
+  exchangeType: about(
+    name.optional(),
+    "The type of an `opaque` exchange, as its plugin names it. Its keys in `from` are those of the bindings, such as the weight in a consistent hash.",
+    "x-consistent-hash",
   ),
   owner: about(
     z.enum(["system", "other"]).optional(),

@@ -5,14 +5,20 @@ import type { Duration } from "./duration.ts";
 export interface SourceInput {
   /**
    * `topic` matches patterns, `direct` whole routing keys; `fanout` sends everything. `headers` matches headers of the
-   * message, on RabbitMQ only.
+   * message, on RabbitMQ only. `opaque` is an exchange of a plugin, on RabbitMQ only and with `owner: other`: any message
+   * may come.
    */
-  readonly kind: "topic" | "direct" | "fanout" | "headers";
+  readonly kind: "topic" | "direct" | "fanout" | "headers" | "opaque";
   /**
-   * Its name on the broker, or the ARN of an SNS topic that another owner made. The default is the system's name, a dot
-   * and the source's key, on SQS with a hyphen.
+   * Its name on the broker. On AWS another owner's topic, rule or bucket has its ARN here. The default is the system's
+   * name, a dot and the source's key, on SQS with a hyphen.
    */
   readonly name?: string | undefined;
+  /**
+   * The type of an `opaque` exchange, as its plugin names it. Its keys in `from` are those of the bindings, such as the
+   * weight in a consistent hash.
+   */
+  readonly exchangeType?: string | undefined;
   /**
    * With `other`, somebody else made it, and `kind` is an assumption. Redeliver never creates, changes or deletes it.
    * `consume` refuses to start if it is missing, or on RabbitMQ has another kind; on SQS it cannot see the topic. The

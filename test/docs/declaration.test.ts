@@ -33,9 +33,10 @@ describe("each property of the schema", () => {
     (property.schema.examples ?? []).map((example) => [JSON.stringify(example), property, example] as const),
   );
   test.each(examples)("has an example that compiles: %s", (_text, property, example) => {
-    const system = exampleSystem(property, example);
-    expect(checkSystem(system)).toMatchObject({ ok: true });
-    const compiled = comparedTargets.filter((target) => compileFor(system, target).ok);
+    expect(checkSystem(exampleSystem(property, example))).toMatchObject({ ok: true });
+    const compiled = comparedTargets.filter(
+      (target) => compileFor(exampleSystem(property, example, target), target).ok,
+    );
     expect(compiled.length, nameOf(property.path, property.backoff)).toBeGreaterThan(0);
   });
 

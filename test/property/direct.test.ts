@@ -75,7 +75,7 @@ const sqs: Case = {
     const { topology } = compiled;
     const queues = topology.queues
       .filter(({ role }) => role !== "undelivered")
-      .map((queue) => ({ ...queue, sendersTopics: [] }));
+      .map((queue) => ({ ...queue, sendersTopics: [], sendersServices: undefined }));
     const topics = /\. Publishers give it at most [^"]*|, or in [^"]*-undelivered(\.fifo)?/g;
     return without(compiled, { ...topology, queues, topics: [], subscriptions: [] }, topics);
   },

@@ -3,6 +3,10 @@ import fc from "fast-check";
 import type { TargetInput } from "../../src/index.ts";
 import { backoffsOf, systemsOf } from "./arbitraries.ts";
 
+const services = {
+  refunds: { kind: "fanout", name: "arn:aws:events:eu-west-1:123456789012:rule/refunds", owner: "other" },
+  scans: { kind: "fanout", name: "arn:aws:s3:::shop-scans", owner: "other" },
+} as const;
 // Delays of hours and many attempts, to come near to the retention and the 12 h of a visibility timeout.
 const duration = fc.oneof(
   fc.integer({ min: 1, max: 90 }).map((count) => `${count}s`),
@@ -17,7 +21,15 @@ const consumer = fc.record({
       [["order.#", "#.late", "a"]],
       [["order.placed", "order.#", "example.#"]],
     )
-    .chain(([keys]) => fc.constantFrom({ orders: keys }, { orders: keys }, { orders: keys }, undefined)),
+    .chain(([keys]) =>
+      fc.constantFrom(
+        { orders: keys },
+        { orders: keys },
+        { orders: keys, refunds: "all" },
+        { scans: "all", refunds: "all" },
+        undefined,
+      ),
+    ),
   retry: fc.record({
     attempts: fc.oneof({ weight: 8, arbitrary: fc.integer({ min: 1, max: 7 }) }, fc.constantFrom(24, 40)),
     backoff: backoffsOf(duration),
@@ -28,7 +40,11 @@ const consumer = fc.record({
   deadLetter: fc.option(fc.record({ retain: fc.constantFrom("1h", "4d", "13d") }), { nil: undefined }),
 });
 /** Systems with many values near to a limit of SQS. Some are refused. */
-export const anySqsDeclaration = systemsOf(consumer);
+export const anySqsDeclaration = systemsOf(consumer).map((system): typeof system => {
+  const used = new Set(Object.values(system.consumers).flatMap(({ from }) => Object.keys(from ?? {})));
+  const sources = Object.entries({ orders: { kind: "topic" }, ...services } as const);
+  return { ...system, sources: Object.fromEntries(sources.filter(([name]) => name === "orders" || used.has(name))) };
+});
 export const anySqsTarget: fc.Arbitrary<TargetInput<"sqs">> = fc.record({
   broker: fc.constant("sqs" as const),
   region: fc.constant("eu-west-1" as const),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { topicMaySend } from "../../src/brokers/sqs/foreign/audit/policy-access.ts";
+import { serviceMaySend } from "../../src/brokers/sqs/foreign/audit/policy-access.ts";
 import { brokers } from "../../src/brokers/index.ts";
 import { arnOf, codesIn, findingsIn, queue, redriveTo, topicArnOf } from "../support/sqs-listing.ts";
 
@@ -247,12 +247,12 @@ describe("the policy of a queue towards a topic", () => {
       "unknown",
     ],
   ])("%s", (_, statements, access) => {
-    expect(topicMaySend(statements as never, arn, topic)).toBe(access);
+    expect(serviceMaySend(statements as never, arn, topic)).toBe(access);
   });
 
   test("a stranger's slow pattern is compared quickly", () => {
     const evil = on("ArnLike", `${"*a".repeat(5_000)}b`);
-    expect(topicMaySend([evil] as never, arn, `${topic}${"a".repeat(2_000)}`)).toBe("no");
+    expect(serviceMaySend([evil] as never, arn, `${topic}${"a".repeat(2_000)}`)).toBe("no");
   });
 });
 

@@ -34,9 +34,10 @@ const strategies: readonly Strategy[] = [native, deferred, staged, waits];
 export function compileRabbitmq(plan: Plan, target: RabbitmqTarget): Checked<RabbitmqCompiled> {
   const problems = diagnosePlan(plan, target);
   const draft: TopologyDraft = { exchanges: [], policies: [], queues: [], bindings: [] };
-  for (const [source, { kind, owner }] of Object.entries(plan.sources)) {
+  for (const [source, { kind: declared, exchangeType: pluginType, owner }] of Object.entries(plan.sources)) {
     const isForeign = owner === "other";
-    addExchange(draft, { name: sourceExchange(plan, source), role: "source", kind, consumer: null, isForeign });
+    const made = declared === "opaque" ? { kind: "fanout" as const, pluginType } : { kind: declared };
+    addExchange(draft, { name: sourceExchange(plan, source), role: "source", ...made, consumer: null, isForeign });
   }
   const sharedNames = new Set<string>();
   const { diagnostics, contracts, promises, choices } = compileConsumers(plan.consumers, (consumer) =>

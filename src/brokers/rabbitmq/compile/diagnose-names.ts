@@ -1,7 +1,7 @@
 import { type Diagnostic, diagnosed } from "../../../diagnostics/diagnostic.ts";
 import { pathOfQueue, pathOfSource } from "../../../plan/names.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
-import { longName, nameClashes, oncePerTemplate } from "../../../contract/shared-problems.ts";
+import { longName, nameClashes, oncePerTemplate, refuseHalfOpaque } from "../../../contract/shared-problems.ts";
 import { rabbitmqLimits } from "./capabilities.ts";
 import {
   attemptExchangePrefix,
@@ -46,7 +46,11 @@ function isNamed(path: readonly string[]): boolean {
 
 /** An exchange that somebody else made may be one of the broker's own, such as `amq.topic`. */
 function sourceProblems(plan: Plan, source: string): Diagnostic[] {
-  const { name, owner } = plan.sources[source] ?? {};
+  const planned = plan.sources[source];
+  if (planned === undefined) return [];
+  const { name, owner } = planned;
+  const half = refuseHalfOpaque(source, planned);
+  if (half.length > 0) return half;
   const path = pathOfSource(plan, source);
   const exchange = sourceExchange(plan, source);
   const reserved = attemptExchangePrefix(plan.system);

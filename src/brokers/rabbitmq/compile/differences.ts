@@ -63,15 +63,17 @@ export function differencesIn(topology: Topology, found: FoundResources, isWhole
     if (there === undefined) return [{ change: "missing", kind: "queue", name, settings: [] }];
     return [...different("queue", name, wanted, there.arguments), ...inForce("queue", name, there.policy)];
   });
-  const exchanges = topology.exchanges.flatMap(({ name, kind, arguments: wanted, owner }): readonly Difference[] => {
-    const there = found.exchanges.get(name);
-    if (there === undefined) return [{ change: "missing", kind: "exchange", name, settings: [] }];
-    if (owner === "other") return different("foreign", name, { type: kind }, { type: there.kind });
-    return [
-      ...different("exchange", name, { type: kind, ...wanted }, { type: there.kind, ...there.arguments }),
-      ...inForce("exchange", name, ofExchange(there.policy)),
-    ];
-  });
+  const exchanges = topology.exchanges.flatMap(
+    ({ name, kind, pluginType, arguments: wanted, owner }): readonly Difference[] => {
+      const there = found.exchanges.get(name);
+      if (there === undefined) return [{ change: "missing", kind: "exchange", name, settings: [] }];
+      if (owner === "other") return different("foreign", name, { type: pluginType ?? kind }, { type: there.kind });
+      return [
+        ...different("exchange", name, { type: kind, ...wanted }, { type: there.kind, ...there.arguments }),
+        ...inForce("exchange", name, ofExchange(there.policy)),
+      ];
+    },
+  );
   return [...queues, ...exchanges, ...bindingDifferences(topology, found, isWhole)];
 }
 

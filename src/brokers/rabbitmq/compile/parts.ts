@@ -30,9 +30,9 @@ export function deployedPartsOf({ topology, contracts }: RabbitmqCompiled): read
       };
     }),
     ...topology.exchanges.flatMap(
-      ({ name, consumer, kind, durable, autoDelete, arguments: given, owner }): readonly DeployedPart[] => {
+      ({ name, consumer, kind, pluginType, durable, autoDelete, arguments: given, owner }): readonly DeployedPart[] => {
         const part = { kind: "exchange", name, consumer, holds: null, longestWaitMs: null } as const;
-        if (owner === "other") return [{ ...part, owner, fixed: { kind } }];
+        if (owner === "other") return [{ ...part, owner, fixed: { kind: pluginType ?? kind } }];
         return [{ ...part, fixed: { kind, durable, autoDelete, ...given } }];
       },
     ),

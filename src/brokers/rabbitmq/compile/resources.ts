@@ -94,6 +94,7 @@ export function addExchange(
     readonly name: string;
     readonly role: ExchangeRole;
     readonly kind: ExchangeResource["kind"];
+    readonly pluginType?: string | undefined;
     readonly consumer: string | null;
     readonly alternateExchange?: string;
     readonly isForeign?: boolean;
@@ -105,6 +106,7 @@ export function addExchange(
       role: exchange.role,
       consumer: exchange.consumer,
       kind: exchange.kind,
+      ...(exchange.pluginType === undefined ? {} : { pluginType: exchange.pluginType }),
       durable: true,
       autoDelete: false,
       arguments:

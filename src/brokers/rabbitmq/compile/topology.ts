@@ -36,6 +36,8 @@ export interface ExchangeResource {
   readonly role: ExchangeRole;
   readonly consumer: string | null;
   readonly kind: "direct" | "fanout" | "topic" | "headers";
+  /** The type by a plugin. Such an exchange counts as a fanout: any message may come by any binding. */
+  readonly pluginType?: string;
   readonly durable: true;
   readonly autoDelete: false;
   /** `alternate-exchange`, if there is one. */

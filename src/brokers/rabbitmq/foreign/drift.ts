@@ -131,7 +131,7 @@ function viewsOf({ topology, reports }: VirtualHost, wanted: Topology, version: 
     agreeing.length > 0 && applyTo !== "all" && applyTo !== "exchanges";
   const unread = [
     ...exchanges
-      .filter(({ isGuessed }) => isGuessed === true)
+      .filter(({ isGuessed, pluginType }) => isGuessed === true && pluginType === undefined)
       .map(({ name }) => `only bindings name the exchange ${name}, so its kind is unknown`),
     ...topology.policies
       .filter((policy) => !isPatternReadable(policy.pattern) && !isInReports(policy))
@@ -205,6 +205,8 @@ function besideOf(difference: Difference, declared: Topology, version: Semantics
     return otherwise("the broker takes a message back from a slow handler after another time");
   if (settings.some(({ key }) => key === "x-single-active-consumer"))
     return otherwise("its instances receive messages one at a time, or all together");
+  if (kind === "foreign" && declared.exchanges.some((each) => each.name === name && each.pluginType !== undefined))
+    return otherwise("an exchange of another type chooses among its bindings by other rules");
   const lost = lastResortFlaw(difference, declared, version);
   if (lost !== null) return otherwise(`messages that find no way on are no longer kept: ${lost}`);
   if (kind !== "binding") return change === "missing" ? otherwise("no message can pass through it") : null;

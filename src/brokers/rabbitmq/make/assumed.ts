@@ -14,7 +14,7 @@ import type { RabbitmqPlacement } from "./resources.ts";
  */
 export function assumed(
   { name: component, parent, namespace }: RabbitmqPlacement,
-  { name, kind }: ExchangeResource,
+  { name, kind: likened, pluginType: kind = likened }: ExchangeResource,
 ): pulumi.Output<string> {
   return pulumi.output(namespace).apply(async (vhost) => {
     const found: Partial<rabbitmq.GetExchangeResult> = await rabbitmq.getExchange({ name, vhost }, { parent });

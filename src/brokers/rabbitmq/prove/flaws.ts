@@ -60,14 +60,14 @@ export const unseenFlawsOf: typeof flawsOf = (index, closure, contract, semantic
 
 function sourceFlaws(index: TopologyIndex, contract: Contract): string[] {
   return contract.sources.flatMap(({ exchange, routingKeys, arguments: headers }) => {
-    const kind = index.exchanges.get(exchange)?.kind;
+    const { kind, pluginType } = index.exchanges.get(exchange) ?? {};
     const onward = index.besideWork(exchange).filter(({ destinationKind }) => destinationKind === "exchange");
     return [
       // A headers exchange ignores keys, and a fanout exchange sends everything.
       ...((kind === "headers") === (headers !== undefined)
         ? []
         : [`the source ${exchange} does not route by ${headers === undefined ? "key" : "headers"}`]),
-      ...(kind === "fanout" && routingKeys.some((key) => key !== "#")
+      ...(kind === "fanout" && pluginType === undefined && routingKeys.some((key) => key !== "#")
         ? [`the source ${exchange} sends every message, though only ${routingKeys.join(", ")} is declared`]
         : []),
       ...onward.map(({ destination }) => `the source ${exchange} leads to the exchange ${destination} as well`),

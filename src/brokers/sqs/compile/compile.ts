@@ -17,6 +17,7 @@ import { consumerNames } from "./names.ts";
 import { diagnoseQuotas } from "./quotas.ts";
 import { type Retention, retentionOf } from "./retention.ts";
 import { type TopologyDraft, addConsumer, addTopics, fifoSources, sourcesOf } from "./resources.ts";
+import { type SplitPlan, splitServices } from "./services.ts";
 import { redrive } from "./strategies/redrive.ts";
 import { type Strategy, type StrategyInput, type StrategyOutput, wholeSeconds } from "./strategies/strategy.ts";
 import { visibility } from "./strategies/visibility.ts";
@@ -33,13 +34,15 @@ const strategies: readonly Strategy[] = [redrive, visibility];
  *
  * @returns frozen, JSON-serialisable data, the same bytes for the same input; or every reason to refuse it
  */
-export function compileSqs(plan: Plan, target: SqsTarget): Checked<SqsCompiled> {
-  const problems = [...diagnoseNames(plan), ...diagnoseOptionNames(target, plan), ...keyWarning(target, plan)];
+export function compileSqs(whole: Plan, target: SqsTarget): Checked<SqsCompiled> {
+  const problems = [...diagnoseNames(whole), ...diagnoseOptionNames(target, whole), ...keyWarning(target, whole)];
+  const split = splitServices(whole);
+  const { plan } = split;
   const fifo = fifoSources(plan);
   const draft: TopologyDraft = { queues: [], topics: [], subscriptions: [], mappings: [], alarms: [] };
   addTopics(draft, plan, fifo);
   const { diagnostics, contracts, promises, choices } = compileConsumers(plan.consumers, (consumer) =>
-    compileConsumer(draft, plan, consumer, withOwnStrategy(target, consumer.consumer), fifo),
+    compileConsumer(draft, split, consumer, withOwnStrategy(target, consumer.consumer), fifo),
   );
   const topology: SqsTopology = deepFreeze({
     broker: "sqs",
@@ -57,7 +60,7 @@ export function compileSqs(plan: Plan, target: SqsTarget): Checked<SqsCompiled> 
 
 function compileConsumer(
   draft: TopologyDraft,
-  whole: Plan,
+  { plan: whole, servicesOf }: SplitPlan,
   plan: ConsumerPlan,
   target: SqsTarget,
   fifoTopics: ReadonlySet<string>,
@@ -86,7 +89,8 @@ function compileConsumer(
   const diagnostics = [...common, ...diagnoseRetention(input, retention), ...consumerWarnings(input, strategy.name)];
   if (hasErrors(diagnostics)) return { diagnostics, result: null };
   const visibilityTimeoutSeconds = strategy.visibilityTimeoutSeconds(input);
-  addConsumer(draft, { input, whole, fifoTopics, retention, visibilityTimeoutSeconds });
+  const services = servicesOf(plan.consumer);
+  addConsumer(draft, { input, whole, fifoTopics, services, retention, visibilityTimeoutSeconds });
   const output = strategy.build(input, retention);
   const sources = sourcesOf(whole, plan, fifoTopics, input.names.workQueue);
   const contract = contractOf(input, strategy, output, retention, sources);

@@ -1,3 +1,4 @@
+import { isServiceArn, principalOf } from "./services.ts";
 import { type Diagnostic, type PathSegment, diagnosed } from "../../../diagnostics/diagnostic.ts";
 import { isDirect, type Plan } from "../../../plan/plan.ts";
 import { misfit, unknownOption, unknownOptions } from "../../../contract/shared-problems.ts";
@@ -40,16 +41,18 @@ export function diagnoseOptionNames({ emptiedDeadQueues = [], lambda = {} }: Sqs
  * Only the account can see the policy of its key. Without the right policy, both queues of a topic refuse its messages.
  * A producer that sends straight to a queue gets the refusal itself.
  */
-export function keyWarning({ kmsKey }: SqsOptions, { consumers }: Plan): Diagnostic[] {
+export function keyWarning({ kmsKey }: SqsOptions, { consumers, sources }: Plan): Diagnostic[] {
   if (kmsKey === undefined || consumers.every(isDirect)) return [];
+  const used = consumers.flatMap(({ from }) => Object.keys(from)).map((source) => sources[source]?.name ?? "");
+  const principals = new Set(used.map((name) => (isServiceArn(name) ? principalOf(name) : "sns.amazonaws.com")));
   return diagnosed("RD623", {
     path: ["target", "kmsKey"],
     message: "published messages arrive only if the policy of the key allows it",
     value: kmsKey,
     notes: [
-      "without it neither the work queue nor the queue of undelivered messages accepts a message from a topic, and SNS gives up on it",
+      "without it neither the work queue nor the queue of undelivered messages accepts a message from a source, and the service gives up on it",
     ],
-    help: "in the key's policy allow sns.amazonaws.com kms:GenerateDataKey* and kms:Decrypt, and consumers kms:Decrypt, with kms:GenerateDataKey for copies to the dead queue",
+    help: `in the key's policy allow ${[...principals].join(" and ")} kms:GenerateDataKey* and kms:Decrypt, and consumers kms:Decrypt, with kms:GenerateDataKey for copies to the dead queue`,
   });
 }
 

@@ -18,6 +18,7 @@ import { parseArn } from "./arn.ts";
 import { filterOf } from "./filter.ts";
 import { consumerNames, topicName } from "./names.ts";
 import type { Retention } from "./retention.ts";
+import { isBucketArn, isServiceArn } from "./services.ts";
 import { type StrategyInput, handlingSeconds, inWords, wholeSeconds } from "./strategies/strategy.ts";
 import type { SqsTopology } from "./topology.ts";
 
@@ -61,10 +62,12 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
 function foreignTopicProblem({ sources, consumers }: Plan, source: string): Diagnostic[] {
   const { name = "" } = sources[source] ?? {};
   const path = ["sources", source, "name"];
+  if (isServiceArn(name)) return serviceProblems(name, source, consumers);
   if (parseArn(name)?.service !== "sns")
     return diagnosed("RD222", {
       path,
-      message: name === "" ? "the topic of another owner has no name here" : "this is no ARN of an SNS topic",
+      message:
+        name === "" ? "the topic of another owner has no name here" : "this is no ARN of a topic, a rule or a bucket",
       ...(name === "" ? {} : { value: name }),
       help: "write the ARN of the topic, such as arn:aws:sns:eu-west-1:123456789012:events",
     });
@@ -76,6 +79,37 @@ function foreignTopicProblem({ sources, consumers }: Plan, source: string): Diag
     value: "per-key",
     notes: [`${source} is the standard topic ${name}`],
     help: "leave order out, or ask the owner of the topic for a FIFO topic",
+  });
+}
+
+/**
+ * Nothing stands between a service and the queue that could filter. Sources: S3 User Guide, "Amazon S3 Event
+ * Notifications": a FIFO queue is no destination. EventBridge API Reference, "SqsParameters": a FIFO queue must
+ * deduplicate by content, because a rule gives a group and no deduplication id.
+ */
+function serviceProblems(arn: string, source: string, consumers: Plan["consumers"]): Diagnostic[] {
+  const isBucket = isBucketArn(arn);
+  return consumers.flatMap(({ consumer, from, order }) => {
+    if (!Object.hasOwn(from, source)) return [];
+    const path = ["consumers", consumer];
+    if (order === "per-key")
+      return diagnosed("RD222", {
+        path: [...path, "order"],
+        message: `${isBucket ? "S3" : "EventBridge"} cannot send to the FIFO queue of a consumer in order`,
+        value: "per-key",
+        notes: [
+          `${source} is ${arn}`,
+          ...(isBucket ? [] : ["a rule gives no deduplication id, and the queue does not deduplicate by content"]),
+        ],
+        help: "leave order out, or let a function of your own send the events on",
+      });
+    if (from[source] === "all") return [];
+    return diagnosed("RD216", {
+      path: [...path, "from", source],
+      message: `${isBucket ? "S3" : "EventBridge"} sends to the queue itself, so no filter can stand between them`,
+      value: from[source],
+      help: `write ${source}: all, and choose the events ${isBucket ? "in the notifications of the bucket" : "by the pattern of the rule"}`,
+    });
   });
 }
 

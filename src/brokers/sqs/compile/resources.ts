@@ -35,13 +35,15 @@ interface ConsumerResources {
   readonly input: StrategyInput;
   readonly whole: Plan;
   readonly fifoTopics: ReadonlySet<string>;
+  /** The ARNs of the services that send to the work queue. */
+  readonly services: readonly string[];
   readonly retention: Retention;
   readonly visibilityTimeoutSeconds: number;
 }
 
 /** Adds a consumer's queues, ends first, then the subscriptions and mappings of the work queue. */
 export function addConsumer(draft: TopologyDraft, resources: ConsumerResources): void {
-  const { input, whole, fifoTopics, retention, visibilityTimeoutSeconds } = resources;
+  const { input, whole, fifoTopics, services, retention, visibilityTimeoutSeconds } = resources;
   const { names, plan, retry } = input;
   const topics = Object.keys(plan.from).map((source) => topicName(whole, source, fifoTopics.has(source)));
   draft.queues.push(
@@ -58,6 +60,7 @@ export function addConsumer(draft: TopologyDraft, resources: ConsumerResources):
       retentionSeconds: retention.workSeconds,
       redrive: { deadQueue: names.dead, maxReceiveCount: retry.attempts.length },
       sendersTopics: topics,
+      ...(services.length === 0 ? {} : { sendersServices: services }),
     }),
   );
   for (const [source, keys] of Object.entries(plan.from)) {

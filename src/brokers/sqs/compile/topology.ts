@@ -34,6 +34,8 @@ export interface SqsQueue {
   readonly redriveAllow: RedriveAllow;
   /** The topics that may send, by name, besides the account's own principals. Every request must use TLS. */
   readonly sendersTopics: readonly string[];
+  /** The rules of EventBridge and the buckets of S3 that may send, by ARN. Left out if there are none. */
+  readonly sendersServices?: readonly string[];
 }
 
 /** A declared source. Publishers send to it, and each consumer that asks for a message receives its own copy. */

@@ -1,7 +1,7 @@
 import { isEntry } from "../../../foreign/entries.ts";
 import { type Beside, type DifferentSetting, loss, otherwise } from "../../drift.ts";
 import type { SqsQueue } from "../compile/topology.ts";
-import { anyoneMaySend, isAboutTransport, topicMaySend } from "./audit/policy-access.ts";
+import { anyoneMaySend, isAboutTransport, serviceMaySend } from "./audit/policy-access.ts";
 import { type AuditedQueue, type AuditedSubscription, type LambdaMapping, known } from "./deployment.ts";
 
 // The effects that no model shows, because no step of a message looks at them.
@@ -22,7 +22,10 @@ export function besideQueue(
     return loss("SQS drops messages as duplicates that the declared queue keeps");
   const told = known(statements) ?? [];
   if (differs.has("Policy") && anyoneMaySend(told, arn)) return otherwise("anyone may send to it");
-  const isUnknown = topicArns.some((topic) => topicMaySend(told, arn, topic) === "unknown");
+  const shutOut = (declared.sendersServices ?? []).filter((each) => serviceMaySend(told, arn, each) === "no");
+  if (differs.has("Policy") && shutOut.length > 0)
+    return loss(`its policy lets ${shutOut.join(", ")} send no more, and the service gives up on those messages`);
+  const isUnknown = topicArns.some((topic) => serviceMaySend(told, arn, topic) === "unknown");
   const denials = told.filter((each) => each["Effect"] === "Deny" && !isAboutTransport(each));
   if (differs.has("Policy") && (isUnknown || denials.length > 0))
     return otherwise("its policy has a statement that may refuse topics, senders or consumers");

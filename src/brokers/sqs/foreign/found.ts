@@ -1,6 +1,6 @@
 import { isArn } from "../compile/arn.ts";
 import type { SnsSubscription, SqsQueue, SqsTopology } from "../compile/topology.ts";
-import { topicMaySend } from "./audit/policy-access.ts";
+import { serviceMaySend } from "./audit/policy-access.ts";
 import {
   type AuditedQueue,
   type AuditedSubscription,
@@ -87,7 +87,7 @@ export function queueAsFound(
 
 /** The topics that the policy lets in, and those of which Redeliver does not know it. */
 function senderTopics(
-  statements: Parameters<typeof topicMaySend>[0],
+  statements: Parameters<typeof serviceMaySend>[0],
   arn: string,
   topics: SqsTopology["topics"],
   { deployment, ...found }: Found,
@@ -98,7 +98,7 @@ function senderTopics(
     ...subscribed.map((each) => each.topicArn),
   ]);
   return [...arns]
-    .filter((topicArn) => topicMaySend(statements, arn, topicArn) !== "no")
+    .filter((topicArn) => serviceMaySend(statements, arn, topicArn) !== "no")
     .map((topicArn) =>
       topics.some(({ name }) => name === topicArn) ? topicArn : namedIn({ deployment, ...found }, topicArn),
     );

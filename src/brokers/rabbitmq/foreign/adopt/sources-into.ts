@@ -37,23 +37,26 @@ export function sourcesInto(
       said.push({ name, kind: "headers", keys: match, isOwn, from: `the headers exchange ${name}, bound to ${queue}` });
       continue;
     }
-    if (type !== kind || kind === "headers" || exchange === undefined) {
+    const isOpaque =
+      type !== kind &&
+      bindings.every(({ routingKey, arguments: given }) => routingKey !== "" && Object.keys(given).length === 0);
+    if ((type !== kind && !isOpaque) || (type === kind && kind === "headers") || exchange === undefined) {
       unsaid.push({
         place: name,
-        fact: `it is of the type ${exchange === undefined ? "unknown" : type}, which no source has; its ${bindings.length} bindings to ${queue} stay on the broker, and nothing declares them`,
+        fact: `it is of the type ${exchange === undefined ? "unknown" : type}, whose bindings no declaration says; its ${bindings.length} bindings to ${queue} stay on the broker, and nothing declares them`,
       });
       continue;
     }
     const keys = [...new Set(bindings.map(({ routingKey }) => routingKey))].toSorted();
-    const isAll = kind === "fanout" || (kind === "topic" && keys.join(" ") === "#");
+    const isAll = (kind === "fanout" && !isOpaque) || (kind === "topic" && keys.join(" ") === "#");
     const before = topology.bindings.filter((each) => each.destinationKind === "exchange" && each.destination === name);
     const upstream = [...new Set(before.map(({ source }) => source))].filter((each) => !isSharedDelay(each));
     said.push({
       name,
-      kind,
+      ...(isOpaque ? { kind: "opaque", type } : { kind }),
       keys: isAll ? "all" : keys,
       isOwn: system !== null && name.startsWith(`${system}.`),
-      from: `the ${kind} exchange ${name}, bound to ${queue}${upstream.length === 0 ? "" : `; ${upstream.slice(0, 5).join(", ")} lead into it and stay as they are`}`,
+      from: `the ${type} exchange ${name}, bound to ${queue}${upstream.length === 0 ? "" : `; ${upstream.slice(0, 5).join(", ")} lead into it and stay as they are`}`,
     });
     if (kind === "direct" && keys.includes(""))
       unsaid.push({ place: name, fact: `a binding to ${queue} has an empty key, which a declaration cannot ask for` });

@@ -39,11 +39,11 @@ export async function compareByDeclaring(
       ...declareQueue,
       fields: { ...common, queue: name, exclusive: false, arguments: given },
     })),
-    ...topology.exchanges.map(({ name, kind, arguments: given, owner }) => ({
+    ...topology.exchanges.map(({ name, kind, pluginType, arguments: given, owner }) => ({
       place: owner === "other" ? ("foreign" as const) : ("exchange" as const),
       name,
       ...declareExchange,
-      fields: { ...common, exchange: name, type: kind, internal: false, arguments: given },
+      fields: { ...common, exchange: name, type: pluginType ?? kind, internal: false, arguments: given },
     })),
   ].filter(({ place, name }) => (place === "queue" ? found.queues : found.exchanges).get(name) === "there");
   const differingOnes: Diagnostic[] = [];
@@ -61,9 +61,9 @@ export async function compareByDeclaring(
       // The first use of a resource shows that it has been deleted in the meantime.
       if (code === 404) continue;
       if (code !== 406) throw cause;
-      // The broker compares the kind first. Other differences are its owner's business.
+      // The broker compares the kind first, and may not know it at all. Other differences are its owner's business.
       const said = saidBy(cause);
-      if (place !== "foreign" || said.startsWith("type:")) differingOnes.push(differing(name, place, [said]));
+      if (place !== "foreign" || /^type:|exchange type/.test(said)) differingOnes.push(differing(name, place, [said]));
     }
   }
   return { differing: differingOnes, uncompared: [] };

@@ -1,5 +1,6 @@
 import { type Entry, isEntry } from "../../../../foreign/entries.ts";
 import { type Answer, anyOf } from "../../prove/semantics/filter-policy.ts";
+import { principalOf } from "../../compile/services.ts";
 import { accountIn } from "../deployment.ts";
 
 const sending = "sqs:sendmessage";
@@ -19,15 +20,15 @@ export function anyoneMaySend(statements: readonly Entry[], queueArn: string): b
 }
 
 /**
- * Answers whether a policy lets a topic send to the queue. Without a statement for it no topic may, not even one of the
- * same account. Source: SNS Developer Guide, "Subscribing an Amazon SQS queue to an Amazon SNS topic".
+ * Answers whether a policy lets a topic, a rule or a bucket send to the queue. Without a statement for it none may, not
+ * even one of the same account. Source: SNS Developer Guide, "Subscribing an Amazon SQS queue to an Amazon SNS topic".
  */
-export function topicMaySend(statements: readonly Entry[], queueArn: string, topicArn: string): Answer {
-  const own = statements.filter((each) => isAbout(each, queueArn) && isTopicService(each["Principal"]));
+export function serviceMaySend(statements: readonly Entry[], queueArn: string, senderArn: string): Answer {
+  const own = statements.filter((each) => isAbout(each, queueArn) && isService(each["Principal"], senderArn));
   const answers = (effect: string): Answer[] =>
     own
       .filter((each) => each["Effect"] === effect && !(effect === "Deny" && isAboutTransport(each)))
-      .map((each) => (isIndirect(each) ? "unknown" : holds(each["Condition"], topicArn)));
+      .map((each) => (isIndirect(each) ? "unknown" : holds(each["Condition"], senderArn)));
   const denied = anyOf(answers("Deny"));
   const allowed = anyOf(answers("Allow"));
   if (denied === "yes" || allowed === "no") return "no";
@@ -51,10 +52,10 @@ function isAnyone(principal: unknown): boolean {
   return principal === "*" || (isEntry(principal) && listOf(principal["AWS"]).includes("*"));
 }
 
-function isTopicService(principal: unknown): boolean {
+function isService(principal: unknown, arn: string): boolean {
   // A statement with NotPrincipal has no Principal.
   if (principal === undefined || isAnyone(principal)) return true;
-  return isEntry(principal) && listOf(principal["Service"]).includes("sns.amazonaws.com");
+  return isEntry(principal) && listOf(principal["Service"]).includes(principalOf(arn));
 }
 
 function hasCondition({ Condition: condition }: Entry): boolean {
@@ -73,23 +74,24 @@ export function isAboutTransport({ Condition: condition }: Entry): boolean {
 }
 
 /** All operators must match, and all keys of each. One matching value of a key is enough. */
-function holds(condition: unknown, topicArn: string): Answer {
+function holds(condition: unknown, senderArn: string): Answer {
   if (condition === undefined) return "yes";
   if (!isEntry(condition)) return "unknown";
   const answers = Object.entries(condition).flatMap(([operator, keys]) =>
     isEntry(keys)
-      ? Object.entries(keys).map(([key, values]) => keyHolds(operator, key, values, topicArn))
+      ? Object.entries(keys).map(([key, values]) => keyHolds(operator, key, values, senderArn))
       : ["unknown"],
   ) as Answer[];
   if (answers.includes("no")) return "no";
   return answers.includes("unknown") ? "unknown" : "yes";
 }
 
-function keyHolds(operator: string, key: string, values: unknown, topicArn: string): Answer {
+function keyHolds(operator: string, key: string, values: unknown, senderArn: string): Answer {
   const given: Readonly<Record<string, string>> = {
-    "aws:sourcearn": topicArn,
-    "aws:sourceaccount": accountIn(topicArn),
-    "aws:sourceowner": accountIn(topicArn),
+    "aws:sourcearn": senderArn,
+    // The ARN of a bucket does not name its account.
+    ...(accountIn(senderArn) === "" ? {} : { "aws:sourceaccount": accountIn(senderArn) }),
+    "aws:sourceowner": accountIn(senderArn),
   };
   const value = given[key.toLowerCase()];
   const isPositive = /^(Arn|String)(Equals|Like)(IfExists)?$/i.test(operator);

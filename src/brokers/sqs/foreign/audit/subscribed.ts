@@ -9,7 +9,7 @@ import {
   nameIn,
 } from "../deployment.ts";
 import { type Entry, isEntry } from "../../../../foreign/entries.ts";
-import { topicMaySend } from "./policy-access.ts";
+import { serviceMaySend } from "./policy-access.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** Finds faults on the way from topics into a queue. */
@@ -54,7 +54,7 @@ function notLetIn(queue: AuditedQueue, subscription: AuditedSubscription, { queu
   const { deadLetterArn, topicArn } = subscription;
   const dead = queues.get(known(deadLetterArn) ?? "");
   const isShut = ({ statements, arn }: AuditedQueue): boolean =>
-    statements !== "untold" && topicMaySend(statements, arn, topicArn) === "no";
+    statements !== "untold" && serviceMaySend(statements, arn, topicArn) === "no";
   const finding = (dead: string | null): SqsFinding => ({
     code: "RD457",
     subject: queue.name,

@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+
+import { checkSystem, compile, type CompiledSystem, parseTarget } from "../../src/index.ts";
+import { accepted, checked } from "../support/examples.ts";
+import { adoptText } from "../support/reported-by-adopt.ts";
+import { queue, vhosts } from "../support/known-topologies.ts";
+
+const retry = { attempts: 3, backoff: { kind: "constant", delay: "1s" } };
+const hash = { kind: "opaque", exchangeType: "x-consistent-hash", name: "events", owner: "other" };
+const declared = (source: object, from: unknown = ["10"]): object => ({
+  name: "shop",
+  sources: { events: source },
+  consumers: { billing: { from: { events: from }, retry } },
+});
+
+test.each(["native", "staged", "waits"] as const)("%s binds to the exchange, and never declares it", (strategy) => {
+  const { topology }: CompiledSystem<"rabbitmq"> = accepted(
+    compile(checked(declared(hash)), { broker: "rabbitmq", version: "4.3", strategy }),
+  );
+  expect(topology.exchanges.filter(({ role }) => role === "source")).toMatchObject([
+    { name: "events", owner: "other", pluginType: "x-consistent-hash" },
+  ]);
+  expect(topology.bindings.filter(({ source }) => source === "events")).toMatchObject([
+    { destination: "shop.billing", routingKey: "10", arguments: {} },
+  ]);
+});
+
+test.for([
+  ["of its own system", { ...hash, owner: "system" }, "rabbitmq@4.3", "RD222"],
+  ["without a type", { ...hash, exchangeType: undefined }, "rabbitmq@4.3", "RD222"],
+  ["of another kind with a type", { ...hash, kind: "topic" }, "rabbitmq@4.3", "RD222"],
+  ["of another kind with a type", { ...hash, kind: "topic" }, "sqs@eu-west-1", "RD222"],
+  ["of another kind with a type", { ...hash, kind: "topic" }, "servicebus@standard", "RD222"],
+  ["on SQS", hash, "sqs@eu-west-1", "RD216"],
+  ["on Service Bus", hash, "servicebus@standard", "RD216"],
+] as const)("a source %s is refused", ([, source, on, code]) => {
+  const target = parseTarget(on);
+  if (!target.ok) throw new Error("no target");
+  const result = compile(checked(declared(JSON.parse(JSON.stringify(source)) as object)), target.value);
+  expect(result.ok ? [] : result.diagnostics.map((each) => each.code)).toContain(code);
+});
+
+test("its keys are those of bindings, so all of it cannot be taken", () => {
+  const result = checkSystem(declared(hash, "all"));
+  expect(result.ok ? [] : result.diagnostics.map(({ code }) => code)).toEqual(["RD110"]);
+});
+
+test("adopt declares a binding with a key, and leaves one with arguments", () => {
+  const exchange = (name: string) => ({
+    name,
+    vhost: "/",
+    type: "x-consistent-hash",
+    durable: true,
+    auto_delete: false,
+    arguments: {},
+  });
+  const binding = (source: string, given: object) => ({
+    source,
+    vhost: "/",
+    destination: "orders",
+    destination_type: "queue",
+    routing_key: "20",
+    arguments: given,
+  });
+  const text = JSON.stringify({
+    vhosts,
+    queues: [queue("orders", { "x-queue-type": "quorum" })],
+    exchanges: [exchange("events"), exchange("others")],
+    bindings: [binding("events", {}), binding("others", { weight: 1 })],
+  });
+  const { draft, unsaid } = adoptText(text);
+  expect(draft.system["sources"]).toEqual({ events: hash });
+  expect(draft.system.consumers).toMatchObject({ orders: { from: { events: ["20"] } } });
+  expect(unsaid.map(({ place, fact }) => `${place}: ${fact}`)).toContainEqual(
+    expect.stringMatching(/^others: it is of the type x-consistent-hash, whose bindings no declaration says/),
+  );
+});
