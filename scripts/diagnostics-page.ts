@@ -57,7 +57,7 @@ function severitySentence(code: DiagnosticCode, severity: CatalogueEntry["severi
   if (code === "RD315") return "**Error:** nothing is compared.";
   if (/^RD31[1-3]/.test(code)) return `**${severity === "error" ? "Error" : "Warning"}:** the exit code is 1.`;
   if (/^RD33[12]/.test(code)) return "**Error:** nothing is inferred or written.";
-  if (/^RD33[34]/.test(code)) return "**Warning:** the declaration is written all the same.";
+  if (/^RD(33[34]|625)/.test(code)) return "**Warning:** the declaration is written all the same.";
   if (code === "RD314") return "**Error:** the exit code is 3.";
   if (/^RD8(11|12|4)/.test(code)) return "**Error:** nothing is read or moved.";
   if (code.startsWith("RD8")) return "**Error:** the consumer does not begin, and has taken no message.";
@@ -119,7 +119,11 @@ function circumstances(example: Example): string {
     );
   if (example.kind === "adopt") {
     const options = example.queues?.map((each) => ` --queue ${each}`).join("") ?? "";
-    parts.push(`where \`redeliver adopt${options}\` reads the definitions file`);
+    const [on, file] =
+      example.target === undefined
+        ? ["", "definitions file"]
+        : [` --target ${example.target}`, "list of AWS's answers"];
+    parts.push(`where \`redeliver adopt${options}${on}\` reads the ${file}`);
   }
   if (example.kind === "scenario") parts.push("with `examples/shop.yaml`, whose one consumer is billing");
   if (example.kind === "start")

@@ -143,9 +143,11 @@ export interface DriftExample extends Reporting {
   readonly text: string;
 }
 
-/** A definitions file to infer a declaration from. */
+/** A definitions file to infer a declaration from, or the answers of AWS. */
 export interface AdoptExample extends Reporting {
   readonly kind: "adopt";
+  /** Left out for a definitions file. */
+  readonly target?: "sqs@eu-west-1";
   readonly text: string;
   /** The work queues to adopt. Left out for all of them. */
   readonly queues?: readonly string[];

@@ -15,6 +15,10 @@ export interface DraftDeclaration {
   readonly comments: readonly Comment[];
   readonly unsaid: readonly Unsaid[];
   readonly warnings: readonly Diagnostic[];
+  /** The queues that are left out, because the declaration has another one of the same name. */
+  readonly refused: readonly Unsaid[];
+  /** The settings that its target needs beside the place. */
+  readonly options: Readonly<Record<string, unknown>>;
 }
 
 interface DraftSystem {
@@ -30,11 +34,15 @@ interface DraftSystem {
  * @param separator stands between the parts of default names
  */
 export function declareFound(found: FoundSystem, name: string, separator: string): DraftDeclaration {
-  const { consumers } = found;
+  const all = found.consumers;
   const prefix = `${name}${separator}`;
-  const isPrefixed = consumers.every(({ queue }) => queue.startsWith(prefix) && queue.length > prefix.length);
-  const keys = new Map(consumers.map(({ queue }) => [queue, isPrefixed ? queue.slice(prefix.length) : queue]));
+  const isPrefixed = all.every(
+    ({ queue, key }) => key !== undefined || (queue.startsWith(prefix) && queue.length > prefix.length),
+  );
+  const keys = new Map(all.map(({ queue, key = isPrefixed ? queue.slice(prefix.length) : queue }) => [queue, key]));
   const keyOf = ({ queue }: FoundConsumer): string => keys.get(queue) ?? queue;
+  const isFirst = (one: FoundConsumer): boolean => all.find((each) => keyOf(each) === keyOf(one)) === one;
+  const consumers = all.filter(isFirst);
   const shared = sharedDeadQueues(consumers);
   const dead = deadTemplate(
     consumers.filter((each) => !shared.has(each.dead?.value ?? "")),
@@ -47,7 +55,10 @@ export function declareFound(found: FoundSystem, name: string, separator: string
   };
   const sources = sourceKeys([...consumers.flatMap((each) => each.sources), ...found.unusedSources], prefix);
   const written = consumers.map((each) => consumerFrom(each, keyOf(each), sources));
-  const foreign = [...sources].filter(([, { source }]) => !source.isOwn).map(([exchange]) => exchange);
+  const options = targetOptions({ ...found, consumers }, keyOf);
+  const foreign = [...sources]
+    .filter(([, { source }]) => !source.isOwn && source.isForeign !== true)
+    .map(([exchange]) => exchange);
   return {
     system: {
       name,
@@ -63,9 +74,19 @@ export function declareFound(found: FoundSystem, name: string, separator: string
       ...[...sources.values()].map(({ key, source }) => ({ path: ["sources", key], text: source.from })),
       ...written.flatMap(({ comments }) => comments),
     ],
+    options,
+    refused: all
+      .filter((each) => !isFirst(each))
+      .map((each) => ({
+        place: each.queue,
+        fact: `it is left out: ${keyOf(each)} is the name of another consumer, too; adopt it alone with --queue (${each.from})`,
+      })),
     unsaid: [
       ...found.unsaid,
       ...dead.unsaid,
+      ...(Object.keys(options).length === 0
+        ? []
+        : [{ place: "the target", fact: `it needs these settings in a file of its own: ${JSON.stringify(options)}` }]),
       ...(foreign.length === 0
         ? []
         : [
@@ -75,15 +96,17 @@ export function declareFound(found: FoundSystem, name: string, separator: string
             },
           ]),
     ],
-    warnings: [...shared].map(([queue, owners]) =>
-      diagnostic("RD333", {
-        path: ["queues", queue],
-        message: `${queue} has the dead letters of ${owners.map((each) => each.queue).join(", ")}`,
-        notes: ["in a declaration each consumer has a dead queue of its own"],
-        help: `leave ${queue} where it is until nobody needs its letters`,
-      }),
-    ),
+    warnings: [...shared].map(ofSharedQueue),
   };
+}
+
+function ofSharedQueue([queue, owners]: readonly [string, readonly FoundConsumer[]]): Diagnostic {
+  return diagnostic("RD333", {
+    path: ["queues", queue],
+    message: `${queue} has the dead letters of ${owners.map((each) => each.queue).join(", ")}`,
+    notes: ["in a declaration each consumer has a dead queue of its own"],
+    help: `leave ${queue} where it is until nobody needs its letters`,
+  });
 }
 
 interface KeyedSource {
@@ -99,7 +122,7 @@ function sourceKeys(all: readonly FoundSource[], prefix: string): ReadonlyMap<st
   for (const source of all) {
     if (keyed.has(source.name)) continue;
     const isDefault = source.isOwn && source.name.startsWith(prefix);
-    let key = isDefault ? source.name.slice(prefix.length) : source.name;
+    let key = source.key ?? (isDefault ? source.name.slice(prefix.length) : source.name);
     while (taken.has(key)) key = `${key}-2`;
     taken.add(key);
     const physical = isDefault ? {} : { name: source.name, ...(source.isOwn ? {} : { owner: "other" }) };
@@ -110,6 +133,17 @@ function sourceKeys(all: readonly FoundSource[], prefix: string): ReadonlyMap<st
     });
   }
   return keyed;
+}
+
+/** The settings of single consumers stand below their names in the declaration. */
+function targetOptions(
+  { options, consumers }: FoundSystem,
+  keyOf: (found: FoundConsumer) => string,
+): Readonly<Record<string, unknown>> {
+  const own: Record<string, Record<string, unknown>> = {};
+  for (const each of consumers)
+    for (const [name, value] of Object.entries(each.options ?? {})) (own[name] ??= {})[keyOf(each)] = value;
+  return { ...options, ...own };
 }
 
 function consumerFrom(

@@ -1,14 +1,17 @@
 import type { Consumer, SourceInput } from "../declare/system.ts";
+
 /** A value, and the resource with the argument or the binding that it was inferred from. */
 export interface Inferred<Value> {
   readonly value: Value;
   readonly from: string;
 }
 
-/** A place that messages come from, as the bindings of a queue show it. */
+/** A place that messages come from, as the way into a queue shows it. */
 export interface FoundSource {
   /** Its name on the broker. */
   readonly name: string;
+  /** Its name in the declaration, unless that is the one on the broker. */
+  readonly key?: string;
   readonly kind: SourceInput["kind"];
   /** The type of an opaque source. */
   readonly type?: string;
@@ -16,12 +19,16 @@ export interface FoundSource {
   readonly keys: NonNullable<Consumer["from"]>[string];
   /** True if its name shows that the system made it. */
   readonly isOwn: boolean;
+  /** True if no system can make it, so nobody has to decide that. */
+  readonly isForeign?: boolean;
   readonly from: string;
 }
 
 /** The consumer of one work queue, as far as a broker shows it. */
 export interface FoundConsumer {
   readonly queue: string;
+  /** Its name in the declaration, unless that follows from the name of the queue. */
+  readonly key?: string;
   /** The facts that make it a work queue. */
   readonly from: string;
   /** Empty if producers send straight to the queue. */
@@ -40,6 +47,8 @@ export interface FoundConsumer {
   /** The arguments of its own that the work queue has. Left out if it has none that a declaration knows. */
   readonly queueArguments?: Inferred<NonNullable<Consumer["queueArguments"]>> | undefined;
   readonly order?: Inferred<"per-key"> | undefined;
+  /** Settings of the target for this consumer alone, by their names there. */
+  readonly options?: Readonly<Record<string, unknown>>;
 }
 
 /** A fact about a broker that a declaration cannot say, with the reason. */
@@ -55,6 +64,8 @@ export interface FoundSystem {
   readonly name: string | null;
   /** The strategy that shows in the resources. Null if none does, or several do. */
   readonly strategy: string | null;
+  /** Settings of the target that show in the resources. */
+  readonly options?: Readonly<Record<string, unknown>>;
   readonly consumers: readonly FoundConsumer[];
   /** Sources of the system that no consumer takes from. */
   readonly unusedSources: readonly FoundSource[];

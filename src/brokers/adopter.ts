@@ -7,6 +7,10 @@ export interface Adopter<Target, Deployment, System> {
   readonly infer: (deployment: Deployment, target: Target, only: readonly string[]) => Checked<FoundSystem>;
   /** The deployment after the system is deployed over it. Attributes that cannot change keep their values. */
   readonly deployedOver: (deployment: Deployment, compiled: System) => Deployment;
+  /** The kinds of resources that keep their attributes under a deployment. */
+  readonly fixed: readonly string[];
+  /** A sentence without its end: the effect of a deployment on the differences. */
+  readonly effect: string;
   /** @param component the name of the component in the program that takes over */
   readonly importsOf: (deployment: Deployment, compiled: System, component: string) => Imports;
 }

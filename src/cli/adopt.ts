@@ -95,13 +95,14 @@ async function write(
   const exitCode = refused.length === 0 ? exitCodes.fine : exitCodes.incomplete;
   if (json === true) {
     const differences = judged ?? [];
-    const diagnostics = [...findings, ...driftDiagnostics(differences, againstFound), ...warnings];
-    const { comments, system } = draft;
+    const diagnostics = [...findings, ...driftDiagnostics(differences, againstFound(adopted)), ...warnings];
+    const { comments, system, options } = draft;
     const same = imports.entries.length - 1;
     await print({
       ok: true,
       declaration: system,
       comments,
+      targetOptions: options,
       unsaid,
       refused,
       same,

@@ -1,6 +1,7 @@
+import { docsPage } from "../diagnostics/docs-site.ts";
 import { declareFound, type DraftDeclaration } from "../adopt/declare-found.ts";
 import type { FoundSystem, Imports, Unsaid } from "../adopt/found.ts";
-import { brokerOf, type Target } from "../brokers/index.ts";
+import { brokerOf, checkTarget, type Target } from "../brokers/index.ts";
 import { compileAndProve, type Proved } from "../compile/compile.ts";
 import { checkSystem } from "../declare/check.ts";
 import { type Checked, type Diagnostic, accepted, diagnostic, refusedFor } from "../diagnostics/diagnostic.ts";
@@ -21,6 +22,8 @@ export interface Adopted {
   /** The errors that the audit finds today. */
   readonly findings: readonly Diagnostic[];
   readonly imports: Imports;
+  /** A sentence without its end: the effect of a deployment on the differences. */
+  readonly effect: string;
 }
 
 export interface AdoptionOptions {
@@ -48,7 +51,7 @@ export function adoptDeployment(whole: unknown, target: Target, { name, queues }
       path: "",
       message: `a system lies in one ${auditor.partNoun}, and ${parts.length} have queues`,
       value: parts.map(({ name }) => name),
-      help: "name it behind the host of the URL, such as http://localhost:15672/%2F, or export that one alone",
+      help: "name one in the URL, as in http://localhost:15672/%2F or sqs:eu-west-1, or export it alone",
     });
   const { deployment } = part ?? { deployment: whole };
   const found = adopter.infer(deployment, target, queues);
@@ -72,6 +75,8 @@ export function adoptDeployment(whole: unknown, target: Target, { name, queues }
     ...worse.map(({ path, message, notes }) => losingOver(path, message, notes)),
     ...lossy.map(({ queue }) => losingOver(queue, `${queue} has no way on for a rejected message`, [])),
   ];
+  // A deployment makes missing resources. Those that it never changes are among the imports, and the audit judges them.
+  const kept = new Set(["system", ...adopter.fixed]);
   const differences = drift === null ? null : judgeDrift(drift.value);
   return accepted(
     {
@@ -79,21 +84,14 @@ export function adoptDeployment(whole: unknown, target: Target, { name, queues }
       proved,
       refused,
       unsaid: [...refused, ...draft.unsaid],
-      judged: differences?.filter(isChanged) ?? null,
+      judged: differences?.filter(({ change, kind }) => change !== "missing" && !kept.has(kind)) ?? null,
       added: differences?.filter(({ change }) => change === "missing").length ?? 0,
       findings,
+      effect: adopter.effect,
       imports: adopter.importsOf(deployment, proved.compiled, draft.system.name),
     },
     [...found.warnings, ...made.warnings, ...draft.warnings, ...losing],
   );
-}
-
-/**
- * True for the differences that a deployment changes or keeps outside of queues and exchanges. It makes missing resources,
- * and arguments stay as they are: the imports list them, and the audit of the whole result judges them.
- */
-function isChanged({ change, kind }: JudgedDifference): boolean {
-  return change !== "missing" && !["system", "queue", "exchange"].includes(kind);
 }
 
 /** A loss that the topology does not have today. */
@@ -102,7 +100,7 @@ function losingOver(path: string, message: string, notes: readonly string[]): Di
     path,
     message: `after a deployment over it: ${message}`,
     notes,
-    help: "give its consumer a queue with a new name, bind it, and let the old queue run empty; docs/adopting.md shows how",
+    help: `give its consumer a queue with a new name, bind it, and let the old queue run empty, as in ${docsPage("adopting")}`,
   });
 }
 
@@ -121,18 +119,23 @@ function compiledDraft(
   refused: readonly Unsaid[] = [],
 ): Checked<Made> {
   const draft = declareFound(found, name, separator);
-  const system = checkSystem(draft.system);
-  const proved = system.ok ? compileAndProve(system.value, target) : system;
-  if (proved.ok) return { ...proved, value: { draft, proved: proved.value, refused } };
+  const proved = proveDraft(draft, target);
+  if (proved.ok) return { ...proved, value: { draft, proved: proved.value, refused: [...refused, ...draft.refused] } };
   // A template gives several queues their names, so the place of a diagnostic does not tell the consumer.
   const out = found.consumers.flatMap((each): readonly Unsaid[] => {
-    const alone = checkSystem(declareFound({ ...found, consumers: [each] }, name, separator).system);
-    const one = alone.ok ? compileAndProve(alone.value, target) : alone;
+    const one = proveDraft(declareFound({ ...found, consumers: [each] }, name, separator), target);
     return one.ok ? [] : [{ place: each.queue, fact: `it is left out: ${one.diagnostics[0]?.message}` }];
   });
   const consumers = found.consumers.filter(({ queue }) => out.every(({ place }) => place !== queue));
   if (out.length === 0 || consumers.length === 0) return proved;
   return compiledDraft({ ...found, consumers }, target, name, separator, [...refused, ...out]);
+}
+
+function proveDraft({ system, options }: DraftDeclaration, target: Target): Checked<Proved> {
+  const checked = checkSystem(system);
+  if (!checked.ok) return checked;
+  const own = checkTarget({ ...target, ...options });
+  return own.ok ? compileAndProve(checked.value, own.value) : own;
 }
 
 /** A system that Redeliver made keeps its strategy, because another one would need other queues. */

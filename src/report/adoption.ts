@@ -1,3 +1,4 @@
+import { docsPage } from "../diagnostics/docs-site.ts";
 import type { Paint } from "../diagnostics/paint.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
 import { visible } from "../diagnostics/visible.ts";
@@ -6,13 +7,13 @@ import type { DriftWords } from "../migrate/judge-drift.ts";
 import { renderDriftText } from "./drift.ts";
 
 /** An inferred declaration, and the topology that it was inferred from. */
-export const againstFound: DriftWords = {
+export const againstFound = ({ effect }: Adopted): DriftWords => ({
   missing: "is new",
   extra: "stays and is not declared",
   different: "differs",
   sides: ["declared", "there"],
-  help: "a deployment writes policies and bindings; the arguments of a queue cannot change in place, and docs/changing.md has the way",
-};
+  help: effect,
+});
 
 /**
  * Renders an adoption for a person: the losses of today, the differences, the facts that are not declared.
@@ -36,13 +37,13 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, hasUns
     ...(judged === null
       ? []
       : [
-          `The compiled declaration against the input:\n\n${renderDriftText({ title, judged, words: againstFound, others: [] }, colour)}`,
+          `The compiled declaration against the input:\n\n${renderDriftText({ title, judged, words: againstFound(adopted), others: [] }, colour)}`,
         ]),
     `Inferred:\n${consumers.join("")}`,
     ...(unsaid.length === 0 ? [] : [`The declaration cannot say:\n${listed(unsaid)}`]),
     ...(cannotChange.length === 0
       ? []
-      : [`These cannot change in place; docs/changing.md has the way:\n${listed(cannotChange)}`]),
-    `same      ${imports.entries.length - 1} resources, which an import can take over\nnew       ${added} resources, which a deployment makes\n`,
+      : [`These cannot change in place; the way is in ${docsPage("changing")}:\n${listed(cannotChange)}`]),
+    `there     ${imports.entries.length - 1} resources, which an import can take over\nnew       ${added} resources, which a deployment makes\n`,
   ].join("\n");
 }

@@ -5,6 +5,8 @@ import { brokers, compile, type SystemInput } from "../../src/index.ts";
 import { accepted, checked } from "../support/examples.ts";
 import { adoptText } from "../support/reported-by-adopt.ts";
 import { runProgram } from "../support/pulumi.ts";
+import { adoptedShapes, listingOfShape } from "../support/sqs/adopted-shapes.ts";
+import { registerSqs } from "../support/sqs/register.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 interface Exported extends Readonly<Record<"queues" | "exchanges" | "policies" | "bindings", readonly Values[]>> {}
@@ -128,6 +130,22 @@ test.for(["/", "a/b%c"])(
     }
   },
 );
+
+test("on SQS each imported resource is one that the component declares", async () => {
+  const shapes = adoptedShapes();
+  for (const shape of [
+    shapes["a topic with filters for each queue"],
+    shapes["the queue construct of serverless-lift"],
+  ]) {
+    if (shape === undefined) throw new Error("no shape");
+    const adopted = adoptText(JSON.stringify(listingOfShape(shape)), "sqs@eu-west-1", "shop", "sqs");
+    const target = { broker: "sqs", region: "eu-west-1", ...adopted.draft.options } as const;
+    const { resources } = await registerSqs(checked(adopted.draft.system), target);
+    const declared = new Set(resources.map(({ type, name }) => `${type} ${name}`));
+    expect(adopted.imports.entries.length).toBeGreaterThan(3);
+    for (const { type, logicalName } of adopted.imports.entries) expect(declared).toContain(`${type} ${logicalName}`);
+  }
+});
 
 test("a resource that is there otherwise is no entry, and the reason names both values", () => {
   const found = deployed(system, "/");

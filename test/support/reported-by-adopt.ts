@@ -1,22 +1,29 @@
 import type { AdoptExample } from "../../examples/diagnostics/example.ts";
 import type { Diagnostic } from "../../src/diagnostics/diagnostic.ts";
+import type { BrokerName } from "../../src/brokers/index.ts";
 import { brokers, parseTarget } from "../../src/index.ts";
 import { type Adopted, adoptDeployment } from "../../src/migrate/adopt.ts";
 
-/** Adopts a definitions file. @throws Error with the first diagnostic if it is refused */
-export function adoptText(text: string, target = "rabbitmq@4.3", name = "shop"): Adopted {
-  const adopted = adopting({ kind: "adopt", text }, target, name);
+/** Adopts a file of a broker. @throws Error with the first diagnostic if it is refused */
+export function adoptText(
+  text: string,
+  target = "rabbitmq@4.3",
+  name = "shop",
+  broker: BrokerName = "rabbitmq",
+): Adopted {
+  const adopted = adopting({ kind: "adopt", text }, target, name, broker);
   if (!adopted.ok) throw new Error(adopted.diagnostics[0]?.message);
   return adopted.value;
 }
 
 export function reportedByAdopt(example: AdoptExample): readonly Diagnostic[] {
-  const adopted = adopting(example, "rabbitmq@4.3", "shop");
+  const { target } = example;
+  const adopted = adopting(example, target ?? "rabbitmq@4.3", "shop", target === undefined ? "rabbitmq" : "sqs");
   return adopted.ok ? adopted.warnings : adopted.diagnostics;
 }
 
-function adopting({ text, queues = [] }: AdoptExample, on: string, name: string) {
-  const read = brokers.rabbitmq.auditor.file.read(text);
+function adopting({ text, queues = [] }: AdoptExample, on: string, name: string, broker: BrokerName = "rabbitmq") {
+  const read = brokers[broker].auditor.file.read(text);
   const target = parseTarget(on);
   if (!read.ok || !target.ok) throw new Error("the file and the target are sound");
   return adoptDeployment(read.value, target.value, { name, queues });

@@ -7,6 +7,7 @@ import { afterAll, expect, test } from "vitest";
 
 import { adoptedTopologies, exportOf } from "../support/adopted-topologies.ts";
 import { queue, vhosts } from "../support/known-topologies.ts";
+import { queue as sqsQueue, redriveTo } from "../support/sqs-listing.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "redeliver-adopt-"));
 const at = (name: string): string => join(folder, name);
@@ -33,9 +34,9 @@ test("the files that are named are written, and nothing else", () => {
 });
 
 test.for([
-  ["no input", [], /adopt reads one of --definitions FILE and --url URL/],
+  ["no input", [], /adopt reads one of --definitions FILE, --sqs FILE and --url URL/],
   ["two inputs", ["--definitions", sound, "--url", "http://localhost"], /adopt reads one of/],
-  ["an input of a broker without adoption", ["--sqs", sound], /adopt reads one of/],
+  ["an input of a broker without adoption", ["--servicebus", sound], /adopt reads one of/],
   ["an output that exists", ["--definitions", sound, "--output", sound], /replace/],
   ["an import file that exists", ["--definitions", sound, "--import", at("sound.json")], /exists, and adopt replaces/],
   ["one file for both", ["--definitions", sound, "--output", at("x"), "--import", at("x")], /name one file/],
@@ -61,6 +62,51 @@ test.for([
   const { diagnostics } = JSON.parse(text) as { diagnostics: readonly { code: string }[] };
   expect([code, diagnostics.map((each) => each.code)]).toEqual([1, [expected]]);
   expect(existsSync(at("x"))).toBe(false);
+});
+
+const managed = {
+  "x-queue-type": "quorum",
+  "x-dead-letter-exchange": "mail.dead",
+  "x-dead-letter-routing-key": "mail.letters",
+  "x-dead-letter-strategy": "at-least-once",
+};
+const policy = {
+  name: "mail.letters",
+  vhost: "/",
+  pattern: "^mail\\.letters$",
+  "apply-to": "queues",
+  priority: 1,
+  definition: { overflow: "reject-publish" },
+};
+const dying = { "x-queue-type": "quorum", "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders.dlq" };
+const both = [queue("orders", dying), queue("orders.dlq", { "x-queue-type": "quorum" })];
+const otherSystem = { vhosts, queues: [queue("orders"), queue("mail.letters", managed)], policies: [policy] };
+const onBroker = (more: object): string => JSON.stringify({ exchanges: [], bindings: [], vhosts, ...more });
+const onSqs = JSON.stringify([sqsQueue("orders", redriveTo("orders-dlq")), sqsQueue("orders-dlq")]);
+
+test.for([
+  ["another system's queues", "definitions", onBroker(otherSystem), [], "RD332", /belong to 2 systems/],
+  [
+    "a queue of two consumers",
+    "definitions",
+    onBroker({ queues: both }),
+    ["orders", "orders.dlq"],
+    "RD331",
+    /no work queue orders\.dlq/,
+  ],
+  ["a queue of two consumers on SQS", "sqs", onSqs, ["orders", "orders-dlq"], "RD205", /orders-dlq/],
+  ["a name that breaks the provider's ids", "definitions", onBroker({ queues: [queue("a/b")] }), [], "RD204", /\//],
+] as const)("%s is refused, and nothing is written", ([, option, text, chosen, code, message]) => {
+  writeFileSync(at("bad.json"), text);
+  const words = chosen.flatMap((name) => ["--queue", name]);
+  const files = ["--output", at("x"), "--import", at("y")];
+  const answer = adopt(`--${option}`, at("bad.json"), "--json", ...files, ...words);
+  const { diagnostics } = JSON.parse(answer.text) as {
+    diagnostics: readonly { code: string; message: string; value?: unknown }[];
+  };
+  expect([answer.code, diagnostics.map((each) => each.code)]).toEqual([1, expect.arrayContaining([code])]);
+  expect(JSON.stringify(diagnostics)).toMatch(message);
+  expect([existsSync(at("x")), existsSync(at("y"))]).toEqual([false, false]);
 });
 
 test("a queue that no declaration can name is left out with the reason, and the exit code says so", () => {

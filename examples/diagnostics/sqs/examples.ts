@@ -1,6 +1,7 @@
 import { compileExamples } from "./compile.ts";
 import { runExamples } from "./run.ts";
 import { targetExamples } from "./target.ts";
+import { adoptExamples } from "./adopt.ts";
 import { auditExamples } from "./audit.ts";
 
 /** An example for each code of Amazon SQS. */
@@ -9,4 +10,5 @@ export const sqsExamples = {
   ...targetExamples,
   ...auditExamples,
   ...runExamples,
+  ...adoptExamples,
 } as const;

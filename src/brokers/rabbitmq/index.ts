@@ -1,3 +1,4 @@
+import { docsPage } from "../../diagnostics/docs-site.ts";
 import { strategiesUnder, withOwnStrategy } from "../../contract/own-strategy.ts";
 import type { Adopter } from "../adopter.ts";
 import type { Broker, HttpReader } from "../broker.ts";
@@ -79,7 +80,13 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
     return auditor;
   },
   get adopter() {
-    return { infer: inferSystem, deployedOver, importsOf };
+    return {
+      infer: inferSystem,
+      deployedOver,
+      fixed: ["queue", "exchange"],
+      effect: `a deployment writes policies and bindings; the arguments of a queue cannot change in place, and the way is in ${docsPage("changing")}`,
+      importsOf,
+    };
   },
   get differ() {
     return { live: liveWithReports, compare: driftOf, deploymentOf };

@@ -1,14 +1,17 @@
+import type { Adopter } from "../adopter.ts";
 import type { Broker } from "../broker.ts";
 import { auditor } from "./auditor.ts";
 import { type SqsTarget, formatTarget, strategyNames } from "./compile/capabilities.ts";
 import { type SqsCompiled, compileSqs } from "./compile/compile.ts";
 import type { Deployment } from "./foreign/deployment.ts";
-import { deploymentOf, driftOf } from "./foreign/drift.ts";
+import { deployedOver, deploymentOf, driftOf } from "./foreign/drift.ts";
 import { evidenceOf } from "./prove/evidence.ts";
 import { diagnoseTemplate } from "./make/diagnose-template.ts";
 import { exportCloudFormation } from "./make/export.ts";
 import { exportTerraform } from "./make/terraform.ts";
 import { graphOf } from "./graph.ts";
+import { importsOf } from "./foreign/adopt/imports.ts";
+import { inferSystem } from "./foreign/adopt/infer.ts";
 import { changesOf, subjectsOf } from "./prove/model.ts";
 import { consuming } from "./run/index.ts";
 import type { SqsConnection } from "./run/connection.ts";
@@ -35,6 +38,7 @@ export interface SqsBroker extends Broker<
   SqsConnection
 > {
   readonly auditor: typeof auditor;
+  readonly adopter: Adopter<SqsTarget, Deployment, SqsCompiled>;
   /** The permissions that each task needs. Those of a consumer follow from its contract. */
   readonly permissions: typeof permissions;
   readonly rules: typeof rules;
@@ -74,6 +78,15 @@ export const sqs: SqsBroker = Object.freeze({
   loadContractPages: async () => (await import("./pages/index.ts")).contractPages,
   get auditor() {
     return auditor;
+  },
+  get adopter() {
+    return {
+      infer: inferSystem,
+      deployedOver,
+      fixed: [],
+      effect: "a deployment writes every attribute as declared, in place; subscriptions that are not declared stay",
+      importsOf,
+    };
   },
   get differ() {
     return { live: auditor.live, compare: driftOf, deploymentOf };

@@ -63,6 +63,12 @@ export const sqsProblems = {
     "The provider is for another region",
     "Redeliver makes everything in the region of the target, and writes it on every resource. The provider of the program is for another region, and so probably is the rest of the program. Give the component a provider for the target's region, or change the target.",
   ),
+  // RD625: a queue to adopt.
+  RD625: warning(
+    "Producers of a FIFO queue have to change",
+    "With content-based deduplication SQS makes the deduplication id of a message from its body. A compiled FIFO queue has it off: two messages with one body may both be meant, and SQS would drop the second. After the deployment SQS refuses messages without an id, and a producer that ignores the refusal loses them. An id of the producer wins over that of SQS, so change the producers first.",
+    `${sqs}/FIFO-queues-exactly-once-processing.html`,
+  ),
   // RD44x to RD46x: the findings that only an audit of SQS has, and of topics and functions around its queues.
   RD442: error(
     "The dead-letter queue is in another account or region",

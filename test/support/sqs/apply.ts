@@ -1,8 +1,16 @@
-import { CreateTopicCommand, DeleteTopicCommand, type SNSClient, SubscribeCommand } from "@aws-sdk/client-sns";
+import {
+  CreateTopicCommand,
+  DeleteTopicCommand,
+  ListSubscriptionsByTopicCommand,
+  SetSubscriptionAttributesCommand,
+  type SNSClient,
+  SubscribeCommand,
+} from "@aws-sdk/client-sns";
 import {
   CreateQueueCommand,
   DeleteQueueCommand,
   GetQueueAttributesCommand,
+  GetQueueUrlCommand,
   QueueAttributeName,
   SetQueueAttributesCommand,
   type SQSClient,
@@ -27,6 +35,13 @@ const leftOutBecause = (emulator: SqsEmulator): Readonly<Record<string, string>>
     : {}),
 });
 
+const onlyAtCreation = [
+  "SqsManagedSseEnabled",
+  "ContentBasedDeduplication",
+  "DeduplicationScope",
+  "FifoThroughputLimit",
+];
+
 /** The resources on an emulator now. */
 export interface AppliedSystem {
   /** By name. */
@@ -44,19 +59,27 @@ interface Making {
   readonly sns: SNSClient;
   readonly queues: Map<string, Queue>;
   readonly topics: Map<string, string>;
+  /** The types and logical names of an import. */
+  readonly imported: ReadonlySet<string>;
+  /** The attributes that no queue changes. ElasticMQ takes some only while a queue is created. */
+  readonly fixed: readonly string[];
 }
 
 /**
  * Creates registered resources on an emulator as Pulumi's AWS provider would.
  *
+ * @param imported the resources that are there, as `<type> <logical name>`. They are changed in place
  * @throws Error if a resource names a queue or topic that the emulator does not have, and as `applyInOrder`
  */
 export async function applyToEmulator(
   emulator: SqsEmulator,
   resources: readonly RegisteredResource[],
   credentials?: Credentials,
+  imported: ReadonlySet<string> = new Set(),
 ): Promise<AppliedSystem> {
   const making: Making = {
+    imported,
+    fixed: ["FifoQueue", ...(emulator.name === "elasticmq" ? onlyAtCreation : [])],
     sqs: createSqsClient(emulator.endpoint, credentials),
     sns: createSnsClient(emulator.endpoint, credentials),
     queues: new Map(),
@@ -125,7 +148,8 @@ const queueAttributes = {
   },
 } as const;
 
-async function applyQueue({ sqs, queues }: Making, properties: Properties): Promise<void> {
+async function applyQueue(making: Making, properties: Properties): Promise<void> {
+  const { sqs, queues, imported } = making;
   const name = properties.text("name");
   const Attributes = Object.fromEntries(
     Object.entries(queueAttributes).flatMap(([kind, words]) =>
@@ -137,12 +161,21 @@ async function applyQueue({ sqs, queues }: Making, properties: Properties): Prom
     ),
   );
   const tags = properties.texts("tags") ?? {};
-  const { QueueUrl: url = "" } = await sqs.send(new CreateQueueCommand({ QueueName: name, Attributes, tags }));
+  const url = imported.has(`aws:sqs/queue:Queue shop-${name}`)
+    ? await changeQueue(making, name, Attributes)
+    : ((await sqs.send(new CreateQueueCommand({ QueueName: name, Attributes, tags }))).QueueUrl ?? "");
   const answer = await sqs.send(new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ["QueueArn"] }));
   const arn = answer.Attributes?.["QueueArn"] ?? "";
   // The policies name it by this text, which came from the mocks.
   if (arn !== queueArn(region, name)) throw new Error(`the emulator calls ${name} ${arn}`);
   queues.set(name, { name, url, arn });
+}
+
+async function changeQueue({ sqs, fixed }: Making, name: string, attributes: Record<string, string>): Promise<string> {
+  const { QueueUrl = "" } = await sqs.send(new GetQueueUrlCommand({ QueueName: name }));
+  const Attributes = Object.fromEntries(Object.entries(attributes).filter(([key]) => !fixed.includes(key)));
+  await sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes }));
+  return QueueUrl;
 }
 
 async function setAttribute(
@@ -173,7 +206,7 @@ async function applyTopic({ sns, topics }: Making, properties: Properties): Prom
 }
 
 /** SNS itself refuses a topic that is not there. */
-async function applySubscription({ sns, queues }: Making, properties: Properties): Promise<void> {
+async function applySubscription({ sns, queues, imported }: Making, properties: Properties): Promise<void> {
   const [topic, endpoint] = [properties.text("topic"), properties.text("endpoint")];
   if (![...queues.values()].some(({ arn }) => arn === endpoint)) throw new Error(`there is no queue ${endpoint}`);
   const Attributes = {
@@ -183,6 +216,15 @@ async function applySubscription({ sns, queues }: Making, properties: Properties
     ...given(properties, "redrivePolicy", "string", "RedrivePolicy"),
   };
   const Protocol = properties.text("protocol");
+  if (imported.has(`aws:sns/topicSubscription:TopicSubscription shop-${topic}/${endpoint.split(":").at(-1)}`)) {
+    const { Subscriptions = [] } = await sns.send(new ListSubscriptionsByTopicCommand({ TopicArn: topic }));
+    const { SubscriptionArn } = Subscriptions.find(({ Endpoint }) => Endpoint === endpoint) ?? {};
+    // The provider removes a filter that a program does not have. Source: `putSubscriptionAttribute` in
+    // its topic_subscription.go.
+    for (const [AttributeName, AttributeValue] of Object.entries({ FilterPolicy: "{}", ...Attributes }))
+      await sns.send(new SetSubscriptionAttributesCommand({ SubscriptionArn, AttributeName, AttributeValue }));
+    return;
+  }
   await sns.send(new SubscribeCommand({ TopicArn: topic, Protocol, Endpoint: endpoint, Attributes }));
 }
 

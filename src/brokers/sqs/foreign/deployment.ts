@@ -155,9 +155,10 @@ export function placeOf(region: string, queue: string | null): string {
 
 const anyRegion: SqsTarget = Object.freeze({ broker: "sqs", region: "us-east-1", strategy: "auto" });
 
-/** SQS has no versions, and all regions have the same rules. So the target may name any region. */
-export function targetOf(): Checked<SqsTarget> {
-  return accepted(anyRegion);
+/** SQS has no versions, and all regions have the same rules. So without queues the target may name any region. */
+export function targetOf({ regions }: Deployment): Checked<SqsTarget> {
+  const region = regionIn(regions[0]?.queues[0]?.arn ?? "");
+  return accepted(region === "" ? anyRegion : { ...anyRegion, region });
 }
 
 /** Each region by itself, because no dead letter ever leaves its region. */

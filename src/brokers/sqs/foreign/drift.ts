@@ -9,7 +9,7 @@ import * as fields from "../compile/fields.ts";
 import type { SnsSubscription, SqsQueue, SqsTopology } from "../compile/topology.ts";
 import { subjectsOf } from "../prove/model.ts";
 import type { MessageState } from "../prove/semantics.ts";
-import { type Deployment, nameIn, placeIn } from "./deployment.ts";
+import { type Deployment, known, nameIn, placeIn } from "./deployment.ts";
 import { besideMapping, besideQueue, besideSubscription } from "./drift-beside.ts";
 import { type Found, foundIn, namedIn, queueAsFound, subscriptionAsFound } from "./found.ts";
 import { readDocuments } from "./read-listing.ts";
@@ -191,32 +191,67 @@ export function deploymentOf({ topology }: SqsCompiled, over?: SqsCompiled): Dep
   const region = topology.target.split("@")[1] ?? "";
   const before = over?.topology;
   const declared = new Set(topology.queues.map(({ name }) => name));
-  const arn = (service: string) => (name: string) =>
+  const left = (before?.subscriptions ?? []).filter((each) => !declared.has(each.queue));
+  const leftMappings = (before?.mappings ?? []).filter((each) => !declared.has(each.queue));
+  const whole = {
+    ...topology,
+    queues: overlay(before?.queues ?? [], topology.queues, ({ name }) => name),
+    subscriptions: [...left, ...topology.subscriptions],
+    mappings: [...leftMappings, ...topology.mappings],
+  };
+  const arn = (service: string, name: string): string =>
     isArn(name) ? name : `arn:aws:${service}:${region}:${account}:${name}`;
-  const [queue, topic] = [arn("sqs"), arn("sns")];
+  return readBack(answersOf(whole, region, arn));
+}
+
+/** The content of an account after a compiled system was deployed over it. A queue keeps attributes that no system has. */
+export function deployedOver(deployment: Deployment, { topology }: SqsCompiled): Deployment {
+  const found = foundIn(deployment);
+  const made = answersOf(topology, found.region, found.arn);
+  const written = readBack(made);
+  const queues = new Set(topology.queues.map(({ name }) => found.arn("sqs", name)));
+  const keyOf = ({ topicArn, queueArn }: { readonly topicArn: string; readonly queueArn: string }): string =>
+    `${topicArn} ${queueArn}`;
+  const subscribed = new Set((known(written.subscriptions) ?? []).map(keyOf));
+  return readBack([
+    ...deployment.regions.flatMap((each) =>
+      each.queues.filter(({ arn }) => !queues.has(arn)).map(({ attributes }) => ({ Attributes: attributes })),
+    ),
+    ...made,
+    ...(known(deployment.subscriptions) ?? [])
+      .filter((each) => !subscribed.has(keyOf(each)))
+      .map(({ attributes }) => ({ Attributes: attributes })),
+  ]);
+}
+
+/** The answers of AWS about a topology. */
+function answersOf(
+  { queues: own, subscriptions: subscribed, mappings: mapped }: SqsTopology,
+  region: string,
+  arn: (service: "sqs" | "sns", name: string) => string,
+): readonly object[] {
+  const [queue, topic] = [(name: string) => arn("sqs", name), (name: string) => arn("sns", name)];
   const writing: fields.Writing = { queue, topic, source: queue, tags: () => undefined, dimensions: () => undefined };
-  const written = <Entity>(table: fields.Fields<Entity>, each: Entity, more: object = {}) => ({
+  const written = <Entity>(table: fields.Fields<Entity>, each: Entity, more: object) => ({
     Attributes: { ...fields.propertiesOf(table, each, writing), ...more },
   });
   const table = { ...fields.queueFields, ...fields.policyFields };
-  const left = (before?.subscriptions ?? []).filter((each) => !declared.has(each.queue));
-  const leftMappings = (before?.mappings ?? []).filter((each) => !declared.has(each.queue));
-  const read = readDocuments([
-    ...overlay(before?.queues ?? [], topology.queues, ({ name }) => name).map((each) =>
-      written(table, each, { QueueArn: queue(each.name) }),
-    ),
+  return [
+    ...own.map((each) => written(table, each, { QueueArn: queue(each.name) })),
     { Subscriptions: [] },
-    ...[...left, ...topology.subscriptions].map((each) =>
-      written(fields.subscriptionFields, each, { SubscriptionArn: topic(each.topic) }),
-    ),
+    ...subscribed.map((each) => written(fields.subscriptionFields, each, { SubscriptionArn: topic(each.topic) })),
     {
-      EventSourceMappings: [...leftMappings, ...topology.mappings].map((each) => ({
+      EventSourceMappings: mapped.map((each) => ({
         ...fields.propertiesOf(fields.mappingFields, each, writing),
         FunctionArn: `arn:aws:lambda:${region}:${account}:function:${nameIn(each.functionName)}`,
         State: "Enabled",
       })),
     },
-  ]);
+  ];
+}
+
+function readBack(answers: readonly object[]): Deployment {
+  const read = readDocuments(answers);
   if (!read.ok) throw new Error("a compiled system could not be read back");
   return read.value;
 }

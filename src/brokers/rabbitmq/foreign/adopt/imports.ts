@@ -1,21 +1,11 @@
-import type { ImportEntry, Imports, Unsaid } from "../../../../adopt/found.ts";
+import type { Imports } from "../../../../adopt/found.ts";
+import { type Importable, importsBelow } from "../../../../adopt/imports-below.ts";
 import type { RabbitmqCompiled } from "../../compile/compile.ts";
 import { bindingKey, bindingText, different } from "../../compile/differences.ts";
 import { bindingIdentity } from "../../compile/parts.ts";
 import type { BrokerBinding, BrokerTopology } from "../../prove/semantics.ts";
 import type { Deployment } from "../deployment.ts";
 import { bindingType, componentType, exchangeType, policyType, queueType } from "../import/resource-types.ts";
-
-/** A declared resource, and its counterpart on the broker. */
-interface Compared {
-  readonly type: string;
-  readonly logicalName: string;
-  /** Null if the broker has no such resource. The deployment makes it. */
-  readonly id: string | null;
-  /** The reason that it cannot be taken over as it is; null for none. */
-  readonly reason: string | null;
-  readonly place: string;
-}
 
 /**
  * The entries that put each resource of a compiled system that is on the broker as declared below its component. Other
@@ -26,21 +16,10 @@ interface Compared {
 export function importsOf({ virtualHosts }: Deployment, compiled: RabbitmqCompiled, component: string): Imports {
   const [host] = virtualHosts;
   if (host === undefined) return { entries: [], left: [] };
-  const all = compare(compiled, host.topology, host.name);
-  const taken = all.flatMap(({ type, logicalName, id, reason }, index): readonly ImportEntry[] =>
-    id === null || reason !== null
-      ? []
-      : [{ type, name: `resource${index}`, logicalName: `${component}-${logicalName}`, id, parent: "component" }],
-  );
-  return {
-    entries: [{ type: componentType, name: "component", logicalName: component, component: true }, ...taken],
-    left: all.flatMap(({ id, place, reason }): readonly Unsaid[] =>
-      id === null || reason === null ? [] : [{ place, fact: reason }],
-    ),
-  };
+  return importsBelow(componentType, component, compare(compiled, host.topology, host.name));
 }
 
-function compare({ topology }: RabbitmqCompiled, found: BrokerTopology, host: string): readonly Compared[] {
+function compare({ topology }: RabbitmqCompiled, found: BrokerTopology, host: string): readonly Importable[] {
   const queues = new Map(found.queues.map((queue) => [queue.name, queue]));
   const exchanges = new Map(found.exchanges.map((exchange) => [exchange.name, exchange]));
   const policies = new Map(found.policies.flatMap((each) => (each.kind === "user" ? [[each.name, each]] : [])));
@@ -50,7 +29,7 @@ function compare({ topology }: RabbitmqCompiled, found: BrokerTopology, host: st
     kind: string,
     { name, ...wanted }: Readonly<Record<string, unknown>> & { readonly name: string },
     there: Readonly<Record<string, unknown>> | undefined,
-  ): Compared => ({
+  ): Importable => ({
     type,
     logicalName: name,
     id: there === undefined ? null : `${name}@${host}`,

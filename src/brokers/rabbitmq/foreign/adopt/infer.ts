@@ -1,11 +1,12 @@
 import type { FoundConsumer, FoundSource, FoundSystem, Inferred, Unsaid } from "../../../../adopt/found.ts";
+import { nothingToAdopt } from "../../../../adopt/nothing-to-adopt.ts";
 import { formatDurationMs } from "../../../../declare/duration.ts";
-import { type Checked, accepted, diagnostic, refusedFor } from "../../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted, diagnostic } from "../../../../diagnostics/diagnostic.ts";
 import { type RabbitmqTarget, rabbitmqLimits } from "../../compile/capabilities.ts";
 import { failedExchange, parkedQueue, sharedRole } from "../../compile/names.ts";
 import { semanticsVersionOf } from "../../prove/semantics.ts";
 import type { BrokerTopology, EffectiveSettings } from "../../prove/semantics.ts";
-import { purposeOf } from "../audit/purpose.ts";
+import { namedDeadQueue, purposeOf } from "../../../../foreign/purpose.ts";
 import type { Deployment } from "../deployment.ts";
 import { type Course, courseOf } from "./course.ts";
 import { frameworkOf } from "./frameworks.ts";
@@ -34,22 +35,18 @@ export function inferSystem(
   const [{ topology } = { topology: { exchanges: [], queues: [], bindings: [], policies: [] } }] = virtualHosts;
   const looking = lookAt(topology, semanticsVersionOf(target));
   const { settings } = looking;
-  const missing = only.filter((name) => settings.every(({ queue }) => queue !== name));
   const isChosen = ({ queue }: EffectiveSettings): boolean => only.length === 0 || only.includes(queue);
   const own = new Set(settings.flatMap((each) => ownSystemOf(topology, each)?.system ?? []));
   const isPart = (each: EffectiveSettings): boolean =>
     ownSystemOf(topology, each) === null && [...own].some((system) => isPartOf(topology, each, system));
   const work = settings.filter((each) => isChosen(each) && isWorkQueue(looking, each) && !isPart(each));
+  const missing = only.filter((name) => work.every(({ queue }) => queue !== name));
   if (missing.length > 0 || work.length === 0)
-    return refusedFor("RD331", {
-      path: "",
-      message:
-        missing.length > 0
-          ? `there is no queue ${missing.join(", ")}`
-          : `none of the ${settings.length} queues looks like one that a consumer takes messages from`,
-      notes: ["waiting queues, dead queues, streams, and queues of single instances are not work queues"],
-      help: "name the work queues with --queue, as the broker spells them",
-    });
+    return nothingToAdopt(
+      missing,
+      settings.length,
+      "waiting queues, dead queues, streams, and queues of single instances",
+    );
   const systems = Map.groupBy(work, (each) => ownSystemOf(topology, each)?.system ?? null);
   if (systems.size > 1) return { ok: false, diagnostics: [severalSystems(systems)] };
   const [name = null] = systems.keys();
@@ -151,11 +148,8 @@ function parkedOf({ topology, surroundings }: Looking, queue: string): Inferred<
 function deadOf({ surroundings, settings }: Looking, queue: string, course: Course): Inferred<string> | undefined {
   if (course.dead !== null && surroundings.shapeOf(course.dead) === "dead")
     return { value: course.dead, from: `messages of ${queue} end in ${course.dead}` };
-  const named = settings
-    .map((each) => each.queue)
-    .filter((name) => name !== queue && name.includes(queue) && surroundings.shapeOf(name) !== "wait")
-    .filter((name) => purposeOf(name) === "failures" && !name.endsWith("skipped"))
-    .toSorted((left, right) => left.length - right.length)[0];
+  const others = settings.map((each) => each.queue).filter((name) => surroundings.shapeOf(name) !== "wait");
+  const named = namedDeadQueue(queue, others);
   return named === undefined ? undefined : { value: named, from: `the name of ${named}` };
 }
 

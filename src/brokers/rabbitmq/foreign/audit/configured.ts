@@ -1,7 +1,7 @@
 import type { BrokerTopology, EffectiveSettings, SemanticsVersion } from "../../prove/semantics.ts";
 import { dropsHead, versionRules } from "../../prove/semantics.ts";
 import { limitFindings } from "./delivery-limits.ts";
-import { purposeOf } from "./purpose.ts";
+import { purposeOf } from "../../../../foreign/purpose.ts";
 import type { QueueFinding } from "./sentences.ts";
 import type { QueueShape, Surroundings } from "./surroundings.ts";
 

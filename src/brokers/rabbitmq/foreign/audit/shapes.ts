@@ -7,7 +7,7 @@ import type {
 } from "../../prove/semantics.ts";
 import { topicIndex } from "../../prove/topic-index.ts";
 import { anyKeyLike, unknownHeaders } from "../../prove/unknown-message.ts";
-import { isNamedForWaiting, purposeOf } from "./purpose.ts";
+import { isNamedForWaiting, purposeOf } from "../../../../foreign/purpose.ts";
 
 /**
  * The purpose of a queue, as far as its place in the topology shows.

@@ -1,7 +1,7 @@
 import { type Entry, isEntry } from "../../../../foreign/entries.ts";
 import { type Answer, anyOf } from "../../prove/semantics/filter-policy.ts";
-import { principalOf } from "../../compile/services.ts";
-import { accountIn } from "../deployment.ts";
+import { isServiceArn, principalOf } from "../../compile/services.ts";
+import { type AuditedQueue, accountIn, known } from "../deployment.ts";
 
 const sending = "sqs:sendmessage";
 
@@ -33,6 +33,68 @@ export function serviceMaySend(statements: readonly Entry[], queueArn: string, s
   const allowed = anyOf(answers("Allow"));
   if (denied === "yes" || allowed === "no") return "no";
   return denied === "unknown" ? denied : allowed;
+}
+
+/**
+ * The rules and buckets that a policy lets send by their whole ARNs, as a declaration names them.
+ *
+ * @param condition a key that the statement has as well, in lower case
+ */
+export function servicesLetIn({ statements, arn, fifo }: AuditedQueue, condition = "aws:sourcearn"): readonly string[] {
+  // Neither service can send to a compiled FIFO queue.
+  const told = fifo ? [] : (known(statements) ?? []);
+  const named = told
+    .filter((each) => each["Effect"] === "Allow" && !isIndirect(each) && isAbout(each, arn))
+    .map((each) => each["Condition"])
+    .filter(
+      (each) => isEntry(each) && hasOnlySources(each) && JSON.stringify(each).toLowerCase().includes(`"${condition}"`),
+    )
+    .flatMap(sourceArnsOf);
+  return [...new Set(named)].filter(
+    (each) => isServiceArn(each) && !/[*?]/.test(each) && serviceMaySend(told, arn, each) !== "no",
+  );
+}
+
+/** True if a statement asks for nothing but the ARN and the account of the sender. */
+function hasOnlySources(condition: Entry): boolean {
+  return Object.entries(condition).every(
+    ([operator, keys]) =>
+      /^(Arn|String)(Equals|Like)$/i.test(operator) &&
+      Object.keys(isEntry(keys) ? keys : {}).every((key) => /^aws:source(arn|account)$/i.test(key)),
+  );
+}
+
+/** The principals that a policy lets send, beside topics, the services let in, and the account of the queue as a whole. */
+export function otherSenders(queue: AuditedQueue): readonly string[] {
+  const services = servicesLetIn(queue);
+  const own = (known(queue.statements) ?? []).filter((each) => each["Effect"] === "Allow" && isAbout(each, queue.arn));
+  const senders = own.flatMap((each) => {
+    const principal = each["Principal"];
+    const all = sourceArnsOf(each["Condition"]);
+    const sources = all.filter((source) => source.split(":")[2] !== "sns" && !services.includes(source));
+    if (all.length > 0 && sources.length === 0) return [];
+    if (!isEntry(principal)) return isAnyone(principal) ? ["anyone"] : ["principals that it does not name"];
+    return Object.values(principal)
+      .flatMap(listOf)
+      .map((name) => (sources.length === 0 ? name : `${name} for ${sources.join(", ")}`));
+  });
+  const account = new RegExp(`^(arn:[^:]*:iam::)?${accountIn(queue.arn)}(:root)?$`);
+  return [...new Set(senders)].filter((name) => !account.test(name) && name !== "sns.amazonaws.com");
+}
+
+/**
+ * The values of every condition on `aws:SourceArn`. The ARN of a bucket has no region and no account, so the wildcards
+ * of AWS's example stand for nothing. Source: S3 User Guide, "Granting permissions to publish event notification
+ * messages to a destination".
+ */
+function sourceArnsOf(condition: unknown): readonly string[] {
+  return Object.values(isEntry(condition) ? condition : {}).flatMap((keys) =>
+    Object.entries(isEntry(keys) ? keys : {}).flatMap(([key, values]) =>
+      key.toLowerCase() === "aws:sourcearn"
+        ? listOf(values).map((each) => each.replace(/^(arn:[^:]*:s3):\*:\*:/, "$1:::"))
+        : [],
+    ),
+  );
 }
 
 /** True if a statement is about sending to this queue. A statement with exceptions may be. */

@@ -1,5 +1,6 @@
 import { type Field, policyFields, pulumiNamesOf, queueFields } from "../../compile/fields.ts";
 
+export const componentType = "redeliver:sqs:RetryTopology";
 export const queueType = "aws:sqs/queue:Queue";
 export const topicType = "aws:sns/topic:Topic";
 export const functionType = "aws:lambda/function:Function";

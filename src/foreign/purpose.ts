@@ -40,3 +40,11 @@ function wordsOf(name: string): string[] {
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== "");
 }
+
+/** The queue of these that has the name of another one in its own, and a word for failures. The shortest counts. */
+export function namedDeadQueue(queue: string, others: readonly string[]): string | undefined {
+  return others
+    .filter((name) => name !== queue && name.includes(queue) && purposeOf(name) === "failures")
+    .filter((name) => !name.endsWith("skipped"))
+    .toSorted((left, right) => left.length - right.length)[0];
+}

@@ -1,0 +1,31 @@
+import type { ImportEntry, Imports, Unsaid } from "./found.ts";
+
+/** A declared resource, and its counterpart on the broker. */
+export interface Importable {
+  readonly type: string;
+  readonly logicalName: string;
+  /** Null if the broker has no such resource. The deployment makes it. */
+  readonly id: string | null;
+  /** The reason that it cannot be taken over as it is; null for none. */
+  readonly reason: string | null;
+  readonly place: string;
+}
+
+/**
+ * The entries that put each resource that is there below its component. A resource with a reason against it is left out.
+ *
+ * @param component the name of the component in the program
+ */
+export function importsBelow(type: string, component: string, all: readonly Importable[]): Imports {
+  const taken = all.flatMap(({ type: own, logicalName, id, reason }, index): readonly ImportEntry[] =>
+    id === null || reason !== null
+      ? []
+      : [{ type: own, name: `resource${index}`, logicalName: `${component}-${logicalName}`, id, parent: "component" }],
+  );
+  return {
+    entries: [{ type, name: "component", logicalName: component, component: true }, ...taken],
+    left: all.flatMap(({ id, place, reason }): readonly Unsaid[] =>
+      id === null || reason === null ? [] : [{ place, fact: reason }],
+    ),
+  };
+}

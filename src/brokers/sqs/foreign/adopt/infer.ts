@@ -1,0 +1,176 @@
+import { copiesAmong } from "../../../../adopt/copies-among.ts";
+import type { FoundConsumer, FoundSystem, Unsaid } from "../../../../adopt/found.ts";
+import { nothingToAdopt } from "../../../../adopt/nothing-to-adopt.ts";
+import { formatDurationMs } from "../../../../declare/duration.ts";
+import { type Checked, accepted } from "../../../../diagnostics/diagnostic.ts";
+import { namedDeadQueue, purposeOf } from "../../../../foreign/purpose.ts";
+import { parkedName } from "../../../../plan/names.ts";
+import { type SqsTarget, sqsDefaults, sqsLimits } from "../../compile/capabilities.ts";
+import { retentionOf } from "../../compile/retention.ts";
+import { surroundingsOf, type Surroundings } from "../audit/surroundings.ts";
+import { type AuditedQueue, type Deployment, known, nameIn } from "../deployment.ts";
+import { lambdaOptions } from "./lambda-options.ts";
+import { sourcesInto } from "./sources-into.ts";
+import { cautionsOf, unsaidOf } from "./unsaid.ts";
+
+/** The attempts to declare if the queue itself never ends them. A person has to set the number. */
+const attemptsIfEndless = 5;
+
+/**
+ * Infers the consumers of one account and region. A work queue has a redrive policy, a subscription or a function, or
+ * is no dead-letter queue and has no name of one.
+ *
+ * @param only the work queues to adopt; empty for all
+ */
+export function inferSystem(deployment: Deployment, _target: SqsTarget, only: readonly string[]): Checked<FoundSystem> {
+  const [region = { name: "", queues: [] }] = deployment.regions;
+  const surroundings = surroundingsOf(deployment, region);
+  const names = new Set(region.queues.map(({ name }) => name));
+  // Of a FIFO queue a declaration has the name without its end. A standard queue may have exactly that name.
+  const isNamed = ({ name }: AuditedQueue): boolean =>
+    only.includes(name) || (only.includes(baseOf(name)) && !names.has(baseOf(name)));
+  const missing = only.filter((name) => !names.has(name) && !names.has(`${name}${sqsLimits.fifoSuffix}`));
+  const work = region.queues.filter((each) =>
+    only.length > 0 ? isNamed(each) : isWorkQueue(each, surroundings, names),
+  );
+  if (missing.length > 0 || work.length === 0)
+    return nothingToAdopt(missing, region.queues.length, "dead-letter queues, and queues with a name of one,");
+  const inferred = work.map((each) => consumerOf(each, deployment, surroundings, [...names]));
+  const keys = new Set(work.map(({ keyId }) => known(keyId)));
+  const [kmsKey = null] = keys;
+  const found: FoundSystem = {
+    name: null,
+    strategy: null,
+    options: keys.size === 1 && kmsKey !== null ? { kmsKey } : {},
+    consumers: inferred.map(({ consumer }) => consumer),
+    unusedSources: [],
+    unsaid: [
+      ...inferred.flatMap(({ unsaid }) => unsaid),
+      ...(only.length > 0
+        ? []
+        : copiesAmong(region.queues.filter((each) => !work.includes(each)).map(({ name }) => name))),
+      ...(keys.size > 1
+        ? [
+            {
+              place: work.map(({ name }) => name).join(", "),
+              fact: "they have different KMS keys, and a target has one for all queues",
+            },
+          ]
+        : []),
+    ],
+  };
+  return accepted(found, work.flatMap(cautionsOf));
+}
+
+/** The name in a declaration. The compiler adds the end of a FIFO queue's name. */
+function baseOf(name: string): string {
+  return name.endsWith(sqsLimits.fifoSuffix) ? name.slice(0, -sqsLimits.fifoSuffix.length) : name;
+}
+
+function isWorkQueue(queue: AuditedQueue, surroundings: Surroundings, names: ReadonlySet<string>): boolean {
+  // In a circle of two queues a work queue is a dead-letter queue, too. Producers show which one it is.
+  if (surroundings.subscriptionsOf(queue).length > 0) return true;
+  if (surroundings.isDeadLetterQueue(queue)) return false;
+  if (queue.redrive !== null || surroundings.mappingsOf(queue).length > 0) return true;
+  const base = baseOf(queue.name);
+  const isParked = [...names].some((name) => parkedName(baseOf(name), "-") === base);
+  return !isParked && purposeOf(base) === null;
+}
+
+function consumerOf(
+  queue: AuditedQueue,
+  deployment: Deployment,
+  surroundings: Surroundings,
+  names: readonly string[],
+): { readonly consumer: FoundConsumer; readonly unsaid: readonly Unsaid[] } {
+  const { name, fifo } = queue;
+  const redrive = known(queue.redrive);
+  const attempts = redrive?.maxReceiveCount ?? attemptsIfEndless;
+  const lambda = lambdaOptions(surroundings.mappingsOf(queue));
+  const visibilitySeconds = queue.visibilityTimeoutSeconds ?? sqsDefaults.visibilityTimeoutSeconds;
+  const timing = timingOf(visibilitySeconds, attempts, lambda.options !== undefined);
+  const sources = sourcesInto(queue, deployment);
+  const dead = redrive === null ? namedDeadQueue(name, names) : nameIn(redrive.targetArn);
+  const kept = retainOf(queue, visibilitySeconds * attempts);
+  const parked = `${parkedName(baseOf(name), "-")}${fifo ? sqsLimits.fifoSuffix : ""}`;
+  const said = formatDurationMs(visibilitySeconds * 1_000);
+  return {
+    consumer: {
+      queue: baseOf(name),
+      from: `the work queue ${name}: ${sources.said.length === 0 ? "producers send straight to it" : "sources lead into it"}`,
+      sources: sources.said,
+      isLossy: queue.redrive === null,
+      delaysMs: {
+        value: Array.from({ length: attempts - 1 }, () => timing.delaySeconds * 1_000),
+        from:
+          redrive === null
+            ? `${name} has no redrive policy; the number of attempts is a guess`
+            : `maxReceiveCount of ${name} is ${attempts}; its VisibilityTimeout of ${said} brings a message back that nobody deletes`,
+      },
+      handlerTimeoutMs:
+        timing.handlerSeconds === null
+          ? undefined
+          : {
+              value: timing.handlerSeconds * 1_000,
+              from: `VisibilityTimeout of ${name} is ${said}; its division between the handler and the delay is a guess`,
+            },
+      retainMs: kept.retainMs,
+      dead: dead === undefined ? undefined : { value: baseOf(dead), from: `messages of ${name} end in ${dead}` },
+      parked: names.includes(parked) ? { value: parked, from: `${parked} is there` } : undefined,
+      order: fifo ? { value: "per-key", from: `${name} is a FIFO queue` } : undefined,
+      ...(lambda.options === undefined ? {} : { options: { lambda: lambda.options } }),
+    },
+    unsaid: [
+      ...sources.unsaid,
+      ...[...lambda.unsaid, ...kept.unsaid].map((fact) => ({ place: name, fact })),
+      ...unsaidOf(queue, surroundings, attemptsIfEndless),
+    ],
+  };
+}
+
+/**
+ * Divides a visibility timeout so that a compiled queue has exactly this one, and a message that nobody deletes comes
+ * back as it does today.
+ */
+function timingOf(
+  visibilitySeconds: number,
+  attempts: number,
+  isFunction: boolean,
+): { readonly handlerSeconds: number | null; readonly delaySeconds: number } {
+  const { settleSeconds } = sqsDefaults;
+  if (isFunction) return { handlerSeconds: null, delaySeconds: 0 };
+  if (attempts === 1)
+    return {
+      handlerSeconds: visibilitySeconds > settleSeconds ? visibilitySeconds - settleSeconds : null,
+      delaySeconds: 0,
+    };
+  const delaySeconds = Math.min(settleSeconds, Math.floor(visibilitySeconds / 2));
+  return { handlerSeconds: delaySeconds === 0 ? null : visibilitySeconds - delaySeconds, delaySeconds };
+}
+
+const daySeconds = 86_400;
+
+/** A compiled work queue leaves its dead letters a part of the 14 days, because SQS counts the age of a message on. */
+function retainOf(
+  { name, fifo, retentionSeconds }: AuditedQueue,
+  windowSeconds: number,
+): { readonly retainMs?: FoundConsumer["retainMs"]; readonly unsaid: readonly string[] } {
+  const most = sqsLimits.retentionSeconds;
+  if (fifo || retentionSeconds === null) return { unsaid: [] };
+  if (retentionOf(fifo, null, windowSeconds).workSeconds === retentionSeconds) return { unsaid: [] };
+  const workSeconds = retentionSeconds === most ? most - daySeconds : retentionSeconds;
+  if (workSeconds <= windowSeconds) return { unsaid: [] };
+  const inWords = formatDurationMs(retentionSeconds * 1_000);
+  return {
+    retainMs: {
+      value: (most - workSeconds) * 1_000,
+      from: `MessageRetentionPeriod of ${name} is ${inWords}, and SQS counts the age of a message on in its dead-letter queue`,
+    },
+    unsaid:
+      workSeconds === retentionSeconds
+        ? []
+        : [
+            `MessageRetentionPeriod is ${inWords}, so dead letters may have no time left; a compiled queue has ${formatDurationMs(workSeconds * 1_000)}, and SQS deletes older messages in it`,
+          ],
+  };
+}

@@ -1,0 +1,35 @@
+import { isEntry } from "../../../../foreign/entries.ts";
+import type { LambdaMapping } from "../deployment.ts";
+
+/** The settings of a target for the function that takes the messages of a queue. */
+export function lambdaOptions([mapping, ...more]: readonly LambdaMapping[]): {
+  readonly options?: object;
+  readonly unsaid: readonly string[];
+} {
+  if (mapping === undefined) return { unsaid: [] };
+  const { functionName, timeoutSeconds, batchSize, batchWindowSeconds, hasFilters, attributes } = mapping;
+  const others = more.map(
+    (each) => `Lambda also hands its messages to ${each.functionName}, and a consumer has one function`,
+  );
+  if (timeoutSeconds === null)
+    return {
+      unsaid: [
+        ...others,
+        `Lambda hands its messages to ${functionName}: write the function with its timeout into the target`,
+      ],
+    };
+  const scaling = attributes["ScalingConfig"];
+  const most = isEntry(scaling) ? scaling["MaximumConcurrency"] : undefined;
+  // An alias or a version stands behind the name of the function.
+  const [, , , , , , ...whole] = String(attributes["FunctionArn"]).split(":");
+  return {
+    options: {
+      function: whole.length === 0 ? functionName : whole.join(":"),
+      timeout: `${timeoutSeconds}s`,
+      ...(batchSize === null ? {} : { batchSize }),
+      ...(batchWindowSeconds === null ? {} : { batchWindow: `${batchWindowSeconds}s` }),
+      ...(typeof most === "number" ? { maximumConcurrency: most } : {}),
+    },
+    unsaid: [...others, ...(hasFilters === true ? ["the filter of its function makes Lambda delete messages"] : [])],
+  };
+}

@@ -1,0 +1,59 @@
+import type { Unsaid } from "../../../../adopt/found.ts";
+import { type Diagnostic, diagnosed } from "../../../../diagnostics/diagnostic.ts";
+import { otherSenders, servicesLetIn } from "../audit/policy-access.ts";
+import type { Surroundings } from "../audit/surroundings.ts";
+import { isBucketArn } from "../../compile/services.ts";
+import { type AuditedQueue, known, nameIn } from "../deployment.ts";
+
+/**
+ * The facts about one work queue that no property of a declaration has a place for.
+ *
+ * @param guessed the number of attempts of a queue without a redrive policy
+ */
+export function unsaidOf(queue: AuditedQueue, surroundings: Surroundings, guessed: number): readonly Unsaid[] {
+  const { name, redrive, delaySeconds } = queue;
+  const target = known(redrive);
+  const dead = target === null ? undefined : surroundings.queues.get(target.targetArn);
+  const [senders, deadSenders] = [
+    otherSenders(queue),
+    dead === undefined ? [] : [...servicesLetIn(dead), ...otherSenders(dead)],
+  ];
+  const bound = servicesLetIn(queue, "aws:sourceaccount").filter(isBucketArn);
+  const facts: readonly (string | false)[] = [
+    /celery/i.test(name) &&
+      "by its name Celery uses it: each task has the schedule in its code, by default max_retries=3 and default_retry_delay=180",
+    "a schedule in its consumers' code, such as calls of ChangeMessageVisibility, shows in no queue",
+    redrive === null &&
+      `no redrive policy ends its attempts today, and SQS deletes a message that fails for longer than its retention; ${guessed} attempts are a guess`,
+    redrive === "untold" && `its RedrivePolicy may not be read; ${guessed} attempts are a guess`,
+    (delaySeconds ?? 0) > 0 && `DelaySeconds is ${delaySeconds}: a compiled work queue delays no new message`,
+    deduplicatesByContent(queue) &&
+      "ContentBasedDeduplication is on: producers of a compiled queue have to send a MessageDeduplicationId",
+    dead !== undefined &&
+      dead.redrive !== null &&
+      dead.redrive !== "untold" &&
+      `its dead-letter queue ${dead.name} has a redrive policy to ${nameIn(dead.redrive.targetArn)}; a dead queue of a declaration has none`,
+    senders.length > 0 &&
+      `its policy lets ${senders.join(", ")} send; the policy of a compiled queue lets in the declared sources and the account alone`,
+    deadSenders.length > 0 &&
+      `the policy of its dead-letter queue lets ${deadSenders.join(", ")} send; the policy of a compiled dead queue lets in the account alone`,
+    bound.length > 0 &&
+      `its policy asks for the account of ${bound.join(", ")}, too; the policy of a compiled queue asks for the bucket alone, so another account may send after it takes over the name`,
+  ];
+  return facts.filter((fact) => fact !== false).map((fact) => ({ place: name, fact }));
+}
+
+function deduplicatesByContent({ attributes }: AuditedQueue): boolean {
+  return String(attributes["ContentBasedDeduplication"]) === "true";
+}
+
+/** The changes outside of the broker that a deployment needs first. */
+export function cautionsOf(queue: AuditedQueue): readonly Diagnostic[] {
+  if (!deduplicatesByContent(queue)) return [];
+  return diagnosed("RD625", {
+    path: ["queues", queue.name],
+    message: `${queue.name} deduplicates by content, and a compiled queue does not`,
+    notes: ["after the deployment SQS refuses each message that its producer sends without a MessageDeduplicationId"],
+    help: "let the producers send a MessageDeduplicationId before you deploy; today SQS takes the SHA-256 of the body",
+  });
+}

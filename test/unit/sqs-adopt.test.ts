@@ -1,0 +1,222 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import { writeYaml } from "../../src/adopt/write-yaml.ts";
+import { parseText } from "../../src/declare/parse.ts";
+import { checkSystem, type CompiledSystem } from "../../src/index.ts";
+import type { Adopted } from "../../src/migrate/adopt.ts";
+import { adoptText } from "../support/reported-by-adopt.ts";
+import { adoptedShapes, listingOfShape } from "../support/sqs/adopted-shapes.ts";
+import { arnOf, queue, redriveTo, topicArnOf } from "../support/sqs-listing.ts";
+
+const adopt = (listing: readonly object[]): Adopted =>
+  adoptText(JSON.stringify(listing), "sqs@eu-west-1", "shop", "sqs");
+const factsOf = ({ unsaid }: Adopted): readonly string[] => unsaid.map(({ place, fact }) => `${place}: ${fact}`);
+
+interface Drafted {
+  readonly retry: { readonly attempts: number; readonly backoff: { readonly delay?: string } };
+  readonly handlerTimeout?: string;
+}
+
+describe.for(Object.entries(adoptedShapes()))("%s", ([, shape]) => {
+  const adopted = adopt(listingOfShape(shape));
+
+  test("is declared with its own names, counts and times", () => {
+    const consumers = Object.values(adopted.draft.system.consumers) as readonly Drafted[];
+    const found = adopted.proved.compiled.contracts.map(({ workQueue, deadQueue }, index) => {
+      const { retry, handlerTimeout = null } = consumers[index] as Drafted;
+      return [workQueue, [retry.attempts, retry.backoff.delay ?? null, handlerTimeout, deadQueue]];
+    });
+    expect(Object.fromEntries(found)).toEqual(shape.consumers);
+    const { queues } = adopted.proved.compiled.topology as CompiledSystem<"sqs">["topology"];
+    for (const [name, { VisibilityTimeout: seconds }] of Object.entries(shape.queues)) {
+      if (name in shape.consumers)
+        expect(queues.find((each) => each.name === name)?.visibilityTimeoutSeconds).toBe(Number(seconds));
+    }
+  });
+
+  test("has the facts that the declaration cannot say, and reads back from YAML", () => {
+    for (const fact of shape.unsaid) expect(factsOf(adopted)).toContainEqual(expect.stringMatching(fact));
+    expect(adopted.refused).toEqual([]);
+    const parsed = parseText(writeYaml(adopted.draft, adopted.unsaid), "yaml");
+    expect(parsed).toMatchObject({ ok: true, value: adopted.draft.system });
+    expect(checkSystem(parsed.ok ? parsed.value : null)).toMatchObject({ ok: true });
+  });
+
+  test("is imported with each queue, subscription and mapping that is there", () => {
+    const ids = adopted.imports.entries.map(({ type, id = "" }) => `${type.split(":").at(-1)} ${id.split("/").at(-1)}`);
+    const declared = new Set(
+      (adopted.proved.compiled.topology as CompiledSystem<"sqs">["topology"]).queues.map(({ name }) => name),
+    );
+    const wanted = [
+      ...Object.entries(shape.queues).flatMap(([name, { Policy }]) =>
+        declared.has(name) ? [`Queue ${name}`, ...(Policy === undefined ? [] : [`QueuePolicy ${name}`])] : [],
+      ),
+      ...(shape.subscriptions ?? []).map(({ topic, queue: name }) => `TopicSubscription ${topicArnOf(topic)}:${name}`),
+      ...(shape.lambda === undefined ? [] : ["EventSourceMapping 6f1c"]),
+    ];
+    expect(ids.slice(1).toSorted()).toEqual(wanted.toSorted());
+    expect(adopted.imports.entries[0]).toMatchObject({ type: "redeliver:sqs:RetryTopology", component: true });
+  });
+});
+
+test("the circle of two queues in the examples keeps one of them as the dead queue", () => {
+  const text = readFileSync(resolve(import.meta.dirname, "../../examples/hand-made-queues.json"), "utf8");
+  const adopted = adoptText(text, "sqs@eu-west-1", "shop", "sqs");
+  expect(adopted.proved.compiled.contracts).toMatchObject([{ workQueue: "billing", deadQueue: "billing-retry" }]);
+  expect(adopted.draft.options).toEqual({
+    lambda: { billing: { function: "billing", timeout: "60s", batchSize: 10, batchWindow: "0s" } },
+  });
+  expect(factsOf(adopted)).toContainEqual(expect.stringMatching(/billing-retry has a redrive policy to billing/));
+  expect(adopted.judged?.filter(({ effect }) => effect === "loss").map(({ name }) => name)).toContain("billing-retry");
+});
+
+test("every change of behaviour is judged, and a filter keeps its keys", () => {
+  const shape = adoptedShapes()["a topic with filters for each queue"];
+  if (shape === undefined) throw new Error("no shape");
+  const { draft, judged } = adopt(listingOfShape(shape));
+  expect(draft.system["sources"]).toEqual({
+    events: { kind: "topic", name: topicArnOf("events"), owner: "other" },
+  });
+  expect(draft.system.consumers).toMatchObject({
+    billing: { from: { events: ["order.placed", "refund.#"] } },
+    shipping: { from: { events: "all" } },
+  });
+  const filters = judged?.flatMap(({ settings }) => settings.filter(({ key }) => key === "FilterPolicy"));
+  expect(filters).toEqual([]);
+  const differing = judged?.flatMap(({ kind, settings }) => settings.map(({ key }) => `${kind} ${key}`));
+  expect([...new Set(differing)].toSorted()).toEqual([
+    "queue MessageRetentionPeriod",
+    "queue Policy",
+    "queue RedriveAllowPolicy",
+    "subscription RedrivePolicy",
+  ]);
+});
+
+test.for([
+  [{ "routing-key": [{ "anything-but": ["a"] }] }, {}, "all", /has the value \{"anything-but"/],
+  [{ "routing-key": ["a.*"] }, {}, "all", /a topic reads as a pattern/],
+  [{ "routing-key": ["a"] }, { FilterPolicyScope: "MessageBody" }, "all", /by the body/],
+  [{ "routing-key": ["a"], type: ["b"] }, {}, "all", /filters by type/],
+  [{ "routing-key": [{ prefix: "a" }] }, {}, "all", /has the value \{"prefix"/],
+  [{ "routing-key": [{ prefix: "a." }] }, {}, ["a.#"], /a\.# also takes a/],
+  [{ "routing-key": [{ suffix: ".a" }, "a", "b"] }, {}, ["b", "#.a"], null],
+] as const)("the filter %j with %j takes %j", ([filter, more, keys, fact]) => {
+  const Attributes = {
+    SubscriptionArn: `${topicArnOf("events")}:1`,
+    TopicArn: topicArnOf("events"),
+    Protocol: "sqs",
+    Endpoint: arnOf("orders"),
+    RawMessageDelivery: "true",
+    FilterPolicy: JSON.stringify(filter),
+    ...more,
+  };
+  const adopted = adopt([queue("orders", redriveTo("orders-dlq")), queue("orders-dlq"), { Attributes }]);
+  expect(adopted.draft.system.consumers).toMatchObject({ orders: { from: { events: keys } } });
+  const wider = factsOf(adopted).filter((each) => each.includes("declared wider"));
+  expect(wider).toEqual(fact === null ? [] : [expect.stringMatching(fact)]);
+});
+
+test.for([
+  [
+    "a sender that a compiled policy locks out",
+    { Principal: { AWS: "arn:aws:iam::999999999999:role/app" } },
+    /999999999999:role\/app send/,
+  ],
+  ["anyone", { Principal: "*" }, /lets anyone send/],
+  ["the account itself", { Principal: { AWS: "arn:aws:iam::123456789012:root" } }, null],
+  [
+    "a topic, in the old form",
+    { Principal: "*", Condition: { ArnEquals: { "aws:SourceArn": topicArnOf("events") } } },
+    null,
+  ],
+] as const)("a policy names %s", ([, statement, fact]) => {
+  const Policy = {
+    Statement: [{ Effect: "Allow", Action: "sqs:SendMessage", Resource: arnOf("orders"), ...statement }],
+  };
+  const adopted = adopt([queue("orders", { ...redriveTo("orders-dlq"), Policy }), queue("orders-dlq")]);
+  const found = factsOf(adopted).filter((each) => each.includes("its policy lets"));
+  expect(found).toEqual(fact === null ? [] : [expect.stringMatching(fact)]);
+});
+
+const rule = "arn:aws:events:eu-west-1:123456789012:rule/bus/refunds";
+const bucket = "arn:aws:s3:::shop-scans";
+const from = (...sources: readonly string[]) => ({ ArnEquals: { "aws:SourceArn": sources } });
+const ofAccount = { StringEquals: { "aws:SourceAccount": "123456789012" } };
+
+test.for([
+  ["a rule", "events", from(rule), { refunds: rule }, []],
+  ["a bucket", "s3", from(bucket), { "shop-scans": bucket }, []],
+  ["a bucket for anyone, in the old form", "*", from(bucket), { "shop-scans": bucket }, []],
+  [
+    "a bucket as in AWS's example",
+    "s3",
+    { ArnLike: { "aws:SourceArn": "arn:aws:s3:*:*:shop-scans" }, ...ofAccount },
+    { "shop-scans": bucket },
+    [/account of arn:aws:s3:::shop-scans, too/],
+  ],
+  ["a rule and its account", "events", { ...from(rule), ...ofAccount }, { refunds: rule }, []],
+  ["a rule of a pattern", "events", from(rule, `${rule}-*`), { refunds: rule }, [/for arn:[^ ]*refunds-\* send/]],
+  ["a bucket, for rules", "events", from(bucket), {}, [/events.amazonaws.com for arn:aws:s3:::shop-scans send/]],
+  [
+    "a rule of another account",
+    "events",
+    { ...from(rule.replace("1234", "9999")), ...ofAccount },
+    {},
+    [/999956789012/],
+  ],
+  [
+    "a rule of an organisation",
+    "events",
+    { ...from(rule), StringLike: { "aws:PrincipalOrgID": "o-1" } },
+    {},
+    [/events.amazonaws.com for arn/],
+  ],
+  ["no rule in particular", "events", {}, {}, [/lets events.amazonaws.com send/]],
+] as const)("a policy lets in %s: a source, or listed", ([, service, Condition, sources, facts]) => {
+  const Principal = service === "*" ? "*" : { Service: `${service}.amazonaws.com` };
+  const allow = (name: string) => ({
+    Policy: {
+      Statement: [{ Effect: "Allow", Principal, Action: "sqs:SendMessage", Resource: arnOf(name), Condition }],
+    },
+  });
+  const adopted = adopt([queue("orders", { ...redriveTo("orders-dlq"), ...allow("orders") }), queue("orders-dlq")]);
+  const declared = Object.entries(sources).map(([key, name]) => [key, { kind: "fanout", name, owner: "other" }]);
+  expect(adopted.draft.system["sources"] ?? {}).toEqual(Object.fromEntries(declared));
+  expect(factsOf(adopted).filter((each) => /policy|owner/.test(each) && !each.includes("redrive"))).toEqual(
+    facts.map((fact) => expect.stringMatching(fact) as unknown),
+  );
+  const { queues } = adopted.proved.compiled.topology as CompiledSystem<"sqs">["topology"];
+  const services = queues.find(({ role }) => role === "work")?.sendersServices ?? [];
+  expect(services).toEqual(Object.values(sources));
+  // The dead queue of a rule lets its rule in, and a compiled one does not.
+  const lost = adopt([queue("orders", redriveTo("orders-dlq")), queue("orders-dlq", allow("orders-dlq"))]);
+  expect(factsOf(lost).filter((each) => each.includes("the policy of its dead-letter queue"))).toHaveLength(1);
+});
+
+test("no service sends to a compiled FIFO queue, so those that a policy lets in are listed", () => {
+  const Policy = {
+    Statement: [
+      { Effect: "Allow", Principal: "*", Action: "sqs:*", Resource: arnOf("a.fifo"), Condition: from(rule, bucket) },
+    ],
+  };
+  const adopted = adopt([queue("a.fifo", { ...redriveTo("d.fifo"), Policy }), queue("d.fifo")]);
+  expect(adopted.refused).toEqual([]);
+  expect(adopted.draft.system["sources"]).toBeUndefined();
+  expect(factsOf(adopted)).toContainEqual(expect.stringContaining("its policy lets anyone send"));
+});
+
+test("a queue whose name belongs to another one, and a queue that SQS would empty, are left out with the reason", () => {
+  const twins = adopt([
+    queue("a"),
+    queue("a.fifo"),
+    queue("slow", { ...redriveTo("d", 1_000), VisibilityTimeout: 43_200 }),
+  ]);
+  expect(Object.keys(twins.draft.system.consumers)).toEqual(["a"]);
+  expect(twins.refused).toMatchObject([
+    { place: "slow", fact: expect.stringMatching(/can take 500d/) as unknown },
+    { place: "a", fact: expect.stringMatching(/name of another consumer.*the work queue a\.fifo/) as unknown },
+  ]);
+});
