@@ -5,6 +5,8 @@ import { brokers, compile, type SystemInput } from "../../src/index.ts";
 import { accepted, checked } from "../support/examples.ts";
 import { adoptText } from "../support/reported-by-adopt.ts";
 import { runProgram } from "../support/pulumi.ts";
+import { adoptedShapes as servicebusShapes, templateOfShape } from "../support/servicebus/adopted-shapes.ts";
+import { registerServicebus } from "../support/servicebus/register.ts";
 import { adoptedShapes, listingOfShape } from "../support/sqs/adopted-shapes.ts";
 import { registerSqs } from "../support/sqs/register.ts";
 
@@ -142,6 +144,27 @@ test("on SQS each imported resource is one that the component declares", async (
     const target = { broker: "sqs", region: "eu-west-1", ...adopted.draft.options } as const;
     const { resources } = await registerSqs(checked(adopted.draft.system), target);
     const declared = new Set(resources.map(({ type, name }) => `${type} ${name}`));
+    expect(adopted.imports.entries.length).toBeGreaterThan(3);
+    for (const { type, logicalName } of adopted.imports.entries) expect(declared).toContain(`${type} ${logicalName}`);
+  }
+});
+
+test("on Service Bus each imported resource is one that the component declares", async () => {
+  for (const name of [
+    "a topic that forwards to a queue by labels",
+    "a topic with a subscription that consumers receive from",
+  ]) {
+    const adopted = adoptText(
+      templateOfShape(servicebusShapes[name] as never),
+      "servicebus@standard",
+      "shop",
+      "servicebus",
+    );
+    const { resources } = await registerServicebus(checked(adopted.draft.system), {
+      broker: "servicebus",
+      sku: "standard",
+    });
+    const declared = new Set(resources.map(({ type, name: own }) => `${type} ${own}`));
     expect(adopted.imports.entries.length).toBeGreaterThan(3);
     for (const { type, logicalName } of adopted.imports.entries) expect(declared).toContain(`${type} ${logicalName}`);
   }

@@ -7,6 +7,7 @@ import { afterAll, expect, test } from "vitest";
 
 import { adoptedTopologies, exportOf } from "../support/adopted-topologies.ts";
 import { queue, vhosts } from "../support/known-topologies.ts";
+import { armTemplate } from "../support/servicebus/arm-template.ts";
 import { queue as sqsQueue, redriveTo } from "../support/sqs-listing.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "redeliver-adopt-"));
@@ -34,9 +35,9 @@ test("the files that are named are written, and nothing else", () => {
 });
 
 test.for([
-  ["no input", [], /adopt reads one of --definitions FILE, --sqs FILE and --url URL/],
+  ["no input", [], /adopt reads one of --definitions FILE, --sqs FILE, --servicebus FILE and --url URL/],
   ["two inputs", ["--definitions", sound, "--url", "http://localhost"], /adopt reads one of/],
-  ["an input of a broker without adoption", ["--servicebus", sound], /adopt reads one of/],
+  ["a file of another broker", ["--servicebus", sound], /not a template of Azure Resource Manager/],
   ["an output that exists", ["--definitions", sound, "--output", sound], /replace/],
   ["an import file that exists", ["--definitions", sound, "--import", at("sound.json")], /exists, and adopt replaces/],
   ["one file for both", ["--definitions", sound, "--output", at("x"), "--import", at("x")], /name one file/],
@@ -83,6 +84,7 @@ const both = [queue("orders", dying), queue("orders.dlq", { "x-queue-type": "quo
 const otherSystem = { vhosts, queues: [queue("orders"), queue("mail.letters", managed)], policies: [policy] };
 const onBroker = (more: object): string => JSON.stringify({ exchanges: [], bindings: [], vhosts, ...more });
 const onSqs = JSON.stringify([sqsQueue("orders", redriveTo("orders-dlq")), sqsQueue("orders-dlq")]);
+const oddQueue = armTemplate([["queues", "a~b"]]);
 
 test.for([
   ["another system's queues", "definitions", onBroker(otherSystem), [], "RD332", /belong to 2 systems/],
@@ -96,6 +98,7 @@ test.for([
   ],
   ["a queue of two consumers on SQS", "sqs", onSqs, ["orders", "orders-dlq"], "RD205", /orders-dlq/],
   ["a name that breaks the provider's ids", "definitions", onBroker({ queues: [queue("a/b")] }), [], "RD204", /\//],
+  ["a name that no entity may have", "servicebus", oddQueue, [], "RD204", /a~b/],
 ] as const)("%s is refused, and nothing is written", ([, option, text, chosen, code, message]) => {
   writeFileSync(at("bad.json"), text);
   const words = chosen.flatMap((name) => ["--queue", name]);

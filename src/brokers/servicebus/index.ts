@@ -1,13 +1,16 @@
 import { strategiesUnder, withOwnStrategy } from "../../contract/own-strategy.ts";
+import type { Adopter } from "../adopter.ts";
 import type { Broker } from "../broker.ts";
 import { auditor } from "./auditor.ts";
 import { type ServicebusTarget, formatTarget, strategyNames } from "./compile/capabilities.ts";
 import { type ServicebusCompiled, compileServicebus } from "./compile/compile.ts";
 import type { Deployment } from "./foreign/deployment.ts";
-import { deploymentOf, driftOf } from "./foreign/drift.ts";
+import { deployedOver, deploymentOf, driftOf } from "./foreign/drift.ts";
 import { evidenceOf } from "./prove/evidence.ts";
 import { diagnoseEmulatorConfig, exportEmulatorConfig } from "./make/export.ts";
 import { graphOf } from "./graph.ts";
+import { importsOf } from "./foreign/adopt/imports.ts";
+import { inferSystem } from "./foreign/adopt/infer.ts";
 import type { ModelState } from "./prove/model-state.ts";
 import { changesOf, subjectsOf } from "./prove/model.ts";
 import { consuming } from "./run/index.ts";
@@ -27,6 +30,7 @@ export interface ServicebusBroker extends Broker<
   ServicebusConnection
 > {
   readonly auditor: typeof auditor;
+  readonly adopter: Adopter<ServicebusTarget, Deployment, ServicebusCompiled>;
   readonly permissions: typeof permissions;
   readonly rules: typeof rules;
   readonly stack: typeof stack;
@@ -63,6 +67,15 @@ export const servicebus: ServicebusBroker = Object.freeze({
   loadContractPages: async () => (await import("./pages/index.ts")).contractPages,
   get auditor() {
     return auditor;
+  },
+  get adopter() {
+    return {
+      infer: inferSystem,
+      deployedOver,
+      fixed: [],
+      effect: "a deployment writes every property as declared, but for sessions, duplicate detection and partitions",
+      importsOf,
+    };
   },
   get differ() {
     return { live: auditor.live, compare: driftOf, deploymentOf };

@@ -97,9 +97,10 @@ async function connect({ connect: open, contract }: DriveOptions): Promise<Conne
     return { client, receiver: createReceiver(client, contract.workQueue, { maxAutoLockRenewalDurationInMs }) };
   try {
     const subscription = subscriptionOf(contract.workQueue);
-    if (subscription === null) throw new Error(`${contract.workQueue} is no subscription`);
-    const { topic, name } = subscription;
-    const receiver = await client.acceptNextSession(topic, name, { maxAutoLockRenewalDurationInMs });
+    const renewing = { maxAutoLockRenewalDurationInMs };
+    const receiver = await (subscription === null
+      ? client.acceptNextSession(contract.workQueue, renewing)
+      : client.acceptNextSession(subscription.topic, subscription.name, renewing));
     return { client, receiver };
   } catch (error) {
     if (isServiceBusError(error) && error.code === "ServiceTimeout") return { client, receiver: null };

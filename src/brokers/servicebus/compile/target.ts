@@ -60,12 +60,15 @@ export function checkServicebusTarget(input: ServicebusTargetInput | ServicebusT
   );
 }
 
-/** Writes a checked target as a person would. A stack may have changed the target that it remembers. */
+/**
+ * Writes a checked target as a person would. A stack may have changed the target that it remembers, and settings beside
+ * the checked ones win.
+ */
 function asWritten({ lockMs, duplicateDetectionMs, ...rest }: ServicebusTarget): ServicebusTargetInput {
   return {
-    ...rest,
     lock: `${lockMs}ms` as Duration,
     ...(duplicateDetectionMs === null ? {} : { duplicates: `${duplicateDetectionMs}ms` as Duration }),
+    ...rest,
   };
 }
 

@@ -75,9 +75,9 @@ export function placeOf(namespace: AuditedNamespace, name: string | null): strin
   return formatPath(["namespaces", namespace.name, ...(name === null ? [] : [`${kind}s`, name])]);
 }
 
-/** Each namespace names its own tier. Everything else that the audit judges is the same in every tier. */
-export function targetOf(): Checked<ServicebusTarget | null> {
-  return checkServicebusTarget({ broker: "servicebus", sku: "standard" });
+/** Everything that the audit judges is the same in every tier, so an unknown tier counts as the standard one. */
+export function targetOf({ namespaces }: Deployment): Checked<ServicebusTarget | null> {
+  return checkServicebusTarget({ broker: "servicebus", sku: namespaces[0]?.tier ?? "standard" });
 }
 
 /** Each namespace by itself, because no message is forwarded out of it. */

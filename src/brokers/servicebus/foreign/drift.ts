@@ -154,7 +154,7 @@ function without(before: ServicebusTopology, { kind, name, topic }: DeclaredEnti
 }
 
 /** Settings that a deployment may not tell, as Azure fills them in. */
-const unsaid = {
+export const unsaid = {
   lockDurationMs: 60_000,
   maxDeliveryCount: 10,
   timeToLiveMs: null,
@@ -190,18 +190,38 @@ function withEntity(before: ServicebusTopology, found: FoundEntity): ServicebusT
 /** A compiled system as the content of a namespace, after it was deployed over another one. No entity leaves it. */
 export function deploymentOf({ topology }: ServicebusCompiled, over?: ServicebusCompiled): Deployment {
   const before = over?.topology;
-  const namespace = topology.system;
+  const byName = ({ name }: { readonly name: string }): string => name;
+  const whole = {
+    ...topology,
+    queues: overlay(before?.queues ?? [], topology.queues, byName),
+    topics: overlay(before?.topics ?? [], topology.topics, byName),
+    subscriptions: overlay(before?.subscriptions ?? [], topology.subscriptions, subscriptionPath),
+  };
+  return { namespaces: namespacesOf(resourcesOf(whole, topology.system), true) };
+}
+
+/** The content of a namespace after a compiled system was deployed over it. */
+export function deployedOver({ namespaces }: Deployment, { topology }: ServicebusCompiled): Deployment {
+  const [{ name, resources } = { name: "", resources: [] }] = namespaces;
+  const own = { ...topology, topics: topology.topics.filter(({ owner }) => owner !== "other") };
+  const all = overlay(resources, resourcesOf(own, name), ({ kind, names }) => `${kind} ${names.join("/")}`);
+  return { namespaces: namespacesOf(all, true) };
+}
+
+/** The resources of a topology, by ARM's names. */
+export function resourcesOf(
+  { queues, topics, subscriptions }: Pick<ServicebusTopology, "queues" | "topics" | "subscriptions">,
+  namespace: string,
+): readonly NamedResource[] {
   const resource = (kind: keyof typeof entityFields, names: readonly string[], entity: object): NamedResource => ({
     kind,
     namespace,
     names,
     properties: propertiesOf(entityFields[kind], entity, (name) => name ?? "") as Settings,
   });
-  const byName = ({ name }: { readonly name: string }): string => name;
-  const subscriptions = overlay(before?.subscriptions ?? [], topology.subscriptions, subscriptionPath);
-  const resources = [
-    ...overlay(before?.queues ?? [], topology.queues, byName).map((each) => resource("queue", [each.name], each)),
-    ...overlay(before?.topics ?? [], topology.topics, byName).map((each) => resource("topic", [each.name], each)),
+  return [
+    ...queues.map((each) => resource("queue", [each.name], each)),
+    ...topics.map((each) => resource("topic", [each.name], each)),
     ...subscriptions.flatMap((each) => [
       resource("subscription", [each.topic, each.name], each),
       ...each.rules.map((rule): NamedResource => {
@@ -209,7 +229,6 @@ export function deploymentOf({ topology }: ServicebusCompiled, over?: Servicebus
       }),
     ]),
   ];
-  return { namespaces: namespacesOf(resources, true) };
 }
 
 function armRule({ filter }: SubscriptionRule): Settings {

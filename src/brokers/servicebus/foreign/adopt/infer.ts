@@ -1,0 +1,209 @@
+import { copiesAmong } from "../../../../adopt/copies-among.ts";
+import type { FoundConsumer, FoundSystem, Unsaid } from "../../../../adopt/found.ts";
+import { nothingToAdopt } from "../../../../adopt/nothing-to-adopt.ts";
+import { asDuration, formatDurationMs } from "../../../../declare/duration.ts";
+import { type Checked, accepted } from "../../../../diagnostics/diagnostic.ts";
+import { purposeOf } from "../../../../foreign/purpose.ts";
+import { parkedName } from "../../../../plan/names.ts";
+import type { ServicebusTarget } from "../../compile/capabilities.ts";
+import { pathOf } from "../../compile/differences.ts";
+import { sharedDeadQueueName, tierName } from "../../compile/names.ts";
+import type { ServicebusQueue } from "../../compile/topology.ts";
+import type { Deployment } from "../deployment.ts";
+import { unsaid } from "../drift.ts";
+import { entitiesIn, type FoundEntity } from "../found.ts";
+import { sourcesInto } from "./sources-into.ts";
+
+/** The attempts to declare if Service Bus does not end them. A person has to set the number. */
+const attemptsIfEndless = 5;
+/** The most attempts that a declaration takes. */
+const mostAttempts = 1_000;
+
+/**
+ * Infers the consumers of one namespace. A consumer receives from a queue, or from a subscription that does not forward.
+ *
+ * @param only the work queues to adopt, or the paths of subscriptions; empty for all
+ */
+export function inferSystem(
+  { namespaces }: Deployment,
+  _target: ServicebusTarget,
+  only: readonly string[],
+): Checked<FoundSystem> {
+  const entities = entitiesIn(namespaces[0]?.resources ?? []).flatMap(readEntity);
+  const isChosen = ({ path }: ReadEntity): boolean => only.length === 0 || only.includes(path);
+  const missing = only.filter((path) => entities.every((each) => each.path !== path));
+  const work = entities.filter((each) => isChosen(each) && (only.length > 0 || isReceivedFrom(each, entities)));
+  if (missing.length > 0 || work.length === 0)
+    return nothingToAdopt(missing, entities.length, "queues that forward, and queues with the name of a dead queue,");
+  const name = systemOf(work, entities);
+  const inferred = work.map((each) => consumerOf(each, keyOf(each, name), entities, name));
+  const isShared = name !== null && work.every((each) => each.forwardDeadLetteredTo === sharedDeadQueueName(name));
+  const locks = allOf(work, "lockDurationMs");
+  const windows = allOf(
+    work.filter(({ kind }) => kind === "queue"),
+    "duplicateDetectionMs",
+  );
+  return accepted({
+    name,
+    strategy: null,
+    options: {
+      ...(locks.length === 1 && locks[0] !== 60_000 ? { lock: asDuration(locks[0] ?? 0) } : {}),
+      ...(windows.length === 1 && windows[0] !== 0 ? { duplicates: asDuration(windows[0] ?? 0) } : {}),
+      ...(isShared ? { deadQueue: "shared" } : {}),
+    },
+    consumers: inferred.map(({ consumer }) => consumer),
+    unusedSources: [],
+    unsaid: [
+      ...(only.length > 0
+        ? []
+        : copiesAmong(entities.filter((each) => !work.includes(each)).map(({ name: own }) => own))),
+      ...inferred.flatMap(({ unsaid }) => unsaid),
+      ...(isShared ? [] : work.flatMap(forwarded)),
+      ...several(work, locks, "LockDuration", "lock"),
+      ...several(work, windows, "DuplicateDetectionHistoryTimeWindow", "duplicates"),
+    ],
+  });
+}
+
+/** A queue or subscription that is there, with its settings beside its names. */
+interface ReadEntity extends FoundEntity, Omit<ServicebusQueue, "kind" | "name" | "role" | "consumer"> {
+  /** The name that clients use. */
+  readonly path: string;
+}
+
+function readEntity(entity: FoundEntity): readonly ReadEntity[] {
+  if (entity.kind === "topic") return [];
+  const known = Object.entries(entity.settings).filter(([key]) => !entity.hidden.has(key));
+  return [{ ...unsaid, duplicateDetectionMs: null, ...Object.fromEntries(known), ...entity, path: pathOf(entity) }];
+}
+
+function allOf(work: readonly ReadEntity[], setting: "lockDurationMs" | "duplicateDetectionMs"): readonly number[] {
+  return [...new Set(work.map((each) => each[setting] ?? 0))];
+}
+
+function several(
+  work: readonly ReadEntity[],
+  values: readonly number[],
+  what: string,
+  option: string,
+): readonly Unsaid[] {
+  if (values.length < 2) return [];
+  const all = values.map((each) => (each === 0 ? "none" : formatDurationMs(each))).join(" and ");
+  return [
+    {
+      place: work.map(({ path }) => path).join(", "),
+      fact: `${what} is ${all}, and ${option} of a target is one for all queues`,
+    },
+  ];
+}
+
+function forwarded({ path, forwardDeadLetteredTo }: ReadEntity): readonly Unsaid[] {
+  if (forwardDeadLetteredTo === null) return [];
+  const fact = `its dead letters are forwarded to ${forwardDeadLetteredTo}; declared they stay in its own dead-letter queue`;
+  return [{ place: path, fact }];
+}
+
+/** Its dead letters go back into another queue when their time ends: people receive from that queue. */
+function isTier({ kind, timeToLiveMs, forwardDeadLetteredTo }: ReadEntity): boolean {
+  return kind === "queue" && timeToLiveMs !== null && forwardDeadLetteredTo !== null;
+}
+
+function isReceivedFrom(entity: ReadEntity, all: readonly ReadEntity[]): boolean {
+  const { kind, name, path, forwardTo } = entity;
+  if (forwardTo !== null || isTier(entity)) return false;
+  if (kind === "subscription") return true;
+  if (all.some((each) => each.forwardTo === path || (isTier(each) && each.forwardDeadLetteredTo === path))) return true;
+  if (all.some((each) => each.forwardDeadLetteredTo === path || parkedName(each.name, ".") === path)) return false;
+  return purposeOf(name) === null;
+}
+
+/** Redeliver's own default names: the queue has the name of the subscription behind that of the system. */
+function systemOf(work: readonly ReadEntity[], all: readonly ReadEntity[]): string | null {
+  const dead = new Set(work.map((each) => each.forwardDeadLetteredTo ?? ""));
+  const [shared = ""] = dead;
+  const names = new Set(
+    all.flatMap(({ name, forwardTo }) =>
+      work.some(({ path }) => path === forwardTo) && forwardTo?.endsWith(`.${name}`) === true
+        ? [forwardTo.slice(0, -name.length - 1)]
+        : [],
+    ),
+  );
+  if (dead.size === 1 && shared.endsWith(sharedDeadQueueName("")))
+    names.add(shared.slice(0, -sharedDeadQueueName("").length));
+  // The queue for parked letters of a consumer that receives from its subscription.
+  for (const { kind, name } of work)
+    for (const { path } of all)
+      if (kind === "subscription" && path.endsWith(`.${parkedName(name, ".")}`))
+        names.add(path.slice(0, -parkedName(name, ".").length - 1));
+  const [name = null, ...others] = names;
+  const isOf = ({ kind, path }: ReadEntity): boolean => kind === "subscription" || path.startsWith(`${name}.`);
+  return others.length === 0 && work.every(isOf) ? name : null;
+}
+
+function keyOf({ kind, name }: ReadEntity, system: string | null): string {
+  return kind === "subscription" || system === null ? name : name.slice(system.length + 1);
+}
+
+function consumerOf(
+  entity: ReadEntity,
+  key: string,
+  all: readonly ReadEntity[],
+  system: string | null,
+): { readonly consumer: FoundConsumer; readonly unsaid: readonly Unsaid[] } {
+  const { kind, path, name, maxDeliveryCount, requiresSession } = entity;
+  const isSubscription = kind === "subscription";
+  const subscriptions = all.filter((each) => each.kind === "subscription");
+  const own = isSubscription ? [entity] : subscriptions.filter(({ forwardTo }) => forwardTo === path);
+  const sources = sourcesInto(own, key, subscriptions);
+  const tiers = all
+    .filter((each) => isTier(each) && each.forwardDeadLetteredTo === path)
+    .toSorted((one, other) => (one.timeToLiveMs ?? 0) - (other.timeToLiveMs ?? 0));
+  const isCounted = maxDeliveryCount <= mostAttempts;
+  const attempts = isCounted ? maxDeliveryCount : attemptsIfEndless;
+  const isWaiting = tiers.length > 0;
+  const parked = parkedName(isSubscription && system !== null ? `${system}.${name}` : name, ".");
+  const facts: readonly (string | false)[] = [
+    !isCounted && `MaxDeliveryCount is ${maxDeliveryCount}, so its consumers end the attempts; ${attempts} are a guess`,
+    isWaiting
+      ? `its consumers choose the queue for each attempt; that each of ${tiers.map((each) => each.path).join(", ")} is used once is a guess`
+      : "delayed retries in its consumers' code, such as scheduled copies, show in no queue",
+    isSubscription &&
+      requiresSession !== true &&
+      "its consumers receive from the subscription; a compiled one forwards to a queue, and consumers receive from that",
+    entity.timeToLiveMs !== null &&
+      `its DefaultMessageTimeToLive is ${formatDurationMs(entity.timeToLiveMs)}; in a compiled queue no message expires by the queue`,
+    entity.deadLetterOnExpiration === false &&
+      "Service Bus drops expired messages today, and dead-letters them in a compiled queue",
+  ];
+  const from = isWaiting ? tiers.map((each) => each.path).join(", ") : `MaxDeliveryCount of ${path}`;
+  return {
+    consumer: {
+      queue: path,
+      ...(isSubscription ? { key } : {}),
+      from: `${isSubscription ? "the subscription" : "the work queue"} ${path}: ${own.length === 0 ? "producers send straight to it" : "topics lead into it"}`,
+      sources: sources.said,
+      isLossy: false,
+      delaysMs: {
+        value: isWaiting ? tiers.map((each) => each.timeToLiveMs ?? 0) : Array.from({ length: attempts - 1 }, () => 0),
+        from: isWaiting
+          ? `copies wait in ${from}`
+          : `${from} is ${maxDeliveryCount}; an abandoned message returns at once`,
+      },
+      crashDeliveries: isWaiting ? { value: attempts, from: `MaxDeliveryCount of ${path} is ${attempts}` } : undefined,
+      parked: all.some((each) => each.path === parked) ? { value: parked, from: `${parked} is there` } : undefined,
+      order: requiresSession === true ? { value: "per-key", from: `${path} requires sessions` } : undefined,
+      // The names of hand-made tiers are their own.
+      ...(tiers.some((each) => each.path.startsWith(tierName(path, "")))
+        ? { options: { strategies: "ttl-tier" } }
+        : {}),
+    },
+    unsaid: [
+      ...sources.unsaid,
+      ...facts.filter((fact) => fact !== false).map((fact) => ({ place: path, fact })),
+      ...sources.said.map((each) => ({
+        place: each.name,
+        fact: "nothing shows who makes it, so it is declared as this system's: another owner's would get a second subscription",
+      })),
+    ],
+  };
+}
