@@ -11,6 +11,8 @@ export interface Adopter<Target, Deployment, System> {
   readonly fixed: readonly string[];
   /** A sentence without its end: the effect of a deployment on the differences. */
   readonly effect: string;
+  /** The type in Terraform for a type of Pulumi; null for a resource that takes nothing over. */
+  readonly terraformType: (token: string) => string | null;
   /** @param component the name of the component in the program that takes over */
   readonly importsOf: (deployment: Deployment, compiled: System, component: string) => Imports;
 }

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 
 import { writeYaml } from "../adopt/write-yaml.ts";
 import { brokerOf, parseTarget, type Target } from "../brokers/index.ts";
+import { importBlocksOf } from "../deploy/terraform.ts";
 import type { Checked } from "../diagnostics/diagnostic.ts";
 import { type Adopted, adoptDeployment } from "../migrate/adopt.ts";
 import { driftDiagnostics } from "../migrate/judge-drift.ts";
@@ -63,6 +64,8 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
   return write(adopted.value, options, all);
 }
 
+const isForTerraform = (file: string): boolean => file.endsWith(".tf.json");
+
 /** The target on the command line, or that of the input's own version. */
 function targetOf({ target, strategy }: AdoptOptions, { audited, deployment }: FoundDeployment): Checked<Target> {
   if (target !== undefined) return loadTarget(target, strategy);
@@ -78,13 +81,14 @@ async function write(
   { output, import: importFile, json }: AdoptOptions,
   warnings: Adopted["findings"],
 ): Promise<number> {
-  const { draft, unsaid, refused, judged, findings, imports, added } = adopted;
+  const { draft, unsaid, refused, judged, findings, imports, terraformType, added } = adopted;
   const yaml = writeYaml(draft, unsaid);
+  const taken = isForTerraform(importFile ?? "")
+    ? { import: importBlocksOf(imports.entries, terraformType) }
+    : { resources: imports.entries };
   const files = [
     ...(output === undefined ? [] : [[output, yaml] as const]),
-    ...(importFile === undefined
-      ? []
-      : [[importFile, `${JSON.stringify({ resources: imports.entries }, null, 2)}\n`] as const]),
+    ...(importFile === undefined ? [] : [[importFile, `${JSON.stringify(taken, null, 2)}\n`] as const]),
   ];
   try {
     for (const [file, text] of files) await writeWhole(file, text);

@@ -34,7 +34,10 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
       new Option("--queue <name>", "a work queue to adopt, instead of all; give it once for each").argParser(several),
     )
     .option("-o, --output <file>", "write the declaration to a new file instead of the standard output")
-    .option("--import <file>", "write a new file for pulumi import --file, with each resource that is as declared");
+    .option(
+      "--import <file>",
+      "write a new file for pulumi import --file, with each resource that is as declared; a name that ends in .tf.json gets import blocks for Terraform",
+    );
   withBroker(adopt, ({ broker }) => broker.adopter !== undefined, []).action(async (options) =>
     finish(await (await import("./adopt.ts")).adoptCommand(options)),
   );

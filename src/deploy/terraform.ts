@@ -16,9 +16,12 @@ export type TerraformAddress = Pick<TerraformResource, "type" | "name">;
 /** Characters for private use stand around a reference, so that no text of a user looks like one. */
 const [opens, closes] = ["\uE010", "\uE011"];
 
+/** An expression of Terraform, also within a longer text. */
+export const expression = (text: string): string => `${opens}${text}${closes}`;
+
 /** An attribute of another resource, also within a longer text. */
 export function referTo(address: TerraformAddress, attribute: string): string {
-  return `${opens}${addressOf(address)}.${attribute}${closes}`;
+  return expression(`${addressOf(address)}.${attribute}`);
 }
 
 /**
@@ -26,10 +29,12 @@ export function referTo(address: TerraformAddress, attribute: string): string {
  * Terraform documentation, "JSON Configuration Syntax", "Strings and Templates".
  *
  * @param provider its address and the versions that know all arguments
+ * @param variables the values that the user gives
  */
 export function terraformOf(
   provider: { readonly name: string; readonly source: string; readonly version: string },
   resources: readonly TerraformResource[],
+  variables: Readonly<Record<string, object>> = {},
 ) {
   const { name, ...required } = provider;
   const byType = [...Map.groupBy(resources, ({ type }) => type)].map(([type, own]) => [
@@ -38,8 +43,37 @@ export function terraformOf(
   ]);
   return {
     terraform: { required_providers: { [name]: required } },
+    ...(Object.keys(variables).length === 0 ? {} : { variable: variables }),
     resource: Object.fromEntries(byType) as Readonly<Record<string, Readonly<Record<string, object>>>>,
   };
+}
+
+/**
+ * The blocks that take over what is there, for Terraform 1.7 or newer.
+ *
+ * @param entries those of a file for Pulumi: the component, and the resources below it
+ * @param typeOf the type for a type of Pulumi; null for a resource that takes nothing over
+ */
+export function importBlocksOf(
+  [component, ...entries]: readonly {
+    readonly type: string;
+    readonly logicalName?: string;
+    readonly id?: string;
+  }[],
+  typeOf: (token: string) => string | null,
+): readonly { readonly to: string; readonly id: string }[] {
+  return entries.flatMap(({ type: token, logicalName = "", id = "" }) => {
+    const type = typeOf(token);
+    const name = logicalName.slice(`${component?.logicalName}-`.length);
+    return type === null ? [] : [{ to: addressOf({ type, name }), id: literal(id) as string }];
+  });
+}
+
+/** The type for a type of a Pulumi provider that is bridged from Terraform. Both have the same words. */
+export function bridgedType(token: string): string {
+  const [provider = "", path = ""] = token.split(":");
+  const words = path.split("/").filter((word) => word !== "index");
+  return [provider, ...words].join("_").replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function written({ args, dependsOn = [], isProtected = false }: TerraformResource): object {

@@ -22,6 +22,8 @@ export interface Adopted {
   /** The errors that the audit finds today. */
   readonly findings: readonly Diagnostic[];
   readonly imports: Imports;
+  /** The type in Terraform for a type of Pulumi; null for a resource that takes nothing over. */
+  readonly terraformType: (token: string) => string | null;
   /** A sentence without its end: the effect of a deployment on the differences. */
   readonly effect: string;
 }
@@ -88,6 +90,7 @@ export function adoptDeployment(whole: unknown, target: Target, { name, queues }
       added: differences?.filter(({ change }) => change === "missing").length ?? 0,
       findings,
       effect: adopter.effect,
+      terraformType: adopter.terraformType,
       imports: adopter.importsOf(deployment, proved.compiled, draft.system.name),
     },
     [...found.warnings, ...made.warnings, ...draft.warnings, ...losing],

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { RetryTopology } from "../../src/brokers/rabbitmq/make/index.ts";
+import { importBlocksOf } from "../../src/deploy/terraform.ts";
 import { brokers, compile, type SystemInput } from "../../src/index.ts";
 import { accepted, checked } from "../support/examples.ts";
 import { adoptText } from "../support/reported-by-adopt.ts";
@@ -132,6 +133,74 @@ test.for(["/", "a/b%c"])(
     }
   },
 );
+
+/** The resources of a Terraform file, by address. */
+function terraformed(
+  broker: "rabbitmq" | "sqs" | "servicebus",
+  compiled: unknown,
+  vhost: string,
+): ReadonlyMap<string, Values> {
+  const written = brokers[broker].exportFormats["terraform"]?.(compiled as never, vhost) as
+    | { readonly resource: Readonly<Record<string, Readonly<Record<string, Values>>>> }
+    | undefined;
+  return new Map(
+    Object.entries(written?.resource ?? {}).flatMap(([type, own]) =>
+      Object.entries(own).map(([name, args]) => [`${type}.${name}`, args] as const),
+    ),
+  );
+}
+
+test.for(["/", "a/b%c"])(
+  "in %s each import block takes over a resource of the Terraform file, with its arguments where the provider reads them",
+  (vhost) => {
+    const found = deployed(system, vhost);
+    const { imports, draft, terraformType } = adoptText(JSON.stringify({ vhosts: [{ name: vhost }], ...found }));
+    const target = { broker: "rabbitmq", version: "4.3", strategy: "staged" } as const;
+    const declared = terraformed("rabbitmq", accepted(compile(checked(draft.system), target)), vhost);
+    const addresses = [...declared.keys()].filter((address) => !address.startsWith("terraform_data."));
+    expect(
+      importBlocksOf(imports.entries, terraformType)
+        .map(({ to }) => to)
+        .toSorted(),
+    ).toEqual(addresses.toSorted());
+    const where = (values: Values) => (values["settings"] ?? values["policy"] ?? values) as Values;
+    for (const [index, { to, id }] of importBlocksOf(imports.entries, terraformType).entries()) {
+      const { type, id: pulumiId } = imports.entries[index + 1] ?? expect.unreachable();
+      const read = where(readBack(type, id, found));
+      const { arguments: texts, arguments_json: json } = where(declared.get(to) ?? {});
+      expect([texts, json], to).toEqual([read["arguments"], read["argumentsJson"]]);
+      expect(id).toBe(pulumiId);
+    }
+  },
+);
+
+test("on SQS each import block takes over a resource of the Terraform file", () => {
+  const shape = adoptedShapes()["a topic with filters for each queue"] ?? expect.unreachable();
+  const { imports, draft, terraformType } = adoptText(
+    JSON.stringify(listingOfShape(shape)),
+    "sqs@eu-west-1",
+    "shop",
+    "sqs",
+  );
+  const target = { broker: "sqs", region: "eu-west-1", ...draft.options } as const;
+  const declared = terraformed("sqs", accepted(compile(checked(draft.system), target)), "/");
+  const blocks = importBlocksOf(imports.entries, terraformType);
+  expect(blocks.length).toBeGreaterThan(3);
+  for (const { to } of blocks) expect([...declared.keys()]).toContain(to);
+});
+
+test("on Service Bus each import block takes over a resource of the Terraform file", () => {
+  const template = templateOfShape(servicebusShapes["a topic that forwards to a queue by labels"] as never);
+  const { imports, draft, terraformType } = adoptText(template, "servicebus@standard", "shop", "servicebus");
+  const compiled = accepted(compile(checked(draft.system), { broker: "servicebus", sku: "standard" }));
+  const declared = [...terraformed("servicebus", compiled, "/").keys()];
+  const blocks = importBlocksOf(imports.entries, terraformType);
+  expect(blocks.length).toBeGreaterThan(2);
+  for (const { to } of blocks) expect(declared).toContain(to);
+  // Nothing takes over `$Default`, which only changes.
+  expect(declared.some((address) => address.startsWith("azapi_update_resource."))).toBe(true);
+  expect(blocks.length).toBe(imports.entries.filter(({ type }) => !/RetryTopology|DefaultRule/.test(type)).length);
+});
 
 test("on SQS each imported resource is one that the component declares", async () => {
   const shapes = adoptedShapes();

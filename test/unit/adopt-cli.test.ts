@@ -34,6 +34,14 @@ test("the files that are named are written, and nothing else", () => {
   expect(resources[0]).toMatchObject({ component: true, logicalName: "shop" });
 });
 
+test("a file for Terraform gets import blocks", () => {
+  const importFile = at("import.tf.json");
+  expect(adopt("--definitions", sound, "--name", "shop", "--import", importFile).code).toBe(0);
+  const { import: blocks } = JSON.parse(readFileSync(importFile, "utf8")) as { import: readonly object[] };
+  const id = "%2F/orders/orders.q/queue/order.%23";
+  expect(blocks).toEqual([{ to: expect.stringMatching(/^rabbitmq_binding\._orders_queue_orders_q_/), id }]);
+});
+
 test.for([
   ["no input", [], /adopt reads one of --definitions FILE, --sqs FILE, --servicebus FILE and --url URL/],
   ["two inputs", ["--definitions", sound, "--url", "http://localhost"], /adopt reads one of/],

@@ -91,7 +91,6 @@ describe("wrong usage is exit code 2", () => {
     ["compile", shop, "--target", "sqs@eu-west-1", "--format", "definitions"],
     ["compile", shop, "--target", "rabbitmq@4.3", "--format", "aws-json"],
     ["compile", shop, "--target", "sqs@eu-west-1", "--vhost", "orders"],
-    ["compile", shop, "--target", "servicebus@standard", "--format", "terraform"],
     ["audit", "--definitions", shop, "--target", "sqs@eu-west-1"],
     ["contract", shop, "nobody", "--target", "rabbitmq@4.3"],
     ["graph", shop, "--target", "rabbitmq@4.3", "--format", "png"],

@@ -8,6 +8,7 @@ import type { Deployment } from "./foreign/deployment.ts";
 import { deployedOver, deploymentOf, driftOf } from "./foreign/drift.ts";
 import { evidenceOf } from "./prove/evidence.ts";
 import { diagnoseEmulatorConfig, exportEmulatorConfig } from "./make/export.ts";
+import { exportTerraform, terraformType } from "./make/terraform.ts";
 import { graphOf } from "./graph.ts";
 import { importsOf } from "./foreign/adopt/imports.ts";
 import { inferSystem } from "./foreign/adopt/infer.ts";
@@ -60,6 +61,7 @@ export const servicebus: ServicebusBroker = Object.freeze({
   evidenceOf,
   exportFormats: Object.freeze({
     "emulator-config": ({ topology }: ServicebusCompiled) => exportEmulatorConfig(topology),
+    terraform: ({ topology }: ServicebusCompiled) => exportTerraform(topology),
   }),
   diagnoseExport: (compiled: ServicebusCompiled, format: string) =>
     format === "emulator-config" ? diagnoseEmulatorConfig(compiled) : [],
@@ -74,6 +76,7 @@ export const servicebus: ServicebusBroker = Object.freeze({
       deployedOver,
       fixed: [],
       effect: "a deployment writes every property as declared, but for sessions, duplicate detection and partitions",
+      terraformType,
       importsOf,
     };
   },

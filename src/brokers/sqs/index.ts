@@ -8,7 +8,7 @@ import { deployedOver, deploymentOf, driftOf } from "./foreign/drift.ts";
 import { evidenceOf } from "./prove/evidence.ts";
 import { diagnoseTemplate } from "./make/diagnose-template.ts";
 import { exportCloudFormation } from "./make/export.ts";
-import { exportTerraform } from "./make/terraform.ts";
+import { exportTerraform, terraformType } from "./make/terraform.ts";
 import { graphOf } from "./graph.ts";
 import { importsOf } from "./foreign/adopt/imports.ts";
 import { inferSystem } from "./foreign/adopt/infer.ts";
@@ -85,6 +85,7 @@ export const sqs: SqsBroker = Object.freeze({
       deployedOver,
       fixed: [],
       effect: "a deployment writes every attribute as declared, in place; subscriptions that are not declared stay",
+      terraformType,
       importsOf,
     };
   },

@@ -28,13 +28,28 @@ export interface Engine {
 
 const run = promisify(execFile);
 
+/** The engine on PATH also imports. */
+export interface ImportingEngine extends Engine {
+  /**
+   * Imports the resources of a file, and previews a deployment of them.
+   *
+   * @returns the type and the operation of each step of the preview
+   */
+  readonly takeOver: (deployment: Deployment, file: string) => Promise<readonly (readonly [string, string])[]>;
+}
+
 /** The engine on PATH, with a folder as its backend. */
-export async function pulumiEngine(broker: Broker): Promise<Engine> {
+export async function pulumiEngine(broker: Broker): Promise<ImportingEngine> {
   const folder = await mkdtemp(join(tmpdir(), "redeliver-change-"));
   const stack = `change-${randomUUID()}`;
   const file = join(folder, "deployment.json");
+  const { user, password } = credentialsOf(broker.managementUrl);
+  const { origin: endpoint } = new URL(broker.managementUrl);
   const env = {
     ...process.env,
+    RABBITMQ_ENDPOINT: endpoint,
+    RABBITMQ_USERNAME: user,
+    RABBITMQ_PASSWORD: password,
     PULUMI_BACKEND_URL: pathToFileURL(folder).href,
     PULUMI_CONFIG_PASSPHRASE: "test",
     PULUMI_SKIP_UPDATE_CHECK: "true",
@@ -50,15 +65,26 @@ export async function pulumiEngine(broker: Broker): Promise<Engine> {
       return `${stdout}\n${stderr}`;
     }
   };
+  const use = async (deployment: object): Promise<void> =>
+    writeFile(file, JSON.stringify({ ...deployment, endpoint, user, password }));
   const failure = await pulumi("stack", "init");
   if (failure !== null) throw new Error(failure);
   const skipping = (skipPreview = false): string[] => (skipPreview ? ["--skip-preview"] : []);
   return {
     up: async (deployment, { skipPreview } = {}) => {
-      const { user, password } = credentialsOf(broker.managementUrl);
-      const { origin: endpoint } = new URL(broker.managementUrl);
-      await writeFile(file, JSON.stringify({ ...deployment, endpoint, user, password }));
+      await use(deployment);
       return pulumi("up", "--yes", ...skipping(skipPreview));
+    },
+    takeOver: async (deployment, importFile) => {
+      await use({ ...deployment, imported: true });
+      const refused = await pulumi("import", "--file", importFile, "--generate-code=false", "--yes");
+      if (refused !== null) throw new Error(refused);
+      const words = ["preview", "--json", "--show-sames", "--stack", stack, "--non-interactive"];
+      const { stdout } = await run("pulumi", words, { cwd, env, maxBuffer: 2 ** 26 });
+      const { steps } = JSON.parse(stdout) as {
+        readonly steps: readonly { readonly urn: string; readonly op: string }[];
+      };
+      return steps.map(({ urn, op }) => [urn.split("::")[2]?.split("$").at(-1) ?? "", op]);
     },
     destroy: async ({ skipPreview } = {}) => pulumi("destroy", "--yes", ...skipping(skipPreview)),
     unprotect: async () => void (await pulumi("state", "unprotect", "--all", "--yes")),

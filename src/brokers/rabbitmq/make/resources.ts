@@ -2,6 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import * as rabbitmq from "@pulumi/rabbitmq";
 
 import type { PolicyResource } from "../compile/topology.ts";
+import { areTexts } from "./texts.ts";
 
 export interface RabbitmqPlacement {
   /** The start of every logical name: `<name>-<the resource's own name>`. */
@@ -60,20 +61,12 @@ export function kept(parent: pulumi.Resource, isProtected: boolean): pulumi.Cust
   return { parent, retainOnDelete: true, deleteBeforeReplace: false, ...(isProtected ? { protect: true } : {}) };
 }
 
-/**
- * Arguments as an input. With `arguments` the provider would send every value as a text, and RabbitMQ ignores a delivery
- * limit that is a text. But an import reads arguments that are all texts into that very input, and a change from one to
- * the other is a replacement. Source: provider 3.3.8, `ReadQueue` in `resource_queue.go`, `ReadBinding` in
- * `resource_binding.go`.
- */
+/** Arguments as an input. */
 export function argumentInputs(
   given: Readonly<Record<string, string | number | boolean>>,
   areImported: boolean,
 ): { arguments: Record<string, string> } | { argumentsJson: string } {
-  const texts = Object.entries(given).filter((entry): entry is [string, string] => typeof entry[1] === "string");
-  return areImported && texts.length === Object.keys(given).length
-    ? { arguments: Object.fromEntries(texts) }
-    : { argumentsJson: JSON.stringify(given) };
+  return areImported && areTexts(given) ? { arguments: given } : { argumentsJson: JSON.stringify(given) };
 }
 
 /** A queue or an exchange keeps its policy: a tier without its time to live would hold its messages for ever. */

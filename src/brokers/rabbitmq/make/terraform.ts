@@ -1,6 +1,10 @@
 import { type TerraformAddress, type TerraformResource, referTo, terraformOf } from "../../../deploy/terraform.ts";
+import { bindingIdentity } from "../compile/parts.ts";
 import type { BindingResource, ExchangeResource, PolicyResource, Topology } from "../compile/topology.ts";
 import { isLasting } from "./lasting.ts";
+import { areTexts } from "./texts.ts";
+
+export { bridgedType as terraformType } from "../../../deploy/terraform.ts";
 
 const provider = { name: "rabbitmq", source: "cyrilgdn/rabbitmq", version: ">= 1.8.0" };
 
@@ -26,8 +30,7 @@ export function exportTerraform({ queues, exchanges, bindings, policies }: Topol
     bindingOf(binding, vhost, owned.has(binding.source), done(after));
   return terraformOf(provider, [
     ...queues.map(({ name, durable, autoDelete, role, arguments: given }): TerraformResource => {
-      // With `arguments` the provider would send every value as a text.
-      const settings = { durable, auto_delete: autoDelete, arguments_json: JSON.stringify(given) };
+      const settings = { durable, auto_delete: autoDelete, ...argumentsOf(given) };
       return { ...queueOf(name), args: { name, vhost, settings }, isProtected: isLasting(role) };
     }),
     ...step(
@@ -76,11 +79,12 @@ function exchangeResource(
 }
 
 function bindingOf(
-  { source, destination, destinationKind, routingKey, arguments: given }: BindingResource,
+  binding: BindingResource,
   vhost: string,
   isOwn: boolean,
   after: TerraformAddress,
 ): TerraformResource {
+  const { source, destination, destinationKind, routingKey, arguments: given } = binding;
   const to = destinationKind === "queue" ? queueOf(destination) : exchangeOf(destination);
   const args = {
     vhost,
@@ -88,10 +92,14 @@ function bindingOf(
     destination: referTo(to, "name"),
     destination_type: destinationKind,
     routing_key: routingKey,
-    ...(Object.keys(given).length === 0 ? {} : { arguments_json: JSON.stringify(given) }),
+    ...(Object.keys(given).length === 0 ? {} : argumentsOf(given)),
   };
-  const name = JSON.stringify([source, destinationKind, destination, routingKey, given]);
-  return { type: "rabbitmq_binding", name, args, dependsOn: [after] };
+  return { type: "rabbitmq_binding", name: bindingIdentity(binding), args, dependsOn: [after] };
+}
+
+/** No state has other inputs yet, so imported and new resources look alike. */
+function argumentsOf(given: Readonly<Record<string, unknown>>): object {
+  return areTexts(given) ? { arguments: given } : { arguments_json: JSON.stringify(given) };
 }
 
 function policyOf(

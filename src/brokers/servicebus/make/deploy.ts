@@ -9,12 +9,11 @@ import * as pulumi from "@pulumi/pulumi";
 
 import { find, goesUnlessWith, kept } from "../../../deploy/resource-options.ts";
 import { type SkuCapabilities, capabilitiesOf } from "../compile/capabilities.ts";
-import { type Field, entityFields, propertiesOf, sqlOf } from "../compile/fields.ts";
-import { isoDuration } from "../compile/iso-duration.ts";
+import { type Field, entityFields } from "../compile/fields.ts";
 import { defaultRuleName } from "../compile/names.ts";
+import { alertBodyOf, alertCriteria, bodyOf, ruleBodyOf, constantProperties } from "./bodies.ts";
 import type {
   DeadLetterAlert,
-  RuleFilter,
   ServicebusQueue,
   ServicebusSubscription,
   ServicebusTopic,
@@ -107,8 +106,7 @@ function inOrder(queues: readonly ServicebusQueue[]): readonly ServicebusQueue[]
 }
 
 /**
- * The arguments of an entity from its table, and those that the topology leaves alone. Azure fills in an argument that
- * is left out, and a refresh would show it as a difference. A tier refuses an argument that it does not have.
+ * The arguments of an entity, which are its properties in ARM.
  *
  * @param _type its arguments have to include every name in the table
  */
@@ -118,25 +116,15 @@ function argsOf<Args>(
   entity: object,
   { capabilities, queues, resourceGroupName, namespaceName }: Made,
 ): Args {
-  const taken = fields.filter(
-    ({ arm }) => arm !== "duplicateDetectionHistoryTimeWindow" || capabilities.duplicateDetection,
-  );
-  const properties = propertiesOf(taken, entity, (name) => (name === null ? undefined : find(queues, name).name));
-  return {
-    ...Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== undefined)),
-    ...(capabilities.autoDelete ? { autoDeleteOnIdle: isoDuration(null) } : {}),
-    resourceGroupName,
-    namespaceName,
-    enableBatchedOperations: true,
-    status: "Active",
-  } as Args;
+  const body = bodyOf(fields, entity, capabilities, (name) => find(queues, name).name);
+  return { ...body, resourceGroupName, namespaceName } as Args;
 }
 
 function addQueue(made: Made, { name, parent }: ServicebusPlacement, queue: ServicebusQueue): void {
   const args = argsOf(Queue, entityFields.queue, queue, made);
   const resource = new Queue(
     `${name}-${queue.name}`,
-    { ...args, queueName: queue.name, enableExpress: false, enablePartitioning: false },
+    { ...args, queueName: queue.name, ...constantProperties.queue },
     kept(parent),
   );
   made.queues.set(queue.name, resource);
@@ -144,7 +132,7 @@ function addQueue(made: Made, { name, parent }: ServicebusPlacement, queue: Serv
 
 function addTopic(made: Made, { name, parent }: ServicebusPlacement, topic: ServicebusTopic): void {
   const args = argsOf(Topic, entityFields.topic, topic, made);
-  const own = { topicName: topic.name, enableExpress: false, enablePartitioning: false, supportOrdering: true };
+  const own = { topicName: topic.name, ...constantProperties.topic };
   made.topics.set(topic.name, new Topic(`${name}-${topic.name}`, { ...args, ...own }, kept(parent)));
 }
 
@@ -169,7 +157,7 @@ function addSubscription(
       ...argsOf(Subscription, entityFields.subscription, subscription, made),
       topicName,
       subscriptionName: subscription.name,
-      isClientAffine: false,
+      ...constantProperties.subscription,
     },
     { ...kept(parent), dependsOn: waysOut.map((queue) => find(made.queues, queue.name)) },
   );
@@ -181,7 +169,7 @@ function addSubscription(
       namespaceName: made.namespaceName,
       topicName,
       subscriptionName: resource.name,
-      ...filterProperties(rule.filter),
+      ...ruleBodyOf(rule.filter),
     };
     const ruleLogicalName = `${logicalName}/${rule.name}`;
     // Azure creates `$Default` with the subscription. Only this kind of resource takes it over as it is.
@@ -190,53 +178,26 @@ function addSubscription(
   }
 }
 
-function filterProperties(filter: RuleFilter) {
-  const requiresPreprocessing = false;
-  if (filter.kind !== "correlation") {
-    return { filterType: "SqlFilter" as const, sqlFilter: { sqlExpression: sqlOf(filter), requiresPreprocessing } };
-  }
-  const correlationFilter = { label: filter.subject, requiresPreprocessing };
-  return { filterType: "CorrelationFilter" as const, correlationFilter };
-}
-
 function addAlert(
   made: Made,
   { name, parent, namespaceId, actionGroupIds }: ServicebusPlacement,
   alert: DeadLetterAlert,
 ): void {
-  const { entity, metric, threshold, windowMinutes } = alert;
+  const { entity } = alert;
   const isForeign = made.foreignTopics.has(entity);
   const [, subscription] = [...made.subscriptions].find(([path]) => path.startsWith(`${entity}/`)) ?? [];
   // The alert on the topic of another owner goes with a subscription of the system.
   const watched = (isForeign ? subscription : made.queues.get(entity)) ?? find(made.topics, entity);
+  const { allOf, ...body } = alertBodyOf(alert, isForeign ? entity : watched.name);
   void new MetricAlert(
     `${name}-${alert.name}`,
     {
+      ...body,
       resourceGroupName: made.resourceGroupName,
       ruleName: alert.name,
       location: "global",
-      description: `More than ${threshold} ${metric === "ActiveMessages" ? "messages" : "dead letters"} in ${entity}`,
-      enabled: true,
-      severity: 2,
       scopes: [namespaceId],
-      evaluationFrequency: "PT1M",
-      windowSize: `PT${windowMinutes}M`,
-      autoMitigate: true,
-      criteria: {
-        odataType: "Microsoft.Azure.Monitor.SingleResourceMultipleMetricCriteria",
-        allOf: [
-          {
-            criterionType: "StaticThresholdCriterion",
-            name: metric,
-            metricNamespace: "Microsoft.ServiceBus/namespaces",
-            metricName: metric,
-            dimensions: [{ name: "EntityName", operator: "Include", values: [isForeign ? entity : watched.name] }],
-            operator: "GreaterThan",
-            threshold,
-            timeAggregation: "Maximum",
-          },
-        ],
-      },
+      criteria: { odataType: alertCriteria, allOf },
       actions: actionGroupIds.map((actionGroupId) => ({ actionGroupId })),
     },
     goesUnlessWith(parent, watched),

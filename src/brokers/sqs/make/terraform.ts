@@ -5,6 +5,8 @@ import * as fields from "../compile/fields.ts";
 import { tagsOf } from "../compile/tags.ts";
 import type { SqsTopology } from "../compile/topology.ts";
 
+export { bridgedType as terraformType } from "../../../deploy/terraform.ts";
+
 const provider = {
   name: "aws",
   source: "hashicorp/aws",

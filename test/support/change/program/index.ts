@@ -9,12 +9,15 @@ interface Change extends Deployment {
   readonly endpoint: string;
   readonly user: string;
   readonly password: string;
+  /** An import knows only the default provider, which reads the environment. */
+  readonly imported?: true;
 }
 
 const change = JSON.parse(readFileSync(process.env["REDELIVER_CHANGE"] ?? "", "utf8")) as Change;
 const { component, vhost, system, version, strategy, strategies, endpoint, user: username, password } = change;
-const provider = new rabbitmq.Provider("broker", { endpoint, username, password });
+const isImported = change.imported === true;
+const provider = isImported ? {} : { provider: new rabbitmq.Provider("broker", { endpoint, username, password }) };
 const target = { broker: "rabbitmq", version, strategy, strategies } as const;
 
 /** The queues that this update leaves on the broker. */
-export const { left } = new RetryTopology(component, { system, target, vhost }, { provider });
+export const { left } = new RetryTopology(component, { system, target, vhost, imported: isImported }, provider);
