@@ -1,16 +1,18 @@
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, extname, join } from "node:path";
+import { extname } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 import * as pulumi from "@pulumi/pulumi";
 import { parse } from "yaml";
 
-import { loadLock } from "../src/cli/lock-file.ts";
+import { loadLock, lockFileOf } from "../src/cli/lock-file.ts";
+import { checkTargetData } from "../src/cli/load-target.ts";
 import { endedWaivers, readProject, todayUtc } from "../src/cli/project.ts";
 import { projectFiles } from "../src/cli/project-files.ts";
-import { goingIn } from "../src/migrate/lock.ts";
-import { brokers, renderDiagnostics } from "../src/index.ts";
-import type { BrokerName, System, SystemInput } from "../src/index.ts";
+import { keepStrategies } from "../src/migrate/keep-strategies.ts";
+import { goingIn, lockedIn } from "../src/migrate/lock.ts";
+import { brokers, checkSystem, renderDiagnostics } from "../src/index.ts";
+import type { BrokerName, Checked, System, SystemInput } from "../src/index.ts";
 
 /** The declaration to deploy, and the name of its component. */
 export interface Deployable {
@@ -45,17 +47,33 @@ export async function fromProject(stack: string): Promise<FromProject | null> {
   const step = presentStep(file, stack);
   if (step !== null) return step;
   const system = (await declarationIn(declaration)) as SystemInput;
-  const target = Object.hasOwn(environments, stack) ? environments[stack]?.target : undefined;
-  return { deployable: { name: system.name, system }, target: typeof target === "string" ? asData(target) : target };
+  const given = Object.hasOwn(environments, stack) ? environments[stack]?.target : undefined;
+  const target = typeof given === "string" ? asData(given) : given;
+  return { deployable: { name: system.name, system }, target: keptIn(file, stack, system, target) };
+}
+
+/** `auto` keeps the strategies that the lock has. The component checks the declaration and the target. */
+function keptIn(file: string, stack: string, declared: SystemInput, given: unknown): unknown {
+  const lock = loadLock(lockFileOf(file));
+  const [system, target] = [checkSystem(declared), checkTargetData(given)];
+  if (lock?.ok !== true || !system.ok || !target.ok || lock.value.system !== system.value.name) return given;
+  const deployed = orThrow(lockedIn(lock.value, stack, system.value.name));
+  const { value } = deployed === null ? target : keepStrategies(deployed, system.value, target.value);
+  const { strategies } = value;
+  return strategies === undefined ? given : { ...(given as object), strategies };
+}
+
+/** @throws pulumi.RunError */
+function orThrow<Value>(read: Checked<Value>): Value {
+  if (read.ok) return read.value;
+  throw new pulumi.RunError(`The lock file is refused\n${renderDiagnostics(read.diagnostics)}`);
 }
 
 /** The present step of a migration. Until it ends, the lock says what to deploy, and not the declaration. */
 function presentStep(file: string, stack: string): FromProject | null {
-  const lock = loadLock(join(dirname(file), "redeliver.lock.json"));
-  const going = lock?.ok === true ? goingIn(lock.value, stack) : lock;
-  if (going?.ok === false)
-    throw new pulumi.RunError(`The lock file is refused\n${renderDiagnostics(going.diagnostics)}`);
-  const step = going?.value?.steps[going.value.phase];
+  const lock = loadLock(lockFileOf(file));
+  const going = lock === null ? null : orThrow(goingIn(orThrow(lock), stack));
+  const step = going?.steps[going.phase];
   if (step === undefined) return null;
   const { system, target } = step;
   const own = asData(brokers[target.broker].formatTarget(target as never)) as object;

@@ -3,12 +3,13 @@ import { type Changed, type Deployed, deployedOf, underNewNames } from "../migra
 import { type ChangedCounts, changedCounts } from "../compile/budget.ts";
 import { type LeftBehind, leftBehind } from "../migrate/left-behind.ts";
 import { digestOf } from "../migrate/lock.ts";
+import { planMigration } from "../migrate/plan-migration.ts";
 import { type ProvedChange, proveChange } from "../migrate/prove-change.ts";
 import { refuseChange } from "../migrate/refuse-change.ts";
 import { type ForTarget, type ProvedFile, exitCodeOf, loadPlan, proveLoaded } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { loadTarget } from "./load-target.ts";
-import { lockPlaceOf, readLocked } from "./lock-file.ts";
+import { type LockPlace, lockPlaceOf, readLocked, targetFor } from "./lock-file.ts";
 import type { About } from "./refuse.ts";
 
 /** The deployed declaration that a new one is to replace, and its target if that differs. */
@@ -50,9 +51,9 @@ export async function checkChange(
   to: Omit<ProvedFile, "warnings">,
   options: FromOptions,
 ): Promise<CheckedChange | RefusedChange | null> {
-  const place = options.from ?? lockPlaceOf(options.target)?.file;
+  const place = options.from === undefined ? lockPlaceOf(options.target) : { file: options.from };
   const before = await deployedBefore(to.system.name, options);
-  if (before === null || place === undefined) return null;
+  if (before === null || place === null) return null;
   return "ok" in before ? before : changeFrom(before, to, { file, locate: to.locate }, place);
 }
 
@@ -61,14 +62,24 @@ export async function deployedBefore(system: string, options: FromOptions): Prom
   return options.from === undefined ? locked(system, options) : declared(options.from, options);
 }
 
-/** Proves the change from a deployed system. */
-export function changeFrom(old: Deployed, to: Changed, about: About, from: string): CheckedChange | RefusedChange {
+/**
+ * Proves the change from a deployed system.
+ *
+ * @param from the file with that system, and the environment if it is a lock
+ */
+export function changeFrom(
+  old: Deployed,
+  to: Changed,
+  about: About,
+  { file: from, environment }: Partial<LockPlace> & Pick<LockPlace, "file">,
+): CheckedChange | RefusedChange {
   const [before, after] = [underNewNames(old, to.system), deployedOf(to)];
   const refuse = (diagnostics: readonly Diagnostic[]): RefusedChange => {
     return { ok: false, diagnostics, about, exitCode: exitCodes.refused };
   };
   const refused = refuseChange(before, after);
-  if (refused.length > 0) return refuse(refused);
+  if (refused.length > 0)
+    return refuse(environment === undefined ? refused : refused.map(withSteps(old, to, environment)));
   const { verdicts, problems, warnings } = proveChange(before, after);
   if (problems.length > 0) return refuse(problems);
   const isDeployed = digestOf(before.compiled) === digestOf(to.compiled);
@@ -76,11 +87,18 @@ export function changeFrom(old: Deployed, to: Changed, about: About, from: strin
   return { ok: true, from, isDeployed, verdicts, warnings, counts, left: leftBehind(before, after) };
 }
 
+/** With a lock `migrate` can make the change, if there are steps to it. */
+function withSteps(old: Deployed, { system, target }: Changed, environment: string): (each: Diagnostic) => Diagnostic {
+  if (!planMigration(old, system, target).ok) return (each) => each;
+  const steps = `run redeliver migrate --env ${environment}, which has proved steps for this change`;
+  return (each) => (each.code === "RD302" ? { ...each, help: `${steps}; or ${each.help}` } : each);
+}
+
 async function declared(from: string, options: FromOptions): Promise<Deployed | RefusedChange> {
   const planned = await loadPlan(from);
   // `--strategy` is that of the new target. A deployed target of its own has its own strategy, too.
   const { fromTarget, target, strategy } = options;
-  const deployed = fromTarget === undefined ? loadTarget(target, strategy) : loadTarget(fromTarget, "auto");
+  const deployed = fromTarget === undefined ? targetFor(planned, target, strategy) : loadTarget(fromTarget, "auto");
   const proved = proveLoaded(planned, deployed);
   if (proved.ok) return deployedOf(proved.value);
   const { diagnostics } = proved;

@@ -1,7 +1,7 @@
 import { brokerOf } from "../brokers/index.ts";
 import { type CheckedChange, type FromOptions, checkChange } from "./check-change.ts";
 import { compileFile, exitCodeOf, loadPlan, proveLoaded, waiveFor } from "./commands.ts";
-import { loadTarget } from "./load-target.ts";
+import { targetFor } from "./lock-file.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { print } from "./output.ts";
@@ -71,7 +71,7 @@ function shownOf({ from, isDeployed, verdicts, left, counts }: CheckedChange): o
 async function showDiagnostics(file: string, format: "sarif" | "github", options: CheckOptions): Promise<number> {
   const planned = await loadPlan(file);
   const { locate } = planned;
-  const proved = proveLoaded(planned, loadTarget(options.target, options.strategy));
+  const proved = proveLoaded(planned, targetFor(planned, options.target, options.strategy));
   const change = proved.ok ? await checkChange(file, { ...proved.value, locate }, options) : null;
   if (change?.ok === false) {
     const text = await renderedForTools(change.diagnostics, format, change.about);

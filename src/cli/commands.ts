@@ -1,12 +1,15 @@
-import { type Target, brokerOf } from "../brokers/index.ts";
+import { type CompiledSystem, type Target, brokerOf } from "../brokers/index.ts";
 import { type Checked, type Diagnostic, hasErrors } from "../diagnostics/diagnostic.ts";
 import type { Locate } from "../diagnostics/region.ts";
 import type { Reported } from "../diagnostics/reported.ts";
+import { keptByLock } from "../contract/choose-strategy.ts";
+import type { Kept } from "../migrate/keep-strategies.ts";
 import { type Plan, plan } from "../plan/plan.ts";
 import type { System } from "../declare/system.ts";
 import { type Proved, provePlan } from "../compile/compile.ts";
 import { loadDeclaration } from "./load-declaration.ts";
 import { loadTarget } from "./load-target.ts";
+import { type KeptTarget, targetFor } from "./lock-file.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { holdsPassword, paintOn, print } from "./output.ts";
 import { readProject, todayUtc, waive } from "./project.ts";
@@ -33,7 +36,9 @@ export async function planCommand(
   if (!planned.ok) return refuse(file, planned.diagnostics, options, planned.locate);
   warn(file, planned.warnings, options, planned.locate);
   const { costsByStrategy } = await import("../report/costs.ts");
-  const costs = target === null ? null : costsByStrategy(planned.value.plan, target.value);
+  const kept = target === null ? null : targetFor(planned, options.target ?? "", options.strategy, target);
+  if (kept?.ok === false) return refuse(undefined, kept.diagnostics, options);
+  const costs = kept === null ? null : costsByStrategy(planned.value.plan, kept.value, kept.kept);
   if (options.json === true) return print(costs === null ? planned.value.plan : { ...planned.value.plan, costs });
   const { renderCostsText, renderPlanText } = await import("../report/text.ts");
   const style = { colour: paintOn(process.stdout) };
@@ -48,7 +53,9 @@ export async function compileCommand(
   const target = loadTarget(options.target, options.strategy);
   const misuse = target.ok ? misuseOf(target.value, options) : null;
   if (misuse !== null) return usage(misuse, { json: options.json });
-  const proved = await compileFile(file, options, target);
+  const proved = await compileFile(file, options, (planned) =>
+    targetFor(planned, options.target, options.strategy, target),
+  );
   if (!proved.ok) return proved.exitCode;
   const { exportFormats, diagnoseExport, defaultNamespace } = brokerOf(proved.target);
   const { compiled, warnings } = proved;
@@ -145,7 +152,7 @@ export async function reportCommand(
   const { writeReport } = await import("./write-report.ts");
   const all = [];
   for (const text of options.target) {
-    const proved = await compilePlan(file, planned, loadTarget(text, options.strategy), answer);
+    const proved = await compilePlan(file, planned, targetFor(planned, text, options.strategy), answer);
     if (!proved.ok) return proved.exitCode;
     all.push(proved);
   }
@@ -156,7 +163,7 @@ export async function reportCommand(
   return print(options.json === true ? { written: written.written } : written.text);
 }
 
-interface PlannedSystem {
+interface PlannedSystem extends Partial<Pick<Kept, "kept">> {
   readonly system: System;
   readonly plan: Plan;
 }
@@ -176,13 +183,14 @@ export interface ProvedFile extends Proved, PlannedSystem {
 }
 type ProvedOrRefused = ({ readonly ok: true } & ProvedFile) | { readonly ok: false; readonly exitCode: number };
 
+/** @param target finds the target. By default `auto` keeps the deployed strategies */
 export async function compileFile(
   file: string,
   options: ForTarget,
-  target = loadTarget(options.target, options.strategy),
+  target: (planned: Planned) => KeptTarget = (planned) => targetFor(planned, options.target, options.strategy),
 ): Promise<ProvedOrRefused> {
   const planned = await loadPlan(file);
-  const proved = await compilePlan(file, planned, target, options);
+  const proved = await compilePlan(file, planned, target(planned), options);
   if (!proved.ok) return proved;
   const warnings = waiveFor(options, proved.warnings);
   warn(file, warnings, options, planned.locate);
@@ -193,7 +201,7 @@ export async function compileFile(
 export async function compilePlan(
   file: string,
   planned: Planned,
-  target: Checked<Target>,
+  target: KeptTarget,
   answer: Answer,
 ): Promise<ProvedOrRefused> {
   const proved = proveLoaded(planned, target);
@@ -220,13 +228,24 @@ export function waiveFor(
 }
 
 /** Compiles and proves, and prints nothing. A refused target comes before a refused declaration. */
-export function proveLoaded(planned: Planned, target: Checked<Target>): Checked<Proved & PlannedSystem> {
+export function proveLoaded(planned: Planned, target: KeptTarget): Checked<Proved & PlannedSystem> {
   if (!target.ok) return target;
   if (!planned.ok) return planned;
   const proved = provePlan(planned.value.plan, target.value);
   if (!proved.ok) return proved;
   const { system } = planned.value;
-  return { ...proved, value: { ...proved.value, system }, warnings: [...planned.warnings, ...proved.warnings] };
+  const { kept = [] } = target;
+  const compiled = kept.length === 0 ? proved.value.compiled : withKept(proved.value.compiled, kept);
+  return {
+    ...proved,
+    value: { ...proved.value, compiled, system, kept },
+    warnings: [...planned.warnings, ...proved.warnings],
+  };
+}
+
+function withKept(compiled: CompiledSystem, kept: readonly string[]): CompiledSystem {
+  const choices = compiled.choices.map((each) => (kept.includes(each.consumer) ? keptByLock(each) : each));
+  return { ...compiled, choices } as CompiledSystem;
 }
 
 /** The codes of diagnostics about the target of the command line, not about the file. */
@@ -239,7 +258,9 @@ function isOfTarget({ code, place }: Reported): boolean {
 
 /** The exit code of a refusal. An unreadable file and an unknown target are wrong usage. */
 export function exitCodeOf(diagnostics: readonly Diagnostic[]): number {
-  return diagnostics.every((each) => each.code === "RD001" || isOfTarget(each)) ? exitCodes.usage : exitCodes.refused;
+  return diagnostics.every((each) => each.code === "RD001" || (each.code !== "RD323" && isOfTarget(each)))
+    ? exitCodes.usage
+    : exitCodes.refused;
 }
 
 function refuse(

@@ -50,9 +50,9 @@ export async function diffCommand(file: string, other: string | undefined, optio
     if (source !== undefined && source.audited.name !== target.value.broker)
       return usage(`the target is one of ${title}, but the input is of another broker`, answer);
   }
-  const proved = await compileFile(file, asked, target);
+  const proved = await compileFile(file, asked);
   if (!proved.ok) return proved.exitCode;
-  const next = other === undefined ? null : await compileFile(other, asked, target);
+  const next = other === undefined ? null : await compileFile(other, asked);
   if (next?.ok === false) return next.exitCode;
   const drift = source === undefined ? driftBetween(proved, next as ProvedFile) : await compareSource(source, proved);
   // A broker that refuses the user has more to show. Any other refusal is a mistake in the command.

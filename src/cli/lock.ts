@@ -30,7 +30,7 @@ export async function lockCommand(file: string, options: ForTarget & { readonly 
     const before = readLocked(place, proved.system.name);
     if (before?.ok === false) return refuse(before.diagnostics, options, { file: place.file }, exitCodes.refused);
     const deployed = before?.value ?? null;
-    const change = deployed === null ? null : changeFrom(deployed, proved, { file, locate: proved.locate }, place.file);
+    const change = deployed === null ? null : changeFrom(deployed, proved, { file, locate: proved.locate }, place);
     if (change?.ok === false) return refuse(change.diagnostics, options, change.about, change.exitCode);
     if (change !== null && change.warnings.length > 0 && options.json !== true)
       say(change.warnings, { file, locate: proved.locate });

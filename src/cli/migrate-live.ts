@@ -19,8 +19,7 @@ import { planMigration } from "../migrate/plan-migration.ts";
 import { type AuditSource, changeSource, readSource, sourcesIn } from "./audit-source.ts";
 import { compilePlan, loadPlan } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { loadTarget } from "./load-target.ts";
-import { type LockPlace, loadLock, lockPlaceOf, writeLock } from "./lock-file.ts";
+import { type LockPlace, loadLock, lockPlaceOf, targetFor, writeLock } from "./lock-file.ts";
 import type { MigrateOptions } from "./migrate.ts";
 import { print, writeError } from "./output.ts";
 import { ownVersion } from "./read-packaged.ts";
@@ -68,8 +67,9 @@ export async function migrateLive(file: string, options: MigrateOptions): Promis
   if (place === null) return usage("--next and --apply need the lock of an environment: name it with --env", options);
   if (source?.kind !== "live")
     return usage("name the running broker with --url, or managementUrl in the project file", options);
-  const target = loadTarget(options.target, options.strategy);
-  const proved = await compilePlan(file, await loadPlan(file), target, options);
+  const planned = await loadPlan(file);
+  const target = targetFor(planned, options.target, options.strategy);
+  const proved = await compilePlan(file, planned, target, options);
   if (!proved.ok) return proved.exitCode;
   const { migrating, title } = brokerOf(proved.target);
   if (migrating === undefined || source.audited.name !== proved.target.broker)

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { planMigration } from "../migrate/plan-migration.ts";
 import { type FromOptions, deployedBefore } from "./check-change.ts";
 import { exitCodeOf, loadPlan } from "./commands.ts";
-import { loadTarget } from "./load-target.ts";
+import { targetFor } from "./lock-file.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { print } from "./output.ts";
 import { refuse, say, usage } from "./refuse.ts";
@@ -24,7 +24,7 @@ export async function migrateCommand(file: string, options: MigrateOptions): Pro
   const planned = await loadPlan(file);
   if (!planned.ok)
     return refuse(planned.diagnostics, answer, { file, locate: planned.locate }, exitCodeOf(planned.diagnostics));
-  const target = loadTarget(options.target, options.strategy);
+  const target = targetFor(planned, options.target, options.strategy);
   if (!target.ok) return refuse(target.diagnostics, answer, {}, exitCodes.usage);
   const before = await deployedBefore(planned.value.system.name, options);
   if (before === null)

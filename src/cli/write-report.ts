@@ -33,7 +33,7 @@ export async function writeReport(
     await writeWhole(place, shown(value));
     written.push(relative(process.cwd(), place));
   };
-  for (const { target, compiled, verdicts, warnings } of all) {
+  for (const { target, compiled, verdicts, warnings, kept } of all) {
     const broker = brokerOf(target);
     const graph = broker.graphOf(compiled);
     const place = join(folder, compiled.target.replace("@", "-"));
@@ -46,7 +46,7 @@ export async function writeReport(
     await save(join(place, "graph.mmd"), renderMermaid(graph));
     await save(join(place, "graph.dot"), renderDot(graph));
     await save(join(place, "graph.svg"), await renderSvg(graph));
-    const costs = costsByStrategy(plan, target);
+    const costs = costsByStrategy(plan, target, kept);
     sections.push(renderCompiledText(compiled, plan, warnings, { colour }));
     sections.push(renderCostsText(compiled.target, costs, { colour }));
     reports.push({ target: compiled.target, plan, compiled, graph, warnings, verdicts, costs });

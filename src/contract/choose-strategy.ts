@@ -62,6 +62,13 @@ export type Chosen<Strategy, Name extends string> =
   | { readonly strategy: Strategy; readonly choice: StrategyChoice<Name> }
   | { readonly objections: Objections<Name> };
 
+const byName = "asked for by name";
+
+/** The choice of a strategy that a lock keeps: only the command asked for it by name. */
+export function keptByLock<Choice extends StrategyChoice>(choice: Choice): Choice {
+  return { ...choice, reason: choice.reason.replace(byName, "the lock keeps it") };
+}
+
 /** The strategy asked for by name, or the first that keeps everything. */
 export function chooseStrategy<Name extends string, Input, Strategy extends Candidate<Name, Input>>(
   strategies: readonly (Strategy & Candidate<Name, Input>)[],
@@ -77,7 +84,7 @@ export function chooseStrategy<Name extends string, Input, Strategy extends Cand
         each.isAutomatic !== false && each.objections(input).length === 0;
       const next = wanted === "auto" ? strategies.slice(index + 1).find(keeps) : undefined;
       const cost = next === undefined ? "" : inQueues(strategy.queues?.(input), next.queues?.(input), next.name);
-      const reason = wanted === "auto" ? `${strategy.summary}${cost}` : `asked for by name: ${strategy.summary}`;
+      const reason = wanted === "auto" ? `${strategy.summary}${cost}` : `${byName}: ${strategy.summary}`;
       return { strategy, choice: { consumer: input.plan.consumer, strategy: strategy.name, reason, passedOver } };
     }
     passedOver.push({ strategy: strategy.name, reason: objections.map((each) => each.reason).join("; ") });

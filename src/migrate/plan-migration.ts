@@ -1,4 +1,4 @@
-import { type Target, type TargetInput, brokerOf, checkTarget } from "../brokers/index.ts";
+import { type Target, brokerOf } from "../brokers/index.ts";
 import { prove } from "../compile/compile.ts";
 import type { Consumer, System } from "../declare/system.ts";
 import { checkSystem } from "../declare/check.ts";
@@ -7,6 +7,7 @@ import { type Checked, type Diagnostic, accepted, diagnostic } from "../diagnost
 import { plan } from "../plan/plan.ts";
 import { queueNames } from "../plan/names.ts";
 import { type Deployed, deployedOf, partsBeside, underNewNames } from "./deployed.ts";
+import { withStrategies } from "./keep-strategies.ts";
 import { type LeftBehind, leftBehind } from "./left-behind.ts";
 import { type ProvedChange, proveChange } from "./prove-change.ts";
 import { fixedParts, refuseChange } from "./refuse-change.ts";
@@ -51,7 +52,7 @@ export function planMigration(old: Deployed, system: System, target: Target): Ch
   const keys = new Map(wanted.map((consumer) => [consumer, freeKey(system, consumer)]));
   const final = compiledFor(withNewQueues(from, direct.value, wanted), target);
   if (!final.ok) return final;
-  const beside = compiledFor(sideBySide(from, final.value.system, keys), withStrategies(from, target, keys));
+  const beside = compiledFor(sideBySide(from, final.value.system, keys), withOldStrategies(from, target, keys));
   if (!beside.ok) return impossible(beside.diagnostics);
   const first = proved(underNewNames(old, beside.value.system), beside.value, (step) => step);
   if (!first.ok) return first;
@@ -152,15 +153,12 @@ function sideBySide(from: Deployed, to: System, keys: ReadonlyMap<string, string
 }
 
 /** The old consumers keep their strategies. */
-function withStrategies(from: Deployed, target: Target, keys: ReadonlyMap<string, string>): Target {
+function withOldStrategies(from: Deployed, target: Target, keys: ReadonlyMap<string, string>): Target {
   const strategies = [...keys].flatMap(([consumer, key]) => {
     const strategy = contractOf(from, consumer)?.strategy;
     return strategy === undefined ? [] : [[key, strategy] as const];
   });
-  const named = checkTarget({
-    ...target,
-    strategies: { ...target.strategies, ...Object.fromEntries(strategies) },
-  } as TargetInput);
+  const named = withStrategies(target, strategies);
   return named.ok ? named.value : target;
 }
 

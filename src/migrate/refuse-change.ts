@@ -1,12 +1,12 @@
 import type { DeployedPart } from "../brokers/deployed-part.ts";
-import { type TargetInput, brokerOf, checkTarget } from "../brokers/index.ts";
+import { brokerOf } from "../brokers/index.ts";
 import type { AnyContract } from "../contract/contract.ts";
 import { type Diagnostic, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import { type Deployed, isElsewhere, partKey } from "./deployed.ts";
+import { objectionsTo } from "./keep-strategies.ts";
 import { sourcesInUse } from "./sources-in-use.ts";
 import { type TakenSources, takenAfter } from "./taken-sources.ts";
 import { type Separator, pathOfQueue, queueNames } from "../plan/names.ts";
-import { plan } from "../plan/plan.ts";
 import type { System } from "../declare/system.ts";
 import { wordOf } from "../diagnostics/word-of.ts";
 
@@ -160,16 +160,13 @@ function strategyOf({ compiled }: Deployed, consumer: string | null): string | n
   return compiled.contracts.find((contract) => contract.consumer === consumer)?.strategy ?? null;
 }
 
-/** Whether the declaration compiles with this strategy for the consumer. */
-function compilesWith({ system, target }: Deployed, consumer: string, strategy: string): boolean {
-  const named = checkTarget({ ...target, strategies: { ...target.strategies, [consumer]: strategy } } as TargetInput);
-  return named.ok && brokerOf(named.value).compile(plan(system), named.value).ok;
-}
-
 function causesOf(from: Deployed, to: Deployed, consumer: string | null): string[] {
   const [old, now] = [strategyOf(from, consumer), strategyOf(to, consumer)];
   return [
     ...(old === now ? [] : [`the strategy was ${wordOf(old)} and would be ${wordOf(now)}`]),
+    ...(old === now || old === null || consumer === null
+      ? []
+      : objectionsTo(old, to, consumer).map(({ message }) => message)),
     ...(from.compiled.target === to.compiled.target
       ? []
       : [`the target was ${from.compiled.target} and would be ${to.compiled.target}`]),
@@ -192,7 +189,7 @@ function helpOf(from: Deployed, to: Deployed, consumer: string | null): string {
   if (from.compiled.target !== to.compiled.target)
     return `keep the target ${from.compiled.target} until these are empty, or deploy the system under another name beside this one`;
   if (consumer !== null && old !== null && old !== strategyOf(to, consumer))
-    return compilesWith(to, consumer, old)
+    return objectionsTo(old, to, consumer).length === 0
       ? `name the strategy that is deployed in the target, strategies: ${JSON.stringify({ [consumer]: old })}, or declare the consumer under another name beside this one`
       : "keep the consumer's retry settings, or declare it under another name beside this one";
   return consumer === null

@@ -14,14 +14,25 @@ export interface Costs {
    * copy waits in the work queue.
    */
   readonly hops: number;
+  /** The consumers whose strategy under `auto` is that of the lock. Left out if there are none. */
+  readonly keptByLock?: readonly string[];
 }
 
-/** The costs under the target's own strategy first, and then under each strategy of its broker. Proves nothing. */
-export function costsByStrategy(plan: Plan, target: Target): readonly Costs[] {
+/**
+ * The costs under the target's own strategies first, and then with each strategy of its broker for all consumers. Proves
+ * nothing.
+ *
+ * @param kept the consumers whose strategy the lock keeps
+ */
+export function costsByStrategy(plan: Plan, target: Target, kept: readonly string[] = []): readonly Costs[] {
   const { strategyNames } = brokerOf(target);
+  const { strategies: _, ...whole } = target;
   const own = target.strategy ?? "auto";
   const others = strategyNames.filter((name) => name !== own);
-  return [target, ...others.map((strategy) => ({ ...target, strategy }) as Target)].map((each) => costsOf(plan, each));
+  return [
+    { ...costsOf(plan, target), ...(kept.length === 0 ? {} : { keptByLock: kept }) },
+    ...others.map((strategy) => costsOf(plan, { ...whole, strategy } as Target)),
+  ];
 }
 
 /** The costs under the target's own strategy. Proves nothing. */
@@ -57,10 +68,15 @@ export function costTable(costs: readonly Costs[]): { readonly head: string[]; r
   const kinds = [...new Set(costs.flatMap(({ resources }) => Object.keys(resources ?? {})))];
   return {
     head: ["strategy", ...kinds, "together", "hops of a retry"],
-    rows: costs.map(({ strategy, resources, hops }) =>
+    rows: costs.map(({ strategy, resources, hops, keptByLock }) =>
       resources === null
         ? [strategy, ...kinds.map(() => "–"), "–", "cannot keep the promises"]
-        : [strategy, ...kinds.map((kind) => String(resources[kind] ?? 0)), String(sumOf(resources)), String(hops)],
+        : [
+            keptByLock === undefined ? strategy : `${strategy}, kept by the lock`,
+            ...kinds.map((kind) => String(resources[kind] ?? 0)),
+            String(sumOf(resources)),
+            String(hops),
+          ],
     ),
   };
 }

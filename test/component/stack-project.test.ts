@@ -84,6 +84,28 @@ test.each([
   await expect(deployed(project, stack, {})).rejects.toThrow(says);
 });
 
+test("auto keeps the strategy that the lock has", async () => {
+  const file = join(folder, "redeliver.lock.json");
+  const lock = lockWith(
+    null,
+    "staging",
+    sideOf(declaration, { ...environments.staging.target, strategy: "waits" }),
+    "0.1.0",
+  );
+  if (!lock.ok) throw new Error("it is a lock");
+  const automatic = { staging: { target: "rabbitmq@4.0" } };
+  const queues = async (): Promise<readonly unknown[]> => {
+    const run = await deployed({ declaration: "store.json", environments: automatic }, "staging", access);
+    return resourcesOf(run, "Queue").map(({ inputs }) => inputs["name"]);
+  };
+  const without = await queues();
+  writeFileSync(file, JSON.stringify(lock.value));
+  const withLock = await queues();
+  rmSync(file);
+  expect(without).toContain("store.attempt.2.30s");
+  expect(withLock).toContain("store.wait.30000ms");
+});
+
 test("during a migration a stack deploys the present step", async () => {
   const target = { broker: "rabbitmq", version: "4.0", strategy: "staged" };
   const lock = lockWith(null, "staging", sideOf(declaration, target), "0.1.0");

@@ -1,7 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, test } from "vitest";
+import type { CompiledSystem, Contract } from "../../src/index.ts";
+import type { Costs } from "../../src/report/costs.ts";
 import { type Said, runCommand } from "../support/run-command.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "redeliver-lock-"));
@@ -50,10 +53,58 @@ test("a change that no deployment makes is refused, and the lock stays as it was
   const before = readFileSync(lock, "utf8");
   configure("{ target: { broker: rabbitmq, version: '4.3', strategy: native } }");
   expect((await redeliver("check", "--env", "prod")).error).toContain("error[RD302]");
-  expect(await redeliver("lock", "--env", "prod")).toMatchObject({ code: 1 });
+  const { code, error } = await redeliver("lock", "--env", "prod");
+  expect(code).toBe(1);
+  expect(error).toContain("fix  run redeliver migrate --env prod, which has proved steps for this change; or name");
+  expect(await redeliver("migrate", "--env", "prod")).toMatchObject({ code: 0 });
+  // Without a lock there is no environment to name, and to some changes there are no steps.
+  const [shop, old] = ["shop.yaml", "old.yaml"].map((name) => join(folder, name)) as [string, string];
+  copyFileSync(shop, old);
+  const from = ["--target", "rabbitmq@4.3", "--strategy", "native", "--from", old, "--from-target", "rabbitmq@4.0"];
+  const fromFile = await redeliver("check", shop, ...from);
+  writeFileSync(shop, readFileSync(shop, "utf8").replace("kind: topic", "kind: fanout"));
+  const [ofLock, steps] = [await redeliver("check", "--env", "prod"), await redeliver("migrate", "--env", "prod")];
+  for (const said of [fromFile, ofLock]) {
+    expect(said.error).toContain("error[RD302]");
+    expect(said.error).not.toContain("redeliver migrate");
+  }
+  expect(steps).toMatchObject({ code: 1 });
+  copyFileSync(old, shop);
   expect(readFileSync(lock, "utf8")).toBe(before);
   expect(await redeliver("lock", "--env", "prod", "--replace")).toMatchObject({ code: 0 });
   expect((await redeliver("check", "--env", "prod")).out).toContain("none: this is deployed");
+});
+
+test("auto keeps the strategy of the lock, and says why if it cannot", async () => {
+  configure("{ target: { broker: rabbitmq, version: '4.3', strategy: staged } }");
+  await redeliver("lock", "--env", "prod");
+  configure("{ target: rabbitmq@4.3 }");
+  const strategyIn = async (environment: string): Promise<unknown> =>
+    (JSON.parse((await redeliver("contract", "billing", "--env", environment, "--json")).out) as Contract).strategy;
+  expect([await strategyIn("dev"), await strategyIn("prod")]).toEqual(["native", "staged"]);
+  expect((await redeliver("check", "--env", "prod")).out).toContain("none: this is deployed");
+  const said = async (environment: string) => {
+    const jsonOf = async (command: string): Promise<unknown> =>
+      JSON.parse((await redeliver(command, "--env", environment, "--json")).out);
+    const { choices } = (await jsonOf("compile")) as CompiledSystem;
+    const { costs } = (await jsonOf("plan")) as { readonly costs: readonly Costs[] };
+    const staged = costs.find(({ strategy }) => strategy === "staged");
+    const isStaged = isDeepStrictEqual(costs[0]?.resources, staged?.resources);
+    return { reason: choices[0]?.reason, kept: costs[0]?.keptByLock, isStaged };
+  };
+  const reason = expect.stringMatching(/^the lock keeps it: a tier/) as unknown;
+  expect(await said("prod")).toEqual({ reason, kept: ["billing"], isStaged: true });
+  expect(await said("dev")).toMatchObject({ kept: undefined, isStaged: false });
+  expect((await redeliver("plan", "--env", "prod")).out).toContain("auto, kept by the lock");
+  declare(4);
+  expect(await redeliver("lock", "--env", "prod")).toMatchObject({ code: 0 });
+  expect(await strategyIn("prod")).toBe("staged");
+  const shop = join(folder, "shop.yaml");
+  writeFileSync(shop, readFileSync(shop, "utf8").replace("delay: 5s", 'delay: 5s, jitter: "20%"'));
+  const { out, error, code } = await redeliver("check", "--env", "prod");
+  expect([code, out]).toEqual([1, ""]);
+  expect(error).toContain("error[RD302]");
+  expect(error).toContain("staged on rabbitmq@4.3 cannot keep this");
 });
 
 test("environments are in the order of their names, so the order of commands changes nothing", async () => {
