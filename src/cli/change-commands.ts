@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 
+import { withBroker } from "./comparing-commands.ts";
 import { json, onTarget } from "./declaration-options.ts";
 import { duration, liveOptions } from "./live-options.ts";
 
@@ -32,12 +33,15 @@ export function addChangeCommands(program: Command, finish: (exitCode: number) =
         : (await import("./migrate.ts")).migrateCommand(file, options)),
     );
   });
-  onTarget(
-    program,
-    "lock",
-    "write down that a declaration is deployed in an environment, so that check proves each change from it",
-  )
+  const lock = program
+    .command("lock")
+    .description(
+      "write down that a declaration is deployed in an environment, so that check proves each change from it",
+    )
+    .argument("<file>", "the declaration")
     .option("--replace", "also after a change that no deployment makes in place, such as queues that were made anew")
-    .addOption(json())
-    .action(async (file, options) => finish(await (await import("./lock.ts")).lockCommand(file, options)));
+    .option("--live", "only if the environment's running broker has it, with the strategies that run there");
+  withBroker(lock).action(async (file, options) =>
+    finish(await (await import("./lock.ts")).lockCommand(file, options)),
+  );
 }

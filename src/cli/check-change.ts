@@ -2,7 +2,7 @@ import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { type Changed, type Deployed, deployedOf, underNewNames } from "../migrate/deployed.ts";
 import { type ChangedCounts, changedCounts } from "../compile/budget.ts";
 import { type LeftBehind, leftBehind } from "../migrate/left-behind.ts";
-import { digestOf } from "../migrate/lock.ts";
+import { factsOf } from "../migrate/lock.ts";
 import { planMigration } from "../migrate/plan-migration.ts";
 import { type ProvedChange, proveChange } from "../migrate/prove-change.ts";
 import { refuseChange } from "../migrate/refuse-change.ts";
@@ -82,7 +82,7 @@ export function changeFrom(
     return refuse(environment === undefined ? refused : refused.map(withSteps(old, to, environment)));
   const { verdicts, problems, warnings } = proveChange(before, after);
   if (problems.length > 0) return refuse(problems);
-  const isDeployed = digestOf(before.compiled) === digestOf(to.compiled);
+  const isDeployed = factsOf(before.compiled) === factsOf(to.compiled);
   const counts = changedCounts(before.compiled, after.compiled);
   return { ok: true, from, isDeployed, verdicts, warnings, counts, left: leftBehind(before, after) };
 }

@@ -61,7 +61,7 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
 }
 
 /** Adds the options for a target and for a broker or its export. Those of a broker without an offer stay unmentioned. */
-function withBroker(
+export function withBroker(
   command: Command,
   isOffered: (audited: Audited) => boolean = () => true,
   first: readonly Option[] = [target()],

@@ -106,13 +106,15 @@ function completed(
 ): readonly string[] {
   const { url, managementUrl } = (environment === undefined ? null : environments[environment]) ?? {};
   const names = new Set(command.options.map((option) => option.name()));
+  // Without a word about it, `lock` asks nobody.
+  const asksNobody = names.has("live") && !options.has("live");
   const comparesWithFile = operands > 1 || auditedBrokers().some(({ auditor }) => options.has(auditor.file.option));
   // A look at dead letters needs a client's connection. The other commands ask the management API alone.
   const live = names.has("management-url") ? { url, "management-url": managementUrl } : { url: managementUrl };
   const values: Readonly<Record<string, string | undefined>> = {
     project: file,
     target: environment === undefined ? undefined : `${file}#${environment}`,
-    ...(comparesWithFile ? {} : live),
+    ...(comparesWithFile || asksNobody ? {} : live),
   };
   const added = Object.entries(values).flatMap(([name, value]) =>
     value !== undefined && names.has(name) && !options.has(name) ? [`--${name}`, value] : [],

@@ -1,25 +1,40 @@
+import { type Target, brokerOf } from "../brokers/index.ts";
+import type { Checked } from "../diagnostics/diagnostic.ts";
+import { findDeployed } from "../migrate/find-deployed.ts";
+import { againstBroker, driftDiagnostics, judgeDrift, otherDiagnostics } from "../migrate/judge-drift.ts";
 import { goingIn, lockWith, refuseSecond } from "../migrate/lock.ts";
+import { fileOf, sourcesIn } from "./audit-source.ts";
 import { changeFrom } from "./check-change.ts";
-import { type ForTarget, compileFile } from "./commands.ts";
+import { type ForTarget, compileFile, loadPlan } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
+import { loadTarget } from "./load-target.ts";
 import { loadLock, lockPlaceOf, readLocked, writeLock } from "./lock-file.ts";
 import { print } from "./output.ts";
 import { ownVersion } from "./read-packaged.ts";
 import { refuse, say, usage } from "./refuse.ts";
+import { settled } from "./settled.ts";
 import { UnwritableError } from "./write-file.ts";
+
+interface LockOptions extends ForTarget, Readonly<Record<string, unknown>> {
+  readonly replace?: true;
+  readonly live?: true;
+}
 
 /**
  * Writes down that a declaration is deployed in an environment. Refuses a change that no deployment makes in one step,
- * because the lock would then say something else than the broker.
+ * because the lock would then say something else than the broker. If the options name a broker or an export of one, it
+ * has to be as the declaration says, and it decides about the strategies.
  */
-export async function lockCommand(file: string, options: ForTarget & { readonly replace?: true }): Promise<number> {
+export async function lockCommand(file: string, options: LockOptions): Promise<number> {
   const place = lockPlaceOf(options.target);
   if (place === null)
     return usage(
       "a lock belongs to an environment of a project file: write redeliver.config.yaml, and name --env",
       options,
     );
-  const proved = await compileFile(file, options);
+  const target = await targetOf(file, options);
+  if (typeof target === "number") return target;
+  const proved = await compileFile(file, options, target === undefined ? undefined : () => target);
   if (!proved.ok) return proved.exitCode;
   const { environment } = place;
   if (options.replace !== true) {
@@ -50,4 +65,32 @@ export async function lockCommand(file: string, options: ForTarget & { readonly 
       ? { lock: place.file, environment, consumers }
       : `${place.file} says that ${file} is deployed in ${environment}. Commit it.\n`,
   );
+}
+
+/** The target to lock. Undefined for that of the environment, and an exit code if the broker has something else. */
+async function targetOf(file: string, options: LockOptions): Promise<Checked<Target> | undefined | number> {
+  const sources = sourcesIn(options);
+  const [source] = sources;
+  if (sources.length > 1 || (options.live === true && source === undefined))
+    return usage("name one broker with --url, or with managementUrl in the project file and --live", options);
+  const target = loadTarget(options.target, options.strategy);
+  const planned = await loadPlan(file);
+  // Queues that were made anew may have any strategy.
+  if (!target.ok || !planned.ok || source === undefined) return options.replace === true ? target : undefined;
+  const { broker } = target.value;
+  if (source.kind === "stack" || source.audited.name !== broker)
+    return usage(`the target is one of ${brokerOf({ broker }).title}, but the input is of another broker`, options);
+  const found = await settled(
+    source,
+    target.value,
+    (deployment) => findDeployed(deployment, planned.value.system, target.value),
+    ({ drift }) => drift,
+  );
+  if (!found.ok) return refuse(found.diagnostics, options, { file: fileOf(source) }, exitCodes.usage);
+  const { drift, result } = found.value;
+  // The declaration may leave resources behind. All others have to be as it says.
+  const judged = judgeDrift(drift).filter(({ change, effect }) => change !== "extra" || effect !== "harmless");
+  const words = { ...againstBroker, help: "deploy the declaration first, or lock the declaration that is deployed" };
+  const different = [...driftDiagnostics(judged, words), ...otherDiagnostics({ ...drift, keptLetters: [] })];
+  return different.length > 0 ? refuse(different, options, {}, exitCodes.refused) : { ...target, value: result.target };
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 
 import { z } from "zod";
 
+import type { CompiledSystem } from "../brokers/index.ts";
 import type { AnyContract } from "../contract/contract.ts";
 import { type Checked, accepted, refusedFor } from "../diagnostics/diagnostic.ts";
 import { type Changed, type Deployed, readDeployed } from "./deployed.ts";
@@ -102,7 +103,7 @@ export function lockedIn(lock: Lock, name: string, system: string): Checked<Depl
 }
 
 function stepOf({ system, target, compiled }: Changed): z.output<typeof step> {
-  return { compiled: digestOf(compiled), target: { ...target }, declaration: { ...system } };
+  return { compiled: factsOf(compiled), target: { ...target }, declaration: { ...system } };
 }
 
 function deployedIn(
@@ -111,7 +112,7 @@ function deployedIn(
   redeliver: string,
 ): Checked<Deployed> {
   const deployed = readDeployed(declaration, target);
-  if (deployed !== null && digestOf(deployed.compiled) === compiled) return accepted(deployed);
+  if (deployed !== null && factsOf(deployed.compiled) === compiled) return accepted(deployed);
   return refused(
     `Redeliver ${redeliver} compiled the system of ${name} otherwise, or somebody edited the lock`,
     "restore the lock from git; after an update of Redeliver, deploy the declaration that the lock has, and lock it again",
@@ -144,7 +145,7 @@ export function goingIn(lock: Lock, name: string): Checked<Going | null> {
 /** True if a declaration is deployed, or the last migration was asked for it. */
 export function isDone(lock: Lock, name: string, wanted: Changed): boolean {
   const { compiled, asked } = lock.environments[name] ?? {};
-  return compiled === digestOf(wanted.compiled) || asked === askedOf(wanted);
+  return compiled === factsOf(wanted.compiled) || asked === askedOf(wanted);
 }
 
 /** The lock with the present phase of an environment's migration. */
@@ -161,9 +162,9 @@ export function withGoing(lock: Lock, name: string, { asked, phase, since, steps
  * @param wanted the declaration that a person asks for; null for a lock that would end the migration
  */
 export function refuseSecond({ asked, phase, since, steps }: Going, wanted: Changed | null): Checked<null> {
-  const last = steps.at(-1)?.compiled ?? {};
-  if (wanted !== null && (asked === askedOf(wanted) || digestOf(wanted.compiled) === digestOf(last)))
-    return accepted(null);
+  const last = steps.at(-1)?.compiled;
+  const isLast = wanted !== null && last !== undefined && factsOf(wanted.compiled) === factsOf(last);
+  if (wanted !== null && (isLast || asked === askedOf(wanted))) return accepted(null);
   return refusedFor("RD307", {
     path: "",
     message: `a migration is at step ${phase + 1} of ${steps.length} since ${since}`,
@@ -190,7 +191,17 @@ function refused(
   return refusedFor("RD323", { path: "", message, help });
 }
 
-/** Both sides are compiled by one version, which gives the same bytes for the same input. */
-export function digestOf(compiled: object): string {
-  return createHash("sha256").update(JSON.stringify(compiled)).digest("hex").slice(0, 16);
+/** A digest of the facts that the compiler made. Its sentences may have other words in another version of Redeliver. */
+export function factsOf({ target, topology, contracts, promises }: CompiledSystem): string {
+  type Told = AnyContract & { readonly calls?: unknown };
+  return digestOf([
+    target,
+    topology,
+    (contracts as readonly Told[]).map((contract) => ({ ...contract, why: null, calls: null })),
+    promises.map(({ consumer, promise, keeper }) => [consumer, promise, keeper]),
+  ]);
+}
+
+function digestOf(data: object): string {
+  return createHash("sha256").update(JSON.stringify(data)).digest("hex").slice(0, 16);
 }

@@ -5,6 +5,7 @@ import {
   type Going,
   type Lock,
   askedOf,
+  factsOf,
   goingIn,
   lockWith,
   readLock,
@@ -62,4 +63,44 @@ test("only the declaration that it began with goes on, or that of its last step"
     const refused = refuseSecond(going, other);
     expect(refused.ok ? [] : refused.diagnostics.map(({ code }) => code)).toEqual(["RD307"]);
   }
+});
+
+const targets = [
+  ...["native", "staged", "waits"].map((strategy) => ({ broker: "rabbitmq", version: "4.3", strategy })),
+  { broker: "sqs", region: "eu-west-1" },
+  { broker: "servicebus", sku: "standard" },
+];
+
+/** Each value below a part: its place, and the part with another value there. */
+function* edited(part: unknown, place = ""): Generator<{ place: string; value: unknown; changed: unknown }> {
+  if (typeof part !== "object" || part === null) {
+    const changed = typeof part === "string" ? `${part}, in other words` : [part];
+    return yield { place, value: part, changed };
+  }
+  for (const [key, value] of Object.entries(part))
+    for (const each of edited(value, `${place}.${key}`)) {
+      const own = Array.isArray(part) ? [...(part as unknown[])] : { ...part };
+      yield { ...each, changed: Object.assign(own, { [key]: each.changed }) };
+    }
+}
+
+test.each(targets)("the digest covers each fact and no sentence: $broker $strategy", (target) => {
+  const retry = { attempts: 3, backoff: { kind: "constant", delay: "5s" } };
+  const consumers = { billing: { from: { orders: ["a.#"] }, retry, handlerTimeout: "30s" } };
+  const side = readDeployed({ name: "shop", sources: { orders: { kind: "topic" } }, consumers }, target);
+  if (side === null) throw new Error("it compiles");
+  const { choices: _, ...compiled } = side.compiled;
+  const digest = factsOf(side.compiled);
+  const counts = { sentences: 0, facts: 0 };
+  for (const { place, value, changed } of edited(compiled)) {
+    const isForPeople = /\.(why|statement|calls)\b/.test(place);
+    counts[isForPeople ? "sentences" : "facts"] += 1;
+    const isSame = factsOf({ ...side.compiled, ...(changed as object) }) === digest;
+    expect([place, isSame]).toEqual([place, isForPeople]);
+    // A filter in SQL has words as well, and no other fact has.
+    if (!isForPeople && !place.endsWith(".expression")) expect(String(value)).not.toMatch(/\S [^ ]+ \S/);
+  }
+  expect(counts.sentences).toBeGreaterThan(10);
+  expect(counts.facts).toBeGreaterThan(100);
+  expect(factsOf({ ...side.compiled, choices: [] })).toBe(digest);
 });
