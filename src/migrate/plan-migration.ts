@@ -5,7 +5,7 @@ import { checkSystem } from "../declare/check.ts";
 import type { AnyContract } from "../contract/contract.ts";
 import { type Checked, type Diagnostic, accepted, diagnostic } from "../diagnostics/diagnostic.ts";
 import { plan } from "../plan/plan.ts";
-import { queueNames } from "../plan/names.ts";
+import { type Separator, queueNames } from "../plan/names.ts";
 import { type Deployed, deployedOf, partsBeside, underNewNames } from "./deployed.ts";
 import { withStrategies } from "./keep-strategies.ts";
 import { type LeftBehind, leftBehind } from "./left-behind.ts";
@@ -22,8 +22,12 @@ export interface MigrationStep extends Pick<ProvedChange, "verdicts" | "warnings
 
 /** A way from a deployed system to a new one that no single deployment can make. */
 export interface Migration {
+  /** The reasons that no single deployment makes the change; empty if one does. */
+  readonly reasons: readonly string[];
   /** The consumers that get new queues, each with the one that drains its old ones. */
   readonly moved: readonly Moved[];
+  /** The consumers that go. They get no new messages, and drain their queues. */
+  readonly gone: readonly { readonly consumer: string; readonly queue: string; readonly longestDelayMs: number }[];
   /** Both consumers side by side. Null if one deployment makes the change. */
   readonly beside: MigrationStep | null;
   /** The queues of the drained consumers. They have to be empty before the last step. */
@@ -36,7 +40,7 @@ export type Moved = ReturnType<typeof movedOf>;
 /**
  * Finds the steps from a deployed system to a new one, and proves each. A consumer whose queues cannot change in place
  * gets new ones. Its old queues get no more messages, and the old code drains them beside the new code. So each message
- * is handled by one contract from its first attempt to its last.
+ * is handled by one contract from its first attempt to its last. A consumer that goes is drained in the same way.
  *
  * @returns RD306 if there is no such way
  */
@@ -45,23 +49,54 @@ export function planMigration(old: Deployed, system: System, target: Target): Ch
   if (!direct.ok) return direct;
   const from = underNewNames(old, system);
   const refused = refuseChange(from, direct.value);
-  if (refused.length === 0)
-    return proved(from, direct.value, (last) => ({ moved: [], beside: null, drained: [], last }));
-  const wanted = movedIn(from, direct.value);
-  if (wanted.length === 0) return impossible(refused);
-  const keys = new Map(wanted.map((consumer) => [consumer, freeKey(system, consumer)]));
-  const final = compiledFor(withNewQueues(from, direct.value, wanted), target);
+  const gone = goneIn(from, system);
+  const wanted = refused.length === 0 ? [] : movedIn(from, direct.value);
+  if (wanted.length > 0 || (gone.length > 0 && refused.length === 0)) {
+    const steps = inSteps(from, direct.value, { wanted, gone, start: old });
+    const reasons = refused.flatMap(({ message, notes }) => [message, ...notes]);
+    if (steps.ok) return { ...steps, value: { ...steps.value, reasons } };
+    if (refused.length > 0) return steps;
+  }
+  if (refused.length > 0) return impossible(refused);
+  const nothing = { reasons: [], moved: [], gone: [], beside: null, drained: [] };
+  return proved(from, direct.value, (last) => ({ ...nothing, last }));
+}
+
+/** The consumers to drain. Those that are wanted get new queues, and those that are gone get none. */
+interface Draining {
+  readonly wanted: readonly string[];
+  readonly gone: Migration["gone"];
+  readonly start: Deployed;
+}
+
+function inSteps(from: Deployed, to: Deployed, { wanted, gone, start }: Draining): Checked<Omit<Migration, "reasons">> {
+  const { system, target } = to;
+  const keys = new Map([
+    ...wanted.map((consumer) => [consumer, freeKey(system, consumer)] as const),
+    ...gone.map(({ consumer }) => [consumer, consumer] as const),
+  ]);
+  const final = compiledFor(withNewQueues(from, to, wanted), target);
   if (!final.ok) return final;
   const beside = compiledFor(sideBySide(from, final.value.system, keys), withOldStrategies(from, target, keys));
   if (!beside.ok) return impossible(beside.diagnostics);
-  const first = proved(underNewNames(old, beside.value.system), beside.value, (step) => step);
+  const first = proved(underNewNames(start, beside.value.system), beside.value, (step) => step);
   if (!first.ok) return first;
   return proved(beside.value, final.value, (last) => ({
     moved: wanted.map((consumer) => movedOf(from, beside.value, consumer, keys.get(consumer) ?? "")),
+    gone,
     beside: first.value,
     drained: drainedBefore(from, final.value),
     last,
   }));
+}
+
+/** The consumers that the new system does not have. Under another name of the system all queues are new. */
+function goneIn(from: Deployed, { name, consumers }: System): Migration["gone"] {
+  if (from.system.name !== name) return [];
+  return (from.compiled.contracts as readonly AnyContract[]).flatMap(({ consumer, workQueue: queue }) => {
+    if (queue === null || Object.hasOwn(consumers, consumer)) return [];
+    return [{ consumer, queue, longestDelayMs: longestDelayOf(from, [queue]) }];
+  });
 }
 
 /** The old queues that have to be empty before the last step. */
@@ -85,12 +120,12 @@ function compiledFor(declared: System, target: Target): Checked<Deployed> {
   if (!system.ok) return system;
   const compiled = brokerOf(target).compile(plan(system.value), target);
   if (!compiled.ok) return compiled;
-  prove(compiled.value, target);
   return { ...compiled, value: deployedOf({ system: system.value, target, compiled: compiled.value }) };
 }
 
 function proved<Value>(from: Deployed, to: Deployed, result: (step: MigrationStep) => Value): Checked<Value> {
   const refused = refuseChange(from, to);
+  if (refused.length === 0) prove(to.compiled, to.target);
   const change = refused.length > 0 ? null : proveChange(from, to);
   const problems = change?.problems ?? refused;
   if (change === null || problems.length > 0) return impossible(problems);
@@ -118,14 +153,20 @@ function withNewQueues(from: Deployed, to: Deployed, wanted: readonly string[]):
   const consumers = Object.entries(to.system.consumers).map(([consumer, declared]): readonly [string, Consumer] => {
     const isFree = workQueueOf(from, consumer) !== workQueueOf(to, consumer);
     if (!wanted.includes(consumer) || isFree) return [consumer, declared];
-    const own = plan(from.system).consumers.find((each) => each.consumer === consumer) ?? { consumer };
-    const name = queueNames(plan(from.system), own, separator).work;
+    const name = nameOfQueue(from.system, consumer, separator);
     const [, base = name, generation = "1"] = /^(.*?)[.-](\d+)$/.exec(name) ?? [];
     const queue = nextFree(`${base}${separator}`, Number(generation) + 1, taken);
     const { formerly: _, ...rest } = declared;
     return [consumer, { ...rest, queue }];
   });
   return { ...to.system, consumers: Object.fromEntries(consumers) };
+}
+
+/** The declared name of a work queue. A broker may add a suffix. */
+function nameOfQueue(system: System, consumer: string, separator: Separator): string {
+  const whole = plan(system);
+  const own = whole.consumers.find((each) => each.consumer === consumer) ?? { consumer };
+  return queueNames(whole, own, separator).work;
 }
 
 function nextFree(prefix: string, generation: number, taken: ReadonlySet<string>): string {
@@ -143,13 +184,25 @@ function workQueueOf(side: Deployed, consumer: string): string | null {
 
 /** Both systems: the old consumers get no more messages, and drain their queues. */
 function sideBySide(from: Deployed, to: System, keys: ReadonlyMap<string, string>): System {
+  const { separator } = brokerOf(from.target);
   const drained = Object.entries(from.system.consumers).flatMap(([consumer, declared]) => {
-    const isGone = !Object.hasOwn(to.consumers, consumer);
-    const key = isGone ? consumer : keys.get(consumer);
-    const own = { ...(isGone ? {} : { formerly: consumer }), ...declared, from: undefined };
-    return key === undefined ? [] : [[key, own] as const];
+    const key = keys.get(consumer);
+    if (key === undefined) return [];
+    const own = { ...(key === consumer ? {} : { formerly: consumer }), ...declared, from: undefined };
+    const queue = nameOfQueue(from.system, consumer, separator);
+    // The new declaration may have other templates of names.
+    const isNamed = nameOfQueue({ ...to, consumers: { [key]: own } }, key, separator) === queue;
+    return [[key, isNamed ? own : { ...own, queue }] as const];
   });
-  return { ...to, consumers: { ...to.consumers, ...Object.fromEntries(drained) } };
+  const staying = Object.entries(from.system.consumers).filter(([consumer]) => keys.get(consumer) !== consumer);
+  const used = new Set(staying.flatMap(([, own]) => Object.keys(own.from ?? {})));
+  // A source that goes with its consumers stays as long as these.
+  const sources = Object.entries(from.system.sources).filter(([source]) => !used.has(source));
+  return {
+    ...to,
+    sources: { ...Object.fromEntries(sources), ...to.sources },
+    consumers: { ...to.consumers, ...Object.fromEntries(drained) },
+  };
 }
 
 /** The old consumers keep their strategies. */

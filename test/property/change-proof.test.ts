@@ -70,19 +70,29 @@ test.each(Object.keys(sides))(
   { timeout: 600_000 },
   (name) => {
     const sideOf = sides[name] as (typeof sides)[string];
-    const ends = { steps: 0, none: 0 };
+    const ends = { steps: 0, gone: 0, none: 0 };
     fc.assert(
       fc.property(anyDeployment, anyDeployment, fc.constantFrom(...editNames), (last, other, edit) => {
         const next = edited(last, edit, other);
         const [before, after] = [sideOf(last), next === null ? null : sideOf(next)];
-        if (before === null || after === null || refuseChange(before, after).length === 0) return;
+        if (before === null || after === null) return;
+        const isRefused = refuseChange(before, after).length > 0;
         const planned = planMigration(before, after.system, after.target);
         if (!planned.ok) {
           expect(planned.diagnostics.map(({ code }) => code)).toContain("RD306");
           ends.none += 1;
           return;
         }
+        const { beside, gone, drained } = planned.value;
+        if (!isRefused && beside === null) return;
         ends.steps += 1;
+        // Only a consumer that goes needs a step which nothing forbids to leave out.
+        expect(isRefused || gone.length > 0).toBe(true);
+        for (const { consumer, queue } of gone) {
+          expect(beside?.system.consumers[consumer]).toMatchObject({ from: undefined });
+          expect(drained).toContain(queue);
+          ends.gone += 1;
+        }
         const steps = [planned.value.beside, planned.value.last].flatMap((step) => step ?? []);
         let from = before;
         for (const { system, target } of steps) {
@@ -102,5 +112,6 @@ test.each(Object.keys(sides))(
       { numRuns: 300 },
     );
     expect(ends.steps).toBeGreaterThan(0);
+    expect(ends.gone).toBeGreaterThan(0);
   },
 );

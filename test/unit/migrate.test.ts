@@ -50,6 +50,28 @@ test("a second migration gives the next number, and a change that fits in one de
   expect(same.out).toContain("one deployment makes this change");
 });
 
+test("a consumer that goes drains its queue first, and its source stays as long", async () => {
+  const consumer = (source: string): string =>
+    `{ from: { ${source}: all }, retry: { attempts: 3, backoff: { kind: constant, delay: 10s } } }`;
+  const billing = `billing: ${consumer("orders")}`;
+  const sources = "orders: { kind: topic }";
+  writeFileSync(
+    old,
+    `name: shop\nsources: { ${sources}, sales: { kind: topic } }\nconsumers: { ${billing}, mail: ${consumer("sales")} }\n`,
+  );
+  writeFileSync(next, `name: shop\nsources: { ${sources} }\nconsumers: { ${billing} }\n`);
+  const said = await runCommand(["migrate", next, ...options, "--output", steps]);
+  expect(said).toMatchObject({ code: 0, error: "" });
+  expect(said.out).toContain("mail drains shop.mail, and gets no new messages");
+  expect(said.out).toMatch(/empty, and have been for 10s: [^\n]*\n {3}shop\.mail\n/);
+  const target = ["--target", "rabbitmq@4.3"];
+  const [first, second] = ["1-beside.yaml", "2-last.yaml"].map((name) => join(steps, name)) as [string, string];
+  expect(readFileSync(first, "utf8")).toContain("sales");
+  expect(await runCommand(["check", first, "--from", old, ...target])).toMatchObject({ code: 0 });
+  expect(await runCommand(["check", second, "--from", first, ...target])).toMatchObject({ code: 0 });
+  expect(readFileSync(second, "utf8")).not.toMatch(/mail|sales/);
+});
+
 test("queues that a single deployment leaves with messages in them are named", async () => {
   declare(next, "");
   writeFileSync(next, `name: store\n${readFileSync(next, "utf8").replace(/^name: shop\n/, "")}`);
