@@ -103,7 +103,7 @@ ${servicebusRows().join("\n")}
 
 To send **dead letters** again, receive them from the dead-letter queue of \`shop.billing\` with Listen, and send them with Send, as in the first two lines. To park letters or import them, the key needs Listen and Send on \`shop.billing.parked\`, too.
 
-**Audit** and **leftovers** read files: \`az group export\` needs the role Reader.
+**Audit** and **leftovers** read files: \`az group export\` needs the role Reader. **Diff** and \`migrate --next\` read the namespace with a key that has Manage.
 
 **Tried** on the emulator of the tests, with shared access keys and with tokens that have some of the claims (\`test/integration/servicebus-consume-access.test.ts\`). It knows claims and no roles, and has no resource manager. The built-in roles were read in Microsoft's documentation, and the management actions follow from the types of the resources. Neither was tried.
 `;

@@ -280,8 +280,8 @@ export interface Broker<
   readonly adopter?: Adopter<Target, Deployment, System>;
   /** Compares its deployments with declarations. */
   readonly differ: Differ<Target, Deployment, System, State, LiveReader<Deployment>>;
-  /** Left out if it cannot carry out a migration yet. */
-  readonly migrating?: Migrating<System, Deployment, HttpReader<readonly WatchedQueue[]>>;
+  /** Left out if it cannot watch a migration yet. */
+  readonly migrating?: Migrating<System, Deployment, LiveReader<readonly WatchedQueue[]>>;
   /** Loaded when somebody operates dead letters. Left out if Redeliver cannot do that on this broker yet. */
   readonly loadOperating: () => Promise<Operating>;
   /** The default place of resources on the broker: RabbitMQ's virtual host. Null if the broker has none. */

@@ -15,16 +15,23 @@ export interface WatchedQueue {
   readonly messages: Readonly<Record<string, number>>;
   /** Changes with each delivery. */
   readonly moved: string;
-  /** The connection of each consumer. */
+  /** The connection of each consumer. Empty as well on a broker that lists none. */
   readonly connections: readonly string[];
 }
 
-/** Carries out the steps of a migration on a running broker. */
+/** Watches the steps of a migration on a running broker, and perhaps carries them out. */
 export interface Migrating<System, Deployment, Reader> {
   /** The system with everything that a deployment over an earlier one leaves on the broker. */
   readonly deployedAfter: (before: System, after: System) => System;
-  /** The requests that lead from a broker to a system, in a safe order. Empty if it is deployed. */
-  readonly requestsFor: (deployment: Deployment, before: System, after: System) => readonly ChangeRequest[];
+  /** True if nobody can change the settings of a queue that exists. */
+  readonly keepsSettings: boolean;
+  /**
+   * The requests that lead from a broker to a system, in a safe order. Empty if it is deployed. Left out if only a
+   * deployment can change it.
+   */
+  readonly requestsFor?: (deployment: Deployment, before: System, after: System) => readonly ChangeRequest[];
+  /** The change to a resource that a step gives up, as the start of half a sentence. The default is `delete`. */
+  readonly givesUp?: string;
   /** Counts messages and consumers. */
   readonly reader: Reader;
   /** The time until the counts show a change. */

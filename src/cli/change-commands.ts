@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 
-import { withBroker } from "./comparing-commands.ts";
+import { endpoint, withBroker } from "./comparing-commands.ts";
 import { json, onTarget } from "./declaration-options.ts";
 import { duration, liveOptions } from "./live-options.ts";
 
@@ -22,7 +22,8 @@ export function addChangeCommands(program: Command, finish: (exitCode: number) =
     .addOption(
       new Option("--wait <duration>", "with --next or --apply: wait this long for queues to empty").argParser(duration),
     )
-    .addOption(new Option("--url <url>", "the running broker, with the virtual host behind the host"))
+    .addOption(new Option("--url <url>", "the running broker; for RabbitMQ with the virtual host behind the host"))
+    .addOption(endpoint())
     .addOption(json());
   for (const each of liveOptions()) migrate.addOption(each);
   migrate.action(async (file, options) => {

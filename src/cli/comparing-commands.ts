@@ -60,6 +60,9 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
   withBroker(leftovers).action(async (file, options) => finish(await leftoversCommand(file, options)));
 }
 
+export const endpoint = (): Option =>
+  new Option("--endpoint <url>", "the address of an emulator that replaces AWS").env("SQS_ENDPOINT");
+
 /** Adds the options for a target and for a broker or its export. Those of a broker without an offer stay unmentioned. */
 export function withBroker(
   command: Command,
@@ -71,11 +74,7 @@ export function withBroker(
   command
     .addOption(strategy())
     .option("--url <url>", "a running broker, as for audit; for RabbitMQ with the virtual host behind the host")
-    .addOption(
-      new Option("--endpoint <url>", "the address of an emulator that replaces AWS")
-        .env("SQS_ENDPOINT")
-        .hideHelp(!offered.some(({ auditor }) => auditor.live?.kind === "sdk")),
-    );
+    .addOption(endpoint().hideHelp(!offered.some(({ auditor }) => auditor.live?.kind === "sdk")));
   for (const audited of auditedBrokers()) {
     const { option, what } = audited.auditor.file;
     command.addOption(new Option(`--${option} <file>`, what).hideHelp(!isOffered(audited)));

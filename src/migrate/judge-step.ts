@@ -3,14 +3,16 @@ import type { ChangeRequest } from "../brokers/migrating.ts";
 import type { Drift } from "../brokers/drift.ts";
 import { type Checked, accepted } from "../diagnostics/diagnostic.ts";
 import { type Deployed, partKey } from "./deployed.ts";
-import { driftFrom } from "./judge-drift.ts";
+import { driftFrom, judgeDrift } from "./judge-drift.ts";
 
 /** A broker in the middle of a step. */
 export interface StepSeen {
   /** The differences that the step does not explain. */
   readonly strange: Drift<unknown>;
-  /** The requests that are left to make. */
-  readonly left: readonly ChangeRequest[];
+  /** The changes that are left to make. */
+  readonly left: readonly Pick<ChangeRequest, "text">[];
+  /** The same as requests. Null if only a deployment can make them. */
+  readonly requests: readonly ChangeRequest[] | null;
 }
 
 /** Compares a broker with a step that is perhaps half done. Each resource has to be as it was before, or as it is after. */
@@ -26,15 +28,31 @@ export function seeStep(deployment: unknown, before: Deployed, to: Deployed): Ch
   const fresh = new Set(to.parts.map(partKey));
   // Nobody can give a queue other arguments, so one that exists already stays as it is.
   const differences = now.value.differences.filter(
-    (each) => known.has(keyOf(each)) || (each.change === "different" && fresh.has(partKey(each))),
+    (each) =>
+      known.has(keyOf(each)) || (migrating.keepsSettings && each.change === "different" && fresh.has(partKey(each))),
   );
   const strange = { ...now.value, differences, together: () => [], keptLetters: [] };
-  return accepted({ strange, left: migrating.requestsFor(deployment as never, before.compiled, to.compiled) });
+  const requests = migrating.requestsFor?.(deployment as never, before.compiled, to.compiled) ?? null;
+  const left = requests ?? changesIn(now.value, differences, migrating.givesUp);
+  return accepted({ strange, left, requests });
 }
 
 /** True if nothing of the first step of a migration is done, so that another migration may take its place. */
 export function isUntouched(from: Deployed, to: Deployed, { left }: StepSeen): boolean {
-  const { migrating, differ } = brokerOf(from.target);
-  const before = differ.deploymentOf(from.compiled);
-  return left.length === migrating?.requestsFor(before as never, from.compiled, to.compiled).length;
+  const fresh = seeStep(brokerOf(from.target).differ.deploymentOf(from.compiled), from, to);
+  return fresh.ok && left.length === fresh.value.left.length;
 }
+
+/** The changes that only a deployment makes. A setting that changes no message's course is none of them. */
+function changesIn(
+  drift: Drift<unknown>,
+  strange: Drift<unknown>["differences"],
+  extra = "delete",
+): readonly Pick<ChangeRequest, "text">[] {
+  const differences = drift.differences.filter((each) => !strange.includes(each));
+  return judgeDrift({ ...drift, differences, together: () => [] })
+    .filter(({ change, effect }) => change !== "different" || effect !== "harmless")
+    .map(({ change, kind, name }) => ({ text: `${{ ...verbs, extra }[change]} the ${kind} ${name}` }));
+}
+
+const verbs = { missing: "create", different: "change" } as const;

@@ -61,6 +61,8 @@ const changeQueue =
   async (administration) =>
     administration.updateQueue({ ...(await administration.getQueue(work)), ...changed });
 
+const firstRule = (name: string) => ({ defaultRuleOptions: { name, filter: { sqlExpression: "1=0" } } });
+
 async function ruleOf(administration: Administered["administration"], isSql: boolean): Promise<string> {
   for await (const { name, filter } of administration.listRules(topic, "billing"))
     if (name !== "$Default" && "sqlExpression" in filter === isSql) return name;
@@ -133,6 +135,18 @@ const drifts: readonly Drift[] = [
   {
     name: "an extra subscription that doubles messages",
     change: async (administration) => administration.createSubscription(topic, "more", { forwardTo: work }),
+    found: [["otherwise", "extra", "shop.orders/more"]],
+  },
+  {
+    name: "an extra subscription that lets nothing in",
+    change: async (administration) =>
+      administration.createSubscription(topic, "more", { forwardTo: work, ...firstRule("$Default") }),
+    found: [],
+  },
+  {
+    name: "an extra subscription whose rule `$Default` is unknown",
+    change: async (administration) =>
+      administration.createSubscription(topic, "more", { forwardTo: work, ...firstRule("nothing") }),
     found: [["otherwise", "extra", "shop.orders/more"]],
   },
   {

@@ -62,7 +62,7 @@ function carriedOut(
   const version = semanticsVersionOf(after.target as never);
   // A consumer that drains has another name in the step, and the same queue.
   const history = [topologyOf(underNewNames(before, after.system)), topologyOf(after)];
-  const all = seenOn(start, before, after).left;
+  const all = seenOn(start, before, after).requests ?? [];
   let found = start;
   for (const [index, request] of all.entries()) {
     found = made(found, request);

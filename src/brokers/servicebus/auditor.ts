@@ -39,8 +39,9 @@ export const auditor: Auditor<ServicebusTarget, Deployment, ServicebusCompiled, 
     kind: "sdk",
     schemes: Object.freeze(["servicebus:"]),
     read: async (host: string, _endpoint: string | undefined, bounds: Partial<RequestBounds>) => {
-      const { readNamespace } = await import("./run/read-namespace.ts");
-      return readNamespace(host, (found): Deployment => ({ namespaces: namespacesOf(found, true) }), bounds);
+      const { listNamespace, readNamespace } = await import("./run/read-namespace.ts");
+      const found = await readNamespace(host, listNamespace, bounds);
+      return found.ok ? { ...found, value: { namespaces: namespacesOf(found.value, true) } } : found;
     },
   }),
   partNoun: "namespace",

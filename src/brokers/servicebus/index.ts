@@ -12,6 +12,7 @@ import { exportTerraform, terraformType } from "./make/terraform.ts";
 import { graphOf } from "./graph.ts";
 import { importsOf } from "./foreign/adopt/imports.ts";
 import { inferSystem } from "./foreign/adopt/infer.ts";
+import { migrating } from "./migrating.ts";
 import type { ModelState } from "./prove/model-state.ts";
 import { changesOf, subjectsOf } from "./prove/model.ts";
 import { consuming } from "./run/index.ts";
@@ -82,6 +83,9 @@ export const servicebus: ServicebusBroker = Object.freeze({
   },
   get differ() {
     return { live: auditor.live, compare: driftOf, deploymentOf };
+  },
+  get migrating() {
+    return migrating;
   },
   // The name and the credentials identify a namespace, and there is nothing below it.
   defaultNamespace: null,

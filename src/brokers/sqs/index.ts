@@ -1,6 +1,7 @@
 import type { Adopter } from "../adopter.ts";
 import type { Broker } from "../broker.ts";
 import { auditor } from "./auditor.ts";
+import { migrating } from "./migrating.ts";
 import { type SqsTarget, formatTarget, strategyNames } from "./compile/capabilities.ts";
 import { type SqsCompiled, compileSqs } from "./compile/compile.ts";
 import type { Deployment } from "./foreign/deployment.ts";
@@ -91,6 +92,9 @@ export const sqs: SqsBroker = Object.freeze({
   },
   get differ() {
     return { live: auditor.live, compare: driftOf, deploymentOf };
+  },
+  get migrating() {
+    return migrating;
   },
   // The credentials and the target identify an account and a region, and there is nothing below them.
   defaultNamespace: null,

@@ -16,6 +16,7 @@ export const migrating: Migrating<RabbitmqCompiled, Deployment, HttpReader<reado
     ...after,
     topology: { ...after.topology, ...afterDeployment(before.topology, after.topology) },
   }),
+  keepsSettings: true,
   requestsFor,
   reader: {
     ...live,

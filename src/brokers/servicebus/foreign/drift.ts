@@ -20,6 +20,7 @@ import {
   wordsOf,
 } from "../compile/differences.ts";
 import { entityFields, propertiesOf, sqlOf } from "../compile/fields.ts";
+import { defaultRuleName } from "../compile/names.ts";
 import { type ServicebusTopology, type SubscriptionRule, subscriptionPath } from "../compile/topology.ts";
 import { subjectsOf } from "../prove/model.ts";
 import { contextOf } from "../prove/semantics/context.ts";
@@ -105,7 +106,10 @@ function leadingIn(entity: FoundEntity, topology: ServicebusTopology): Differenc
   const targets = new Set([settings["forwardTo"], settings["forwardDeadLetteredTo"]]);
   const own = topology.queues.find((queue) => targets.has(queue.name));
   const isLeft = kind === "queue" && name.startsWith(`${topology.system}.`);
-  if (own === undefined || isLeft) return [];
+  // A stack may leave out a rule `$Default` that lets in everything.
+  const isDefault = entity.rules.some((rule) => rule.name === defaultRuleName);
+  const isClosed = isDefault && entity.rules.every(({ filter }) => filter.kind === "false");
+  if (own === undefined || isLeft || isClosed) return [];
   const beside = otherwise(`messages of ${name} enter ${own.name}`);
   const apply = (before: ServicebusTopology) => withEntity(before, { ...entity, consumer: own.consumer });
   return [{ change: "extra", kind, name, settings: [], beside, apply }];

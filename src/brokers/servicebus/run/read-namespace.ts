@@ -19,15 +19,16 @@ const help = "set SERVICEBUS_CONNECTION_STRING to a connection string of that na
 const connectionString = (): string => process.env["SERVICEBUS_CONNECTION_STRING"] ?? "";
 
 /**
- * Lists a namespace by its management API, with requests that only read.
+ * Reads a namespace by its management API.
  *
  * @param host of the namespace, such as `shop.servicebus.windows.net`. It guards against the key of another one
+ * @param read makes requests that only read
  */
-export async function readNamespace<Deployment>(
+export async function readNamespace<Found>(
   host: string,
-  read: (resources: readonly Resource[]) => Deployment,
+  read: (administration: ServiceBusAdministrationClient, abortSignal: AbortSignal, host: string) => Promise<Found>,
   { timeoutMs = defaultBounds.timeoutMs }: Partial<RequestBounds>,
-): Promise<Checked<Deployment>> {
+): Promise<Checked<Found>> {
   const refused = (code: "RD407" | "RD408", message: string, notes: readonly string[] = []): Checked<never> =>
     refusedFor(code, { path: "url", message, notes, help });
   const parsed = servicebusConnection.safeParse({ connectionString: connectionString() });
@@ -36,8 +37,7 @@ export async function readNamespace<Deployment>(
     const { createAdministration, hostOf } = await import("./client.ts");
     if (hostOf(parsed.data) !== host)
       return refused("RD407", `the connection string is of another namespace than ${JSON.stringify(host)}`);
-    const resources = await listAll(createAdministration(parsed.data), host, AbortSignal.timeout(timeoutMs));
-    return accepted(read(resources));
+    return accepted(await read(createAdministration(parsed.data), AbortSignal.timeout(timeoutMs), host));
   } catch (error) {
     if ((error as { code?: unknown }).code === "ERR_MODULE_NOT_FOUND")
       return refused("RD407", "the package @azure/service-bus is not installed", ["npm install @azure/service-bus"]);
@@ -48,10 +48,10 @@ export async function readNamespace<Deployment>(
   }
 }
 
-async function listAll(
+export async function listNamespace(
   administration: ServiceBusAdministrationClient,
-  host: string,
   abortSignal: AbortSignal,
+  host: string,
 ): Promise<readonly Resource[]> {
   const namespace = host.split(".")[0] ?? host;
   const resources: Resource[] = [];

@@ -1,0 +1,209 @@
+import { setTimeout } from "node:timers/promises";
+
+import { brokerOf } from "../brokers/index.ts";
+import type { WatchedQueue } from "../brokers/migrating.ts";
+import { formatDurationMs } from "../declare/duration.ts";
+import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
+import { type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
+import { visible } from "../diagnostics/visible.ts";
+import type { Changed, Deployed } from "../migrate/deployed.ts";
+import { type Gate, type Observed, gateBehind, isOpen, isQuiet, observe } from "../migrate/gate.ts";
+import { againstBroker, driftDiagnostics, judgeDrift, otherDiagnostics } from "../migrate/judge-drift.ts";
+import { type StepSeen, seeStep } from "../migrate/judge-step.ts";
+import { type Going, lockWith, withGoing } from "../migrate/lock.ts";
+import { type AuditSource, changeSource, readSource } from "./audit-source.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { type LockPlace, loadLock, writeLock } from "./lock-file.ts";
+import type { MigrateOptions } from "./migrate.ts";
+import { writeError } from "./output.ts";
+import { ownVersion } from "./read-packaged.ts";
+import { settled } from "./settled.ts";
+import { writeStep } from "./write-step.ts";
+
+type Live = Extract<AuditSource, { readonly kind: "live" }>;
+
+/** Everything that a run needs. Only `going` changes. */
+export interface Run {
+  readonly place: LockPlace;
+  readonly source: Live;
+  readonly options: MigrateOptions;
+  readonly from: Deployed;
+  readonly wanted: Changed;
+  readonly going: Going;
+}
+
+/** The end of a run: an exit code and the facts, or the reasons of a refusal. */
+export type End = Ended | { readonly usage: string } | Refusal;
+
+interface Ended {
+  readonly exitCode: number;
+  readonly state: "deploy" | "wait" | "done";
+  readonly lines: readonly string[];
+  /** The changes that are left to make, or the messages and consumers at a gate. */
+  readonly inTheWay?: readonly string[];
+}
+
+export interface Refusal {
+  readonly diagnostics: readonly Diagnostic[];
+  /** Left out if the lock is the reason: a broker that differs, or one that gives no answer. */
+  readonly of?: "broker" | "connection";
+}
+
+/** Goes through the steps until one has to wait. */
+export async function goOn(run: Run): Promise<End> {
+  const { options, from, going, place } = run;
+  const number = numberOf(run);
+  const unfinished = await deployStep(run);
+  if (unfinished !== null) return unfinished;
+  const lagMs = brokerOf(from.target).migrating?.countsLagMs ?? 0;
+  const gate = gateBehind(from, going.steps, going.phase, lagMs);
+  if (gate === null) return complete(run);
+  const shut = await waitAt(run, gate);
+  if (shut !== null) return shut;
+  const next = { ...going, phase: going.phase + 1, since: new Date().toISOString() };
+  await save(run, next);
+  if (options.apply === true) return goOn({ ...run, going: next });
+  return {
+    exitCode: exitCodes.fine,
+    state: "deploy",
+    lines: [
+      `${number} has ended: its queues are empty`,
+      ...deployLines(run, next.phase),
+      `${place.file} says so. Commit it.`,
+    ],
+  };
+}
+
+/** Makes the changes of the present step. Null if all are made, or the end of the run. */
+async function deployStep(run: Run): Promise<End | null> {
+  const number = numberOf(run);
+  for (let tries = 0; ; tries++) {
+    const seen = await look(run);
+    if ("diagnostics" in seen) return seen;
+    if (seen.left.length === 0) return null;
+    if (run.options.apply !== true) return toDeploy(run, number, seen);
+    if (tries > 1) {
+      const message = `${number}: the broker accepted to ${seen.left[0]?.text}, and has not done it`;
+      return { ...refusal("RD311", message, againstBroker.help), of: "broker" };
+    }
+    const sent = await changeSource(run.source, seen.requests ?? [], (text) =>
+      writeError(`redeliver: ${number}: ${visible(text)}\n`),
+    );
+    if (!sent.ok) return { ...sent, of: "connection" };
+  }
+}
+
+function numberOf({ going: { phase, steps } }: Run): string {
+  return `step ${phase + 1} of ${steps.length}`;
+}
+
+function deployLines({ going: { steps }, options, place }: Run, phase: number): readonly string[] {
+  const where = options.output === undefined ? `${place.file} has its declaration` : `${options.output} has its files`;
+  return [`deploy step ${phase + 1} of ${steps.length} now: ${where}`, "then run redeliver migrate --next again"];
+}
+
+function toDeploy(run: Run, number: string, { left }: StepSeen): End {
+  const inTheWay = left.map(({ text }) => visible(text));
+  return {
+    exitCode: exitCodes.incomplete,
+    state: "deploy",
+    inTheWay,
+    lines: [
+      `${number} is not deployed: the deployment is still to`,
+      ...inTheWay.slice(0, 5).map((text) => `  ${text}`),
+      ...(left.length > 5 ? [`  and ${left.length - 5} more`] : []),
+      ...deployLines(run, run.going.phase),
+    ],
+  };
+}
+
+/** The last step is deployed. The lock says so, and the migration is over. */
+async function complete({ place, going, options }: Run): Promise<End> {
+  const last = going.steps.at(-1) as Deployed;
+  const old = loadLock(place.file);
+  const lock = lockWith(old?.ok === true ? old.value : null, place.environment, last, ownVersion(), going.asked);
+  if (!lock.ok) return lock;
+  await writeLock(place.file, lock.value);
+  await writeStep(options.output, last);
+  return {
+    exitCode: exitCodes.fine,
+    state: "done",
+    lines: [`the migration of ${place.environment} is complete`, ...namesIn(last), `${place.file} says so. Commit it.`],
+  };
+}
+
+export function namesIn({ system }: Deployed): readonly string[] {
+  const named = Object.entries(system.consumers).filter(([, { queue }]) => queue !== undefined);
+  if (named.length === 0) return [];
+  const lines = named.map(([consumer, { queue = "" }]) => `  ${visible(consumer)}: queue: ${visible(queue)}`);
+  return ["these names of queues belong into your declaration:", ...lines];
+}
+
+export async function save({ place, options }: Pick<Run, "place" | "options">, going: Going): Promise<void> {
+  const lock = loadLock(place.file);
+  if (lock?.ok !== true) throw new Error("the lock was read before");
+  await writeLock(place.file, withGoing(lock.value, place.environment, going));
+  await writeStep(options.output, going.steps[going.phase] as Deployed);
+}
+
+/** Compares the broker with the present step, and refuses differences that it does not explain. */
+export async function look({ source, from, going }: Omit<Run, "wanted">): Promise<StepSeen | Refusal> {
+  const to = going.steps[going.phase] as Deployed;
+  const before = going.phase === 0 ? from : (going.steps[going.phase - 1] as Deployed);
+  const found = await settled(
+    source,
+    from.target,
+    (deployment) => seeStep(deployment, before, to),
+    ({ strange }) => strange,
+  );
+  if (!found.ok) return { ...found, of: "connection" };
+  const { result, drift } = found.value;
+  const judged = judgeDrift(drift).filter(({ effect }) => effect !== "harmless");
+  const words = { ...againstBroker, help: "mend the broker, and run the same command again: it goes on from here" };
+  const diagnostics = [...driftDiagnostics(judged, words), ...otherDiagnostics(drift)];
+  return diagnostics.length > 0 ? { diagnostics, of: "broker" } : result;
+}
+
+/** Watches the queues of a gate. Null if it is open, or the end of the run if it stays shut. */
+async function waitAt({ source, options, from }: Run, gate: Gate): Promise<End | null> {
+  const reader = brokerOf(from.target).migrating?.reader;
+  const startedMs = performance.now();
+  let saidMs = startedMs;
+  let observed: Observed | null = null;
+  for (;;) {
+    const found = await readSource({ ...source, live: reader as never });
+    if (!found.ok) return { ...found, of: "connection" };
+    const nowMs = performance.now();
+    observed = observe(gate, found.value[0]?.deployment as readonly WatchedQueue[], observed, nowMs);
+    if (isOpen(gate, observed, nowMs)) return null;
+    const quiet = isQuiet(gate, observed, nowMs);
+    const inTheWay = [...observed.messages, ...(quiet || observed.messages.length > 0 ? observed.consumers : [])];
+    if (inTheWay.length > 0 && nowMs - startedMs >= (options.wait ?? 0)) return shut(inTheWay, quiet);
+    if (nowMs - saidMs >= progressMs) {
+      saidMs = nowMs;
+      const sure = `the queues are empty; that has to last for ${formatDurationMs(gate.quietMs)}`;
+      writeError(`redeliver: waiting: ${visible(inTheWay[0] ?? sure)}\n`);
+    }
+    await setTimeout(gate.aloneMs / looksInLag);
+  }
+}
+
+/** A count costs a broker time, and shows nothing new within its lag. */
+const looksInLag = 10;
+const progressMs = 5_000;
+
+function shut(inTheWay: readonly string[], isQuiet: boolean): End {
+  const help = isQuiet
+    ? "the queues are empty, so stop the code that drains, and run the same command again"
+    : "run the new code, and the old code under the names that drain. Then run the same command again";
+  return {
+    exitCode: exitCodes.incomplete,
+    state: "wait",
+    inTheWay,
+    lines: ["not yet:", ...inTheWay.map((each) => `  ${visible(each)}`), help],
+  };
+}
+
+export function refusal(code: DiagnosticCode, message: string, help: string): Refusal {
+  return { diagnostics: [diagnostic(code, { path: "", message, help })] };
+}

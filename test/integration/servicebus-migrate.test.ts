@@ -1,0 +1,162 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { ServiceBusReceivedMessage } from "@azure/service-bus";
+import { startLab } from "@redeliver/servicebus-emulator";
+import { expect, onTestFinished, test } from "vitest";
+
+import { countMessages } from "../../src/brokers/servicebus/run/count-messages.ts";
+import { goingIn, readLock } from "../../src/migrate/lock.ts";
+import { checked } from "../support/examples.ts";
+import { inTurn } from "../support/in-turn.ts";
+import { type Said, runSeparately } from "../support/run-command.ts";
+import { applyToEmulator } from "../support/servicebus/apply.ts";
+import { type ServicebusTargetInput, registerServicebus } from "../support/servicebus/register.ts";
+
+// Two consumers get other queues on the emulator, one of them with sessions, and a third one goes. A deployment makes
+// each step. `migrate --next` names the changes that are left, then the messages in the old queues. It moves on when
+// they are gone.
+
+const common = { retry: { attempts: 3, backoff: { kind: "immediate" } }, handlerTimeout: "20s" } as const;
+const billing = {
+  ...common,
+  from: { orders: "all" },
+  retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" } },
+};
+const keyed = { ...common, order: "per-key" };
+const mail = { ...common, from: { orders: ["order.placed"] } };
+const system = (consumers: object) => ({ name: "shop", sources: { orders: { kind: "topic" } }, consumers });
+const standard = { broker: "servicebus", sku: "standard" } as const;
+const order = { body: "an order", subject: "order.placed" };
+const laterMs = 3_600_000;
+type Received = ServiceBusReceivedMessage;
+
+test("--next follows the steps of a migration, with messages in every place", { timeout: 400_000 }, async () => {
+  const lab = await startLab(onTestFinished);
+  const deployed = system({ billing, keyed, mail });
+  const deploy = async (declared: object, target: ServicebusTargetInput): Promise<void> => {
+    const { resources } = await inTurn(async () => registerServicebus(checked(declared), target));
+    await applyToEmulator(lab.administration, resources);
+  };
+  await deploy(deployed, standard);
+  const folder = mkdtempSync(join(tmpdir(), "redeliver-servicebus-migrate-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [shop, project, lock] = ["shop.json", "redeliver.config.yaml", "redeliver.lock.json"].map((name) =>
+    join(folder, name),
+  ) as [string, string, string];
+  const connection = lab.emulator.managementConnectionString;
+  const host = /Endpoint=sb:\/\/([^/;]*)/.exec(connection)?.[1] ?? "";
+  const environment = `{ target: "servicebus@standard", managementUrl: "servicebus:${host}" }`;
+  writeFileSync(project, `declaration: shop.json\nenvironments: { prod: ${environment} }\n`);
+  const redeliver = async (words: readonly string[], SERVICEBUS_CONNECTION_STRING = connection): Promise<Said> =>
+    runSeparately([...words, "--project", project], { SERVICEBUS_CONNECTION_STRING });
+  const next = async (...words: readonly string[]) => {
+    const { code, out, error } = await redeliver(["migrate", "--next", "--json", ...words]);
+    return { code, error, ...(JSON.parse(out || "{}") as { state?: string; inTheWay?: readonly string[] }) };
+  };
+  const going = () => {
+    const read = readLock(readFileSync(lock, "utf8"));
+    const found = read.ok ? goingIn(read.value, "prod") : read;
+    if (!found.ok || found.value === null) throw new Error("there is no migration");
+    const step = found.value.steps[found.value.phase];
+    return { phase: found.value.phase, system: step?.system as object, target: step?.target as ServicebusTargetInput };
+  };
+  const wrong = connection.replace(/SharedAccessKey=[^;]*/, "SharedAccessKey=wrong");
+  const unheard = connection.replace(host, "127.0.0.1:1");
+  const cannotRead = async (code: string, text: string, ...words: readonly string[]): Promise<void> => {
+    const before = readFileSync(lock, "utf8");
+    const said = await redeliver(["migrate", "--next", ...words], text);
+    expect([said.code, said.error]).toEqual([2, expect.stringContaining(code)]);
+    expect(readFileSync(lock, "utf8")).toBe(before);
+  };
+  const [topic, old] = [lab.client.createSender("shop.orders"), lab.client.createSender("shop.billing")];
+
+  writeFileSync(shop, JSON.stringify(deployed));
+  expect(await redeliver(["lock"])).toMatchObject({ code: 0 });
+  writeFileSync(
+    shop,
+    JSON.stringify(
+      system({ billing: { ...billing, queue: "shop.invoices" }, keyed: { ...keyed, queue: "shop.keys" } }),
+    ),
+  );
+  await cannotRead("RD408", "");
+  await cannotRead("RD408", wrong);
+  await cannotRead("RD407", unheard);
+  await cannotRead("RD407", unheard, "--url", "servicebus:127.0.0.1:1");
+  expect((await redeliver(["migrate", "--apply"])).error).toContain("--apply does not work on Azure Service Bus");
+  expect(await next()).toMatchObject({ code: 3, state: "deploy" });
+  await topic.sendMessages({ ...order, messageId: "before" });
+  await lab.client.createSender("shop.keyed").sendMessages({ ...order, sessionId: "A" });
+  await deploy(going().system, going().target);
+
+  // Azure deletes a subscription with its messages, so nothing asks for that.
+  const closing = "leave only the rule $Default, with the filter 1=0, in the subscription shop.orders/mail";
+  expect(await next()).toMatchObject({ code: 3, state: "deploy", inTheWay: [closing] });
+  await lab.administration.deleteRule("shop.orders", "mail", "order.placed");
+  await topic.sendMessages({ ...order, messageId: "after" });
+  expect((await lab.peek("shop.invoices")).map(({ messageId }) => messageId)).toEqual(["after"]);
+
+  const due = new Date(Date.now() + laterMs);
+  for (const messageId of ["deferred", "dead"]) await old.sendMessages({ ...order, messageId });
+  const scheduled = await old.scheduleMessages({ ...order, messageId: "scheduled" }, due);
+  const receiver = lab.receiver("shop.billing");
+  const [before, deferred, dead] = (await lab.receive(receiver, 3)) as [Received, Received, Received];
+  await receiver.deferMessage(deferred);
+  await receiver.deadLetterMessage(dead);
+  const inTheWay = (billings: string) => [
+    ...(billings === "" ? [] : [billings]),
+    "1 message in shop.keyed (1 active)",
+    "1 message in shop.mail (1 active)",
+  ];
+  expect(await next()).toMatchObject({
+    code: 3,
+    state: "wait",
+    inTheWay: inTheWay("3 messages in shop.billing (2 active, 1 scheduled)"),
+  });
+  await receiver.completeMessage(before);
+  expect((await next()).inTheWay).toEqual(inTheWay("2 messages in shop.billing (1 active, 1 scheduled)"));
+  await cannotRead("RD408", wrong);
+  const numbers = deferred.sequenceNumber as NonNullable<Received["sequenceNumber"]>;
+  const [again] = (await receiver.receiveDeferredMessages(numbers)) as [Received];
+  await receiver.completeMessage(again);
+  expect((await next()).inTheWay).toEqual(inTheWay("1 message in shop.billing (1 scheduled)"));
+  await old.cancelScheduledMessages(scheduled);
+  expect((await next()).inTheWay).toEqual(inTheWay(""));
+  const session = await lab.client.acceptSession("shop.keyed", "A");
+  const [inSession] = (await lab.receive(session)) as [Received];
+  expect((await next()).inTheWay).toEqual(inTheWay(""));
+  await session.completeMessage(inSession);
+  await session.close();
+  expect((await next()).inTheWay).toEqual(inTheWay("").slice(1));
+  const mails = lab.receiver("shop.mail");
+  const [mailed] = (await lab.receive(mails)) as [Received];
+  expect(mailed.messageId).toBe("before");
+  await mails.completeMessage(mailed);
+
+  const startedMs = performance.now();
+  expect(await next("--wait", "3m")).toMatchObject({ code: 0, state: "deploy" });
+  expect(performance.now() - startedMs).toBeGreaterThan(60_000);
+  expect(going().phase).toBe(1);
+  await deploy(going().system, going().target);
+  expect(await next()).toMatchObject({ code: 0, state: "done" });
+  expect((await redeliver(["check"])).out).toContain("none: this is deployed");
+  expect((await lab.deadLetters("shop.billing")).map(({ messageId }) => messageId)).toEqual(["dead"]);
+  expect((await lab.peek("shop.invoices")).map(({ messageId }) => messageId)).toEqual(["after"]);
+});
+
+test("a dead letter that its tier has not yet forwarded counts for its next queue", { timeout: 60_000 }, async () => {
+  const lab = await startLab(onTestFinished);
+  const [work, tier] = ["shop.billing", "shop.billing.wait.1s"];
+  await lab.queue(work, { status: "Disabled" });
+  const expiring = { defaultMessageTimeToLive: "PT1S", deadLetteringOnMessageExpiration: true };
+  await lab.queue(tier, { ...expiring, forwardDeadLetteredMessagesTo: work });
+  await lab.client.createSender(tier).sendMessages({ body: "a retry" });
+  await expect.poll(async () => (await lab.deadLetters(tier)).length, { timeout: 20_000 }).toBe(1);
+  const counted = await countMessages(lab.administration, AbortSignal.timeout(10_000));
+  const none = { active: 0, scheduled: 0, "in transfer": 0, "not yet forwarded": 0 };
+  expect(counted.map(({ name, messages }) => [name, messages])).toEqual([
+    [work, { ...none, "not yet forwarded": 1 }],
+    [tier, none],
+  ]);
+});
