@@ -19,6 +19,7 @@ export function addChangeCommands(program: Command, finish: (exitCode: number) =
       new Option("--next", "look at the running broker, and move the lock to the next step when nothing is in its way"),
     )
     .addOption(new Option("--apply", "also make each step's changes on the running broker").conflicts("next"))
+    .option("--back", "with --next or --apply: go back to the declaration before the migration in progress")
     .addOption(
       new Option("--wait <duration>", "with --next or --apply: wait this long for queues to empty").argParser(duration),
     )
@@ -27,7 +28,7 @@ export function addChangeCommands(program: Command, finish: (exitCode: number) =
     .addOption(json());
   for (const each of liveOptions()) migrate.addOption(each);
   migrate.action(async (file, options) => {
-    const isLive = options.next === true || options.apply === true;
+    const isLive = options.next === true || options.apply === true || options.back === true;
     finish(
       await (isLive
         ? (await import("./migrate-live.ts")).migrateLive(file, options)

@@ -6,15 +6,27 @@ import { brokerOf } from "../brokers/index.ts";
 import { holdFile } from "../dead-letters/journal-sqlite.ts";
 import { type Deployed, readDeployed } from "../migrate/deployed.ts";
 import { isUntouched } from "../migrate/judge-step.ts";
-import { askedOf, goingIn, isDone, lockedIn, refuseSecond } from "../migrate/lock.ts";
-import { planMigration } from "../migrate/plan-migration.ts";
+import {
+  type Going,
+  type Lock,
+  askedOf,
+  goingIn,
+  isDone,
+  lockWith,
+  lockedIn,
+  refuseSecond,
+  withoutGoing,
+} from "../migrate/lock.ts";
+import { planBack } from "../migrate/plan-back.ts";
+import { type Migration, planMigration } from "../migrate/plan-migration.ts";
 import { sourcesIn } from "./audit-source.ts";
 import { compilePlan, loadPlan } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { type LockPlace, loadLock, lockPlaceOf, targetFor } from "./lock-file.ts";
-import { type End, type Refusal, type Run, goOn, look, namesIn, refusal, save } from "./migrate-run.ts";
+import { type LockPlace, loadLock, lockPlaceOf, targetFor, writeLock } from "./lock-file.ts";
+import { type End, type Refusal, type Run, deployStep, goOn, look, namesIn, refusal, save } from "./migrate-run.ts";
 import type { MigrateOptions } from "./migrate.ts";
 import { print } from "./output.ts";
+import { ownVersion } from "./read-packaged.ts";
 import { ended, refuse, say, usage } from "./refuse.ts";
 import { UnwritableError } from "./write-file.ts";
 
@@ -81,6 +93,7 @@ async function begin(asked: Omit<Run, "from" | "going">): Promise<End> {
   const known = goingIn(lock.value, environment);
   if (!known.ok) return known;
   const going = known.value;
+  if (asked.options.back === true) return goBack({ ...asked, from, going }, lock.value);
   const second = going === null ? null : refuseSecond(going, wanted);
   if (going !== null && second?.ok === true) return goOn({ ...asked, from, going });
   if (going === null && isDone(lock.value, environment, wanted))
@@ -90,10 +103,8 @@ async function begin(asked: Omit<Run, "from" | "going">): Promise<End> {
       lines: ["nothing to migrate: this is deployed", ...namesIn(from)],
     };
   const migration = planMigration(from, wanted.system, wanted.target);
-  if (!migration.ok) return migration;
-  const planned = [migration.value.beside, migration.value.last].filter((each) => each !== null);
-  const warnings = planned.flatMap((each) => each.warnings);
-  const steps = planned.flatMap((each) => readDeployed(each.system, each.target) ?? []);
+  if (!migration.ok) return second?.ok === false ? second : migration;
+  const { warnings, steps } = stepsOf(migration.value);
   const fresh = { asked: askedOf(wanted), phase: 0, since: new Date().toISOString(), steps };
   const seen = await look({ ...asked, from, going: going ?? fresh });
   if ("diagnostics" in seen) return seen;
@@ -102,4 +113,41 @@ async function begin(asked: Omit<Run, "from" | "going">): Promise<End> {
   if (warnings.length > 0 && asked.options.json !== true) say(warnings, {});
   await save({ place, options: asked.options }, fresh);
   return goOn({ ...asked, from, going: fresh });
+}
+
+function stepsOf({ beside, last }: Migration) {
+  const planned = [beside, last].filter((each) => each !== null);
+  const steps = planned.flatMap((each) => readDeployed(each.system, each.target) ?? []);
+  return { warnings: planned.flatMap((each) => each.warnings), steps };
+}
+
+/** Finishes the present step, and goes back from there. Without a change up to now, it only forgets the migration. */
+async function goBack(
+  { going, ...asked }: Omit<Run, "going"> & { readonly going: Going | null },
+  lock: Lock,
+): Promise<End> {
+  const { place, options, from } = asked;
+  if (going === null)
+    return { usage: "no migration is in progress: to return to an earlier declaration, migrate to it" };
+  if (going.back === true) return goOn({ ...asked, going });
+  const [present, last] = [going.steps[going.phase], going.steps.at(-1)] as [Deployed, Deployed];
+  const seen = await look({ ...asked, going });
+  if ("diagnostics" in seen) return seen;
+  if (going.phase === 0 && isUntouched(from, present, seen)) {
+    await writeLock(place.file, withoutGoing(lock, place.environment));
+    const lines = ["the migration had changed nothing, and is forgotten", `${place.file} says so. Commit it.`];
+    return { exitCode: exitCodes.fine, state: "done", lines };
+  }
+  const way = planBack(from, present, last);
+  if (!way.ok) return way;
+  const unfinished = await deployStep({ ...asked, going });
+  if (unfinished !== null) return unfinished;
+  const { start, migration } = way.value;
+  const { warnings, steps } = stepsOf(migration);
+  if (warnings.length > 0 && options.json !== true) say(warnings, {});
+  const turned = { asked: askedOf(from), phase: 0, since: new Date().toISOString(), steps, back: true } as const;
+  const now = lockWith(lock, place.environment, start, ownVersion());
+  if (!now.ok) return now;
+  await save({ place, options }, turned, now.value);
+  return goOn({ ...asked, from: start, going: turned });
 }

@@ -4,13 +4,13 @@ import { brokerOf } from "../brokers/index.ts";
 import type { WatchedQueue } from "../brokers/migrating.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
-import { type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Diagnostic, accepted, diagnostic } from "../diagnostics/diagnostic.ts";
 import { visible } from "../diagnostics/visible.ts";
 import type { Changed, Deployed } from "../migrate/deployed.ts";
 import { type Gate, type Observed, gateBehind, isOpen, isQuiet, observe } from "../migrate/gate.ts";
 import { againstBroker, driftDiagnostics, judgeDrift, otherDiagnostics } from "../migrate/judge-drift.ts";
 import { type StepSeen, seeStep } from "../migrate/judge-step.ts";
-import { type Going, lockWith, withGoing } from "../migrate/lock.ts";
+import { type Going, type Lock, lockWith, withGoing } from "../migrate/lock.ts";
 import { type AuditSource, changeSource, readSource } from "./audit-source.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { type LockPlace, loadLock, writeLock } from "./lock-file.ts";
@@ -75,7 +75,7 @@ export async function goOn(run: Run): Promise<End> {
 }
 
 /** Makes the changes of the present step. Null if all are made, or the end of the run. */
-async function deployStep(run: Run): Promise<End | null> {
+export async function deployStep(run: Run): Promise<End | null> {
   const number = numberOf(run);
   for (let tries = 0; ; tries++) {
     const seen = await look(run);
@@ -93,13 +93,13 @@ async function deployStep(run: Run): Promise<End | null> {
   }
 }
 
-function numberOf({ going: { phase, steps } }: Run): string {
-  return `step ${phase + 1} of ${steps.length}`;
+function numberOf({ going: { phase, steps, back } }: Run): string {
+  return `step ${phase + 1} of ${steps.length}${back === true ? " back" : ""}`;
 }
 
 function deployLines({ going: { steps }, options, place }: Run, phase: number): readonly string[] {
   const where = options.output === undefined ? `${place.file} has its declaration` : `${options.output} has its files`;
-  return [`deploy step ${phase + 1} of ${steps.length} now: ${where}`, "then run redeliver migrate --next again"];
+  return [`deploy step ${phase + 1} of ${steps.length} now: ${where}`, "then run the same command again"];
 }
 
 function toDeploy(run: Run, number: string, { left }: StepSeen): End {
@@ -139,8 +139,13 @@ export function namesIn({ system }: Deployed): readonly string[] {
   return ["these names of queues belong into your declaration:", ...lines];
 }
 
-export async function save({ place, options }: Pick<Run, "place" | "options">, going: Going): Promise<void> {
-  const lock = loadLock(place.file);
+/** @param known the lock, if it is to have another deployed system as well */
+export async function save(
+  { place, options }: Pick<Run, "place" | "options">,
+  going: Going,
+  known?: Lock,
+): Promise<void> {
+  const lock = known === undefined ? loadLock(place.file) : accepted(known);
   if (lock?.ok !== true) throw new Error("the lock was read before");
   await writeLock(place.file, withGoing(lock.value, place.environment, going));
   await writeStep(options.output, going.steps[going.phase] as Deployed);

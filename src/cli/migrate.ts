@@ -14,6 +14,8 @@ export interface MigrateOptions extends FromOptions {
   readonly output?: string;
   readonly next?: true;
   readonly apply?: true;
+  /** Goes back to the declaration before the migration in progress. */
+  readonly back?: true;
   /** The time to wait at a gate, in ms. */
   readonly wait?: number;
 }

@@ -34,8 +34,13 @@ export function underNewNames(from: Deployed, { consumers }: System): Deployed {
         : [],
     ),
   );
+  return renamed(from, names);
+}
+
+/** A side under other names of consumers, which keep their names on the broker. */
+export function renamed(from: Deployed, names: ReadonlyMap<string, string>): Deployed {
   if (names.size === 0) return from;
-  const renamed = Object.entries(old).map(([consumer, declared]) => {
+  const renamed = Object.entries(from.system.consumers).map(([consumer, declared]) => {
     const now = names.get(consumer);
     return [now ?? consumer, now === undefined ? declared : { formerly: consumer, ...declared }] as const;
   });

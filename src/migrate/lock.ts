@@ -24,6 +24,7 @@ const migration = z.strictObject({
   phase: z.int().min(0),
   since: z.string(),
   steps: z.array(step).min(1),
+  back: z.literal(true).optional(),
 });
 
 /**
@@ -127,6 +128,8 @@ export interface Going {
   /** ISO 8601. */
   readonly since: string;
   readonly steps: readonly Deployed[];
+  /** Set on the way back from another migration. */
+  readonly back?: true | undefined;
 }
 
 /** The migration of an environment; null if there is none. */
@@ -149,11 +152,17 @@ export function isDone(lock: Lock, name: string, wanted: Changed): boolean {
 }
 
 /** The lock with the present phase of an environment's migration. */
-export function withGoing(lock: Lock, name: string, { asked, phase, since, steps }: Going): Lock {
+export function withGoing(lock: Lock, name: string, { asked, phase, since, steps, back }: Going): Lock {
   const own = lock.environments[name] as z.output<typeof environment>;
-  const begun = { asked, phase, since, steps: steps.map(stepOf) };
+  const begun = { asked, phase, since, steps: steps.map(stepOf), ...(back === true ? { back } : {}) };
   const sealed = { ...own, migration: { digest: digestOf(begun), ...begun } };
   return { ...lock, environments: { ...lock.environments, [name]: sealed } };
+}
+
+/** The lock without the migration of an environment. */
+export function withoutGoing(lock: Lock, name: string): Lock {
+  const { migration: _, ...own } = lock.environments[name] as z.output<typeof environment>;
+  return { ...lock, environments: { ...lock.environments, [name]: own } };
 }
 
 /**
@@ -169,7 +178,7 @@ export function refuseSecond({ asked, phase, since, steps }: Going, wanted: Chan
     path: "",
     message: `a migration is at step ${phase + 1} of ${steps.length} since ${since}`,
     notes: ["messages may already be in its new queues, so its steps have to end first"],
-    help: "restore the declaration that it began with from git, finish it, and then make this change",
+    help: "restore the declaration that it began with from git and finish it, or go back with --back. Then make this change",
   });
 }
 

@@ -42,9 +42,15 @@ export type Moved = ReturnType<typeof movedOf>;
  * gets new ones. Its old queues get no more messages, and the old code drains them beside the new code. So each message
  * is handled by one contract from its first attempt to its last. A consumer that goes is drained in the same way.
  *
+ * @param start on a way back, the system in whose places messages may be
  * @returns RD306 if there is no such way
  */
-export function planMigration(old: Deployed, system: System, target: Target): Checked<Migration> {
+export function planMigration(
+  old: Deployed,
+  system: System,
+  target: Target,
+  start: Deployed | null = null,
+): Checked<Migration> {
   const direct = compiledFor(system, target);
   if (!direct.ok) return direct;
   const from = underNewNames(old, system);
@@ -52,14 +58,15 @@ export function planMigration(old: Deployed, system: System, target: Target): Ch
   const gone = goneIn(from, system);
   const wanted = refused.length === 0 ? [] : movedIn(from, direct.value);
   if (wanted.length > 0 || (gone.length > 0 && refused.length === 0)) {
-    const steps = inSteps(from, direct.value, { wanted, gone, start: old });
+    const steps = inSteps(from, direct.value, { wanted, gone, start: start ?? old });
     const reasons = refused.flatMap(({ message, notes }) => [message, ...notes]);
     if (steps.ok) return { ...steps, value: { ...steps.value, reasons } };
-    if (refused.length > 0) return steps;
+    // Nobody would read the new queues after a way back that drains nothing.
+    if (refused.length > 0 || start !== null) return steps;
   }
   if (refused.length > 0) return impossible(refused);
   const nothing = { reasons: [], moved: [], gone: [], beside: null, drained: [] };
-  return proved(from, direct.value, (last) => ({ ...nothing, last }));
+  return proved(underNewNames(start ?? old, system), direct.value, (last) => ({ ...nothing, last }));
 }
 
 /** The consumers to drain. Those that are wanted get new queues, and those that are gone get none. */
@@ -141,9 +148,10 @@ function movedIn(from: Deployed, to: Deployed): readonly string[] {
   return staying.filter((consumer) => fixed.has(null) || fixed.has(consumer));
 }
 
-function freeKey({ consumers }: System, consumer: string): string {
-  const key = `${consumer}-before`;
-  return Object.hasOwn(consumers, key) ? freeKey({ consumers } as System, key) : key;
+/** A name beside those of a system. */
+export function freeKey({ consumers }: Pick<System, "consumers">, consumer: string, word = "before"): string {
+  const key = `${consumer}-${word}`;
+  return Object.hasOwn(consumers, key) ? freeKey({ consumers }, key, word) : key;
 }
 
 /** The new system, with another queue for each consumer that would else have its old one. */

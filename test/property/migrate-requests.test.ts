@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { ChangeRequest } from "../../src/brokers/migrating.ts";
 import { brokerOf } from "../../src/brokers/index.ts";
 import type { Deployment as Found } from "../../src/brokers/rabbitmq/foreign/deployment.ts";
 import type { BrokerTopology, SemanticsVersion } from "../../src/brokers/rabbitmq/prove/semantics.ts";
@@ -10,6 +9,7 @@ import type { Topology } from "../../src/index.ts";
 import { type Deployed, readDeployed, underNewNames } from "../../src/migrate/deployed.ts";
 import { seeStep } from "../../src/migrate/judge-step.ts";
 import { planMigration } from "../../src/migrate/plan-migration.ts";
+import { afterRequest } from "../support/change/after-request.ts";
 import { anyDeployment, edited, editNames } from "../support/change/deployments.ts";
 import type { Deployment } from "../support/change/registered.ts";
 import { strandedOn } from "../support/change/stranded.ts";
@@ -65,7 +65,7 @@ function carriedOut(
   const all = seenOn(start, before, after).requests ?? [];
   let found = start;
   for (const [index, request] of all.entries()) {
-    found = made(found, request);
+    found = afterRequest(found, request);
     counts.requests += 1;
     if (request.method === "DELETE") counts.deletions += 1;
     const { strange, left } = seenOn(found, before, after);
@@ -91,47 +91,4 @@ function strandedIn({ virtualHosts: [host] }: Found, history: readonly Topology[
   const holding = new Set(topologies.flatMap(({ queues }) => queues.map(({ name }) => name)));
   const expected = { topologies: history, settled: topologies, holding, promised: [] };
   return strandedOn(host?.topology as BrokerTopology, expected, version);
-}
-
-/** The broker after a request. */
-function made({ virtualHosts: [host], ...rest }: Found, { method, path, body }: ChangeRequest): Found {
-  if (host === undefined) throw new Error("there is no virtual host");
-  const [, kind = "", , ...names] = path.split("/").map(decodeURIComponent);
-  const given = (body ?? {}) as Readonly<Record<string, never>>;
-  const [name = ""] = names;
-  const own = host.topology;
-  const having = (topology: Partial<BrokerTopology>): Found => ({
-    ...rest,
-    virtualHosts: [{ ...host, topology: { ...own, ...topology } }],
-  });
-  switch (kind) {
-    case "queues":
-      return having({ queues: [...own.queues, { name, kind: "quorum", arguments: given["arguments"] as never }] });
-    case "exchanges": {
-      const exchange = { name, kind: given["type"] as never, arguments: given["arguments"] as never };
-      return having({ exchanges: [...own.exchanges, exchange] });
-    }
-    case "policies": {
-      const { pattern, priority, definition, "apply-to": applyTo } = given as never as Record<string, never>;
-      const policy = { name, kind: "user" as const, pattern, priority, definition, applyTo } as never;
-      return having({ policies: [...own.policies.filter((each) => each.name !== name), policy] });
-    }
-    case "bindings": {
-      const [, source = "", to, destination = "", key = ""] = names;
-      const destinationKind = to === "q" ? ("queue" as const) : ("exchange" as const);
-      const ends = { source, destination, destinationKind };
-      if (method === "POST") {
-        const binding = { ...ends, routingKey: given["routing_key"] as never, arguments: given["arguments"] as never };
-        return having({ bindings: [...own.bindings, binding] });
-      }
-      const routingKey = key === "~" ? "" : key;
-      const kept = own.bindings.filter(
-        (each) => each.source !== source || each.destination !== destination || each.routingKey !== routingKey,
-      );
-      expect(kept).toHaveLength(own.bindings.length - 1);
-      return having({ bindings: kept });
-    }
-    default:
-      throw new Error(`${path} is no resource`);
-  }
 }

@@ -11,6 +11,7 @@ import {
   readLock,
   refuseSecond,
   withGoing,
+  withoutGoing,
 } from "../../src/migrate/lock.ts";
 
 function deployed(attempts: number): Deployed {
@@ -44,6 +45,10 @@ test("a migration comes back from the lock as it was written", () => {
     value: { ...going, steps: [{ system: between.system }, { system: last.system }] },
   });
   expect(goingIn(lockIn(lockText()), "dev")).toMatchObject({ ok: true, value: null });
+  const back = JSON.stringify(withGoing(lockIn(lockText()), "prod", { ...going, back: true }));
+  expect(goingIn(lockIn(back), "prod")).toMatchObject({ ok: true, value: { back: true } });
+  expect(goingIn(lockIn(back.replace('"back":true', '"phase":0')), "prod").ok).toBe(false);
+  expect(withoutGoing(lockIn(lockText()), "prod").environments["prod"]).not.toHaveProperty("migration");
 });
 
 test.each([

@@ -1,0 +1,36 @@
+import type { AnyContract } from "../contract/contract.ts";
+import type { Checked } from "../diagnostics/diagnostic.ts";
+import { type Deployed, renamed } from "./deployed.ts";
+import { type Migration, freeKey, planMigration } from "./plan-migration.ts";
+
+/** The way back, and the system that it begins with: the present step under the names of the old declaration. */
+export interface WayBack {
+  readonly start: Deployed;
+  readonly migration: Migration;
+}
+
+/**
+ * Finds the way back from a migration, and proves it. The old code has its old name again, and gets the sources. The new
+ * code drains its queue, as the old code did on the way there.
+ *
+ * @param present the present step, which is deployed. Messages may be in each of its places
+ * @param last the last step of the migration
+ */
+export function planBack(old: Deployed, present: Deployed, last: Deployed): Checked<WayBack> {
+  const [start, from] = [present, last].map((side) => underOldNames(old, side)) as [Deployed, Deployed];
+  const planned = planMigration(from, old.system, old.target, start);
+  return planned.ok ? { ...planned, value: { start, migration: planned.value } } : planned;
+}
+
+/** A consumer has the name that the old declaration has for its queue. Another one does not keep such a name. */
+function underOldNames(old: Deployed, side: Deployed): Deployed {
+  const contractsOf = ({ compiled }: Deployed): readonly AnyContract[] => compiled.contracts;
+  const owners = new Map(contractsOf(old).map(({ consumer, workQueue }) => [workQueue ?? `${consumer}\n`, consumer]));
+  const names = contractsOf(side).flatMap(({ consumer, workQueue }) => {
+    const isTaken = Object.hasOwn(old.system.consumers, consumer);
+    const name =
+      owners.get(workQueue ?? `${consumer}\n`) ?? (isTaken ? freeKey(old.system, consumer, "after") : consumer);
+    return name === consumer ? [] : [[consumer, name] as const];
+  });
+  return renamed(side, new Map(names));
+}
