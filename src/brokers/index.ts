@@ -148,7 +148,7 @@ function noBroker(given: unknown): Checked<never> {
 
 /** The target in a text with another separator or name, or without one: `4.3`, `RabbitMQ:4.3`, `aws@eu-west-1`. */
 function likelyTarget(text: string): string | undefined {
-  const details = [text, text.slice(text.search(/[@: ]/) + 1), text.slice(text.indexOf("-") + 1)];
+  const details = [text, text.slice(text.search(/[@:= ]/) + 1), text.slice(text.indexOf("-") + 1)];
   const names = Object.keys(brokers) as BrokerName[];
   return details
     .flatMap((detail) => names.map((broker) => ({ broker, detail: detail.trim().toLowerCase() })))

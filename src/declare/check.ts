@@ -1,7 +1,15 @@
 import type { z } from "zod";
 
-import { type Checked, type Diagnostic, accepted, diagnostic, hasErrors } from "../diagnostics/diagnostic.ts";
+import {
+  type Checked,
+  type Diagnostic,
+  accepted,
+  diagnosed,
+  diagnostic,
+  hasErrors,
+} from "../diagnostics/diagnostic.ts";
 import { consumerRules } from "./consumer-rules.ts";
+import { foreignShapes } from "./foreign-shapes.ts";
 import { deepFreeze } from "./freeze.ts";
 import { nameRules } from "./name-rules.ts";
 import { describeDeclarationIssues, placesMeant } from "./schema-issues.ts";
@@ -40,13 +48,34 @@ export function sureSystem(system: unknown): Checked<System> {
   return isSure ? accepted(system as System) : checkSystem(system);
 }
 
+/** A mapping around the whole declaration, as in `{ system: { name: … } }`. */
+function wrapper(input: unknown): Diagnostic[] {
+  const [[key = "", inner] = [], ...others] = Object.entries(isRecord(input) ? input : {});
+  if (others.length > 0 || !isRecord(inner) || !isRecord(inner["consumers"])) return [];
+  const name = inner["name"] === undefined ? `, and add name: ${JSON.stringify(key)}` : "";
+  return diagnosed("RD102", {
+    path: [key],
+    message: `${JSON.stringify(key)} is around the whole declaration`,
+    notes: ["the keys at the top are name, sources and consumers"],
+    help: `move its keys to the top${name}`,
+  });
+}
+
 function checkPlain(input: unknown): Checked<System> {
+  const wrapped = wrapper(input);
+  if (wrapped.length > 0) return { ok: false, diagnostics: wrapped };
   const parsed = systemSchema.safeParse(input);
+  const shapes = foreignShapes(input);
+  const mends = shapes.flatMap((each) => each.mends);
+  const isMended = ({ path }: Diagnostic): boolean =>
+    mends.some((each) => path === each || path.startsWith(`${each}.`) || path.startsWith(`${each}[`));
   const named = nameRules(input);
   // A name that only looks like a declared one leads to an unknown source. Reporting both would repeat one problem.
   const without = (diagnostics: readonly Diagnostic[]): Diagnostic[] => [
-    ...named,
-    ...diagnostics.filter(({ path }) => !named.some((each) => each.path === path)),
+    ...shapes.map(({ problem }) => problem),
+    ...[...named, ...diagnostics.filter(({ path }) => !named.some((each) => each.path === path))].filter(
+      (each) => !isMended(each),
+    ),
   ];
   if (parsed.success) {
     const { $schema: _editors, ...system } = parsed.data;

@@ -25,7 +25,22 @@ export function consumerRules(
     ...deliveryRules(name, consumer, isSound),
     ...(consumer.retry === undefined ? [] : retryRules(name, consumer.retry)),
     ...durationRules(name, consumer),
+    ...errorRules(name, consumer),
   ];
+}
+
+/** `consume` compares whole names, so a pattern would match no error, and every error would be retried. */
+function errorRules(name: string, { errors }: SoundConsumer): Diagnostic[] {
+  return (errors?.permanent ?? []).flatMap((each, index) =>
+    /\*|^\/.*\/\w*$/.test(each)
+      ? diagnosed("RD111", {
+          path: ["consumers", name, "errors", "permanent", index],
+          message: `${JSON.stringify(each)} is a pattern, and names of errors are compared whole`,
+          value: each,
+          help: "list the names of the errors, such as ValidationError",
+        })
+      : [],
+  );
 }
 
 function sourceRules(
@@ -150,6 +165,12 @@ function routingKeyProblem(
     return {
       message: "a direct source matches whole routing keys; * and # mean themselves there",
       help: "make the source a topic, or list the routing keys",
+    };
+  }
+  if (kind === "topic" && words.includes(">")) {
+    return {
+      message: "> is a wildcard of NATS; here # takes any number of words",
+      help: `write ${JSON.stringify(words.map((word) => (word === ">" ? "#" : word)).join("."))}`,
     };
   }
   if (kind === "topic" && words.some((word) => word.length > 1 && /[*#]/.test(word))) {

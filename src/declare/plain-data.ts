@@ -87,7 +87,7 @@ function next(walk: Walk, level: Level): void {
 function enter(walk: Walk, value: unknown, segment: PathSegment | null): unknown {
   count(walk, segment, 1, typeof value === "string" ? value.length : 0);
   if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") {
-    const help = typeof value === "function" ? "call it, or write the data itself" : writeData;
+    const help = typeof value === "function" ? insteadOf(value) : writeData;
     refuse(walk, segment, `a ${typeof value === "bigint" ? "BigInt" : typeof value} is no data`, help);
     return undefined;
   }
@@ -118,6 +118,16 @@ function enter(walk: Walk, value: unknown, segment: PathSegment | null): unknown
   walk.levels.push({ source: value, target, keys: isList ? null : shape, length, segment: segment ?? "", at: 0 });
   walk.above.add(value);
   return target;
+}
+
+/** The edit for a function. One that is a Proxy may throw at each look. */
+function insteadOf(value: { readonly prototype?: unknown; readonly name?: unknown }): string {
+  try {
+    if (value.prototype instanceof Error) return `write its name, "${String(value.name)}"`;
+  } catch {
+    // A stranger threw it, so nothing of it is read.
+  }
+  return "call it, or write the data itself";
 }
 
 /** Objects that hold their data elsewhere than in their keys, and the way to it. */

@@ -3,15 +3,15 @@ import type { z } from "zod";
 import type { Diagnostic, PathSegment } from "../diagnostics/diagnostic.ts";
 import { nearestWord } from "../diagnostics/distance.ts";
 import { type InputForm, type JsonSchema, type Mistake, describeIssues } from "../diagnostics/schema-issues.ts";
-import { keysIn, meantPlaces, mistakesOf, propertyIn, valueAt } from "../diagnostics/schema-issues.ts";
-import { wordOf } from "../diagnostics/word-of.ts";
-import { asCode, corrected, correctedFrom } from "./corrections.ts";
+import { keysIn, meantPlaces, mistakesOf, propertyIn, schemaAt, valueAt } from "../diagnostics/schema-issues.ts";
+import { asCode, corrected, correctedBinding, correctedFrom, withoutLimit } from "./corrections.ts";
 import { durationPattern } from "./duration.ts";
 import { isNameOfDeadQueue, ownWord } from "./other-words.ts";
+import { durationHelp, guessed, isGuessed, isMapping, withGuessedUnits } from "./read-duration.ts";
 import { placeholders, templatePattern } from "./names-schema.ts";
 import { jitterPattern } from "./schema-parts.ts";
 import { type Sentences, deadQueueSentences, unknownKeySentences, wholeSchemaOf } from "./unknown-keys.ts";
-import { meantPlace, onlyOfErrors } from "./unknown-keys.ts";
+import { meantBy } from "./unknown-keys.ts";
 
 /** The texts that a schema takes, by the sources of their patterns. */
 export const durationTexts: Readonly<Record<string, string>> = {
@@ -67,7 +67,24 @@ const declarationForm: InputForm = {
 
 /** Turns zod's issues with a declaration into diagnostics. */
 export function describeDeclarationIssues(issues: readonly z.core.$ZodIssue[], input: unknown): Diagnostic[] {
-  return describeIssues(issues, input, formFor(input));
+  const diagnostics = describeIssues(issues, input, { ...formFor(input), placeOf });
+  const seen = new Set<string>();
+  return diagnostics.filter(({ path, help = "" }) => {
+    // Several parts of one mistake have the same answer.
+    const answer = / instead of .* and /.test(help) ? help : path + help;
+    return !seen.has(answer) && seen.add(answer);
+  });
+}
+
+/** The place of the whole mistake, if the schema finds only parts of it. */
+function placeOf(path: readonly PathSegment[], input: unknown): readonly PathSegment[] {
+  const [key, above, value] = [path.at(-1), path.slice(0, -1), valueAt(input, path.slice(0, -1))];
+  const isBackoff = key === "kind" && above.at(-1) === "backoff" && isMapping(value);
+  const isWhole =
+    (isBackoff && corrected(value, schemaAt(wholeSchemaOf(), above, input)) !== value) ||
+    (path.length === 4 && path[2] === "from" && correctedBinding(value) !== undefined) ||
+    (above.at(-1) === "delays" && withGuessedUnits(value) !== undefined);
+  return isWhole ? above : path;
 }
 
 /** The places that the unknown keys of a declaration stand for. */
@@ -79,7 +96,7 @@ function formFor(input: unknown): InputForm {
   return {
     ...declarationForm,
     sentencesOf: (mistake) => sentencesOf(mistake, input),
-    meantBy: (mistake) => meantPlace(mistake, input) ?? onlyOfErrors(mistake, input),
+    meantBy: (mistake) => meantBy(mistake, input),
   };
 }
 
@@ -95,10 +112,13 @@ function sentencesOf(mistake: Mistake, input: unknown): Sentences {
       if (key === undefined) return {};
       if (key === "attempts") return { help: `add attempts: ${attemptsBeside(path, input)}` };
       return { help: example(schema, key)?.replace("write for example", "add") ?? `add ${key}: { … }` };
-    case "range":
+    case "range": {
+      const most = withoutLimit(mistake.value, schema);
+      if (most !== undefined) return { notes: endlessNotes[String(key)] ?? [], help: most };
       if (key === "attempts") return { notes: ["attempts counts the first one: 1 means no retry"] };
       if (key !== "factor") return {};
       return { notes: ["a factor below 1 would make each wait shorter than the one before"] };
+    }
     case "wrong":
       return wrongSentences(mistake, input);
     case "bad-name":
@@ -109,10 +129,15 @@ function sentencesOf(mistake: Mistake, input: unknown): Sentences {
   }
 }
 
+const endlessNotes: Readonly<Record<string, readonly string[]>> = {
+  attempts: ["the dead queue keeps a message that fails every time, and redeliver dead redrive sends it again"],
+  deliveries: ["a message that ends every process that takes it would end them for ever"],
+};
+
 /** One more than the delays in a list beside it. */
 function attemptsBeside(path: readonly PathSegment[], input: unknown): number {
-  const places = [["backoff", "delays"], ["backoff"], ["delays"]];
-  const delays = places.map((place) => valueAt(input, [...path.slice(0, -1), ...place])).find(Array.isArray);
+  const { backoff, ...beside } = Object(valueAt(input, path.slice(0, -1))) as Readonly<Record<string, unknown>>;
+  const delays = [valueAt(backoff, ["delays"]), backoff, ...Object.values(beside)].find(Array.isArray);
   return delays === undefined ? 5 : delays.length + 1;
 }
 
@@ -132,16 +157,20 @@ function wrongSentences({ path, value, issue, schema }: Mistake, input: unknown)
       : place === "names"
         ? correctedTemplate(value, schema)
         : corrected(value, schema);
-  const written = meant === undefined ? undefined : asCode(meant);
-  const help = written === undefined ? undefined : `write it as ${written}`;
+  const key = String(path.at(-1));
+  const most = withoutLimit(value, schema);
+  const help = most ?? writeItAs(value, meant);
   if (schema?.["pattern"] === jitterPattern.source) {
     const notes = ["jitter is the share of the delay that is added at random: a whole percentage from 1% to 100%"];
     return { notes, help: help ?? 'write it as "20%"; leave jitter out for none' };
   }
   if (schema?.["pattern"] === durationPattern.source) {
     const notes = ["a duration is a whole number and one of the units ms, s, m, h, d"];
-    return { notes, help: help ?? durationHelp(value, path.at(-1) === "retain") };
+    return { notes, help: help ?? durationHelp(value, key === "retain") };
   }
+  if (key === "deadLetter" && typeof value === "boolean") return { help: "remove it: a work queue has a dead queue" };
+  if (help !== undefined && issue.path.length > path.length) return { message: `${key} has another form`, help };
+  if (most !== undefined) return { notes: endlessNotes[key] ?? [], help: most };
   if (issue.code === "invalid_union")
     return {
       help: help ?? 'write a list of routing keys, or "all"; of a headers source also { match: "all", headers: { … } }',
@@ -151,6 +180,13 @@ function wrongSentences({ path, value, issue, schema }: Mistake, input: unknown)
   if (edit !== undefined) return { help: edit };
   const entry = exampleEntry(path, input);
   return entry === undefined ? {} : { notes: [`the keys there are ${keysIn(schema).join(", ")}`], help: entry };
+}
+
+/** The edit for a value. A unit that is a guess says so. */
+function writeItAs(value: unknown, meant: unknown): string | undefined {
+  const written = asCode(meant ?? (Array.isArray(value) ? withGuessedUnits(value) : undefined));
+  if (written === "undefined") return undefined;
+  return written && `write it as ${written}${isGuessed(value, written) ? guessed : ""}`;
 }
 
 /** An example of a consumer or a source. It takes from a declared source. */
@@ -192,17 +228,4 @@ function kindSentences({ path, value, schema }: Mistake, input: unknown): Senten
   return kinds[fitting] === undefined || Object.keys(given).length === 0
     ? {}
     : { help: `add kind: "${kinds[fitting]}"` };
-}
-
-/** Many people know durations from ISO 8601, where `P5M` is five months. */
-function durationHelp(value: unknown, isRetention: boolean): string {
-  const [, months] = /^P(\d+)M$/i.exec(wordOf(value)) ?? [];
-  if (months !== undefined) {
-    return `write it as "${months}m", if you mean minutes: in ISO 8601 ${wordOf(value)} is months`;
-  }
-  const [, number] = /^\s*(\d+)\s*$/.exec(wordOf(value)) ?? [];
-  if (number === undefined) return 'write it as "250ms", "30s", "5m", "2h" or "14d"';
-  // Large numbers are milliseconds in most libraries.
-  const [first, second] = Number(number) >= 1_000 ? ["ms", "s"] : isRetention ? ["d", "s"] : ["s", "ms"];
-  return `write it as "${number}${first}", or with the unit you mean: "${number}${second}", "${number}m"`;
 }

@@ -2,8 +2,10 @@ import { type PathSegment, formatPath } from "../diagnostics/diagnostic.ts";
 import { nearestWord } from "../diagnostics/distance.ts";
 import { type InputForm, type JsonSchema, type Mistake } from "../diagnostics/schema-issues.ts";
 import { keysIn, propertyIn, schemaAt, valueAt } from "../diagnostics/schema-issues.ts";
-import { asCode, corrected, correctedFrom } from "./corrections.ts";
-import { isCountOfRetries, isNameOfDeadQueue, ownWord, placeElsewhere, unitOf } from "./other-words.ts";
+import { asCode, backoffOf, corrected, correctedBinding, correctedFrom, isCrowded } from "./corrections.ts";
+import { isCountOfRetries, isNameOfDeadQueue, ownWord, placeElsewhere } from "./other-words.ts";
+import { durationPattern } from "./duration.ts";
+import { asText, durationHelp, guessed, isGuessed, withGuessedUnits } from "./read-duration.ts";
 import { declarationJsonSchema } from "./schema.ts";
 
 let wholeSchema: JsonSchema | undefined;
@@ -21,10 +23,13 @@ export const deadQueueSentences: Sentences = {
 export function unknownKeySentences(mistake: Mistake, input: unknown): Sentences {
   const { path, value } = mistake;
   const key = String(path.at(-1));
+  const together = meantTogether(mistake, input);
+  if (together !== undefined) return { help: together.help };
   const meant = meantPlace(mistake, input);
   if (meant === undefined) {
     const [taken] = likelyPlaces(mistake, input);
-    if (taken !== undefined) return { help: `remove it: ${formatPath(taken)} is there already` };
+    if (taken !== undefined) return { help: takenHelp(taken, value, input) };
+    if (key.startsWith("x-") && path.length === 3) return { help: `move it to ${key}` };
     const isOwn = path.length === 1 && /^[a-z][\w-]*$/i.test(key);
     const help = placeElsewhere(key) ?? (isOwn ? `rename it to x-${key} if it is yours, or remove it` : "remove it");
     return { help: onlyOfErrors(mistake, input) === undefined ? help : help.replace(" it", " errors") };
@@ -35,15 +40,51 @@ export function unknownKeySentences(mistake: Mistake, input: unknown): Sentences
     ? { notes: [`attempts counts the first run, so ${value} retries are ${value + 1} attempts`] }
     : {};
   const given = addsOne ? value + 1 : valueFor(mistake, name);
-  const better =
-    name === "from" ? correctedFrom(meant, given, input) : corrected(given, schemaAt(wholeSchemaOf(), meant, input));
+  const schema = schemaAt(wholeSchemaOf(), meant, input);
+  const better = name === "from" ? correctedFrom(meant, given, input) : corrected(given, schema);
   const edit = better === undefined ? undefined : asCode(better);
   if (isNameOfDeadQueue(path, value)) return deadQueueSentences;
+  if (path.length === 1 && meant.length > 2) {
+    const consumers = new Set(likelyPlaces(mistake, input).map((place) => formatPath(place.slice(0, 2))));
+    return { help: `move ${name === key ? "it" : "its keys"} into ${[...consumers].join(" and ")}` };
+  }
   if (formatPath(meant.slice(0, -1)) !== formatPath(path.slice(0, -1))) {
     return { ...notes, help: mappingAround(meant, edit, mistake, input) ?? `move it to ${formatPath(meant)}` };
   }
   if (ownWord(key, [name]) === undefined) return {};
-  return { ...notes, help: edit === undefined ? `rename it to ${name}` : `write ${name}: ${edit}` };
+  if (better === undefined && schema?.["pattern"] === durationPattern.source && withGuessedUnits(given) !== undefined)
+    return { ...notes, help: durationHelp(given, name === "retain").replace("it as", `${name}:`) };
+  const guess = edit !== undefined && isGuessed(given, edit) ? guessed : "";
+  return { ...notes, help: edit === undefined ? `rename it to ${name}` : `write ${name}: ${edit}${guess}` };
+}
+
+/** A list beside the same list by its own name has entries that nobody wants to lose. */
+function takenHelp(taken: readonly PathSegment[], value: unknown, input: unknown): string {
+  const there = valueAt(input, taken);
+  const both = Array.isArray(value) && Array.isArray(there) ? asCode([...new Set([...there, ...value])]) : undefined;
+  const name = String(taken.at(-1));
+  if (both !== undefined) return `write ${name}: ${both} instead of ${name}`;
+  return `remove it: ${formatPath(taken)} is there already`;
+}
+
+/** The mapping that several unknown keys beside each other make, as `initialInterval` and `multiplier` in a retry. */
+function meantTogether({ path, schema }: Mistake, input: unknown): { place: PathSegment[]; help: string } | undefined {
+  const name = { retry: "backoff", consumers: "from" }[String(path.length === 3 ? path[0] : path[2])];
+  const given = Object(valueAt(input, path.slice(0, -1))) as Readonly<Record<string, unknown>>;
+  if (name === undefined || path.length > 4 || given[name] !== undefined || isCrowded(given)) return undefined;
+  const place = [...path.slice(0, -1), name];
+  const known = keysIn(schema).filter((key) => key !== name);
+  const parts = Object.entries(given).filter(([key, value]) => {
+    if (name === "from") return correctedBinding({ [key]: value, source: "any" }) !== undefined;
+    return ownWord(key, [...known, "permanent"]) === undefined;
+  });
+  const values = Object.fromEntries(parts);
+  const made = name === "from" ? correctedBinding(values) : backoffOf(values, schemaAt(wholeSchemaOf(), place, input));
+  if (made === undefined || parts.length < 2 || !Object.hasOwn(values, String(path.at(-1)))) return undefined;
+  const keys = Object.keys(values)
+    .join(", ")
+    .replace(/, ([^,]*)$/, " and $1");
+  return { place, help: `write ${name}: ${asCode(made)} instead of ${keys}` };
 }
 
 /** The value with the part of it that only the key says: its unit, or the kind of a backoff. */
@@ -53,12 +94,19 @@ function valueFor({ path, value }: Mistake, name: string): unknown {
     const kind = ownWord(key, ["constant", "linear", "exponential"]);
     return kind === undefined ? value : { kind, ...value };
   }
-  return typeof value === "number" && unitOf(key) !== "" ? `${value}${unitOf(key)}` : value;
+  return asText(key, value);
 }
 
 /** The place that an unknown key stands for, if it is free. */
-export function meantPlace(mistake: Mistake, input: unknown): readonly PathSegment[] | undefined {
+function meantPlace(mistake: Mistake, input: unknown): readonly PathSegment[] | undefined {
   return likelyPlaces(mistake, input).find((place) => valueAt(input, place) === undefined);
+}
+
+/** The places that are no mistakes of their own, since the correction of an unknown key fills them. */
+export function meantBy(mistake: Mistake, input: unknown): readonly (readonly PathSegment[])[] {
+  if (mistake.path.length === 1) return likelyPlaces(mistake, input);
+  const meant = meantTogether(mistake, input)?.place ?? meantPlace(mistake, input) ?? onlyOfErrors(mistake, input);
+  return meant === undefined ? [] : [meant];
 }
 
 /** The missing mapping beside an unknown key that the key belongs into, if the key alone is enough for it. */
@@ -72,16 +120,24 @@ function mappingAround(
   if (edit === undefined || place.length !== path.length || valueAt(input, place) !== undefined) return undefined;
   const made = corrected(value, schemaAt(wholeSchemaOf(), place, input));
   const part = valueAt(made, meant.slice(-1));
-  return part !== undefined && asCode(part) === edit ? `write ${place.at(-1)}: ${asCode(made)}` : undefined;
+  const keys = keysIn(schemaAt(wholeSchemaOf(), place, input));
+  // Another key beside it may belong into the same mapping.
+  const beside = Object.keys(Object(valueAt(input, path.slice(0, -1))) as object);
+  const isAlone = beside.every((each) => each === path.at(-1) || !keys.includes(each));
+  return isAlone && part !== undefined && asCode(part) === edit ? `write ${place.at(-1)}: ${asCode(made)}` : undefined;
 }
 
 /** The key that `errors` then lacks, if its only key is needless. Then `errors` is needless too. */
-export function onlyOfErrors({ path }: Mistake, input: unknown): readonly PathSegment[] | undefined {
+function onlyOfErrors({ path }: Mistake, input: unknown): readonly PathSegment[] | undefined {
   const beside = path.slice(0, -1);
-  const isOnly = Object.keys(Object(valueAt(input, beside)) as object).length === 1;
+  const given = Object(valueAt(input, beside)) as object;
+  const isOnly = !isCrowded(given) && Object.keys(given).length === 1;
   const isNeedless = path.length === 4 && path[2] === "errors" && placeElsewhere(String(path[3])) !== undefined;
   return isOnly && isNeedless ? [...beside, "permanent"] : undefined;
 }
+
+const consumerSchema = (): JsonSchema =>
+  propertyIn(wholeSchemaOf(), "consumers")?.["additionalProperties"] as JsonSchema;
 
 /** The places of an unknown key: beside it with another name, or elsewhere in the consumer with its own. */
 function likelyPlaces({ path, value, schema }: Mistake, input: unknown): readonly (readonly PathSegment[])[] {
@@ -91,13 +147,32 @@ function likelyPlaces({ path, value, schema }: Mistake, input: unknown): readonl
   const free = keysIn(schema).filter((each) => valueAt(input, [...beside, each]) === undefined);
   const word = ownWord(key, free) ?? nearestWord(key, free);
   if (word !== undefined) return [[...beside, word]];
+  // There are no defaults for all consumers.
+  const keys = /^(defaults?|globals?)$/i.test(key) ? Object.keys(Object(value) as object) : [key];
+  if (path.length === 1 && keys.some((each) => keysIn(consumerSchema()).includes(each))) {
+    const consumers = Object.keys(Object(valueAt(input, ["consumers"])) as object);
+    const all = consumers.flatMap((consumer) => keys.map((each) => ["consumers", consumer, each]));
+    return all.filter((place) => valueAt(input, place) === undefined);
+  }
+  const taken = ownWord(key, keysIn(schema));
+  const places = placesInConsumer(path, key, input);
+  return places.length > 0 || taken === undefined ? places : [[...beside, taken]];
+}
+
+/** Elsewhere in the consumer. */
+function placesInConsumer(
+  path: readonly PathSegment[],
+  key: string,
+  input: unknown,
+): readonly (readonly PathSegment[])[] {
   // A queue of retries or of dead letters is not the work queue.
   if (path[0] !== "consumers" || path.length < 3 || key === "queue") return [];
+  // The dead queue has no arguments, and the same word elsewhere means the work queue.
+  if (path[2] === "deadLetter" && keysIn(propertyIn(consumerSchema(), "queueArguments")).includes(key)) return [];
   const name = ownWord(key, ["attempts", "permanent", "handlerTimeout"]) ?? key;
-  const consumer = propertyIn(wholeSchemaOf(), "consumers")?.["additionalProperties"] as JsonSchema;
   // The keys of a backoff are common words. Elsewhere than near the retry they mean something else.
   const isNear = path.length === 3 || path[2] === "retry";
-  return placesOf(name, consumer, valueAt(input, path.slice(0, 2)))
+  return placesOf(name, consumerSchema(), valueAt(input, path.slice(0, 2)))
     .filter(([, inner, inmost]) => inmost === undefined || (isNear && inner === "backoff"))
     .map((place) => [...path.slice(0, 2), ...place]);
 }

@@ -81,7 +81,7 @@ export const catalogue = {
   ),
   RD111: error(
     "Malformed name",
-    "Names become names of queues and exchanges, and routing keys become bindings. Each has from 1 to 255 characters. The broker would refuse a longer one at deployment, after it has made other resources. A template in `names` has only the placeholders that its field knows, such as {system} and {consumer}. Choose a short name of letters, digits, dots, dashes and underscores.",
+    "Names become names of queues and exchanges, and routing keys become bindings. Each has from 1 to 255 characters. The broker would refuse a longer one at deployment, after it has made other resources. A template in `names` has only the placeholders that its field knows, such as {system} and {consumer}. `consume` compares the names in `errors.permanent` whole, so a pattern there would match none. Choose a short name of letters, digits, dots, dashes and underscores.",
   ),
   RD112: error(
     "Not possible for every-instance",

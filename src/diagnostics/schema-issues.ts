@@ -41,8 +41,8 @@ export interface InputForm {
   readonly placeOf?: (path: readonly PathSegment[], input: unknown) => readonly PathSegment[];
   /** Replaces sentences if the form has better ones. */
   readonly sentencesOf?: (mistake: Mistake) => Partial<Sentences>;
-  /** The place that an unknown key stands for. By default it is that of a key with a similar name. */
-  readonly meantBy?: (mistake: Mistake) => readonly PathSegment[] | undefined;
+  /** The places that an unknown key stands for. By default it is that of a key with a similar name. */
+  readonly meantBy?: (mistake: Mistake) => readonly (readonly PathSegment[])[];
 }
 
 /** Turns zod's issues about an input into diagnostics with the user's own values. */
@@ -68,12 +68,12 @@ export function meantPlaces(
   mistakes: readonly Mistake[],
   { meantBy = meantKey }: InputForm,
 ): (readonly PathSegment[])[] {
-  return mistakes.flatMap((mistake) => (mistake.kind === "unknown-key" ? [meantBy(mistake) ?? []] : []));
+  return mistakes.flatMap((mistake) => (mistake.kind === "unknown-key" ? meantBy(mistake) : []));
 }
 
-function meantKey({ path, schema }: Mistake): readonly PathSegment[] | undefined {
+function meantKey({ path, schema }: Mistake): readonly (readonly PathSegment[])[] {
   const word = nearestWord(path.at(-1), keysIn(schema));
-  return word === undefined ? undefined : [...path.slice(0, -1), word];
+  return word === undefined ? [] : [[...path.slice(0, -1), word]];
 }
 
 export function keysIn(schema: JsonSchema | undefined): readonly string[] {
@@ -268,7 +268,7 @@ export function schemaAt(whole: JsonSchema, path: readonly PathSegment[], input:
     const name = String(segment);
     const branches = branchesOf(schema);
     if (branches.length > 0) {
-      const kind = (valueAt(input, path.slice(0, index)) as { readonly kind?: unknown } | null | undefined)?.kind;
+      const kind = valueAt(input, [...path.slice(0, index), "kind"]);
       const known = branches.find((each) => kind !== undefined && kindOf(each) === kind);
       if (known === undefined && name === "kind") return schema;
       schema = known ?? branches.find((each) => propertyIn(each, name) !== undefined) ?? branches[0];
@@ -277,7 +277,7 @@ export function schemaAt(whole: JsonSchema, path: readonly PathSegment[], input:
       propertyIn(schema, name) ?? ((schema?.["additionalProperties"] ?? schema?.["items"]) as JsonSchema | undefined);
   }
   // A mapping of a known kind has the keys of that kind.
-  const kind = (valueAt(input, path) as { readonly kind?: unknown } | null | undefined)?.kind;
+  const kind = valueAt(input, [...path, "kind"]);
   return branchesOf(schema).find((each) => kind !== undefined && kindOf(each) === kind) ?? schema;
 }
 

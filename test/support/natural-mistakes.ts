@@ -6,18 +6,20 @@ import { oneConsumer, within } from "./examples.ts";
 /** A mistake with the only answer to it: its code, its place and its fix. */
 export type Row = readonly [mistake: string, input: unknown, code: string, path: string, fix: string];
 
-const steady = { kind: "constant", delay: "30s" };
+export const steady = { kind: "constant", delay: "30s" };
 const exponential = { kind: "exponential", first: "1s" };
-const at = "consumers.billing";
-const inRetry = `${at}.retry`;
-const inBackoff = `${inRetry}.backoff`;
-const system = within("", (fields: Record<string, unknown>) => oneConsumer({}, fields));
-const consumer = within(at, oneConsumer);
-const from = within(at, (value: unknown) => oneConsumer({ from: value }));
-const retry = within(inRetry, (fields: object) => oneConsumer({ retry: { attempts: 5, backoff: steady, ...fields } }));
-const uncounted = within(inRetry, (fields: object) => oneConsumer({ retry: { ...fields, backoff: steady } }));
+export const at = "consumers.billing";
+export const inRetry = `${at}.retry`;
+export const inBackoff = `${inRetry}.backoff`;
+export const system = within("", (fields: Record<string, unknown>) => oneConsumer({}, fields));
+export const consumer = within(at, oneConsumer);
+export const from = within(at, (value: unknown) => oneConsumer({ from: value }));
+export const retry = within(inRetry, (fields: object) =>
+  oneConsumer({ retry: { attempts: 5, backoff: steady, ...fields } }),
+);
+export const uncounted = within(inRetry, (fields: object) => oneConsumer({ retry: { ...fields, backoff: steady } }));
 const backoffOf = (value: unknown): unknown => oneConsumer({ retry: { attempts: 5, backoff: value } });
-const backoff = within(inBackoff, backoffOf);
+export const backoff = within(inBackoff, backoffOf);
 
 const durations: readonly Row[] = [
   ...(
@@ -97,7 +99,7 @@ const shares: readonly Row[] = [
   retry("beside the backoff", { jitter: "20%" }, "RD102", "jitter", `move it to ${inBackoff}.jitter`),
 ];
 
-const aRetry = '{ attempts: 5, backoff: { kind: "constant", delay: "30s" } }';
+export const aRetry = '{ attempts: 5, backoff: { kind: "constant", delay: "30s" } }';
 
 const counts: readonly Row[] = [
   uncounted("a typo", { atempts: 5 }, "RD102", "atempts", "did you mean attempts?"),

@@ -21,12 +21,14 @@ import { acceptOrRefuse } from "../../src/deploy/accept.ts";
 import { prepare } from "../../src/consume/consume.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
 import { misplacedAndMisnamed } from "../support/misplaced-and-misnamed.ts";
+import { mistakesOfOthers } from "../support/mistakes-of-others.ts";
 import { naturalMistakes } from "../support/natural-mistakes.ts";
 
 type Data = { [key: string]: unknown };
 
 /** Applies a fix as a person would. Null if its sentence leaves the choice to them. */
-function mended(input: unknown, { path, help = "" }: Diagnostic): unknown {
+function mended(input: unknown, { path, help: advice = "" }: Diagnostic): unknown {
+  const help = advice.replace(/, or with the unit you mean.*$|, the most$/, "");
   if (path === "") return null;
   const whole = structuredClone(input) as Data;
   const segments = parsePath(path);
@@ -37,15 +39,24 @@ function mended(input: unknown, { path, help = "" }: Diagnostic): unknown {
   // oxlint-disable-next-line no-implied-eval -- the text is ours
   const read = (code: string): unknown => new Function(`return (${code})`)();
   const [, value] = /^write (?:it as )?(\[.*\]|\{.*\}|"[^"]*"|\d+)(?:[,;] .*)?$/.exec(help) ?? [];
-  const [, name, named] = /^(?:write|add)(?: for example)? (\w+): (.+?)(?: instead of type)?$/.exec(help) ?? [];
+  const [, name, named, instead = "type"] =
+    /^(?:write|add)(?: for example)? (\w+): (.+?)(?: instead of ([\w, ]+))?$/.exec(help) ?? [];
+  const [, into, given] =
+    /^move (?:it|its keys) (?:into|to) (the top|.+? and .+|consumers\.\w+)(?:, and add (.+))?$/.exec(help) ?? [];
   const [, raised, bound] = /(\w+) to (\w+) or more\b/.exec(help) ?? [];
   const [, renamed] = /^(?:did you mean|rename it to) ([\w-]+)(?:\?| if it is yours, or remove it)$/.exec(help) ?? [];
   const [, moved] = /^move it to (.+)$/.exec(help) ?? [];
   const old = holder[key];
-  if (help.startsWith("write it as")) holder[key] = read(value ?? "");
+  if (into !== undefined) {
+    delete holder[key];
+    const isOne = help.startsWith("move it ");
+    for (const place of into === "the top" ? [[]] : into.split(" and ").map((each) => parsePath(each)))
+      Object.assign(holderOf([...place, ""]), isOne ? { [key]: old } : old);
+    if (given !== undefined) Object.assign(whole, read(`{ ${given} }`));
+  } else if (help.startsWith("write it as")) holder[key] = read(value ?? "");
   else if (value !== undefined) holder[key] = read(value);
   else if (name !== undefined) {
-    for (const each of [key, "type"]) delete holder[each];
+    for (const each of [key, ...instead.split(/, | and /)]) delete holder[each];
     holder[name] = read(named ?? "");
   } else if (renamed !== undefined || moved !== undefined) {
     delete holder[key];
@@ -68,16 +79,31 @@ function refusalOf(call: () => unknown): RefusedError | null {
 }
 
 describe("a natural mistake gets one answer, which mends it as it is written", () => {
-  test("there are more than 60", () => expect(naturalMistakes.length).toBeGreaterThan(60));
+  test("there are more than 150", () => expect([...naturalMistakes, ...mistakesOfOthers].length).toBeGreaterThan(150));
 
-  test.each([...naturalMistakes, ...misplacedAndMisnamed])("%s", (_mistake, input, code, path, fix) => {
-    const result = checkSystem(input);
-    const diagnostics = result.ok ? result.warnings : result.diagnostics;
-    expect(diagnostics.map((each) => [each.code, each.path, each.help])).toEqual([[code, path, fix]]);
-    const better = mended(input, diagnostics[0] as Diagnostic);
-    if (better === null) expect(fix).toMatch(/^choose|^add max, such as|^start with|^use fewer attempts/);
-    const again = checkSystem(better ?? oneConsumer());
-    expect(again.ok ? again.warnings.filter((each) => each.code === code) : again.diagnostics).toEqual([]);
+  test.each([...naturalMistakes, ...mistakesOfOthers, ...misplacedAndMisnamed])(
+    "%s",
+    (_mistake, input, code, path, fix) => {
+      const result = checkSystem(input);
+      const diagnostics = result.ok ? result.warnings : result.diagnostics;
+      expect(diagnostics.map((each) => [each.code, each.path, each.help])).toEqual([[code, path, fix]]);
+      const better = mended(input, diagnostics[0] as Diagnostic);
+      if (better === null) expect(fix).toMatch(/^choose|^add max, such as|^start with|^use fewer attempts/);
+      const again = checkSystem(better ?? oneConsumer());
+      expect(again.ok ? again.warnings.filter((each) => each.code === code) : again.diagnostics).toEqual([]);
+    },
+  );
+
+  test.each(["*", "Validation*", "/Validation.*/i"])("no error has a pattern as its name: %s", (pattern) => {
+    const result = checkSystem(oneConsumer({ errors: { permanent: ["A", pattern] } }));
+    expect(result.ok ? [] : result.diagnostics.map(({ code, path }) => [code, path])).toEqual([
+      ["RD111", "consumers.billing.errors.permanent[1]"],
+    ]);
+  });
+
+  test("the class of an error gets its name", () => {
+    const result = checkSystem(oneConsumer({ errors: { permanent: [TypeError] } }));
+    expect(result.ok ? [] : result.diagnostics).toMatchObject([{ code: "RD005", help: 'write its name, "TypeError"' }]);
   });
 
   test("a dead queue gets its name, and the work queue keeps its own", () => {
@@ -127,6 +153,7 @@ describe("a mistaken target gets one answer", () => {
     ["4.3", "rabbitmq@4.3"],
     ["RabbitMQ@4.3", "rabbitmq@4.3"],
     ["rabbitmq:4.3", "rabbitmq@4.3"],
+    ["rabbitmq=4.3", "rabbitmq@4.3"],
     ["rabbitmq-4.3", "rabbitmq@4.3"],
     ["aws@eu-west-1", "sqs@eu-west-1"],
     ["azure@Premium", "servicebus@premium"],
