@@ -35,6 +35,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
 interface Reporter {
   missingMandatoryOptionValue: (option: Option) => void;
   unknownOption: (flag: string) => void;
+  missingArgument: (name: string) => void;
 }
 
 /**
@@ -48,12 +49,16 @@ export function withHelp(program: Command): Command {
     suggestWords(command);
     if (lines.length > 0) command.addHelpText("after", `\nExamples:\n${lines.join("")}`);
     const reporter = command as Command & Reporter;
+    const [example = ""] = examples[command.name()] ?? [];
     reporter.missingMandatoryOptionValue = (option) => {
       const mistyped = command.args.find((word) => /^-./.test(word));
       if (mistyped !== undefined) reporter.unknownOption(mistyped);
-      const [example = ""] = examples[command.name()] ?? [];
-      command.error(`error: required option '${option.flags}' not specified, as in redeliver ${example}`);
+      const target = command.args.find((word) => option.long === "--target" && /^[a-z]+[@:=]/.test(word));
+      const meant = target === undefined ? "" : `\n(Did you mean --target ${target.replace(/[:=]/, "@")}?)`;
+      command.error(`error: required option '${option.flags}' not specified, as in redeliver ${example}${meant}`);
     };
+    reporter.missingArgument = (name) =>
+      command.error(`error: missing required argument '${name}', as in redeliver ${example}`);
   }
   return program;
 }

@@ -1,6 +1,6 @@
-import { type Stats, statSync } from "node:fs";
+import { type Stats, readdirSync, statSync } from "node:fs";
 import { registerHooks } from "node:module";
-import { extname, resolve } from "node:path";
+import { basename, dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
 
@@ -16,6 +16,7 @@ import {
   refuseWhole,
 } from "../diagnostics/diagnostic.ts";
 import { catalogue } from "../diagnostics/catalogue.ts";
+import { nearestWord } from "../diagnostics/distance.ts";
 import { reasonOf } from "../diagnostics/reason-of.ts";
 import type { Locate } from "../diagnostics/region.ts";
 import { divertOthers } from "./output.ts";
@@ -38,7 +39,7 @@ export async function loadDeclaration(file: string): Promise<Loaded> {
     return refuseWhole(
       "RD001",
       found === "ENOENT" ? "there is no such file" : `the file cannot be read: ${found}`,
-      "check the path",
+      nearestFile(file) ?? "check the path",
     );
   }
   if (!found.isFile()) return refuseWhole("RD001", "this is not a file", "name the file of the declaration");
@@ -68,6 +69,17 @@ export async function loadDeclaration(file: string): Promise<Loaded> {
         `a declaration is a .ts, .mts, .cts, .js, .mjs, .cjs, .json, .yaml or .yml file; this one ends in ${extension === "" ? "nothing" : extension}`,
         "rename the file",
       );
+  }
+}
+
+/** The file beside the missing one that it most likely means. */
+function nearestFile(file: string): string | undefined {
+  try {
+    const files = readdirSync(dirname(file)).filter((each) => /\.([cm]?[jt]s|ya?ml|json)$/.test(each));
+    const word = nearestWord(basename(file), files);
+    return word && `did you mean ${join(dirname(file), word)}?`;
+  } catch {
+    return undefined;
   }
 }
 

@@ -6,6 +6,9 @@ const commands: Readonly<Record<string, string>> = {
   compile: "build generate synth export",
   "compile, or pulumi up": "deploy apply up",
   audit: "scan inspect",
+  dead: "dlq dlqs deadletters dead-letter dead-letters redrive replay requeue",
+  "pulumi destroy": "destroy delete remove down",
+  report: "html docs",
   init: "new create",
   plan: "preview",
   "--version": "version",
@@ -36,6 +39,8 @@ function optionMeant(flag: string, command: Command): string | undefined {
 
 function placeOf(word: string, command: Command): string | undefined {
   const target: unknown = command.opts()["target"];
+  if (word.includes("://") && has(command, "--url")) return `--url ${word}`;
+  if (command.name() === "init") return `--output ${word}`;
   if (/^[\d.]+$/.test(word) && typeof target === "string") return `--target ${target}@${word}`;
   const option = ["--definitions", "--preview"].find((each) => has(command, each));
   return option === undefined ? undefined : `${option} ${word}`;

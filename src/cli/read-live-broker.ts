@@ -1,3 +1,4 @@
+import { docsPage } from "../diagnostics/docs-site.ts";
 import type { HttpReader, LiveRequest } from "../brokers/broker.ts";
 import { type Checked, type Diagnostic, accepted, diagnostic, refusedFor } from "../diagnostics/diagnostic.ts";
 import type { ChangeRequest } from "../brokers/migrating.ts";
@@ -96,7 +97,7 @@ export async function changeLiveBroker(
       diagnostic("RD408", {
         path: "",
         message: `the broker does not ${text} (${status})`,
-        help: "give the user the rights that a deployment needs: docs/permissions.md",
+        help: `give the user the rights that a deployment needs: ${docsPage("permissions")}`,
       });
     const patience = { waitMs: changeMs, wholeMs: null, budget };
     const answer = await get({ ...address.value, request }, path, patience, { ...reader, refusal }, sent);

@@ -23,6 +23,7 @@ export type ThreadMessage =
 /** The time for a module to export its system. */
 const importMs = 30_000;
 const progressMs = 10_000;
+const firstSignMs = 1_000;
 
 const memoryMs = 50;
 /** As much as Node would allow itself. */
@@ -54,13 +55,17 @@ export async function supervise(words: readonly string[], cacheFolder: string | 
     workerData: { words, cacheFolder, terminals } satisfies ThreadData,
   });
   const startedAtMs = performance.now();
-  const ticking = setInterval(() => {
+  const say = (): void => {
     const seconds = Math.round((performance.now() - startedAtMs) / 1_000);
     const megabytes = Math.round(process.memoryUsage.rss() / 1_000_000);
     process.stderr.write(`redeliver: still working after ${seconds} s, ${megabytes} MB of memory\n`);
-  }, progressMs);
+  };
+  const ticking = setInterval(say, progressMs);
+  // A person waits for a sign of life. A log needs no line about a second.
+  const first = process.stderr.isTTY ? setTimeout(say, firstSignMs) : undefined;
   const { outcome, file } = await outcomeOf(thread);
   clearInterval(ticking);
+  clearTimeout(first);
   await thread.terminate();
   await Promise.all([thread.stdout, thread.stderr].map(async (stream) => finished(stream as NodeJS.ReadableStream)));
   const exitCode = typeof outcome === "number" ? outcome : await report(outcome, file, words);

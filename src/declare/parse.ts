@@ -1,3 +1,4 @@
+import { docsPage } from "../diagnostics/docs-site.ts";
 import { Lexer, parseDocument } from "yaml";
 
 import { type Checked, accepted, refuseWhole } from "../diagnostics/diagnostic.ts";
@@ -5,7 +6,7 @@ import { duplicateInJson, duplicateInYaml } from "./duplicate-key.ts";
 import { plainData } from "./plain-data.ts";
 import { maskCredentials } from "../diagnostics/mask-credentials.ts";
 
-const declareSomething = "declare name, sources and consumers; the README has an example";
+const declareSomething = `declare name, sources and consumers, as in ${docsPage("declaration")}`;
 const correctIt = "correct the text there";
 
 /**

@@ -6,7 +6,7 @@ import { visible, visibleValue } from "./visible.ts";
 
 /**
  * Renders diagnostics for a terminal, one block each: code and message, the path with its value, the reasons, the fix.
- * It makes texts of others visible before it adds colours.
+ * A problem at several places is one block, because its text is the same for each of them. It makes texts of others visible before it adds colours.
  *
  * @param options.locate finds the line and the column in the file; terminals and editors turn them into a link
  */
@@ -15,18 +15,24 @@ export function renderDiagnostics(
   options: { readonly colour?: boolean | Paint; readonly file?: string; readonly locate?: Locate | undefined } = {},
 ): string {
   const paint = paintFor(options.colour);
-  const shown = mostUrgent(diagnostics);
-  const blocks = shown.map((each) => {
-    const colour = each.waived !== undefined ? "dim" : each.severity === "error" ? "red" : "yellow";
-    const heading = paint(colour, `${each.waived === undefined ? each.severity : "waived"}[${each.code}]`);
+  const placeOf = (each: Reported): string => {
     const name = each.place?.file ?? options.file;
     const region = each.place?.region ?? (options.file === undefined ? undefined : options.locate?.(each.path));
     const file = region === undefined ? name : `${name}:${region.line}:${region.column}`;
     const place = [file, each.path].filter((part) => part !== undefined && part !== "").join(": ");
-    const value = each.value === undefined ? "" : ` = ${renderValue(each.value)}`;
+    return place === "" ? "" : `${visible(place)}${each.value === undefined ? "" : ` = ${renderValue(each.value)}`}`;
+  };
+  const shown = mostUrgent(diagnostics);
+  const textOf = (each: Reported): unknown[] => [each.severity, each.code, each.message, notesOf(each), each.help];
+  const alike = Map.groupBy(shown, (each) => JSON.stringify(textOf(each)));
+  const blocks = [...alike.values()].map((all) => {
+    const each = all[0] as Reported;
+    const places = all.map(placeOf).filter((place) => place !== "");
+    const colour = each.waived !== undefined ? "dim" : each.severity === "error" ? "red" : "yellow";
+    const heading = paint(colour, `${each.waived === undefined ? each.severity : "waived"}[${each.code}]`);
     return [
       `${heading}: ${paint("bold", visible(each.message))}`,
-      ...(place === "" ? [] : [`  at   ${visible(place)}${value}`]),
+      ...places.map((place) => `  at   ${place}`),
       ...notesOf(each).map((note) => `  note ${visible(note)}`),
       ...(each.help === undefined ? [] : [`  ${paint("cyan", "fix")}  ${visible(each.help)}`]),
       paint("dim", `  see  ${each.docs}`),

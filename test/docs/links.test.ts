@@ -75,3 +75,14 @@ test("no link on a page of the package leads out of the package", () => {
   expect(leaving).toEqual([]);
   expect([...packed]).toEqual(expect.arrayContaining(["README.md", "docs/diagnostics.md", "policies/strict.yaml"]));
 });
+
+test("texts of the source name pages of the site that exist, and no file that an installed package hides", () => {
+  const sources = globSync("src/**/*.ts", { cwd: root }).map((file) => readFileSync(join(root, file), "utf8"));
+  const named = sources.flatMap((text) =>
+    [...text.matchAll(/docsPage\("([^"]+)"\)/g)].map(([, page]) => `docs/${page}.md`),
+  );
+  expect(named.length).toBeGreaterThan(5);
+  expect(named.filter((page) => !texts.has(page))).toEqual([]);
+  const code = sources.map((text) => text.replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, ""));
+  expect(code.flatMap((text) => text.match(/\bdocs\/[\w-]+\.md\b/g) ?? [])).toEqual([]);
+});

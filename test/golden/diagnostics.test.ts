@@ -64,6 +64,22 @@ test.for(Object.entries(declarations))("%s", async ([name, text]) => {
   await expect(`${renderDiagnostics(diagnostics, place)}\n`).toMatchFileSnapshot(`diagnostics/${name}.terminal.txt`);
 });
 
+test("one problem at several places is one block for a person, and one result for each place in a log", () => {
+  const consumer = "{ retry: { attempts: 5, backoff: { kind: constant, delay: 30s } }, deadLetter: { alarmAbove: 0 } }";
+  const diagnostics = diagnosticsOf(`name: shop\nconsumers: { billing: ${consumer}, mail: ${consumer} }\n`);
+  const alarms = diagnostics.filter(({ code }) => code === "RD209");
+  expect(renderDiagnostics(alarms)).toBe(
+    [
+      "warning[RD209]: RabbitMQ raises no alarm on the depth of a queue",
+      "  at   consumers.billing.deadLetter.alarmAbove = 0",
+      "  at   consumers.mail.deadLetter.alarmAbove = 0",
+      "  fix  let your monitoring watch the messages of the dead queue for more than 0",
+      `  see  ${alarms[0]?.docs}`,
+    ].join("\n"),
+  );
+  expect(parseSarif(renderSarif(alarms, { file: "shop.yaml", version: "1.2.3" })).runs[0]?.results).toHaveLength(2);
+});
+
 test("without diagnostics the log has no results, and no line is printed", async () => {
   const sarif = renderSarif([], { file: "shop.yaml", version: "1.2.3" });
   expect(parseSarif(sarif).runs[0]?.results).toEqual([]);

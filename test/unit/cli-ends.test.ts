@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -108,4 +108,14 @@ ${system}`;
       expectHere(ended.error).toContain("from the module\n");
     },
   );
+});
+
+const hasTerminal = spawnSync("script", ["-qec", "true", "/dev/null"]).status === 0;
+if (!hasTerminal) console.warn("The sign of life at a terminal was NOT tried: there is no script of util-linux here.");
+
+test.runIf(hasTerminal)("at a terminal a command shows after a second that it works", () => {
+  writeFileSync(join(folder, "slow.mjs"), "await new Promise((done) => setTimeout(done, 1_500));\nexport default 1;\n");
+  const words = `${process.execPath} ${join(root, "src/cli/main.ts")} plan ${join(folder, "slow.mjs")}`;
+  const said = spawnSync("script", ["-qec", words, "/dev/null"], { encoding: "utf8" });
+  expect(said.stdout).toMatch(/^redeliver: still working after \d+ s, \d+ MB of memory\r\n[^]*RD101/);
 });

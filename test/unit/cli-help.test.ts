@@ -66,9 +66,27 @@ test.for([
   ["check shop.yaml --output-format json", "--format"],
   ["simulate shop.yaml --outage 10m", "--scenario"],
   ["audit definitions.json", "--definitions definitions.json"],
+  ["audit http://localhost:15672", "--url http://localhost:15672"],
+  ["init shop", "--output shop"],
+  ["dlq", "dead"],
+  ["destroy", "pulumi destroy"],
+  ["check shop.yaml rabbitmq:4.3", "--target rabbitmq@4.3"],
 ] as const)("%s, as in other tools, gets the right word", async ([words, meant]) => {
   const { code, out, error } = await runCommand(words.split(" "));
   expect([code, out, error.split("\n")[1]]).toEqual([2, "", `(Did you mean ${meant}?)`]);
+});
+
+test("a command without its argument shows one", async () => {
+  const { code, error } = await runCommand(["explain"]);
+  expect([code, error]).toEqual([
+    2,
+    expect.stringMatching(/^error: missing .* 'code', as in redeliver explain RD101\n/),
+  ]);
+});
+
+test("a file that is not there gets the name of the file beside it", async () => {
+  const { code, error } = await runCommand(["check", "shop.yml", "--target", "rabbitmq@4.3"]);
+  expect([code, error]).toEqual([2, expect.stringContaining("  fix  did you mean shop.yaml?\n")]);
 });
 
 test("--version prints the version of the package", async () => {

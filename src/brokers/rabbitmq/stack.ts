@@ -1,3 +1,4 @@
+import { docsPage } from "../../diagnostics/docs-site.ts";
 import { type StackKeys, option, text } from "../stack-keys.ts";
 
 /** The configuration of a stack that deploys to RabbitMQ. Pulumi encrypts the password in the state. */
@@ -20,7 +21,7 @@ export const stack = Object.freeze({
     "target.version": 'write a version in quotes, for example version: "4.3"',
     vhost: "write the name of a virtual host that is there, for example /",
     endpoint: "write the URL of the management API, for example http://localhost:15672",
-    username: "write the name of a RabbitMQ user with the tag policymaker; docs/permissions.md has its permissions",
+    username: `write the name of a RabbitMQ user with the tag policymaker; its permissions are in ${docsPage("permissions")}`,
   },
   problemOf: (path: string, value: unknown) => {
     if (path === "vhost") return "the name of the vhost contains @, where the Pulumi provider splits its resource ids";

@@ -1,3 +1,4 @@
+import { docsPage } from "../../../diagnostics/docs-site.ts";
 import { randomUUID } from "node:crypto";
 
 import { SQSClient } from "@aws-sdk/client-sqs";
@@ -174,7 +175,7 @@ function explained(place: Place, queue: string, cause: unknown): unknown {
   if (isMissing(cause)) return refused([missing(queue)]);
   if (isDenied(cause)) {
     const message = `SQS at ${place.where} does not let these credentials use ${queue}`;
-    const help = "give the role the rights to operate dead letters, which docs/permissions.md lists";
+    const help = `give the role the rights to operate dead letters: ${docsPage("permissions")}`;
     return refused([diagnostic("RD807", { path: queue, message, notes: [saidBy(cause)], help })]);
   }
   if (isRefusal(cause)) return refused([notKnown(cause, place)]);

@@ -1,3 +1,4 @@
+import { docsPage } from "../../../../diagnostics/docs-site.ts";
 import { type Diagnostic, diagnostic } from "../../../../diagnostics/diagnostic.ts";
 import { type Difference, type DifferentResource, bindingText, isInner } from "../../compile/differences.ts";
 import type { Topology } from "../../compile/topology.ts";
@@ -11,11 +12,11 @@ const policy = {
 const places = {
   queue: {
     what: "its arguments",
-    help: "name the deployed strategy or version in the target: arguments cannot be changed (docs/changing.md)",
+    help: `name the deployed strategy or version in the target: arguments cannot be changed (${docsPage("changing")})`,
   },
   exchange: {
     what: "its arguments",
-    help: "declare the source as it is deployed: an exchange cannot be changed (docs/changing.md)",
+    help: `declare the source as it is deployed: an exchange cannot be changed (${docsPage("changing")})`,
   },
   foreign: {
     what: "its kind",
