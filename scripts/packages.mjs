@@ -35,10 +35,48 @@ function areInstalled(wanted, folder = root) {
 }
 
 export function installAllPackages() {
+  if (!areInstalled(lockFile().packages)) oneAtATime(installAll);
+}
+
+function installAll() {
   if (areInstalled(lockFile().packages)) return;
   say("installing the packages of package-lock.json (npm ci)");
   npm(["ci"], root);
   say("packages installed");
+}
+
+/** Each installation deletes node_modules. So with two terminals the second one waits for the first. */
+function oneAtATime(install) {
+  const folder = join(root, ".cache");
+  const path = join(folder, "installing");
+  mkdirSync(folder, { recursive: true });
+  for (let isToldOf = false; !isTaken(path); isToldOf = true) {
+    if (!isToldOf)
+      say("waiting for another command that installs packages (if there is none, delete .cache/installing)");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  }
+  try {
+    install();
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
+/** True if the file is this process's now. A process that was killed leaves its file. */
+function isTaken(path) {
+  try {
+    writeFileSync(path, String(process.pid), { flag: "wx" });
+    return true;
+  } catch (error) {
+    if (error.code !== "EEXIST") throw error;
+  }
+  try {
+    process.kill(Number(readFileSync(path, "utf8")), 0);
+  } catch (error) {
+    // A file without a number is being written now, or is gone already.
+    if (error.code === "ESRCH") rmSync(path, { force: true });
+  }
+  return false;
 }
 
 /** Installs the packages that only `npm run site` needs, into the site's own folder. */
@@ -57,10 +95,14 @@ export function installSite() {
 export function installCommandLine() {
   const isNodeEnough = runsSources(process.versions.node) && !process.execPath.startsWith(join(root, "node_modules"));
   const names = isNodeEnough ? commandLinePackages : [...commandLinePackages, "node"];
+  if (!areInstalled(closureOf(names))) oneAtATime(() => installFew(names));
+}
+
+function installFew(names) {
   const wanted = closureOf(names);
   if (areInstalled(wanted)) return;
   if (Object.keys(installedPackages()).some((path) => !Object.hasOwn(closureOf([...names, "node"]), path))) {
-    installAllPackages();
+    installAll();
     return;
   }
   const size = names.includes("node") ? "140 MB with a Node of its own, about 15 s" : "15 MB, about 5 s";

@@ -28,10 +28,11 @@ export async function initCommand(options: InitOptions): Promise<number> {
   const { output, name = basename(resolve(output)) } = options;
   const names = Object.keys(brokers);
   const ask = askerOf(process);
-  const broker = options.broker ?? (await ask(`Broker (${names.join(", ")}): `));
+  const broker = options.broker ?? (await ask(`Broker (${names.join(", ")})`, names));
   if (broker === null) return usage(`name the broker with --broker: ${names.join(", ")}`, {});
   if (!names.includes(broker)) return usage(`${broker} is no broker; the brokers are ${names.join(", ")}`, {});
-  const given = options.consumer ?? (await ask("Consumers, such as billing shipping: "))?.split(/[\s,]+/) ?? [];
+  const given =
+    options.consumer ?? (await ask("Consumers, with blanks between", ["billing"], true))?.split(/[\s,]+/) ?? [];
   const consumers = given.filter(Boolean);
   if (consumers.length === 0) return usage("name the consumers with --consumer, such as --consumer billing", {});
 
@@ -46,6 +47,7 @@ export async function initCommand(options: InitOptions): Promise<number> {
     "retries.ts": `import { defineSystem } from "redeliver";\n\nexport default defineSystem(${sourceOf(system)});\n`,
     "redeliver.config.yaml": `declaration: retries.ts\nenvironments:\n  dev: { target: ${JSON.stringify(exampleTarget)} }\n`,
     "index.ts": template(`${broker}/index.ts`).replace("../retries.ts", "./retries.ts"),
+    "index.mjs": template("index.mjs"),
     "Pulumi.yaml": template("Pulumi.yaml").replace("name: shop", () => `name: ${JSON.stringify(name)}`),
     "package.json": template(`${broker}/package.json`),
     "tsconfig.json": template("tsconfig.json"),
@@ -54,15 +56,19 @@ export async function initCommand(options: InitOptions): Promise<number> {
   return write(files, output, exampleTarget);
 }
 
-/** Asks at the terminal. The answer is null if nobody is there. */
-function askerOf({ stdin }: NodeJS.Process): (question: string) => Promise<string | null> {
+/** Asks at the terminal, until the answer is one of the choices. Enter takes the first. Null if nobody is there. */
+function askerOf({ stdin }: NodeJS.Process) {
   // One reader for all questions, because it may have read the next answer already.
   const lines = stdin.isTTY ? createInterface({ input: stdin })[Symbol.asyncIterator]() : null;
-  return async (question) => {
-    if (lines === null) return null;
-    writeError(question);
-    const { done, value } = await lines.next();
-    return done === true ? null : value.trim();
+  return async (question: string, choices: readonly string[], isOpen = false): Promise<string | null> => {
+    for (; lines !== null; writeError(`one of ${choices.join(", ")}, please\n`)) {
+      writeError(`${question} [${choices[0]}]: `);
+      const { done, value } = await lines.next();
+      if (done === true) return null;
+      const answer = value.trim() || String(choices[0]);
+      if (isOpen || choices.includes(answer)) return answer;
+    }
+    return null;
   };
 }
 

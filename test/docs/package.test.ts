@@ -57,11 +57,16 @@ function packOfPage(): Readonly<Record<string, string>> {
 const importing =
   'try { console.log(Object.keys(await import("redeliver/consume")).length > 0, (await import("./shop.ts")).default.name); } catch (error) { console.log(error.message, error.__pulumiRunError); }';
 
+const starting =
+  'import("./index.mjs").then((program) => console.log(Object.keys(program.default)), (error) => console.log(error.message, error.__pulumiRunError));';
+
 /** Runs the package on the oldest Node that it supports, on the newest, and on one that is too old. */
 function onOtherNodes(folder: string, npm: (cwd: string, ...words: string[]) => string): void {
   const platform = `${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
   const refusal = (version: string): string =>
     `Redeliver needs Node.js 22.18 or newer, and this is ${version}: install one from https://nodejs.org`;
+  copyFileSync(join(root, "examples/init/index.mjs"), join(folder, "index.mjs"));
+  writeFileSync(join(folder, "index.ts"), "export const workQueues: object = {};\n");
   for (const wanted of ["20", "22.18.0", "26"]) {
     const place = join(folder, "nodes", wanted);
     mkdirSync(place, { recursive: true });
@@ -82,6 +87,9 @@ function onOtherNodes(folder: string, npm: (cwd: string, ...words: string[]) => 
     // Pulumi shows an error with this property as its message alone.
     const [, imported] = run("--input-type=module", "--eval", importing);
     expect(imported).toBe(isOld ? `${refusal(version)} true\n` : "true shop\n");
+    // The program of `redeliver init`, as Pulumi starts it.
+    const [, started] = run("--input-type=module", "--eval", starting);
+    expect(started).toBe(isOld ? `${refusal(version)} true\n` : "[ 'workQueues' ]\n");
   }
 }
 

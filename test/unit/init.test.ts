@@ -29,7 +29,15 @@ describe.for(Object.entries(brokers))("redeliver init for %s", ([broker, { examp
   test("writes a project whose declaration passes check, and whose workflow checks it for the target", async () => {
     const said = await init("--consumer", "billing", "two-words");
     expect([said.code, said.error]).toEqual([0, ""]);
-    const files = [".github", "Pulumi.yaml", "index.ts", "package.json", "redeliver.config.yaml", "retries.ts"];
+    const files = [
+      ".github",
+      "Pulumi.yaml",
+      "index.mjs",
+      "index.ts",
+      "package.json",
+      "redeliver.config.yaml",
+      "retries.ts",
+    ];
     expect(readdirSync(project).toSorted()).toEqual([...files, "tsconfig.json"]);
     const checked = await runCommand(["check", join(project, "retries.ts"), "--target", exampleTarget]);
     expect(checked.out).toMatch(/^proved {3}billing: .*\n(?: .*\n)*proved {3}two-words: /m);
@@ -43,7 +51,7 @@ describe.for(Object.entries(brokers))("redeliver init for %s", ([broker, { examp
     expect([again.code, again.out]).toEqual([2, ""]);
     rmSync(join(project, "retries.ts"));
     const kept = await init("--consumer", "billing");
-    expect(kept.out.match(/^kept as it is/gm)).toHaveLength(6);
+    expect(kept.out.match(/^kept as it is/gm)).toHaveLength(7);
     expect(readFileSync(join(project, "package.json"), "utf8")).toBe("{}");
     // The templates of the programs are checked and run with the declaration of one consumer.
     expect(readFileSync(join(project, "retries.ts"), "utf8")).toBe(read("examples/init/retries.ts"));
@@ -97,4 +105,22 @@ test.for([
   expect([said.code, said.out]).toEqual([code, ""]);
   expect(said.error).toContain(reason);
   expect(readdirSync(folder)).not.toContain("nowhere");
+});
+
+const hasTerminal = spawnSync("script", ["-qec", "true", "/dev/null"]).status === 0;
+if (!hasTerminal) console.warn("The questions of init were NOT tried: there is no script of util-linux here.");
+
+test.runIf(hasTerminal).for([
+  ["kafka\n\n\n", "rabbitmq@4.3", ["billing"]],
+  ["sqs\nmail, audit\n", "sqs@eu-west-1", ["mail", "audit"]],
+] as const)("at a terminal init asks until it knows the answer: %j", async ([input, target, consumers]) => {
+  const project = mkdtempSync(join(folder, "asked-"));
+  const words = [process.execPath, join(root, "src/cli/main.ts"), "init", "--name", "shop", "--output", project];
+  const said = spawnSync("script", ["-qec", words.join(" "), "/dev/null"], { input, encoding: "utf8" });
+  expect([said.status, said.stdout.includes("one of rabbitmq, sqs, servicebus, please")]).toEqual([
+    0,
+    input.startsWith("kafka"),
+  ]);
+  const checked = await runCommand(["check", join(project, "retries.ts"), "--target", target]);
+  expect(checked.out.match(/(?<=^proved {3})\w+/gm)).toEqual(consumers);
 });
