@@ -32,7 +32,8 @@ export { type ConsumerPlan, type Plan, type RetryPlan, plan } from "./plan/plan.
 export type { AttemptPlan } from "./plan/schedule.ts";
 export { brokerOf, brokers, parseTarget } from "./brokers/index.ts";
 export type { BrokerName, CompiledSystem, Target, TargetInput } from "./brokers/index.ts";
-export type { Compiled, Graph, GraphEdge, GraphNode } from "./brokers/broker.ts";
+export type { Compiled } from "./brokers/broker.ts";
+export type { Graph, GraphEdge, GraphNode } from "./brokers/graph.ts";
 export type { KeptPromise, Keeper, PromiseName } from "./contract/promise.ts";
 export type { StrategyChoice } from "./contract/choose-strategy.ts";
 export type { BrokerContract, OutcomeName } from "./contract/contract.ts";

@@ -11,6 +11,7 @@ import type { Migrating, WatchedQueue } from "./migrating.ts";
 import type { StrategyChoice } from "../contract/choose-strategy.ts";
 import type { ContractPages } from "./contract-pages.ts";
 import type { StackKeys } from "./stack-keys.ts";
+import type { Graph } from "./graph.ts";
 import type { KeptPromise } from "../contract/promise.ts";
 import type { BrokerRule } from "../policy/rule.ts";
 import type { Entry } from "../foreign/entries.ts";
@@ -26,34 +27,6 @@ export interface Compiled<Topology, Contract, Strategy extends string = string> 
   readonly contracts: readonly Contract[];
   readonly promises: readonly KeptPromise[];
   readonly choices: readonly StrategyChoice<Strategy>[];
-}
-
-/** A place where messages are, as a person would draw it. Exchanges are not drawn: the arrows go through them. */
-export interface GraphNode {
-  readonly id: string;
-  readonly kind: "source" | "work" | "tier" | "dead" | "instance";
-  readonly label: string;
-  /** One more line, such as the delay of a tier. */
-  readonly detail?: string;
-  /** The queues that this one place stands for, because a picture need not tell them apart. */
-  readonly joined?: readonly string[];
-  /** The consumer that it belongs to. Null for a shared place. */
-  readonly consumer: string | null;
-}
-
-/** A movement of messages from one place to another. */
-export interface GraphEdge {
-  readonly from: string;
-  readonly to: string;
-  readonly label: string;
-  readonly kind: "publish" | "retry" | "due" | "dead";
-  readonly consumer: string | null;
-}
-
-export interface Graph {
-  readonly title: string;
-  readonly nodes: readonly GraphNode[];
-  readonly edges: readonly GraphEdge[];
 }
 
 /** The evidence behind a proof: rules compared with a broker, or read in its source. */

@@ -1,5 +1,5 @@
 import { type Target, brokerOf } from "../brokers/index.ts";
-import type { Graph } from "../brokers/broker.ts";
+import type { Graph } from "../brokers/graph.ts";
 import { resourcesOf, sumOf } from "../compile/budget.ts";
 import type { Plan } from "../plan/plan.ts";
 

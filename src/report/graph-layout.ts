@@ -1,4 +1,4 @@
-import type { Graph, GraphEdge, GraphNode } from "../brokers/broker.ts";
+import type { Graph, GraphEdge, GraphNode } from "../brokers/graph.ts";
 import { visible, visibleLines } from "../diagnostics/visible.ts";
 
 /** The colours of edges, the same in every drawing. */

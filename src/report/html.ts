@@ -34,6 +34,7 @@ export async function renderHtml(input: {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="description" content="How each consumer of this system retries, and who keeps each promise">
 <title>${title}</title>
 <style>${trusted(htmlStyle)}</style>
 </head>

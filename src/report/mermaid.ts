@@ -1,4 +1,4 @@
-import type { Graph, GraphEdge, GraphNode } from "../brokers/broker.ts";
+import type { Graph, GraphEdge, GraphNode } from "../brokers/graph.ts";
 import { type NumberedGraph, type NumberedNode, labelLines, nameLines, numberGraph, strokes } from "./graph-layout.ts";
 import { visible } from "../diagnostics/visible.ts";
 

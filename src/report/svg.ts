@@ -1,10 +1,13 @@
 import type { Graphviz } from "@hpcc-js/wasm-graphviz";
 
-import type { Graph } from "../brokers/broker.ts";
+import type { Graph } from "../brokers/graph.ts";
 import { visible } from "../diagnostics/visible.ts";
 import { renderDot } from "./dot.ts";
 import { escapeXml } from "./markup.ts";
 import { wayOf } from "./way.ts";
+
+/** A layout with columns takes seconds beyond this number of arrows, and leaves out some of them. */
+const mostOrdered = 1_000;
 
 /**
  * Draws a graph as SVG, laid out by Graphviz. The same graph gives the same bytes. Each text takes the width that
@@ -15,17 +18,17 @@ import { wayOf } from "./way.ts";
  */
 export async function renderSvg(graph: Graph): Promise<string> {
   const graphviz = await loadGraphviz();
-  let dot = renderDot(graph);
-  let svg = graphviz.dot(dot, "svg");
+  const ordered = renderDot(graph);
+  const free = ordered.replaceAll(/^ *\{ rank=same;.*\n/gm, "");
   const all = graph.edges.length;
-  if (arrowsIn(svg) < all) {
-    // Graphviz leaves out an arrow if the order of a column leaves it no way.
-    dot = dot.replaceAll(/^ *\{ rank=same;.*\n/gm, "");
-    svg = graphviz.dot(dot, "svg");
-  }
+  const quick = free.replace("graph [", "graph [nslimit=1, mclimit=0.1, ");
+  const dot = all > mostOrdered ? quick : ordered;
+  let svg = graphviz.dot(dot, "svg");
+  // Graphviz leaves out an arrow if the order of a column leaves it no way.
+  if (arrowsIn(svg) < all && dot === ordered) svg = graphviz.dot(free, "svg");
   const drawn = arrowsIn(svg);
   if (drawn < all) console.error(`redeliver: the picture of ${visible(graph.title)} has ${drawn} of ${all} arrows`);
-  if (textsIn(svg).some((key) => !widths.has(key))) readWidths(graphviz.dot(dot, "json"));
+  if (textsIn(svg).some((key) => !widths.has(key))) readWidths(graphviz.osage(unconnected(free), "json"));
   return embeddable(fitted(svg), graph.title, wayOf(graph));
 }
 
@@ -52,6 +55,14 @@ async function loadGraphviz(): Promise<Graphviz> {
  * decides a width, so the pictures of consumers need no second layout for the texts of the whole picture.
  */
 const widths = new Map<string, number>();
+
+/** The drawing with a node in place of all arrows with one label. Nothing is left to lay out but its texts. */
+function unconnected(dot: string): string {
+  const arrow = /^ *\w+ -> \w+ \[(label=.*)$/gm;
+  const looks = new Set([...dot.matchAll(arrow)].map(([, look]) => look));
+  const texts = [...looks].map((look, index) => `  e${index} [fontsize=10, ${look}`).join("\n");
+  return dot.replaceAll(arrow, "").replace(/\}\s*$/, () => `${texts}\n}\n`);
+}
 
 /** One step of Graphviz's drawing: a font size, the style of a font, or a text and its width in points. */
 interface Step {
@@ -117,6 +128,9 @@ function embeddable(svg: string, title: string, way: string): string {
     .replaceAll(/<!--.*?-->\n?/gs, "")
     .replaceAll(/<title>.*?<\/title>\n?/gs, "")
     .replaceAll(/(<g) id="[^"]*"/g, "$1")
+    .replaceAll("&#45;", "-")
+    // A tenth of a point is finer than a screen, and a page has a picture of each consumer.
+    .replaceAll(/<[^>]*>/g, (tag) => tag.replaceAll(/\d+\.\d+/g, (number) => String(Number(Number(number).toFixed(1)))))
     .trimEnd();
   return element.replace(
     /^<svg ([^>]*)>/,

@@ -1,4 +1,4 @@
-import type { Graph } from "../brokers/broker.ts";
+import type { Graph } from "../brokers/graph.ts";
 import type { CompiledSystem } from "../brokers/index.ts";
 import { type Diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import type { Plan } from "../plan/plan.ts";

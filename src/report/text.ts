@@ -1,6 +1,6 @@
 import Table from "cli-table3";
 
-import type { GraphNode } from "../brokers/broker.ts";
+import type { Graph, GraphNode } from "../brokers/graph.ts";
 import { resourcesOf } from "../compile/budget.ts";
 import { type Costs, costTable } from "./costs.ts";
 import { type CompiledSystem, brokerOf } from "../brokers/index.ts";
@@ -41,9 +41,10 @@ export function renderCompiledText(
 ): string {
   const style = styleOf(options);
   const resources = Object.entries(resourcesOf(compiled)).map(([kind, number]) => `${kind} ${number}`);
+  const graph = brokerOf(compiled.topology).graphOf(compiled);
   return `${[
     `${style.paint("bold", visible(plan.system))} on ${compiled.target}`,
-    ...plan.consumers.map(({ consumer }) => renderCompiledConsumer(compiled, consumer, style)),
+    ...plan.consumers.map(({ consumer }) => renderCompiledConsumer(compiled, graph, consumer, style)),
     `resources: ${resources.join(", ")}`,
     renderWarnings(warnings, style),
   ].join("\n\n")}\n`;
@@ -98,7 +99,7 @@ function renderTimeline(retry: RetryPlan, style: Style): string {
   return renderTable(["attempt", "delay", "due"], rows, { colAligns: ["right", "right", "right"] }, style);
 }
 
-function renderCompiledConsumer(compiled: CompiledSystem, consumer: string, style: Style): string {
+function renderCompiledConsumer(compiled: CompiledSystem, graph: Graph, consumer: string, style: Style): string {
   const choice = compiled.choices.find((each) => each.consumer === consumer);
   const promises = compiled.promises.filter((each) => each.consumer === consumer);
   const keeperFormat = { broker: "green", consumer: "yellow", nobody: "red" } as const;
@@ -113,7 +114,7 @@ function renderCompiledConsumer(compiled: CompiledSystem, consumer: string, styl
     `${style.paint("bold", visible(consumer))}: ${style.paint("cyan", choice?.strategy ?? "no strategy")}`,
     ...(choice === undefined ? [] : wrap(choice.reason, style.columns - 2).map((line) => `  ${line}`)),
     ...(choice?.passedOver ?? []).flatMap(({ strategy, reason }) => field(`not ${strategy}`, reason, style, 2)),
-    ...renderQueues(compiled, consumer, style),
+    ...renderQueues(graph, consumer, style),
     indented(renderTable(["promise", "kept by", "statement"], rows, widths, style)),
   ].join("\n");
 }
@@ -125,8 +126,8 @@ const queueTerms: readonly (readonly [GraphNode["kind"], string])[] = [
   ["dead", "dead queue"],
 ];
 
-function renderQueues(compiled: CompiledSystem, consumer: string, style: Style): string[] {
-  const { nodes } = graphOfConsumer(brokerOf(compiled.topology).graphOf(compiled), consumer);
+function renderQueues(graph: Graph, consumer: string, style: Style): string[] {
+  const { nodes } = graphOfConsumer(graph, consumer);
   return queueTerms.flatMap(([kind, term]) => {
     const names = nodes
       .filter((node) => node.kind === kind)

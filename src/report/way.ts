@@ -1,4 +1,4 @@
-import type { Graph, GraphEdge } from "../brokers/broker.ts";
+import type { Graph, GraphEdge } from "../brokers/graph.ts";
 
 /** A screen reader reads the whole text at once, so it ends after so many moves. */
 const mostMoves = 40;

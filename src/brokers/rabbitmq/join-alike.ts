@@ -1,4 +1,4 @@
-import type { Graph, GraphEdge, GraphNode } from "../broker.ts";
+import type { Graph, GraphEdge, GraphNode } from "../graph.ts";
 
 type Drawing = Pick<Graph, "nodes" | "edges">;
 

@@ -1,6 +1,6 @@
 import { deepFreeze } from "../../declare/freeze.ts";
 import { formatDurationMs } from "../../declare/duration.ts";
-import type { Graph, GraphEdge, GraphNode } from "../broker.ts";
+import type { Graph, GraphEdge, GraphNode } from "../graph.ts";
 import type { ServicebusCompiled } from "./compile/compile.ts";
 import type { Contract, Operation } from "./compile/contract.ts";
 import { operationsAfter } from "../../contract/interpret.ts";
