@@ -10,6 +10,16 @@ const files = new Set<string>();
 
 const groups = groupsOf(readFileSync(join(root, "docs/README.md"), "utf8"));
 
+const icon =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M13 8a5 5 0 1 1-2-4M11 1v3H8" fill="none" stroke="#2f6fb3" stroke-width="2"/></svg>';
+
+const { repository } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  readonly repository: { readonly url: string };
+};
+const sources = repository.url.replace(/^git\+|\.git$/g, "");
+
+const searchText = "html .DocSearch-Button .DocSearch-Button-Placeholder";
+
 export default defineConfig({
   title: "Redeliver",
   description: "Declare how each message consumer retries, and prove that no message is lost",
@@ -34,6 +44,10 @@ export default defineConfig({
       },
     ],
   },
+  transformPageData: ({ relativePath, frontmatter }) => {
+    // These pages are generated from the source.
+    if (/^(api|diagnostics|policies)\//.test(relativePath)) frontmatter["editLink"] = false;
+  },
   themeConfig: {
     search: {
       provider: "local",
@@ -41,14 +55,27 @@ export default defineConfig({
       options: { translations: { button: { buttonAriaLabel: "" } } },
     },
     outline: "deep",
+    nav: [
+      { text: "Tutorial", link: "/tutorial" },
+      { text: "Declaration", link: "/declaration" },
+      { text: "Commands", link: "/commands" },
+      { text: "API", link: "/api/" },
+      { text: "Changes", link: "/changelog" },
+    ],
+    editLink: { pattern: `${sources}/edit/main/:path`, text: "Edit this page" },
     sidebar: groups.map((group) =>
       group.text === "Reference"
         ? { ...group, items: [...group.items, { text: "TypeScript API", link: "/api/" }] }
         : { ...group, items: [...group.items] },
     ),
   },
-  // The default colours have too little contrast.
-  head: [["style", {}, "html:root { --vp-code-lang-color: var(--vp-c-text-1); }"]],
+  head: [
+    // The default colours have too little contrast.
+    ["style", {}, "html:root { --vp-code-lang-color: var(--vp-c-text-1); }"],
+    // On a phone the button shows no text, and its name would be empty.
+    ["style", {}, `@media (max-width: 767px) { ${searchText} { display: block; position: absolute; opacity: 0; } }`],
+    ["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(icon)}` }],
+  ],
   markdown: {
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     // The anchors that GitHub makes of headings: the links in the sources name these.

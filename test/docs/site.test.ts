@@ -104,6 +104,13 @@ describe.runIf(hasBrowser)("in a browser", () => {
     },
   );
 
+  test("axe finds no fault on a phone", async () => {
+    const page = await browser.newPage({ viewport: { width: 390, height: 800 } });
+    await page.goto(base, { waitUntil: "networkidle" });
+    expect(await faultsOf(page)).toEqual([]);
+    await page.close();
+  });
+
   test("the search finds a code's page", async () => {
     const page = await browser.newPage();
     await page.goto(base, { waitUntil: "networkidle" });
