@@ -23,9 +23,13 @@ import type { Operating } from "../operate/port.ts";
 export interface Compiled<Topology, Contract, Strategy extends string = string> {
   /** The target as on the command line. */
   readonly target: string;
+  /** The resources, in the broker's own words. */
   readonly topology: Topology;
+  /** The duties of each consumer's code, in the order of the declaration. */
   readonly contracts: readonly Contract[];
+  /** Each promise of each consumer, with its keeper. */
   readonly promises: readonly KeptPromise[];
+  /** The strategy of each consumer, with the reason. */
   readonly choices: readonly StrategyChoice<Strategy>[];
 }
 

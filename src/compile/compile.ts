@@ -14,9 +14,13 @@ import { diagnoseBudget } from "./budget.ts";
  * work.
  */
 export interface Proved<Name extends BrokerName = BrokerName> {
+  /** The timeline of attempts, which is the same on every broker. */
   readonly plan: Plan;
+  /** The checked target, with its defaults. */
   readonly target: Target<Name>;
+  /** The topology, and the contract of each consumer. */
   readonly compiled: CompiledSystem<Name>;
+  /** The proof of each consumer. None of them has a violation. */
   readonly verdicts: readonly Verdict[];
 }
 

@@ -2,9 +2,11 @@
 export interface Message<Body = unknown> {
   /** The producer's own id, or else the broker's. Null if there is none. */
   readonly id: string | null;
+  /** The body, read in the option's format, and of the schema's type. */
   readonly body: Body;
   /** The producer's key, even if retries have replaced it. Null if the broker has none. */
   readonly routingKey: string | null;
+  /** The message's headers: on SQS its attributes, on Service Bus its application properties. */
   readonly headers: Readonly<Record<string, unknown>>;
   /** The client library's own message. Settling it there breaks the contract. */
   readonly raw: unknown;

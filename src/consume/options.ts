@@ -17,6 +17,7 @@ import { unheard } from "./unheard.ts";
 export interface ConsumeOptions<Name extends BrokerName = BrokerName, Body = unknown> {
   /** The target that the system was deployed for. */
   readonly target: TargetInput<Name>;
+  /** The address and the credentials of the broker. Its form is that of the target's broker. */
   readonly connection: ConnectionOf<Name>;
   /** The number of handlers that run at a time, and the most messages in hand. The default is 10. */
   readonly concurrency?: number | undefined;
@@ -31,7 +32,14 @@ export interface ConsumeOptions<Name extends BrokerName = BrokerName, Body = unk
    * is 10 failures with pauses from 1s to 1m. `false` switches it off.
    */
   readonly breaker?:
-    | { readonly failures: number; readonly firstPause: Duration; readonly longestPause: Duration }
+    | {
+        /** The evidence that makes a pause, in failed first attempts. At least 1. */
+        readonly failures: number;
+        /** The length of the first pause. */
+        readonly firstPause: Duration;
+        /** Each pause is twice as long as the one before, up to this. */
+        readonly longestPause: Duration;
+      }
     | false
     | undefined;
   /**

@@ -40,6 +40,7 @@ export interface Health {
 
 /** A running consumer. */
 export interface Running {
+  /** The state at this moment. It asks no broker, so a probe may call it often. */
   readonly health: () => Health;
   /**
    * Takes no more messages and returns those whose handlers have not begun. Then it waits for the others and ends the

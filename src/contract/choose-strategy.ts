@@ -3,10 +3,18 @@ import { count } from "./in-words.ts";
 
 /** The strategy that a consumer got, and the reasons against the others. */
 export interface StrategyChoice<Strategy extends string = string> {
+  /** The consumer that the choice is for. */
   readonly consumer: string;
+  /** The strategy that the broker runs. */
   readonly strategy: Strategy;
+  /** Why it was taken, with the number of its queues. */
   readonly reason: string;
-  readonly passedOver: readonly { readonly strategy: Strategy; readonly reason: string }[];
+  /** The strategies before it in the order of `auto`, each with the demand that it cannot keep. */
+  readonly passedOver: readonly {
+    readonly strategy: Strategy;
+    /** The demand of the declaration that it cannot keep. */
+    readonly reason: string;
+  }[];
 }
 
 /** A reason why a strategy cannot keep the declaration. */

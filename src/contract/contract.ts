@@ -14,12 +14,17 @@ export interface RetryAfterStep<Operation> {
  * and each broker adds its own. Other programs drive consumers by it.
  */
 export interface BrokerContract<Operation> {
+  /** The consumer whose code keeps it. */
   readonly consumer: string;
+  /** The target as on the command line, such as `rabbitmq@4.3`. */
   readonly target: string;
+  /** The strategy that the operations belong to. Another one needs other operations. */
   readonly strategy: string;
+  /** The protocol that the names of the operations come from. */
   readonly protocol: string;
   /** The queue that the consumer receives from. Null if every instance has its own queue. */
   readonly workQueue: string | null;
+  /** The queue where dead letters end. Null if every instance has its own queue. */
   readonly deadQueue: string | null;
   /** The queue for parked letters. Left out if the declaration asks for none. */
   readonly parkedQueue?: string;
@@ -32,6 +37,7 @@ export interface BrokerContract<Operation> {
   readonly crashDeliveries: number | null;
   /** The most deliveries of one message with this strategy on this target. */
   readonly maxDeliveries: number;
+  /** The operations to do in order, by the end of a handler run. `byAttempt` has them for each attempt. */
   readonly outcomes: Readonly<Record<OutcomeName, Outcome<Operation>>>;
   /** The reason for each outcome. */
   readonly why: Readonly<Record<OutcomeName, string>>;

@@ -22,8 +22,11 @@ export type PromiseName = (typeof promiseNames)[number];
 
 /** One thing that the declaration asks for, and its keeper. */
 export interface KeptPromise {
+  /** The consumer whose declaration asks for it. */
   readonly consumer: string;
+  /** Its name, such as `no-loss`. */
   readonly promise: PromiseName;
+  /** `nobody` only for a promise that this version of the broker cannot have. A warning then names the consequence. */
   readonly keeper: Keeper;
   /** The promise as a statement, with its numbers. */
   readonly statement: string;

@@ -19,12 +19,15 @@ import { UsageError } from "./usage-error.ts";
 
 /** A dead queue, and the way to its letters. */
 export interface DeadQueue {
+  /** The broker that has the queue. */
   readonly broker: BrokerName;
+  /** Its name on the broker. */
   readonly queue: string;
   /** The broker and its namespace. */
   readonly address: string;
   /** Null for a queue that no declaration names. */
   readonly consumer: string | null;
+  /** Undefined for a queue that no declaration names. */
   readonly contract: AnyContract | undefined;
   /** The consumer's proved model. Undefined for a queue that no declaration names. */
   readonly subject: Subject<unknown> | undefined;
@@ -41,13 +44,20 @@ export type DeadQueueInput = {
   readonly connection?: Partial<Omit<OperatingConnection, "place">>;
 } & (
   | {
+      /** The declaration that names the consumer. */
       readonly system: System;
+      /** The consumer whose dead queue it is. */
       readonly consumer: string;
+      /** The target that the system was deployed for. */
       readonly target: TargetInput;
       /** True for the queue with the parked letters of the consumer. */
       readonly parked?: boolean;
     }
-  | { readonly queue: string; readonly target?: TargetInput }
+  | {
+      /** The name of a queue that no declaration names. */
+      readonly queue: string;
+      readonly target?: TargetInput;
+    }
 );
 
 /**

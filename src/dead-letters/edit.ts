@@ -18,6 +18,7 @@ import { type Taking, type TakingOrder, noted, runTaking, withBackup, wordOf } f
 import { UsageError } from "./usage-error.ts";
 
 export interface EditOrder extends TakingOrder {
+  /** Makes a new letter of each old one. */
   readonly editor: Editor;
   /** A new file for the originals. Needed with `confirm`. */
   readonly backup?: string | undefined;
@@ -29,7 +30,9 @@ export interface EditOrder extends TakingOrder {
 
 /** The changes of a letter, as lines. */
 export interface Sample {
+  /** The name of the letter. */
   readonly id: string;
+  /** A line for each part that the edit changes. */
   readonly differences: readonly string[];
 }
 

@@ -22,8 +22,11 @@ export interface ImportOrder {
 
 /** The letters of an import, and its end if their number was confirmed. */
 export interface ImportEnd {
+  /** The queue that the letters go to. */
   readonly queue: string;
+  /** The letters of the file. */
   readonly letters: number;
+  /** Null if the letters were only counted. */
   readonly imported: Imported | null;
 }
 

@@ -9,7 +9,9 @@ import type { DeadQueue } from "./dead-queue.ts";
 
 /** A dead queue, the journal, and the person who moves letters. */
 export interface Desk {
+  /** The dead queue that the command works on. */
   readonly dead: DeadQueue;
+  /** The record of redrives, which also has the locks. */
   readonly journal: Journal;
   /** The user of the system by default. */
   readonly who?: string;

@@ -8,7 +8,10 @@ import { type Progress, silent } from "./locks.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** The end of a look with a filter. */
-export type LookedFor = Looked & { readonly matched: number };
+export type LookedFor = Looked & {
+  /** The letters that the filter takes. */
+  readonly matched: number;
+};
 
 /**
  * Looks for letters, and leaves them in their queue. The effect on the queue is that of its broker:

@@ -16,6 +16,7 @@ import { UsageError } from "./usage-error.ts";
 
 /** The choice of letters for a redrive, and its speed. */
 export interface RedriveWish {
+  /** The letters to send. All of them without it. */
   readonly filter?: FilterInput;
   /** The most letters a second. No limit by default. */
   readonly perSecond?: number | null;
@@ -54,6 +55,7 @@ export async function planLetters(dead: DeadQueue, wish: RedriveWish): Promise<P
 export interface RedriveOrder extends RedriveWish {
   /** The number of letters to send and to park, as the plan says it. */
   readonly confirm: number;
+  /** The reason, for the journal. */
   readonly why?: string | undefined;
   /** The redrive stops if more than this share of the sent letters have died again, from 0 to 1. 0.1 by default. */
   readonly stopAbove?: number;

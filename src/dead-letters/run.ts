@@ -27,11 +27,15 @@ export interface Begun extends Pick<RedriveInput, "unrecorded"> {
 
 /** The end of a redrive. */
 export interface RedriveEnd extends RedriveResult {
+  /** The name of the redrive in the journal. */
   readonly id: string;
+  /** The dead queue that the letters left. */
   readonly queue: string;
+  /** `done` if every letter of the plan was sent. */
   readonly state: RedriveState;
   /** The letters of the plan. */
   readonly letters: number;
+  /** The letters that were sent too often, and are in the parked queue now. */
   readonly parked: number;
   /** Left out if the redrive went on after a pause. */
   readonly plan?: RedrivePlan | undefined;

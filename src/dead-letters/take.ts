@@ -18,9 +18,11 @@ import { UsageError } from "./usage-error.ts";
 
 /** An order to take letters out of a dead queue. */
 export interface TakingOrder {
+  /** The letters to take. All of them without it. */
   readonly filter?: FilterInput;
   /** The number of letters. Without it they are only counted. */
   readonly confirm?: number | undefined;
+  /** The reason, for the history of the letters. */
   readonly why: string;
   /** The person who decides, for the history of the letters. The person at the desk by default. */
   readonly by?: string | undefined;
@@ -28,9 +30,11 @@ export interface TakingOrder {
 
 /** The letters that would leave a queue. */
 export interface TakingPlan {
+  /** The dead queue that the letters are in. */
   readonly queue: string;
   /** The letters in the queue. Later ones are not touched. */
   readonly frozen: number;
+  /** The letters to take, which is the number to confirm. */
   readonly letters: number;
   /** Letters that stay, by the reason. */
   readonly stay: Readonly<Record<string, number>>;
@@ -38,8 +42,10 @@ export interface TakingPlan {
 
 /** A plan, and its end if the number of its letters was confirmed. */
 export interface Taking {
+  /** The letters that the order is about. */
   readonly plan: TakingPlan;
   readonly word: Word;
+  /** Null if the letters were only counted. */
   readonly taken: TakenOut | null;
 }
 

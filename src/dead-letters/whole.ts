@@ -13,15 +13,30 @@ import { UsageError } from "./usage-error.ts";
 const askEveryMs = 1_000;
 
 /** The move of a whole queue by the broker, or the number of letters if nothing was confirmed. */
-export type WholeEnd = { readonly queue: string } & (
-  | { readonly letters: number }
-  | { readonly moved: number; readonly stopped: string | null }
+export type WholeEnd = {
+  /** The dead queue that was moved or counted. */
+  readonly queue: string;
+} & (
+  | {
+      /** The letters in the queue, if nothing was confirmed. */
+      readonly letters: number;
+    }
+  | {
+      /** The letters that the broker moved. */
+      readonly moved: number;
+      /** Why the move ended before its end. Null if it did not. */
+      readonly stopped: string | null;
+    }
 );
 
 export interface WholeOrder {
+  /** May only be empty: the broker moves the whole queue by itself. */
   readonly filter?: FilterInput;
+  /** The number of letters. Without it they are only counted. */
   readonly confirm?: number | undefined;
+  /** The most letters a second, for the broker's move. Null leaves it to the broker. */
   readonly perSecond?: number | null;
+  /** The reason, for the journal. */
   readonly why?: string | undefined;
 }
 

@@ -250,9 +250,14 @@ export interface Consumer {
 
 /** A checked declaration: frozen, plain data, with defaults filled in. `Name` are the names of its consumers. */
 export interface System<Name extends string = string> {
+  /** It begins every resource's name that the declaration does not give itself. */
   readonly name: string;
+  /** The templates for names on the broker, if the declaration has any. */
   readonly names?: NamesInput | undefined;
+  /** The entities that producers publish to, by their names in the declaration. */
   readonly sources: { readonly [name: string]: SourceInput };
+  /** By their names in the declaration. */
   readonly consumers: { readonly [Each in Name]: Consumer };
+  /** The budget, if the declaration has one. */
   readonly limits?: LimitsInput | undefined;
 }

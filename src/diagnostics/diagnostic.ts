@@ -12,13 +12,19 @@ export type PathSegment = string | number;
  * `help` is one edit that fixes the problem, with its cost.
  */
 export interface Diagnostic {
+  /** The stable name of the problem, such as `RD101`. One code stands for one problem on every broker. */
   readonly code: DiagnosticCode;
+  /** An error refuses the declaration. A warning lets it pass and names a consequence. */
   readonly severity: "error" | "warning";
+  /** The fact, with the numbers that show it. Its words may change between versions. */
   readonly message: string;
   /** The place in the document, for example `consumers.billing.retry.attempts`. Empty for the whole document. */
   readonly path: string;
+  /** The user's own value at the place. Left out for the whole document, and for values that may be secret. */
   readonly value?: unknown;
+  /** The reasons, a sentence each, with the vendor's page where a limit comes from one. */
   readonly notes: readonly string[];
+  /** One edit that mends it. */
   readonly help?: string;
   /** The address of the page that explains the code. */
   readonly docs: string;
@@ -97,8 +103,19 @@ export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
 
 /** A value, perhaps with warnings, or a refusal with its reasons. */
 export type Checked<Value> =
-  | { readonly ok: true; readonly value: Value; readonly warnings: readonly Diagnostic[] }
-  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
+  | {
+      /** True if nothing refuses the input. */
+      readonly ok: true;
+      /** The checked result. */
+      readonly value: Value;
+      /** The consequences to know. Empty for most inputs. */
+      readonly warnings: readonly Diagnostic[];
+    }
+  | {
+      readonly ok: false;
+      /** All reasons to refuse the input, at once. */
+      readonly diagnostics: readonly Diagnostic[];
+    };
 
 export function accepted<Value>(value: Value, warnings: readonly Diagnostic[] = []): Checked<Value> {
   return { ok: true, value, warnings };

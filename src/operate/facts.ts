@@ -3,7 +3,9 @@ import { type Letter, isTable } from "./letter.ts";
 
 /** The facts of a letter that people filter and group by. */
 export interface LetterFacts {
+  /** Its place in the queue, from 1, when the queue was read. */
   readonly position: number;
+  /** The producer's own id. Null without one. */
   readonly messageId: string | null;
   /** A code, such as `PERMANENT_FAILURE`. Null if neither the consumer nor the broker says it. */
   readonly reason: string | null;
@@ -17,7 +19,9 @@ export interface LetterFacts {
   readonly queue: string | null;
   /** The instance that failed. */
   readonly consumer: string | null;
+  /** The attempts before it died, as its headers say it. */
   readonly attempts: string | null;
+  /** The id that the producer gave to related messages. */
   readonly correlationId: string | null;
   /** The id of its trace, by W3C Trace Context. */
   readonly traceId: string | null;

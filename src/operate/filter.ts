@@ -5,10 +5,13 @@ import type { Letter } from "./letter.ts";
 
 /** A choice of letters, as a person writes it. A letter has to fit all of it. */
 export interface FilterInput {
+  /** The `id` of a group. */
   readonly group?: string | undefined;
+  /** The code of the reason, such as `PERMANENT_FAILURE`. */
   readonly reason?: string | undefined;
   /** A part of the error's text, in any case. */
   readonly error?: string | undefined;
+  /** The type of the message, as its publisher names it. */
   readonly type?: string | undefined;
   /** The queue that it died in, or the service in the consumer's own description. */
   readonly failedIn?: string | undefined;
@@ -22,7 +25,9 @@ export interface FilterInput {
   readonly header?: readonly string[] | undefined;
   /** `path` or `path=value` in a JSON body, such as `order.lines.0.sku=A1`. */
   readonly body?: readonly string[] | undefined;
+  /** The number of times that it was sent again, as a whole number. */
   readonly generation?: string | undefined;
+  /** The id of the last redrive that sent it. */
   readonly redrive?: string | undefined;
 }
 

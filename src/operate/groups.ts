@@ -6,13 +6,17 @@ import type { LetterFacts } from "./facts.ts";
 export interface Group {
   /** The same in every run, for the filter by group. */
   readonly id: string;
+  /** The reason that all letters of the group have. Null if none is known. */
   readonly reason: string | null;
   /** Numbers and ids in it are replaced by `#`. */
   readonly error: string | null;
+  /** The type of the message that all letters of the group have. */
   readonly type: string | null;
+  /** The number of letters. */
   readonly count: number;
   /** The first and the last known time, as ISO 8601. */
   readonly firstAt: string | null;
+  /** The last known time of a death, as ISO 8601. */
   readonly lastAt: string | null;
   /** The message id of one letter, or its position where it has none. */
   readonly sample: string;
@@ -20,6 +24,7 @@ export interface Group {
 
 /** The groups, the largest first. */
 export interface Groups {
+  /** The largest first. */
   readonly groups: readonly Group[];
   /** The letters of further causes. */
   readonly others: number;

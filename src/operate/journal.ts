@@ -53,15 +53,20 @@ export interface RedriveCounts {
 }
 
 export interface JournalledRedrive extends RedriveFacts, RedriveCounts {
+  /** The last state that its process wrote. */
   readonly state: RedriveState;
+  /** Why it stopped or paused. Null while it runs. */
   readonly reason: string | null;
   /** The number of letters up to which it may have sent, whatever it had time to write. */
   readonly intended: number;
 }
 
 export interface JournalEvent {
+  /** ISO 8601. */
   readonly at: string;
+  /** The person or the process that did it. */
   readonly who: string;
+  /** The event in one sentence. */
   readonly what: string;
 }
 
@@ -79,14 +84,17 @@ type Change = Partial<RedriveCounts> & {
 export interface Journal {
   /** @param letters the letters to send, and those to park before, as `Frozen` writes them */
   readonly begin: (facts: RedriveFacts, letters: string, parked?: string) => Promise<void>;
+  /** One redrive. Null if the journal does not have it. */
   readonly read: (id: string) => Promise<JournalledRedrive | null>;
   /** The last redrives, the newest first. */
   readonly list: () => Promise<readonly JournalledRedrive[]>;
   /** The letters to send and those to park, as `begin` was given them. */
   readonly lettersOf: (id: string) => Promise<{ readonly letters: string; readonly parked: string }>;
+  /** The events of one redrive, the oldest first. */
   readonly eventsOf: (id: string) => Promise<readonly JournalEvent[]>;
   /** Writes the numbers. @returns the wish of somebody else */
   readonly beat: (id: string, counts: RedriveCounts) => Promise<Wish | null>;
+  /** Writes a new state of a redrive, and the event that led to it. */
   readonly change: (id: string, change: Change, who: string, event: string) => Promise<void>;
   /** Writes what another command than a redrive does. `status` shows it. */
   readonly note: (id: string, who: string, what: string) => Promise<void>;
@@ -102,6 +110,7 @@ export interface Journal {
   readonly told: (id: string) => Promise<{ readonly told: number; readonly dead: number }>;
   /** The lock of the only command that moves letters of a queue. Null if another process has it. */
   readonly lock: (key: string) => Promise<Lock | null>;
+  /** Ends the connection to the store. */
   readonly close: () => Promise<void>;
 }
 

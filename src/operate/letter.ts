@@ -10,11 +10,15 @@ export interface Letter {
   readonly position: number;
   /** The exchange and the routing key of its last move. */
   readonly exchange: string;
+  /** The routing key of its last move. */
   readonly routingKey: string;
+  /** True if the broker has delivered it from the dead queue before. */
   readonly redelivered: boolean;
+  /** The message's headers, with those that the failure left. */
   readonly headers: Headers;
   /** The message's other properties. Missing ones are left out. */
   readonly properties: Readonly<Record<string, string | number>>;
+  /** The bytes as the producer sent them. */
   readonly body: Uint8Array;
 }
 

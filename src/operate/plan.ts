@@ -6,6 +6,7 @@ import { type Fate, type RedriveRules, fateOf, stepsOf, targetOf } from "./redri
 
 /** What a redrive would do now. */
 export interface RedrivePlan {
+  /** The dead queue that the letters leave. */
   readonly queue: string;
   /** The letters in the queue. The redrive touches no later ones. */
   readonly frozen: number;
@@ -13,13 +14,18 @@ export interface RedrivePlan {
   readonly letters: number;
   /** Letters behind those in their message groups, which the broker counts and does not show. Some may stay. */
   readonly behind: number;
+  /** The work queues that the letters go to. */
   readonly targets: readonly {
+    /** The name of the work queue. */
     readonly queue: string;
+    /** The letters that go there. */
     readonly letters: number;
+    /** The consumers that the broker sees on the target now. */
     readonly consumers: number | "unknown";
   }[];
   /** Letters that stay, by the reason. */
   readonly stay: Readonly<Partial<Record<Fate | "queue gone", number>>>;
+  /** The number of letters of each step. After each the redrive waits, and looks for letters that died again. */
   readonly steps: readonly number[];
   /** The time for sending and waiting. Null without a rate. */
   readonly leastMs: number | null;

@@ -5,6 +5,7 @@ import { type AttemptPlan, jitterPercentOf, schedule } from "./schedule.ts";
 
 /** The meaning of a consumer's declaration on any broker. All durations are whole milliseconds. */
 export interface ConsumerPlan {
+  /** Its name in the declaration. */
   readonly consumer: string;
   /** Empty if producers send straight to the work queue. */
   readonly from: { readonly [source: string]: readonly string[] | "all" };
@@ -16,8 +17,11 @@ export interface ConsumerPlan {
   readonly formerly?: string;
   /** The arguments of its own that the work queue has, if the declaration gives any. */
   readonly queueArguments?: NonNullable<Consumer["queueArguments"]>;
+  /** `per-key` if a message waits for the earlier ones with its key. */
   readonly order: Consumer["order"];
+  /** The protocol of the consumer's code on RabbitMQ. Other brokers ignore it. */
   readonly protocol: Consumer["protocol"];
+  /** The longest run of a handler. Null without a limit. */
   readonly handlerTimeoutMs: number | null;
   /** The retries; null for a consumer with a queue for every instance. */
   readonly retry: RetryPlan | null;
@@ -26,15 +30,22 @@ export interface ConsumerPlan {
 export interface RetryPlan {
   /** The attempts that remain after `giveUpAfter`. */
   readonly attempts: readonly AttemptPlan[];
+  /** The form of the schedule. `attempts` has its numbers. */
   readonly backoff: Backoff["kind"];
   /** The most that jitter adds to a delay, in percent of it; 0 for none. */
   readonly jitterPercent: number;
   /** The longest delay that a handler may ask for; null if it may not. */
   readonly retryAfterMaxMs: number | null;
   /** The limit that leaves out attempts; null if it leaves out none. */
-  readonly giveUpAfter: { readonly afterMs: number; readonly declaredAttempts: number } | null;
+  readonly giveUpAfter: {
+    /** Counted from the first attempt. */
+    readonly afterMs: number;
+    /** The number of attempts before the limit left some out. */
+    readonly declaredAttempts: number;
+  } | null;
   /** The number of deliveries that may end in a crash before the message is dead. */
   readonly crashDeliveries: number;
+  /** False if the number of attempts stands in for a declared limit. */
   readonly crashDeclared: boolean;
   /** The most deliveries of one message: every attempt with as many crashes as are allowed. */
   readonly maxDeliveries: number;
@@ -43,8 +54,11 @@ export interface RetryPlan {
    * takes the whole handler timeout (zero without a declared one). Waiting for a free consumer does not count.
    */
   readonly worstCaseToDeadLetterMs: number;
+  /** The names of errors that end a message at once. */
   readonly permanentErrors: readonly string[];
+  /** The shortest time to keep dead letters. Null for as long as the broker keeps them. */
   readonly retainMs: number | null;
+  /** More dead letters than this raise an alarm. Null for none. */
   readonly alarmAbove: number | null;
   /** The most redrives of one letter, if the declaration says it. */
   readonly generations?: number;
@@ -54,10 +68,13 @@ export interface RetryPlan {
 
 /** The meaning of a whole declaration on any broker. */
 export interface Plan {
+  /** The name of the system. */
   readonly system: string;
+  /** By their names in the declaration. */
   readonly sources: System["sources"];
   /** The templates for names, if the declaration gives them. */
   readonly names?: System["names"];
+  /** In the order of the declaration. */
   readonly consumers: readonly ConsumerPlan[];
   /** The budget, if the declaration gives one. */
   readonly limits?: System["limits"];

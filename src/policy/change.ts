@@ -6,7 +6,9 @@ import type { RuleText, Violation } from "./rule.ts";
 export interface ResourceChange {
   /** Deleted because the program no longer has it, or replaced, which deletes the old one. */
   readonly kind: "delete" | "replace";
+  /** Pulumi's name of the resource, which is unique in the stack. */
   readonly urn: string;
+  /** Pulumi's type, such as `rabbitmq:index/queue:Queue`. */
   readonly type: string;
   /** The name that the program gave it. */
   readonly name: string;

@@ -9,13 +9,17 @@ import { compileAndProve } from "../compile/compile.ts";
 
 /** A component that declares how consumers retry, read from its inputs. */
 export interface Component {
+  /** The owner of the dead letters. Null if the program names none. */
   readonly owner: string | null;
   /** The stack's own tags, which the backend keeps. */
   readonly stackTags: ReadonlyMap<string, string>;
+  /** The checked declaration. */
   readonly system: System;
+  /** The plan of each consumer, those without retries included. */
   readonly consumers: readonly ConsumerPlan[];
   /** The consumers with retries. */
   readonly retried: readonly RetriedConsumer[];
+  /** Each promise of each consumer, with its keeper. */
   readonly promises: readonly KeptPromise[];
 }
 

@@ -64,6 +64,7 @@ export interface PolicyOptions {
   readonly preset?: "advisory" | "strict";
   /** The names of judged resources, for rules without such names of their own; `*` stands for anything. */
   readonly include?: readonly string[];
+  /** The names of resources that no rule judges; `*` stands for anything. */
   readonly exclude?: readonly string[];
   /**
    * The targets of the stack, written as on the command line. A stack does not tell the version of its brokers.
@@ -75,6 +76,7 @@ export interface PolicyOptions {
 }
 
 export interface RuleOptions extends Partial<Selection> {
+  /** `mandatory` stops a deployment, `advisory` warns, `remediate` mends, and `disabled` skips the rule. */
   readonly enforcementLevel?: Level;
   /** The rule's own settings; its page lists them. */
   readonly [setting: string]: unknown;

@@ -54,10 +54,13 @@ export interface ResourceRule extends RuleText {
 
 /** A resource as a program asks for it. */
 export interface AskedResource {
+  /** Pulumi's type, such as `rabbitmq:index/queue:Queue`. */
   readonly type: string;
+  /** Pulumi's name of the resource, which is unique in the stack. */
   readonly urn: string;
   /** The name that the program gave it. */
   readonly name: string;
+  /** The inputs of the program, as far as they are known before the deployment. */
   readonly properties: Entry;
   /** True if Pulumi refuses to delete it. */
   readonly isProtected: boolean;

@@ -8,20 +8,34 @@ export interface Scenario {
   readonly drainMs: number;
   /** A whole number from 0 to 4294967295. */
   readonly seed: number;
+  /** Each consumer of the system with retries. */
   readonly consumers: readonly ConsumerScenario[];
 }
 
 /** The arrivals of one consumer's messages, and the work of its instances. */
 export interface ConsumerScenario {
+  /** The name in the declaration. */
   readonly consumer: string;
   /** At random as in a Poisson process, or evenly spaced with the first one at once. */
-  readonly arrivals: { readonly perSecond: number; readonly spacing: "random" | "even" };
+  readonly arrivals: {
+    /** The mean number of messages a second. */
+    readonly perSecond: number;
+    /** `random` as in a Poisson process, or `even`. */
+    readonly spacing: "random" | "even";
+  };
+  /** The number of processes that compete for the messages. */
   readonly instances: number;
   /** The most messages that an instance holds, and the number that it handles at a time. */
   readonly prefetch: number;
+  /** The handlers of one instance that run at a time. */
   readonly concurrency: number;
   /** A handling takes any time between these two. */
-  readonly handlingTime: { readonly fromMs: number; readonly toMs: number };
+  readonly handlingTime: {
+    /** The shortest handling. */
+    readonly fromMs: number;
+    /** The longest handling. */
+    readonly toMs: number;
+  };
   /** The time that a crashed instance is away. */
   readonly restartMs: number;
   /** The share of the handlings with each end; the rest are successes. */
@@ -34,6 +48,7 @@ export interface ConsumerScenario {
 
 /** A simulated consumer, as far as the rules of a scenario need it. */
 export interface Simulated {
+  /** The name in the declaration. */
   readonly consumer: string;
   /** True if its handlers may ask for a delay of their own. */
   readonly hasRetryAfter: boolean;
@@ -46,16 +61,19 @@ export type Ending = Exclude<KeptCause, "success" | "delivery" | "time">;
 
 /** A stretch of time without changes for a consumer. */
 export interface Phase {
+  /** Its beginning. It lasts until the next phase. */
   readonly fromMs: number;
   /** The number of arrivals is multiplied by this. */
   readonly arrivalFactor: number;
   /** No instance takes messages. Delivered messages without a handler go back to the broker. */
   readonly isStopped: boolean;
+  /** The end of every handling in this phase. Null for the usual outcomes. */
   readonly outage: Outage | null;
 }
 
 /** Every handling that begins fails in this way. */
 export interface Outage {
+  /** The end of every handling while the outage lasts. */
   readonly outcome: "transient" | "crash";
   /** The time that a handling takes until it fails; null for the usual time. */
   readonly failsAfterMs: number | null;

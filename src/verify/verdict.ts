@@ -4,18 +4,25 @@ import type { Model, Situation, Subject } from "../explore/model.ts";
 
 /** A broken property, with the shortest path that shows it. */
 export interface Violation {
+  /** The consumer whose message takes this course. */
   readonly consumer: string;
+  /** The broken promise. `declared` and `reachable` belong to the topology as a whole. */
   readonly property: PromiseName | "declared" | "reachable";
+  /** The mistake in one sentence. */
   readonly message: string;
+  /** The shortest course of one message that shows it, a step each. */
   readonly trace: readonly string[];
 }
 
 /** The proof of one consumer, or its violations. */
 export interface Verdict {
+  /** The consumer that the proof is about. */
   readonly consumer: string;
+  /** The number of states of one message that the proof visited. */
   readonly states: number;
   /** The most deliveries in any course of one message, without counting returns. */
   readonly deliveries: number;
+  /** Empty if every promise is kept. */
   readonly violations: readonly Violation[];
 }
 

@@ -4,10 +4,15 @@ import { summarise } from "./summarise.ts";
 
 /** The failing consumer's own description, for readers of the dead letter. */
 export interface ConsumerInfo {
+  /** The name of the service, such as `billing-api`. */
   readonly service: string;
+  /** The version or the commit of its code. */
   readonly version?: string;
+  /** Such as `prod`. */
   readonly environment?: string;
+  /** The machine or the container. */
   readonly hostname?: string;
+  /** The id of the process. */
   readonly pid?: number;
 }
 

@@ -7,6 +7,7 @@ import { unheard } from "../unheard.ts";
 import type { IdempotencyStore } from "./store.ts";
 
 export interface OnceOptions<Body = unknown> {
+  /** The memory of handled messages. Instances that share a queue must share it. */
   readonly store: IdempotencyStore;
   /** The consumer's name. It is part of every key: a message for two consumers has one id, and each must handle it. */
   readonly consumer: string;

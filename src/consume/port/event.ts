@@ -4,18 +4,33 @@ import type { OutcomeName } from "../../contract/contract.ts";
 export type ConsumeEvent =
   | { readonly kind: "started" | "reconnected" | "resumed" | "stopping" | "stopped" }
   /** A deployed resource could not be compared with the compiled one. */
-  | { readonly kind: "not-compared"; readonly what: string; readonly because: string }
+  | {
+      readonly kind: "not-compared";
+      /** The resource that could not be compared. */
+      readonly what: string;
+      /** The reason, such as a missing permission. */
+      readonly because: string;
+    }
   /** The broker has another version than the target, and the compiled system is the same for both. */
-  | { readonly kind: "other-version"; readonly target: string; readonly found: string }
+  | {
+      readonly kind: "other-version";
+      /** The version in the target. */
+      readonly target: string;
+      /** The version of the broker. */
+      readonly found: string;
+    }
   /** An attempt has ended, and its message is settled. */
   | {
       readonly kind: "settled";
+      /** The end that the consumer settled the message for. */
       readonly outcome: OutcomeName;
       readonly messageId: string | null;
       readonly attempt: number;
+      /** The time that the handler took. */
       readonly durationMs: number;
       /** Null for a success. */
       readonly reason: string | null;
+      /** The handler's error, as it was thrown. */
       readonly error: unknown;
       /** True if no attempt follows: the message is handled, or it is dead. */
       readonly isLast: boolean;
@@ -26,7 +41,9 @@ export type ConsumeEvent =
   | {
       readonly kind: "delay-not-kept";
       readonly messageId: string | null;
+      /** The delay that the handler asked for. */
       readonly askedMs: number;
+      /** The longest delay that the contract has. Null if it has none. */
       readonly longestMs: number | null;
     }
   /** The broker did not accept an operation. The consumer tries it again. */
@@ -45,10 +62,16 @@ export type ConsumeEvent =
       readonly kind: "returned";
       readonly messageId: string | null;
       readonly attempt: number;
+      /** True if the handler had begun. */
       readonly unfinished: boolean;
     }
   /** `renew-failed`: the credentials of a connection could not be renewed. The connection goes on until they expire. */
-  | { readonly kind: "lost" | "reconnect-failed" | "renew-failed"; readonly error: unknown; readonly nextTryMs: number }
+  | {
+      readonly kind: "lost" | "reconnect-failed" | "renew-failed";
+      readonly error: unknown;
+      /** The wait before the consumer tries again. */
+      readonly nextTryMs: number;
+    }
   /**
    * The broker is short of memory or disk, and accepts no copies until `unblocked`. Failed messages wait in hand, and
    * successful ones are settled.
@@ -59,6 +82,11 @@ export type ConsumeEvent =
    * The evidence for an outage has reached its limit, so the consumer pauses. `failures`: the transient ones since the
    * evidence was last at zero.
    */
-  | { readonly kind: "paused"; readonly failures: number; readonly forMs: number }
+  | {
+      readonly kind: "paused";
+      readonly failures: number;
+      /** The length of the pause. */
+      readonly forMs: number;
+    }
   /** The consumer tries messages one at a time. */
   | { readonly kind: "probing" };

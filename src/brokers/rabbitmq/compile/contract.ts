@@ -16,9 +16,13 @@ export type Operation =
  */
 export interface PublishOperation {
   readonly operation: "basic.publish";
+  /** The exchange that receives the copy. "" is the default exchange. */
   readonly exchange: string;
+  /** The routing key of the copy. With the default exchange it is the name of a queue. */
   readonly routingKey: string;
+  /** The consumer settles the message only after the broker's confirm. */
   readonly confirm: true;
+  /** The broker returns a copy that reaches no queue. */
   readonly mandatory: true;
   /**
    * The copy's `expiration` property: a random number between the two, or the delay that the handler asked for. Null
@@ -51,7 +55,9 @@ export interface PublishOperation {
 /** The AMQP 1.0 outcome `modified`. */
 export interface ModifiedOperation {
   readonly operation: "modified";
+  /** True counts the delivery towards the delivery limit. */
   readonly deliveryFailed: boolean;
+  /** True sends the message to the dead-letter exchange. */
   readonly undeliverableHere: boolean;
   /**
    * Sets `x-opt-delivery-time` to now plus a random delay between the two, or plus the delay that the handler asked
@@ -89,7 +95,9 @@ export type AttemptNumber =
 
 /** The duties of the consumer's code that make the promises hold. */
 export interface Contract extends BrokerContract<Operation> {
+  /** AMQP 0-9-1 acknowledges and rejects. AMQP 1.0 ends each delivery with a disposition. */
   readonly protocol: "amqp-0-9-1" | "amqp-1.0";
+  /** The place of the attempt's number in a delivery. Null if every instance has its own queue. */
   readonly attemptNumber: AttemptNumber | null;
   /**
    * The exchanges that producers publish to, with the routing keys that arrive here. The exchange "" is the default

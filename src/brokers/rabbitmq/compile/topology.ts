@@ -5,11 +5,15 @@ export type QueueRole = "work" | "tier" | "wait" | "dead" | "undeliverable";
 
 /** A queue, with every attribute that Redeliver relies on. */
 export interface QueueResource {
+  /** Its name on the broker. */
   readonly name: string;
+  /** Its place in the way of a message. */
   readonly role: QueueRole;
   /** The consumer it belongs to; null for a shared one. */
   readonly consumer: string | null;
+  /** The queue and its messages survive a restart of the broker. */
   readonly durable: true;
+  /** The queue stays when its last consumer leaves. */
   readonly autoDelete: false;
   /** The broker's own keys. They cannot change after the queue is created. */
   readonly arguments: Readonly<Record<string, string | number | boolean>>;
@@ -32,13 +36,19 @@ export type ExchangeRole =
   | "undeliverable";
 
 export interface ExchangeResource {
+  /** Its name on the broker. */
   readonly name: string;
+  /** Its place in the way of a message. */
   readonly role: ExchangeRole;
+  /** The consumer that it belongs to. Null for a shared one. */
   readonly consumer: string | null;
+  /** The way in which it compares routing keys or headers. */
   readonly kind: "direct" | "fanout" | "topic" | "headers";
   /** The type by a plugin. Such an exchange counts as a fanout: any message may come by any binding. */
   readonly pluginType?: string;
+  /** It survives a restart of the broker. */
   readonly durable: true;
+  /** It stays when its last binding goes. */
   readonly autoDelete: false;
   /** `alternate-exchange`, if there is one. */
   readonly arguments: Readonly<Record<string, string>>;
@@ -50,9 +60,13 @@ export interface ExchangeResource {
 }
 
 export interface BindingResource {
+  /** The exchange that messages come from. */
   readonly source: string;
+  /** The queue or the exchange that they go to. */
   readonly destination: string;
+  /** The kind of resource that `destination` names. */
   readonly destinationKind: "queue" | "exchange";
+  /** The pattern that a routing key must match. Fanout and headers exchanges ignore it. */
   readonly routingKey: string;
   /** The headers that a headers exchange matches; empty elsewhere. */
   readonly arguments: Readonly<Record<string, string>>;
@@ -65,20 +79,31 @@ export interface BindingResource {
 export interface PolicyResource {
   /** The name of the queue or the exchange. */
   readonly name: string;
+  /** A regular expression that matches this one name. */
   readonly pattern: string;
+  /** The kind of resource that it applies to. */
   readonly applyTo: "queues" | "quorum_queues" | "exchanges";
+  /** Among several policies that match, the broker takes only the one with the highest priority. */
   readonly priority: number;
+  /** The broker's own keys and values. */
   readonly definition: Readonly<Record<string, string | number>>;
 }
 
 /** All resources on the broker, in an order of creation that works. */
 export interface Topology {
+  /** Tells the topologies of brokers apart. */
   readonly broker: "rabbitmq";
+  /** The target as on the command line. */
   readonly target: string;
+  /** The name of the system, which begins the names of its resources. */
   readonly system: string;
+  /** Those of sources, and those that move messages between queues. */
   readonly exchanges: readonly ExchangeResource[];
+  /** Delays and limits, which a deployment can change without a new queue. */
   readonly policies: readonly PolicyResource[];
+  /** Work queues, queues to wait in, and dead queues. */
   readonly queues: readonly QueueResource[];
+  /** The ways from exchanges to queues and other exchanges. */
   readonly bindings: readonly BindingResource[];
 }
 

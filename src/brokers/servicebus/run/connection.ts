@@ -8,7 +8,12 @@ export interface ServicebusCredential {
   getToken(
     scopes: string | string[],
     options?: object,
-  ): Promise<{ readonly token: string; readonly expiresOnTimestamp: number } | null>;
+  ): Promise<{
+    /** The access token of Microsoft Entra ID. */
+    readonly token: string;
+    /** Milliseconds since 1970. */
+    readonly expiresOnTimestamp: number;
+  } | null>;
 }
 
 /**

@@ -22,6 +22,7 @@ export interface ChangeVisibilityOperation {
 /** Sends the same body and attributes, and goes on only when SQS has answered. */
 export interface SendOperation {
   readonly operation: "SendMessage";
+  /** The queue that receives the copy. */
   readonly queue: string;
   /** Attributes to set on the copy, of the type String, beside those of the message. A message has ten at most. */
   readonly attributes: Readonly<Record<string, string>>;
@@ -66,6 +67,7 @@ export function topicSources({ sources }: Pick<Contract, "sources">): readonly T
  * `DeleteMessage`. A function must never throw, because that would return the whole batch.
  */
 export interface LambdaContract {
+  /** Its name or ARN, as in the target. */
   readonly function: string;
   /**
    * Lambda ends the function after this time. Every message of the batch has then failed, and waits for the queue's
@@ -74,15 +76,21 @@ export interface LambdaContract {
   readonly functionTimeoutMs: number;
   /** Messages of one invocation, at most. */
   readonly batchSize: number;
+  /** The field of the function's answer that lists failed messages. */
   readonly answer: "batchItemFailures";
+  /** Lambda deletes each message that the answer leaves out. */
   readonly deleted: "left-out";
+  /** A message that the answer names stays in the queue until its visibility timeout. */
   readonly kept: "named";
 }
 
 /** The duties of the consumer's code that make the promises hold. */
 export interface Contract extends BrokerContract<Operation> {
+  /** The names of the operations are those of the SQS API. */
   readonly protocol: "sqs";
+  /** The name of the queue, without its URL. A FIFO queue ends in `.fifo`. */
   readonly workQueue: string;
+  /** SQS moves dead letters to it by the redrive policy. */
   readonly deadQueue: string;
   /** Null: crashes have no budget of their own, since every receive counts towards the attempts. */
   readonly crashDeliveries: null;
@@ -103,6 +111,7 @@ export interface Contract extends BrokerContract<Operation> {
   };
   /** Left out if the consumer receives by itself. Otherwise `receive` describes Lambda. */
   readonly lambda?: LambdaContract;
+  /** The topics and queues that producers send to. */
   readonly sources: readonly ContractSource[];
   /**
    * Counted from the receive. In a Lambda function it counts from the start of the handler, since a received message

@@ -40,7 +40,9 @@ export interface SqsPlacement {
 export interface DeployedQueue {
   /** Its name at AWS. With automatic names it is known only once the queue exists. */
   readonly name: pulumi.Output<string>;
+  /** For the clients of SQS. */
   readonly url: pulumi.Output<string>;
+  /** For the policies of IAM. */
   readonly arn: pulumi.Output<string>;
 }
 

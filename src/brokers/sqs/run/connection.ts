@@ -14,9 +14,13 @@ export interface SqsConnection {
 }
 
 export interface SqsCredentials {
+  /** The id of an access key of IAM. */
   readonly accessKeyId: string;
+  /** The secret half of the access key. */
   readonly secretAccessKey: string;
+  /** The token of temporary credentials. */
   readonly sessionToken?: string;
+  /** The end of temporary credentials. */
   readonly expiration?: Date;
 }
 
