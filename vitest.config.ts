@@ -99,7 +99,8 @@ const config: ViteUserConfig = defineConfig({
           globalSetup: "test/support/live-setup.ts",
           testTimeout: 300_000,
           hookTimeout: 300_000,
-          maxWorkers: 2,
+          // They wait more than they work.
+          maxWorkers: 3,
           // After the fast tests: what measures time on a broker must not compete with them for the processor.
           sequence: { groupOrder: 1 },
         },

@@ -38,10 +38,10 @@ async function open(broker: Broker, finished: Finished): Promise<PageStage> {
         });
       await channel.waitForConfirms();
     },
-    consume: async (handler) => {
+    consume: async (handler, log) => {
       const target = { broker: "rabbitmq", version: broker.version } as const;
       const connection = { url, managementUrl: broker.managementUrl };
-      return consume(checked(shop), "billing", { target, connection }, handler);
+      return consume(checked(shop), "billing", { target, connection, log }, handler);
     },
     count: async (queue) => (await channel.checkQueue(String(queues[queue]))).messageCount,
   };

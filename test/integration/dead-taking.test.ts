@@ -6,6 +6,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { brokers as compilers } from "../../src/index.ts";
 import { operating } from "../../src/brokers/rabbitmq/operate/index.ts";
+import { consume } from "../../src/consume/index.ts";
+import { openJournal, tellRedrives } from "../../src/dead-letters/index.ts";
 import { digestOf, readFrozen, writeFrozen } from "../../src/operate/frozen.ts";
 import { createExportReader } from "../../src/operate/ndjson.ts";
 import { takeOut } from "../../src/operate/take-out.ts";
@@ -14,6 +16,7 @@ import { ownJournal, start } from "../support/dead-journal.ts";
 import { deadQueue, fill, idsOf, parkedQueue, parkingShop, stage, workQueue } from "../support/dead-stage.ts";
 import { type DeployedSystem, until } from "../support/deployed-system.ts";
 import { drive } from "../support/drive.ts";
+import { checked } from "../support/examples.ts";
 import { createLimitedUser } from "../support/limited-user.ts";
 import { type Broker, brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
@@ -317,13 +320,22 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
   test("that were parked are sent on after a pause", async () => {
     const system = await stage(broker, parkingShop);
     const ids = await fill(system, parkedQueue, 30);
-    const words = ["--parked", "--wait", "0s", "--rate", "3", "--confirm", "30"];
+    // Longer than the test. The redrive waits after its first letter, until it is paused or a consumer tells.
+    const words = ["--parked", "--wait", "1h", "--confirm", "30"];
     const first = start([...declared(broker, system, "redrive"), ...words]);
     const id = String(await first.id());
-    await until(60_000, async () => (await system.channel.checkQueue(workQueue)).messageCount > 1);
-    expect((await runCommand(["dead", "pause", id, "--json"])).code).toBe(0);
+    await until(60_000, async () => (await system.channel.checkQueue(workQueue)).messageCount === 1);
+    const paused = await runCommand(["dead", "pause", id, "--json"]);
+    expect([paused.code, data(paused)]).toMatchObject([0, { state: "paused", sent: 1 }]);
+    const handled: unknown[] = [];
+    const target = { broker: "rabbitmq", version: broker.version, strategy: "waits" } as const;
+    const connection = { url: system.url, managementUrl: broker.managementUrl };
+    const log = tellRedrives(await openJournal(process.env["REDELIVER_JOURNAL"]));
+    const options = { target, connection, log };
+    const running = await consume(checked(parkingShop), "billing", options, (letter) => void handled.push(letter.id));
+    onTestFinished(async () => running.stop());
     const resumed = await runCommand(["dead", "resume", id, ...at(broker, system)]);
     expect([resumed.code, data(resumed)]).toMatchObject([0, { state: "done", sent: 30, mayBeDoubled: 0 }]);
-    expect(idsOf(await system.drain(workQueue))).toEqual(ids);
+    expect(handled).toEqual(ids);
   });
 });

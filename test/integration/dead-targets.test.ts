@@ -41,12 +41,15 @@ describe.for(brokers())("dead redrive on RabbitMQ $version", { timeout: 300_000 
     const { channel } = system;
     await channel.assertQueue("leaving", { arguments: { "x-queue-type": "quorum" } });
     const ids = await fill(system, deadQueue, 300, 1, to("leaving"));
-    const child = start(byQueue(broker, system, "redrive", "--wait=0s", "--rate=30", "--confirm=300"));
+    const perSecond = 30;
+    const child = start(byQueue(broker, system, "redrive", "--wait=0s", `--rate=${perSecond}`, "--confirm=300"));
     await until(60_000, async () => (await channel.checkQueue("leaving")).messageCount > 10 || child.isOver());
     const taken = (await channel.deleteQueue("leaving")).messageCount;
     const said = await child.ended;
     const result = answerOf<RedriveResult>(said);
-    expect([said.code, result]).toMatchObject([3, { mayBeDoubled: 0 }]);
+    expect(said.code).toBe(3);
+    // Up to 4.0 a queue that is about to go may end the sender's channel, and then a few letters go again.
+    expect(result.mayBeDoubled).toBeLessThanOrEqual(broker.version === "4.3" ? 0 : perSecond);
     // A queue that is about to go refuses a letter that is already in its hands.
     expect(result.stopped).toMatch(/^the queue leaving (is gone|refuses letters)$/);
     // The broker may have confirmed some more before the queue was gone.

@@ -7,6 +7,7 @@ import { type MigrationStep, planMigration } from "../../src/migrate/plan-migrat
 import { modelledEngine, pulumiEngine } from "../support/change/engines.ts";
 import { fill } from "../support/change/live-change.ts";
 import type { Deployment } from "../support/change/registered.ts";
+import { until } from "../support/deployed-system.ts";
 import { checked } from "../support/examples.ts";
 import { createVhost } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
@@ -70,10 +71,11 @@ describe.each(inject("brokers"))("on RabbitMQ $fullVersion", (broker) => {
       await waiting.publish(as(beside));
       expect(await waiting.unsettled(as(beside), [as(beside)])).toEqual([]);
       const queue = moved[0]?.newQueue ?? "";
-      const { messages } = await createManagement(broker.managementUrl).get<{ readonly messages: number }>(
-        `queues/${encodeURIComponent(vhost)}/${queue}`,
-      );
-      expect(messages).toBe(perQueue);
+      const path = `queues/${encodeURIComponent(vhost)}/${queue}`;
+      const management = createManagement(broker.managementUrl);
+      const countOf = async () => (await management.get<{ readonly messages?: number }>(path)).messages;
+      // A quorum queue reports its count every five seconds, and each queue at times of its own.
+      await until(60_000, async () => (await countOf()) === perQueue);
       await engine.unprotect();
       expect(await engine.up(as(last), { skipPreview: true })).toBeNull();
       await waiting.dispose();

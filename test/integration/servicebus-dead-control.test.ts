@@ -28,8 +28,8 @@ async function begin(system: Stage, letters: number) {
 
 test("pausing, going on and cancelling lose and double nothing, and no lock stays", patient, async () => {
   const system = await stage();
-  const bodies = await fill(system, 60);
-  const { id, ended } = await begin(system, 60);
+  const bodies = await fill(system, 300);
+  const { id, ended } = await begin(system, 300);
   expect((await control("pause", id)).code).toBe(0);
   expect(await ended()).toMatchObject({ state: "paused", mayBeDoubled: 0 });
   const { length } = await bodiesIn(system, system.workQueue);
@@ -56,8 +56,8 @@ test.for(closings)("a redrive stops if the work queue is $title, and goes on lat
   const system = await stage();
   const { administration } = system.lab;
   // More than a megabyte, and most of it stays in the queue.
-  const bodies = await fill(system, 50, 1, undefined, { correlationId: "x".repeat(22_000) });
-  const { id, ended } = await begin(system, 50);
+  const bodies = await fill(system, 100, 1, undefined, { correlationId: "x".repeat(22_000) });
+  const { id, ended } = await begin(system, 100);
   const queue = await administration.getQueue(system.workQueue);
   await administration.updateQueue({ ...queue, ...closing.change });
   const stopped = `the queue ${system.workQueue} ${closing.stopped}`;
@@ -69,7 +69,7 @@ test.for(closings)("a redrive stops if the work queue is $title, and goes on lat
   expect(await both()).toEqual(bodies);
   await administration.updateQueue(queue);
   const resumed = start(["dead", "resume", id, "--json"]);
-  expect(JSON.parse((await resumed.ended).out)).toMatchObject({ state: "done", sent: 50, mayBeDoubled: 0 });
+  expect(JSON.parse((await resumed.ended).out)).toMatchObject({ state: "done", sent: 100, mayBeDoubled: 0 });
   expect([await both(), await bodiesIn(system, system.deadQueue)]).toEqual([bodies, []]);
 });
 

@@ -24,9 +24,9 @@ async function open(finished: Finished): Promise<PageStage> {
       const messages = bodies.map((body) => ({ body, messageId: randomUUID(), subject: "order.placed" }));
       await publish(...messages);
     },
-    consume: async (handler) => {
+    consume: async (handler, log) => {
       const connection = { connectionString, managementConnectionString };
-      return consume(checked(shop), "billing", { target: standard, connection }, handler);
+      return consume(checked(shop), "billing", { target: standard, connection, log }, handler);
     },
     count: async (queue) => {
       const client = createClient({ connectionString });

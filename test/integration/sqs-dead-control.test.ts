@@ -26,25 +26,26 @@ function operator(profile: string): Record<string, string> {
 describe.for(sqsEmulators())("a redrive on $name", { timeout: 240_000 }, (emulator) => {
   test("keeps others away from the queue, and goes on by their hands, also with another profile", async () => {
     const system = await stage(emulator);
-    await fill(system, 8);
+    await fill(system, 16);
     const ann = start(
-      [...wordsFor(system, "redrive"), "--confirm", "8", "--rate", "1", "--wait", "0s"],
+      [...wordsFor(system, "redrive"), "--confirm", "16", "--rate", "1", "--wait", "0s"],
       operator("ann"),
     );
     const id = String(await ann.id());
-    const second = await runCommand([...wordsFor(system, "redrive"), "--confirm", "8"], operator("bob"));
+    const second = await runCommand([...wordsFor(system, "redrive"), "--confirm", "16"], operator("bob"));
     expect([second.code, second.out]).toEqual([1, expect.stringMatching(new RegExp(`RD816[^]*${id}`))]);
     expect((await runCommand(["dead", "pause", id])).code).toBe(0);
     expect((await ann.ended).code).toBe(3);
     const resumed = await runCommand(["dead", "resume", id, "--json"], operator("bob"));
     expect([resumed.code, resumed.out]).toEqual([0, expect.stringContaining('"done"')]);
-    expect(await system.lab.count(system.work("billing"))).toBe(8);
+    expect(await system.lab.count(system.work("billing"))).toBe(16);
   });
 
   test.for(["none", "per-key"])("is cancelled, and loses and doubles nothing: order %s", async (order) => {
     const system = await stage(emulator, { order });
     const bodies = await fill(system, 9);
-    const running = await underway(system, "--confirm", "9", "--rate", "1", "--wait", "0s");
+    // It waits longer than the test after its first letter.
+    const running = await underway(system, "--confirm", "9", "--wait", "1h");
     const id = String(await running.id());
     const cancelled = await runCommand(["dead", "cancel", id, "--json"]);
     expect([cancelled.code, JSON.parse(cancelled.out)]).toMatchObject([0, { state: "cancelled" }]);
@@ -58,14 +59,14 @@ describe.for(sqsEmulators())("a redrive on $name", { timeout: 240_000 }, (emulat
 
   test.for(["none", "per-key"])("stops if its work queue is deleted meanwhile: order %s", async (order) => {
     const system = await stage(emulator, { order });
-    await fill(system, 9);
-    const running = await underway(system, "--confirm", "9", "--rate", "1", "--wait", "0s");
+    await fill(system, 60);
+    const running = await underway(system, "--confirm", "60", "--rate", "1", "--wait", "0s");
     await system.lab.sqs.send(new DeleteQueueCommand({ QueueUrl: system.work("billing").url }));
     const { code, out, error } = await running.ended;
     const { sent, stopped } = JSON.parse(out) as { readonly sent: number; readonly stopped: string };
     expect([code, stopped], error).toEqual([3, `the queue ${system.work("billing").name} is gone`]);
     expect(sent).toBeGreaterThan(0);
-    expect(await drain(system, system.dead("billing"))).toHaveLength(9 - sent);
+    expect(await drain(system, system.dead("billing"))).toHaveLength(60 - sent);
   });
 
   test("is done beside a consumer that works on its letters", async () => {

@@ -30,8 +30,8 @@ async function open(emulator: SqsEmulator, finished: Finished): Promise<PageStag
     publish: async (bodies) => {
       for (const body of bodies) await lab.send(queues.work, JSON.stringify(body));
     },
-    consume: async (handler) =>
-      consume(declared, "billing", { target, connection: { endpoint, region, credentials } }, handler),
+    consume: async (handler, log) =>
+      consume(declared, "billing", { target, connection: { endpoint, region, credentials }, log }, handler),
     count: async (queue) => lab.count(queues[queue]),
   };
 }

@@ -40,13 +40,16 @@ test("a message of SQS keeps its body and its attributes of every type in an exp
         endLine(1),
       ];
       const read = lines.flatMap((line) => reader.take(line) ?? []);
-      expect([reader.problem(), read.map(({ lost }) => lost)]).toEqual([null, [null]]);
+      // Client libraries write this character in the place of bytes that are no text, so a publisher's own is doubtful.
+      const isDoubtful = JSON.stringify([group, MessageAttributes]).includes("\uFFFD");
+      const lost = isDoubtful ? "a text that is not UTF-8" : null;
+      expect([reader.problem(), read.map((each) => each.lost)]).toEqual([null, [lost]]);
       const [back] = read.map((each) => each.letter);
       if (back === undefined) throw new Error("no letter");
       expect(isDeepStrictEqual(copyAttributes(back, { history: null }), MessageAttributes)).toBe(true);
       expect(Buffer.from(back.body).toString()).toBe(Body);
       expect(back.properties["groupId"]).toBe(group ?? undefined);
     }),
-    { numRuns: 500 },
+    { numRuns: 500, examples: [["\u0000", {}, "\uFFFD\u0000"]] },
   );
 });

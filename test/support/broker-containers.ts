@@ -23,13 +23,15 @@ export interface StartedBroker {
 
 /**
  * Lines for every broker: guest from outside the container, counters fresh enough to assert on, warnings in `docker
- * logs`.
+ * logs`. The API would close a connection whose first request takes five seconds, and a test may compute for so long
+ * between the two. Source: Cowboy, `request_timeout`.
  */
 const brokerConfiguration = `
 loopback_users = none
 default_user = guest
 default_pass = guest
 collect_statistics_interval = 1000
+management.tcp.request_timeout = 600000
 vm_memory_high_watermark.absolute = 2GB
 disk_free_limit.absolute = 50MB
 log.console = true

@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import type { Handler } from "../../src/consume/index.ts";
+import { openJournal, tellRedrives } from "../../src/dead-letters/index.ts";
 import { commands, type Finished, openShell, type PageCommand, type PageShell, type PageStage } from "./dead-page.ts";
 import { until } from "./deployed-system.ts";
 
@@ -49,24 +51,32 @@ async function countsOf({ count }: Course | PageStage): Promise<Counts> {
 /** Waits for the broker to show these changes of a command, and no others. */
 async function changed(course: Course, start: Counts, by: Partial<Counts> = {}): Promise<void> {
   const wanted = Object.entries(start).map(([queue, before]) => [queue, before + (by[queue as keyof Counts] ?? 0)]);
-  const isThere = async (): Promise<boolean> =>
-    JSON.stringify(await countsOf(course)) === JSON.stringify(Object.fromEntries(wanted));
-  await until(30_000, isThere);
+  await expect.poll(() => countsOf(course), { timeout: 30_000 }).toEqual(Object.fromEntries(wanted));
 }
 
+type Handled = readonly Readonly<Record<string, unknown>>[];
+
 /** Runs a consumer that fails for one cause, until its work is done. Returns the orders that it has handled. */
-async function consumeUntil({ consume }: PageStage, failing: string | null, isDone: () => Promise<boolean>) {
-  const handled: Readonly<Record<string, unknown>>[] = [];
+async function consumeUntil(
+  { consume }: Pick<PageStage, "consume">,
+  failing: string | null,
+  isDone: (handled: Handled) => boolean | Promise<boolean>,
+): Promise<Handled> {
+  const handled: Handled[number][] = [];
   const running = await consume(({ body }) => {
-    const order = body as (typeof handled)[number];
+    const order = body as Handled[number];
     if (order["cause"] === failing) throw new ValidationError(String(failing));
     handled.push(order);
   });
-  await until(180_000, isDone).finally(() => running.stop());
+  await until(180_000, () => isDone(handled)).finally(() => running.stop());
   return handled;
 }
 
-const isIdle = async ({ count }: PageStage): Promise<boolean> => (await count("work")) === 0;
+/** Lets a consumer handle all letters of the work queue. A queue without letters may still have them on their way. */
+async function handleAll(course: PageStage): Promise<Handled> {
+  const letters = await course.count("work");
+  return consumeUntil(course, null, ({ length }) => length >= letters);
+}
 
 /** Lets letters die of a cause, and learns their group and one of them from the page's `dead groups`. */
 async function letDie(course: Course, cause: string, letters = course.letters, more: object = {}): Promise<void> {
@@ -129,10 +139,15 @@ const fromTheAlarm: Section = {
     show: says(() => /ValidationError: unknown tax[^]*"cause":"unknown tax"/),
     plan: says(() => /^312 of 320 letters [^]* steps: 1, 10, 100, 201,/, shortWait),
     redrive: async (course, command, start) => {
-      const child = await begin(course, command, shortWait);
+      // After its first letter it waits for the consumer's word.
+      const child = await begin(course, command, "--wait 1h");
       expect(await typeWell(course, commandOf("status"))).toContain("  running  ");
-      const handled = await consumeUntil(course, null, () => child.ended.then(() => true));
-      expect((await child.ended).code).toBe(0);
+      const journal = await openJournal(join(course.shell.folder, "redeliver/journal.sqlite"));
+      const telling = { consume: async (handler: Handler) => course.consume(handler, tellRedrives(journal)) };
+      const handled = await consumeUntil(telling, null, async () => (await child.ended) !== null);
+      await journal.close();
+      const { code, out, error } = await child.ended;
+      expect(code, out + error).toBe(0);
       await changed(course, start, { dead: -312 });
       const orders = handled.flatMap(({ cause, order }) => (cause === "unknown tax" ? [order] : []));
       expect([handled.length, new Set(orders).size]).toEqual([312, 312]);
@@ -190,7 +205,7 @@ const sections: Readonly<Record<string, Section>> = {
     steps: {
       edit: async (course, command, start) => {
         await moves({ dead: -1, work: 1 }, "originals.ndjson")(course, command, start);
-        const handled = await consumeUntil(course, null, async () => isIdle(course));
+        const handled = await handleAll(course);
         expect(handled.map(({ zip }) => zip)).toEqual(Array(course.letters).fill("01234"));
       },
     },
@@ -233,7 +248,7 @@ export function runPage(broker: PageStage["broker"], open: (finished: Finished) 
       const texts = typed.map(({ text }) => text).join("\n");
       const course = { ...stage, shell, letters: Number(/--confirm (\d+)/.exec(texts)?.[1] ?? 20) };
       // A consumer handles the letters that the section before has sent again.
-      await consumeUntil(stage, null, async () => isIdle(stage));
+      await handleAll(stage);
       await before?.(course);
       for (const command of typed) await (steps[command.verb] as Step)(course, command, await countsOf(course));
     });

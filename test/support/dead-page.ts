@@ -2,7 +2,7 @@ import { mkdtempSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-import type { Handler, Running } from "../../src/consume/index.ts";
+import type { ConsumeEvent, Handler, Running } from "../../src/consume/index.ts";
 import { type Child, start } from "./dead-journal.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -68,7 +68,7 @@ export interface PageStage {
   readonly environment: Readonly<Record<string, string>>;
   /** Publishes orders as a producer does. If they expire, their time is over at once. */
   readonly publish: (bodies: readonly object[], isExpiring?: boolean) => Promise<void>;
-  readonly consume: (handler: Handler) => Promise<Running>;
+  readonly consume: (handler: Handler, log?: (event: ConsumeEvent) => void) => Promise<Running>;
   readonly count: (queue: "work" | "dead" | "parked") => Promise<number>;
 }
 

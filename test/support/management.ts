@@ -188,6 +188,8 @@ function createSender(managementUrl: string): Sender {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       // A broker takes over half a minute to declare hundreds of quorum queues beside other work.
       signal: AbortSignal.timeout(path === "definitions" ? 600_000 : 60_000),
+    }).catch((error: Error) => {
+      throw new Error(`${method} /api/${path}: ${String(error.cause ?? error)}`, { cause: error });
     });
     const text = await response.text();
     if (!response.ok) throw new ManagementError(`${method} /api/${path}`, response.status, reasonIn(text));

@@ -10,7 +10,7 @@ export interface NamedDelay {
   readonly dueAtMs: number;
 }
 
-/** In the order of the frames. */
+/** In the order of the frames. A retry that comes too early, and goes back for the rest of its delay, names no new one. */
 export function namedDelays(frames: readonly WireFrame[]): readonly NamedDelay[] {
   const named: NamedDelay[] = [];
   const add = (messageId: string, atMs: number, dueAtMs: number): void => {
@@ -23,8 +23,9 @@ export function namedDelays(frames: readonly WireFrame[]): readonly NamedDelay[]
     if (frame.kind === "properties" && frame.expiration !== null)
       add(String(frame.messageId), frame.atMs, frame.atMs + Number(frame.expiration));
     if (frame.kind !== "disposition") continue;
-    const time = frame.outcome.annotations.get("x-opt-delivery-time")?.value;
-    if (time === undefined) continue;
+    const { annotations, deliveryFailed } = frame.outcome;
+    const time = annotations.get("x-opt-delivery-time")?.value;
+    if (time === undefined || !deliveryFailed) continue;
     for (let delivery = frame.first; delivery <= frame.last; delivery++)
       add(String(delivered.get(`${frame.session} ${delivery}`)), frame.atMs, Number(time));
   }

@@ -126,7 +126,9 @@ describe.concurrent("connections", () => {
       { maxConcurrentCalls: 1 },
     );
     await lab.client.createSender("orders").sendMessages({ body: "1" });
-    await waitUntil(() => seen.length === 2);
+    // The SDK waits up to 60 s for the answer to a settlement that it sent before it noticed the cut. Source: its
+    // `settleMessage`, `retryOptions.timeoutInMs`.
+    await waitUntil(() => seen.length === 2, 90_000);
     expect(seen).toEqual([
       ["1", 0],
       ["1", 1],
