@@ -36,6 +36,8 @@ export interface Drift<State> {
   readonly together: () => readonly (readonly Subject<State>[])[];
   /** The parts that could not be compared, each as half a sentence. */
   readonly unread: readonly string[];
+  /** Queues whose statistics disagree with the lists of the broker, each with its text in `unread`. */
+  readonly late?: readonly { readonly queue: string; readonly text: string }[];
   /** Dead letters that no next queue has accepted yet. */
   readonly keptLetters: readonly { readonly queue: string; readonly letters: number }[];
 }

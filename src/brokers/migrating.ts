@@ -6,6 +6,8 @@ export interface ChangeRequest {
   readonly body?: object;
   /** The change, such as `create the queue shop.billing`. */
   readonly text: string;
+  /** A queue that the broker has not started, and that this deletes. */
+  readonly mends?: string;
 }
 
 /** The messages and consumers of a queue, as the broker counts them. */
@@ -28,8 +30,15 @@ export interface Migrating<System, Deployment, Reader> {
   /**
    * The requests that lead from a broker to a system, in a safe order. Empty if it is deployed. Left out if only a
    * deployment can change it.
+   *
+   * @param late queues whose statistics disagree with the lists of the broker
    */
-  readonly requestsFor?: (deployment: Deployment, before: System, after: System) => readonly ChangeRequest[];
+  readonly requestsFor?: (
+    deployment: Deployment,
+    before: System,
+    after: System,
+    late: readonly string[],
+  ) => readonly ChangeRequest[];
   /** The change to a resource that a step gives up, as the start of half a sentence. The default is `delete`. */
   readonly givesUp?: string;
   /** Counts messages and consumers. */

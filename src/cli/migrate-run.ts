@@ -165,7 +165,8 @@ export async function look({ source, from, going }: Omit<Run, "wanted">): Promis
   const { result, drift } = found.value;
   const judged = judgeDrift(drift).filter(({ effect }) => effect !== "harmless");
   const words = { ...againstBroker, help: "mend the broker, and run the same command again: it goes on from here" };
-  const diagnostics = [...driftDiagnostics(judged, words), ...otherDiagnostics(drift)];
+  const unread = drift.unread.filter((text) => !result.mended.includes(text));
+  const diagnostics = [...driftDiagnostics(judged, words), ...otherDiagnostics({ ...drift, unread })];
   return diagnostics.length > 0 ? { diagnostics, of: "broker" } : result;
 }
 

@@ -13,6 +13,8 @@ export interface StepSeen {
   readonly left: readonly Pick<ChangeRequest, "text">[];
   /** The same as requests. Null if only a deployment can make them. */
   readonly requests: readonly ChangeRequest[] | null;
+  /** Texts in `strange.unread` about queues that the requests mend. */
+  readonly mended: readonly string[];
 }
 
 /** Compares a broker with a step that is perhaps half done. Each resource has to be as it was before, or as it is after. */
@@ -32,9 +34,12 @@ export function seeStep(deployment: unknown, before: Deployed, to: Deployed): Ch
       known.has(keyOf(each)) || (migrating.keepsSettings && each.change === "different" && fresh.has(partKey(each))),
   );
   const strange = { ...now.value, differences, together: () => [], keptLetters: [] };
-  const requests = migrating.requestsFor?.(deployment as never, before.compiled, to.compiled) ?? null;
+  const { late = [] } = now.value;
+  const lateQueues = late.map(({ queue }) => queue);
+  const requests = migrating.requestsFor?.(deployment as never, before.compiled, to.compiled, lateQueues) ?? null;
+  const mended = late.filter(({ queue }) => requests?.some(({ mends }) => mends === queue)).map(({ text }) => text);
   const left = requests ?? changesIn(now.value, differences, migrating.givesUp);
-  return accepted({ strange, left, requests });
+  return accepted({ strange, left, requests, mended });
 }
 
 /** True if nothing of the first step of a migration is done, so that another migration may take its place. */

@@ -8,7 +8,7 @@ import { planMigration } from "../../src/migrate/plan-migration.ts";
 import type { Contract } from "../../src/index.ts";
 import { seeded } from "../support/dead-journal.ts";
 import { stageMigration } from "../support/change/migration-stage.ts";
-import { decide, killApply, mending, produce } from "../support/change/carried-out.ts";
+import { decide, killApply, produce } from "../support/change/carried-out.ts";
 import { type DrivenConsumer, drive } from "../support/drive.ts";
 import { checked } from "../support/examples.ts";
 import type { Broker } from "../support/live.ts";
@@ -46,7 +46,7 @@ test.concurrent.each(inject("brokers"))(
   async (broker) => {
     const stage = await stageMigration(broker, declaration);
     const { vhost, url, management, project, lock, environment, declare, redeliver } = stage;
-    const next = async (): Promise<Said> => mending(async () => redeliver("migrate", "--apply"), broker, vhost);
+    const next = async (): Promise<Said> => redeliver("migrate", "--apply");
     const before = readDeployed(checked(declaration({})), { broker: "rabbitmq", version: broker.version });
     const planned =
       before === null ? null : planMigration(before, checked(declaration(changeFor(broker))), before.target);

@@ -7,7 +7,7 @@ import type { Contract } from "../../src/index.ts";
 import { readDeployed } from "../../src/migrate/deployed.ts";
 import { planMigration } from "../../src/migrate/plan-migration.ts";
 import { stageMigration } from "../support/change/migration-stage.ts";
-import { type Started, decide, killApply, mending, produce } from "../support/change/carried-out.ts";
+import { type Started, decide, killApply, produce } from "../support/change/carried-out.ts";
 import { seeded } from "../support/dead-journal.ts";
 import { drive } from "../support/drive.ts";
 import { checked } from "../support/examples.ts";
@@ -62,7 +62,7 @@ test.concurrent.each(inject("brokers"))(
         killed += await killApply(["--back", "--project", project], environment, changes, random());
       }
       const isBack = (): boolean => readFileSync(lock, "utf8").includes('"back": true');
-      while (!isBack()) await mending(async () => redeliver("migrate", "--back", "--apply"), broker, vhost);
+      while (!isBack()) await redeliver("migrate", "--back", "--apply");
       // The new declaration does not go on with the way back.
       const other = await redeliver("migrate", "--apply");
       expect([other.code, other.error.match(/error\[RD\d+\]/g)]).toEqual([1, ["error[RD307]"]]);

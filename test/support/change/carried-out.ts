@@ -9,7 +9,6 @@ import type { Contract } from "../../../src/index.ts";
 import type { DrivenConsumer } from "../drive.ts";
 import type { Broker } from "../live.ts";
 import { createManagement } from "../management.ts";
-import type { Said } from "../run-command.ts";
 
 const main = resolve(import.meta.dirname, "../../../src/cli/main.ts");
 
@@ -43,18 +42,6 @@ export async function killApply(
   child.stdout.resume();
   const signal = await new Promise<string | null>((done) => child.on("close", (_, by) => done(by)));
   return signal === "SIGKILL" ? 1 : 0;
-}
-
-/**
- * Runs a command, and again if a kill has cut off the declaration of a queue. RabbitMQ may never start such a queue. The
- * help says to delete it.
- */
-export async function mending(run: () => Promise<Said>, { managementUrl }: Broker, vhost: string): Promise<Said> {
-  const said = await run();
-  const [, queue] = /does not report the policy in force on (\S+)/.exec(`${said.out}${said.error}`) ?? [];
-  if (queue === undefined) return said;
-  await createManagement(managementUrl).delete(`queues/${encodeURIComponent(vhost)}/${queue}`);
-  return mending(run, { managementUrl } as Broker, vhost);
 }
 
 export interface Started {

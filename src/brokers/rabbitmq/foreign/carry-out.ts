@@ -38,17 +38,24 @@ export const migrating: Migrating<RabbitmqCompiled, Deployment, HttpReader<reado
  * between the two never reaches it. Then come queues, while nothing leads into them, and the parts of the retries. Then
  * come changed policies, which lead messages to these parts. Bindings of sources come last, and only then those that the
  * system gives up are deleted. Source: `do_internal_declare/2` in `rabbit_amqqueue.erl`.
+ *
+ * @param late queues without statistics. RabbitMQ never starts a queue if the client is killed while it declares it. So
+ *   such a queue is deleted and declared again if it is new, and nothing leads into it yet
  */
 function requestsFor(
   { virtualHosts: [found] }: Deployment,
   { topology: before }: RabbitmqCompiled,
   { topology }: RabbitmqCompiled,
+  late: readonly string[],
 ): readonly ChangeRequest[] {
   if (found === undefined) return [];
   const after = afterDeployment(before, topology);
   const there = namesIn(found.topology);
-  const path = (...words: readonly string[]): string => `api/${words.map(encodeURIComponent).join("/")}`;
-  const queues = after.queues.filter(({ name }) => !there.queue.has(name));
+  const old = new Set(before.queues.map(nameOf));
+  const isEmpty = (name: string): boolean =>
+    !old.has(name) && leadsInto(name, after.bindings) && !leadsInto(name, found.topology.bindings);
+  const unstarted = late.filter(isEmpty);
+  const queues = after.queues.filter(({ name }) => !there.queue.has(name) || unstarted.includes(name));
   const exchanges = after.exchanges.filter(({ name, owner }) => owner !== "other" && !there.exchange.has(name));
   const bound = new Set(found.topology.bindings.map(bindingKey));
   const sources = new Set(after.exchanges.filter(({ role }) => role === "source").map(nameOf));
@@ -80,6 +87,10 @@ function requestsFor(
   const kept = new Set(after.bindings.map(bindingKey));
   const givenUp = before.bindings.map((each) => [bindingKey(each), each] as const);
   return [
+    ...unstarted.map((name): ChangeRequest => {
+      const text = `delete the queue ${name}, which the broker has not started`;
+      return { method: "DELETE", path: path("queues", found.name, name), text, mends: name };
+    }),
     ...unset.filter(({ name }) => !known.has(name)).map(policyOf),
     ...queues.map(({ name, durable, autoDelete, arguments: given }): ChangeRequest => {
       const body = { durable, auto_delete: autoDelete, arguments: given };
@@ -100,6 +111,14 @@ function requestsFor(
         text: `unbind ${wayOf(each)}`,
       })),
   ];
+}
+
+function path(...words: readonly string[]): string {
+  return `api/${words.map(encodeURIComponent).join("/")}`;
+}
+
+function leadsInto(queue: string, bindings: readonly FoundBinding[]): boolean {
+  return bindings.some(({ destination, destinationKind }) => destinationKind === "queue" && destination === queue);
 }
 
 function wayOf({ source, destination, routingKey }: FoundBinding): string {

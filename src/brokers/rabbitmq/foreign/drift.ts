@@ -60,7 +60,7 @@ export function driftOf(
   const { topology } = compiled;
   const there = { ...target, ...(own.value === null ? {} : { version: own.value.version, patch: own.value.patch }) };
   const version = semanticsVersionOf(there);
-  const { views, unread } = viewsOf(virtualHost, topology, version);
+  const { views, unread, late } = viewsOf(virtualHost, topology, version);
   const ways = leftWays(virtualHost.topology, compiled);
   const left = new Set(ways.map(bindingKey));
   const isLeft = (each: Difference): boolean => each.kind === "binding" && left.has(bindingKey(each.binding));
@@ -92,6 +92,7 @@ export function driftOf(
       declared: () => subjects(base),
       together: () => found.map((all) => subjects(all.reduce(changedBy, base), there)),
       unread,
+      late,
       keptLetters: topology.queues.flatMap(({ name }) => {
         const letters = virtualHost.reports?.get(name)?.keptLetters ?? 0;
         return letters === 0 ? [] : [{ queue: name, letters }];
@@ -122,9 +123,11 @@ function viewsOf({ topology, reports }: VirtualHost, wanted: Topology, version: 
     .filter((queue) => reports !== undefined && !views.some((view) => isReported(queue, view)))
     .map(({ name }) => {
       const policy = reports?.get(name)?.policy ?? null;
-      return policy === null
-        ? `the broker does not report the policy in force on ${name}`
-        : `the broker reports ${JSON.stringify(policy)} in force on ${name}, and its lists of policies make another`;
+      const text =
+        policy === null
+          ? `the broker does not report the policy in force on ${name}`
+          : `the broker reports ${JSON.stringify(policy)} in force on ${name}, and its lists of policies make another`;
+      return { queue: name, text };
     });
   // The broker reports the policies in force on queues only.
   const isInReports = ({ applyTo }: BrokerPolicy): boolean =>
@@ -136,12 +139,13 @@ function viewsOf({ topology, reports }: VirtualHost, wanted: Topology, version: 
     ...topology.policies
       .filter((policy) => !isPatternReadable(policy.pattern) && !isInReports(policy))
       .map(({ name }) => `the pattern of the policy ${name} cannot be read`),
-    ...late,
+    ...late.map(({ text }) => text),
   ];
   return {
     /** The declared resources, once for each order in which the broker may hold its policies. */
     views: agreeing.length > 0 ? agreeing : views,
     unread,
+    late,
   };
 }
 
