@@ -98,6 +98,17 @@ export function nameClashes(
   return oncePerTemplate(found);
 }
 
+/** Refuses a template for names that nothing on the broker has. */
+export function refuseTemplate(
+  { names }: Pick<Plan, "names">,
+  template: "dead" | "shared",
+  message: string,
+): Diagnostic[] {
+  const value = names?.[template];
+  if (value === undefined) return [];
+  return diagnosed("RD204", { path: ["names", template], message, value, help: `leave names.${template} out` });
+}
+
 /** A name that a person wrote for one resource comes first, then a template, then a key that names are derived from. */
 function placeOfClash(named: readonly Named[]): Path {
   const paths = named.map(({ pathOf }) => pathOf()).filter((path) => path !== null);

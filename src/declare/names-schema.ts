@@ -7,6 +7,7 @@ export const placeholders = {
   queue: ["system", "consumer"],
   dead: ["system", "consumer", "queue"],
   source: ["system", "source"],
+  shared: ["system"],
 } as const;
 
 /** The form of a template. It allows an empty text, which is too short already. */
@@ -30,5 +31,10 @@ export const names = z.strictObject({
     name.regex(templatePattern("source")).optional(),
     "The template for the exchanges or topics of sources, with the placeholders `{system}` and `{source}`. The default is `{system}.{source}`.",
     "ex-{source}",
+  ),
+  shared: about(
+    name.regex(templatePattern("shared")).optional(),
+    "The template for the beginning of the names of exchanges and queues that consumers share, such as tiers, with the placeholder `{system}`. The default is `{system}`. RabbitMQ only.",
+    "retry-{system}",
   ),
 });

@@ -44,6 +44,11 @@ export interface NamesInput {
    * `{system}.{source}`.
    */
   readonly source?: string | undefined;
+  /**
+   * The template for the beginning of the names of exchanges and queues that consumers share, such as tiers, with the
+   * placeholder `{system}`. The default is `{system}`. RabbitMQ only.
+   */
+  readonly shared?: string | undefined;
 }
 
 /** The budget of a system on its broker. */

@@ -12,6 +12,11 @@ export function sourceName(
   return sources[source]?.name ?? fill(names?.source ?? `{system}${separator}{source}`, { system, source });
 }
 
+/** The beginning of the names of queues and exchanges that consumers share. */
+export function sharedPrefix({ system, names }: Pick<Plan, "system" | "names">): string {
+  return fill(names?.shared ?? "{system}", { system });
+}
+
 /** The name of a consumer on the broker. */
 export function nameOfConsumer({ consumer, formerly }: Pick<ConsumerPlan, "consumer" | "formerly">): string {
   return formerly ?? consumer;

@@ -4,7 +4,14 @@ import { compareChange } from "../../src/migrate/compare-change.ts";
 import { takenAfter } from "../../src/migrate/taken-sources.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
 import { readDeployed } from "../../src/migrate/deployed.ts";
-import { brokers, checkSystem, compile, type CompiledSystem, type TargetInput } from "../../src/index.ts";
+import {
+  brokers,
+  checkSystem,
+  compile,
+  type CompiledSystem,
+  type TargetInput,
+  type Topology,
+} from "../../src/index.ts";
 import { accepted, checked } from "../support/examples.ts";
 import { register, resourcesOf } from "../support/pulumi.ts";
 
@@ -50,6 +57,30 @@ test.for([
 ] as const)("templates name queues and sources on %s", ([broker, expected]) => {
   const names = { queue: "q-{consumer}", dead: "dlq-{queue}", source: "{source}-of-{system}" };
   expect(namesOf({ ...shop, names }, targets[broker])).toEqual(expected);
+});
+
+test("a template begins the names of all that consumers share, and the permissions cover them", () => {
+  for (const strategy of ["native", "staged", "waits"] as const) {
+    const target = { ...targets.rabbitmq, strategy };
+    const namesWith = (names: object): readonly string[] => {
+      const compiled = accepted(compile(checked({ ...shop, names }), target));
+      const { queues, exchanges, policies } = compiled.topology as Topology;
+      return [...queues, ...exchanges, ...policies].map(({ name }) => name);
+    };
+    const own = new Set(["shop.orders", "shop.billing", "shop.billing.dead", "shop.billing.failed"]);
+    expect(namesWith({ shared: "retries-of-{system}" })).toEqual(
+      namesWith({}).map((name) => (own.has(name) ? name : name.replace(/^shop/, "retries-of-shop"))),
+    );
+  }
+});
+
+test.for([
+  ["rabbitmq", "amq.retries", "RD204 names.shared: names that start with amq. are the broker's own"],
+  ["rabbitmq", "retries/{system}", 'RD204 names.shared: the name "retries/shop" has a / in it'],
+  ["sqs", "retries", "RD204 names.shared: consumers on Amazon SQS share no queues or topics but sources"],
+  ["servicebus", "retries", "RD204 names.shared: consumers on Service Bus share no queues or topics but sources"],
+] as const)("on %s the template %s is refused", ([broker, shared, problem]) => {
+  expect(namesOf({ ...shop, names: { shared } }, targets[broker])).toContain(problem);
 });
 
 const everywhere = ["rabbitmq", "sqs", "servicebus"] as const;

@@ -145,6 +145,7 @@ export const anyNames = fc.record(
   {
     queue: fc.constantFrom("q-{consumer}", "{system}.{consumer}", "{consumer}.dead", "{consumer}.of.{system}"),
     dead: fc.constantFrom("{queue}.dead", "dlq-{queue}", "{system}.lost.{consumer}", "{consumer}"),
+    shared: fc.constantFrom("retries", "{system}-retries", "{system}.again"),
   },
   { requiredKeys: [] },
 );

@@ -1,5 +1,6 @@
 import { type Checked, type Diagnostic, accepted, hasErrors } from "../../../diagnostics/diagnostic.ts";
 import { deepFreeze } from "../../../declare/freeze.ts";
+import { sharedPrefix } from "../../../plan/names.ts";
 import type { ConsumerPlan, Plan, RetryPlan } from "../../../plan/plan.ts";
 import type { Compiled } from "../../broker.ts";
 import { type Objections, chooseStrategy } from "../../../contract/choose-strategy.ts";
@@ -39,6 +40,7 @@ export function compileRabbitmq(plan: Plan, target: RabbitmqTarget): Checked<Rab
     const made = declared === "opaque" ? { kind: "fanout" as const, pluginType } : { kind: declared };
     addExchange(draft, { name: sourceExchange(plan, source), role: "source", ...made, consumer: null, isForeign });
   }
+  const prefix = sharedPrefix(plan);
   const sharedNames = new Set<string>();
   const { diagnostics, contracts, promises, choices } = compileConsumers(plan.consumers, (consumer) =>
     compileConsumer(draft, plan, consumer, withOwnStrategy(target, consumer.consumer), sharedNames),
@@ -47,6 +49,7 @@ export function compileRabbitmq(plan: Plan, target: RabbitmqTarget): Checked<Rab
     broker: "rabbitmq",
     target: formatTarget(target),
     system: plan.system,
+    ...(prefix === plan.system ? {} : { prefix }),
     exchanges: Object.freeze(draft.exchanges),
     policies: Object.freeze(draft.policies),
     queues: Object.freeze(draft.queues),
@@ -72,7 +75,7 @@ function compileConsumer(
   const input: StrategyInput = {
     target,
     capabilities: capabilities[target.version],
-    system: whole.system,
+    prefix: sharedPrefix(whole),
     plan,
     retry: plan.retry,
     names: consumerNames(whole, plan),

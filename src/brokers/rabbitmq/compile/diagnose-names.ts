@@ -1,5 +1,5 @@
 import { type Diagnostic, diagnosed } from "../../../diagnostics/diagnostic.ts";
-import { pathOfQueue, pathOfSource } from "../../../plan/names.ts";
+import { pathOfQueue, pathOfSource, sharedPrefix } from "../../../plan/names.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 import { longName, nameClashes, oncePerTemplate, refuseHalfOpaque } from "../../../contract/shared-problems.ts";
 import { rabbitmqLimits } from "./capabilities.ts";
@@ -15,11 +15,21 @@ import {
 export function diagnoseNames(plan: Plan): Diagnostic[] {
   return oncePerTemplate([
     ...brokersOwn(["name"], plan.system),
-    ...nameProblems(["name"], plan.system, longestScheduleName(plan.system)),
+    ...sharedProblems(plan),
     ...Object.keys(plan.sources).flatMap((source) => sourceProblems(plan, source)),
     ...sourceClashes(plan),
     ...plan.consumers.flatMap((consumer) => queueProblems(plan, consumer)),
   ]);
+}
+
+/** Without a template of its own, the system's name begins the names of shared resources. */
+function sharedProblems(plan: Plan): Diagnostic[] {
+  const prefix = sharedPrefix(plan);
+  const path = plan.names?.shared === undefined ? ["name"] : ["names", "shared"];
+  return [
+    ...(path.length === 1 ? [] : brokersOwn(path, prefix)),
+    ...nameProblems(path, prefix, longestScheduleName(prefix)),
+  ];
 }
 
 /** Another team's exchange cannot be renamed here. */
@@ -53,7 +63,7 @@ function sourceProblems(plan: Plan, source: string): Diagnostic[] {
   if (half.length > 0) return half;
   const path = pathOfSource(plan, source);
   const exchange = sourceExchange(plan, source);
-  const reserved = attemptExchangePrefix(plan.system);
+  const reserved = attemptExchangePrefix(sharedPrefix(plan));
   if (exchange.startsWith(reserved)) {
     return diagnosed("RD204", {
       path,

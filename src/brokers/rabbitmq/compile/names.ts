@@ -2,13 +2,14 @@ import { createHash } from "node:crypto";
 
 import { formatDurationMs } from "../../../declare/duration.ts";
 import type { Contract } from "./contract.ts";
-import type { ExchangeRole } from "./topology.ts";
+import type { ExchangeRole, Topology } from "./topology.ts";
 import { parkedName, queueNames, sourceName } from "../../../plan/names.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 
 /**
  * The names of all resources of a consumer. A consumer's own resources start with the name of its work queue, which is
- * `<system>.<consumer>` unless the declaration gives another. Shared ones start with `<system>`.
+ * `<system>.<consumer>` unless the declaration gives another. Shared ones start with a prefix, which is `<system>` unless
+ * the declaration gives another.
  */
 export type ConsumerNames = ReturnType<typeof consumerNames>;
 
@@ -46,33 +47,38 @@ export function attemptKeyPrefix(workQueue: string): string {
   return `${reservedKeyPrefix}${workQueue}:attempt:`;
 }
 
+/** The beginning of the names of all that consumers share. */
+export function prefixOf({ system, prefix = system }: Pick<Topology, "system" | "prefix">): string {
+  return prefix;
+}
+
 /** The exchange for the dead letters that consumers publish, and for those of `staged`. */
-export function deadExchange(system: string): string {
-  return `${system}.dead`;
+export function deadExchange(prefix: string): string {
+  return `${prefix}.dead`;
 }
 
 /** The exchange that waiting messages leave through. Every work queue is bound to it by its own keys. */
-export function againExchange(system: string): string {
-  return `${system}.again`;
+export function againExchange(prefix: string): string {
+  return `${prefix}.again`;
 }
 
 /** The exchange that a message passes on its way to one attempt. Its name tells the attempt. */
-export function attemptExchange(system: string, attempt: number): string {
-  return `${attemptExchangePrefix(system)}${attempt}`;
+export function attemptExchange(prefix: string, attempt: number): string {
+  return `${attemptExchangePrefix(prefix)}${attempt}`;
 }
 
 /** No source has a name that begins like this. */
-export function attemptExchangePrefix(system: string): string {
-  return `${againExchange(system)}.`;
+export function attemptExchangePrefix(prefix: string): string {
+  return `${againExchange(prefix)}.`;
 }
 
 /** The queue where messages wait for one attempt with one delay, and the exchange that leads to it alone. */
-export function tierQueue(system: string, attempt: number, delayMs: number): string {
-  return `${tierPrefix(system, attempt)}${inName(delayMs)}`;
+export function tierQueue(prefix: string, attempt: number, delayMs: number): string {
+  return `${tierPrefix(prefix, attempt)}${inName(delayMs)}`;
 }
 
-export function tierPrefix(system: string, attempt: number): string {
-  return `${system}.attempt.${attempt}.`;
+export function tierPrefix(prefix: string, attempt: number): string {
+  return `${prefix}.attempt.${attempt}.`;
 }
 
 /** A duration without blanks, such as `1m30s`: names go into shells, URLs and patterns. */
@@ -86,16 +92,16 @@ export type ScheduleNames = ReturnType<typeof scheduleNames>;
 const longestSchedule = 60;
 
 /** A name that is as long as the longest of any schedule. */
-export function longestScheduleName(system: string): string {
-  return `${schedulePrefix(system)}${"-".repeat(longestSchedule)}.attempts`;
+export function longestScheduleName(prefix: string): string {
+  return `${schedulePrefix(prefix)}${"-".repeat(longestSchedule)}.attempts`;
 }
 
-export function schedulePrefix(system: string): string {
-  return `${system}.retry.`;
+export function schedulePrefix(prefix: string): string {
+  return `${prefix}.retry.`;
 }
 
 /** The names of a schedule: `shop.retry.1s-5s-25s`, `shop.retry.3x1s`. A long one is named by its hash. */
-export function scheduleNames(system: string, delays: readonly number[]) {
+export function scheduleNames(prefix: string, delays: readonly number[]) {
   const runs: { readonly delayMs: number; count: number }[] = [];
   for (const delayMs of delays) {
     const last = runs.at(-1);
@@ -104,7 +110,7 @@ export function scheduleNames(system: string, delays: readonly number[]) {
   }
   const text = runs.map(({ delayMs, count }) => `${count === 1 ? "" : `${count}x`}${inName(delayMs)}`).join("-");
   const hash = (): string => createHash("sha256").update(text).digest("hex").slice(0, 16);
-  const base = `${schedulePrefix(system)}${text.length > longestSchedule ? hash() : text}`;
+  const base = `${schedulePrefix(prefix)}${text.length > longestSchedule ? hash() : text}`;
   return {
     /** By the reason of the death: failures go on, all else is dead. */
     reasonsExchange: base,
@@ -118,13 +124,13 @@ export function sourceExchange(plan: Pick<Plan, "system" | "sources" | "names">,
 }
 
 /** The exchange and the queue of a shared wait. The name carries its longest delay. */
-export function waitQueue(system: string, longestMs: number): string {
-  return `${system}.wait.${longestMs}ms`;
+export function waitQueue(prefix: string, longestMs: number): string {
+  return `${prefix}.wait.${longestMs}ms`;
 }
 
 /** The queue for a waiting message with a deleted consumer, so that it does not hold up the others. */
-export function undeliverable(system: string): string {
-  return `${system}.undeliverable`;
+export function undeliverable(prefix: string): string {
+  return `${prefix}.undeliverable`;
 }
 
 const sharedNames = Object.entries({
@@ -139,9 +145,9 @@ const sharedNames = Object.entries({
 } as const satisfies Partial<Record<ExchangeRole, RegExp>>);
 
 /** The role of a shared exchange that any declaration of a system may have, by its name. Null for any other. */
-export function sharedRole(system: string, exchange: string): ExchangeRole | null {
-  if (!exchange.startsWith(`${system}.`)) return null;
-  const name = exchange.slice(system.length + 1);
+export function sharedRole(prefix: string, exchange: string): ExchangeRole | null {
+  if (!exchange.startsWith(`${prefix}.`)) return null;
+  const name = exchange.slice(prefix.length + 1);
   return (sharedNames.find(([, shape]) => shape.test(name))?.[0] ?? null) as ExchangeRole | null;
 }
 

@@ -97,6 +97,8 @@ export interface Topology {
   readonly target: string;
   /** The name of the system, which begins the names of its resources. */
   readonly system: string;
+  /** Begins the names of queues and exchanges that consumers share. Left out if the system's name does. */
+  readonly prefix?: string;
   /** Those of sources, and those that move messages between queues. */
   readonly exchanges: readonly ExchangeResource[];
   /** Delays and limits, which a deployment can change without a new queue. */

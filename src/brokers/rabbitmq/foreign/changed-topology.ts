@@ -2,7 +2,7 @@ import { overlay } from "../../../contract/overlay.ts";
 import { nameOf } from "../compile/after-deployment.ts";
 import type { Difference, DifferentResource, FoundBinding } from "../compile/differences.ts";
 import { bindingKey, namesIn, policyKey } from "../compile/differences.ts";
-import { exactPattern, sharedRole } from "../compile/names.ts";
+import { exactPattern, prefixOf, sharedRole } from "../compile/names.ts";
 import type {
   BindingResource,
   ExchangeResource,
@@ -36,11 +36,11 @@ export function withUndeclared(
   ways: readonly FoundBinding[],
   version: SemanticsVersion,
 ): Topology {
-  const { system } = topology;
+  const prefix = prefixOf(topology);
   const declared = namesIn(topology);
   const index = indexPolicies(found.policies);
   const isWay = (queue: string): boolean =>
-    ["tier", "wait", "undeliverable"].includes(sharedRole(system, queue) ?? "") && !declared.queue.has(queue);
+    ["tier", "wait", "undeliverable"].includes(sharedRole(prefix, queue) ?? "") && !declared.queue.has(queue);
   const queues = found.queues.map(({ name, arguments: given }): QueueResource => {
     // Sentences about consumers name the owner of a queue.
     const consumer = isWay(name) ? null : `the undeclared queue ${name}`;
@@ -48,7 +48,7 @@ export function withUndeclared(
     return { ...permanent, name, role, consumer, arguments: given as Values };
   });
   const exchanges = found.exchanges.map(({ name, kind, arguments: given }): ExchangeResource => {
-    const role = sharedRole(system, name) ?? "source";
+    const role = sharedRole(prefix, name) ?? "source";
     return { ...permanent, name, role, consumer: null, kind, arguments: given as Values };
   });
   const bindings = found.bindings.filter(

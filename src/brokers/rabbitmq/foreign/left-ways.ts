@@ -8,6 +8,7 @@ import {
   attemptExchangePrefix,
   attemptKeyPrefix,
   deadExchange,
+  prefixOf,
   sharedRole,
   tierPrefix,
 } from "../compile/names.ts";
@@ -22,7 +23,7 @@ import { ownResources } from "./own-resources.ts";
  */
 export function leftWays(found: BrokerTopology, compiled: RabbitmqCompiled): readonly BrokerBinding[] {
   const { topology } = compiled;
-  const { system } = topology;
+  const prefix = prefixOf(topology);
   const declared = namesIn(topology).exchange;
   const wanted = new Set(topology.bindings.map(bindingKey));
   const roles = new Map(topology.queues.map(({ name, role }) => [name, role]));
@@ -30,7 +31,7 @@ export function leftWays(found: BrokerTopology, compiled: RabbitmqCompiled): rea
   // To look at each queue of a large broker takes long.
   const ends = new Set(
     found.bindings
-      .filter(({ source }) => source === deadExchange(system) || source === againExchange(system))
+      .filter(({ source }) => source === deadExchange(prefix) || source === againExchange(prefix))
       .flatMap(({ destination, routingKey }) => [destination, routingKey]),
   );
   const undeclared = found.queues.filter(({ name }) => ends.has(name) && !roles.has(name));
@@ -39,7 +40,7 @@ export function leftWays(found: BrokerTopology, compiled: RabbitmqCompiled): rea
     const { source, destination, destinationKind, routingKey, arguments: given } = each;
     const isToQueue = destinationKind === "queue";
     const isPlain = Object.keys(given).length === 0;
-    const role = sharedRole(system, source);
+    const role = sharedRole(prefix, source);
     if (role === "dead") return isToQueue && isPlain && !isWork(routingKey) && endsLetters(each);
     if (role === "again") {
       const isKey = routingKey === destination || numberAfter(attemptKeyPrefix(destination), routingKey) !== null;
@@ -47,13 +48,13 @@ export function leftWays(found: BrokerTopology, compiled: RabbitmqCompiled): rea
     }
     // Other exchanges have all of their bindings from one declaration.
     if (declared.has(source) || routingKey !== "") return false;
-    if (role === "attempt") return isPlain && !isToQueue && destination === againExchange(system);
-    const failed = numberAfter(attemptExchangePrefix(system), String(given["x-last-death-exchange"]));
+    if (role === "attempt") return isPlain && !isToQueue && destination === againExchange(prefix);
+    const failed = numberAfter(attemptExchangePrefix(prefix), String(given["x-last-death-exchange"]));
     if (role !== "attempts" || failed === null) return false;
-    const after = { "x-match": "all-with-x", "x-last-death-exchange": attemptExchange(system, failed) };
+    const after = { "x-match": "all-with-x", "x-last-death-exchange": attemptExchange(prefix, failed) };
     const isNext = isToQueue
-      ? destination.startsWith(tierPrefix(system, failed + 1))
-      : destination === deadExchange(system);
+      ? destination.startsWith(tierPrefix(prefix, failed + 1))
+      : destination === deadExchange(prefix);
     return isNext && isDeepStrictEqual({ ...given }, after);
   };
   /** A declared dead queue may have been that of another work queue before. Then it is the only one of its letters. */

@@ -1,5 +1,5 @@
 import type { RabbitmqCompiled } from "../compile/compile.ts";
-import { deadExchange, failedExchange, parkedQueue, schedulePrefix } from "../compile/names.ts";
+import { deadExchange, failedExchange, parkedQueue, prefixOf, schedulePrefix } from "../compile/names.ts";
 import { deployedPartsOf } from "../compile/parts.ts";
 import type { BrokerQueue, BrokerTopology } from "../prove/semantics.ts";
 
@@ -12,29 +12,30 @@ export type OwnResources = ReturnType<typeof ownResources>;
  * if they tell nothing the system's prefix decides, and the names in earlier declarations.
  */
 export function ownResources(found: BrokerTopology, compiled: RabbitmqCompiled, earlier: readonly RabbitmqCompiled[]) {
-  const systems = [compiled, ...earlier].map(({ topology }) => topology.system);
+  const prefixes = [compiled, ...earlier].map(({ topology }) => prefixOf(topology));
   const declared = new Set(earlier.flatMap(deployedPartsOf).map(({ kind, name }) => `${kind} ${name}`));
   const mayBeOwn = (kind: string, name: string): boolean =>
-    name.startsWith(`${compiled.topology.system}.`) || declared.has(`${kind} ${name}`);
-  const exchange = (name: string): boolean => isOwnFailed(found, name, systems) ?? mayBeOwn("exchange", name);
-  const queues = found.queues.filter((each) => isOwnQueue(found, each, systems) ?? mayBeOwn("queue", each.name));
+    [compiled.topology.system, prefixOf(compiled.topology)].some((each) => name.startsWith(`${each}.`)) ||
+    declared.has(`${kind} ${name}`);
+  const exchange = (name: string): boolean => isOwnFailed(found, name, prefixes) ?? mayBeOwn("exchange", name);
+  const queues = found.queues.filter((each) => isOwnQueue(found, each, prefixes) ?? mayBeOwn("queue", each.name));
   const names = new Set(queues.map(({ name }) => name));
   return { queue: (name: string) => names.has(name), exchange };
 }
 
 /** Null if the queue does not look like one of Redeliver's. */
-function isOwnQueue(found: BrokerTopology, queue: BrokerQueue, systems: readonly string[]): boolean | null {
+function isOwnQueue(found: BrokerTopology, queue: BrokerQueue, prefixes: readonly string[]): boolean | null {
   const { name, arguments: given } = queue;
   const [exchange, key] = [given["x-dead-letter-exchange"], given["x-dead-letter-routing-key"]];
-  const isDead = (each: string): boolean => systems.some((system) => deadExchange(system) === each);
+  const isDead = (each: string): boolean => prefixes.some((prefix) => deadExchange(prefix) === each);
   if (typeof exchange === "string") {
     // Only a work queue dead-letters with its own name as the key.
     if (key !== name) return null;
-    if (exchange === failedExchange(name)) return isOwnFailed(found, exchange, systems);
+    if (exchange === failedExchange(name)) return isOwnFailed(found, exchange, prefixes);
     return isDead(exchange) ? true : exchange.endsWith(deadExchange("")) ? false : null;
   }
   const parking = found.queues.find((each) => parkedQueue(each.name) === name);
-  if (parking !== undefined) return isOwnQueue(found, parking, systems);
+  if (parking !== undefined) return isOwnQueue(found, parking, prefixes);
   // Another team may copy dead letters into a queue of its own. That has no policy of its own name.
   if (given["x-overflow"] !== "reject-publish" || !found.policies.some((policy) => policy.name === name)) return null;
   const from = found.bindings
@@ -46,11 +47,11 @@ function isOwnQueue(found: BrokerTopology, queue: BrokerQueue, systems: readonly
 }
 
 /** Null if nothing leads from the exchange into the retries of a system. */
-function isOwnFailed({ policies }: BrokerTopology, exchange: string, systems: readonly string[]): boolean | null {
+function isOwnFailed({ policies }: BrokerTopology, exchange: string, prefixes: readonly string[]): boolean | null {
   const next = policies.find(({ kind, name }) => kind === "user" && name === exchange)?.definition[
     "alternate-exchange"
   ];
   if (exchange !== failedExchange(exchange.slice(0, -failedExchange("").length)) || typeof next !== "string")
     return null;
-  return systems.some((system) => next === deadExchange(system) || next.startsWith(schedulePrefix(system)));
+  return prefixes.some((prefix) => next === deadExchange(prefix) || next.startsWith(schedulePrefix(prefix)));
 }

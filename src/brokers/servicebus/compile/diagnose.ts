@@ -7,6 +7,7 @@ import {
   refuseHandlerTimeout,
   refuseHeaders,
   refuseQueueArguments,
+  refuseTemplate,
 } from "../../../contract/shared-problems.ts";
 import { pathOfOwn, pathOfQueue, pathOfSource } from "../../../plan/names.ts";
 import { type ConsumerPlan, isDirect, type Plan } from "../../../plan/plan.ts";
@@ -18,7 +19,7 @@ import type { ServicebusTopology } from "./topology.ts";
 
 /** Finds names that no queue, topic or subscription may have. */
 export function diagnoseNames(plan: Plan): Diagnostic[] {
-  const { system, sources, consumers, names } = plan;
+  const { system, sources, consumers } = plan;
   const { nameLength, subscriptionNameLength } = servicebusLimits;
   return oncePerTemplate([
     ...characterProblem(["name"], system),
@@ -55,14 +56,8 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
         ...queueOfSubscription(consumer),
       ];
     }),
-    ...(names?.dead === undefined
-      ? []
-      : diagnosed("RD204", {
-          path: ["names", "dead"],
-          message: "Service Bus itself names the dead-letter queue of a queue",
-          value: names.dead,
-          help: "leave names.dead out",
-        })),
+    ...refuseTemplate(plan, "dead", "Service Bus itself names the dead-letter queue of a queue"),
+    ...refuseTemplate(plan, "shared", "consumers on Service Bus share no queues or topics but sources"),
   ]);
 }
 

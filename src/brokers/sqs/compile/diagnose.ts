@@ -11,6 +11,7 @@ import {
   refuseQueueArguments,
   warnOfNoTimeout,
   warnOfReturns,
+  refuseTemplate,
 } from "../../../contract/shared-problems.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 import { type StrategyName, sqsDefaults, sqsLimits } from "./capabilities.ts";
@@ -28,6 +29,7 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
   return oncePerTemplate([
     ...characterProblem(["name"], system),
     ...refuseHeaders(plan.sources, "Amazon SQS"),
+    ...refuseTemplate(plan, "shared", "consumers on Amazon SQS share no queues or topics but sources"),
     ...Object.keys(plan.sources).flatMap((name) => {
       if (plan.sources[name]?.owner === "other") return foreignTopicProblem(plan, name);
       const path = pathOfSource(plan, name);

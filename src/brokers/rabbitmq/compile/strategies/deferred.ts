@@ -49,7 +49,7 @@ function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>):
   addDeadQueue(draft, input, shared);
   const attempts = retry.attempts.length;
   addWorkQueue(draft, input, {
-    deadLetterExchange: deadExchange(input.system),
+    deadLetterExchange: deadExchange(input.prefix),
     deliveryLimit: attempts - 1,
   });
   const exhausted = [dead(input, "ATTEMPTS_EXHAUSTED")];

@@ -68,7 +68,7 @@ function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>):
   const firstMs = delays[0] ?? 0;
   addDeadQueue(draft, input, shared);
   addWorkQueue(draft, input, {
-    deadLetterExchange: deadExchange(input.system),
+    deadLetterExchange: deadExchange(input.prefix),
     deliveryLimit: retry.attempts.length - 1,
     tuning:
       firstMs === 0

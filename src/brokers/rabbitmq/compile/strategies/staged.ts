@@ -83,19 +83,19 @@ function objections(input: StrategyInput): Objection[] {
 }
 
 function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>): StrategyOutput {
-  const { names, retry, system, plan } = input;
+  const { names, retry, prefix, plan } = input;
   addDeadQueue(draft, input, shared);
   const isRetried = retry.attempts.length > 1;
   if (isRetried) addWayBack(draft, input, shared);
   addExchange(draft, { name: names.failedExchange, role: "failed", kind: "fanout", consumer: plan.consumer });
-  addWayOn(draft, names.failedExchange, isRetried ? addSchedule(draft, input, shared) : deadExchange(system));
+  addWayOn(draft, names.failedExchange, isRetried ? addSchedule(draft, input, shared) : deadExchange(prefix));
   addWorkQueue(draft, input, {
     deadLetterExchange: names.failedExchange,
     deliveryLimit: retry.crashDeliveries - 1,
   });
   if (isRetried) {
     addBinding(draft, {
-      source: againExchange(system),
+      source: againExchange(prefix),
       destination: names.workQueue,
       routingKey: names.workQueue,
     });
@@ -111,7 +111,7 @@ function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>):
     why: whyOf(input),
     attemptNumber: {
       from: "exchange",
-      prefix: attemptExchangePrefix(system),
+      prefix: attemptExchangePrefix(prefix),
       originalRoutingKey: { death: { queue: names.workQueue, reason: "rejected" } },
     },
     promises: promisesOf(input),
@@ -134,10 +134,10 @@ function whyOf({ capabilities }: StrategyInput): StrategyOutput["why"] {
 
 /** @returns the exchange that failed messages of this schedule enter by */
 function addSchedule(draft: TopologyDraft, input: StrategyInput, shared: Set<string>): string {
-  const { retry, system } = input;
+  const { retry, prefix } = input;
   const tiers = retry.attempts.slice(1).map(({ attempt, delayMs }) => ({ attempt, delayMs }));
   const { reasonsExchange, attemptsExchange } = scheduleNames(
-    system,
+    prefix,
     tiers.map(({ delayMs }) => delayMs),
   );
   if (!isNew(shared, reasonsExchange)) return reasonsExchange;
@@ -152,7 +152,7 @@ function addSchedule(draft: TopologyDraft, input: StrategyInput, shared: Set<str
   });
   const after = (attempt: number): Readonly<Record<string, string>> => ({
     "x-match": "all-with-x",
-    "x-last-death-exchange": attemptExchange(system, attempt),
+    "x-last-death-exchange": attemptExchange(prefix, attempt),
   });
   const last = retry.attempts.length;
   for (let attempt = 2; attempt < last; attempt += 1) {
@@ -166,7 +166,7 @@ function addSchedule(draft: TopologyDraft, input: StrategyInput, shared: Set<str
   for (let attempt = last; attempt <= Math.max(last, rabbitmqLimits.pastAttempts); attempt += 1) {
     addBinding(draft, {
       source: attemptsExchange,
-      destination: deadExchange(system),
+      destination: deadExchange(prefix),
       destinationKind: "exchange",
       arguments: after(attempt),
     });
@@ -177,7 +177,7 @@ function addSchedule(draft: TopologyDraft, input: StrategyInput, shared: Set<str
     role: "reasons",
     kind: "headers",
     consumer: null,
-    alternateExchange: deadExchange(system),
+    alternateExchange: deadExchange(prefix),
   });
   addBinding(draft, {
     source: reasonsExchange,
@@ -196,16 +196,16 @@ function addSchedule(draft: TopologyDraft, input: StrategyInput, shared: Set<str
  */
 function addTier(
   draft: TopologyDraft,
-  { system, capabilities }: StrategyInput,
+  { prefix, capabilities }: StrategyInput,
   shared: Set<string>,
   { attempt, delayMs }: { readonly attempt: number; readonly delayMs: number },
 ): string {
-  const out = attemptExchange(system, attempt);
+  const out = attemptExchange(prefix, attempt);
   if (isNew(shared, out)) {
     addExchange(draft, { name: out, role: "attempt", kind: "fanout", consumer: null });
-    addBinding(draft, { source: out, destination: againExchange(system), destinationKind: "exchange" });
+    addBinding(draft, { source: out, destination: againExchange(prefix), destinationKind: "exchange" });
   }
-  const name = tierQueue(system, attempt, delayMs);
+  const name = tierQueue(prefix, attempt, delayMs);
   if (!isNew(shared, name)) return name;
   const tier = { name, role: "tier", deadLetterExchange: out, tuning: { "message-ttl": delayMs } } as const;
   // An alternate exchange leads to the first tier, and bindings lead to the others.

@@ -14,7 +14,8 @@ import type { TopologyDraft } from "../topology.ts";
 export interface StrategyInput {
   readonly target: RabbitmqTarget;
   readonly capabilities: RabbitmqCapabilities;
-  readonly system: string;
+  /** The beginning of the names of everything that consumers share. */
+  readonly prefix: string;
   readonly plan: ConsumerPlan;
   readonly retry: RetryPlan;
   readonly names: ConsumerNames;
@@ -40,8 +41,8 @@ export interface Strategy extends Candidate<StrategyName, StrategyInput> {
  * the default exchange. The right to publish there would let a consumer, or a deployment, publish to every queue.
  */
 export function addDeadQueue(draft: TopologyDraft, input: StrategyInput, shared: Set<string>): void {
-  const { names, plan, system, capabilities } = input;
-  const exchange = deadExchange(system);
+  const { names, plan, prefix, capabilities } = input;
+  const exchange = deadExchange(prefix);
   if (isNew(shared, exchange)) addExchange(draft, { name: exchange, role: "dead", kind: "direct", consumer: null });
   addQueue(draft, capabilities, {
     name: names.dead,
@@ -78,7 +79,7 @@ export function isNew(shared: Set<string>, name: string): boolean {
  * a route it would stay at the head of at-least-once dead-lettering and hold up every other consumer.
  */
 export function addWayBack(draft: TopologyDraft, input: StrategyInput, shared: Set<string>): void {
-  const name = undeliverable(input.system);
+  const name = undeliverable(input.prefix);
   if (!isNew(shared, name)) return;
   addQueueWithExchange(draft, input.capabilities, {
     name,
@@ -87,7 +88,7 @@ export function addWayBack(draft: TopologyDraft, input: StrategyInput, shared: S
     tuning: {},
   });
   addExchange(draft, {
-    name: againExchange(input.system),
+    name: againExchange(input.prefix),
     role: "again",
     kind: "direct",
     consumer: null,
@@ -205,7 +206,7 @@ export function publishWaiting(
 export function publishDead(input: StrategyInput, reason: string): PublishOperation {
   return Object.freeze({
     operation: "basic.publish",
-    exchange: deadExchange(input.system),
+    exchange: deadExchange(input.prefix),
     routingKey: input.names.workQueue,
     confirm: true,
     mandatory: true,

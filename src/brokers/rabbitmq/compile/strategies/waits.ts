@@ -48,7 +48,7 @@ export const waits: Strategy = {
 };
 
 function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>): StrategyOutput {
-  const { retry, names, system } = input;
+  const { retry, names, prefix } = input;
   const attempts = retry.attempts.length;
   addDeadQueue(draft, input, shared);
   if (attempts > 1) {
@@ -56,12 +56,12 @@ function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>):
     for (const waitMs of waitsOf(input)) addWait(draft, input, shared, waitMs);
   }
   addWorkQueue(draft, input, {
-    deadLetterExchange: deadExchange(system),
+    deadLetterExchange: deadExchange(prefix),
     deliveryLimit: retry.crashDeliveries - 1,
   });
   for (const { attempt } of retry.attempts.slice(1)) {
     addBinding(draft, {
-      source: againExchange(system),
+      source: againExchange(prefix),
       destination: names.workQueue,
       routingKey: names.attemptKey(attempt),
     });
@@ -109,9 +109,9 @@ function waitsOf({ retry }: StrategyInput): number[] {
  * A copy waits in one of the queues at random. The operation's own queue has the longest wait, so a consumer that
  * ignores the others keeps the contract.
  */
-function waitSomewhere({ system, names }: StrategyInput, attempt: AttemptPlan): readonly Operation[] {
+function waitSomewhere({ prefix, names }: StrategyInput, attempt: AttemptPlan): readonly Operation[] {
   const places = spreadWaits(attempt).map((waitMs) => ({
-    exchange: waitQueue(system, waitMs),
+    exchange: waitQueue(prefix, waitMs),
     expirationMs: { from: waitMs, to: waitMs },
   }));
   const longest = places.at(-1) as (typeof places)[number];
@@ -136,7 +136,7 @@ function retryAfterSteps(input: StrategyInput): RetryAfterStep<Operation>[] {
     byAttempt: [
       ...retry.attempts.slice(1).map((each) =>
         publishWaiting(input.names.attemptKey(each.attempt), {
-          exchange: waitQueue(input.system, upToMs),
+          exchange: waitQueue(input.prefix, upToMs),
           expirationMs: "asked",
         }),
       ),
@@ -146,12 +146,12 @@ function retryAfterSteps(input: StrategyInput): RetryAfterStep<Operation>[] {
 }
 
 function addWait(draft: TopologyDraft, input: StrategyInput, shared: Set<string>, longestMs: number): void {
-  const name = waitQueue(input.system, longestMs);
+  const name = waitQueue(input.prefix, longestMs);
   if (!isNew(shared, name)) return;
   addQueueWithExchange(draft, input.capabilities, {
     name,
     role: "wait",
-    deadLetterExchange: againExchange(input.system),
+    deadLetterExchange: againExchange(input.prefix),
     tuning: { "message-ttl": longestMs },
   });
 }
