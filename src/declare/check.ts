@@ -8,8 +8,10 @@ import {
   diagnostic,
   hasErrors,
 } from "../diagnostics/diagnostic.ts";
+import { wordOf } from "../diagnostics/word-of.ts";
 import { consumerRules } from "./consumer-rules.ts";
-import { foreignShapes } from "./foreign-shapes.ts";
+import { inWords } from "./corrections.ts";
+import { foreignShapes, unmended } from "./foreign-shapes.ts";
 import { deepFreeze } from "./freeze.ts";
 import { nameRules } from "./name-rules.ts";
 import { describeDeclarationIssues, placesMeant } from "./schema-issues.ts";
@@ -48,16 +50,20 @@ export function sureSystem(system: unknown): Checked<System> {
   return isSure ? accepted(system as System) : checkSystem(system);
 }
 
-/** A mapping around the whole declaration, as in `{ system: { name: … } }`. */
+/** A mapping around the whole declaration, as in `{ system: { name: … } }`, also in the form of Kubernetes. */
 function wrapper(input: unknown): Diagnostic[] {
-  const [[key = "", inner] = [], ...others] = Object.entries(isRecord(input) ? input : {});
-  if (others.length > 0 || !isRecord(inner) || !isRecord(inner["consumers"])) return [];
-  const name = inner["name"] === undefined ? `, and add name: ${JSON.stringify(key)}` : "";
+  const { apiVersion, kind, metadata, version, ...others } = isRecord(input) ? input : {};
+  const [[key = "", inner] = [], ...more] = Object.entries(others);
+  if (more.length > 0 || !isRecord(inner) || !isRecord(inner["consumers"])) return [];
+  const around = Object.entries({ apiVersion, kind, metadata, version }).filter(([, value]) => value !== undefined);
+  const own = isRecord(metadata) ? wordOf(metadata["name"] ?? "shop") : key;
+  const name = inner["name"] === undefined ? `, and add name: ${JSON.stringify(own)}` : "";
+  const instead = around.length > 0 ? ` instead of ${inWords(around.map(([each]) => each))}` : "";
   return diagnosed("RD102", {
     path: [key],
     message: `${JSON.stringify(key)} is around the whole declaration`,
     notes: ["the keys at the top are name, sources and consumers"],
-    help: `move its keys to the top${name}`,
+    help: `move its keys to the top${name}${instead}`,
   });
 }
 
@@ -66,16 +72,11 @@ function checkPlain(input: unknown): Checked<System> {
   if (wrapped.length > 0) return { ok: false, diagnostics: wrapped };
   const parsed = systemSchema.safeParse(input);
   const shapes = foreignShapes(input);
-  const mends = shapes.flatMap((each) => each.mends);
-  const isMended = ({ path }: Diagnostic): boolean =>
-    mends.some((each) => path === each || path.startsWith(`${each}.`) || path.startsWith(`${each}[`));
   const named = nameRules(input);
   // A name that only looks like a declared one leads to an unknown source. Reporting both would repeat one problem.
   const without = (diagnostics: readonly Diagnostic[]): Diagnostic[] => [
     ...shapes.map(({ problem }) => problem),
-    ...[...named, ...diagnostics.filter(({ path }) => !named.some((each) => each.path === path))].filter(
-      (each) => !isMended(each),
-    ),
+    ...unmended([...named, ...diagnostics.filter(({ path }) => !named.some((each) => each.path === path))], shapes),
   ];
   if (parsed.success) {
     const { $schema: _editors, ...system } = parsed.data;

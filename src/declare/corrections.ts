@@ -137,11 +137,23 @@ function correctedKind(value: unknown, kinds: readonly JsonSchema[], examples: u
     known.map(({ kind }) => kind),
   );
   if (named !== undefined) return known.find(({ kind }) => kind === named);
+  const called = typeof value === "string" ? correctedKeys(asMapping(value), kinds, known) : undefined;
+  if (called !== undefined) return called;
   const key = Array.isArray(value) ? "delays" : "delay";
   const branch = kinds.find((each) => (each["properties"] as Readonly<Record<string, unknown>>)[key] !== undefined);
   const properties = branch?.["properties"] as Readonly<Record<string, JsonSchema>> | undefined;
   const inner = corrected(value, properties?.[key]) ?? withGuessedUnits(value);
   return inner === undefined ? undefined : { kind: properties?.["kind"]?.["const"], [key]: inner };
+}
+
+/** The text of a call, such as `exponential(1s, 2)` and `exponential({ first: "1s" })`, as a mapping from its kind. */
+function asMapping(text: string): Readonly<Record<string, unknown>> {
+  const words = [...text.slice(0, 200).matchAll(/(?:(\w+)["']?\s*[:=]\s*)?["']?([\w.%-]+)/g)];
+  const [[, , kind = ""] = [], ...parts] = words;
+  const values = parts.map(([, , each = ""]) => (/^[\d.]+$/.test(each) ? Number(each) : each));
+  const places = ["first", "factor", "max"];
+  const keyed = parts.map(([, key], index) => [key ?? places[index] ?? "", values[index]]);
+  return { [kind]: ownWord(kind, ["steps"]) === undefined ? Object.fromEntries(keyed) : values };
 }
 
 /** A backoff with other words for its keys, such as `{ exponential: { initial: "1s" } }`. Undefined if it has ours. */
@@ -214,6 +226,10 @@ export function correctedFrom(path: readonly PathSegment[], value: unknown, inpu
   if (typeof only !== "string" || declared.size > 1 || !words.every((each) => typeof each === "string"))
     return undefined;
   return { [only]: words };
+}
+
+export function inWords(keys: readonly string[]): string {
+  return keys.join(", ").replace(/, ([^,]*)$/, " and $1");
 }
 
 /** A value as code. Undefined if it is too long for a sentence. */

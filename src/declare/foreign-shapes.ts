@@ -1,9 +1,11 @@
 import { type Diagnostic, type PathSegment, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import { wordOf } from "../diagnostics/word-of.ts";
-import { asCode, isCrowded } from "./corrections.ts";
-import { isCountOfRetries, ownWord } from "./other-words.ts";
+import { schemaAt } from "../diagnostics/schema-issues.ts";
+import { asCode, corrected, isCrowded } from "./corrections.ts";
+import { isCountOfRetries, isNameOfDeadQueue, ownWord, placeElsewhere } from "./other-words.ts";
 import { guessed, isGuessed, isMapping, readDuration, withGuessedUnits } from "./read-duration.ts";
 import { limits } from "./schema-parts.ts";
+import { deadQueueSentences, wholeSchemaOf } from "./unknown-keys.ts";
 
 /** A part of a consumer in the form of another system. */
 export interface ForeignShape {
@@ -11,6 +13,14 @@ export interface ForeignShape {
   readonly problem: Diagnostic;
   /** The places that the answer mends. */
   readonly mends: readonly string[];
+}
+
+/** The diagnostics about other places than those that the shapes mend. */
+export function unmended(diagnostics: readonly Diagnostic[], shapes: readonly ForeignShape[]): readonly Diagnostic[] {
+  const mends = new Set(shapes.flatMap((each) => each.mends));
+  return diagnostics.filter(
+    ({ path }) => ![...path.matchAll(/[.[]|$/g)].some(({ index }) => mends.has(path.slice(0, index))),
+  );
 }
 
 type Mapping = Readonly<Record<string, unknown>>;
@@ -24,6 +34,7 @@ export function foreignShapes(input: unknown): readonly ForeignShape[] {
     const path = ["consumers", name];
     return [
       ...shapeOfErrors([...path, "errors"], consumer["errors"]),
+      ...shapeOfDeadQueue(path, consumer),
       ...shapeOfLevels(path, consumer),
       ...shapeOfFrom([...path, "from"], consumer["from"], sources),
       ...shapeOfIndent(path, consumer, "retry", ["attempts", "backoff", "giveUpAfter", "retryAfter"]),
@@ -72,24 +83,58 @@ function shapeOfFrom(path: readonly PathSegment[], from: unknown, sources: unkno
   return [{ problem, mends: [path, [...path, key], [...path, source]].map((each) => formatPath(each)) }];
 }
 
+/** A dead queue as a mapping with its name in it, as in `dlq: { name: "x", retain: "7d" }`. */
+function shapeOfDeadQueue(path: readonly PathSegment[], consumer: Mapping): ForeignShape[] {
+  const [own = "", given] = Object.entries(consumer).find(([key]) => ownWord(key, ["deadLetter"]) !== undefined) ?? [];
+  if (!isMapping(given) || isCrowded(given)) return [];
+  const isName = (key: string, value: unknown): boolean => isNameOfDeadQueue([...path, own, key], value);
+  const parts = Object.entries(given).flatMap(([key, value]) =>
+    isMapping(value) && isName(key, "a name") ? Object.entries(value) : [[key, value] as const],
+  );
+  const rest = parts.filter(([key, value]) => !isName(key, value));
+  // A name in deadLetter itself has an answer of its own.
+  const isAnswered = own === "deadLetter" && !Object.values(given).some(isMapping);
+  if (rest.length === parts.length || isAnswered) return [];
+  const schema = schemaAt(wholeSchemaOf(), [...path, "deadLetter"], {});
+  const edit = asCode(corrected(Object.fromEntries(rest), schema)) ?? "{ … }";
+  const kept = `write ${own === "deadLetter" ? "it as" : "deadLetter:"} ${edit}`;
+  const problem = diagnostic("RD102", {
+    path: [...path, own],
+    message: `${own} has a name in it`,
+    notes: deadQueueSentences.notes ?? [],
+    help: `${rest.length === 0 ? "" : `${kept}, and `}move its name to names.dead`,
+  });
+  return [{ problem, mends: [formatPath([...path, own])] }];
+}
+
 const status = /^[1-5](\d\d|xx)$/i;
 
-/** Names of errors with a verdict each, as in `{ SomeError: "permanent" }`, and statuses of HTTP in place of names. */
+/** True for a word of errors to retry. Redeliver retries every error that is not permanent. */
+function isRetried(word: unknown): boolean {
+  return ownWord(word, ["retry"]) !== undefined || placeElsewhere(wordOf(word))?.endsWith("transient") === true;
+}
+
+/**
+ * Names of errors with a verdict each, as in `{ SomeError: "permanent" }`, errors to retry, as in `{ retry: ["A"] }`, and
+ * statuses of HTTP in place of names.
+ */
 function shapeOfErrors(path: readonly PathSegment[], errors: unknown): ForeignShape[] {
   if (isCrowded(Object(errors) as object)) return [];
   const given = isMapping(errors) ? Object.entries(errors) : [["permanent", errors] as const];
   const verdicts = given.map(([key, value]): readonly unknown[] | null => {
     const isList = ownWord(key, ["permanent"]) !== undefined;
+    const isFatal = ownWord(value, ["permanent", "deadLetter"]) !== undefined;
+    if (isRetried(key) && !isFatal) return [];
     if (isList !== Array.isArray(value) || !(isList || typeof value === "string")) return null;
     if (isList) return value as readonly unknown[];
-    if (/^(transient|retry|retryable)$/i.test(String(value))) return [];
-    return ownWord(value, ["permanent", "deadLetter"]) === undefined ? null : [key];
+    if (isRetried(value)) return [];
+    return isFatal ? [key] : null;
   });
   const all = verdicts.flatMap((each) => each ?? [null]);
   const isStatus = (each: unknown): boolean => status.test(wordOf(each));
   const code = all.find(isStatus);
   const names = [...new Set(all)].filter((each) => !isStatus(each));
-  const hasVerdict = given.some(([, value]) => !Array.isArray(value));
+  const hasVerdict = given.some(([key, value]) => isRetried(key) || !Array.isArray(value));
   if ((code === undefined && !hasVerdict) || !names.every((each) => typeof each === "string")) return [];
   const isCode = code !== undefined;
   const rest = isCode ? "only the handler knows the status" : "every error that permanent does not list is transient";

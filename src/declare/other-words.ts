@@ -83,7 +83,7 @@ messageretention(period|seconds)?$: a work queue keeps messages as long as it ca
 (prefix|suffix|naming)$: names has a template for each kind of name
 (env|environment|stage)$: one declaration serves every environment, and each has its own target
 enabled$: attempts: 1 means no retry
-(transient|retryable|retryableerrors|retryableexceptions|retryon|retryfor|autoretryfor|include|handle)$: every error that permanent does not list is transient
+(transient|temporary|recoverable|retryable|retryableerrors|retryableexceptions|retryon|retryfor|autoretryfor|include|handle)$: every error that permanent does not list is transient
 queue(name)?$: queue is a key of a consumer, and names its work queue
 (x?maxpriority|priority|priorities)$: work queues are quorum queues, which have priorities from 4.0 on without an argument
 x?overflow(behaviou?r)?$: a full queue refuses messages, because every other way loses some

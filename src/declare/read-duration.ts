@@ -70,7 +70,7 @@ export const guessed = ", or with the unit you mean";
 export function isGuessed(value: unknown, text: string): boolean {
   const given = JSON.stringify(value) ?? "";
   return [...text.matchAll(/"(\d+)(?:ms|s)"/g)].some(([, number]) =>
-    new RegExp(`(^|[[:,])${number}([,\\]}]|$)`).test(given),
+    new RegExp(`(^|[[:,( ])${number}([,\\]})]|$)`).test(given),
   );
 }
 

@@ -2,7 +2,7 @@ import { type PathSegment, formatPath } from "../diagnostics/diagnostic.ts";
 import { nearestWord } from "../diagnostics/distance.ts";
 import { type InputForm, type JsonSchema, type Mistake } from "../diagnostics/schema-issues.ts";
 import { keysIn, propertyIn, schemaAt, valueAt } from "../diagnostics/schema-issues.ts";
-import { asCode, backoffOf, corrected, correctedBinding, correctedFrom, isCrowded } from "./corrections.ts";
+import { asCode, backoffOf, corrected, correctedBinding, correctedFrom, inWords, isCrowded } from "./corrections.ts";
 import { isCountOfRetries, isNameOfDeadQueue, ownWord, placeElsewhere } from "./other-words.ts";
 import { durationPattern } from "./duration.ts";
 import { asText, durationHelp, guessed, isGuessed, withGuessedUnits } from "./read-duration.ts";
@@ -31,8 +31,8 @@ export function unknownKeySentences(mistake: Mistake, input: unknown): Sentences
     if (taken !== undefined) return { help: takenHelp(taken, value, input) };
     if (key.startsWith("x-") && path.length === 3) return { help: `move it to ${key}` };
     const isOwn = path.length === 1 && /^[a-z][\w-]*$/i.test(key);
-    const help = placeElsewhere(key) ?? (isOwn ? `rename it to x-${key} if it is yours, or remove it` : "remove it");
-    return { help: onlyOfErrors(mistake, input) === undefined ? help : help.replace(" it", " errors") };
+    const help = isOwn ? `rename it to x-${key} if it is yours, or remove it` : "remove it";
+    return { help: placeElsewhere(key) ?? help };
   }
   const name = String(meant.at(-1));
   const addsOne = name === "attempts" && isCountOfRetries(key) && typeof value === "number";
@@ -44,6 +44,7 @@ export function unknownKeySentences(mistake: Mistake, input: unknown): Sentences
   const better = name === "from" ? correctedFrom(meant, given, input) : corrected(given, schema);
   const edit = better === undefined ? undefined : asCode(better);
   if (isNameOfDeadQueue(path, value)) return deadQueueSentences;
+  if (name === "deadLetter" && typeof value === "boolean") return { help: "remove it: a work queue has a dead queue" };
   if (path.length === 1 && meant.length > 2) {
     const consumers = new Set(likelyPlaces(mistake, input).map((place) => formatPath(place.slice(0, 2))));
     return { help: `move ${name === key ? "it" : "its keys"} into ${[...consumers].join(" and ")}` };
@@ -81,10 +82,7 @@ function meantTogether({ path, schema }: Mistake, input: unknown): { place: Path
   const values = Object.fromEntries(parts);
   const made = name === "from" ? correctedBinding(values) : backoffOf(values, schemaAt(wholeSchemaOf(), place, input));
   if (made === undefined || parts.length < 2 || !Object.hasOwn(values, String(path.at(-1)))) return undefined;
-  const keys = Object.keys(values)
-    .join(", ")
-    .replace(/, ([^,]*)$/, " and $1");
-  return { place, help: `write ${name}: ${asCode(made)} instead of ${keys}` };
+  return { place, help: `write ${name}: ${asCode(made)} instead of ${inWords(Object.keys(values))}` };
 }
 
 /** The value with the part of it that only the key says: its unit, or the kind of a backoff. */
@@ -105,7 +103,7 @@ function meantPlace(mistake: Mistake, input: unknown): readonly PathSegment[] | 
 /** The places that are no mistakes of their own, since the correction of an unknown key fills them. */
 export function meantBy(mistake: Mistake, input: unknown): readonly (readonly PathSegment[])[] {
   if (mistake.path.length === 1) return likelyPlaces(mistake, input);
-  const meant = meantTogether(mistake, input)?.place ?? meantPlace(mistake, input) ?? onlyOfErrors(mistake, input);
+  const meant = meantTogether(mistake, input)?.place ?? meantPlace(mistake, input);
   return meant === undefined ? [] : [meant];
 }
 
@@ -127,20 +125,12 @@ function mappingAround(
   return isAlone && part !== undefined && asCode(part) === edit ? `write ${place.at(-1)}: ${asCode(made)}` : undefined;
 }
 
-/** The key that `errors` then lacks, if its only key is needless. Then `errors` is needless too. */
-function onlyOfErrors({ path }: Mistake, input: unknown): readonly PathSegment[] | undefined {
-  const beside = path.slice(0, -1);
-  const given = Object(valueAt(input, beside)) as object;
-  const isOnly = !isCrowded(given) && Object.keys(given).length === 1;
-  const isNeedless = path.length === 4 && path[2] === "errors" && placeElsewhere(String(path[3])) !== undefined;
-  return isOnly && isNeedless ? [...beside, "permanent"] : undefined;
-}
-
 const consumerSchema = (): JsonSchema =>
   propertyIn(wholeSchemaOf(), "consumers")?.["additionalProperties"] as JsonSchema;
 
 /** The places of an unknown key: beside it with another name, or elsewhere in the consumer with its own. */
-function likelyPlaces({ path, value, schema }: Mistake, input: unknown): readonly (readonly PathSegment[])[] {
+function likelyPlaces(mistake: Mistake, input: unknown): readonly (readonly PathSegment[])[] {
+  const { path, value, schema } = mistake;
   const key = String(path.at(-1));
   if (isNameOfDeadQueue(path, value)) return [["names", "dead"]];
   const beside = path.slice(0, -1);
@@ -155,21 +145,19 @@ function likelyPlaces({ path, value, schema }: Mistake, input: unknown): readonl
     return all.filter((place) => valueAt(input, place) === undefined);
   }
   const taken = ownWord(key, keysIn(schema));
-  const places = placesInConsumer(path, key, input);
+  const places = placesInConsumer(mistake, key, input);
   return places.length > 0 || taken === undefined ? places : [[...beside, taken]];
 }
 
 /** Elsewhere in the consumer. */
-function placesInConsumer(
-  path: readonly PathSegment[],
-  key: string,
-  input: unknown,
-): readonly (readonly PathSegment[])[] {
+function placesInConsumer({ path, value }: Mistake, key: string, input: unknown): readonly (readonly PathSegment[])[] {
   // A queue of retries or of dead letters is not the work queue.
   if (path[0] !== "consumers" || path.length < 3 || key === "queue") return [];
   // The dead queue has no arguments, and the same word elsewhere means the work queue.
   if (path[2] === "deadLetter" && keysIn(propertyIn(consumerSchema(), "queueArguments")).includes(key)) return [];
-  const name = ownWord(key, ["attempts", "permanent", "handlerTimeout"]) ?? key;
+  const isExclusive = value === true && key === "exclusive" && path.length === 3;
+  const own = ownWord(key, ["attempts", "permanent", "handlerTimeout"]) ?? key;
+  const name = isExclusive ? "singleActiveConsumer" : own;
   // The keys of a backoff are common words. Elsewhere than near the retry they mean something else.
   const isNear = path.length === 3 || path[2] === "retry";
   return placesOf(name, consumerSchema(), valueAt(input, path.slice(0, 2)))

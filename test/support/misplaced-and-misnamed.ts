@@ -15,7 +15,7 @@ const billing =
   'write for example billing: { from: { orders: "all" }, retry: { attempts: 5, backoff: { kind: "constant", delay: "30s" } } }';
 const noQueue = "remove it: queue is a key of a consumer, and names its work queue";
 const forQueue = 'write for example queue: "q-{consumer}"';
-const needless = "remove errors: every error that permanent does not list is transient";
+const nameToDead = "move its name to names.dead";
 const own = "rename it to x-defaults if it is yours, or remove it";
 
 /** Words in a place that is not theirs. */
@@ -24,6 +24,23 @@ const misplaced: readonly Row[] = [
   ["the name of the dead queue", consumer({ deadLetter: { name: "dlq" } }), "RD102", `${at}.deadLetter.name`, toDead],
   ["the dead queue as a text", consumer({ deadLetter: "dlq" }), "RD101", `${at}.deadLetter`, toDead],
   ["a dlq as a text", consumer({ dlq: "dlq" }), "RD102", `${at}.dlq`, toDead],
+  ["a dlq with its name", consumer({ dlq: { name: "dlq" } }), "RD102", `${at}.dlq`, nameToDead],
+  ["a dlq of dead letters", consumer({ deadLetter: { dlq: { name: "q" } } }), "RD102", `${at}.deadLetter`, nameToDead],
+  [
+    "a dead queue with its name and a time",
+    consumer({ deadLetterQueue: { queue: "dlq", ttl: "7d" } }),
+    "RD102",
+    `${at}.deadLetterQueue`,
+    `write deadLetter: { retain: "7d" }, and ${nameToDead}`,
+  ],
+  [
+    "a dlq beside a time",
+    consumer({ deadLetter: { queue: { name: "dlq" }, retain: "7d" } }),
+    "RD102",
+    `${at}.deadLetter`,
+    `write it as { retain: "7d" }, and ${nameToDead}`,
+  ],
+  ["a dlq switched on", consumer({ dlq: true }), "RD102", `${at}.dlq`, "remove it: a work queue has a dead queue"],
   ["a dlq that is a time", consumer({ dlq: "7d" }), "RD102", `${at}.dlq`, 'write deadLetter: { retain: "7d" }'],
   ["a limit of dead letters", oneConsumer({ deadLetter: { max: 100 } }), "RD102", `${at}.deadLetter.max`, "remove it"],
   ["a max of a constant backoff", retry({ max: "1m" }), "RD102", `${inRetry}.max`, "remove it"],
@@ -42,7 +59,6 @@ const misplaced: readonly Row[] = [
     `${at}.attempts`,
     'write retry: { attempts: 3, backoff: { kind: "constant", delay: "30s" } }',
   ],
-  ["only transient errors", consumer({ errors: { transient: [] } }), "RD102", `${at}.errors.transient`, needless],
   ["a system's name", system({ name: undefined, system: "shop" }), "RD102", "system", 'write name: "shop"'],
   ["a part of one's own", system({ defaults: { attempts: 3 } }), "RD102", "defaults", own],
 ];

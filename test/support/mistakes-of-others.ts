@@ -74,6 +74,10 @@ const wholeBackoffs: readonly Row[] = [
       ],
       ["a number", 30, '{ kind: "constant", delay: "30s" }, or with the unit you mean'],
       ["off", false, '{ kind: "immediate" }'],
+      ["a called", "exponential(1s, 2)", '{ kind: "exponential", first: "1s", factor: 2 }'],
+      ["called steps", "steps(1s, 1s, 1s, 1s)", '{ kind: "steps", delays: ["1s", "1s", "1s", "1s"] }'],
+      ["a named", 'exponential({ first: "1s" })', '{ kind: "exponential", first: "1s", factor: 2 }'],
+      ["a number in a call", "constant(30)", '{ kind: "constant", delay: "30s" }, or with the unit you mean'],
     ] as const
   ).map(([mistake, value, right]) => backoff(`${mistake} backoff`, value, "RD101", "", `write it as ${right}`)),
   backoff(
@@ -186,6 +190,8 @@ const errors: readonly Row[] = (
     ["two verdicts", { A: "fatal", B: "transient" }, 'write it as { permanent: ["A"] }'],
     ["a verdict beside the list", { permanent: ["A"], B: "dead-letter" }, 'write it as { permanent: ["A", "B"] }'],
     ["no permanent error", { Timeout: "retry" }, noTransient],
+    ["errors to retry", { retry: ["TimeoutError"] }, noTransient],
+    ["errors to retry and others", { permanent: ["A"], retryable: ["B"] }, 'write it as { permanent: ["A"] }'],
     ["statuses as numbers", { permanent: [404, 422] }, noStatus],
     ["a status as a text", { permanent: ["404"] }, noStatus],
     ["a class of statuses", { fatal: ["4xx"] }, noStatus],
@@ -202,6 +208,13 @@ const around: readonly Row[] = [
     "RD102",
     "shop",
     'move its keys to the top, and add name: "shop"',
+  ],
+  [
+    "Kubernetes",
+    { apiVersion: "v1", kind: "System", metadata: { name: "shop" }, spec: oneConsumer({}, { name: undefined }) },
+    "RD102",
+    "spec",
+    'move its keys to the top, and add name: "shop" instead of apiVersion, kind and metadata',
   ],
   system(
     "a retry for all",
@@ -268,6 +281,8 @@ const settings: readonly Row[] = [
     ],
     ["defaultMessageTimeToLive", "P14D", "remove it: a time to live would end messages that nobody has tried"],
     ["deadLetterRoutingKey", "dead", "remove it: Redeliver makes the way to the dead queue"],
+    ["exclusive", true, "write queueArguments: { singleActiveConsumer: true }"],
+    ["exclusive", false, "remove it: sources and work queues always stay"],
     ["x-team", "billing", "move it to x-team"],
   ].map(([key, value, fix]) => consumer(String(key), { [String(key)]: value }, "RD102", String(key), String(fix))),
   consumer("redrives", { deadLetter: { maxRedrives: 2 } }, "RD102", "deadLetter.maxRedrives", "write generations: 2"),

@@ -326,13 +326,6 @@ const consumers: readonly Row[] = [
         ".ignore",
         'write permanent: ["ValidationError"]',
       ],
-      [
-        "errors to retry",
-        { permanent: ["X"], transient: ["Y"] },
-        "RD102",
-        ".transient",
-        "remove it: every error that permanent does not list is transient",
-      ],
     ] as const
   ).map(([mistake, errors, code, key, fix]) => consumer(mistake, { errors }, code, `errors${key}`, fix)),
   ...["permanent", "nonRetryableErrors"].map((key) =>

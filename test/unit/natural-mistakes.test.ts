@@ -27,7 +27,8 @@ import { naturalMistakes } from "../support/natural-mistakes.ts";
 type Data = { [key: string]: unknown };
 
 /** Applies a fix as a person would. Null if its sentence leaves the choice to them. */
-function mended(input: unknown, { path, help: advice = "" }: Diagnostic): unknown {
+function mended(input: unknown, diagnostic: Diagnostic): unknown {
+  const { path, help: advice = "" } = diagnostic;
   const help = advice.replace(/, or with the unit you mean.*$|, the most$/, "");
   if (path === "") return null;
   const whole = structuredClone(input) as Data;
@@ -41,17 +42,24 @@ function mended(input: unknown, { path, help: advice = "" }: Diagnostic): unknow
   const [, value] = /^write (?:it as )?(\[.*\]|\{.*\}|"[^"]*"|\d+)(?:[,;] .*)?$/.exec(help) ?? [];
   const [, name, named, instead = "type"] =
     /^(?:write|add)(?: for example)? (\w+): (.+?)(?: instead of ([\w, ]+))?$/.exec(help) ?? [];
-  const [, into, given] =
-    /^move (?:it|its keys) (?:into|to) (the top|.+? and .+|consumers\.\w+)(?:, and add (.+))?$/.exec(help) ?? [];
+  const places = /^move (?:it|its keys) (?:into|to) (the top|\S+ and \S+|consumers\.\w+)(?=,| i|$)/;
+  const [, into] = places.exec(help) ?? [];
+  const [, given, around] = /(?:, and add (.+?))?(?: instead of ([\w, ]+))?$/.exec(help) ?? [];
   const [, raised, bound] = /(\w+) to (\w+) or more\b/.exec(help) ?? [];
   const [, renamed] = /^(?:did you mean|rename it to) ([\w-]+)(?:\?| if it is yours, or remove it)$/.exec(help) ?? [];
   const [, moved] = /^move it to (.+)$/.exec(help) ?? [];
   const old = holder[key];
+  if (help.endsWith("move its name to names.dead")) {
+    const [, dead] = /"(?:name|queue)":"(.+?)"/.exec(JSON.stringify(old)) ?? [];
+    const others = help.startsWith("move") ? "remove it" : help.replace(/, and move.*/, "");
+    return { ...(mended(input, { ...diagnostic, help: others }) as Data), names: { dead } };
+  }
   if (into !== undefined) {
     delete holder[key];
     const isOne = help.startsWith("move it ");
     for (const place of into === "the top" ? [[]] : into.split(" and ").map((each) => parsePath(each)))
       Object.assign(holderOf([...place, ""]), isOne ? { [key]: old } : old);
+    for (const each of around?.split(/, | and /) ?? []) delete whole[each];
     if (given !== undefined) Object.assign(whole, read(`{ ${given} }`));
   } else if (help.startsWith("write it as")) holder[key] = read(value ?? "");
   else if (value !== undefined) holder[key] = read(value);
