@@ -67,7 +67,9 @@ export async function loadDeclaration(file: string): Promise<Loaded> {
       return refuseWhole(
         "RD001",
         `a declaration is a .ts, .mts, .cts, .js, .mjs, .cjs, .json, .yaml or .yml file; this one ends in ${extension === "" ? "nothing" : extension}`,
-        "rename the file",
+        /^\.json[c5]$/.test(extension)
+          ? "rename it to .json without comments, or to .yaml and begin each comment with #"
+          : "rename the file",
       );
   }
 }

@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { TargetInput } from "../brokers/index.ts";
 import { parseText } from "../declare/parse.ts";
 import { plainData } from "../declare/plain-data.ts";
+import { unmended } from "../declare/foreign-shapes.ts";
 import { locateIn } from "../declare/locate.ts";
 import { catalogue } from "../diagnostics/catalogue.ts";
 import {
@@ -22,6 +23,7 @@ import { reasonOf } from "../diagnostics/reason-of.ts";
 import type { Reported } from "../diagnostics/reported.ts";
 import { type InputForm, type JsonSchema, describeIssues } from "../diagnostics/schema-issues.ts";
 import { type Exports, exportOf } from "./load-declaration.ts";
+import { projectSentences, projectShapes, projectStart } from "./project-mistakes.ts";
 import { readText } from "./read-text.ts";
 
 /** The file of a module, which Node has to run. */
@@ -126,7 +128,11 @@ export function inProject(problem: Diagnostic, file: string, written: string | n
 
 function checkProject(data: unknown): Checked<z.output<typeof projectSchema>> {
   const parsed = projectSchema.safeParse(data);
-  if (!parsed.success) return { ok: false, diagnostics: describeIssues(parsed.error.issues, data, projectForm) };
+  if (!parsed.success) {
+    const shapes = projectShapes(data);
+    const diagnostics = unmended(describeIssues(parsed.error.issues, data, projectForm), shapes);
+    return { ok: false, diagnostics: [...shapes.map((each) => each.problem), ...diagnostics] };
+  }
   const { environments, waivers = [] } = parsed.data;
   const diagnostics = [
     ...(Object.keys(environments).length > 0 ? [] : [problem(["environments"], "there is no environment", "name one")]),
@@ -208,7 +214,8 @@ let wholeSchema: JsonSchema | undefined;
 const projectForm: InputForm = {
   schema: () => (wholeSchema ??= z.toJSONSchema(projectSchema, { io: "input" }) as JsonSchema),
   whole: "a project file is a mapping with declaration and environments",
-  begin: "start with declaration: shop.yaml",
+  begin: projectStart,
+  sentencesOf: projectSentences,
   placeName: (path) => {
     if (path.length === 0) return "a project file";
     if (path.length === 2) return path[0] === "waivers" ? "a waiver" : "an environment";

@@ -33,12 +33,28 @@ function readJson(text: string): Checked<unknown> {
   try {
     value = JSON.parse(text);
   } catch (cause) {
+    if (isJsonWithExtras(text)) {
+      const help = "remove them, or rename the file to .yaml and begin each comment with #";
+      return refuseWhole("RD002", "JSON has no comments and no comma before a closing bracket", help);
+    }
     // The reader's quotation of the text may start or end in the middle of a password. So it is left out.
     const problem = (cause as Error).message.replace(/, (?:\.\.\.)?".*"(?:\.\.\.)? is not valid JSON$/s, "");
     return refuseWhole("RD002", `this is not JSON: ${problem}`, correctIt);
   }
   const duplicate = duplicateInJson(text);
   return duplicate === null ? accepted(value) : givenTwice(text, duplicate);
+}
+
+/** A text of JSON; or a comment or a comma before a closing bracket, which only other forms of JSON have. */
+const extras = /("(?:[^"\\]|\\.)*"?)|\/\/[^\n]*|#[^\n]*|\/\*.*?(?:\*\/|$)|,(?=\s*[\]}])/gs;
+
+function isJsonWithExtras(text: string): boolean {
+  try {
+    JSON.parse(text.replaceAll(extras, "$1").replaceAll(extras, "$1"));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The reader needs a kilobyte for every few tokens, so more of them would use up the memory. */
@@ -58,6 +74,8 @@ function readYaml(text: string): Checked<unknown> {
     if (problem !== undefined) {
       const place = problem.linePos?.[0];
       const where = place === undefined ? "" : ` at line ${place.line}, column ${place.col}`;
+      if (problem.code === "MULTIPLE_DOCS")
+        return refuseWhole("RD002", `another YAML document begins${where}`, "move it to a file of its own");
       return refuseWhole("RD002", `this is not YAML${where}: ${firstLine(problem.message)}`, correctIt);
     }
     const duplicate = duplicateInYaml(document);

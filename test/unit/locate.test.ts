@@ -73,7 +73,7 @@ test.for([
 
 test("if the message names a line and a column, the place is the same", () => {
   for (const [format, text] of [
-    ["json", '{\n  "name": "shop",\n}\n'],
+    ["json", '{\n  "name": "shop" "own"\n}\n'],
     ["yaml", "name: a\nname: b\n"],
     ["yaml", "a: [1, 2\nb: 3\n"],
     ["yaml", "a: 'text\n"],

@@ -1,10 +1,16 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { inspect } from "node:util";
 
 import * as pulumi from "@pulumi/pulumi";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 
 import { checkTarget } from "../../src/brokers/index.ts";
+import { loadDeclaration } from "../../src/cli/load-declaration.ts";
+import { readProject } from "../../src/cli/project.ts";
 import { parsePath } from "../../src/declare/locate.ts";
+import { parseText } from "../../src/declare/parse.ts";
 import type { Diagnostic } from "../../src/index.ts";
 import {
   checkSystem,
@@ -42,7 +48,7 @@ function mended(input: unknown, diagnostic: Diagnostic): unknown {
   const [, value] = /^write (?:it as )?(\[.*\]|\{.*\}|"[^"]*"|\d+)(?:[,;] .*)?$/.exec(help) ?? [];
   const [, name, named, instead = "type"] =
     /^(?:write|add)(?: for example)? (\w+): (.+?)(?: instead of ([\w, ]+))?$/.exec(help) ?? [];
-  const places = /^move (?:it|its keys) (?:into|to) (the top|\S+ and \S+|consumers\.\w+)(?=,| i|$)/;
+  const places = /^move (?:it|its keys) (?:into|to) (the top|environments|\S+ and \S+|consumers\.\w+)(?=,| i|$)/;
   const [, into] = places.exec(help) ?? [];
   const [, given, around] = /(?:, and add (.+?))?(?: instead of ([\w, ]+))?$/.exec(help) ?? [];
   const [, raised, bound] = /(\w+) to (\w+) or more\b/.exec(help) ?? [];
@@ -135,6 +141,76 @@ describe("a natural mistake gets one answer, which mends it as it is written", (
     const attemptsOf = (fields: object): unknown =>
       plan(checked(oneConsumer({ retry: fields }))).consumers[0]?.retry?.attempts;
     expect(attemptsOf(fewer)).toEqual(attemptsOf(retry));
+  });
+});
+
+const folder = mkdtempSync(join(tmpdir(), "redeliver-mistakes-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe("a mistake in the text of a file gets one answer, which mends it as it is written", () => {
+  const json = JSON.stringify(oneConsumer({}, { $schema: "https://example.com" }), null, 1);
+  test.each([
+    ["a line", json.replace("{", "{ // shop"), /\/\/ shop/, "# shop"],
+    ["a comment in it", json.replace("{", "{ /* shop */"), /\/\* shop \*\//, "# shop\n"],
+    ["a number sign", `# shop\n${json}`, /# shop/, "# shop"],
+    ["a last comma", json.replace(/\}$/, ",}"), /,(?=\}$)/, ","],
+  ])("%s", (_mistake, text, extra, inYaml) => {
+    const result = parseText(text, "json");
+    const help = "remove them, or rename the file to .yaml and begin each comment with #";
+    expect(result.ok ? [] : result.diagnostics).toMatchObject([{ code: "RD002", help }]);
+    const [asJson, asYaml] = [text.replace(extra, ""), text.replace(extra, inYaml)];
+    for (const better of [parseText(asJson, "json"), parseText(asYaml, "yaml")])
+      expect(better.ok && checkSystem(better.value)).toMatchObject({ ok: true });
+  });
+
+  test.each([
+    ["a comment, and a text that is cut off", `// shop\n${json.slice(0, -1)}`, "json", "correct the text there"],
+    ["two documents", `${json}\n---\n${json}`, "yaml", "move it to a file of its own"],
+  ] as const)("%s", (_mistake, text, format, help) => {
+    const result = parseText(text, format);
+    expect(result.ok ? [] : result.diagnostics).toMatchObject([{ code: "RD002", help }]);
+  });
+
+  test("another form of JSON", async () => {
+    writeFileSync(join(folder, "shop.jsonc"), json);
+    const result = await loadDeclaration(join(folder, "shop.jsonc"));
+    const help = "rename it to .json without comments, or to .yaml and begin each comment with #";
+    expect(result.ok ? [] : result.diagnostics).toMatchObject([{ code: "RD001", help }]);
+  });
+});
+
+describe("a mistake in a project file gets one answer, which mends it as it is written", () => {
+  const project = { declaration: "shop.yaml", environments: { prod: { target: "rabbitmq@4.3" } } };
+  const environments = (prod: unknown): object => ({ ...project, environments: { prod } });
+  const broker = { broker: "rabbitmq", version: "4.3" };
+  const target = 'target: { broker: "rabbitmq", version: "4.3" }';
+  const only = '{ dev: { target: "rabbitmq@4.3" } }';
+  test.each([
+    ["a target as its environment", environments("sqs@eu-west-1"), 'write it as { target: "sqs@eu-west-1" }'],
+    ["an empty environment", environments(null), 'write prod: { target: "rabbitmq@4.3" }'],
+    ["no target", environments({ url: "amqp://x" }), 'add target: "rabbitmq@4.3"'],
+    ["a target's keys", environments({ ...broker, url: "amqp://x" }), `write ${target} instead of broker and version`],
+    ["environments as a list", { ...project, environments: ["dev"] }, `write environments: ${only}`],
+    ["no environments", { declaration: "shop.yaml" }, `add environments: ${only}`],
+    ["a target at the top", { declaration: "shop.yaml", target: "rabbitmq@4.3" }, `write environments: ${only}`],
+    ["an environment at the top", { declaration: "shop.yaml", prod: { target: broker } }, "move it into environments"],
+    ["no declaration", { environments: project.environments }, 'add declaration: "shop.yaml"'],
+    [
+      "a declaration in its place",
+      oneConsumer(),
+      `move name, sources and consumers to shop.yaml, and write declaration: "shop.yaml" and environments: ${only} here`,
+    ],
+  ])("%s", (_mistake, input, fix) => {
+    const diagnosticsOf = (data: unknown): readonly Diagnostic[] => {
+      const file = join(folder, "redeliver.config.json");
+      writeFileSync(file, JSON.stringify(data));
+      const result = readProject(file);
+      return result.ok ? [] : result.diagnostics;
+    };
+    const diagnostics = diagnosticsOf(input);
+    expect(diagnostics.map(({ code, help }) => [code, help])).toEqual([["RD321", fix]]);
+    const better = mended(input, diagnostics[0] as Diagnostic);
+    if (better !== null) expect(diagnosticsOf(better)).toEqual([]);
   });
 });
 
