@@ -76,6 +76,17 @@ test.for([
   expect([code, out, error.split("\n")[1]]).toEqual([2, "", `(Did you mean ${meant}?)`]);
 });
 
+test.each([
+  ["jitter", "about it are RD614 (No whole second of jitter), "],
+  ["dead-letter", "RD412 (Dead letters have no route)"],
+  ["hello", '"hello"; https://redeliver.dev/0.1/diagnostics has all codes'],
+  ["§§§§", '"§§§§"; https://redeliver.dev/0.1/diagnostics has all codes'],
+  ["RD999", "the nearest are RD109"],
+])("explain %s, which is no code, names those about it", async (word, answer) => {
+  const { code, error } = await runCommand(["explain", word]);
+  expect([code, error]).toEqual([2, expect.stringContaining(answer)]);
+});
+
 test("a command without its argument shows one", async () => {
   const { code, error } = await runCommand(["explain"]);
   expect([code, error]).toEqual([
