@@ -83,23 +83,33 @@ function everythingOf(result: Result): object {
   return { ...result.value, warnings };
 }
 
-/** Names the places of one difference in a row before it, so that a change to twenty queues is there once. */
-export function together(found: readonly string[]): readonly string[] {
-  if (found.length === 0) return [];
-  const each = found
-    .join("\n")
-    .split("\n\n")
-    .map((text) => text.replace(/^\n/, "").split("\n"));
-  return each.flatMap(([pointer = "", ...lines], index) => {
-    const [, ...before] = each[index - 1] ?? [];
-    const [, ...after] = each[index + 1] ?? [];
-    const opening = index > 0 && isSame(before, lines) ? [] : [""];
-    return [...opening, pointer, ...(isSame(after, lines) && index < each.length - 1 ? [] : lines)];
+/** One place with another value, and the values: those that go, each on a line with "- ", and those that come. */
+interface Difference {
+  readonly pointer: string;
+  readonly lines: readonly string[];
+}
+
+/** A change that fits on a line is one. The others have a block of lines, where places in a row share a difference. */
+export function together(found: readonly Difference[]): readonly string[] {
+  return found.flatMap((each, index) => {
+    const [before, after] = [found[index - 1], found[index + 1]];
+    const short = onePlace(each);
+    if (short !== null) return before !== undefined && onePlace(before) !== null ? [short] : ["", short];
+    const opening = isSame(before?.lines, each.lines) ? [] : [""];
+    return [...opening, each.pointer, ...(isSame(after?.lines, each.lines) ? [] : each.lines)];
   });
 }
 
-/** The lines of all differences. Each has its JSON pointer, in which a name may stand for an index, and then both values. */
-export function differences(pointer: string, before: unknown, after: unknown): readonly string[] {
+/** `<pointer>: <value> → <value>`. A dash stands for no value. */
+function onePlace({ pointer, lines }: Difference): string | null {
+  const [gone, come] = ["- ", "+ "].map((sign) => lines.filter((line) => line.startsWith(sign)));
+  if (gone === undefined || come === undefined || gone.length > 1 || come.length > 1) return null;
+  const line = `${pointer}: ${gone[0]?.slice(2) ?? "–"} → ${come[0]?.slice(2) ?? "–"}`;
+  return line.length <= width ? line : null;
+}
+
+/** All differences. Each has its JSON pointer, in which a name may stand for an index, and both values. */
+export function differences(pointer: string, before: unknown, after: unknown): readonly Difference[] {
   if (isSame(before, after)) return [];
   if (Array.isArray(before) && Array.isArray(after)) {
     return gaps(before, after).flatMap((gap) => elementDifferences(pointer, gap));
@@ -121,7 +131,7 @@ interface Gap<Value> {
 }
 
 /** Elements that stand for each other, if as many go as come. */
-function elementDifferences(pointer: string, { at, before, after }: Gap<unknown>): readonly string[] {
+function elementDifferences(pointer: string, { at, before, after }: Gap<unknown>): readonly Difference[] {
   if (before.length !== after.length) return changed(`${pointer}/${at}`, before, after);
   return before.flatMap((value, index) => {
     const name = isObject(value) && typeof value["name"] === "string" ? value["name"] : String(at + index);
@@ -164,11 +174,11 @@ function commonLengths(before: readonly unknown[], after: readonly unknown[]): r
 }
 
 /** The sibling's file has the earlier values in full, so one line is enough to recognize each of them. */
-function changed(pointer: string, before: readonly unknown[], after: readonly unknown[]): readonly string[] {
+function changed(pointer: string, before: readonly unknown[], after: readonly unknown[]): readonly Difference[] {
   const removed = before.map((value) => `- ${onOneLine(value)}`);
   const cut = removed.map((line) => (line.length <= width ? line : `${line.slice(0, width - 2)} …`));
   const added = shortenAll(after).flatMap((value) => layOut(value).map((line) => `+ ${line}`));
-  return ["", pointer, ...cut, ...added];
+  return [{ pointer, lines: [...cut, ...added] }];
 }
 
 /**

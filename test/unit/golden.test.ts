@@ -33,8 +33,8 @@ test("two values have the same difference to a third one only if they are equal"
 test("a difference is identified by the lines around it", () => {
   const before = { queues: [{ name: "a", limit: 1 }, { name: "b" }], kept: [1, 2] };
   const after = { queues: [{ name: "a", limit: 2 }, { name: "b" }, { name: "c" }], kept: [1, 2], "a/b": null };
-  const expected = ["", "/queues/a/limit", "- 1", "+ 2", "", "/queues/2", '+ { "name": "c" }', "", "/a~1b", "+ null"];
-  expect(differences("", before, after)).toEqual(expected);
+  const expected = ["", "/queues/a/limit: 1 → 2", '/queues/2: – → { "name": "c" }', "/a~1b: – → null"];
+  expect(together(differences("", before, after))).toEqual(expected);
 });
 
 test("two values are stored alike only if they are equal, also where one resembles the value above it", () => {
@@ -65,8 +65,9 @@ test("two values are stored alike only if they are equal, also where one resembl
 });
 
 test("places in a row with the same difference share it", () => {
-  const found = ["", "/a", "- 1", "+ 2", "", "/b", "- 1", "+ 2", "", "/c", "- 1"];
-  expect(together(found)).toEqual(["", "/a", "/b", "- 1", "+ 2", "", "/c", "- 1"]);
+  const lines = ["- 1", "+ 2", "+ 3"];
+  const found = [..."abc"].map((name) => ({ pointer: `/${name}`, lines: name === "c" ? ["- 1"] : lines }));
+  expect(together(found)).toEqual(["", "/a", "/b", ...lines, "", "/c: 1 → –"]);
 });
 
 test("a value that resembles the one above it has only what differs", () => {
