@@ -4,13 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { drive, type DrivenConsumer, type Ending } from "../support/drive.ts";
 import { expectedCourse } from "../support/expected-course.ts";
-import { brokers } from "../support/live.ts";
 import { strategiesOn } from "../support/strategies.ts";
+import { strategyCases } from "../support/live.ts";
 
 /** Every strategy on every broker of this run that has it. */
-const cases = brokers().flatMap((broker) =>
-  strategiesOn(broker.version).map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
-);
+const cases = strategyCases(strategiesOn);
 
 type Case = (typeof cases)[number];
 

@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 
 import { startBroker, waitUntilReady } from "../support/broker-containers.ts";
 import { type BrokerVersion, docker } from "../support/broker-images.ts";
-import type { Strategy } from "../support/consume/fates.ts";
 import type { Consuming } from "../support/consume/fates.ts";
 import {
   attempts,
@@ -17,13 +16,8 @@ import {
 import { until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { accountFor, randomFates, seedOfThisRun } from "../support/random-fates.ts";
+import { versionsWithStrategies } from "../support/strategies.ts";
 
-/** Every strategy on every version that has it, side by side on one broker. */
-const runs: readonly { readonly version: BrokerVersion; readonly strategies: readonly Strategy[] }[] = [
-  { version: "4.3", strategies: ["native", "deferred", "staged", "waits"] },
-  { version: "4.0", strategies: ["staged", "waits"] },
-  { version: "3.10", strategies: ["waits"] },
-];
 /** For each strategy. */
 const messages = 5_000;
 const seed = seedOfThisRun();
@@ -70,7 +64,7 @@ async function judge(consumer: Consuming, before: { readonly ended: ReadonlySet<
   };
 }
 
-describe.concurrent.each(runs)("on $version", ({ version, strategies }) => {
+describe.concurrent.each(versionsWithStrategies)("on $version", ({ version, strategies }) => {
   test.runIf(isOurs(version))(
     `the broker is killed among ${messages} messages with random outcomes under each of ${strategies.join(", ")}, and restarts: every message is accounted for (FATES_SEED=${seed})`,
     { timeout: longestMs + 120_000 },

@@ -5,7 +5,7 @@ import { brokers as compilers } from "../../src/brokers/index.ts";
 import { type Start, start } from "../support/consume/start.ts";
 import { deploy, type DeployedSystem } from "../support/deployed-system.ts";
 import { createLimitedUser } from "../support/limited-user.ts";
-import { type Broker, brokers } from "../support/live.ts";
+import { type Broker, brokers, strategyCases } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import { strategiesOn, type Strategy } from "../support/strategies.ts";
 
@@ -24,10 +24,8 @@ function declaration(strategy: Strategy): unknown {
 }
 
 // 4.0 answers like 3.10.
-const cases = brokers().flatMap((broker) =>
-  strategiesOn(broker.version)
-    .filter((strategy) => strategy !== "native" && (strategy !== "waits" || broker.version !== "4.0"))
-    .map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
+const cases = strategyCases((version) =>
+  strategiesOn(version).filter((strategy) => strategy !== "native" && (strategy !== "waits" || version !== "4.0")),
 );
 
 interface Place {

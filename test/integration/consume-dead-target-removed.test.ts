@@ -3,12 +3,12 @@ import { permanent } from "redeliver/consume";
 import { describe, expect, test } from "vitest";
 
 import { startBroker } from "../support/broker-containers.ts";
-import type { BrokerVersion } from "../support/broker-images.ts";
 import { billingUnder } from "../support/consume/billing-under.ts";
 import { consumeFrom } from "../support/consume/consumed.ts";
 import type { Strategy } from "../support/consume/fates.ts";
 import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
+import { versionsWithStrategies } from "../support/strategies.ts";
 
 const dead = "shop.billing.dead";
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
@@ -20,11 +20,6 @@ const removals: Readonly<Record<string, (channel: Channel) => Promise<unknown>>>
   "its binding": (channel) => channel.unbindQueue(dead, "shop.dead", "shop.billing"),
   "the exchange before it": (channel) => channel.deleteExchange("shop.dead"),
 };
-const runs: readonly { readonly version: BrokerVersion; readonly strategies: readonly Strategy[] }[] = [
-  { version: "4.3", strategies: ["native", "deferred", "staged", "waits"] },
-  { version: "4.0", strategies: ["staged", "waits"] },
-  { version: "3.10", strategies: ["waits"] },
-];
 /**
  * Under these strategies the consumer publishes dead messages itself, so the broker tells it when they have no route.
  */
@@ -46,7 +41,7 @@ async function putBack({ channel, compiled }: DeployedSystem): Promise<void> {
 /** Without containers the test has no broker of its own, and other brokers try again only after three minutes. */
 const hasContainers = brokers().some(({ containerId }) => containerId !== undefined);
 
-describe.runIf(hasContainers).concurrent.each(runs)("on $version", ({ version, strategies }) => {
+describe.runIf(hasContainers).concurrent.each(versionsWithStrategies)("on $version", ({ version, strategies }) => {
   test(
     `the dead queue, its binding or its exchange is removed while messages die: others are handled, and all dead letters arrive once it is back (${strategies.join(", ")})`,
     { timeout: longestMs + 60_000 },

@@ -4,13 +4,11 @@ import { describe, expect, test } from "vitest";
 import { billingUnder } from "../support/consume/billing-under.ts";
 import { type Start, start } from "../support/consume/start.ts";
 import { deploy, type DeployedSystem } from "../support/deployed-system.ts";
-import { brokers, createVhost } from "../support/live.ts";
+import { createVhost, strategyCases } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import { strategiesOn } from "../support/strategies.ts";
 
-const cases = brokers().flatMap((broker) =>
-  strategiesOn(broker.version).map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
-);
+const cases = strategyCases(strategiesOn);
 
 const quorum = { "x-queue-type": "quorum" };
 const deadStrategy = { "x-dead-letter-strategy": "at-least-once", "x-overflow": "reject-publish" };

@@ -6,15 +6,11 @@ import { type ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts
 import { start } from "../support/consume/start.ts";
 import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { closedPort } from "../support/fake-broker.ts";
-import { brokers } from "../support/live.ts";
+import { strategyCases } from "../support/live.ts";
+import { oneForEachProtocol } from "../support/strategies.ts";
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
-const strategies = ["waits", "deferred"] as const;
-const cases = brokers().flatMap((broker) =>
-  strategies
-    .filter((strategy) => strategy === "waits" || broker.version === "4.3")
-    .map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
-);
+const cases = strategyCases(oneForEachProtocol);
 
 describe.concurrent.each(cases)("a URL for each node: $name", ({ broker, strategy }) => {
   const declaration = billingUnder(strategy);

@@ -8,12 +8,10 @@ import { consumeFrom } from "../support/consume/consumed.ts";
 import type { ProcessInput } from "../support/consume/consumer-process.ts";
 import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { checked } from "../support/examples.ts";
-import { brokers } from "../support/live.ts";
 import { strategiesOn } from "../support/strategies.ts";
+import { strategyCases } from "../support/live.ts";
 
-const cases = brokers().flatMap((broker) =>
-  strategiesOn(broker.version).map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
-);
+const cases = strategyCases(strategiesOn);
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const script = resolve(import.meta.dirname, "../support/consume/consumer-process.ts");
 

@@ -9,22 +9,16 @@ import { type Start, start } from "../support/consume/start.ts";
 import { startTlsBroker } from "../support/consume/tls-broker.ts";
 import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { sendJson, startFakeBroker } from "../support/fake-broker.ts";
-import { brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
+import { strategyCases } from "../support/live.ts";
+import { oneForEachProtocol } from "../support/strategies.ts";
 
-const strategies = ["waits", "deferred"] as const;
-type Strategy = (typeof strategies)[number];
-
-function declaration(strategy: Strategy): unknown {
+function declaration(strategy: "waits" | "deferred"): unknown {
   const shop = billingUnder(strategy, { retry: { attempts: 3, backoff: { kind: "constant", delay: "50ms" } } });
   return { ...shop, consumers: { ...shop.consumers, cache: { from: { orders: "all" }, delivery: "every-instance" } } };
 }
 
-const cases = brokers().flatMap((broker) =>
-  strategies
-    .filter((strategy) => strategy === "waits" || broker.version === "4.3")
-    .map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
-);
+const cases = strategyCases(oneForEachProtocol);
 
 describe.each(cases)("refusals of a starting consumer: $name", ({ broker, strategy }) => {
   const management = createManagement(broker.managementUrl);

@@ -5,12 +5,10 @@ import { billingUnder } from "../support/consume/billing-under.ts";
 import { consumeFrom } from "../support/consume/consumed.ts";
 import { stopInHand } from "../support/consume/stopped-course.ts";
 import { deploy, until } from "../support/deployed-system.ts";
-import { brokers } from "../support/live.ts";
 import { strategiesOn } from "../support/strategies.ts";
+import { strategyCases } from "../support/live.ts";
 
-const cases = brokers().flatMap((broker) =>
-  strategiesOn(broker.version).map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
-);
+const cases = strategyCases(strategiesOn);
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
 
 /** More stops than attempts and crash budget together. */

@@ -3,16 +3,10 @@ import { describe, expect, test } from "vitest";
 import { billingUnder } from "../support/consume/billing-under.ts";
 import { liveStage } from "../support/consume/live-stage.ts";
 import { until } from "../support/deployed-system.ts";
-import { brokers } from "../support/live.ts";
+import { strategyCases } from "../support/live.ts";
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
-const cases = brokers().flatMap((broker) =>
-  (broker.version === "4.3" ? (["native", "deferred", "staged"] as const) : (["waits"] as const)).map((strategy) => ({
-    broker,
-    strategy,
-    name: `${strategy} on ${broker.version}`,
-  })),
-);
+const cases = strategyCases((version) => (version === "4.3" ? ["native", "deferred", "staged"] : ["waits"]));
 /** Longer than each of these takes, and shorter than the heartbeats that a broker agrees on by default. */
 const soonMs = 30_000;
 

@@ -8,7 +8,7 @@ import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
 import { consumeFrom } from "../support/consume/consumed.ts";
 import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { checked } from "../support/examples.ts";
-import { brokers, createVhost } from "../support/live.ts";
+import { createVhost, strategyCases } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import { withQueues, type Strategy } from "../support/strategies.ts";
 
@@ -18,13 +18,7 @@ function declaration(strategy: Strategy, attempts = 3): unknown {
   return billingUnder(strategy, { retry: { attempts, backoff: { kind: "constant", delay: "50ms" } } });
 }
 
-const cases = brokers().flatMap((broker) =>
-  [withQueues(broker.version), ...(broker.version === "4.3" ? (["deferred"] as const) : [])].map((strategy) => ({
-    broker,
-    strategy,
-    name: `${strategy} on ${broker.version}`,
-  })),
-);
+const cases = strategyCases((version) => [withQueues(version), ...(version === "4.3" ? (["deferred"] as const) : [])]);
 
 describe.each(cases)("the checks of a starting consumer: $name", ({ broker, strategy }) => {
   let system: DeployedSystem;

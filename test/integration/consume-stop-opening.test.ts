@@ -9,19 +9,15 @@ import { type ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts
 import type { ProcessInput } from "../support/consume/consumer-process.ts";
 import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { checked } from "../support/examples.ts";
-import { brokers } from "../support/live.ts";
 import { createManagement, credentialsOf } from "../support/management.ts";
+import { strategyCases } from "../support/live.ts";
+import { oneForEachProtocol } from "../support/strategies.ts";
 
-const strategies = ["waits", "deferred"] as const;
 const script = resolve(import.meta.dirname, "../support/consume/consumer-process.ts");
 /** A stop that waits for the broker would take its whole time limit, which is 30 s. */
 const longestStopMs = 20_000;
 
-const cases = brokers().flatMap((broker) =>
-  strategies
-    .filter((strategy) => strategy === "waits" || broker.version === "4.3")
-    .map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
-);
+const cases = strategyCases(oneForEachProtocol);
 
 describe.concurrent.each(cases)("a stop while a connection is opening: $name", ({ broker, strategy }) => {
   const declaration = billingUnder(strategy);

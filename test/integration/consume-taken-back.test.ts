@@ -1,18 +1,12 @@
 import { describe, expect, test } from "vitest";
 
 import { startBroker } from "../support/broker-containers.ts";
-import type { BrokerVersion } from "../support/broker-images.ts";
 import { billingUnder } from "../support/consume/billing-under.ts";
 import { consumeFrom } from "../support/consume/consumed.ts";
-import type { Strategy } from "../support/consume/fates.ts";
 import { deploy, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
+import { versionsWithStrategies } from "../support/strategies.ts";
 
-const runs: readonly { readonly version: BrokerVersion; readonly strategies: readonly Strategy[] }[] = [
-  { version: "4.3", strategies: ["native", "deferred", "staged", "waits"] },
-  { version: "4.0", strategies: ["staged", "waits"] },
-  { version: "3.10", strategies: ["waits"] },
-];
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const longestMs = 240_000;
 /** By default the consumer timeout is 30 minutes, and the broker checks it once a minute. */
@@ -24,7 +18,7 @@ const settings = {
 /** Without containers the test has no broker of its own to configure. */
 const hasContainers = brokers().some(({ containerId }) => containerId !== undefined);
 
-describe.runIf(hasContainers).concurrent.each(runs)("on $version", ({ version, strategies }) => {
+describe.runIf(hasContainers).concurrent.each(versionsWithStrategies)("on $version", ({ version, strategies }) => {
   test(
     `a handler exceeds the consumer timeout: the broker takes its message back, the consumer goes on, and no message is lost (${strategies.join(", ")})`,
     { timeout: longestMs },

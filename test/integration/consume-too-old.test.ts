@@ -5,19 +5,14 @@ import { billingUnder } from "../support/consume/billing-under.ts";
 import { start } from "../support/consume/start.ts";
 import { startTlsBroker } from "../support/consume/tls-broker.ts";
 import { deploy } from "../support/deployed-system.ts";
-import { brokers, createVhost } from "../support/live.ts";
-
-const strategies = ["native", "deferred"] as const;
-type Strategy = (typeof strategies)[number];
+import { createVhost, strategyCases } from "../support/live.ts";
 
 /** A request that no broker before 4.3 can meet. */
-const asked = (strategy: Strategy): Pick<ConsumeOptions<"rabbitmq">, "target"> => ({
+const asked = (strategy: "native" | "deferred"): Pick<ConsumeOptions<"rabbitmq">, "target"> => ({
   target: { broker: "rabbitmq", version: "4.3", strategy },
 });
 
-const cases = brokers().flatMap((broker) =>
-  strategies.map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
-);
+const cases = strategyCases(() => ["native", "deferred"]);
 
 // Uses AMQP alone: the broker names its version when a client connects, before any request to the management API.
 describe.each(cases)("a consumer compiled for 4.3: $name", { concurrent: true }, ({ broker, strategy }) => {

@@ -5,7 +5,7 @@ import { startBroker } from "../support/broker-containers.ts";
 import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
 import { consumeFrom } from "../support/consume/consumed.ts";
 import { deploy, sleep, until } from "../support/deployed-system.ts";
-import { brokers } from "../support/live.ts";
+import { brokers, strategyCases } from "../support/live.ts";
 import { publishesCopies, strategiesOn } from "../support/strategies.ts";
 import { oneConsumer } from "../support/examples.ts";
 
@@ -18,11 +18,7 @@ const source = { exchange: "shop.orders", routingKey: "order.placed" };
 
 const newest = brokers().find(({ version }) => version === "4.3");
 
-const cases = brokers().flatMap((broker) =>
-  strategiesOn(broker.version)
-    .filter(publishesCopies)
-    .map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
-);
+const cases = strategyCases((version) => strategiesOn(version).filter(publishesCopies));
 
 describe.concurrent.each(cases)("$name", { timeout: 240_000 }, ({ broker, strategy }) => {
   test("the confirm never comes: the copy is sent again on another channel, and its confirm counts", async (context) => {

@@ -15,14 +15,12 @@ import {
 import { expectNothingOfBodies, expectRedacted, expectSameMessage } from "../support/consume/watched-secrets.ts";
 import { expectTraces } from "../support/consume/watched-traces.ts";
 import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
-import { brokers } from "../support/live.ts";
 import { registerGlobals } from "../support/telemetry.ts";
 import { strategiesOn } from "../support/strategies.ts";
 import { oneConsumer } from "../support/examples.ts";
+import { strategyCases } from "../support/live.ts";
 
-const cases = brokers().flatMap((broker) =>
-  strategiesOn(broker.version).map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
-);
+const cases = strategyCases(strategiesOn);
 const declarationFor = (strategy: string, attempts: number): object =>
   oneConsumer({
     from: { orders: "all" },

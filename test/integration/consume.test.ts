@@ -5,12 +5,10 @@ import { z } from "zod";
 
 import { type ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
 import { deploy, type DeployedSystem, sleep, until } from "../support/deployed-system.ts";
-import { brokers } from "../support/live.ts";
 import { strategiesOn, type Strategy } from "../support/strategies.ts";
+import { strategyCases } from "../support/live.ts";
 
-const cases = brokers().flatMap((broker) =>
-  strategiesOn(broker.version).map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
-);
+const cases = strategyCases(strategiesOn);
 
 /** The shortest delay before each attempt after the first. */
 const delaysMs: Readonly<Record<Strategy, readonly number[]>> = {

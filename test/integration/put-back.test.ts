@@ -4,13 +4,11 @@ import { describe, expect, test } from "vitest";
 import { billingUnder } from "../support/consume/billing-under.ts";
 import { liveStage } from "../support/consume/live-stage.ts";
 import { until } from "../support/deployed-system.ts";
-import { brokers } from "../support/live.ts";
 import { strategiesOn } from "../support/strategies.ts";
+import { strategyCases } from "../support/live.ts";
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
-const cases = brokers().flatMap((broker) =>
-  strategiesOn(broker.version).map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
-);
+const cases = strategyCases(strategiesOn);
 /** The headers that the broker and the retries wrote on the letter: docs/consuming.md says to leave them out. */
 const written = /^(x-death|x-first-death-.*|x-last-death-.*|x-delivery-count|x-acquired-count|x-opt-.*|redeliver-.*)$/;
 

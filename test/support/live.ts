@@ -3,6 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { inject } from "vitest";
 import { docker } from "./broker-images.ts";
 import { createManagement, credentialsOf, type Management, ManagementError } from "./management.ts";
+import type { Strategy } from "./strategies.ts";
 
 /** A running broker for the live tests. Both URLs carry the credentials of an administrator. */
 export interface Broker {
@@ -26,6 +27,13 @@ declare module "vitest" {
 /** The brokers of this run: one of each supported version, or the one that the environment names. */
 export function brokers(): readonly Broker[] {
   return inject("brokers");
+}
+
+/** Each of the strategies that a version has, on each broker of this run. */
+export function strategyCases<Each extends Strategy>(strategiesOf: (version: string) => readonly Each[]) {
+  return brokers().flatMap((broker) =>
+    strategiesOf(broker.version).map((strategy) => ({ broker, strategy, name: `${strategy} on ${broker.version}` })),
+  );
 }
 
 /** A virtual host of a test's own, so that tests can share brokers. */
