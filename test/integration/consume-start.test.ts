@@ -1,16 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { consume, type ConsumeOptions } from "redeliver/consume";
+import { type ConsumeOptions } from "redeliver/consume";
 
-import { RefusedError } from "../../src/index.ts";
 import { billingUnder } from "../support/consume/billing-under.ts";
 import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
 import { consumeFrom } from "../support/consume/consumed.ts";
 import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
-import { checked } from "../support/examples.ts";
 import { createVhost, strategyCases } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import { withQueues, type Strategy } from "../support/strategies.ts";
+import { type Start, start } from "../support/consume/start.ts";
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
 
@@ -37,27 +36,10 @@ describe.each(cases)("the checks of a starting consumer: $name", ({ broker, stra
   /** Returns the codes of the refusal, or none if the consumer started. */
   async function refusedWith(
     given: Partial<ConsumeOptions<"rabbitmq">> & { readonly attempts?: number } = {},
-  ): Promise<{ readonly codes: readonly string[]; readonly text: string }> {
+  ): Promise<Start> {
     const { attempts, ...options } = given;
-    try {
-      const running = await consume(
-        checked(declaration(strategy, attempts)),
-        "billing",
-        {
-          target: { broker: "rabbitmq", version: broker.version, strategy },
-          connection: { url: system.url, managementUrl: broker.managementUrl },
-          ...options,
-        },
-        () => {
-          throw new Error("nothing is to be taken");
-        },
-      );
-      await running.stop();
-      return { codes: [], text: "" };
-    } catch (error) {
-      if (!(error instanceof RefusedError)) throw error;
-      return { codes: error.diagnostics.map(({ code }) => code), text: error.message };
-    }
+    const declared = declaration(strategy, attempts);
+    return start(system, { broker, declaration: declared, consumer: "billing", strategy, options });
   }
 
   /** The message is still there, and no consumer has received it. */

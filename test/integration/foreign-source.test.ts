@@ -1,14 +1,14 @@
-import { consume } from "redeliver/consume";
 import { expect, onTestFinished, test } from "vitest";
 
 import type { ConsumeOptions } from "../../src/consume/options.ts";
-import { brokers as compilers, compile, RefusedError } from "../../src/index.ts";
+import { brokers as compilers, compile } from "../../src/index.ts";
 import { deploy, until, type DeployedSystem } from "../support/deployed-system.ts";
 import { drive } from "../support/drive.ts";
 import { checked } from "../support/examples.ts";
 import { brokers, type Broker } from "../support/live.ts";
 import { createManagement, type JsonObject } from "../support/management.ts";
 import { speaksAmqp091, strategiesOn, type Strategy } from "../support/strategies.ts";
+import { start } from "../support/consume/start.ts";
 
 // Another team made the exchange, with settings of its own and a queue of its own on it. Two systems consume it without
 // knowing of each other.
@@ -108,22 +108,10 @@ async function codesOf(
   strategy: Strategy,
   connection: Partial<ConsumeOptions<"rabbitmq">["connection"]>,
 ): Promise<{ readonly codes: readonly string[]; readonly text: string }> {
-  try {
-    const running = await consume(
-      checked(systemOf("shop", strategy)),
-      "billing",
-      {
-        target: { broker: "rabbitmq", version: broker.version, strategy },
-        connection: { url: system.url, ...connection },
-      },
-      () => {},
-    );
-    await running.stop();
-    return { codes: [], text: "" };
-  } catch (error) {
-    if (!(error instanceof RefusedError)) throw error;
-    return { codes: error.diagnostics.map(({ code }) => code), text: error.message };
-  }
+  const options = { connection: { url: system.url, ...connection } };
+  const declaration = systemOf("shop", strategy);
+  const { codes, text } = await start(system, { broker, declaration, consumer: "billing", strategy, options });
+  return { codes, text };
 }
 
 test.for(brokers())("a consumer compares the exchange of another team: $version", async (broker) => {

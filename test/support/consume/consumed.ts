@@ -22,7 +22,7 @@ export interface ConsumedSystem extends AsyncDisposable {
 
 /** Runs a consumer of a deployed system through the public entry, and records the messages that its handler sees. */
 export async function consumeFrom(
-  system: DeployedSystem,
+  system: Pick<DeployedSystem, "url">,
   input: {
     readonly broker: Broker;
     readonly declaration: unknown;

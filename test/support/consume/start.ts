@@ -1,9 +1,8 @@
-import { consume, type ConsumeEvent, type ConsumeOptions } from "redeliver/consume";
+import type { ConsumeEvent } from "redeliver/consume";
 
 import { type Diagnostic, RefusedError } from "../../../src/index.ts";
 import type { DeployedSystem } from "../deployed-system.ts";
-import { checked } from "../examples.ts";
-import type { Broker } from "../live.ts";
+import { consumeFrom } from "./consumed.ts";
 
 /** The end of a start. */
 export interface Start {
@@ -18,30 +17,14 @@ export interface Start {
 /** Starts a consumer with an empty queue, and stops it again if it begins. */
 export async function start(
   system: Pick<DeployedSystem, "url">,
-  input: {
-    readonly broker: Broker;
-    readonly declaration: unknown;
-    readonly consumer: string;
-    readonly strategy: ConsumeOptions<"rabbitmq">["target"]["strategy"];
-    readonly options?: Partial<ConsumeOptions<"rabbitmq">>;
-  },
+  input: Parameters<typeof consumeFrom>[1],
 ): Promise<Start> {
-  const { broker, declaration, consumer, strategy, options } = input;
   const events: ConsumeEvent[] = [];
+  const options = { log: (event: ConsumeEvent) => events.push(event), ...input.options };
   try {
-    const running = await consume(
-      checked(declaration),
-      consumer,
-      {
-        target: { broker: "rabbitmq", version: broker.version, strategy },
-        connection: { url: system.url, managementUrl: broker.managementUrl },
-        log: (event) => events.push(event),
-        ...options,
-      },
-      () => {
-        throw new Error("nothing is to be taken");
-      },
-    );
+    const { running } = await consumeFrom(system, { ...input, options }, () => {
+      throw new Error("nothing is to be taken");
+    });
     await running.stop();
     return { diagnostics: [], codes: [], text: "", events };
   } catch (error) {
