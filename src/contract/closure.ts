@@ -1,6 +1,6 @@
 import type { AnyContract } from "./contract.ts";
 import { overlay } from "./overlay.ts";
-import type { Subject } from "../explore/model.ts";
+import type { Model, Subject } from "../explore/model.ts";
 import { type InPhase, subjectOfPhases } from "../explore/phases.ts";
 
 interface Named {
@@ -47,7 +47,7 @@ export interface CloudSystem<Contract, Queue, Topic, Subscription> {
  * Lists the consumers of systems and of changes, each for a proof by itself.
  *
  * @param keyOf tells subscriptions apart
- * @param subjectOn one consumer on the topology of an index
+ * @param of the shape and the model of one consumer on the topology of an index
  */
 export function cloudSubjects<
   Contract extends AnyContract & { readonly workQueue: string },
@@ -57,9 +57,17 @@ export function cloudSubjects<
   State,
 >(
   keyOf: (subscription: Subscription) => string,
-  subjectOn: (index: TopologyIndex<Queue, Topic, Subscription>, contract: Contract) => Subject<State>,
+  of: {
+    readonly shape: (index: TopologyIndex<Queue, Topic, Subscription>, contract: Contract) => string;
+    readonly model: (index: TopologyIndex<Queue, Topic, Subscription>, contract: Contract) => Model<State>;
+  },
 ) {
   type System = CloudSystem<Contract, Queue, Topic, Subscription>;
+  const subjectOn = (index: TopologyIndex<Queue, Topic, Subscription>, contract: Contract): Subject<State> => ({
+    consumer: contract.consumer,
+    shape: () => of.shape(index, contract),
+    model: () => of.model(index, contract),
+  });
   const subjectsOf = ({ topology, contracts }: System): readonly Subject<State>[] => {
     const index = indexTopology(topology);
     return contracts.map((contract) => subjectOn(index, contract));

@@ -1,4 +1,4 @@
-import { type Model, type Move, type Situation, type Subject, moveOf } from "../../../explore/model.ts";
+import { type Model, type Move, type Situation, moveOf } from "../../../explore/model.ts";
 import { cloudSubjects } from "../../../contract/closure.ts";
 import { subscriptionPath } from "../compile/topology.ts";
 import { type Closure, type TopologyIndex, closureOf, workEntity } from "./closure.ts";
@@ -13,18 +13,13 @@ import { type EntityPlace, type Semantics, type ServicebusEvent, semanticsOf } f
 import { shapeOf } from "./shape.ts";
 
 /** Each consumer is proved by itself. Every tier treats a message alike. */
-export const { subjectsOf, changesOf } = cloudSubjects(subscriptionPath, subjectOn);
-
-function subjectOn(index: TopologyIndex, contract: Contract): Subject<ModelState> {
-  return {
-    consumer: contract.consumer,
-    shape: () => {
-      const closure = closureOf(index, contract);
-      return shapeOf(closure, contract, entranceOf(semanticsOf(closure), closure, contract));
-    },
-    model: () => modelOf(index, contract),
-  };
-}
+export const { subjectsOf, changesOf } = cloudSubjects(subscriptionPath, {
+  shape: (index: TopologyIndex, contract: Contract) => {
+    const closure = closureOf(index, contract);
+    return shapeOf(closure, contract, entranceOf(semanticsOf(closure), closure, contract));
+  },
+  model: modelOf,
+});
 
 interface Context {
   /** The semantics of the part of the topology that the consumer's messages can reach. */

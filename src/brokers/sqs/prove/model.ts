@@ -1,4 +1,4 @@
-import { type Model, type Move, type Situation, type Subject, moveOf } from "../../../explore/model.ts";
+import { type Model, type Move, type Situation, moveOf } from "../../../explore/model.ts";
 import { cloudSubjects } from "../../../contract/closure.ts";
 import { type Closure, type TopologyIndex, closureOf } from "./closure.ts";
 import type { SnsSubscription } from "../compile/topology.ts";
@@ -11,21 +11,13 @@ import { type MessageState, type Semantics, type SqsEvent, semanticsOf } from ".
 import { shapeOf } from "./shape.ts";
 
 /** Each consumer is proved by itself. SQS is the same in every region. */
-export const { subjectsOf, changesOf } = cloudSubjects(
-  ({ topic, queue }: SnsSubscription) => `${topic} ${queue}`,
-  subjectOn,
-);
-
-function subjectOn(index: TopologyIndex, contract: Contract): Subject<MessageState> {
-  return {
-    consumer: contract.consumer,
-    shape: () => {
-      const closure = closureOf(index, contract);
-      return shapeOf(closure, contract, entranceOf(semanticsOf(closure), closure, contract));
-    },
-    model: () => modelOf(index, contract),
-  };
-}
+export const { subjectsOf, changesOf } = cloudSubjects(({ topic, queue }: SnsSubscription) => `${topic} ${queue}`, {
+  shape: (index: TopologyIndex, contract: Contract) => {
+    const closure = closureOf(index, contract);
+    return shapeOf(closure, contract, entranceOf(semanticsOf(closure), closure, contract));
+  },
+  model: modelOf,
+});
 
 interface Context {
   /** The semantics of the part of the topology that the consumer's messages can reach. */
