@@ -1,12 +1,4 @@
-/** One rule of the semantics, with its source. */
-export interface Claim {
-  /** The behaviour of Service Bus, in a sentence. */
-  readonly says: string;
-  /** A page by Microsoft, a thread with an answer of its maintainers, or a test of its SDK. */
-  readonly source: string;
-  /** True if no source settles the rule. The semantics then takes all the possibilities, or the worse ones. */
-  readonly assumed?: true;
-}
+import { type Rule, assumed } from "../semantics-rule.ts";
 
 const page = (title: string): string => `Service Bus documentation, ${JSON.stringify(title)}`;
 const deadLetters = page("Overview of Service Bus dead-letter queues");
@@ -26,12 +18,10 @@ export const claims = {
     says: "an abandoned message returns at once, and its delivery count is one higher",
     source: settlement,
   },
-  "release-is-not-counted": {
-    says: "a released message returns at once, and its delivery count is as before, or one higher",
-    source:
-      "Azure/amqpnetlite issue 342: a user saw it counted, and a maintainer of Service Bus says that it is not. azure-sdk-for-python pull request 47999 relies on the maintainer. Redeliver assumes that it may count",
-    assumed: true,
-  },
+  "release-is-not-counted": assumed(
+    "a released message returns at once, and its delivery count is as before, or one higher",
+    "Azure/amqpnetlite issue 342: a user saw it counted, and a maintainer of Service Bus says that it is not. azure-sdk-for-python pull request 47999 relies on the maintainer. Redeliver assumes that it may count",
+  ),
   "count-on-lock-expiry": {
     says: "a message whose lock, or whose session's lock, runs out returns, and its delivery count is one higher",
     source: `${settlement}; ${sessions}`,
@@ -56,11 +46,7 @@ export const claims = {
     says: "a deferred message keeps its place and is delivered only by its sequence number; deferring it counts as a delivery",
     source: sdk("the delivery count is 1 after a defer"),
   },
-  "defer-at-the-limit": {
-    says: "the defer that reaches the max delivery count dead-letters the message, or defers it",
-    source: "no source",
-    assumed: true,
-  },
+  "defer-at-the-limit": assumed("the defer that reaches the max delivery count dead-letters the message, or defers it"),
   "receive-and-delete-forgets": {
     says: "in the mode receive-and-delete the message is deleted when it is sent to the receiver",
     source: settlement,
@@ -79,11 +65,9 @@ export const claims = {
     says: "dead letters that cannot be forwarded stay in the entity's own dead-letter queue and are tried again",
     source: "azure-service-bus issue 666",
   },
-  "count-after-dead-letter-forwarding": {
-    says: "a dead letter that is forwarded has a delivery count of 0 there, or keeps its own",
-    source: "no source",
-    assumed: true,
-  },
+  "count-after-dead-letter-forwarding": assumed(
+    "a dead letter that is forwarded has a delivery count of 0 there, or keeps its own",
+  ),
 
   // Time to live
   "shorter-time-to-live-counts": {
@@ -116,20 +100,15 @@ export const claims = {
     says: "a message that was forwarded four times is dead-lettered instead of a fifth forward, and stays there",
     source: `${forwarding}; azure-service-bus issues 33, 249`,
   },
-  "dead-letter-hops": {
-    says: "the forwarding of a dead letter counts as a hop, or does not",
-    source: "no source",
-    assumed: true,
-  },
+  "dead-letter-hops": assumed("the forwarding of a dead letter counts as a hop, or does not"),
   "closed-destination-dead-letters": {
     says: "a message that cannot be forwarded, because its destination is full, disabled or deleted, becomes a dead letter",
     source: forwarding,
   },
-  "sessions-are-not-forwarded": {
-    says: "messages in sessions are not forwarded: neither out of such an entity nor into one, where they become dead letters",
-    source: `${forwarding}, for forwarding out; into one is assumed`,
-    assumed: true,
-  },
+  "sessions-are-not-forwarded": assumed(
+    "messages in sessions are not forwarded: neither out of such an entity nor into one, where they become dead letters",
+    `${forwarding}, for forwarding out; into one is assumed`,
+  ),
   "session-wanted": {
     says: "a message without a session id becomes a dead letter in an entity with sessions",
     source: deadLetters,
@@ -152,11 +131,7 @@ export const claims = {
     says: "with duplicate detection a message with a known id is accepted and dropped, with any content; a scheduled one too",
     source: `${page("Duplicate message detection")}; azure-service-bus issue 748`,
   },
-  "forwarded-duplicates-are-dropped": {
-    says: "duplicate detection also drops forwarded messages",
-    source: "no source",
-    assumed: true,
-  },
+  "forwarded-duplicates-are-dropped": assumed("duplicate detection also drops forwarded messages"),
   "scheduled-is-a-new-message": {
     says: "a scheduled message arrives at its time, not before, and its time to live counts from then",
     source: page("Message sequencing and timestamps"),
@@ -175,11 +150,7 @@ export const claims = {
     says: "= and LIKE compare the subject, % is any text and _ any character, with ESCAPE neither; no comparison matches a message without a subject",
     source: page("Subscription rule SQL filter syntax"),
   },
-  "sql-compares-case": {
-    says: "SQL distinguishes upper and lower case",
-    source: "no source",
-    assumed: true,
-  },
-} as const satisfies Readonly<Record<string, Claim>>;
+  "sql-compares-case": assumed("SQL distinguishes upper and lower case"),
+} as const satisfies Readonly<Record<string, Rule>>;
 
 export type ClaimName = keyof typeof claims;

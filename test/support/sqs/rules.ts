@@ -1,14 +1,5 @@
+import { type Rule, assumed } from "../semantics-rule.ts";
 import { type ClaimName, claims } from "./known-gaps.ts";
-
-/** One rule of the semantics, with its evidence. */
-interface Rule {
-  /** The behaviour of AWS, in a sentence. */
-  readonly says: string;
-  /** A page of AWS, behaviour recorded from AWS, or a public report. */
-  readonly source: string;
-  /** True if no source settles the rule. The semantics then takes the worse possibility, or all of them. */
-  readonly assumed?: true;
-}
 
 const guide = (page: string): string => `SQS Developer Guide, ${JSON.stringify(page)}`;
 const api = (action: string): string => `SQS API Reference, ${action}`;
@@ -30,55 +21,46 @@ export const rules = {
   "count-across-queues": asTried("count-across-queues", recorded("test_dead_letter_queue_message_attributes")),
   "success-ends-it": asTried("success-ends-it", api("DeleteMessage")),
   "last-delivery-can-succeed": asTried("last-delivery-can-succeed", api("DeleteMessage")),
-  "chain-delivers-in-the-middle": {
-    says: "in a chain of dead-letter queues the middle one delivers a message before it moves it, or moves it at once",
-    source: "reports only: LocalStack issue 5225, ElasticMQ issue 582",
-    assumed: true,
-  },
-  "cycle-delivers-on": {
-    says: "in a cycle of two queues both deliver again and again, or the message moves on every receive",
-    source: "reports only: stackoverflow.com/questions/25408158",
-    assumed: true,
-  },
-  "self-dead-letter-queue": {
-    says: "a queue that is its own dead-letter queue delivers again and again, or moves the message on every receive",
-    source: "no source; ElasticMQ loses the message of a FIFO queue instead",
-    assumed: true,
-  },
-  "dead-queue-gone": {
-    says: "a message whose dead-letter queue does not exist is lost, or SQS keeps delivering it",
-    source: "no source; some emulators do the one, some the other",
-    assumed: true,
-  },
-  "move-denied": {
-    says: "with denyAll no queue moves its messages there: they are lost, or SQS keeps delivering them",
-    source: `${api("SetQueueAttributes, RedriveAllowPolicy")}, for naming the queue; the effect on a move is assumed`,
-    assumed: true,
-  },
-  "move-by-others-denied": {
-    says: "with byQueue only the listed queues move their messages there; messages of others are lost, or SQS keeps delivering them",
-    source: `${api("SetQueueAttributes, RedriveAllowPolicy")}, for naming the queue; the effect on a move is assumed`,
-    assumed: true,
-  },
+  "chain-delivers-in-the-middle": assumed(
+    "in a chain of dead-letter queues the middle one delivers a message before it moves it, or moves it at once",
+    "reports only: LocalStack issue 5225, ElasticMQ issue 582",
+  ),
+  "cycle-delivers-on": assumed(
+    "in a cycle of two queues both deliver again and again, or the message moves on every receive",
+    "reports only: stackoverflow.com/questions/25408158",
+  ),
+  "self-dead-letter-queue": assumed(
+    "a queue that is its own dead-letter queue delivers again and again, or moves the message on every receive",
+    "no source; ElasticMQ loses the message of a FIFO queue instead",
+  ),
+  "dead-queue-gone": assumed(
+    "a message whose dead-letter queue does not exist is lost, or SQS keeps delivering it",
+    "no source; some emulators do the one, some the other",
+  ),
+  "move-denied": assumed(
+    "with denyAll no queue moves its messages there: they are lost, or SQS keeps delivering them",
+    `${api("SetQueueAttributes, RedriveAllowPolicy")}, for naming the queue; the effect on a move is assumed`,
+  ),
+  "move-by-others-denied": assumed(
+    "with byQueue only the listed queues move their messages there; messages of others are lost, or SQS keeps delivering them",
+    `${api("SetQueueAttributes, RedriveAllowPolicy")}, for naming the queue; the effect on a move is assumed`,
+  ),
   "move-with-too-many-sources": {
     says: "byQueue with more than ten queues allows every queue",
     source: api("SetQueueAttributes, RedriveAllowPolicy"),
   },
-  "move-to-standard": {
-    says: "a FIFO queue does not move its messages to a standard one: they are lost, or SQS keeps delivering them",
-    source: `${api("SetQueueAttributes, RedrivePolicy")}, for naming the queue; the effect on a move is assumed`,
-    assumed: true,
-  },
-  "move-to-fifo": {
-    says: "a standard queue does not move its messages to a FIFO one: they are lost, or SQS keeps delivering them",
-    source: `${api("SetQueueAttributes, RedrivePolicy")}, for naming the queue; the effect on a move is assumed`,
-    assumed: true,
-  },
-  "dead-queue-delay": {
-    says: "a moved message waits out the delay of the dead-letter queue",
-    source: "no source; a delay only makes the message visible later",
-    assumed: true,
-  },
+  "move-to-standard": assumed(
+    "a FIFO queue does not move its messages to a standard one: they are lost, or SQS keeps delivering them",
+    `${api("SetQueueAttributes, RedrivePolicy")}, for naming the queue; the effect on a move is assumed`,
+  ),
+  "move-to-fifo": assumed(
+    "a standard queue does not move its messages to a FIFO one: they are lost, or SQS keeps delivering them",
+    `${api("SetQueueAttributes, RedrivePolicy")}, for naming the queue; the effect on a move is assumed`,
+  ),
+  "dead-queue-delay": assumed(
+    "a moved message waits out the delay of the dead-letter queue",
+    "no source; a delay only makes the message visible later",
+  ),
 
   // Retention
   "retention-deletes": asTried("retention-deletes", api("SetQueueAttributes, MessageRetentionPeriod")),
@@ -90,11 +72,7 @@ export const rules = {
     says: "on FIFO queues the clock starts again in the dead-letter queue",
     source: guide("Setting up dead-letter queue retention"),
   },
-  "retention-in-flight": {
-    says: "a message in flight is deleted by retention like any other",
-    source: "no source",
-    assumed: true,
-  },
+  "retention-in-flight": assumed("a message in flight is deleted by retention like any other"),
 
   // Visibility and delay
   "visibility-from-receive": {
@@ -134,11 +112,9 @@ export const rules = {
     "fifo-delete-after-visibility",
     recorded("test_fifo_delete_message_with_expired_receipt_handle"),
   ),
-  "fifo-change-after-visibility": {
-    says: "a change of the visibility after it ran out is accepted on a FIFO queue, or is refused",
-    source: "no source",
-    assumed: true,
-  },
+  "fifo-change-after-visibility": assumed(
+    "a change of the visibility after it ran out is accepted on a FIFO queue, or is refused",
+  ),
   "fifo-message-delay": asTried("fifo-message-delay", api("SendMessage")),
   "send-wants-its-queue": {
     says: "SQS refuses a message to a queue that does not exist",
@@ -164,11 +140,10 @@ export const rules = {
     says: "with raw delivery SNS accepts a message of more than ten attributes and does not deliver it: a client-side error",
     source: topics("Amazon SNS message attributes"),
   },
-  "topic-raw-dead-letter": {
-    says: "a message that SNS does not deliver because of its attributes goes to the subscription's dead-letter queue, or is lost",
-    source: `${topics("Amazon SNS dead-letter queues")} keeps client-side errors. But ${recorded("test_redrive_policy_sqs_queue_subscription")} shows the same attributes on the dead letter, and SQS takes no more than ten. Redeliver assumes the outcome`,
-    assumed: true,
-  },
+  "topic-raw-dead-letter": assumed(
+    "a message that SNS does not deliver because of its attributes goes to the subscription's dead-letter queue, or is lost",
+    `${topics("Amazon SNS dead-letter queues")} keeps client-side errors. But ${recorded("test_redrive_policy_sqs_queue_subscription")} shows the same attributes on the dead letter, and SQS takes no more than ten. Redeliver assumes the outcome`,
+  ),
   "topic-wants-queue-policy": {
     says: "a topic reaches no queue whose policy does not allow it, also no dead-letter queue",
     source: topics("Subscribing an Amazon SQS queue to an Amazon SNS topic"),

@@ -1,4 +1,4 @@
-import { type Claim, type ClaimName, claims } from "./redeliver.ts";
+import { type ClaimName, claims, type Rule } from "./redeliver.ts";
 
 /** The observation of an experiment: JSON, so that tests can compare and show it. */
 export type Observation =
@@ -24,7 +24,7 @@ export type ShownClaim = Exclude<ClaimName, Beyond | Assumed>;
 
 /** The evidence that a claim holds. */
 export function proofOf(name: ClaimName): "proved on the emulator in the tests' process" | "static only" {
-  const { assumed }: Claim = claims[name];
+  const { assumed }: Rule = claims[name];
   const isShown = assumed !== true && !(name in beyondTheEmulator);
   return isShown ? "proved on the emulator in the tests' process" : "static only";
 }

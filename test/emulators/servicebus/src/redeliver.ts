@@ -15,4 +15,5 @@ export type {
 } from "../../../../src/brokers/servicebus/prove/semantics/message-state.ts";
 export { type Semantics, semanticsOf } from "../../../../src/brokers/servicebus/prove/semantics/semantics.ts";
 export { readSqlFilter } from "../../../../src/brokers/servicebus/prove/semantics/sql-filter.ts";
-export { type Claim, type ClaimName, claims } from "../../../support/servicebus/claims.ts";
+export type { Rule } from "../../../support/semantics-rule.ts";
+export { type ClaimName, claims } from "../../../support/servicebus/claims.ts";
