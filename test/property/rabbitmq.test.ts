@@ -7,6 +7,7 @@ import type { CompiledSystem, Contract, Operation, SystemInput, TargetInput } fr
 import { brokers, compile } from "../../src/index.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
 import { checked } from "../support/examples.ts";
+import { expectDrawn, expectSameAgain } from "../support/compiled-properties.ts";
 
 type RabbitmqSystem = CompiledSystem<"rabbitmq">;
 
@@ -32,18 +33,9 @@ function forEveryCompiled(
 
 test("the same input gives the same bytes, frozen", () => {
   forEveryCompiled((compiled, input, target) => {
-    const again = compile(checked(structuredClone(input)), { ...target });
-    expect(again.ok && JSON.stringify(again.value)).toBe(JSON.stringify(compiled));
-    expect(JSON.parse(JSON.stringify(compiled))).toEqual(compiled);
-    expectFrozen(compiled);
+    expectSameAgain(compiled, compile(checked(structuredClone(input)), { ...target }));
   });
 });
-
-function expectFrozen(value: unknown): void {
-  if (typeof value !== "object" || value === null) return;
-  if (!Object.isFrozen(value)) throw new Error(`not frozen: ${JSON.stringify(value).slice(0, 200)}`);
-  Object.values(value).forEach(expectFrozen);
-}
 
 test("names are unique, have at most 255 bytes, and survive the provider's ids", () => {
   forEveryCompiled(({ topology }) => {
@@ -210,15 +202,6 @@ function indexOf(topology: RabbitmqSystem["topology"]): RoutingIndex {
 
 test("every compiled system can be drawn, and every queue is in the picture", () => {
   forEveryCompiled((compiled) => {
-    const graph = brokers.rabbitmq.graphOf(compiled);
-    const ids = new Set(graph.nodes.map((node) => node.id));
-    const drawn = graph.nodes.flatMap(({ id, joined = [id] }) => joined);
-    expect(drawn).toEqual([...new Set(drawn)]);
-    for (const queue of compiled.topology.queues) expect(drawn).toContain(queue.name);
-    for (const edge of graph.edges) {
-      expect(ids).toContain(edge.from);
-      expect(ids).toContain(edge.to);
-      expect(edge.label).not.toBe("");
-    }
+    expectDrawn(brokers.rabbitmq.graphOf(compiled), compiled.topology.queues);
   });
 });

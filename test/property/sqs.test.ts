@@ -7,6 +7,7 @@ import type { CompiledSystem, Diagnostic, System, TargetInput } from "../../src/
 import { prepare } from "../../src/consume/consume.ts";
 import { brokers, checkSystem, compile } from "../../src/index.ts";
 import { anySystem } from "../support/arbitraries.ts";
+import { expectDrawn, expectSameAgain } from "../support/compiled-properties.ts";
 
 /** Mostly values that compile, and a few that do not. */
 const mostly = <Value>(usual: fc.Arbitrary<Value>, odd: fc.Arbitrary<Value>): fc.Arbitrary<Value> =>
@@ -104,18 +105,9 @@ function expectPlace({ path, message, code }: Diagnostic, input: unknown): void 
 test("the same input gives the same bytes, frozen, and data that survives JSON", () => {
   forEveryCompiled((compiled, input, target) => {
     const system = checkSystem(structuredClone(input));
-    const again = system.ok ? compile(system.value, { ...target }) : system;
-    expect(again.ok && JSON.stringify(again.value)).toBe(JSON.stringify(compiled));
-    expect(JSON.parse(JSON.stringify(compiled))).toEqual(compiled);
-    expectFrozen(compiled);
+    expectSameAgain(compiled, system.ok ? compile(system.value, { ...target }) : system);
   });
 });
-
-function expectFrozen(value: unknown): void {
-  if (typeof value !== "object" || value === null) return;
-  if (!Object.isFrozen(value)) throw new Error(`not frozen: ${JSON.stringify(value).slice(0, 200)}`);
-  Object.values(value).forEach(expectFrozen);
-}
 
 test("every attribute is within the limits of SQS", () => {
   forEveryCompiled(({ topology }) => {
@@ -200,14 +192,7 @@ test("an always failing message is never early, has all of its attempts within t
 
 test("every compiled system can be drawn, and every queue is in the picture", () => {
   forEveryCompiled((compiled) => {
-    const graph = brokers.sqs.graphOf(compiled);
-    const ids = new Set(graph.nodes.map((node) => node.id));
-    for (const queue of compiled.topology.queues) expect(ids).toContain(queue.name);
-    for (const edge of graph.edges) {
-      expect(ids).toContain(edge.from);
-      expect(ids).toContain(edge.to);
-      expect(edge.label).not.toBe("");
-    }
+    expectDrawn(brokers.sqs.graphOf(compiled), compiled.topology.queues);
   });
 });
 
