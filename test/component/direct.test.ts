@@ -4,7 +4,7 @@ import { refuseChange } from "../../src/migrate/refuse-change.ts";
 import { readDeployed } from "../../src/migrate/deployed.ts";
 import { leftBehind } from "../../src/migrate/left-behind.ts";
 import { brokers, checkSystem, compile, type CompiledSystem, type System, type TargetInput } from "../../src/index.ts";
-import { accepted, checked } from "../support/examples.ts";
+import { accepted, checked, shopWith } from "../support/examples.ts";
 import { foundInProcess } from "../support/policy-in-process.ts";
 import { register, resourcesOf, type ProgramRun } from "../support/pulumi.ts";
 import { registerServicebus } from "../support/servicebus/register.ts";
@@ -76,11 +76,7 @@ test("the policy of a KMS key concerns only messages from a topic", () => {
     return compiled.ok ? compiled.warnings.map(({ code }) => code) : ["refused"];
   };
   expect(codes(shop)).toEqual(["RD207"]);
-  const mixed = checked({
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: { billing, mail: { ...billing, from: { orders: "all" } } },
-  });
+  const mixed = checked(shopWith({ billing, mail: { ...billing, from: { orders: "all" } } }));
   expect(codes(mixed)).toEqual(["RD623", "RD207", "RD207"]);
 });
 

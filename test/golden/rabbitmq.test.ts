@@ -2,7 +2,7 @@ import { test } from "vitest";
 
 import { type RabbitmqVersion, strategyNames, versions } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
 import { compile } from "../../src/index.ts";
-import { checked } from "../support/examples.ts";
+import { checked, shopWith } from "../support/examples.ts";
 import { expectCompiled } from "../support/golden.ts";
 
 // One declaration for each strategy, chosen so that some version keeps it. The golden file holds each version's output
@@ -21,11 +21,8 @@ const cases = strategyNames.flatMap((strategy) => versions.map((version) => ({ s
 
 // The newest version is written in full, and each older one as its difference to the next.
 test.for(cases)("$strategy on $version", async ({ strategy, version }) => {
-  const system = checked({
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: { billing: consumers[strategy], cache: { from: { orders: "all" }, delivery: "every-instance" } },
-  });
+  const cache = { from: { orders: "all" }, delivery: "every-instance" };
+  const system = checked(shopWith({ billing: consumers[strategy], cache }));
   const on = (each: RabbitmqVersion): ReturnType<typeof compile> =>
     compile(system, { broker: "rabbitmq", version: each, strategy });
   const next = versions[versions.indexOf(version) + 1];

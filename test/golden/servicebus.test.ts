@@ -1,7 +1,7 @@
 import { test } from "vitest";
 
 import { compile } from "../../src/index.ts";
-import { accepted, checked } from "../support/examples.ts";
+import { accepted, checked, shopWith } from "../support/examples.ts";
 import { expectGolden, expectStrategy } from "../support/golden.ts";
 
 // The compiler's output or refusal for Service Bus, for each strategy. Review every change of these files: it changes
@@ -50,11 +50,8 @@ test.for(cases)("$name, strategy $strategy", async (each) => {
 });
 
 test("one dead queue for all, and duplicate detection", async () => {
-  const system = checked({
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: { billing: consumers.exponential, shipping: { ...consumers["at once"], from: { orders: "all" } } },
-  });
+  const shipping = { ...consumers["at once"], from: { orders: "all" } };
+  const system = checked(shopWith({ billing: consumers.exponential, shipping }));
   const result = accepted(compile(system, {
     broker: "servicebus",
     sku: "premium",

@@ -1,7 +1,7 @@
 import { test } from "vitest";
 
 import { brokers, compile, renderDiagnostics } from "../../src/index.ts";
-import { accepted, checked } from "../support/examples.ts";
+import { accepted, checked, shopWith } from "../support/examples.ts";
 import { expectCompiled, expectGolden, expectStrategy } from "../support/golden.ts";
 
 // The compiler's output or refusal for SQS, for each strategy. Review every change of these files: it changes our
@@ -45,25 +45,16 @@ test.for(cases)("$name, strategy $strategy", async (each) => {
 });
 
 test("aws-json is a CloudFormation template", async () => {
-  const system = checked({
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: {
-      billing: consumers.exponential,
-      shipping: { ...consumers["per key"], from: { orders: ["order.placed"] } },
-    },
-  });
+  const shipping = { ...consumers["per key"], from: { orders: ["order.placed"] } };
+  const system = checked(shopWith({ billing: consumers.exponential, shipping }));
   const result = accepted(compile(system, { broker: "sqs", region: "eu-west-1" }));
   const template = brokers.sqs.exportFormats["aws-json"]?.(result, null);
   await expectGolden("sqs/cloudformation.json", template);
 });
 
 test("with a Lambda function, a key, tags and a dead queue that a program empties", async () => {
-  const system = checked({
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: { billing: { ...consumers.exponential, retry: { ...consumers.exponential.retry, attempts: 5 } } },
-  });
+  const retry = { ...consumers.exponential.retry, attempts: 5 };
+  const system = checked(shopWith({ billing: { ...consumers.exponential, retry } }));
   const result = compile(system, {
     broker: "sqs",
     region: "eu-west-1",

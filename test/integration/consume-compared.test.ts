@@ -8,19 +8,16 @@ import { createLimitedUser } from "../support/limited-user.ts";
 import { type Broker, brokers, strategyCases } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import { strategiesOn, type Strategy } from "../support/strategies.ts";
+import { shopWith } from "../support/examples.ts";
 
 /** Two consumers, so that much of the topology does not belong to the first one. */
 function declaration(strategy: Strategy): unknown {
   const protocol = strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1";
   const retry = { attempts: 3, backoff: { kind: "constant", delay: "50ms" } };
-  return {
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: {
-      billing: { from: { orders: ["order.placed"] }, protocol, retry },
-      shipping: { from: { orders: "all" }, protocol, retry },
-    },
-  };
+  return shopWith({
+    billing: { from: { orders: ["order.placed"] }, protocol, retry },
+    shipping: { from: { orders: "all" }, protocol, retry },
+  });
 }
 
 // 4.0 answers like 3.10.

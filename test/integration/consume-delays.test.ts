@@ -6,6 +6,7 @@ import { namedDelays } from "../support/consume/named-delays.ts";
 import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { strategiesOn } from "../support/strategies.ts";
+import { shopWith } from "../support/examples.ts";
 
 const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const messages = Array.from({ length: 40 }, (_, index) => `m${index}`);
@@ -77,11 +78,7 @@ describe.concurrent.each(cases)("delays: $name", ({ broker, strategy, backoff, d
 
   test("each attempt begins no earlier than declared, and jitter covers its whole range", async () => {
     const protocol = strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1";
-    const declaration = {
-      name: "shop",
-      sources: { orders: { kind: "topic" } },
-      consumers: { billing: { from: { orders: "all" }, protocol, retry: { attempts: 4, backoff } } },
-    };
+    const declaration = shopWith({ billing: { from: { orders: "all" }, protocol, retry: { attempts: 4, backoff } } });
     const system = await deploy(broker, declaration, strategy);
     held.system = system;
     const proxy = await startAmqpProxy(system.url);

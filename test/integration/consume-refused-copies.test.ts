@@ -10,6 +10,7 @@ import { type DeployedSystem, until } from "../support/deployed-system.ts";
 import { type Broker, brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import { publishesCopies, strategiesOn } from "../support/strategies.ts";
+import { shopWith } from "../support/examples.ts";
 
 type Strategy = "staged" | "waits";
 
@@ -19,11 +20,7 @@ const patient = { kind: "constant", delay: "1h" };
 const quick = { kind: "constant", delay: "50ms" };
 
 function declaration(backoff: unknown): unknown {
-  return {
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: { billing: { from: { orders: "all" }, retry: { attempts: 3, backoff } } },
-  };
+  return shopWith({ billing: { from: { orders: "all" }, retry: { attempts: 3, backoff } } });
 }
 
 describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.version })))("on $name", ({ broker }) => {

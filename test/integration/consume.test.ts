@@ -7,6 +7,7 @@ import { type ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts
 import { deploy, type DeployedSystem, sleep, until } from "../support/deployed-system.ts";
 import { strategiesOn, type Strategy } from "../support/strategies.ts";
 import { strategyCases } from "../support/live.ts";
+import { shopWith } from "../support/examples.ts";
 
 const cases = strategyCases(strategiesOn);
 
@@ -42,11 +43,7 @@ function declaration(strategy: Strategy): unknown {
     handlerTimeout: "1s",
     errors: { permanent: ["ValidationError"] },
   };
-  return {
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: { billing, shipping: { from: { orders: "all" }, protocol, retry: billing.retry } },
-  };
+  return shopWith({ billing, shipping: { from: { orders: "all" }, protocol, retry: billing.retry } });
 }
 
 class ValidationError extends Error {

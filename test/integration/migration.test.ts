@@ -8,7 +8,7 @@ import { modelledEngine, pulumiEngine } from "../support/change/engines.ts";
 import { fill } from "../support/change/live-change.ts";
 import type { Deployment } from "../support/change/registered.ts";
 import { until } from "../support/deployed-system.ts";
-import { checked } from "../support/examples.ts";
+import { checked, shopWith } from "../support/examples.ts";
 import { createVhost } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import { hasPulumiCli } from "../support/pulumi-cli.ts";
@@ -19,18 +19,16 @@ import { hasPulumiCli } from "../support/pulumi-cli.ts";
 const perQueue = 100;
 
 function systemOf(own: object): System {
-  return checked({
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: {
+  return checked(
+    shopWith({
       billing: {
         from: { orders: ["order.placed"] },
         retry: { attempts: 4, backoff: { kind: "constant", delay: "1s" } },
         ...own,
       },
       mail: { from: { orders: "all" }, retry: { attempts: 2, backoff: { kind: "constant", delay: "1s" } } },
-    },
-  });
+    }),
+  );
 }
 
 const jitter = { retry: { attempts: 4, backoff: { kind: "constant", delay: "1s", jitter: "20%" } } };

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { brokers } from "../../src/brokers/index.ts";
 import { type Diagnostic, RefusedError } from "../../src/index.ts";
 import { until } from "../support/deployed-system.ts";
-import { checked } from "../support/examples.ts";
+import { checked, shopWith } from "../support/examples.ts";
 import { inTurn } from "../support/in-turn.ts";
 import { applyToEmulator } from "../support/sqs/apply.ts";
 import { accountId, region } from "../support/sqs/clients.ts";
@@ -198,11 +198,7 @@ describe.runIf(sqsEmulators().some(({ name }) => name === "moto"))("enforced per
   test("deploying needs exactly those actions of the page that the emulator can check", async ({ onTestFinished }) => {
     const moto = await startEnforcingMoto();
     onTestFinished(moto.stop);
-    const system = checked({
-      name: "shop",
-      sources: { orders: { kind: "topic" } },
-      consumers: { billing: visibility },
-    });
+    const system = checked(shopWith({ billing: visibility }));
     const target = { broker: "sqs", region } as const;
     const { resources } = await inTurn(async () => registerSqs(system, target));
     const place = { system: "shop", region, account: accountId };

@@ -11,7 +11,7 @@ import {
   type System,
   type TargetInput,
 } from "../../src/index.ts";
-import { accepted } from "../support/examples.ts";
+import { accepted, shopWith } from "../support/examples.ts";
 import { costsByStrategy, costTable } from "../../src/report/costs.ts";
 import { anySystem, backoffsOf } from "../support/arbitraries.ts";
 
@@ -79,13 +79,7 @@ const queuesOf = (system: System, target: TargetInput): number | null => {
   return result.ok ? result.value.topology.queues.length : null;
 };
 const systems = alone.map((consumer) =>
-  accepted(
-    checkSystem({
-      name: "shop",
-      sources: { orders: { kind: "topic" } },
-      consumers: { billing: JSON.parse(JSON.stringify(consumer)) as object },
-    }),
-  ),
+  accepted(checkSystem(shopWith({ billing: JSON.parse(JSON.stringify(consumer)) as object }))),
 );
 
 test.each([

@@ -10,7 +10,7 @@ import { brokers, type CompiledSystem, type SystemInput, type TargetInput } from
 import { driftBetween, driftFrom, type JudgedDifference, judgeDrift } from "../../src/migrate/judge-drift.ts";
 import { type Effect, effects } from "../../src/verify/judge.ts";
 import { verifyAll } from "../../src/verify/verify.ts";
-import { accepted, checked } from "../support/examples.ts";
+import { accepted, checked, shopWith } from "../support/examples.ts";
 import { anyServicebusDeclaration, anyServicebusTarget } from "../support/servicebus-declarations.ts";
 import { servicebusMutantsOf } from "../support/servicebus-mutants.ts";
 import { anySqsDeclaration, anySqsTarget } from "../support/sqs-declarations.ts";
@@ -73,11 +73,7 @@ function shopOn<Name extends Cloud>(broker: Name, more: object, order: "none" | 
   const delay = strategy === "immediate" ? { kind: "immediate" } : { kind: "constant", delay: "20s" };
   const retry = { attempts: 4, backoff: delay };
   const consumer = { from: { orders: ["order.placed", "order.late.#"] }, retry, handlerTimeout: "30s", order };
-  const input = {
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: { billing: consumer, shipping: { ...consumer, from: { orders: ["order.shipped"] } } },
-  };
+  const input = shopWith({ billing: consumer, shipping: { ...consumer, from: { orders: ["order.shipped"] } } });
   const place = broker === "sqs" ? { region: "eu-west-1" } : { sku: "standard" };
   return accepted(compileAndProve<Name>(checked(input), { broker, ...place, ...more } as never));
 }

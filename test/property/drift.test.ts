@@ -11,7 +11,7 @@ import { type JudgedDifference, judgeDrift } from "../../src/migrate/judge-drift
 import { type Effect, effects } from "../../src/verify/judge.ts";
 import { verifyAll } from "../../src/verify/verify.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
-import { accepted, checked } from "../support/examples.ts";
+import { accepted, checked, shopWith } from "../support/examples.ts";
 import { mutantsOf } from "../support/mutants.ts";
 
 const { rabbitmq } = brokers;
@@ -55,11 +55,7 @@ function shopOn(target: TargetInput<"rabbitmq">): Proved<"rabbitmq"> {
     retry: { attempts: 3, backoff },
     protocol: target.strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1",
   });
-  const input = {
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: { billing: consumer(["order.placed", "order.*.eu"]), shipping: consumer(["order.#"]) },
-  };
+  const input = shopWith({ billing: consumer(["order.placed", "order.*.eu"]), shipping: consumer(["order.#"]) });
   return accepted(compileAndProve<"rabbitmq">(checked(input), target));
 }
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { brokerOf } from "../../src/brokers/index.ts";
 import { compileAndProve, type SystemInput, type Target } from "../../src/index.ts";
 import { verifyRedrive } from "../../src/verify/verify-redrive.ts";
-import { accepted, checked } from "../support/examples.ts";
+import { accepted, checked, shopWith } from "../support/examples.ts";
 import { type Equivalent, mutationPage, type Score, unexplained } from "../support/mutation-page.ts";
 import { type RedriveCase, redriveCases } from "../support/redrive-cases.ts";
 import { redriveMutantsOf } from "../support/redrive-mutants.ts";
@@ -31,11 +31,7 @@ const equivalent: readonly Equivalent[] = [
 const broken = new Map<string, string>();
 
 function scoreOf({ title, target: input, consumer }: RedriveCase): Score {
-  const system = {
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: { billing: consumer, audit: { ...consumer, from: { orders: "all" } } },
-  };
+  const system = shopWith({ billing: consumer, audit: { ...consumer, from: { orders: "all" } } });
   const { compiled, target } = accepted(compileAndProve(checked(system as SystemInput), input as Target));
   const [model, neighbour] = brokerOf(target)
     .subjectsOf(compiled, target)

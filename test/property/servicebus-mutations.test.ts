@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { brokers, compile, type CompiledSystem, type TargetInput } from "../../src/index.ts";
 import { verifyAll } from "../../src/verify/verify.ts";
-import { accepted, checked } from "../support/examples.ts";
+import { accepted, checked, shopWith } from "../support/examples.ts";
 import { type Equivalent, expectRefuted, type Score, scoreOfMutants } from "../support/mutation-page.ts";
 import { servicebusMutantsOf } from "../support/servicebus-mutants.ts";
 
@@ -58,14 +58,12 @@ function scoreOf(which: Case): Score {
   const consumer = { from: { orders: ["order.placed", "order.late.#"] }, retry, handlerTimeout: "90s", ...more };
   const input = { broker: "servicebus", sku: "standard", ...chosen } as TargetInput<"servicebus">;
   const target = accepted(brokers.servicebus.checkTarget(input));
-  const system = checked({
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: {
+  const system = checked(
+    shopWith({
       billing: consumer,
       shipping: { from: { orders: ["order.shipped"] }, retry: atOnce, handlerTimeout: "90s" },
-    },
-  });
+    }),
+  );
   const compiled = accepted(compile<"servicebus">(system, target));
   const violationsOf = (value: CompiledSystem<"servicebus">): readonly unknown[] =>
     verifyAll(brokers.servicebus.subjectsOf(value, target)).flatMap(({ violations }) => violations);

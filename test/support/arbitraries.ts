@@ -2,6 +2,7 @@ import fc from "fast-check";
 
 import { versions } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
 import type { SystemInput, TargetInput } from "../../src/index.ts";
+import { shopWith } from "./examples.ts";
 
 const unit = fc.constantFrom("ms", "s", "m");
 const duration = fc.tuple(fc.integer({ min: 1, max: 500 }), unit).map(([count, each]) => `${count}${each}` as const);
@@ -169,11 +170,13 @@ export function backoffsOf(duration: fc.Arbitrary<string>): fc.Arbitrary<object>
 
 /** Systems of one source, `orders`, with up to three such consumers. */
 export function systemsOf(consumer: fc.Arbitrary<object>): fc.Arbitrary<SystemInput> {
-  return fc.array(consumer, { minLength: 1, maxLength: 3 }).map((consumers) => ({
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: Object.fromEntries(
-      consumers.map((each, index) => [`consumer-${index}`, JSON.parse(JSON.stringify(each)) as object]),
-    ),
-  })) as fc.Arbitrary<SystemInput>;
+  return fc
+    .array(consumer, { minLength: 1, maxLength: 3 })
+    .map((consumers) =>
+      shopWith(
+        Object.fromEntries(
+          consumers.map((each, index) => [`consumer-${index}`, JSON.parse(JSON.stringify(each)) as object]),
+        ),
+      ),
+    ) as fc.Arbitrary<SystemInput>;
 }

@@ -19,6 +19,11 @@ export function oneConsumer(
   } as SystemInput & Record<string, unknown>;
 }
 
+/** A system with these consumers and one source. */
+export function shopWith<Consumers extends object>(consumers: Consumers) {
+  return { name: "shop", sources: { orders: { kind: "topic" } }, consumers } as const;
+}
+
 /**
  * Rows about one place of a declaration: a title, the input, and what is expected of the place.
  *

@@ -9,7 +9,7 @@ import { type Deployed, deployedOf } from "../../src/migrate/deployed.ts";
 import { proveChange } from "../../src/migrate/prove-change.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
 import { verifyChange, verifyChanges } from "../../src/verify/verify-change.ts";
-import { checked } from "../support/examples.ts";
+import { checked, shopWith } from "../support/examples.ts";
 
 function deployed(retry: object, target: TargetInput, more: object = {}): Deployed {
   const billing = { from: { orders: ["order.placed"] }, retry, handlerTimeout: "20s", ...more };
@@ -154,11 +154,7 @@ test.for<readonly [string, Deployed, Deployed]>([
 test("consumers that differ only in names are proved once, also with warnings", () => {
   const side = (attempts: number, delay: string): Deployed => {
     const billing = { from: { orders: ["order.placed"] }, retry: constant(attempts, delay), handlerTimeout: "20s" };
-    const system = checked({
-      name: "shop",
-      sources: { orders: { kind: "topic" } },
-      consumers: { billing, shipping: billing },
-    });
+    const system = checked(shopWith({ billing, shipping: billing }));
     const proved = compileAndProve(system, sqs);
     if (!proved.ok) throw new Error(JSON.stringify(proved.diagnostics));
     return deployedOf({ ...proved.value, system });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { brokerOf } from "../../src/brokers/index.ts";
 import { compileAndProve, type CompiledSystem, type SystemInput, type Target } from "../../src/index.ts";
-import { accepted, checked } from "../support/examples.ts";
+import { accepted, checked, shopWith } from "../support/examples.ts";
 import { redriveCases } from "../support/redrive-cases.ts";
 import { verifyRedrive } from "../../src/verify/verify-redrive.ts";
 
@@ -14,11 +14,7 @@ function proved(system: SystemInput, input: object): { readonly compiled: Compil
 
 describe.each(redriveCases)("$title", ({ target: input, consumer }) => {
   const systemWith = (more: object): SystemInput =>
-    ({
-      name: "shop",
-      sources: { orders: { kind: "topic" } },
-      consumers: { billing: { ...consumer, ...more }, audit: { ...consumer, from: { orders: "all" } } },
-    }) as SystemInput;
+    shopWith({ billing: { ...consumer, ...more }, audit: { ...consumer, from: { orders: "all" } } }) as SystemInput;
   const before = proved(systemWith({}), input);
 
   test("a redrive loses nothing, reaches nobody else, and ends", () => {

@@ -3,7 +3,7 @@ import { expect, describe, test } from "vitest";
 import { brokers } from "../../src/brokers/index.ts";
 import { deploymentsInState } from "../../src/cli/audit-source.ts";
 import type { Diagnostic } from "../../src/index.ts";
-import { checked } from "../support/examples.ts";
+import { checked, shopWith } from "../support/examples.ts";
 import { assignedByAws } from "../support/sqs/assigned-by-aws.ts";
 import { compileSqs, registerSqs } from "../support/sqs/register.ts";
 import { arnOf } from "../support/sqs-listing.ts";
@@ -40,10 +40,8 @@ const redrive = (name: string, maxReceiveCount = 5): string =>
 const functionArn = "arn:aws:lambda:eu-west-1:123456789012:function:billing";
 
 test("the resources of the component are the compiled topology, without any finding", async () => {
-  const system = checked({
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: {
+  const system = checked(
+    shopWith({
       billing: {
         from: { orders: ["order.placed"] },
         retry: { attempts: 5, backoff: { kind: "constant", delay: "30s" } },
@@ -54,8 +52,8 @@ test("the resources of the component are the compiled topology, without any find
         handlerTimeout: "5s",
         retry: { attempts: 3, backoff: { kind: "constant", delay: "10s" } },
       },
-    },
-  });
+    }),
+  );
   const { resources } = await registerSqs(system, target);
   const state = stateOf(
     ...resources.map(({ type, name, urn, provider, inputs }) => ({

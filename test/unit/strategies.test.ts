@@ -5,20 +5,14 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { loadTarget } from "../../src/cli/load-target.ts";
 import { type TargetInput, compile } from "../../src/index.ts";
-import { checked } from "../support/examples.ts";
+import { checked, shopWith } from "../support/examples.ts";
 
 const one = { from: { orders: "all" }, retry: { attempts: 3, backoff: { kind: "constant", delay: "30s" } } };
 const timed = { ...one, handlerTimeout: "10s" };
-const system = checked({
-  name: "shop",
-  sources: { orders: { kind: "topic" } },
-  consumers: { billing: timed, shipping: timed, cache: { from: { orders: "all" }, delivery: "every-instance" } },
-});
-const portable = checked({
-  name: "shop",
-  sources: { orders: { kind: "topic" } },
-  consumers: { billing: timed, shipping: timed },
-});
+const system = checked(
+  shopWith({ billing: timed, shipping: timed, cache: { from: { orders: "all" }, delivery: "every-instance" } }),
+);
+const portable = checked(shopWith({ billing: timed, shipping: timed }));
 
 function chosen(target: TargetInput): readonly string[] {
   const result = compile(target.broker === "rabbitmq" ? system : portable, target);
