@@ -209,16 +209,12 @@ test.for(brokers())("no permission for an instance's own queue, on $version", as
   const watching = { from: { orders: "all" }, delivery: "every-instance" };
   const everyInstance = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { watching } };
   const system = await deploy(broker, everyInstance);
-  const user = `user-${randomUUID()}`;
-  await management.put(`users/${user}`, { password: "secret", tags: "" });
-  const url = new URL(system.url);
-  url.username = user;
-  url.password = "secret";
+  const { name: user, amqpUrl: url, remove } = await createLimitedUser(broker, system.vhost, { tag: null });
   const given = { broker, declaration: everyInstance, consumer: "watching", strategy: "auto" } as const;
   const startWith = async (own: string, read: string): Promise<Start> => {
     const permissions = `permissions/${encodeURIComponent(system.vhost)}/${user}`;
     await management.put(permissions, { configure: own, write: own, read });
-    return start(system, { ...given, options: { connection: { url: url.href } } });
+    return start(system, { ...given, options: { connection: { url } } });
   };
   const own = "^amq\\.gen-.*$";
   for (const [write, read] of [
@@ -232,6 +228,6 @@ test.for(brokers())("no permission for an instance's own queue, on $version", as
     );
   }
   expect((await startWith(own, "^(amq\\.gen-.*|shop\\.orders)$")).codes).toEqual([]);
-  await management.delete(`users/${user}`);
+  await remove();
   await system.dispose();
 });

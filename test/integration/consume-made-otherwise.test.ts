@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 
 import { billingUnder } from "../support/consume/billing-under.ts";
@@ -7,6 +6,7 @@ import { deploy, type DeployedSystem } from "../support/deployed-system.ts";
 import { createVhost, strategyCases } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import { strategiesOn } from "../support/strategies.ts";
+import { createLimitedUser } from "../support/limited-user.ts";
 
 const cases = strategyCases(strategiesOn);
 
@@ -27,19 +27,12 @@ describe.each(cases)(
       permissions?: { readonly configure: string; readonly write: string; readonly read: string },
     ): Promise<Start> {
       const system = await deploy(broker, billingUnder(strategy), strategy);
-      const user = `user-${randomUUID()}`;
-      const url = new URL(system.url);
-      if (permissions !== undefined) {
-        await management.put(`users/${user}`, { password: "secret", tags: "" });
-        await management.put(`permissions/${encodeURIComponent(system.vhost)}/${user}`, permissions);
-        url.username = user;
-        url.password = "secret";
-      }
+      const user = permissions && (await createLimitedUser(broker, system.vhost, { ...permissions, tag: null }));
       try {
         await change(system);
-        return await start(system, { ...given, options: { connection: { url: url.href } } });
+        return await start(system, { ...given, options: { connection: { url: user?.amqpUrl ?? system.url } } });
       } finally {
-        if (permissions !== undefined) await management.delete(`users/${user}`);
+        await user?.remove();
         await system.dispose();
       }
     }

@@ -1,5 +1,3 @@
-import { randomUUID } from "node:crypto";
-
 import amqplib from "amqplib";
 import type { ChannelModel } from "amqplib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -12,6 +10,7 @@ import { sendJson, startFakeBroker } from "../support/fake-broker.ts";
 import { createManagement } from "../support/management.ts";
 import { strategyCases } from "../support/live.ts";
 import { oneForEachProtocol } from "../support/strategies.ts";
+import { createLimitedUser, type LimitedUser } from "../support/limited-user.ts";
 
 function declaration(strategy: "waits" | "deferred"): unknown {
   const shop = billingUnder(strategy, { retry: { attempts: 3, backoff: { kind: "constant", delay: "50ms" } } });
@@ -22,24 +21,14 @@ const cases = strategyCases(oneForEachProtocol);
 
 describe.each(cases)("refusals of a starting consumer: $name", ({ broker, strategy }) => {
   const management = createManagement(broker.managementUrl);
-  const user = `user-${randomUUID()}`;
   let system: DeployedSystem;
-  let withUser: string;
+  let user: LimitedUser;
   beforeAll(async () => {
     system = await deploy(broker, declaration(strategy), strategy);
-    await management.put(`users/${user}`, { password: "secret", tags: "" });
-    await management.put(`permissions/${encodeURIComponent(system.vhost)}/${user}`, {
-      configure: ".*",
-      write: ".*",
-      read: ".*",
-    });
-    const url = new URL(system.url);
-    url.username = user;
-    url.password = "secret";
-    withUser = url.href;
+    user = await createLimitedUser(broker, system.vhost, { tag: null, configure: ".*", write: ".*", read: ".*" });
   });
   afterAll(async () => {
-    await management.delete(`users/${user}`);
+    await user.remove();
     await system.dispose();
   });
 
@@ -77,7 +66,7 @@ describe.each(cases)("refusals of a starting consumer: $name", ({ broker, strate
   };
 
   const limit = (name: string, value: number): Promise<void> =>
-    management.put(`user-limits/${user}/${name}`, { value });
+    management.put(`user-limits/${user.name}/${name}`, { value });
 
   test("a queue that belongs to another connection alone", async () => {
     await withoutWorkQueue(async (other) => {
@@ -97,9 +86,9 @@ describe.each(cases)("refusals of a starting consumer: $name", ({ broker, strate
       // A consumer that can read the queue's type gets this code instead: it is no quorum queue.
       expect((await begin()).codes).toEqual(["RD808"]);
       if (strategy === "deferred") return;
-      const permissions = `permissions/${encodeURIComponent(system.vhost)}/${user}`;
+      const permissions = `permissions/${encodeURIComponent(system.vhost)}/${user.name}`;
       await management.put(permissions, { configure: "^$", write: ".*", read: ".*" });
-      const least = await begin(withUser);
+      const least = await begin(user.amqpUrl);
       await management.put(permissions, { configure: ".*", write: ".*", read: ".*" });
       expect(least.codes).toEqual(["RD821"]);
     });
@@ -119,34 +108,34 @@ describe.each(cases)("refusals of a starting consumer: $name", ({ broker, strate
     const full = await begin();
     await management.delete(limits);
     await limit("max-connections", 0);
-    const fullUser = await begin(withUser);
+    const fullUser = await begin(user.amqpUrl);
     await limit("max-connections", -1);
     for (const { codes, text } of [full, fullUser]) {
       expect(codes).toEqual(["RD807"]);
       expect(text).toContain("or a limit of connections is reached");
     }
-    expect((await begin(withUser)).codes).toEqual([]);
+    expect((await begin(user.amqpUrl)).codes).toEqual([]);
   });
 
   test.runIf(strategy === "deferred")("no further connection, when the handlers need more than one", async () => {
     await limit("max-connections", 1);
-    const { codes, text } = await begin(withUser, "billing", undefined, 63);
+    const { codes, text } = await begin(user.amqpUrl, "billing", undefined, 63);
     await limit("max-connections", -1);
     expect(codes).toEqual(["RD807"]);
     expect(text).toContain("or a limit of connections is reached");
-    expect((await begin(withUser, "billing", undefined, 63)).codes).toEqual([]);
+    expect((await begin(user.amqpUrl, "billing", undefined, 63)).codes).toEqual([]);
   });
 
   test("too few channels: the refusal comes before the first message that needs the second one", async () => {
     await limit("max-channels", 1);
-    const byUser = await begin(withUser);
+    const byUser = await begin(user.amqpUrl);
     await limit("max-channels", -1);
-    const byUrl = await begin(`${withUser}?channelMax=1`);
+    const byUrl = await begin(`${user.amqpUrl}?channelMax=1`);
     // AMQP 1.0 has sessions instead of channels, and its contracts publish nothing.
     expect([byUser.codes, byUrl.codes]).toEqual(strategy === "deferred" ? [[], ["RD802"]] : [["RD822"], ["RD822"]]);
     if (strategy === "deferred") return;
-    expect(byUser.text).toContain(`the user ${user} may have 1 channels in all`);
-    expect((await begin(`${withUser}?channelMax=2`)).codes).toEqual([]);
+    expect(byUser.text).toContain(`the user ${user.name} may have 1 channels in all`);
+    expect((await begin(`${user.amqpUrl}?channelMax=2`)).codes).toEqual([]);
   });
 
   test.runIf(strategy === "waits")("no further queue, for an instance with a queue of its own", async () => {
