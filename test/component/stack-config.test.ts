@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import * as pulumi from "@pulumi/pulumi";
@@ -10,6 +9,7 @@ import { parse } from "yaml";
 import { readStackConfig } from "../../src/brokers/rabbitmq/make/index.ts";
 import { isSecretInput, type ProgramRun, resourcesOf, runProgram, stackProgram } from "../support/pulumi.ts";
 import { selfSigned } from "../support/self-signed.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const password = "correct-horse-battery-staple";
 const secretKeys = ["redeliver:password"];
@@ -184,8 +184,7 @@ test("every RabbitMQ resource uses the stack's own provider", async () => {
 });
 
 test("certificates reach the provider, which always checks the broker's certificate", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "redeliver-stack-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder("stack", onTestFinished);
   const { certificate, key } = selfSigned("localhost");
   const file = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text);

@@ -1,17 +1,16 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 
 import { type Deployed, readDeployed } from "../../src/migrate/deployed.ts";
 import { lockWith, withGoing } from "../../src/migrate/lock.ts";
 import { runExample } from "../support/example-program.ts";
 import { type ProgramRun, resourcesOf } from "../support/pulumi.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "redeliver-stack-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("stack");
 afterEach(() => vi.unstubAllEnvs());
 
 const declaration = {

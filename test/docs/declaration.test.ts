@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import ts from "typescript";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -12,6 +11,7 @@ import { parseText } from "../../src/declare/parse.ts";
 import { declarationJsonSchema } from "../../src/declare/schema.ts";
 import { formTexts } from "../../src/declare/schema-parts.ts";
 import { checkSystem } from "../../src/index.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const properties = propertiesOf();
@@ -196,8 +196,7 @@ describe("a file", () => {
       "fix  write const { … } = require(…) and module.exports = …, or rename the file: .mts has import and export",
     ],
   ])("%s is a declaration, or the reason why not is clear", (name, text, fix = "") => {
-    const folder = mkdtempSync(join(tmpdir(), "redeliver-declaration-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder("declaration", onTestFinished);
     writeFileSync(join(folder, name), text);
     const child = spawnSync(process.execPath, [join(root, "src/cli/main.ts"), "plan", name], {
       cwd: folder,

@@ -1,6 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 
@@ -8,6 +7,7 @@ import { rules } from "../../src/policy/rules.ts";
 import { runExample } from "../support/example-program.ts";
 import { startPolicyHost } from "../support/policy-host.ts";
 import { withoutProgress } from "../support/without-progress.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
@@ -98,8 +98,7 @@ test(
   "the packed package installs into an empty folder, compiles a declaration, passes the type check without any client, and has the policy rules",
   { timeout: 900_000 },
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), "redeliver-package-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder("package", onTestFinished);
     const npm = (cwd: string, ...words: string[]): string =>
       execFileSync("npm", words, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], timeout: 300_000 });
     const [{ filename }] = JSON.parse(npm(root, "pack", "--json", "--pack-destination", folder)) as [

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
@@ -12,8 +12,7 @@ test.for(["docs/sqs.md", "docs/servicebus.md"])(
     const text = readFileSync(resolve(root, page), "utf8");
     const [, target = ""] = /^```yaml\n(# target\.yaml\n[\s\S]*?)^```$/m.exec(text) ?? [];
     expect(target).not.toBe("");
-    const folder = mkdtempSync(join(tmpdir(), "redeliver-target-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder("target", onTestFinished);
     const file = join(folder, "target.yaml");
     writeFileSync(file, target);
     const words = ["compile", "examples/portable.yaml", "--target", file];

@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
@@ -10,6 +9,7 @@ import { digestOf } from "../support/preview.ts";
 import { parseSarif } from "../support/sarif.ts";
 import { parseWorkflowCommands } from "../support/workflow-commands.ts";
 import { withoutProgress } from "../support/without-progress.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
@@ -31,8 +31,7 @@ test("the workflow for declarations runs, and uploads the log that it wrote", ()
   const commands = steps.flatMap(({ run }) => (run?.startsWith("npx redeliver ") === true ? [run] : []));
   expect(commands).toHaveLength(1);
 
-  const folder = mkdtempSync(join(tmpdir(), "redeliver-workflow-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder("workflow", onTestFinished);
   copyFileSync(join(root, "examples/shop.yaml"), join(folder, "shop.yaml"));
   for (const command of commands) {
     const words = command.split(" ").slice(2);
@@ -59,8 +58,7 @@ test("the workflow for pull requests judges a preview, and annotates it", { time
     expect.stringMatching(/^npx redeliver policy /),
   ]);
 
-  const folder = mkdtempSync(join(tmpdir(), "redeliver-workflow-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder("workflow", onTestFinished);
   const run = await runExample("examples/policies/sqs-dead-letter-queue/fails.ts");
   writeFileSync(join(folder, "preview.json"), JSON.stringify(digestOf(run, run)));
   cpSync(join(root, "policies"), join(folder, "policies"), { recursive: true });

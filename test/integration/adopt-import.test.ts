@@ -1,8 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, describe, inject, test } from "vitest";
+import { describe, inject, test } from "vitest";
 
 import { run } from "../../src/cli/run.ts";
 import { parseText } from "../../src/declare/parse.ts";
@@ -12,14 +11,14 @@ import { accepted, checked } from "../support/examples.ts";
 import { createVhost } from "../support/live.ts";
 import { type JsonObject, createManagement } from "../support/management.ts";
 import { hasPulumiCli } from "../support/pulumi-cli.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 // A topology that is there, with all kinds of resources, comes under Pulumi by the file that `adopt` writes. The next
 // deployment then changes nothing on the broker.
 
 if (!hasPulumiCli) console.warn("[adopt-import] no import was run: there is no pulumi on PATH");
 
-const folder = mkdtempSync(join(tmpdir(), "redeliver-import-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("import");
 
 const system = {
   name: "shop",

@@ -1,10 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import amqplib from "amqplib";
 import { consume } from "redeliver/consume";
-import { afterAll, describe, inject, test } from "vitest";
+import { describe, inject, test } from "vitest";
 
 import { run } from "../../src/cli/run.ts";
 import { parseText } from "../../src/declare/parse.ts";
@@ -14,12 +13,12 @@ import { deploy, policyOfEachQueue, until } from "../support/deployed-system.ts"
 import { accepted, checked } from "../support/examples.ts";
 import { type Broker, createVhost } from "../support/live.ts";
 import { type JsonObject, type Management, createManagement } from "../support/management.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 // Real topologies on a live broker, with messages in their queues. Each is adopted, and the compiled declaration is
 // deployed over it. Then consumers of the work queues take every message.
 
-const folder = mkdtempSync(join(tmpdir(), "redeliver-adopt-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("adopt");
 
 const each = 20;
 

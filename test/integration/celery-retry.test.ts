@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import amqplib from "amqplib";
@@ -35,6 +34,7 @@ def failing(self):
 def crashing():
     os.kill(os.getpid(), signal.SIGKILL)
 `;
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test("Celery's own retry publishes a new message each time and acknowledges the last failure, and a crash loses the task", async () => {
   const [broker] = brokers();
@@ -45,8 +45,7 @@ test("Celery's own retry publishes a new message each time and acknowledges the 
   onTestFinished(async () => connection.close());
   const channel = await connection.createChannel();
   await channel.assertQueue("dead");
-  const folder = mkdtempSync(join(tmpdir(), "redeliver-celery-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder("celery", onTestFinished);
   writeFileSync(join(folder, "tasks.py"), program);
 
   let log = "";

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, expect, inject, test, type TestContext } from "vitest";
+import { expect, inject, test, type TestContext } from "vitest";
 
 import { run } from "../../src/cli/run.ts";
 import { brokers, compile } from "../../src/index.ts";
@@ -15,12 +14,12 @@ import { createLimitedUser } from "../support/limited-user.ts";
 import type { Broker } from "../support/live.ts";
 import { createManagement, type JsonObject, type Management } from "../support/management.ts";
 import { withQueues } from "../support/strategies.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 // Changes a deployed system by hand, and compares it with its declaration on a live broker. Each test has a virtual host
 // of its own. They run side by side, because most of their time they wait for the broker's statistics.
 
-const folder = mkdtempSync(join(tmpdir(), "redeliver-diff-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("diff");
 
 const shop = {
   name: "shop",

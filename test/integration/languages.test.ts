@@ -1,15 +1,15 @@
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import { brokers, createVhost } from "../support/live.ts";
 import { createManagement, credentialsOf } from "../support/management.ts";
 import { hasPulumiCli } from "../support/pulumi-cli.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 // Programs in YAML and Python, in Pulumi's own engine. A component test infers the plugin's schema without one.
 const what = "examples/yaml and examples/python deploy with the plugin";
@@ -17,8 +17,7 @@ console.log(`[languages] ${hasPulumiCli ? "what runs" : "what does not run (ther
 
 const root = resolve(import.meta.dirname, "../..");
 const run = promisify(execFile);
-const folder = mkdtempSync(join(tmpdir(), "redeliver-languages-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder("languages");
 
 const broker = brokers().find(({ version }) => version === "4.3") ?? brokers()[0];
 const env = {

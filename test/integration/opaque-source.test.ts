@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { consume } from "redeliver/consume";
@@ -12,6 +11,7 @@ import { deploy, until } from "../support/deployed-system.ts";
 import { drive } from "../support/drive.ts";
 import { checked } from "../support/examples.ts";
 import { createManagement } from "../support/management.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 // An exchange of a plugin, which another team made. The plugin alone decides which consumer gets a message.
 
@@ -44,8 +44,7 @@ test("each message reaches one consumer, and only that one retries it", { timeou
     await expect(other).rejects.toThrow(/x-random|exchange type/);
   }
 
-  const folder = mkdtempSync(join(tmpdir(), "redeliver-opaque-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder("opaque", onTestFinished);
   const [file, adopted] = [join(folder, "shop.json"), join(folder, "adopted.yaml")];
   const url = `${broker.managementUrl.replace(/\/$/, "")}/${encodeURIComponent(system.vhost)}`;
   const differs = async (declaration: object): Promise<number> => {

@@ -1,10 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { ServiceBusAdministrationClient } from "@azure/service-bus";
 import { createClient, peekAll, startLab } from "@redeliver/servicebus-emulator";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import { run } from "../../src/cli/run.ts";
 import { parseText } from "../../src/declare/parse.ts";
@@ -15,12 +14,12 @@ import { applyToEmulator } from "../support/servicebus/apply.ts";
 import type { ArmEntity } from "../support/servicebus/arm-template.ts";
 import { drive } from "../support/servicebus/drive.ts";
 import { compileServicebus, registerServicebus, type ServicebusTargetInput } from "../support/servicebus/register.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 // Entities that Redeliver did not make, with messages in them. Each shape is adopted, and the compiled declaration is
 // deployed over it. Then consumers take every message.
 
-const folder = mkdtempSync(join(tmpdir(), "redeliver-servicebus-adopt-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("servicebus-adopt");
 
 const each = 4;
 

@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { startLab } from "@redeliver/servicebus-emulator";
 import fc from "fast-check";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import { run } from "../../src/cli/run.ts";
 import { checkSystem } from "../../src/declare/check.ts";
@@ -17,9 +16,9 @@ import { anyServicebusDeclaration, anyServicebusTarget } from "../support/servic
 import { applyToEmulator } from "../support/servicebus/apply.ts";
 import { type DeployedSystem, deploy } from "../support/servicebus/deployed-system.ts";
 import { registerServicebus } from "../support/servicebus/register.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "redeliver-diff-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("diff");
 
 interface Answer {
   readonly code: number;

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { ServiceBusReceivedMessage } from "@azure/service-bus";
@@ -13,6 +12,7 @@ import { inTurn } from "../support/in-turn.ts";
 import { type Said, runSeparately } from "../support/run-command.ts";
 import { applyToEmulator } from "../support/servicebus/apply.ts";
 import { type ServicebusTargetInput, registerServicebus } from "../support/servicebus/register.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 // Two consumers get other queues on the emulator, one of them with sessions, and a third one goes. A deployment makes
 // each step. `migrate --next` names the changes that are left, then the messages in the old queues. It moves on when
@@ -40,8 +40,7 @@ test("--next follows the steps of a migration, with messages in every place", { 
     await applyToEmulator(lab.administration, resources);
   };
   await deploy(deployed, standard);
-  const folder = mkdtempSync(join(tmpdir(), "redeliver-servicebus-migrate-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder("servicebus-migrate", onTestFinished);
   const [shop, project, lock] = ["shop.json", "redeliver.config.yaml", "redeliver.lock.json"].map((name) =>
     join(folder, name),
   ) as [string, string, string];

@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { SubscribeCommand } from "@aws-sdk/client-sns";
-import { afterAll, beforeAll, describe, test, vi } from "vitest";
+import { beforeAll, describe, test, vi } from "vitest";
 
 import { run } from "../../src/cli/run.ts";
 import { parseText } from "../../src/declare/parse.ts";
@@ -22,12 +21,12 @@ import { gapOf } from "../support/sqs/known-gaps.ts";
 import { createLab, type Lab, type Queue } from "../support/sqs/lab.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 import { compileSqs, registerSqs } from "../support/sqs/register.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 // Queues and topics that Redeliver did not make, with messages in them. Each shape is adopted, and the compiled
 // declaration is deployed over it: imported resources are changed in place. Then consumers take every message.
 
-const folder = mkdtempSync(join(tmpdir(), "redeliver-sqs-adopt-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("sqs-adopt");
 beforeAll(() => {
   vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");

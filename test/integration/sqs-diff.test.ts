@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import {
@@ -11,7 +10,7 @@ import {
 } from "@aws-sdk/client-sns";
 import { DeleteQueueCommand, GetQueueAttributesCommand, SetQueueAttributesCommand } from "@aws-sdk/client-sqs";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 
 import { run } from "../../src/cli/run.ts";
 import { checkSystem } from "../../src/declare/check.ts";
@@ -26,9 +25,9 @@ import type { SqsEmulator } from "../support/sqs/emulators.ts";
 import { gapOf } from "../support/sqs/known-gaps.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 import { registerSqs } from "../support/sqs/register.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "redeliver-diff-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("diff");
 // The SDK looks for credentials in the same places as the AWS CLI. Emulators accept any.
 beforeAll(() => {
   vi.stubEnv("AWS_ACCESS_KEY_ID", "test");

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 
 import { startBroker } from "../support/broker-containers.ts";
 import { until } from "../support/deployed-system.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/tutorial.md"), "utf8");
@@ -17,8 +17,7 @@ const blocks = [...page.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].map(([, language 
 
 /** Makes an empty folder where `npx redeliver` and its imports are this checkout, as if it were installed. */
 function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "redeliver-tutorial-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder("tutorial", onTestFinished);
   const modules = join(folder, "tutorial/node_modules");
   mkdirSync(join(modules, ".bin"), { recursive: true });
   mkdirSync(join(modules, "redeliver"));

@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { docsOfRule } from "../../src/policy/rule.ts";
 import { runExample } from "../support/example-program.ts";
@@ -10,10 +9,10 @@ import { type Digest, digestOf } from "../support/preview.ts";
 import { parseSarif } from "../support/sarif.ts";
 import { withoutProgress } from "../support/without-progress.ts";
 import { parseWorkflowCommands } from "../support/workflow-commands.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const folder = mkdtempSync(join(tmpdir(), "redeliver-policy-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("policy");
 
 interface Ended {
   readonly code: number | null;

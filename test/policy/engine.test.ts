@@ -1,10 +1,9 @@
 import { execFile } from "node:child_process";
-import { globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { globSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import { rules } from "../../src/policy/rules.ts";
 import { runExample } from "../support/example-program.ts";
@@ -12,6 +11,7 @@ import { readExampleStack, runExampleStack } from "../support/example-stack.ts";
 import { exportedState } from "../support/exported-state.ts";
 import type { ProgramRun } from "../support/pulumi.ts";
 import { hasPulumiCli } from "../support/pulumi-cli.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 // The pack in Pulumi's own engine. Without the command line only the policy host exists, and the other tests use that.
 const what =
@@ -24,8 +24,7 @@ const stacks = globSync("stacks/Pulumi.*.yaml", { cwd: root }).toSorted();
 /** Neither a state nor a first preview shows the changes that an update makes. */
 const judged = rules.filter(({ kind }) => kind !== "change");
 
-const folder = mkdtempSync(join(tmpdir(), "redeliver-engine-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder("engine");
 
 /** Makes every rule mandatory. The example stacks have their own waivers. */
 const allMandatory = join(folder, "strict.yaml");

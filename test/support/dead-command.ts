@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
@@ -7,6 +6,7 @@ import { deadQueue } from "./dead-stage.ts";
 import type { DeployedSystem } from "./deployed-system.ts";
 import type { Broker } from "./live.ts";
 import type { Said } from "./run-command.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 type Where = Pick<DeployedSystem, "url">;
 
@@ -34,8 +34,7 @@ export function byDeclaration(
   declaration: object,
   strategy = "waits",
 ): string[] {
-  const folder = mkdtempSync(join(tmpdir(), "redeliver-declared-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder("declared", onTestFinished);
   const file = join(folder, "shop.json");
   writeFileSync(file, JSON.stringify(declaration));
   const target = [`--target=rabbitmq@${broker.version}`, `--strategy=${strategy}`, "--consumer=billing"];

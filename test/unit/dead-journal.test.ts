@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
@@ -12,12 +11,12 @@ import { openSqlite } from "../../src/dead-letters/journal-sqlite.ts";
 import { runCommand } from "../support/run-command.ts";
 import { redriveFacts } from "../support/stores/redrive-facts.ts";
 import { withoutProgress } from "../support/without-progress.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
 
 function folderOf(): string {
-  const folder = mkdtempSync(join(tmpdir(), "redeliver-journal-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("journal", onTestFinished);
   return folder;
 }
 

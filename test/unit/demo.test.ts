@@ -1,16 +1,15 @@
-import { globSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { globSync, readFileSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { commandLinePackages } from "../../scripts/packages.mjs";
 import { brokers } from "../../src/brokers/index.ts";
 import { runCommand } from "../support/run-command.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const folder = mkdtempSync(join(tmpdir(), "redeliver-demo-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("demo");
 
 /** npm prints this many lines of its own before the output of `npm start`, and the installation two more. */
 const linesBefore = 10;

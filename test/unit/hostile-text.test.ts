@@ -1,17 +1,16 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import fc from "fast-check";
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import { diagnostic } from "../../src/diagnostics/diagnostic.ts";
 import { paintFor } from "../../src/diagnostics/paint.ts";
 import { renderDiagnostics } from "../../src/diagnostics/render.ts";
 import { printableJson, visible } from "../../src/diagnostics/visible.ts";
 import { runCommand, type Said } from "../support/run-command.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "redeliver-hostile-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("hostile");
 const shop = resolve(import.meta.dirname, "../../examples/shop.yaml");
 const target = ["--target", "rabbitmq@4.3"];
 

@@ -1,16 +1,15 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { brokers } from "../../src/brokers/index.ts";
 import { runProgram } from "../support/pulumi.ts";
 import { runCommand } from "../support/run-command.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const folder = mkdtempSync(join(tmpdir(), "redeliver-init-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("init");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
 /** The settings that each program asks for, by the project's name. */
 const config = {

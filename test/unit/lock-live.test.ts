@@ -1,14 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { type Said, runCommand } from "../support/run-command.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 // The lock is made from the resources on a broker, here from an export of them. A running broker is asked in
 // `test/integration/lock-live.test.ts`.
 
-const folder = mkdtempSync(join(tmpdir(), "redeliver-lock-live-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("lock-live");
 
 const [project, shop, lock, found] = ["redeliver.config.yaml", "shop.json", "redeliver.lock.json", "found.json"].map(
   (name) => join(folder, name),

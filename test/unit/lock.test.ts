@@ -1,14 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { CompiledSystem, Contract } from "../../src/index.ts";
 import type { Costs } from "../../src/report/costs.ts";
 import { type Said, runCommand } from "../support/run-command.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "redeliver-lock-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("lock");
 
 const project = join(folder, "redeliver.config.yaml");
 const lock = join(folder, "redeliver.lock.json");

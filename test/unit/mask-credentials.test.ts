@@ -1,17 +1,16 @@
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { diagnostic } from "../../src/diagnostics/diagnostic.ts";
 import { maskCredentials } from "../../src/diagnostics/mask-credentials.ts";
 import { renderPage } from "../../scripts/diagnostics-page.ts";
 import { diagnosticCodes } from "../../src/diagnostics/catalogue.ts";
 import { runCommand } from "../support/run-command.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const folder = mkdtempSync(join(tmpdir(), "redeliver-mask-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("mask");
 const shop = join(root, "examples/shop.yaml");
 const target = ["--target", "rabbitmq@4.3"];
 

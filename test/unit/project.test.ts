@@ -1,13 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { runCommand, type Said } from "../support/run-command.ts";
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
-const folder = mkdtempSync(join(tmpdir(), "redeliver-project-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("project");
 
 const declaration = `
 name: shop

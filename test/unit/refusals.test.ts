@@ -1,14 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { runCommand, type Said } from "../support/run-command.ts";
 import { parseSarif } from "../support/sarif.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const folder = mkdtempSync(join(tmpdir(), "redeliver-refusals-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("refusals");
 const shop = join(root, "examples/shop.yaml");
 const cut = join(folder, "cut.json");
 writeFileSync(cut, '{"name": ');

@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 
 import { loadTarget } from "../../src/cli/load-target.ts";
 import { type TargetInput, compile } from "../../src/index.ts";
 import { checked, shopWith } from "../support/examples.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const one = { from: { orders: "all" }, retry: { attempts: 3, backoff: { kind: "constant", delay: "30s" } } };
 const timed = { ...one, handlerTimeout: "10s" };
@@ -74,8 +74,7 @@ test("a consumer of the name __proto__ has no strategy by accident", () => {
 });
 
 test("a strategy of the command line goes before those of a file", () => {
-  const folder = mkdtempSync(join(tmpdir(), "redeliver-strategies-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder("strategies", onTestFinished);
   const file = join(folder, "target.yaml");
   writeFileSync(file, '{ broker: rabbitmq, version: "4.3", strategies: { billing: waits } }');
   const read = loadTarget(file, "auto");

@@ -1,16 +1,15 @@
 import { execFile, execFileSync } from "node:child_process";
-import { globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { globSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { brokers, compile, type TargetInput } from "../../src/index.ts";
 import { accepted, checked } from "../support/examples.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "redeliver-terraform-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("terraform");
 
 interface Configuration {
   readonly terraform: { readonly required_providers: Record<string, { version: string }> };

@@ -1,17 +1,17 @@
 import { createPrivateKey } from "node:crypto";
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:https";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { connectionByAmqp091, connectionByAmqp10 } from "../../src/brokers/rabbitmq/run/connection.ts";
 import { fetchWith } from "../../src/tls/secure-fetch.ts";
 import { tlsProblemOf } from "../../src/tls/tls-options.ts";
 import { serveUntilEnd } from "../support/fake-broker.ts";
 import { selfSigned } from "../support/self-signed.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const own = selfSigned("localhost");
 const other = selfSigned("localhost");
@@ -67,8 +67,7 @@ test.for<[string, object, readonly string[]]>([
   }
 });
 
-const folder = mkdtempSync(join(tmpdir(), "redeliver-tls-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("tls");
 
 function file(name: string, text: string): string {
   writeFileSync(join(folder, name), text);

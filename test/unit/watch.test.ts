@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const main = join(root, "src/cli/main.ts");
@@ -14,8 +14,7 @@ const files = (delay: string): Readonly<Record<string, string>> => ({
 });
 
 test("--watch runs again after a change of a file that the declaration imports", { timeout: 120_000 }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), "redeliver-watch-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder("watch", onTestFinished);
   const write = (delay: string): void => {
     for (const [file, text] of Object.entries(files(delay))) writeFileSync(join(folder, file), text);
   };
