@@ -70,7 +70,6 @@ async function diff(broker: Broker, vhost: string, declaration = file): Promise<
 }
 
 interface Drift {
-  readonly name: string;
   readonly change: (management: Management, vhost: string, tier: string) => Promise<void>;
   /** The differences, worst first: effect, and the beginning of the name. */
   readonly found: (tier: string, version: string) => readonly (readonly [JudgedDifference["effect"], string])[];
@@ -90,26 +89,22 @@ const bind = (source: string, destination: string, routingKey: string) => {
   return { source, destination, destinationType: "queue" as const, routingKey };
 };
 
-const drifts: readonly Drift[] = [
-  { name: "nothing", change: async () => {}, found: () => [] },
-  {
-    name: "a deleted binding of a source",
+const drifts: Readonly<Record<string, Drift>> = {
+  nothing: { change: async () => {}, found: () => [] },
+  "a deleted binding of a source": {
     change: (management, vhost) =>
       management.delete(path("bindings", vhost, "e", "shop.orders", "q", "shop.billing", "order.placed")),
     found: () => [["loss", "shop.orders to the queue shop.billing"]],
   },
-  {
-    name: "an extra binding: messages from elsewhere",
+  "an extra binding: messages from elsewhere": {
     change: (management, vhost) => management.bind(vhost, bind("amq.topic", "shop.billing", "#")),
     found: () => [["otherwise", "amq.topic to the queue shop.billing"]],
   },
-  {
-    name: "an extra binding: each message is doubled",
+  "an extra binding: each message is doubled": {
     change: (management, vhost) => management.bind(vhost, bind("shop.orders", "shop.billing.dead", "order.placed")),
     found: () => [["otherwise", "shop.orders to the queue shop.billing.dead"]],
   },
-  {
-    name: "an extra binding that others may have: a queue of another team on the source",
+  "an extra binding that others may have: a queue of another team on the source": {
     change: async (management, vhost) => {
       await management.declareQueue(vhost, "reports", { durable: true, arguments: { "x-queue-type": "quorum" } });
       await management.bind(vhost, bind("shop.orders", "reports", "#"));
@@ -117,24 +112,20 @@ const drifts: readonly Drift[] = [
     },
     found: () => [],
   },
-  {
-    name: "a narrower binding beside the declared one",
+  "a narrower binding beside the declared one": {
     change: (management, vhost) => management.bind(vhost, bind("events.orders", "shop.billing", "order.placed")),
     found: () => [["harmless", "events.orders to the queue shop.billing"]],
   },
-  {
-    name: "a policy that takes over by its priority",
+  "a policy that takes over by its priority": {
     change: (management, vhost) => management.putPolicy(vhost, "team", policy({ "max-length": 100 })),
     found: () => [["loss", "shop.billing"]],
   },
-  {
-    name: "a policy that matches, and does not take over",
+  "a policy that matches, and does not take over": {
     change: (management, vhost) =>
       management.putPolicy(vhost, "team", policy({ "max-length": 1 }, { pattern: ".*", priority: 0 })),
     found: () => [],
   },
-  {
-    name: "an operator policy",
+  "an operator policy": {
     change: (management, vhost) =>
       management.put(
         path("operator-policies", vhost, "limits"),
@@ -142,14 +133,12 @@ const drifts: readonly Drift[] = [
       ),
     found: () => [["loss", "shop.billing.dead"]],
   },
-  {
-    name: "the policy of a tier is gone",
+  "the policy of a tier is gone": {
     change: (management, vhost, tier) => management.delete(path("policies", vhost, tier)),
     // Under waits, which 3.10 has, each copy has an expiration of its own. The queue's only bounds it.
     found: (tier, version) => [[version === "3.10" ? "otherwise" : "loss", tier]],
   },
-  {
-    name: "the policy of a tier waits longer",
+  "the policy of a tier waits longer": {
     change: (management, vhost, tier) =>
       management.putPolicy(vhost, tier, {
         pattern: `^${tier.replaceAll(".", "\\.")}$`,
@@ -159,18 +148,15 @@ const drifts: readonly Drift[] = [
       }),
     found: (tier) => [["otherwise", tier]],
   },
-  {
-    name: "a missing dead queue",
+  "a missing dead queue": {
     change: (management, vhost) => management.delete(path("queues", vhost, "shop.billing.dead")),
     found: () => [["loss", "shop.billing.dead"]],
   },
-  {
-    name: "a missing exchange",
+  "a missing exchange": {
     change: (management, vhost) => management.delete(path("exchanges", vhost, "shop.orders")),
     found: () => [["loss", "shop.orders"]],
   },
-  {
-    name: "the dead queue of another type",
+  "the dead queue of another type": {
     change: async (management, vhost) => {
       await management.delete(path("queues", vhost, "shop.billing.dead"));
       await management.declareQueue(vhost, "shop.billing.dead", {
@@ -185,8 +171,7 @@ const drifts: readonly Drift[] = [
       ...(version === "3.10" ? [] : [["harmless", "shop.billing.dead"] as const]),
     ],
   },
-  {
-    name: "an argument more",
+  "an argument more": {
     change: async (management, vhost) => {
       const queue = await management.queue(vhost, "shop.billing.dead");
       await management.delete(path("queues", vhost, "shop.billing.dead"));
@@ -198,8 +183,7 @@ const drifts: readonly Drift[] = [
     },
     found: () => [["loss", "shop.billing.dead"]],
   },
-  {
-    name: "an exchange of another owner with other settings and another kind",
+  "an exchange of another owner with other settings and another kind": {
     change: async (management, vhost) => {
       await management.delete(path("exchanges", vhost, "events.orders"));
       await management.declareExchange(vhost, "events.orders", { ...theirs, type: "direct" });
@@ -207,27 +191,25 @@ const drifts: readonly Drift[] = [
     },
     found: () => [["loss", "events.orders"]],
   },
-];
+};
 
-test.for(drifts.flatMap((drift) => inject("brokers").map((broker) => ({ broker, ...drift }))))(
-  "$broker.version: $name",
-  patient,
-  async ({ broker, change, found }, context) => {
-    const { vhost, compiled } = await deployed(broker, context);
-    const tier = tierOf(compiled);
-    const management = createManagement(broker.managementUrl);
-    await change(management, vhost, tier);
-    const changed = await definitionsOf(management, vhost);
-    const { code, differences } = await diff(broker, vhost);
-    const wanted = found(tier, broker.version);
-    expect(differences.map(({ effect, name }) => [effect, name])).toEqual(
-      wanted.map(([effect, name]) => [effect, expect.stringContaining(name)]),
-    );
-    expect(code).toBe(wanted.length === 0 ? 0 : 1);
-    // It only reads.
-    expect(await definitionsOf(management, vhost)).toEqual(changed);
-  },
-);
+test.for(
+  Object.entries(drifts).flatMap(([name, drift]) => inject("brokers").map((broker) => ({ broker, name, ...drift }))),
+)("$broker.version: $name", patient, async ({ broker, change, found }, context) => {
+  const { vhost, compiled } = await deployed(broker, context);
+  const tier = tierOf(compiled);
+  const management = createManagement(broker.managementUrl);
+  await change(management, vhost, tier);
+  const changed = await definitionsOf(management, vhost);
+  const { code, differences } = await diff(broker, vhost);
+  const wanted = found(tier, broker.version);
+  expect(differences.map(({ effect, name }) => [effect, name])).toEqual(
+    wanted.map(([effect, name]) => [effect, expect.stringContaining(name)]),
+  );
+  expect(code).toBe(wanted.length === 0 ? 0 : 1);
+  // It only reads.
+  expect(await definitionsOf(management, vhost)).toEqual(changed);
+});
 
 test.for(inject("brokers"))("$version: the loss that it reports happens", patient, async (broker, context) => {
   const { vhost, channel, publish } = await deployed(broker, context);

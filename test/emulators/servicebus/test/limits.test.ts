@@ -8,7 +8,6 @@ import { answerTo, receiveOne } from "./experiment.ts";
 type Sku = "basic" | "standard" | "premium";
 /** A request to a namespace of a tier, and its answer in each tier. */
 interface Limit {
-  readonly name: string;
   /** Standard, if it is missing. */
   readonly sku?: Sku;
   /** The options of the queue "orders"; null for no queue. */
@@ -41,17 +40,15 @@ async function settled(lab: Lab, settle: "deadLetterMessage" | "abandonMessage",
   return answer;
 }
 
-const limits: readonly Limit[] = [
-  {
-    name: "a message has 256 KB with its properties",
+const limits: Readonly<Record<string, Limit>> = {
+  "a message has 256 KB with its properties": {
     ask: async (lab) => {
       const own = { applicationProperties: { own: text(1_000) } };
       return inTurn([{ body: body(262_000) }, { body: body(262_000), ...own }], (each) => sent(lab, each));
     },
     answers: ["accepted", "MessageSizeExceeded"],
   },
-  {
-    name: "a scheduled message has the same limit, and a larger request to schedule gets no answer",
+  "a scheduled message has the same limit, and a larger request to schedule gets no answer": {
     ask: async (lab) => {
       const sentForLater = await inTurn([200_000, 263_000], (bytes) =>
         sent(lab, { body: body(bytes), scheduledEnqueueTimeUtc: later() }),
@@ -60,14 +57,12 @@ const limits: readonly Limit[] = [
     },
     answers: ["accepted", "MessageSizeExceeded", "accepted", "ServiceTimeout"],
   },
-  {
-    name: "a message has 1 MB unless its entity sets another limit",
+  "a message has 1 MB unless its entity sets another limit": {
     sku: "premium",
     ask: async (lab) => inTurn([1_000_000, 1_050_000], (bytes) => sent(lab, { body: body(bytes) })),
     answers: ["accepted", "MessageSizeExceeded"],
   },
-  {
-    name: "a message has its entity's limit, but a batch and a request to schedule have 1 MB",
+  "a message has its entity's limit, but a batch and a request to schedule have 1 MB": {
     sku: "premium",
     queue: { maxMessageSizeInKilobytes: 4_096 },
     ask: async (lab) => {
@@ -82,8 +77,7 @@ const limits: readonly Limit[] = [
     },
     answers: ["accepted", "accepted", "MessageSizeExceeded", "ServiceTimeout"],
   },
-  {
-    name: "an entity sets the size of a message only in the premium tier, from 1 to 100 MB",
+  "an entity sets the size of a message only in the premium tier, from 1 to 100 MB": {
     sku: "premium",
     ask: async (lab) =>
       inTurn([1_023, 102_400, 102_401], (maxMessageSizeInKilobytes) =>
@@ -91,14 +85,12 @@ const limits: readonly Limit[] = [
       ),
     answers: ["400", "accepted", "400"],
   },
-  {
-    name: "an entity of another tier cannot set it",
+  "an entity of another tier cannot set it": {
     queue: null,
     ask: async (lab) => [await answerTo(lab.queue("orders", { maxMessageSizeInKilobytes: 1_024 }))],
     answers: ["400"],
   },
-  {
-    name: "a property has 32 KB, and so has its name, and all have 64 KB",
+  "a property has 32 KB, and so has its name, and all have 64 KB": {
     ask: async (lab) => {
       const properties = [
         { a: text(32_768) },
@@ -111,8 +103,7 @@ const limits: readonly Limit[] = [
     },
     answers: ["accepted", "GeneralError", "GeneralError", "accepted", "GeneralError"],
   },
-  {
-    name: "a dead letter's reason and description have 4 096 characters, and all its properties 64 KB",
+  "a dead letter's reason and description have 4 096 characters, and all its properties 64 KB": {
     ask: async (lab) => {
       const deaths = [
         { deadLetterReason: text(4_096), deadLetterErrorDescription: text(4_096) },
@@ -124,22 +115,19 @@ const limits: readonly Limit[] = [
     },
     answers: ["accepted", "GeneralError", "GeneralError", "GeneralError"],
   },
-  {
-    name: "an abandoned message has 64 KB of properties as well",
+  "an abandoned message has 64 KB of properties as well": {
     ask: async (lab) => {
       const changes = [{ a: text(1_000) }, { a: text(32_000), b: text(32_000) }];
       return inTurn(changes, (each) => settled(lab, "abandonMessage", each));
     },
     answers: ["accepted", "GeneralError"],
   },
-  {
-    name: "ids have 128 characters",
+  "ids have 128 characters": {
     // The SDK itself refuses a longer one.
     ask: async (lab) => inTurn([{ messageId: text(128) }, { sessionId: text(128) }], (each) => sent(lab, each)),
     answers: ["accepted", "accepted"],
   },
-  {
-    name: "ids of messages are remembered for 20 s to 7 d",
+  "ids of messages are remembered for 20 s to 7 d": {
     ask: async (lab) =>
       inTurn(["PT19S", "PT20S", "P7D", "P7DT1S"], (duplicateDetectionHistoryTimeWindow) =>
         answerTo(
@@ -151,14 +139,12 @@ const limits: readonly Limit[] = [
       ),
     answers: ["400", "accepted", "accepted", "400"],
   },
-  {
-    name: "an entity that deletes itself on idle waits at least 5 min",
+  "an entity that deletes itself on idle waits at least 5 min": {
     ask: async (lab) =>
       inTurn(["PT4M59S", "PT5M"], (autoDeleteOnIdle) => answerTo(lab.queue(autoDeleteOnIdle, { autoDeleteOnIdle }))),
     answers: ["400", "accepted"],
   },
-  {
-    name: "a SQL filter has 1 024 characters",
+  "a SQL filter has 1 024 characters": {
     ask: async (lab) => {
       await lab.administration.createTopic("shop");
       await lab.administration.createSubscription("shop", "one");
@@ -169,8 +155,7 @@ const limits: readonly Limit[] = [
     },
     answers: ["accepted", "400"],
   },
-  {
-    name: "a full queue takes nothing, and its dead letters count",
+  "a full queue takes nothing, and its dead letters count": {
     queue: { maxSizeInMegabytes: 1 },
     ask: async (lab) => {
       const answers = await inTurn([1, 2, 3, 4, 5, 6], () => sent(lab, { body: body(200_000) }));
@@ -182,8 +167,7 @@ const limits: readonly Limit[] = [
     },
     answers: ["accepted", "accepted", "QuotaExceeded", "accepted"],
   },
-  {
-    name: "the basic tier has only queues, with fewer features",
+  "the basic tier has only queues, with fewer features": {
     sku: "basic",
     queue: { defaultMessageTimeToLive: "P14D" },
     ask: async (lab) => {
@@ -203,10 +187,10 @@ const limits: readonly Limit[] = [
     },
     answers: ["400", "400", "400", "400", "400", "400", "400", "accepted"],
   },
-];
+};
 
 describe.concurrent("a limit of Service Bus", () => {
-  for (const { name, sku = "standard", queue = {}, ask, answers } of limits) {
+  for (const [name, { sku = "standard", queue = {}, ask, answers }] of Object.entries(limits)) {
     test(`${sku}: ${name}`, { timeout: 60_000 }, async ({ onTestFinished }) => {
       // Some requests get no answer. A busy machine needs seconds for one of 1 MB that does.
       const retryOptions = { maxRetries: 0, timeoutInMs: 15_000 };
