@@ -39,49 +39,40 @@ function written(name: string, text: string): string {
   return file;
 }
 
-const unusable: readonly { name: string; words: () => Promise<readonly string[]>; code: number; says: RegExp }[] = [
-  { name: "nothing to compare with", words: async () => [], code: 2, says: /^error: diff takes one of --url URL/ },
-  {
-    name: "a broker and a second declaration",
+/** The code is that of wrong usage, unless a case has another. */
+const unusable: Readonly<Record<string, { words: () => Promise<readonly string[]>; code?: number; says: RegExp }>> = {
+  "nothing to compare with": { words: async () => [], says: /^error: diff takes one of --url URL/ },
+  "a broker and a second declaration": {
     words: async () => [next, "--definitions", drifted],
-    code: 2,
     says: /^error: diff takes one of --url URL/,
   },
-  {
-    name: "a target of another broker",
+  "a target of another broker": {
     words: async () => ["--url", "sqs:eu-west-1", "--target", "servicebus@standard"],
-    code: 2,
     says: /^error: the target is one of Azure Service Bus, but the input is of another broker/,
   },
-  {
-    name: "a URL of another broker",
+  "a URL of another broker": {
     words: async () => ["--url", "sqs:eu-west-1"],
-    code: 2,
     says: /^error: the target is one of RabbitMQ, but the input is of another broker/,
   },
-  {
-    name: "a URL without a broker",
+  "a URL without a broker": {
     words: async () => ["--url", `http://localhost:${await closedPort()}/%2F`],
-    code: 2,
     says: /^error\[RD407\]/,
   },
-  { name: "a URL that is none", words: async () => ["--url", "localhost"], code: 2, says: /^error\[RD407\]/ },
-  { name: "no export", words: async () => ["--definitions", events], code: 2, says: /^error\[RD002\]/ },
-  {
-    name: "an export of several virtual hosts",
+  "a URL that is none": { words: async () => ["--url", "localhost"], says: /^error\[RD407\]/ },
+  "no export": { words: async () => ["--definitions", events], says: /^error\[RD002\]/ },
+  "an export of several virtual hosts": {
     words: async () => ["--definitions", exported(({ vhosts }) => vhosts.push({ name: "tests" }))],
-    code: 2,
     says: /^error\[RD315\]/,
   },
-  {
-    name: "a second declaration that is refused",
+  "a second declaration that is refused": {
     words: async () => [written("key.yaml", readFileSync(next, "utf8").replace("kind: topic", "kind: queue"))],
     code: 1,
     says: /^error\[RD101\]/,
   },
-];
+};
 
-test.for(unusable)("$name: one diagnostic, and nothing on the standard output", async ({ words, code, says }) => {
+test.for(Object.entries(unusable))("%s: one diagnostic, and nothing on the standard output", async ([, asked]) => {
+  const { words, code = 2, says } = asked;
   const given = await words();
   const result = await runCommand(["diff", events, ...(given.includes("--target") ? [] : target), ...given]);
   expect(result.error).toMatch(says);

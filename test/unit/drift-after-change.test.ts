@@ -25,7 +25,6 @@ const twoSources = {
 const otherKey = { ...shop, consumers: { billing: { ...billing, from: { orders: ["order.paid"] } } } };
 
 interface Edit {
-  readonly name: string;
   readonly old?: object;
   readonly next?: object;
   /** Messages that only the old declaration takes are lost. */
@@ -36,48 +35,34 @@ interface Edit {
   readonly says?: RegExp;
 }
 
-const edits: readonly Edit[] = [
-  { name: "another delay", next: retried(retry(3, "20s")), says: /^attempt 2 can come 20000 ms after/ },
-  { name: "more attempts", next: retried(retry(5)), says: /^a message can be delivered \d+ times; \d+ are promised/ },
-  {
-    name: "fewer attempts",
-    old: retried(retry(5)),
-    says: /handled as attempt 1, 2, 3; declared is 1, 2, 3, 4, 5|crash/,
-  },
-  { name: "one attempt", next: retried(retry(1)), says: /is handled as attempt 1; declared is 1, 2, 3|crash/ },
-  {
-    name: "from one attempt on",
-    old: retried(retry(1)),
-    says: /^a message can be delivered \d+ times; 1 are promised/,
-  },
-  { name: "jitter", next: retried(retry(3, "10s", { jitter: "20%" })), on: ["deferred", "waits"] },
-  { name: "no more jitter", old: retried(retry(3, "10s", { jitter: "20%" })), on: ["deferred", "waits"] },
-  { name: "a consumer less", old: { ...shop, consumers: { billing, mail } } },
-  { name: "a consumer more", next: { ...shop, consumers: { billing, mail } } },
-  { name: "retention", next: { ...shop, consumers: { billing: { ...billing, deadLetter: { retain: "7d" } } } } },
-  {
-    name: "a source more",
-    next: twoSources,
-    says: /^shop\.billing gets "#" from shop\.refunds, which is not declared/,
-  },
-  { name: "a source less", old: twoSources, loses: true, says: /^a message is lost: no-route$/ },
-  {
-    name: "another key",
+const edits: Readonly<Record<string, Edit>> = {
+  "another delay": { next: retried(retry(3, "20s")), says: /^attempt 2 can come 20000 ms after/ },
+  "more attempts": { next: retried(retry(5)), says: /^a message can be delivered \d+ times; \d+ are promised/ },
+  "fewer attempts": { old: retried(retry(5)), says: /handled as attempt 1, 2, 3; declared is 1, 2, 3, 4, 5|crash/ },
+  "one attempt": { next: retried(retry(1)), says: /is handled as attempt 1; declared is 1, 2, 3|crash/ },
+  "from one attempt on": { old: retried(retry(1)), says: /^a message can be delivered \d+ times; 1 are promised/ },
+  jitter: { next: retried(retry(3, "10s", { jitter: "20%" })), on: ["deferred", "waits"] },
+  "no more jitter": { old: retried(retry(3, "10s", { jitter: "20%" })), on: ["deferred", "waits"] },
+  "a consumer less": { old: { ...shop, consumers: { billing, mail } } },
+  "a consumer more": { next: { ...shop, consumers: { billing, mail } } },
+  retention: { next: { ...shop, consumers: { billing: { ...billing, deadLetter: { retain: "7d" } } } } },
+  "a source more": { next: twoSources, says: /^shop\.billing gets "#" from shop\.refunds, which is not declared/ },
+  "a source less": { old: twoSources, loses: true, says: /^a message is lost: no-route$/ },
+  "another key": {
     next: otherKey,
     loses: true,
     says: /^a message is lost: no-route$|^shop\.billing gets "order\.paid"/,
   },
-  { name: "names of queues", next: { ...shop, names: { queue: "q-{consumer}" } } },
-  {
-    name: "the dead queue keeps its name",
+  "names of queues": { next: { ...shop, names: { queue: "q-{consumer}" } } },
+  "the dead queue keeps its name": {
     next: { ...shop, names: { queue: "q-{consumer}", dead: "shop.{consumer}.dead" } },
   },
-];
+};
 
 const cases = strategiesOn("4.3").flatMap((strategy) =>
-  edits
-    .filter(({ on = [strategy] }) => on.includes(strategy))
-    .map(({ name, old = shop, next = shop, says, loses = false }) => ({ strategy, name, old, next, says, loses })),
+  Object.entries(edits)
+    .filter(([, { on = [strategy] }]) => on.includes(strategy))
+    .map(([name, { old = shop, next = shop, says, loses = false }]) => ({ strategy, name, old, next, says, loses })),
 );
 
 function provedOn(strategy: Strategy, declaration: object): Proved<"rabbitmq"> {
