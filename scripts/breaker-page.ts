@@ -33,11 +33,11 @@ export function renderBreaker(): string {
     `A simulation compares the rule with the usual one of circuit breakers: 10 failures in a row, and one message tried after each pause. One consumer runs ${concurrency} handlers of 50 to 150 ms. There are ${delaysMs.length + 1} attempts, with delays of ${delaysMs.map((each) => seconds(each)).join(", ")}, and 20 messages come in a second unless a line says otherwise. Each line is ${seeds.length} runs of ${lastsMs / 60_000} minutes, with the same random numbers for both rules. A cell has the mean of the usual rule first, then that of the evidence. For pauses it has the longest of all runs.`,
     "### Without an outage",
     "*Poison* are messages that fail on each attempt; *flaky* attempts fail by chance. *Cut off* is a broker that reaches no consumer for 60 s, and then delivers all due retries together.",
-    table(["", "paused", "longest pause"], calmRows()),
+    table(["failures", "paused", "longest pause"], calmRows()),
     "If half of all messages are bad themselves, both rules pause in vain. There `breaker: false`, or more `failures`, may serve better.",
     "### Outages",
     "The first column names the share of the dependency's calls that fail, and for how long. 5 % of the messages are poison unless a line says otherwise. *Died* are the messages that are not poison: without a breaker, then with each rule. *Paused* is the share of the time after the outage. It is mostly the rest of the last pause. A second pause follows if the first message after it was poison.",
-    table(["", "found after", "died", "paused", "longest pause"], outageRows()),
+    table(["the dependency fails", "found after", "died", "paused", "longest pause"], outageRows()),
     "Evidence comes from first attempts. If few come, or some calls succeed in the outage, the evidence finds it later than the usual rule, and more messages die.",
   ]
     .join("\n\n")

@@ -16,7 +16,7 @@ export function renderServicebusClaims(): string {
     `Of ${names.length} rules ${proved.length} are proved on the emulator, and ${names.length - proved.length} are static only. \`test/emulators/servicebus/test/claims.test.ts\` has an experiment for each proved rule, and for each gap of the emulator.`,
     "## Rules of the semantics",
     [
-      "| claim | behaviour of Service Bus | source |  |",
+      "| claim | behaviour of Service Bus | source | shown |",
       "|---|---|---|---|",
       ...names.map(
         (name) =>

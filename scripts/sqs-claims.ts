@@ -47,9 +47,11 @@ function isProved(name: ClaimName): boolean {
 }
 
 function table(rows: readonly string[]): string {
-  return ["| claim | behaviour of SQS | source |  ElasticMQ | moto | |", "|---|---|---|---|---|---|", ...rows].join(
-    "\n",
-  );
+  return [
+    "| claim | behaviour of SQS | source | ElasticMQ | moto | shown |",
+    "|---|---|---|---|---|---|",
+    ...rows,
+  ].join("\n");
 }
 
 function rowOf(name: ClaimName, says: string, source: string): string {

@@ -86,3 +86,12 @@ test("texts of the source name pages of the site that exist, and no file that an
   const code = sources.map((text) => text.replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, ""));
   expect(code.flatMap((text) => text.match(/\bdocs\/[\w-]+\.md\b/g) ?? [])).toEqual([]);
 });
+
+test("each column of a table has a name, which a screen reader announces", () => {
+  const nameless = [...texts].flatMap(([page, text]) =>
+    [...text.matchAll(/^(\|.*\|)\n\|[-:| ]+\|$/gm)].flatMap(([, head = ""]) =>
+      /\|\s*\|/.test(head) ? [`${page}: ${head}`] : [],
+    ),
+  );
+  expect(nameless).toEqual([]);
+});

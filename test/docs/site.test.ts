@@ -92,10 +92,13 @@ describe.runIf(hasBrowser)("in a browser", () => {
     "diagnostics/rd302",
     "strategies",
   ];
-  test.for([...main, "api/", "api/redeliver/consume"])(
-    "axe finds no fault in /%s, which asks no other host",
-    async (path) => {
-      const page = await browser.newPage();
+  const looked = [...main, "api/", "api/redeliver/consume"].flatMap((path) =>
+    (["light", "dark"] as const).map((theme) => [path, theme] as const),
+  );
+  test.for(looked)(
+    "axe finds no fault in /%s, which asks no other host, in the %s theme",
+    async ([path, colorScheme]) => {
+      const page = await browser.newPage({ colorScheme });
       const foreign: string[] = [];
       page.on("request", (request) => request.url().startsWith(base) || foreign.push(request.url()));
       await page.goto(`${base}/${path}`, { waitUntil: "networkidle" });
