@@ -48,6 +48,7 @@ export function declareFound(found: FoundSystem, name: string, separator: string
     consumers.filter((each) => !shared.has(each.dead?.value ?? "")),
     keyOf,
     `{queue}${separator}dead`,
+    new Set(found.queues),
   );
   const names = {
     ...(isPrefixed ? {} : { queue: "{consumer}" }),
@@ -192,6 +193,7 @@ function deadTemplate(
   consumers: readonly FoundConsumer[],
   keyOf: (found: FoundConsumer) => string,
   byDefault: string,
+  taken: ReadonlySet<string>,
 ): { readonly template: string | null; readonly unsaid: readonly Unsaid[] } {
   const nameBy = (template: string, { queue }: FoundConsumer): string => template.replaceAll("{queue}", () => queue);
   const named = consumers.flatMap((each) => (each.dead === undefined ? [] : [{ each, dead: each.dead.value }]));
@@ -200,7 +202,11 @@ function deadTemplate(
     // A name without the queue's own would be the same for every consumer.
     .filter((template) => template.includes("{queue}") || consumers.length === 1)
     .filter((template) => !/[{}]/.test(template.replaceAll("{queue}", "")) && template !== "{queue}");
-  const fits = (template: string): number => named.filter(({ each, dead }) => nameBy(template, each) === dead).length;
+  // The dead queue of one consumer would be a queue of another purpose.
+  const isClash = (template: string): boolean =>
+    consumers.some((each) => nameBy(template, each) !== each.dead?.value && taken.has(nameBy(template, each)));
+  const fits = (template: string): number =>
+    isClash(template) ? -1 : named.filter(({ each, dead }) => nameBy(template, each) === dead).length;
   const best = candidates.reduce((one, other) => (fits(other) > fits(one) ? other : one), byDefault);
   const unsaid = named
     .filter(({ each, dead }) => nameBy(best, each) !== dead)

@@ -67,6 +67,8 @@ export interface FoundSystem {
   /** Settings of the target that show in the resources. */
   readonly options?: Readonly<Record<string, unknown>>;
   readonly consumers: readonly FoundConsumer[];
+  /** The names of all queues. Left out if the broker names dead queues itself. */
+  readonly queues?: readonly string[];
   /** Sources of the system that no consumer takes from. */
   readonly unusedSources: readonly FoundSource[];
   readonly unsaid: readonly Unsaid[];

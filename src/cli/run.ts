@@ -139,7 +139,7 @@ function addCompilerCommands(program: Command, finish: Finish): void {
     .addOption(
       new Option(
         "-f, --format <format>",
-        "json: everything; definitions: a file for rabbitmqctl import_definitions; aws-json: a CloudFormation template; emulator-config: a file for the emulator of Service Bus",
+        "json: everything; definitions: a file for rabbitmqctl import_definitions; aws-json: a CloudFormation template; emulator-config: a file for the emulator of Service Bus; terraform: resources in Terraform's JSON syntax",
       )
         .argParser(exportFormat)
         .default("json"),

@@ -53,3 +53,39 @@ describe.for(Object.entries(adoptedTopologies))("%s", ([, topology]) => {
     expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(130);
   });
 });
+
+test("no template gives a dead queue the name of a queue with another purpose", () => {
+  const made = { vhost: "/", durable: true, auto_delete: false };
+  const queue = (name: string, given: object): object => ({
+    ...made,
+    name,
+    arguments: { "x-queue-type": "quorum", ...given },
+  });
+  const dies = (key: string): object => ({ "x-dead-letter-exchange": "dlx", "x-dead-letter-routing-key": key });
+  const back = { "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "billing" };
+  const { draft } = adoptText(
+    JSON.stringify({
+      rabbitmq_version: "4.3.6",
+      vhosts: [{ name: "/" }],
+      exchanges: [{ ...made, name: "dlx", type: "direct", internal: false, arguments: {} }],
+      queues: [
+        queue("billing", dies("billing")),
+        // Rejected messages wait in it, and come back.
+        queue("billing.dlq", { "x-message-ttl": 5_000, ...back }),
+        queue("mail", dies("mail")),
+        queue("mail.dlq", {}),
+      ],
+      bindings: ["billing", "mail"].map((name) => ({
+        vhost: "/",
+        source: "dlx",
+        destination: `${name}.dlq`,
+        destination_type: "queue",
+        routing_key: name,
+        arguments: {},
+      })),
+      policies: [],
+    }),
+  );
+  expect(draft.system["names"]).toEqual({ queue: "{consumer}" });
+  expect(draft.unsaid.map(({ place }) => place)).toContain("mail.dlq");
+});

@@ -57,6 +57,7 @@ export function inferSystem(
     name,
     strategy: strategies.length === 1 ? (strategies[0] ?? null) : null,
     consumers: inferred.map(({ consumer }) => consumer),
+    queues: topology.queues.map(({ name: queue }) => queue),
     unusedSources: name === null ? [] : unusedSources(topology, name),
     unsaid: [...inferred.flatMap(({ unsaid }) => unsaid), ...others.flatMap((each) => leftOut(looking, each))],
   });
@@ -98,7 +99,7 @@ function consumerOf(looking: Looking, settings: EffectiveSettings, system: strin
   return {
     consumer: {
       queue,
-      from: `the work queue ${queue}: ${sources.said.length === 0 ? "producers send straight to it" : "it takes messages from sources, and is no waiting or dead queue"}`,
+      from: `the work queue ${queue}: ${sources.said.length + sources.unsaid.length === 0 ? "producers send straight to it" : "it takes messages from sources, and is no waiting or dead queue"}`,
       sources: sources.said,
       isLossy: course.end === "lost",
       delaysMs: { value: schedule.delaysMs, from: schedule.from },

@@ -7,8 +7,9 @@ import type { Looking } from "./looking.ts";
 const reasons: Readonly<Record<string, string>> = {
   "max-priority": "priorities need a classic queue, and a compiled queue is a quorum queue",
   "single-active-consumer": "a declaration lets all instances take messages",
-  "max-length": "a compiled queue has no limit of its own",
-  "max-length-bytes": "a compiled queue has no limit of its own",
+  "max-length": "queueArguments.maxLength has it under native and deferred, and a full queue then refuses messages",
+  "max-length-bytes":
+    "queueArguments.maxLengthBytes has it under native and deferred, and a full queue then refuses messages",
   "message-ttl": "in a compiled work queue no message expires",
   expires: "a compiled queue stays without use",
   "queue-mode": "it has no meaning for quorum queues",
