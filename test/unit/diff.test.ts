@@ -252,3 +252,53 @@ test.for(["sarif", "github", "markdown"])("--format %s has every difference", as
   if (format === "github") expect(out.match(/^::(error|warning) /gm)).toHaveLength(3);
   if (format === "markdown") expect(out.match(/^\| the /gm)).toHaveLength(3);
 });
+
+test("a key that an exchange ignores changes nothing, and neither does an exchange before one of another owner", async () => {
+  const sources =
+    "  news: { kind: fanout, name: events.news, owner: other }\n  docs: { kind: headers, name: docs, owner: other }";
+  const from = "{ news: all, docs: { match: any, headers: { type: label } } }";
+  const retry = "{ attempts: 3, backoff: { kind: constant, delay: 10s } }";
+  const file = written(
+    "news.yaml",
+    `name: shop\nsources:\n${sources}\nconsumers:\n  billing:\n    from: ${from}\n    retry: ${retry}\n`,
+  );
+  const compiled = await runCommand(["compile", file, ...target, "--format", "definitions"]);
+  const own = JSON.parse(compiled.out) as Omit<Export, "bindings"> & {
+    readonly bindings: readonly { source: string }[];
+  };
+  const vhost = "/";
+  const made = { vhost, durable: true, auto_delete: false, internal: false, arguments: {} };
+  const foreign = ["events.news", "docs", "up"].map((name) => ({
+    ...made,
+    name,
+    type: name === "docs" ? "headers" : "fanout",
+  }));
+  const up = { vhost, source: "up", destination: "docs", destination_type: "exchange", routing_key: "", arguments: {} };
+  const isForeign = ({ source }: { readonly source: string }): boolean => source === "events.news" || source === "docs";
+  const keyless = own.bindings.filter(isForeign).map((each) => ({ ...each, routing_key: "" }));
+  const differenceTo = async (name: string, bindings: readonly object[]): Promise<readonly unknown[]> => {
+    const content = { ...own, exchanges: [...own.exchanges, ...foreign], bindings: [...bindings, up] };
+    const { code, out, error } = await runCommand([
+      "diff",
+      file,
+      ...target,
+      "--definitions",
+      written(name, JSON.stringify(content)),
+    ]);
+    return [code, (out + error).trim().split("\n").at(-1)];
+  };
+  expect(keyless).toHaveLength(2);
+  expect(await differenceTo("both.json", [...own.bindings, ...keyless])).toEqual([
+    0,
+    "shop on rabbitmq@4.3: no difference",
+  ]);
+  const without = own.bindings.filter((each) => !isForeign(each));
+  expect(await differenceTo("keyless.json", [...without, ...keyless])).toEqual([
+    1,
+    "shop on rabbitmq@4.3: 2 differences: 0 can lose messages, 0 change the behaviour, 2 harmless",
+  ]);
+  expect(await differenceTo("unbound.json", without)).toEqual([
+    1,
+    "shop on rabbitmq@4.3: 2 differences: 2 can lose messages, 0 change the behaviour, 0 harmless",
+  ]);
+});

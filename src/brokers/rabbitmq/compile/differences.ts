@@ -108,7 +108,8 @@ function bindingDifferences(topology: Topology, found: FoundResources, isWhole: 
   const inner = new Set(
     topology.exchanges.filter((each) => (isWhole ? each.role !== "source" : isInner(each))).map(({ name }) => name),
   );
-  const own = namesIn(topology);
+  // Other teams decide which exchanges lead into theirs.
+  const own = namesIn({ ...topology, exchanges: topology.exchanges.filter(({ owner }) => owner !== "other") });
   const there = { queue: found.queues, exchange: found.exchanges };
   const missing = topology.bindings.filter(
     (each) =>

@@ -30,7 +30,7 @@ import {
   versionRules,
 } from "../prove/semantics.ts";
 import { changedBy, deletedBy, withUndeclared } from "./changed-topology.ts";
-import { leftWays } from "./left-ways.ts";
+import { keyWithout, leftWays, sameWays } from "./left-ways.ts";
 import { type Deployment, type VirtualHost, targetOf } from "./deployment.ts";
 
 /**
@@ -61,15 +61,20 @@ export function driftOf(
   const there = { ...target, ...(own.value === null ? {} : { version: own.value.version, patch: own.value.patch }) };
   const version = semanticsVersionOf(there);
   const { views, unread, late } = viewsOf(virtualHost, topology, version);
+  const same = sameWays(virtualHost.topology, compiled);
   const ways = leftWays(virtualHost.topology, compiled);
-  const left = new Set(ways.map(bindingKey));
+  const left = new Set([...ways, ...same].map(bindingKey));
   const isLeft = (each: Difference): boolean => each.kind === "binding" && left.has(bindingKey(each.binding));
   const found = views.map((view) => differencesIn(topology, view, true).filter((each) => !isLeft(each)));
   const each = new Map(found.flat().map((difference) => [JSON.stringify(difference), difference]));
   const base = withUndeclared(topology, virtualHost.topology, ways, version);
   const policies = indexPolicies(virtualHost.topology.policies);
-  const subjects = (changed: Topology, on = target) =>
-    subjectsOf({ ...compiled, topology: changed }, on, unseenFlawsOf);
+  const alike = new Set(same.map(keyWithout));
+  const changed = (before: Topology, difference: Difference): Topology =>
+    difference.kind === "binding" && difference.change === "missing" && alike.has(keyWithout(difference.binding))
+      ? before
+      : changedBy(before, difference);
+  const subjects = (having: Topology, on = target) => subjectsOf({ ...compiled, topology: having }, on, unseenFlawsOf);
   const [declared, deployed] = [target, there].map(formatTarget);
   const otherVersion = {
     change: "different" as const,
@@ -86,11 +91,11 @@ export function driftOf(
         ...[...each.values()].map((difference) => ({
           ...told(difference, policies, version),
           beside: besideOf(difference, topology, version),
-          subjects: () => subjects(changedBy(base, difference)),
+          subjects: () => subjects(changed(base, difference)),
         })),
       ],
       declared: () => subjects(base),
-      together: () => found.map((all) => subjects(all.reduce(changedBy, base), there)),
+      together: () => found.map((all) => subjects(all.reduce(changed, base), there)),
       unread,
       late,
       keptLetters: topology.queues.flatMap(({ name }) => {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 
 import type { RabbitmqCompiled } from "../compile/compile.ts";
-import { bindingKey, namesIn } from "../compile/differences.ts";
+import { type FoundBinding, bindingKey, namesIn } from "../compile/differences.ts";
 import {
   againExchange,
   attemptExchange,
@@ -66,6 +66,28 @@ export function leftWays(found: BrokerTopology, compiled: RabbitmqCompiled): rea
         (each) => each.source !== source || each.routingKey !== routingKey || each.destination === destination,
       ));
   return found.bindings.filter((each) => isLeft(each) && !wanted.has(bindingKey(each)));
+}
+
+/**
+ * The undeclared bindings that differ from a declared one by their routing keys alone, where the exchange ignores these.
+ * A queue gets a message once, by however many of them.
+ */
+export function sameWays(found: BrokerTopology, { topology }: RabbitmqCompiled): readonly BrokerBinding[] {
+  const keyless = new Set(
+    topology.exchanges
+      .filter(({ kind, pluginType }) => (kind === "fanout" && pluginType === undefined) || kind === "headers")
+      .map(({ name }) => name),
+  );
+  const ways = topology.bindings.filter(({ source }) => keyless.has(source));
+  const [wanted, alike] = [new Set(ways.map(bindingKey)), new Set(ways.map(keyWithout))];
+  return found.bindings.filter(
+    (each) => keyless.has(each.source) && alike.has(keyWithout(each)) && !wanted.has(bindingKey(each)),
+  );
+}
+
+/** Equal for two bindings that differ by their routing keys alone. */
+export function keyWithout(binding: FoundBinding): string {
+  return bindingKey({ ...binding, routingKey: "" });
 }
 
 function numberAfter(prefix: string, text: string): number | null {
