@@ -329,7 +329,7 @@ describe("a generated file equals its generator's output", () => {
   });
 
   // One of them is the table of a simulation.
-  test.each(generatedFiles)("$file (npm run generate)", { timeout: 120_000 }, async ({ file, text }) => {
+  test.each(generatedFiles)("$file (npm run generate)", { timeout: 600_000 }, async ({ file, text }) => {
     expect(readFileSync(join(root, file), "utf8")).toBe(await text());
   });
 });

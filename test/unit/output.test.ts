@@ -12,6 +12,7 @@ import {
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { withoutProgress } from "../support/without-progress.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = temporaryFolder("output");
@@ -21,9 +22,9 @@ const compile = ["compile", shop, "--target", "rabbitmq@4.3"];
 /** Runs a shell line in which `redeliver` is this checkout. The last line of the output is the exit code. */
 function shell(line: string): { code: number; out: string; error: string } {
   const program = `redeliver() { "${process.execPath}" "${join(root, "src/cli/main.ts")}" "$@"; }\n`;
-  const child = spawnSync("bash", ["-c", `${program}${line}`], { cwd: folder, encoding: "utf8", timeout: 25_000 });
+  const child = spawnSync("bash", ["-c", `${program}${line}`], { cwd: folder, encoding: "utf8", timeout: 100_000 });
   const lines = child.stdout.trimEnd().split("\n");
-  return { code: Number(lines.pop()), out: lines.join("\n"), error: child.stderr };
+  return { code: Number(lines.pop()), out: lines.join("\n"), error: withoutProgress(child.stderr) };
 }
 const redeliver = (words: readonly string[], rest = ""): ReturnType<typeof shell> =>
   shell(`redeliver ${words.map((word) => `'${word}'`).join(" ")} ${rest}; echo $?`);
