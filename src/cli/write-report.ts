@@ -26,7 +26,9 @@ export async function writeReport(
   folder: string,
 ): Promise<{ readonly text: string; readonly written: readonly string[] }> {
   const colour = paintOn(process.stdout);
-  const sections = [renderPlanText(plan, { colour })];
+  // Nobody reads more on a terminal, and the page has it.
+  const printed = plan.consumers.length <= 50 ? plan : { ...plan, consumers: [] };
+  const sections = printed === plan ? [renderPlanText(plan, { colour })] : [];
   const reports = [];
   const written: string[] = [];
   const save = async (place: string, value: unknown): Promise<void> => {
@@ -47,7 +49,7 @@ export async function writeReport(
     await save(join(place, "graph.dot"), renderDot(graph));
     await save(join(place, "graph.svg"), await renderSvg(graph));
     const costs = costsByStrategy(plan, target, kept);
-    sections.push(renderCompiledText(compiled, plan, warnings, { colour }));
+    sections.push(renderCompiledText(compiled, printed, warnings, { colour }));
     sections.push(renderCostsText(compiled.target, costs, { colour }));
     reports.push({ target: compiled.target, plan, compiled, graph, warnings, verdicts, costs });
   }

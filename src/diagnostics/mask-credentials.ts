@@ -33,7 +33,7 @@ const rules: readonly (readonly [pattern: RegExp, replacement: string])[] = [
  * secret.
  */
 export function maskCredentials(text: string): string {
-  if (!/[@=]|secret|token|pass|key|Bearer/i.test(text)) return text;
+  if (!/@|Bearer|token|pass[wp]|secret|signature|(?:api|access|account).?key|(?:pwd|sig)["'=]/i.test(text)) return text;
   return rules.reduce((masked, [pattern, replacement]) => masked.replaceAll(pattern, replacement), text);
 }
 

@@ -83,6 +83,20 @@ export function graphOfConsumer(graph: Graph, consumer: string): Graph {
   };
 }
 
+/** Equal for graphs of consumers that differ only in their names, and in the keys that they take. */
+export function shapeOf({ nodes, edges }: Graph, consumer: string): string {
+  const moves = edges.map((edge) => (edge.kind === "publish" ? { ...edge, label: "" } : edge));
+  const texts = [...nodes, ...moves].map((each) => nameless(JSON.stringify(each), consumer));
+  return texts.toSorted().join();
+}
+
+/** A text without the name of its consumer. A name could also be a number or a duration, which then stays. */
+export function nameless(text: string, name: string): string {
+  if (!/^\p{L}/u.test(name)) return text;
+  const isPart = (at: number): boolean => /[\p{L}\d]/u.test(`${text[at - 1] ?? ""}${text[at + name.length] ?? ""}`);
+  return text.replaceAll(name, (_, at: number) => (isPart(at) ? name : "\0"));
+}
+
 const maxLabelLines = 8;
 const maxLineLength = 40;
 

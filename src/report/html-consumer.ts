@@ -3,54 +3,74 @@ import type { StrategyChoice } from "../contract/choose-strategy.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { type ConsumerPlan, isDirect, matchText, type RetryPlan } from "../plan/plan.ts";
-import { graphOfConsumer } from "./graph-layout.ts";
+import { graphOfConsumer, nameless, shapeOf } from "./graph-layout.ts";
 import { type Markup, markup, nothing, trusted } from "./markup.ts";
-import { consumersOf, ofConsumer, onTarget } from "./html-filter.ts";
+import { consumersOf, ofConsumers, onTarget } from "./html-filter.ts";
 import { type Contract, type OperationLine, type OutcomeCase, type OutcomeRow, outcomeRows } from "./operations.ts";
 import { count } from "../contract/in-words.ts";
 import { directly, giveUpSentence, worstCaseMsOf, worstCaseOf } from "./sentences.ts";
 import { renderSvg } from "./svg.ts";
 import { type Anchors, type TargetReport, warningsOf } from "./target-report.ts";
 import { renderTimeline } from "./timeline.ts";
+import { wayOf } from "./way.ts";
 
-export async function renderConsumer(
+export function renderCard(
   reports: readonly TargetReport[],
   target: number,
-  plan: ConsumerPlan,
+  consumer: string,
   anchors: Anchors,
-): Promise<Markup> {
+  sections: readonly Markup[],
+): Markup {
   const report = reports[target];
-  if (report === undefined) return nothing;
-  const { consumer } = plan;
+  const plan = report?.plan.consumers.find((each) => each.consumer === consumer);
+  if (report === undefined || plan === undefined) return nothing;
   const id = anchors.consumer(target, consumer);
   const choice = report.compiled.choices.find((each) => each.consumer === consumer);
-  const contract = report.compiled.contracts.find((each) => each.consumer === consumer);
-  const svg = await renderSvg(graphOfConsumer(report.graph, consumer));
   const all = consumersOf(reports);
   const isOpen = reports.length * all.length <= mostOpenCards;
-  const parts = [
-    renderWarningList(warningsOf(report, consumer), `${id}--warnings`, "h4"),
-    renderPart(`${id}--schedule`, "Schedule", renderSchedule(plan, report.target, contract)),
-    renderPart(`${id}--strategy`, "Strategy", choice === undefined ? nothing : renderChoice(choice)),
-    renderPart(`${id}--promises`, "Promises", [renderPromises(report, consumer), renderProof(report, consumer)]),
-    renderPart(`${id}--topology`, "Topology", renderFigure(svg, `topology of ${consumer} on ${report.target}`)),
-    ...(contract === undefined ? [] : [renderPart(`${id}--contract`, "Contract", renderContract(contract))]),
-  ];
-  return markup`<article class="card"${ofConsumer(all, consumer)}><details${trusted(isOpen ? " open" : "")}>
+  return markup`<article class="card"${ofConsumers(all, [consumer])}><details${trusted(isOpen ? " open" : "")}>
 <summary><h3 data-consumer="${consumer}">${consumer}</h3>${
     choice === undefined ? nothing : markup` <span class="strategy">${choice.strategy}</span>`
   }</summary>
 <div class="body" id="${id}">${renderElsewhere(reports, target, consumer, anchors)}
-${parts}
+${renderOrigin(plan)}${renderWarningList(warningsOf(report, consumer), `${id}--warnings`, "h4")}
+${sections}
 </div></details></article>`;
 }
 
 /** A page with more cards starts with closed ones. A link into a card opens it. */
 const mostOpenCards = 12;
 
-function renderPart(id: string, title: string, content: Markup | readonly Markup[]): Markup {
-  return markup`<section id="${id}"><details open><summary><h4>${title}</h4></summary>${content}</details></section>
-`;
+/** A section of a card. */
+export interface Part {
+  readonly title: "Schedule" | "Strategy" | "Promises" | "Topology" | "Contract";
+  readonly consumer: string;
+  /** Equal for the same part of consumers that differ in their names only, and in what they take. */
+  readonly key: string;
+  readonly content: Markup;
+  /** Draws the picture that says the same as the content. */
+  readonly draw?: () => Promise<Markup>;
+}
+
+export function partsOf(report: TargetReport, plan: ConsumerPlan): readonly Part[] {
+  const { consumer } = plan;
+  const choice = report.compiled.choices.find((each) => each.consumer === consumer);
+  const contract = report.compiled.contracts.find((each) => each.consumer === consumer);
+  const graph = graphOfConsumer(report.graph, consumer);
+  const name = `topology of ${consumer} on ${report.target}`;
+  const part = (title: Part["title"], content: Markup, key = content.markup): Part => {
+    return { title, consumer, content, key: `${title} ${nameless(key, consumer)}` };
+  };
+  return [
+    part("Schedule", renderSchedule(plan, report.target, contract)),
+    part("Strategy", choice === undefined ? nothing : renderChoice(choice)),
+    part("Promises", markup`${renderPromises(report, consumer)}${renderProof(report, consumer)}`),
+    {
+      ...part("Topology", markup`<p>${wayOf(graph)}</p>`, shapeOf(graph, consumer)),
+      draw: async () => renderFigure(await renderSvg(graph), name),
+    },
+    ...(contract === undefined ? [] : [part("Contract", renderContract(contract))]),
+  ];
 }
 
 /** A drawn graph with a key to its colours. It scrolls if the page is too narrow to read it. */
@@ -106,7 +126,7 @@ function renderElsewhere(reports: readonly TargetReport[], target: number, consu
   return links.length === 0 ? nothing : markup`<p class="elsewhere">${consumer} ${links}</p>`;
 }
 
-function renderSchedule(plan: ConsumerPlan, target: string, contract: Contract | undefined): Markup {
+function renderOrigin(plan: ConsumerPlan): Markup {
   const origin = Object.entries(plan.from).map(
     ([source, keys]) =>
       markup`<dd><b>${source}</b> ${
@@ -117,13 +137,15 @@ function renderSchedule(plan: ConsumerPlan, target: string, contract: Contract |
             : keys.map((key) => markup`<code>${key}</code> `)
       }</dd>`,
   );
-  const from = markup`<div class="wide"><dt>takes</dt>${isDirect(plan) ? markup`<dd>${directly}</dd>` : origin}</div>`;
+  return markup`<dl class="facts"><div class="wide"><dt>takes</dt>${isDirect(plan) ? markup`<dd>${directly}</dd>` : origin}</div></dl>`;
+}
+
+function renderSchedule(plan: ConsumerPlan, target: string, contract: Contract | undefined): Markup {
   const { retry } = plan;
-  if (retry === null) {
-    return markup`<dl class="facts">${from}</dl><p class="note">Every instance gets its own copy of each message. Nothing is retried.</p>`;
-  }
-  return markup`<dl class="facts">${from}${factsOf(plan, retry, contract).map(([term, value]) => markup`<div><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
-<div class="strip"><div class="scroll" tabindex="0" role="region" aria-label="timeline of ${plan.consumer} on ${target}">${renderTimeline(plan, retry, contract)}</div><p class="hint">Scroll the timeline sideways to see all of it.</p></div>
+  if (retry === null)
+    return markup`<p class="note">Every instance gets its own copy of each message. Nothing is retried.</p>`;
+  return markup`<dl class="facts">${factsOf(plan, retry, contract).map(([term, value]) => markup`<div><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
+<figure class="strip"><div class="scroll" tabindex="0" role="region" aria-label="timeline of ${plan.consumer} on ${target}">${renderTimeline(plan, retry, contract)}</div><p class="hint">Scroll the timeline sideways to see all of it.</p></figure>
 <p class="note">Below each attempt: the earliest time after the first delivery at which it is due${
     retry.jitterPercent === 0 ? "" : ", and with all of the jitter"
   }. The distance between two attempts grows with the logarithm of the delay.${notesOf(plan, retry, contract).join("")}</p>`;

@@ -1,9 +1,9 @@
 import { type Markup, markup, nothing, trusted } from "./markup.ts";
 import type { TargetReport } from "./target-report.ts";
 
-/** Marks an element of one consumer, so that the filter hides it while another one is chosen. */
-export function ofConsumer(consumers: readonly string[], consumer: string): Markup {
-  return markup` data-of="c${consumers.indexOf(consumer)}"`;
+/** Marks an element of some of all consumers, so that the filter hides it while another one is chosen. */
+export function ofConsumers(all: readonly string[], own: readonly string[]): Markup {
+  return markup` data-of="${own.map((each) => `c${all.indexOf(each)}`).join(" ")}"`;
 }
 
 export function onTarget(target: number): Markup {
@@ -24,7 +24,7 @@ export function renderFilter(reports: readonly TargetReport[]): Markup {
   if (lists.length === 0) return nothing;
   const rules = lists.flatMap(({ mark, values }) =>
     values.map(
-      ([value]) => `:root:has([value="${value}"]:checked) [${mark}]:not([${mark}="${value}"]) { display: none; }`,
+      ([value]) => `:root:has([value="${value}"]:checked) [${mark}]:not([${mark}~="${value}"]) { display: none; }`,
     ),
   );
   const labels = lists.map(({ name, values }) => {

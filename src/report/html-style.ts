@@ -76,6 +76,7 @@ tbody th { font-weight: 600; white-space: nowrap; }
 
 const cards = `
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 1.5rem 1.7rem 1.7rem; margin: 1.4rem 0 0; scroll-margin-top: 1rem; }
+.card + h3 { margin-top: 2.2rem; }
 .card > details > summary { margin-left: -0.3rem; }
 .card h3 { font-size: 1.3rem; margin-right: 0.5rem; }
 .body { scroll-margin-top: 5rem; }
@@ -108,7 +109,7 @@ const cards = `
 `;
 
 const drawings = `
-.graph { margin: 0; }
+.graph, .strip { margin: 0; }
 .graph svg { display: block; max-width: 100%; height: auto; margin: 0 auto; }
 .wide svg { min-width: 608px; }
 .medium svg { min-width: 320px; }
@@ -153,10 +154,7 @@ const narrow = `
 @media (max-width: 70rem) {
   .page { display: block; padding: 0 1.2rem; }
   nav { position: static; max-height: 40vh; padding: 1.2rem 0 0; }
-  .filter { display: flex; flex-wrap: wrap; gap: 0.5rem 0.9rem; margin-bottom: 1.1rem; color: var(--soft); }
-.filter select { max-width: 100%; font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: 0.1rem 0.3rem; }
-@supports not selector(:has(*)) { .filter { display: none; } }
-nav .home { margin-bottom: 0.5rem; }
+  nav .home { margin-bottom: 0.5rem; }
   nav > ul > li { display: flex; flex-wrap: wrap; gap: 0 0.9rem; }
   nav ul ul { display: contents; }
   nav ul ul a { padding: 0.1rem 0; }

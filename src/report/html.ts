@@ -1,14 +1,15 @@
 import type { ConsumerPlan } from "../plan/plan.ts";
 import { renderCodes } from "./html-codes.ts";
-import { renderConsumer, renderFigure, renderKeeper, renderWarningList } from "./html-consumer.ts";
-import { consumersOf, ofConsumer, onTarget, renderFilter } from "./html-filter.ts";
+import { renderFigure, renderKeeper, renderWarningList } from "./html-consumer.ts";
+import { consumersOf, ofConsumers, onTarget, renderFilter } from "./html-filter.ts";
+import { renderConsumers } from "./html-parts.ts";
 import { htmlStyle } from "./html-style.ts";
 import { type Markup, markup, nothing, trusted } from "./markup.ts";
 import { count } from "../contract/in-words.ts";
 import { resourcesOf } from "../compile/budget.ts";
 import { costTable } from "./costs.ts";
 import { delaysOf, worstCaseOf } from "./sentences.ts";
-import { renderSvg } from "./svg.ts";
+import { isReadable, renderSvg } from "./svg.ts";
 import { type Anchors, type TargetReport, anchorsOf, warningsOf } from "./target-report.ts";
 
 export type { TargetReport } from "./target-report.ts";
@@ -23,10 +24,18 @@ export async function renderHtml(input: {
   readonly title: string;
   readonly reports: readonly TargetReport[];
 }): Promise<string> {
-  const { title, reports } = input;
+  const html = await renderPage(input.title, input.reports, false);
+  // A larger page is slow to open, and many programs for mail and chat do not show it.
+  return Buffer.byteLength(html) < 2_000_000 ? html : renderPage(input.title, input.reports, true);
+}
+
+async function renderPage(title: string, reports: readonly TargetReport[], isBrief: boolean): Promise<string> {
   const anchors = anchorsOf(reports);
   const targets: Markup[] = [];
-  for (const target of reports.keys()) targets.push(await renderTarget(reports, target, anchors));
+  for (const [target, report] of reports.entries()) {
+    const consumers = await renderConsumers(reports, target, anchors, isBrief);
+    targets.push(await renderTarget(report, target, anchors.target(target), consumers));
+  }
   return markup`<!doctype html>
 <html lang="en">
 <head>
@@ -58,7 +67,7 @@ function renderNavigation(title: string, reports: readonly TargetReport[], ancho
     ({ target, plan }, index) =>
       markup`<li${onTarget(index)}><a class="target" href="#${anchors.target(index)}">${target}</a><ul>${plan.consumers.map(
         ({ consumer }) =>
-          markup`<li${ofConsumer(all, consumer)}><a href="#${anchors.consumer(index, consumer)}">${consumer}</a></li>`,
+          markup`<li${ofConsumers(all, [consumer])}><a href="#${anchors.consumer(index, consumer)}">${consumer}</a></li>`,
       )}</ul></li>`,
   );
   return markup`<nav aria-label="sections"><a class="home" href="#summary">${title}</a>${renderFilter(reports)}<ul>${groups}</ul></nav>`;
@@ -100,7 +109,7 @@ function renderSummaryRow(plan: ConsumerPlan, reports: readonly TargetReport[], 
     retry === null
       ? markup`<td data-label="attempts">1</td><td data-label="delays">no retry</td><td data-label="to the dead queue">never</td>`
       : markup`<td data-label="attempts">${retry.attempts.length}</td><td data-label="delays">${delaysOf(retry)}</td><td data-label="to the dead queue">${[...worst].join(", ")}</td>`;
-  return markup`<tr${ofConsumer(consumersOf(reports), consumer)}><th scope="row"><a href="#${anchors.consumer(first, consumer)}">${consumer}</a></th>${schedule}${cells}</tr>`;
+  return markup`<tr${ofConsumers(consumersOf(reports), [consumer])}><th scope="row"><a href="#${anchors.consumer(first, consumer)}">${consumer}</a></th>${schedule}${cells}</tr>`;
 }
 
 /** The number of promises that each keeper keeps, and the number of warnings. */
@@ -114,15 +123,10 @@ function renderTally(report: TargetReport, consumer: string): Markup {
   return markup`<span class="tally">${tallies}${warnings === 0 ? nothing : markup`<span class="warned">${count(warnings, "warning")}</span>`}</span>`;
 }
 
-async function renderTarget(reports: readonly TargetReport[], target: number, anchors: Anchors): Promise<Markup> {
-  const report = reports[target];
-  if (report === undefined) return nothing;
-  const id = anchors.target(target);
+async function renderTarget(report: TargetReport, target: number, id: string, consumers: Markup): Promise<Markup> {
   const resources = Object.entries(resourcesOf(report.compiled)).map(
     ([kind, number]) => markup`<div><dt>${kind}</dt><dd>${number}</dd></div>`,
   );
-  const consumers: Markup[] = [];
-  for (const plan of report.plan.consumers) consumers.push(await renderConsumer(reports, target, plan, anchors));
   return markup`<section class="target" id="${id}"${onTarget(target)}>
 <h2 class="target">${report.target}</h2>
 <dl class="facts">${resources}<div><dt>warnings</dt><dd>${report.warnings.length}</dd></div></dl>
@@ -133,12 +137,9 @@ ${consumers}
 </section>`;
 }
 
-/** With more consumers nobody can read the picture, and it would be a third of the page. */
-const mostInOnePicture = 50;
-
 async function renderWhole({ plan, graph, target }: TargetReport): Promise<Markup> {
-  if (plan.consumers.length <= mostInOnePicture) return renderFigure(await renderSvg(graph), `topology on ${target}`);
-  return markup`<p><a href="${target.replace("@", "-")}/graph.svg">The picture of ${plan.consumers.length} consumers</a> is a file of its own.</p>`;
+  if (isReadable(graph)) return renderFigure(await renderSvg(graph), `topology on ${target}`);
+  return markup`<p><a href="${target.replace("@", "-")}/graph.svg">The pictures of ${plan.consumers.length} consumers</a> are in a file of their own.</p>`;
 }
 
 function renderCosts({ target, costs }: TargetReport): Markup {

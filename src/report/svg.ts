@@ -3,33 +3,54 @@ import type { Graphviz } from "@hpcc-js/wasm-graphviz";
 import type { Graph } from "../brokers/graph.ts";
 import { visible } from "../diagnostics/visible.ts";
 import { renderDot } from "./dot.ts";
+import { graphOfConsumer, shapeOf } from "./graph-layout.ts";
 import { escapeXml } from "./markup.ts";
 import { wayOf } from "./way.ts";
 
-/** A layout with columns takes seconds beyond this number of arrows, and leaves out some of them. */
-const mostOrdered = 1_000;
+/** Nobody can read a larger picture, and its layout takes up to a minute. */
+export function isReadable({ edges }: Graph): boolean {
+  const { size } = new Set(edges.map(({ consumer }) => consumer));
+  return size < 2 || (size <= 50 && edges.length <= 1_000);
+}
 
 /**
  * Draws a graph as SVG, laid out by Graphviz. The same graph gives the same bytes. Each text takes the width that
- * Graphviz planned for it, so it stays in its box in any font.
+ * Graphviz planned for it, so it stays in its box in any font. If it were not readable, each consumer has a picture of
+ * its own, below the other.
  *
  * @returns one `<svg>` element without prolog, for a page or for a file of its own. It has no ids, so several can be on
  *   one page, and a screen reader reads its title and the way of a message
  */
 export async function renderSvg(graph: Graph): Promise<string> {
   const graphviz = await loadGraphviz();
+  if (!isReadable(graph)) return renderEach(graph, graphviz);
   const ordered = renderDot(graph);
   const free = ordered.replaceAll(/^ *\{ rank=same;.*\n/gm, "");
   const all = graph.edges.length;
-  const quick = free.replace("graph [", "graph [nslimit=1, mclimit=0.1, ");
-  const dot = all > mostOrdered ? quick : ordered;
-  let svg = graphviz.dot(dot, "svg");
+  let svg = graphviz.dot(ordered, "svg");
   // Graphviz leaves out an arrow if the order of a column leaves it no way.
-  if (arrowsIn(svg) < all && dot === ordered) svg = graphviz.dot(free, "svg");
+  if (arrowsIn(svg) < all) svg = graphviz.dot(free, "svg");
   const drawn = arrowsIn(svg);
   if (drawn < all) console.error(`redeliver: the picture of ${visible(graph.title)} has ${drawn} of ${all} arrows`);
   if (textsIn(svg).some((key) => !widths.has(key))) readWidths(graphviz.osage(unconnected(free), "json"));
   return embeddable(fitted(svg), graph.title, wayOf(graph));
+}
+
+/** Draws the consumers one below the other, and once those that differ in names only. */
+async function renderEach(graph: Graph, graphviz: Graphviz): Promise<string> {
+  readWidths(graphviz.osage(unconnected(renderDot(graph)), "json"));
+  const consumers = new Set(graph.edges.flatMap(({ consumer }) => consumer ?? []));
+  const shapes = Map.groupBy(consumers, (each) => shapeOf(graphOfConsumer(graph, each), each));
+  let [all, width, height] = ["", 0, 0];
+  for (const [first = "", ...others] of shapes.values()) {
+    const svg = await renderSvg(graphOfConsumer(graph, first));
+    const [size = "", wide = "", high = ""] = /width="(\d+)pt" height="(\d+)pt"/.exec(svg) ?? [];
+    const alike = others.length === 0 ? "" : `and ${others.length} alike, such as ${others[0]}`;
+    all += `${svg.replace(size, `y="${height}" width="${wide}" height="${high}"`)}\n<text x="14" y="${height + Number(high) + 6}" font-family="Arial" font-size="12">${escapeXml(alike)}</text>\n`;
+    [width, height] = [Math.max(width, Number(wide)), height + Number(high) + 12];
+  }
+  const title = escapeXml(graph.title);
+  return `<svg role="group" aria-label="${title}" width="${width}pt" height="${height}pt" viewBox="0 0 ${width} ${height}" xmlns="http://www.w3.org/2000/svg">\n<title>${title}</title>\n${all}</svg>`;
 }
 
 function arrowsIn(svg: string): number {

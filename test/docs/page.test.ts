@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Browser, Page } from "playwright-core";
@@ -144,6 +144,32 @@ describe("a report", () => {
       expect(await page.locator("h4:visible").count()).toBe(0);
       await page.locator('nav a[href="#rabbitmq-3-10-mail"]').click();
       expect(await page.locator("h4:visible").count()).toBeGreaterThan(3);
+    });
+
+    test("of many consumers shows once what they have alike, and to whoever chooses one of them", async () => {
+      const backoff = { kind: "exponential", first: "1s", factor: 2, jitter: "20%" };
+      const consumer = { from: { orders: "all" }, retry: { attempts: 4, backoff } };
+      const consumers = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`consumer-${index}`, consumer]));
+      const file = join(folder, "many.json");
+      writeFileSync(file, JSON.stringify({ name: "many", sources: { orders: { kind: "topic" } }, consumers }));
+      const words = ["src/cli/main.ts", "report", file, "-t", "rabbitmq@4.3", "--output", join(folder, "many")];
+      const child = spawnSync(process.execPath, words, { cwd: root, encoding: "utf8" });
+      expect(child.status, child.stderr).toBe(0);
+      const page = await open(1280);
+      await page.goto(`file://${join(folder, "many/index.html")}`);
+      expect(await faultsOf(page)).toEqual([]);
+      await page.locator(".filter select").selectOption("consumer-7");
+      expect(await page.locator("h3[data-consumer]:visible").allTextContents()).toEqual(["consumer-7"]);
+      await page.locator("h3[data-consumer]:visible").click();
+      const links = page.locator("#rabbitmq-4-3-consumer-7 section a");
+      expect(await links.count()).toBe(5);
+      for (const link of await links.all()) {
+        const part = page.locator(String(await link.getAttribute("href")));
+        expect(await part.locator("h4").textContent()).toBe(await link.textContent());
+        expect(await part.locator("dl, table, svg").first().isVisible()).toBe(true);
+      }
+      await page.goto(`file://${join(folder, "many/rabbitmq-4.3/graph.svg")}`);
+      expect(await page.locator("svg svg").count()).toBe(1);
     });
 
     test("has one order of headings, headed tables, regions of their own names, and codes that lead to their meaning", async () => {

@@ -1,8 +1,8 @@
 import { expect, test, vi } from "vitest";
 
 import type { Graph, GraphEdge, GraphNode } from "../../src/brokers/graph.ts";
-import { brokerOf, brokers, compile, parseTarget, plan } from "../../src/index.ts";
-import type { CompiledSystem, Plan, System } from "../../src/index.ts";
+import { brokerOf, compile, parseTarget, plan } from "../../src/index.ts";
+import type { CompiledSystem, Plan, RetryInput, System } from "../../src/index.ts";
 import { defineSystem, constant, exponential, immediate, steps } from "../../src/index.ts";
 import { graphOfConsumer, renderDot } from "../../src/report/dot.ts";
 import { costsByStrategy } from "../../src/report/costs.ts";
@@ -14,22 +14,22 @@ import { renderTimeline } from "../../src/report/timeline.ts";
 import { prove } from "../../src/compile/compile.ts";
 import shop from "../../stacks/shop.ts";
 
-function reportOf(system: System, version: "4.3" | "4.0" | "3.10"): TargetReport {
-  const target = { broker: "rabbitmq", version, patch: null, strategy: "auto" } as const;
-  const checked = compile(system, { broker: "rabbitmq", version });
-  if (!checked.ok) throw new Error(JSON.stringify(checked.diagnostics));
+function reportOf(system: System, text: string): TargetReport {
+  const target = parseTarget(text);
+  const checked = target.ok ? compile(system, target.value) : target;
+  if (!target.ok || !checked.ok) throw new Error(JSON.stringify(checked));
   return {
     target: checked.value.target,
     plan: plan(system),
     compiled: checked.value,
-    graph: brokers.rabbitmq.graphOf(checked.value),
+    graph: brokerOf(target.value).graphOf(checked.value),
     warnings: checked.warnings,
-    verdicts: prove(checked.value, target),
-    costs: costsByStrategy(plan(system), target),
+    verdicts: prove(checked.value, target.value),
+    costs: costsByStrategy(plan(system), target.value),
   };
 }
 
-const shopOn43 = reportOf(shop, "4.3");
+const shopOn43 = reportOf(shop, "rabbitmq@4.3");
 const golden = (name: string): string => `../golden/report/${name}`;
 
 test("the pictures and texts of the shop on 4.3 are those of the golden files", async () => {
@@ -111,7 +111,7 @@ test("every move has its arrow, also where Graphviz first finds no way for it, a
     });
     const sources = { orders: { kind: "topic" } } as const;
     const many = defineSystem({ name: "shop", sources, consumers: Object.fromEntries(consumers) });
-    const { graph } = reportOf(many, "4.3");
+    const { graph } = reportOf(many, "rabbitmq@4.3");
     const svg = await renderSvg(graph);
     expect(svg.match(/<g class="edge \w+">\n<path/g)).toHaveLength(graph.edges.length);
   }
@@ -184,7 +184,7 @@ test("with giveUpAfter the report names the attempts that are left out", () => {
 });
 
 test("the page has every consumer on every target, each section has a unique id, and every link works", async () => {
-  const reports = [shopOn43, reportOf(shop, "3.10")];
+  const reports = [shopOn43, reportOf(shop, "rabbitmq@3.10")];
   const html = await renderHtml({ title: "shop", reports });
   expect(html).toBe(await renderHtml({ title: "shop", reports }));
   for (const consumer of Object.keys(shop.consumers)) {
@@ -197,22 +197,58 @@ test("the page has every consumer on every target, each section has a unique id,
   expect(links.filter((id) => !ids.includes(id))).toEqual([]);
 });
 
-test("a page of 100 consumers has less than 2 MB, and leaves the whole picture to its file", async () => {
-  // Each consumer has queues of its own to wait in, so no picture is small.
+/** A hundred consumers, each with keys of its own. */
+function hundred(retryOf: (index: number) => RetryInput): System {
   const entries = Array.from({ length: 100 }, (_, index) => {
-    const backoff = exponential({ first: `${BigInt(index + 1)}s`, factor: 2, max: "1h" });
     const from = { orders: [`order.kind-${index}`, `order.${index}.#`] };
-    return [`consumer-${index}`, { from, retry: { attempts: 3 + (index % 6), backoff }, deadLetter: { retain: "7d" } }];
+    return [`consumer-${index}`, { from, retry: retryOf(index), deadLetter: { retain: "7d" } }] as const;
   });
-  const many = defineSystem({
-    ...shop,
-    sources: { orders: { kind: "topic" } },
-    consumers: Object.fromEntries(entries),
-  });
-  const html = await renderHtml({ title: "shop", reports: [reportOf(many, "4.0")] });
-  expect(html.length).toBeLessThan(2_000_000);
-  expect(html).toContain('<a href="rabbitmq-4.0/graph.svg">');
-  expect(html.split("<h3 data-consumer=")).toHaveLength(101);
+  return defineSystem({ name: "shop", sources: { orders: { kind: "topic" } }, consumers: Object.fromEntries(entries) });
+}
+const jittered = (first: number, attempts: number): RetryInput => {
+  return { attempts, backoff: exponential({ first: `${BigInt(first)}s`, factor: 2, max: "1h", jitter: "20%" }) };
+};
+// Each consumer has queues of its own to wait in, so no picture is small.
+const different = hundred((index) => {
+  const backoff = exponential({ first: `${BigInt(index + 1)}s`, factor: 2, max: "10m" });
+  return { attempts: 3 + (index % 6), backoff };
+});
+const three = ["rabbitmq@4.3", "sqs@eu-west-1", "servicebus@standard"];
+test.for<readonly [name: string, system: System, targets: readonly string[], alike: number, pictures: number]>([
+  ["all different", different, ["rabbitmq@4.0"], 8, 0],
+  ["alike, six attempts with jitter", hundred(() => jittered(1, 6)), ["rabbitmq@4.3"], 5, 1],
+  ["different, six attempts with jitter", hundred((index) => jittered(index + 1, 6)), ["rabbitmq@4.3"], 1, 0],
+  ["in pairs, ten attempts with jitter", hundred((index) => jittered(1 + (index >> 1), 10)), ["rabbitmq@4.3"], 201, 0],
+  ["alike, three brokers", hundred(() => ({ attempts: 6, backoff: constant("30s") })), three, 15, 3],
+  ["different, three brokers", different, three, 15, 0],
+])(
+  "a page of 100 consumers has less than 2 MB, and every link leads somewhere: %s",
+  async ([, system, targets, alike, pictures]) => {
+    const html = await renderHtml({ title: "shop", reports: targets.map((target) => reportOf(system, target)) });
+    expect(Buffer.byteLength(html)).toBeLessThan(2_000_000);
+    expect(html.match(/<h3 data-consumer=/g)).toHaveLength(100 * targets.length);
+    expect(html).toContain(`<a href="${targets[0]?.replace("@", "-")}/graph.svg">`);
+    const ids = new Set(Array.from(html.matchAll(/ id="([^"]*)"/g), ([, id]) => id));
+    expect(Array.from(html.matchAll(/ href="#([^"]*)"/g), ([, id]) => id).filter((id) => !ids.has(id))).toEqual([]);
+    expect(html.match(/<section id="[^"]*--alike-/g) ?? []).toHaveLength(alike);
+    expect(html.match(/<figure class="graph/g) ?? []).toHaveLength(pictures);
+  },
+);
+
+test("consumers whose names are numbers or durations are not alike because of them", async () => {
+  const delays = Array.from({ length: 70 }, (_, index) => `${BigInt(index + 1)}s` as const);
+  const entries = delays.map((delay) => [delay, { retry: { attempts: 2, backoff: constant(delay) } }] as const);
+  const system = defineSystem({ name: "shop", sources: {}, consumers: Object.fromEntries(entries) });
+  const html = await renderHtml({ title: "shop", reports: [reportOf(system, "rabbitmq@4.3")] });
+  expect(html).not.toContain("Schedule of ");
+});
+
+test("a picture of many consumers has one for each, with all of its arrows", async () => {
+  const { graph } = reportOf(different, "rabbitmq@4.0");
+  const own = graph.edges.filter(({ consumer }) => consumer !== null);
+  const svg = await renderSvg(graph);
+  expect(svg.match(/<svg /g)).toHaveLength(1 + 100);
+  expect(svg.match(/<g class="edge \w+">\n<path/g)).toHaveLength(own.length);
 });
 
 test("the page loads nothing and runs no script", async () => {
@@ -245,7 +281,7 @@ test("names cannot break the page", async () => {
     sources: { events: { kind: "topic" } },
     consumers: { "a.b": consumer, "a-b": consumer, "a-b-contract": consumer, contract: consumer },
   });
-  const report = reportOf(system, "4.3");
+  const report = reportOf(system, "rabbitmq@4.3");
   const renamed = JSON.parse(JSON.stringify(report).replaceAll('"a.b"', JSON.stringify(name))) as TargetReport;
   const html = await renderHtml({ title: name, reports: [renamed] });
   expect(html).not.toContain("<script");
@@ -298,14 +334,7 @@ test("the page shows the time on the target, if a broker bounds it", async () =>
       quick: { from: { orders: "all" }, retry: { attempts: 3, backoff: immediate() } },
     },
   });
-  const reports = (["sqs@eu-west-1", "rabbitmq@4.3"] as const).map((text) => {
-    const target = parseTarget(text);
-    const compiled = target.ok ? compile(system, target.value) : target;
-    if (!target.ok || !compiled.ok) throw new Error("refused");
-    const { value, warnings } = compiled;
-    const graph = brokerOf(target.value).graphOf(value);
-    return { target: text, plan: plan(system), compiled: value, graph, warnings, verdicts: [], costs: [] };
-  });
+  const reports = ["sqs@eu-west-1", "rabbitmq@4.3"].map((target) => reportOf(system, target));
   const html = await renderHtml({ title: "shop", reports });
   expect(html.match(/data-label="to the dead queue">([^<]*)</)?.[1]).toBe("≤ 1m\u00a030s, 0s + handlers");
   const [onSqs = "", onRabbitmq = ""] = html.split('<h2 class="target">').slice(1);
