@@ -43,7 +43,9 @@ export async function planCommand(
   const { renderCostsText, renderPlanText } = await import("../report/text.ts");
   const style = { colour: paintOn(process.stdout) };
   const table = costs === null ? "" : `\n${renderCostsText(options.target ?? "", costs, style)}`;
-  return print(`${renderPlanText(planned.value.plan, style)}${table}`);
+  const compiled = kept === null ? null : brokerOf(kept.value).compile(planned.value.plan, kept.value);
+  const contracts = compiled?.ok === true ? compiled.value.contracts : [];
+  return print(`${renderPlanText(planned.value.plan, style, contracts)}${table}`);
 }
 
 export async function compileCommand(

@@ -70,11 +70,11 @@ export function originOf(plan: ConsumerPlan): string {
     .join(", ");
 }
 
-/** The sentences of a plan beside its timeline, in the order in which people ask. */
-export function sentencesOf(plan: ConsumerPlan, retry: RetryPlan): readonly Sentence[] {
+/** The sentences of a plan beside its timeline, in the order in which people ask. With a contract, also for its target. */
+export function sentencesOf(plan: ConsumerPlan, retry: RetryPlan, contract?: Contract): readonly Sentence[] {
   return [
     { term: "dead queue", text: deadSentence(plan, retry) },
-    { term: "deliveries", text: deliveriesSentence(retry) },
+    { term: "deliveries", text: deliveriesSentence(retry, contract) },
     { term: "crash budget", text: crashSentence(retry) },
     ...(retry.giveUpAfter === null ? [] : [{ term: "give up", text: giveUpSentence(retry, retry.giveUpAfter) }]),
     ...(retry.retryAfterMaxMs === null
@@ -88,12 +88,7 @@ export function sentencesOf(plan: ConsumerPlan, retry: RetryPlan): readonly Sent
     ...(retry.permanentErrors.length === 0 ? [] : [{ term: "permanent", text: retry.permanentErrors.join(", ") }]),
     ...(retry.retainMs === null
       ? []
-      : [
-          {
-            term: "retention",
-            text: `dead letters are kept for ${formatDurationMs(retry.retainMs)}`,
-          },
-        ]),
+      : [{ term: "retention", text: `dead letters are kept for ${formatDurationMs(retry.retainMs)}` }]),
     ...(retry.alarmAbove === null
       ? []
       : [{ term: "alarm", text: `on more than ${count(retry.alarmAbove, "dead letter")}` }]),
@@ -109,9 +104,9 @@ function deadSentence(plan: ConsumerPlan, retry: RetryPlan): string {
   return `after ${formatDurationMs(earliestMs)} at the earliest, ${formatDurationMs(retry.worstCaseToDeadLetterMs)} in the worst case (${timeout})`;
 }
 
-function deliveriesSentence(retry: RetryPlan): string {
+function deliveriesSentence(retry: RetryPlan, contract?: Contract): string {
   const each = count(retry.crashDeliveries, "delivery", "deliveries");
-  return `${retry.maxDeliveries} at most: ${count(retry.attempts.length, "attempt")} of ${each}, if its consumer crashes; some targets allow fewer`;
+  return `${contract === undefined ? "" : `${contract.maxDeliveries} at most on ${contract.target}, as check proves; `}${retry.maxDeliveries} at most on any broker: ${count(retry.attempts.length, "attempt")} of ${each}, if its consumer crashes`;
 }
 
 export function crashSentence(retry: RetryPlan): string {

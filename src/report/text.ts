@@ -24,12 +24,13 @@ export type Style = ReturnType<typeof styleOf>;
 
 /**
  * Shows a declaration's meaning on any broker: each consumer's timeline of attempts and the facts that follow from it.
+ * With the contracts of a target, it has the most deliveries there as well.
  */
-export function renderPlanText(plan: Plan, options: TextOptions = {}): string {
+export function renderPlanText(plan: Plan, options: TextOptions = {}, contracts: readonly Contract[] = []): string {
   const style = styleOf(options);
   const sources = count(Object.keys(plan.sources).length, "source");
   const heading = `${style.paint("bold", visible(plan.system))}: ${count(plan.consumers.length, "consumer")}, ${sources}`;
-  return `${[heading, ...plan.consumers.map((consumer) => renderConsumerPlan(consumer, style))].join("\n\n")}\n`;
+  return `${[heading, ...plan.consumers.map((each) => renderConsumerPlan(each, contracts, style))].join("\n\n")}\n`;
 }
 
 /** Shows a compiled plan: each consumer's strategy, its queues and the keepers of its promises. */
@@ -80,13 +81,14 @@ export function styleOf(options: TextOptions) {
   };
 }
 
-function renderConsumerPlan(plan: ConsumerPlan, style: Style): string {
+function renderConsumerPlan(plan: ConsumerPlan, contracts: readonly Contract[], style: Style): string {
   const heading = `${style.paint("bold", visible(plan.consumer))} from ${visible(originOf(plan))}`;
   if (plan.retry === null) return `${heading}\n  every instance gets its own copy of each message; nothing is retried`;
+  const contract = contracts.find(({ consumer }) => consumer === plan.consumer);
   return [
     heading,
     indented(renderTimeline(plan.retry, style)),
-    ...sentencesOf(plan, plan.retry).flatMap(({ term, text }) => field(term, text, style, 2)),
+    ...sentencesOf(plan, plan.retry, contract).flatMap(({ term, text }) => field(term, text, style, 2)),
   ].join("\n");
 }
 

@@ -64,6 +64,22 @@ describe("an unusable file: one diagnostic, its exit code, no stack trace, nothi
   });
 });
 
+test.for(["rabbitmq@4.3", "rabbitmq@4.0", "sqs@eu-west-1", "servicebus@standard"])(
+  "plan and check have the same number of deliveries on %s, and plan alone says that its number is for any broker",
+  async (target) => {
+    const portable = join(root, "examples/portable.yaml");
+    const [, proved = ""] =
+      /billing: \d+ states, (\d+) deliveries at most/.exec((await redeliver("check", portable, "-t", target)).out) ??
+      [];
+    expect(proved).not.toBe("");
+    const deliveries = async (...words: string[]): Promise<string | undefined> =>
+      /deliveries\s+(.*?)\n  \w/s.exec((await redeliver("plan", portable, ...words)).out)?.[1]?.replaceAll(/\s+/g, " ");
+    const any = "25 at most on any broker: 5 attempts of 5 deliveries, if its consumer crashes";
+    expect(await deliveries()).toBe(any);
+    expect(await deliveries("-t", target)).toBe(`${proved} at most on ${target}, as check proves; ${any}`);
+  },
+);
+
 test("a TypeScript file in any folder may import redeliver, and its refusal has the user's paths", async () => {
   const text = (attempts: number): string =>
     `import { constant, defineSystem } from "redeliver";\nexport default defineSystem({ name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing: { from: { orders: "all" }, retry: { attempts: ${attempts}, backoff: constant("1s") } } } });\n`;
