@@ -1,6 +1,7 @@
 import { type Checked, type CompiledSystem, checkSystem, compile, parseTarget } from "../src/index.ts";
 import type { PromiseName } from "../src/contract/promise.ts";
 import { declarationJsonSchema } from "../src/declare/schema.ts";
+import { asDuration, durationPattern, unitMs } from "../src/declare/duration.ts";
 import { formTexts } from "../src/declare/schema-parts.ts";
 
 /** A part of the JSON Schema of a declaration. */
@@ -194,7 +195,7 @@ function renderProperty(property: Property): string {
     `${path.length === 1 ? "##" : "###"} ${title}${place}`,
     (schema.description ?? "").replace(form, "").trim(),
     [
-      `- Value: ${valueOf(schema)}${isRequired ? ", required" : ""}`,
+      `- Value: ${valueOf(schema)}${boundsOf(property)}${isRequired ? ", required" : ""}`,
       ...(schema.default === undefined ? [] : [`- Default: \`${inYaml(schema.default)}\``]),
       ...(examples.length === 0
         ? []
@@ -236,6 +237,24 @@ function valueOf({
     default:
       return oneOf === undefined ? "a mapping" : "a mapping with a `kind`";
   }
+}
+
+/** The shortest and the longest duration that the rules accept. Empty for a property without durations. */
+function boundsOf(property: Property): string {
+  const { pattern, items } = property.schema;
+  if ((pattern ?? items?.pattern) !== durationPattern.source) return "";
+  const isInRange = (durationMs: number): boolean => {
+    const value = asDuration(durationMs);
+    const checked = checkSystem(exampleSystem(property, items === undefined ? value : [value]));
+    return checked.ok || checked.diagnostics.every(({ code }) => code !== "RD105");
+  };
+  const lastInRange = (insideMs: number, outsideMs: number): number => {
+    if (Math.abs(insideMs - outsideMs) === 1) return insideMs;
+    const middleMs = Math.floor((insideMs + outsideMs) / 2);
+    return isInRange(middleMs) ? lastInRange(middleMs, outsideMs) : lastInRange(insideMs, middleMs);
+  };
+  const [shortestMs, longestMs] = [lastInRange(unitMs.d, 0), lastInRange(unitMs.d, 1e6 * unitMs.d)];
+  return `; from ${asDuration(shortestMs)} to ${asDuration(longestMs)}`;
 }
 
 function renderTargets(property: Property, example: unknown): string {

@@ -7,6 +7,7 @@ import { parse } from "yaml";
 
 import type { Schema } from "../../scripts/declaration-page.ts";
 import { comparedTargets, compileFor, exampleSystem, propertiesOf } from "../../scripts/declaration-page.ts";
+import { asDuration, durationPattern, parseDurationMs } from "../../src/declare/duration.ts";
 import { parseText } from "../../src/declare/parse.ts";
 import { declarationJsonSchema } from "../../src/declare/schema.ts";
 import { formTexts } from "../../src/declare/schema-parts.ts";
@@ -174,6 +175,26 @@ describe("a file", () => {
     );
     expect(written).toEqual(properties.flatMap(({ schema }) => schema.examples ?? []));
     expect(page).not.toMatch(/\[object |the name has "\." in it/);
+  });
+
+  const durations = properties.filter(
+    ({ schema }) => (schema.pattern ?? schema.items?.pattern) === durationPattern.source,
+  );
+  test("says for each duration from where to where it may be, as the rules do", () => {
+    const values = [...page.matchAll(/^- Value: .*whole number and a unit: .*$/gm)].map(([line]) => line);
+    expect(values).toHaveLength(durations.length);
+    const lengths = durations.map((property, index) => {
+      const [, shortest = "", longest = ""] = /; from (\S+) to (\d+\w)/.exec(values[index] ?? "") ?? [];
+      const isRefused = (durationMs: number): boolean => {
+        const value = property.schema.items === undefined ? asDuration(durationMs) : [asDuration(durationMs)];
+        const checked = checkSystem(exampleSystem(property, value));
+        return !checked.ok && checked.diagnostics.some(({ code }) => code === "RD105");
+      };
+      const [shortestMs, longestMs] = [parseDurationMs(shortest), parseDurationMs(longest)];
+      expect([shortestMs - 1, shortestMs, longestMs, longestMs + 1].map(isRefused)).toEqual([true, false, false, true]);
+      return shortest;
+    });
+    expect(new Set(lengths)).toEqual(new Set(["1ms", "1s"]));
   });
 
   test("of YAML may use anchors and merge keys", () => {
