@@ -273,6 +273,15 @@ test("the page shows the keeper of each promise, the reasons against a strategy,
     expect(html).toContain(`<span class="keeper ${keeper}">${keeper}</span>`);
 });
 
+test("the overview says in words how many promises each keeper keeps", async () => {
+  const html = await renderHtml({ title: "shop", reports: [shopOn43] });
+  const [, overview = ""] = /<table class="overview">(.*?)<\/table>/s.exec(html) ?? [];
+  const pills = Array.from(overview.matchAll(/<span class="keeper \w+">([^<]*)</g), ([, pill]) => pill);
+  const counts = Map.groupBy(shopOn43.compiled.promises, ({ consumer, keeper }) => `${consumer} ${keeper}`);
+  const wanted = Array.from(counts, ([, [{ keeper } = {}, ...others]]) => `${keeper} keeps ${1 + others.length}`);
+  expect(pills.toSorted()).toEqual(wanted.toSorted());
+});
+
 test("names cannot break the page", async () => {
   const name = '"><script>alert(1)</script>&\\';
   const consumer = { from: { events: ["a"] }, retry: { attempts: 3, backoff: constant("1s") } };
