@@ -28,7 +28,7 @@ const anyStep = fc.record({
 
 const foreign = "foreign";
 
-test("any deployment over any other strands no message", { timeout: 600_000 }, async () => {
+test("any deployment over any other strands no message", { timeout: 1_200_000 }, async () => {
   const counts = { updates: 0, refused: 0, failed: 0, deletions: 0 };
   await fc.assert(
     fc.asyncProperty(anyDeployment, fc.array(anyStep, { minLength: 1, maxLength: 3 }), async (first, steps) => {
@@ -41,7 +41,7 @@ test("any deployment over any other strands no message", { timeout: 600_000 }, a
         counts.deletions += result.deletions;
       }
     }),
-    { numRuns: 250 },
+    { numRuns: 400 },
   );
   // A run without any refusal, failure or deletion would prove nothing.
   expect(counts.updates).toBeGreaterThan(100);
