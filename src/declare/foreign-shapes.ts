@@ -115,8 +115,8 @@ function isRetried(word: unknown): boolean {
 }
 
 /**
- * Names of errors with a verdict each, as in `{ SomeError: "permanent" }`, errors to retry, as in `{ retry: ["A"] }`, and
- * statuses of HTTP in place of names.
+ * Finds three other forms of `errors`: names with a verdict each, as in `{ SomeError: "permanent" }`; lists of errors to
+ * retry, as in `{ retry: ["A"] }`; and statuses of HTTP.
  */
 function shapeOfErrors(path: readonly PathSegment[], errors: unknown): ForeignShape[] {
   if (isCrowded(Object(errors) as object)) return [];
