@@ -13,7 +13,7 @@ import { createExportReader } from "../../src/operate/ndjson.ts";
 import { takeOut } from "../../src/operate/take-out.ts";
 import { at, byDeclaration, byQueue } from "../support/dead-command.ts";
 import { ownJournal, start } from "../support/dead-journal.ts";
-import { deadQueue, fill, idsOf, parkedQueue, parkingShop, stage, workQueue } from "../support/dead-stage.ts";
+import { deadQueue, fill, idsOf, parkedQueue, parkingShop, stage, workQueue, makeFull } from "../support/dead-stage.ts";
 import { type DeployedSystem, until } from "../support/deployed-system.ts";
 import { drive } from "../support/drive.ts";
 import { checked } from "../support/examples.ts";
@@ -54,15 +54,6 @@ function lettersIn(file: string): { readonly lines: readonly string[]; readonly 
     return [JSON.stringify([Object.fromEntries(own), properties, Buffer.from(body).toString("base64")])];
   });
   return { lines: letters, problem: reader.problem() };
-}
-
-/** A quorum queue lets some letters in before it knows that it is full. */
-async function makeFull({ channel }: DeployedSystem): Promise<void> {
-  const limited = { "x-queue-type": "quorum", "x-max-length": 1, "x-overflow": "reject-publish" };
-  await channel.assertQueue("full", { arguments: limited });
-  const isTaken = async (): Promise<boolean> =>
-    new Promise((done) => channel.sendToQueue("full", Buffer.from("x"), {}, (error) => done(error === null)));
-  await until(30_000, async () => !(await isTaken()));
 }
 
 const typed = {

@@ -34,6 +34,18 @@ export async function stage(
   return { ...system, letters };
 }
 
+/**
+ * Declares a queue with the name "full", and fills it with messages without an id. A publisher that is connected hears
+ * late that a quorum queue is full, and until then the queue takes its messages. One that comes later hears it at once.
+ */
+export async function makeFull({ channel }: Pick<DeployedSystem, "channel">): Promise<void> {
+  const limited = { "x-queue-type": "quorum", "x-max-length": 1, "x-overflow": "reject-publish" };
+  await channel.assertQueue("full", { arguments: limited });
+  const isTaken = async (): Promise<boolean> =>
+    new Promise((done) => channel.sendToQueue("full", Buffer.from("x"), {}, (error) => done(error === null)));
+  await until(30_000, async () => !(await isTaken()));
+}
+
 /** The header of a letter that has been sent again twice. */
 export const sentTwice: Options.Publish = {
   headers: {
