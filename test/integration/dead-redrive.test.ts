@@ -97,13 +97,15 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
       ]);
     }
     await consumer.stop();
-    // A letter that dies while the others are away may come back before or behind them.
+    // A letter that dies while the others are away comes back before or behind them. So the second may be the first again.
+    const sent = new Set(consumer.seen.map(({ id }) => id));
+    expect(consumer.seen).toHaveLength(2);
     expect(await planned(broker, system, "--generations", "1")).toMatchObject({
-      letters: 28,
-      stay: { "sent too often": 2 },
+      letters: 30 - sent.size,
+      stay: { "sent too often": sent.size },
     });
     const left = idsOf(await system.drain(deadQueue));
-    expect(left.filter((id) => id !== "m1" && id !== "m2")).toEqual(ids.slice(2));
+    expect(left.filter((id) => !sent.has(id))).toEqual(ids.filter((id) => !sent.has(id)));
     expect(left.toSorted()).toEqual(ids.toSorted());
   });
 
