@@ -69,7 +69,7 @@ export function importBlocksOf(
   });
 }
 
-/** The type for a type of a Pulumi provider that is bridged from Terraform. Both have the same words. */
+/** The type for a type of a Pulumi provider that is bridged from Terraform. Nearly all have the same words. */
 export function bridgedType(token: string): string {
   const [provider = "", path = ""] = token.split(":");
   const words = path.split("/").filter((word) => word !== "index");
