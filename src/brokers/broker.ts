@@ -16,6 +16,7 @@ import type { KeptPromise } from "../contract/promise.ts";
 import type { BrokerRule } from "../policy/rule.ts";
 import type { Entry } from "../foreign/entries.ts";
 import type { RequestBounds } from "../foreign/request-budget.ts";
+import type { BridgedType } from "../foreign/terraform-state.ts";
 import type { PulumiResource } from "../foreign/pulumi-resource.ts";
 import type { Operating } from "../operate/port.ts";
 
@@ -133,6 +134,8 @@ export interface StayingResource {
 
 /** Reads the broker's resources from a Pulumi program: from a stack's state, or as a policy pack sees them. */
 export interface ResourceReader<Deployment> {
+  /** The types of its resources by their names in Terraform, if its Pulumi provider is bridged from Terraform's. */
+  readonly terraformTypes: Readonly<Record<string, BridgedType>>;
   /** True if the resource belongs to a topology of this broker. A resource of another kind may add details to it. */
   readonly isOwn: (resource: PulumiResource) => boolean;
   /** The type of a resource without the version of an API that a provider may write into it. */

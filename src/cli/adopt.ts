@@ -39,11 +39,11 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
     (each) => each.kind === "stack" || each.audited.broker.adopter !== undefined,
   );
   const [source] = sources;
-  if (source === undefined || sources.length > 1 || source.kind === "stack") {
+  if (source === undefined || sources.length > 1) {
     const files = auditedBrokers().flatMap(({ broker, auditor }) =>
       broker.adopter === undefined ? [] : [`--${auditor.file.option} FILE`],
     );
-    return usage(`adopt reads one of ${files.join(", ")} and --url URL`, answer);
+    return usage(`adopt reads one of ${files.join(", ")}, --stack FILE, --terraform-state FILE and --url URL`, answer);
   }
   const existing = [options.output, options.import].find((file) => file !== undefined && existsSync(file));
   if (existing !== undefined) return usage(`${existing} exists, and adopt replaces no file; name another one`, answer);
@@ -52,16 +52,29 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
   const about = { file: fileOf(source) };
   const read = await readSource(source);
   if (!read.ok) return refuse(read.diagnostics, answer, about, exitCodes.usage);
-  const target = targetOf(options, read.value[0] as FoundDeployment);
+  const [found, other] = read.value;
+  if (found === undefined || other !== undefined)
+    return usage("the state has queues of several brokers; adopt one of them from its own export", answer);
+  const target = targetOf(options, found);
   if (!target.ok) return refuse(target.diagnostics, answer, about, exitCodes.usage);
-  const { deployment, warnings, audited } = read.value[0] as FoundDeployment;
+  const { deployment, warnings, audited } = found;
   if (audited.name !== target.value.broker)
     return usage(`the target is one of ${brokerOf(target.value).title}, but the input is of another broker`, answer);
   const adopted = adoptDeployment(deployment, target.value, { name: options.name, queues: options.queue ?? [] });
   if (!adopted.ok) return refuse(adopted.diagnostics, answer, about, exitCodes.refused);
   const all = [...warnings, ...target.warnings, ...adopted.warnings];
   if (options.json !== true && all.length > 0) say(all, {});
-  return write(adopted.value, options, all);
+  return write(adopted.value, options, all, forgetting(found, adopted.value));
+}
+
+/** The commands that take the imported resources out of the state they are in. A resource goes before those it needs. */
+function forgetting({ state }: FoundDeployment, { imports }: Adopted): readonly string[] {
+  if (state === undefined) return [];
+  const taken = new Set(imports.entries.map(({ type, id }) => `${type} ${id}`));
+  return state.resources
+    .filter(({ type, properties }) => taken.has(`${type} ${String(properties["id"])}`))
+    .map(({ urn }) => state.tool.forget(urn))
+    .toReversed();
 }
 
 const isForTerraform = (file: string): boolean => file.endsWith(".tf.json");
@@ -80,6 +93,7 @@ async function write(
   adopted: Adopted,
   { output, import: importFile, json }: AdoptOptions,
   warnings: Adopted["findings"],
+  forget: readonly string[],
 ): Promise<number> {
   const { draft, unsaid, refused, judged, findings, imports, terraformType, added } = adopted;
   const yaml = writeYaml(draft, unsaid);
@@ -112,6 +126,7 @@ async function write(
       same,
       added,
       left: imports.left,
+      forget,
       differences,
       diagnostics,
     });
@@ -119,7 +134,7 @@ async function write(
   }
   if (output === undefined) {
     await print(yaml);
-    writeError(`\n${renderAdoption(adopted, paintOn(process.stderr), false)}`);
-  } else await print(renderAdoption(adopted, paintOn(process.stdout), true));
+    writeError(`\n${renderAdoption(adopted, paintOn(process.stderr), false, forget)}`);
+  } else await print(renderAdoption(adopted, paintOn(process.stdout), true, forget));
   return exitCode;
 }

@@ -1,7 +1,9 @@
 import { type BrokerName, brokerOf, brokers } from "../brokers/index.ts";
 import type { ChangeRequest } from "../brokers/migrating.ts";
 import { unreadAsError } from "../foreign/unread.ts";
+import type { PulumiResource } from "../foreign/pulumi-resource.ts";
 import { readPulumiState } from "../foreign/pulumi-state.ts";
+import { readTerraformState } from "../foreign/terraform-state.ts";
 import { type Checked, type Diagnostic, accepted, refuseWhole, refusedFor } from "../diagnostics/diagnostic.ts";
 import type { RequestBounds } from "../foreign/request-budget.ts";
 import type { TlsFiles } from "../tls/read-tls-files.ts";
@@ -34,12 +36,48 @@ interface LiveSource {
 export type AuditSource =
   | { readonly kind: "file"; readonly audited: Audited; readonly file: string }
   | LiveSource
-  | { readonly kind: "stack"; readonly file: string; readonly allowUnread: boolean };
+  | { readonly kind: "stack"; readonly tool: StateTool; readonly file: string; readonly allowUnread: boolean };
+
+/** A tool that keeps the state of what it deployed. */
+export interface StateTool {
+  readonly option: string;
+  readonly flags: string;
+  readonly what: string;
+  readonly read: (text: string) => Checked<readonly PulumiResource[]>;
+  /** The command that takes a resource out of the state, and leaves it on the broker. */
+  readonly forget: (urn: string) => string;
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
+const pulumi: StateTool = {
+  option: "stack",
+  flags: "--stack <file>",
+  what: "the output of pulumi stack export",
+  read: readPulumiState,
+  forget: (urn) => `pulumi state delete ${quoted(urn)}`,
+};
+
+const terraform: StateTool = {
+  option: "terraformState",
+  flags: "--terraform-state <file>",
+  what: "the output of terraform state pull, for RabbitMQ and SQS",
+  read: (text) =>
+    readTerraformState(
+      text,
+      Object.assign({}, ...auditedBrokers().map(({ auditor }) => auditor.resources.terraformTypes)),
+    ),
+  forget: (address) => `terraform state rm ${quoted(address)}`,
+};
+
+export const stateTools: readonly StateTool[] = [pulumi, terraform];
 
 export interface FoundDeployment {
   readonly audited: Audited;
   readonly deployment: unknown;
   readonly warnings: readonly Diagnostic[];
+  /** The resources of the state that it was read from. */
+  readonly state?: { readonly tool: StateTool; readonly resources: readonly PulumiResource[] };
 }
 
 export function auditedBrokers(): readonly Audited[] {
@@ -51,16 +89,19 @@ export function auditedBrokers(): readonly Audited[] {
 
 /** Every source in the options: a file of one of the brokers, a running broker, a stack. */
 export function sourcesIn(options: Readonly<Record<string, unknown>>): readonly AuditSource[] {
-  const { url, stack } = options;
+  const { url } = options;
   return [
     ...auditedBrokers().flatMap((audited): AuditSource[] => {
       const file = options[audited.auditor.file.option];
       return typeof file === "string" ? [{ kind: "file", audited, file }] : [];
     }),
     ...(typeof url === "string" ? [liveSource(url, options)] : []),
-    ...(typeof stack === "string"
-      ? [{ kind: "stack", file: stack, allowUnread: options["allowUnread"] === true } as const]
-      : []),
+    ...stateTools.flatMap((tool): AuditSource[] => {
+      const file = options[tool.option];
+      return typeof file === "string"
+        ? [{ kind: "stack", tool, file, allowUnread: options["allowUnread"] === true }]
+        : [];
+    }),
   ];
 }
 
@@ -102,7 +143,7 @@ export async function readSource(source: AuditSource): Promise<Checked<readonly 
     }
     case "stack": {
       const text = readText(source.file);
-      const found = text.ok ? deploymentsInState(text.value) : text;
+      const found = text.ok ? deploymentsInState(text.value, source.tool) : text;
       if (!found.ok || source.allowUnread) return found;
       const value = found.value.map((each) => ({ ...each, warnings: each.warnings.map(unreadAsError) }));
       return { ...found, value };
@@ -168,20 +209,21 @@ function foundOf(audited: Audited, read: Checked<unknown>): Checked<readonly Fou
   return accepted([{ audited, deployment: read.value, warnings: read.warnings }]);
 }
 
-/** Reads each broker's part of a stack's state. */
-export function deploymentsInState(text: string): Checked<readonly FoundDeployment[]> {
-  const state = readPulumiState(text);
+/** Reads each broker's part of a state. */
+export function deploymentsInState(text: string, tool = pulumi): Checked<readonly FoundDeployment[]> {
+  const state = tool.read(text);
   if (!state.ok) return state;
   const found: FoundDeployment[] = [];
   for (const audited of auditedBrokers()) {
     if (!state.value.some(audited.auditor.resources.isOwn)) continue;
     const read = audited.auditor.resources.read(state.value);
     if (!read.ok) return read;
-    found.push({ audited, deployment: read.value, warnings: read.warnings });
+    const resources = state.value.filter(audited.auditor.resources.isRead);
+    found.push({ audited, deployment: read.value, warnings: read.warnings, state: { tool, resources } });
   }
   if (found.length > 0) return accepted(found);
-  const message = `none of the stack's ${state.value.length} resources is part of a topology of ${titles()}`;
-  const help = "name the stack that made the broker's topology";
+  const message = `no resource of the state is part of a topology of ${titles()}`;
+  const help = "name the state of the program that made the broker's topology";
   return refuseWhole("RD401", message, help);
 }
 

@@ -25,7 +25,10 @@ export async function auditCommand(options: AuditOptions): Promise<number> {
   if (source === undefined || more.length > 0) {
     const files = auditedBrokers().map(({ auditor }) => `--${auditor.file.option} FILE`);
     const given = source === undefined ? 0 : more.length + 1;
-    return usage(`an audit reads one of ${files.join(", ")}, --url URL and --stack FILE; given: ${given}`, answer);
+    return usage(
+      `an audit reads one of ${files.join(", ")}, --url URL, --stack FILE and --terraform-state FILE; given: ${given}`,
+      answer,
+    );
   }
   const about = { file: fileOf(source) };
   const refused = (diagnostics: readonly Diagnostic[]): Promise<number> =>

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 
-import { type Audited, auditedBrokers } from "./audit-source.ts";
+import { type Audited, auditedBrokers, stateTools } from "./audit-source.ts";
 import { json, output, several, strategy, target } from "./declaration-options.ts";
 import { leftoversCommand } from "./leftovers.ts";
 import { liveOptions } from "./live-options.ts";
@@ -38,6 +38,7 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
       "--import <file>",
       "write a new file for pulumi import --file, with each resource that is as declared; a name that ends in .tf.json gets import blocks for Terraform",
     );
+  for (const { flags, what } of stateTools) adopt.option(flags, what);
   withBroker(adopt, ({ broker }) => broker.adopter !== undefined, []).action(async (options) =>
     finish(await (await import("./adopt.ts")).adoptCommand(options)),
   );

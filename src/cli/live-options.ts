@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 
 import { durationPattern, parseDurationMs } from "../declare/duration.ts";
-import { auditedBrokers } from "./audit-source.ts";
+import { auditedBrokers, stateTools } from "./audit-source.ts";
 
 /**
  * The options for requests to a running broker: certificates, and limits of size and time. There is none for a
@@ -14,7 +14,10 @@ export function liveOptions(): readonly Option[] {
     "--key <file>": "its private key; RABBITMQ_KEY_PASSPHRASE decrypts it",
   };
   // Reading a file needs none of them.
-  const others = [...auditedBrokers().map(({ auditor }) => auditor.file.option), "stack"];
+  const others = [
+    ...auditedBrokers().map(({ auditor }) => auditor.file.option),
+    ...stateTools.map(({ option }) => option),
+  ];
   return [
     ...Object.entries(files).map(([flags, what]) => new Option(flags, what).conflicts(others)),
     new Option(

@@ -5,7 +5,7 @@ import { allowUnread } from "../foreign/unread.ts";
 import { visible } from "../diagnostics/visible.ts";
 import { InternalError } from "../compile/compile.ts";
 import { auditCommand } from "./audit.ts";
-import { auditedBrokers } from "./audit-source.ts";
+import { auditedBrokers, stateTools } from "./audit-source.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { addDeadCommands } from "./dead-options.ts";
 import { liveOptions } from "./live-options.ts";
@@ -232,6 +232,7 @@ function addAuditCommand(program: Command, finish: Finish): void {
     .command("audit")
     .description("prove topologies that Redeliver did not make; only reads, and changes nothing");
   for (const { auditor } of auditedBrokers()) command.option(`--${auditor.file.option} <file>`, auditor.file.what);
+  for (const { flags, what } of stateTools) command.option(flags, what);
   command
     .option(
       "--url <url>",
@@ -241,8 +242,7 @@ function addAuditCommand(program: Command, finish: Finish): void {
         "with the credentials of the AWS CLI",
     )
     .addOption(new Option("--endpoint <url>", "the address of an emulator that replaces AWS").env("SQS_ENDPOINT"))
-    .option("--stack <file>", "the output of pulumi stack export")
-    .option(`--${allowUnread}`, "judge the readable resources of a stack, although others cannot be read")
+    .option(`--${allowUnread}`, "judge the readable resources of a state, although others cannot be read")
     .option("-t, --target <target>", "judge by this version, such as rabbitmq@4.3, instead of the source's")
     .option("--as-version <version>", "report the changes that an upgrade to this version brings, such as 4.3")
     .addOption(reportFormat("text: to read; sarif: for code scanning; github: annotations in a workflow"))

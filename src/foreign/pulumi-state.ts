@@ -49,11 +49,15 @@ function isTold({ type, urn }: Entry): boolean {
 }
 
 function resourceOf(entry: Entry): PulumiResource {
-  const { type, urn, provider, inputs, outputs } = entry;
+  const { type, urn, provider, id, inputs, outputs } = entry;
   return {
     type: type as string,
     urn: urn as string,
     provider: typeof provider === "string" ? provider : null,
-    properties: { ...(isEntry(inputs) ? inputs : {}), ...(isEntry(outputs) ? outputs : {}) },
+    properties: {
+      ...(typeof id === "string" ? { id } : {}),
+      ...(isEntry(inputs) ? inputs : {}),
+      ...(isEntry(outputs) ? outputs : {}),
+    },
   };
 }

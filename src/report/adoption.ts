@@ -19,8 +19,14 @@ export const againstFound = ({ effect }: Adopted): DriftWords => ({
  * Renders an adoption for a person: the losses of today, the differences, the facts that are not declared.
  *
  * @param hasUnsaid false if these facts stand elsewhere already
+ * @param forget the commands that take the imported resources out of the state of another program
  */
-export function renderAdoption(adopted: Adopted, colour: boolean | Paint, hasUnsaid: boolean): string {
+export function renderAdoption(
+  adopted: Adopted,
+  colour: boolean | Paint,
+  hasUnsaid: boolean,
+  forget: readonly string[] = [],
+): string {
   const { proved, findings, judged, imports, added } = adopted;
   const unsaid = hasUnsaid ? adopted.unsaid : [];
   const { compiled } = proved;
@@ -45,5 +51,10 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, hasUns
       ? []
       : [`These cannot change in place; the way is in ${docsPage("changing")}:\n${listed(cannotChange)}`]),
     `there     ${imports.entries.length - 1} resources, which an import can take over\nnew       ${added} resources, which a deployment makes\n`,
+    ...(forget.length === 0
+      ? []
+      : [
+          `The state that you read owns these resources as well. After the import take them out of it, and only then remove their code. Otherwise the next deployment deletes them, with their messages:\n${forget.map((each) => `  ${visible(each)}\n`).join("")}`,
+        ]),
   ].join("\n");
 }

@@ -42,8 +42,41 @@ test("a file for Terraform gets import blocks", () => {
   expect(blocks).toEqual([{ to: expect.stringMatching(/^rabbitmq_binding\._orders_queue_orders_q_/), id }]);
 });
 
+test("a stack that owns the resources has to forget them, each before those that it needs", () => {
+  const type = "rabbitmq:index/queue:Queue";
+  const made = (name: string, given: object): object => {
+    const settings = { durable: true, argumentsJson: JSON.stringify({ "x-queue-type": "quorum", ...given }) };
+    return {
+      urn: `urn:pulumi:prod::shop::${type}::${name}`,
+      type,
+      id: `${name}@/`,
+      outputs: { name, vhost: "/", settings },
+    };
+  };
+  const asDeclared = { "x-delivery-limit": -1, "x-overflow": "reject-publish" };
+  const resources = [
+    made("orders.dlq", asDeclared),
+    made("it's.dlq", asDeclared),
+    made("orders", {}),
+    made("it's", {}),
+    // Nobody adopts this one.
+    made("mail", {}),
+  ];
+  writeFileSync(at("stack.json"), JSON.stringify({ version: 3, deployment: { resources } }));
+  const words = ["--stack", at("stack.json"), "--queue", "orders", "--queue", "it's"];
+  const { code, text } = adopt(...words, "--json");
+  const command = (name: string): string => `pulumi state delete 'urn:pulumi:prod::shop::${type}::${name}'`;
+  const commands = [command(String.raw`it'\''s.dlq`), command("orders.dlq")];
+  expect([code, JSON.parse(text)]).toMatchObject([0, { forget: commands, same: commands.length }]);
+  expect(adopt(...words).text).toContain(commands.map((each) => `  ${each}\n`).join(""));
+});
+
 test.for([
-  ["no input", [], /adopt reads one of --definitions FILE, --sqs FILE, --servicebus FILE and --url URL/],
+  [
+    "no input",
+    [],
+    /adopt reads one of --definitions FILE, --sqs FILE, --servicebus FILE, --stack FILE, --terraform-state FILE and/,
+  ],
   ["two inputs", ["--definitions", sound, "--url", "http://localhost"], /adopt reads one of/],
   ["a file of another broker", ["--servicebus", sound], /not a template of Azure Resource Manager/],
   ["an output that exists", ["--definitions", sound, "--output", sound], /replace/],

@@ -6,7 +6,7 @@ import { type Deployment, partsOf, targetOf } from "./foreign/deployment.ts";
 import { certainResources } from "./foreign/import/certain-resources.ts";
 import { losingTypes } from "./foreign/import/losing-types.ts";
 import { deploymentOfResources, isRabbitmqResource, placesOf } from "./foreign/import/pulumi-resources.ts";
-import { queueType } from "./foreign/import/resource-types.ts";
+import { queueType, terraformTypes } from "./foreign/import/resource-types.ts";
 import { leftoversIn } from "./foreign/leftovers.ts";
 import { live } from "./foreign/live.ts";
 import { readDefinitions } from "./foreign/read-definitions.ts";
@@ -18,6 +18,7 @@ export const auditor: Auditor<RabbitmqTarget, Deployment, RabbitmqCompiled, Http
     read: readDefinitions,
   }),
   resources: Object.freeze({
+    terraformTypes,
     isOwn: isRabbitmqResource,
     plainTypeOf: (type: string) => type,
     losingTypes,

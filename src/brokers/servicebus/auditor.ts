@@ -25,6 +25,8 @@ export const auditor: Auditor<ServicebusTarget, Deployment, ServicebusCompiled, 
     read: readArm,
   }),
   resources: Object.freeze({
+    // Its provider is made from Azure's own descriptions.
+    terraformTypes: Object.freeze({}),
     isOwn: isServicebusResource,
     plainTypeOf,
     losingTypes,

@@ -8,7 +8,7 @@ import { type Deployment, partsOf, targetOf } from "./foreign/deployment.ts";
 import { certainResources } from "./foreign/import/certain-resources.ts";
 import { losingTypes } from "./foreign/import/losing-types.ts";
 import { deploymentOfResources, isReadResource, isSqsResource, placesOf } from "./foreign/import/pulumi-resources.ts";
-import { assigned, queueType } from "./foreign/import/resource-types.ts";
+import { assigned, queueType, terraformTypes } from "./foreign/import/resource-types.ts";
 import { leftoversIn } from "./foreign/leftovers.ts";
 import { readListing, readDocuments } from "./foreign/read-listing.ts";
 
@@ -19,6 +19,7 @@ export const auditor: Auditor<SqsTarget, Deployment, SqsCompiled, SdkReader<Depl
     read: readListing,
   }),
   resources: Object.freeze({
+    terraformTypes,
     isOwn: isSqsResource,
     plainTypeOf: (type: string) => type,
     losingTypes,

@@ -145,7 +145,9 @@ function addBinding(properties: Entry, draft: DraftVirtualHost): boolean {
   const given = knownArguments(writtenArguments(properties));
   if (source === null || destination === null || routingKey === null || given === null) return false;
   if (kind !== "queue" && kind !== "exchange") return false;
-  draft.bindings.push({ source, destination, destinationKind: kind, routingKey, arguments: given });
+  const { propertiesKey } = properties;
+  const own = typeof propertiesKey === "string" && !isUnreadable(propertiesKey) ? { propertiesKey } : {};
+  draft.bindings.push({ source, destination, destinationKind: kind, routingKey, arguments: given, ...own });
   return true;
 }
 

@@ -1,3 +1,4 @@
+import type { BridgedType } from "../../../../foreign/terraform-state.ts";
 import { type Field, policyFields, pulumiNamesOf, queueFields } from "../../compile/fields.ts";
 
 export const componentType = "redeliver:sqs:RetryTopology";
@@ -24,6 +25,26 @@ export const attributeTypes: Readonly<Record<string, string>> = Object.freeze({
   "aws:sqs/redrivePolicy:RedrivePolicy": "RedrivePolicy",
   "aws:sqs/redriveAllowPolicy:RedriveAllowPolicy": "RedriveAllowPolicy",
   "aws:sqs/queuePolicy:QueuePolicy": "Policy",
+});
+
+/** Source: `provider/resources.go` of pulumi-aws, and the schemas of the provider for Terraform. */
+export const terraformTypes: Readonly<Record<string, BridgedType>> = Object.freeze({
+  aws_sqs_queue: { type: queueType },
+  aws_sqs_queue_redrive_policy: { type: "aws:sqs/redrivePolicy:RedrivePolicy" },
+  aws_sqs_queue_redrive_allow_policy: { type: "aws:sqs/redriveAllowPolicy:RedriveAllowPolicy" },
+  aws_sqs_queue_policy: { type: "aws:sqs/queuePolicy:QueuePolicy" },
+  aws_sns_topic: { type: topicType },
+  aws_sns_topic_subscription: { type: subscriptionType, renamed: { topic_arn: "topic" } },
+  aws_lambda_function: {
+    type: functionType,
+    singleBlocks: ["dead_letter_config"],
+    renamed: { function_name: "name" },
+  },
+  aws_lambda_event_source_mapping: {
+    type: mappingType,
+    singleBlocks: ["filter_criteria", "scaling_config"],
+    renamed: { filter: "filters" },
+  },
 });
 
 export const assigned: Readonly<Record<string, readonly string[]>> = Object.freeze({

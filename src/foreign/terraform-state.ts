@@ -1,0 +1,81 @@
+import { type Checked, accepted, refuseWhole } from "../diagnostics/diagnostic.ts";
+import { type Entry, isEntry } from "./entries.ts";
+import { parseJson } from "./parse-json.ts";
+import type { PulumiResource } from "./pulumi-resource.ts";
+
+/** A type of Terraform, as the Pulumi provider that is bridged from its provider has it. */
+export interface BridgedType {
+  /** Its type in Pulumi. */
+  readonly type: string;
+  /** Blocks that exist at most once. The bridge makes an object of each. Source: `MaxItems: 1` in Terraform's schema. */
+  readonly singleBlocks?: readonly string[];
+  /** Attributes with another name in Pulumi than their own in camel case. */
+  readonly renamed?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Reads the output of `terraform state pull`, and names types and attributes as the Pulumi providers that are bridged
+ * from Terraform's.
+ *
+ * Source: `stateV4`, `resourceStateV4` and `instanceObjectStateV4` in Terraform's `internal/states/statefile`.
+ *
+ * @param types the types to read, by their names in Terraform
+ * @returns the resources of these types, without data sources
+ */
+export function readTerraformState(
+  text: string,
+  types: Readonly<Record<string, BridgedType>>,
+): Checked<readonly PulumiResource[]> {
+  const parsed = parseJson(text, "the state");
+  if (!parsed.ok) return parsed;
+  const { version, resources } = isEntry(parsed.value) ? parsed.value : {};
+  if (version !== 4 || !Array.isArray(resources))
+    return refuseWhole(
+      "RD401",
+      "this is JSON, but not a state of Terraform 0.12 or newer",
+      "write one with terraform state pull > state.json",
+    );
+  return accepted(
+    resources.filter(isEntry).flatMap((resource): readonly PulumiResource[] => {
+      const { mode, type, instances } = resource;
+      const bridged = Object.hasOwn(types, String(type)) ? types[String(type)] : undefined;
+      if (mode !== "managed" || bridged === undefined || !Array.isArray(instances)) return [];
+      return instances.filter(isEntry).flatMap((each) => {
+        const { attributes } = each;
+        // A deposed instance waits for its deletion, and has a successor.
+        if (!isEntry(attributes) || each["deposed"] !== undefined) return [];
+        const provider = `${providerIn(resource["provider"])}::state`;
+        const properties = propertiesOf(bridged, attributes);
+        return [{ type: bridged.type, urn: addressOf(resource, each), provider, properties }];
+      });
+    }),
+  );
+}
+
+/** The address that `terraform state rm` takes. */
+function addressOf({ module, type, name }: Entry, { index_key: index }: Entry): string {
+  const own = `${String(type)}.${String(name)}${index === undefined ? "" : `[${JSON.stringify(index)}]`}`;
+  return typeof module === "string" ? `${module}.${own}` : own;
+}
+
+/** Two configurations of one provider differ by alias or module, as in `provider["…/cyrilgdn/rabbitmq"].eu`. */
+function providerIn(provider: unknown): string {
+  return `terraform::${/\.(\w[\w-]*)$/.exec(String(provider))?.[1] ?? "default"}`;
+}
+
+function propertiesOf(bridged: BridgedType, attributes: Entry): Entry {
+  return Object.fromEntries(
+    Object.entries(attributes).flatMap(([key, value]) => {
+      const read = Array.isArray(value) ? blocksOf(bridged, key, value) : value;
+      if (read === undefined || read === null) return [];
+      const own = key.replaceAll(/_([a-z\d])/g, (_, letter: string) => letter.toUpperCase());
+      return [[bridged.renamed?.[key] ?? own, read]];
+    }),
+  );
+}
+
+/** A list of objects is a list of blocks. Objects elsewhere are maps, and their keys belong to the user. */
+function blocksOf(bridged: BridgedType, key: string, blocks: readonly unknown[]): unknown {
+  const read = blocks.map((each) => (isEntry(each) ? propertiesOf(bridged, each) : each));
+  return bridged.singleBlocks?.includes(key) === true ? read[0] : read;
+}
