@@ -86,6 +86,20 @@ export interface ImportEntry {
   readonly component?: true;
 }
 
+/** A consumer that needs a new queue, because one of its queues is there with arguments that cannot change. */
+export interface Move {
+  readonly consumer: string;
+  readonly queue: string;
+  /** A name for the new queue. No queue has it. */
+  readonly next: string;
+  /** Its dead queue. Null if there is none yet. */
+  readonly dead: string | null;
+  /** The requests that end the ways into the old queue that the new one has as well. */
+  readonly unbind: readonly string[];
+  /** The other exchanges that lead into the old queue. Waiting messages come back by them, or producers use them. */
+  readonly staying: readonly string[];
+}
+
 /** The resources that an import can take over as they are, and the others. */
 export interface Imports {
   readonly entries: readonly ImportEntry[];

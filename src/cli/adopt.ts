@@ -126,6 +126,7 @@ async function write(
       same,
       added,
       left: imports.left,
+      moves: adopted.moves,
       forget,
       differences,
       diagnostics,

@@ -2,6 +2,7 @@ import { docsPage } from "../diagnostics/docs-site.ts";
 import type { Paint } from "../diagnostics/paint.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
 import { visible } from "../diagnostics/visible.ts";
+import type { Move } from "../adopt/found.ts";
 import type { Adopted } from "../migrate/adopt.ts";
 import type { DriftWords } from "../migrate/judge-drift.ts";
 import { renderDriftText } from "./drift.ts";
@@ -47,9 +48,8 @@ export function renderAdoption(
         ]),
     `Inferred:\n${consumers.join("")}`,
     ...(unsaid.length === 0 ? [] : [`The declaration cannot say:\n${listed(unsaid)}`]),
-    ...(cannotChange.length === 0
-      ? []
-      : [`These cannot change in place; the way is in ${docsPage("changing")}:\n${listed(cannotChange)}`]),
+    ...(cannotChange.length === 0 ? [] : [`These cannot change in place:\n${listed(cannotChange)}`]),
+    ...adopted.moves.map(renderMove),
     `there     ${imports.entries.length - 1} resources, which an import can take over\nnew       ${added} resources, which a deployment makes\n`,
     ...(forget.length === 0
       ? []
@@ -57,4 +57,29 @@ export function renderAdoption(
           `The state that you read owns these resources as well. After the import take them out of it, and only then remove their code. Otherwise the next deployment deletes them, with their messages:\n${forget.map((each) => `  ${visible(each)}\n`).join("")}`,
         ]),
   ].join("\n");
+}
+
+/** The steps of a consumer to a new queue. Both queues are bound for a moment, because the other order loses messages. */
+function renderMove({ consumer, queue, next, dead, unbind, staying }: Move): string {
+  const steps = [
+    [`write "queue: ${next}" for ${consumer} into the declaration, and deploy`],
+    unbind.length === 0
+      ? [`let the producers send to ${next}`]
+      : ["at once send these requests; until then each new message is in both queues:", ...unbind],
+    [`start the new code of ${consumer}. The old code empties ${queue}, and the queues that its messages wait in`],
+    ...(staying.length === 0
+      ? []
+      : [
+          [
+            `look who publishes to ${staying.join(", ")}: messages by it still come into ${queue}, and keep the old code busy`,
+          ],
+        ]),
+    ...(dead === null ? [] : [[`send the letters of ${dead} again with redeliver dead`]]),
+    ["delete the old queues when they are empty"],
+  ];
+  const lines = steps.flatMap(([first = "", ...more], index) => [
+    `${index + 1}. ${first}`,
+    ...more.map((each) => `   ${each}`),
+  ]);
+  return `${visible(`${consumer} needs a new queue beside ${queue}`)}, as in ${docsPage("changing")}:\n${lines.map((line) => `  ${visible(line)}\n`).join("")}`;
 }

@@ -4,6 +4,7 @@ import { writeYaml } from "../../src/adopt/write-yaml.ts";
 import { parseText } from "../../src/declare/parse.ts";
 import { checkSystem } from "../../src/index.ts";
 import { adoptedTopologies, exportOf } from "../support/adopted-topologies.ts";
+import { binding, deadThrough, exchange, queue, vhosts, waiting } from "../support/known-topologies.ts";
 import { adoptText, reportedByAdopt } from "../support/reported-by-adopt.ts";
 
 interface Drafted {
@@ -88,4 +89,35 @@ test("no template gives a dead queue the name of a queue with another purpose", 
   );
   expect(draft.system["names"]).toEqual({ queue: "{consumer}" });
   expect(draft.unsaid.map(({ place }) => place)).toContain("mail.dlq");
+});
+
+test("a new queue gets a name that no queue has, and only ways that it has as well are ended", () => {
+  const dying = { "x-queue-type": "quorum", ...deadThrough("", "billing.retry") };
+  const { moves } = adoptText(
+    JSON.stringify({
+      rabbitmq_version: "4.3.6",
+      vhosts,
+      exchanges: [exchange("orders", "fanout"), exchange("again", "direct")],
+      queues: [
+        queue("billing", dying),
+        queue("billing.2"),
+        queue("billing.retry", waiting(30_000, "again", "billing")),
+        queue("billing.dlq"),
+      ],
+      bindings: [
+        binding("orders", "billing", "any"),
+        binding("orders", "billing", "other"),
+        // Waiting messages come back by this one.
+        binding("again", "billing", "billing"),
+      ],
+    }),
+  );
+  expect(moves.find(({ queue: old }) => old === "billing")).toEqual({
+    consumer: "billing",
+    queue: "billing",
+    next: "billing.3",
+    dead: "billing.dlq",
+    unbind: ["DELETE /api/bindings/%2F/e/orders/q/billing/any", "DELETE /api/bindings/%2F/e/orders/q/billing/other"],
+    staying: ["again"],
+  });
 });
