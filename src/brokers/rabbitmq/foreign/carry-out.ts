@@ -57,7 +57,7 @@ function requestsFor(
   const unstarted = late.filter(isEmpty);
   const queues = after.queues.filter(({ name }) => !there.queue.has(name) || unstarted.includes(name));
   const exchanges = after.exchanges.filter(({ name, owner }) => owner !== "other" && !there.exchange.has(name));
-  const bound = new Set(found.topology.bindings.map(bindingKey));
+  const bound = new Map(found.topology.bindings.map((each) => [bindingKey(each), each]));
   const sources = new Set(after.exchanges.filter(({ role }) => role === "source").map(nameOf));
   const missing = after.bindings.filter((each) => !bound.has(bindingKey(each)));
   const policies = new Map(found.topology.policies.map((each) => [`${each.kind} ${each.name}`, each]));
@@ -85,7 +85,7 @@ function requestsFor(
     text: `bind ${wayOf(each)}`,
   });
   const kept = new Set(after.bindings.map(bindingKey));
-  const givenUp = before.bindings.map((each) => [bindingKey(each), each] as const);
+  const givenUp = new Set(before.bindings.map(bindingKey).filter((key) => !kept.has(key)));
   return [
     ...unstarted.map((name): ChangeRequest => {
       const text = `delete the queue ${name}, which the broker has not started`;
@@ -103,8 +103,8 @@ function requestsFor(
     ...missing.filter(({ source }) => !sources.has(source)).map(bindingOf),
     ...unset.filter(({ name }) => known.has(name)).map(policyOf),
     ...missing.filter(({ source }) => sources.has(source)).map(bindingOf),
-    ...givenUp
-      .filter(([key]) => bound.has(key) && !kept.has(key))
+    ...[...bound]
+      .filter(([key]) => givenUp.has(key))
       .map(([, each]): ChangeRequest => ({
         method: "DELETE",
         path: unbind(found.name, each).slice("DELETE /".length),

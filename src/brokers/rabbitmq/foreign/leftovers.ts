@@ -90,13 +90,18 @@ function path(...words: readonly string[]): string {
   return `/api/${words.map(encodeURIComponent).join("/")}`;
 }
 
-/** The API names a binding without arguments by its key, and by ~ if the key is empty. */
+/**
+ * The API names a binding without arguments by its key, and by ~ if the key is empty. With arguments a hash is part of
+ * the name, and an export does not have it. Source: `rabbit_mgmt_format:pack_binding_props/2`.
+ */
 export function unbind(
   virtualHost: string,
-  { source, destination, destinationKind, routingKey }: Omit<BrokerBinding, "arguments">,
+  { source, destination, destinationKind, routingKey, arguments: given, propertiesKey }: BrokerBinding,
 ): string {
   const kind = destinationKind === "queue" ? "q" : "e";
-  return `DELETE ${path("bindings", virtualHost, "e", source, kind, destination, routingKey === "" ? "~" : routingKey)}`;
+  const plain = routingKey === "" ? "~" : routingKey;
+  const name = Object.keys(given).length === 0 ? plain : (propertiesKey ?? "PROPERTIES_KEY");
+  return `DELETE ${path("bindings", virtualHost, "e", source, kind, destination, name)}`;
 }
 
 /** The longest wait of a message, by the queue's own policy. Null if that sets none. */
