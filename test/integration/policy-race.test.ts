@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { expect, inject, test } from "vitest";
+import { inject, test } from "vitest";
 
 import { createVhost } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
@@ -10,9 +10,10 @@ import { createManagement } from "../support/management.ts";
 
 const queues = Array.from({ length: 40 }, (_, index) => `queue-${index}`);
 
-test.concurrent.each(inject("brokers"))(
+test.concurrent.for(inject("brokers"))(
   "on RabbitMQ $fullVersion a policy reaches the queues that are declared after it, and every queue when it is set again",
-  async (broker) => {
+  // The global one knows no test as soon as another of the concurrent tests has ended.
+  async (broker, { expect }) => {
     const { vhost, dispose } = await createVhost(broker);
     const management = createManagement(broker.managementUrl);
     const below = `queues/${encodeURIComponent(vhost)}`;
