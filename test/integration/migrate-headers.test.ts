@@ -1,18 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { expect, inject, test } from "vitest";
+import { inject, test } from "vitest";
 
 import type { Leftover } from "../../src/brokers/broker.ts";
 import { stageMigration } from "../support/change/migration-stage.ts";
 
-// The management API names a binding with arguments by a hash of them.
+// The management API names a binding with arguments by a hash of them, and a key with its marks encoded.
+
+const keys = ["a+b", "b~c", "~", "x%41", "order.#"];
 
 const declaration = (own: object): object => ({
   name: "shop",
-  sources: { orders: { kind: "headers" } },
+  sources: { orders: { kind: "headers" }, events: { kind: "topic" } },
   consumers: {
     billing: {
-      from: { orders: { match: "all", headers: { kind: "order" } } },
+      from: { orders: { match: "all", headers: { kind: "order" } }, events: keys },
       retry: { attempts: 2, backoff: { kind: "constant", delay: "1s" } },
       ...own,
     },
@@ -20,13 +22,14 @@ const declaration = (own: object): object => ({
 });
 
 test.concurrent.for(inject("brokers"))(
-  "on RabbitMQ $fullVersion a migration and leftovers end a way by headers",
-  async (broker, { onTestFinished }) => {
+  "on RabbitMQ $fullVersion a migration and leftovers end a way by headers, and by keys with marks",
+  async (broker, { expect, onTestFinished }) => {
     const { vhost, management, declare, redeliver, remove } = await stageMigration(broker, declaration);
     onTestFinished(remove);
-    const ways = async (): Promise<readonly string[]> => {
-      const path = `exchanges/${encodeURIComponent(vhost)}/shop.orders/bindings/source`;
-      return (await management.get<readonly { destination: string }[]>(path)).map(({ destination }) => destination);
+    const ways = async (source = "shop.orders"): Promise<readonly string[]> => {
+      const path = `exchanges/${encodeURIComponent(vhost)}/${source}/bindings/source`;
+      const all = await management.get<readonly { destination: string }[]>(path);
+      return all.map(({ destination }) => destination).toSorted();
     };
     expect(await ways()).toEqual(["shop.billing"]);
     declare({ queue: "invoices" });
@@ -34,6 +37,7 @@ test.concurrent.for(inject("brokers"))(
     for (let code = 3; code === 3; await sleep(1_000))
       ({ code } = await redeliver("migrate", "--apply", "--wait", "1m"));
     expect(await ways()).toEqual(["invoices"]);
+    expect(await ways("shop.events")).toEqual(keys.map(() => "invoices"));
 
     // Somebody leads messages into the old queue once more.
     const given = { "x-match": "all", kind: "order" };

@@ -90,16 +90,19 @@ function path(...words: readonly string[]): string {
   return `/api/${words.map(encodeURIComponent).join("/")}`;
 }
 
+const marks: Readonly<Record<string, string>> = { "%": "%25", "+": "%2B", "~": "%7E" };
+
 /**
  * The API names a binding without arguments by its key, and by ~ if the key is empty. With arguments a hash is part of
- * the name, and an export does not have it. Source: `rabbit_mgmt_format:pack_binding_props/2`.
+ * the name, and an export does not have it. In the name `~` is a separator, and `+` a blank. Source:
+ * `rabbit_mgmt_format:pack_binding_props/2`, `rabbit_mgmt_wm_binding:unpack/3`.
  */
 export function unbind(
   virtualHost: string,
   { source, destination, destinationKind, routingKey, arguments: given, propertiesKey }: BrokerBinding,
 ): string {
   const kind = destinationKind === "queue" ? "q" : "e";
-  const plain = routingKey === "" ? "~" : routingKey;
+  const plain = routingKey === "" ? "~" : routingKey.replaceAll(/[%+~]/g, (mark) => marks[mark] ?? mark);
   const name = Object.keys(given).length === 0 ? plain : (propertiesKey ?? "PROPERTIES_KEY");
   return `DELETE ${path("bindings", virtualHost, "e", source, kind, destination, name)}`;
 }
