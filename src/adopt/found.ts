@@ -90,8 +90,10 @@ export interface ImportEntry {
 export interface Move {
   readonly consumer: string;
   readonly queue: string;
-  /** A name for the new queue. No queue has it. */
+  /** A name for the new queue. No queue that the input shows has it. */
   readonly next: string;
+  /** True if its dead queue does not follow the name of the work queue, and cannot stay either. */
+  readonly hasFixedDead: boolean;
   /** Its dead queue. Null if there is none yet. */
   readonly dead: string | null;
   /** The requests that end the ways into the old queue that the new one has as well. */
@@ -105,4 +107,8 @@ export interface Imports {
   readonly entries: readonly ImportEntry[];
   /** The resources that are there, but not as declared, or whose id the input does not show. Each with the reason. */
   readonly left: readonly Unsaid[];
+  /** All resources that are there and that the deployment writes, also those that differ. */
+  readonly present: readonly { readonly type: string; readonly id: string }[];
+  /** The consumers that need a new queue. The import leaves out their resources: they keep their owner until then. */
+  readonly moves: readonly Move[];
 }

@@ -1,4 +1,4 @@
-import type { ImportEntry, Imports, Unsaid } from "./found.ts";
+import type { ImportEntry, Imports, Move, Unsaid } from "./found.ts";
 
 /** A declared resource, and its counterpart on the broker. */
 export interface Importable {
@@ -9,21 +9,33 @@ export interface Importable {
   /** The reason that it cannot be taken over as it is; null for none. */
   readonly reason: string | null;
   readonly place: string;
+  /** The consumer that it belongs to. Left out for a shared one, or if no consumer moves. */
+  readonly consumer?: string | null;
 }
 
 /**
- * The entries that put each resource that is there below its component. A resource with a reason against it is left out.
+ * The entries that put each resource that is there below its component. A resource with a reason against it is left out,
+ * and so are those of a consumer that moves to a new queue.
  *
  * @param component the name of the component in the program
  */
-export function importsBelow(type: string, component: string, all: readonly Importable[]): Imports {
-  const taken = all.flatMap(({ type: own, logicalName, id, reason }, index): readonly ImportEntry[] =>
+export function importsBelow(
+  type: string,
+  component: string,
+  all: readonly Importable[],
+  moves: readonly Move[] = [],
+): Imports {
+  const moved = new Set(moves.map(({ consumer }) => consumer));
+  const staying = all.filter(({ consumer = null }) => consumer === null || !moved.has(consumer));
+  const taken = staying.flatMap(({ type: own, logicalName, id, reason }, index): readonly ImportEntry[] =>
     id === null || reason !== null
       ? []
       : [{ type: own, name: `resource${index}`, logicalName: `${component}-${logicalName}`, id, parent: "component" }],
   );
   return {
     entries: [{ type, name: "component", logicalName: component, component: true }, ...taken],
+    present: staying.flatMap(({ type: own, id }) => (id === null ? [] : [{ type: own, id }])),
+    moves,
     left: all.flatMap(({ id, place, reason }): readonly Unsaid[] =>
       id === null || reason === null ? [] : [{ place, fact: reason }],
     ),

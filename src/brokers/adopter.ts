@@ -1,4 +1,4 @@
-import type { FoundSystem, Imports, Move } from "../adopt/found.ts";
+import type { FoundSystem, Imports } from "../adopt/found.ts";
 import type { Checked } from "../diagnostics/diagnostic.ts";
 
 /** Infers a declaration from a topology that Redeliver did not make, and takes its resources over. */
@@ -15,6 +15,4 @@ export interface Adopter<Target, Deployment, System> {
   readonly terraformType: (token: string) => string | null;
   /** @param component the name of the component in the program that takes over */
   readonly importsOf: (deployment: Deployment, compiled: System, component: string) => Imports;
-  /** Left out if all attributes of a queue can change in place. */
-  readonly movesOf?: (deployment: Deployment, compiled: System, imports: Imports) => readonly Move[];
 }

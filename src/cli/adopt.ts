@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { writeYaml } from "../adopt/write-yaml.ts";
 import { brokerOf, parseTarget, type Target } from "../brokers/index.ts";
 import { importBlocksOf } from "../deploy/terraform.ts";
-import type { Checked } from "../diagnostics/diagnostic.ts";
+import { type Checked, hasErrors } from "../diagnostics/diagnostic.ts";
 import { type Adopted, adoptDeployment } from "../migrate/adopt.ts";
 import { driftDiagnostics } from "../migrate/judge-drift.ts";
 import { againstFound, renderAdoption } from "../report/adoption.ts";
@@ -55,6 +55,8 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
   const [found, other] = read.value;
   if (found === undefined || other !== undefined)
     return usage("the state has queues of several brokers; adopt one of them from its own export", answer);
+  // A resource that was not read can be a way into a queue.
+  if (hasErrors(found.warnings)) return refuse(found.warnings, answer, about, exitCodes.usage);
   const target = targetOf(options, found);
   if (!target.ok) return refuse(target.diagnostics, answer, about, exitCodes.usage);
   const { deployment, warnings, audited } = found;
@@ -67,12 +69,16 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
   return write(adopted.value, options, all, forgetting(found, adopted.value));
 }
 
-/** The commands that take the imported resources out of the state they are in. A resource goes before those it needs. */
-function forgetting({ state }: FoundDeployment, { imports }: Adopted): readonly string[] {
-  if (state === undefined) return [];
-  const taken = new Set(imports.entries.map(({ type, id }) => `${type} ${id}`));
+/**
+ * The commands that take resources out of the state they are in, because the new deployment writes them, or because
+ * they name one that it writes, such as a redrive policy. A resource goes before those it needs.
+ */
+function forgetting({ state }: FoundDeployment, { imports }: Adopted): readonly string[] | null {
+  if (state === undefined) return null;
+  const taken = new Set(imports.present.map(({ type, id }) => `${type} ${id}`));
+  const ids = new Set<unknown>(imports.present.map(({ id }) => id));
   return state.resources
-    .filter(({ type, properties }) => taken.has(`${type} ${String(properties["id"])}`))
+    .filter(({ type, properties: { id, queueUrl } }) => taken.has(`${type} ${String(id)}`) || ids.has(queueUrl))
     .map(({ urn }) => state.tool.forget(urn))
     .toReversed();
 }
@@ -93,7 +99,7 @@ async function write(
   adopted: Adopted,
   { output, import: importFile, json }: AdoptOptions,
   warnings: Adopted["findings"],
-  forget: readonly string[],
+  forget: readonly string[] | null,
 ): Promise<number> {
   const { draft, unsaid, refused, judged, findings, imports, terraformType, added } = adopted;
   const yaml = writeYaml(draft, unsaid);
@@ -126,8 +132,8 @@ async function write(
       same,
       added,
       left: imports.left,
-      moves: adopted.moves,
-      forget,
+      moves: imports.moves,
+      forget: forget ?? [],
       differences,
       diagnostics,
     });

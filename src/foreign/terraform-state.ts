@@ -58,9 +58,9 @@ function addressOf({ module, type, name }: Entry, { index_key: index }: Entry): 
   return typeof module === "string" ? `${module}.${own}` : own;
 }
 
-/** Two configurations of one provider differ by alias or module, as in `provider["…/cyrilgdn/rabbitmq"].eu`. */
+/** Two configurations of one provider differ by alias or module, as in `module.eu.provider["…/rabbitmq"].eu`. */
 function providerIn(provider: unknown): string {
-  return `terraform::${/\.(\w[\w-]*)$/.exec(String(provider))?.[1] ?? "default"}`;
+  return `${String(provider)}::${/\.(\w[\w-]*)$/.exec(String(provider))?.[1] ?? "default"}`;
 }
 
 function propertiesOf(bridged: BridgedType, attributes: Entry): Entry {

@@ -21,7 +21,7 @@ export function readWithout<Deployment>(
     path: "",
     message: `left out, because a value that routes messages is secret, malformed or not known yet: ${nameSome(leftOut)}`,
     notes: [`${openNames} are no secrets; a secret has reached them by accident`],
-    help: "take the value from an input that is not secret, and run pulumi up",
+    help: "take the value from an input that is not secret, and deploy",
   });
   return accepted(value, [warning, ...warnings]);
 }

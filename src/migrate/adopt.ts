@@ -1,6 +1,6 @@
 import { docsPage } from "../diagnostics/docs-site.ts";
 import { declareFound, type DraftDeclaration } from "../adopt/declare-found.ts";
-import type { FoundSystem, Imports, Move, Unsaid } from "../adopt/found.ts";
+import type { FoundSystem, Imports, Unsaid } from "../adopt/found.ts";
 import { brokerOf, checkTarget, type Target } from "../brokers/index.ts";
 import { compileAndProve, type Proved } from "../compile/compile.ts";
 import { checkSystem } from "../declare/check.ts";
@@ -22,8 +22,6 @@ export interface Adopted {
   /** The errors that the audit finds today. */
   readonly findings: readonly Diagnostic[];
   readonly imports: Imports;
-  /** The consumers that need a new queue. */
-  readonly moves: readonly Move[];
   /** The type in Terraform for a type of Pulumi; null for a resource that takes nothing over. */
   readonly terraformType: (token: string) => string | null;
   /** A sentence without its end: the effect of a deployment on the differences. */
@@ -82,7 +80,6 @@ export function adoptDeployment(whole: unknown, target: Target, { name, queues }
   // A deployment makes missing resources. Those that it never changes are among the imports, and the audit judges them.
   const kept = new Set(["system", ...adopter.fixed]);
   const differences = drift === null ? null : judgeDrift(drift.value);
-  const imports = adopter.importsOf(deployment, proved.compiled, draft.system.name);
   return accepted(
     {
       draft,
@@ -94,8 +91,7 @@ export function adoptDeployment(whole: unknown, target: Target, { name, queues }
       findings,
       effect: adopter.effect,
       terraformType: adopter.terraformType,
-      imports,
-      moves: adopter.movesOf?.(deployment, proved.compiled, imports) ?? [],
+      imports: adopter.importsOf(deployment, proved.compiled, draft.system.name),
     },
     [...found.warnings, ...made.warnings, ...draft.warnings, ...losing],
   );

@@ -20,13 +20,13 @@ export const againstFound = ({ effect }: Adopted): DriftWords => ({
  * Renders an adoption for a person: the losses of today, the differences, the facts that are not declared.
  *
  * @param hasUnsaid false if these facts stand elsewhere already
- * @param forget the commands that take the imported resources out of the state of another program
+ * @param forget the commands that take resources out of the state of another program; null if no state was read
  */
 export function renderAdoption(
   adopted: Adopted,
   colour: boolean | Paint,
   hasUnsaid: boolean,
-  forget: readonly string[] = [],
+  forget: readonly string[] | null,
 ): string {
   const { proved, findings, judged, imports, added } = adopted;
   const unsaid = hasUnsaid ? adopted.unsaid : [];
@@ -48,34 +48,52 @@ export function renderAdoption(
         ]),
     `Inferred:\n${consumers.join("")}`,
     ...(unsaid.length === 0 ? [] : [`The declaration cannot say:\n${listed(unsaid)}`]),
-    ...(cannotChange.length === 0 ? [] : [`These cannot change in place:\n${listed(cannotChange)}`]),
-    ...adopted.moves.map(renderMove),
-    `there     ${imports.entries.length - 1} resources, which an import can take over\nnew       ${added} resources, which a deployment makes\n`,
-    ...(forget.length === 0
+    ...(cannotChange.length === 0
       ? []
       : [
-          `The state that you read owns these resources as well. After the import take them out of it, and only then remove their code. Otherwise the next deployment deletes them, with their messages:\n${forget.map((each) => `  ${visible(each)}\n`).join("")}`,
+          `These cannot change in place${imports.moves.length === 0 ? `; the way is in ${docsPage("changing")}` : ""}:\n${listed(cannotChange)}`,
+        ]),
+    ...imports.moves.map((move) => renderMove(move, forget !== null)),
+    `there     ${imports.entries.length - 1} resources, which an import can take over\nnew       ${added} resources, which a deployment makes\n`,
+    ...(forget === null || forget.length === 0
+      ? []
+      : [
+          `The state that you read owns these resources as well. After the import run these commands. Then remove the code of these resources, and of no others. In another order a deployment deletes them, with their messages:\n${forget.map((each) => `  ${visible(each)}\n`).join("")}`,
         ]),
   ].join("\n");
 }
 
-/** The steps of a consumer to a new queue. Both queues are bound for a moment, because the other order loses messages. */
-function renderMove({ consumer, queue, next, dead, unbind, staying }: Move): string {
+/**
+ * The steps of a consumer to a new queue. Both queues are bound for a moment, because the other order loses messages.
+ *
+ * @param hasState true if another program owns the ways into the old queue, and would make them again
+ */
+function renderMove({ consumer, queue, next, hasFixedDead, dead, unbind, staying }: Move, hasState: boolean): string {
+  const template = hasFixedDead ? `, and "dead: '{queue}.dead'" below names,` : "";
   const steps = [
-    [`write "queue: ${next}" for ${consumer} into the declaration, and deploy`],
+    [`write "queue: ${next}" for ${consumer}${template} into the declaration, and deploy`],
     unbind.length === 0
       ? [`let the producers send to ${next}`]
-      : ["at once send these requests; until then each new message is in both queues:", ...unbind],
+      : [
+          "at once send these requests; until then each new message is in both queues:",
+          ...unbind,
+          ...(unbind.some((each) => each.endsWith("/PROPERTIES_KEY"))
+            ? ["only a running broker shows the PROPERTIES_KEY of a binding: run adopt with --url"]
+            : []),
+          ...(hasState ? ["before, take these bindings out of the code that made them, and out of its state"] : []),
+        ],
     [`start the new code of ${consumer}. The old code empties ${queue}, and the queues that its messages wait in`],
     ...(staying.length === 0
       ? []
       : [
           [
-            `look who publishes to ${staying.join(", ")}: messages by it still come into ${queue}, and keep the old code busy`,
+            `find out who publishes to ${staying.join(", ")}. These messages still come into ${queue}, so keep the old code`,
           ],
         ]),
-    ...(dead === null ? [] : [[`send the letters of ${dead} again with redeliver dead`]]),
-    ["delete the old queues when they are empty"],
+    ...(dead === null
+      ? []
+      : [[`while the old code runs, send the letters of ${dead} again: redeliver dead redrive --queue ${dead}`]]),
+    [`when ${queue} is empty, stop the old code. Delete ${queue}, and its waiting queues that no other consumer uses`],
   ];
   const lines = steps.flatMap(([first = "", ...more], index) => [
     `${index + 1}. ${first}`,

@@ -18,11 +18,13 @@ const [topology] = Object.values(adoptedTopologies) as [(typeof adoptedTopologie
 const sound = at("sound.json");
 writeFileSync(sound, exportOf(topology));
 
-function adopt(...words: readonly string[]): { readonly code: number | null; readonly text: string } {
+function redeliver(...words: readonly string[]): { readonly code: number | null; readonly text: string } {
   const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
-  const { status, stdout, stderr } = spawnSync(process.execPath, [main, "adopt", ...words], { encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...words], { encoding: "utf8" });
   return { code: status, text: stdout + stderr };
 }
+
+const adopt = (...words: readonly string[]): ReturnType<typeof redeliver> => redeliver("adopt", ...words);
 
 test("the files that are named are written, and nothing else", () => {
   const [output, importFile] = [at("shop.yaml"), at("import.json")];
@@ -34,41 +36,19 @@ test("the files that are named are written, and nothing else", () => {
   expect(resources[0]).toMatchObject({ component: true, logicalName: "shop" });
 });
 
-test("a file for Terraform gets import blocks", () => {
-  const importFile = at("import.tf.json");
-  expect(adopt("--definitions", sound, "--name", "shop", "--import", importFile).code).toBe(0);
-  const { import: blocks } = JSON.parse(readFileSync(importFile, "utf8")) as { import: readonly object[] };
-  const id = "%2F/orders/orders.q/queue/order.%23";
-  expect(blocks).toEqual([{ to: expect.stringMatching(/^rabbitmq_binding\._orders_queue_orders_q_/), id }]);
-});
-
-test("a stack that owns the resources has to forget them, each before those that it needs", () => {
-  const type = "rabbitmq:index/queue:Queue";
-  const made = (name: string, given: object): object => {
-    const settings = { durable: true, argumentsJson: JSON.stringify({ "x-queue-type": "quorum", ...given }) };
-    return {
-      urn: `urn:pulumi:prod::shop::${type}::${name}`,
-      type,
-      id: `${name}@/`,
-      outputs: { name, vhost: "/", settings },
-    };
-  };
-  const asDeclared = { "x-delivery-limit": -1, "x-overflow": "reject-publish" };
-  const resources = [
-    made("orders.dlq", asDeclared),
-    made("it's.dlq", asDeclared),
-    made("orders", {}),
-    made("it's", {}),
-    // Nobody adopts this one.
-    made("mail", {}),
-  ];
-  writeFileSync(at("stack.json"), JSON.stringify({ version: 3, deployment: { resources } }));
-  const words = ["--stack", at("stack.json"), "--queue", "orders", "--queue", "it's"];
-  const { code, text } = adopt(...words, "--json");
-  const command = (name: string): string => `pulumi state delete 'urn:pulumi:prod::shop::${type}::${name}'`;
-  const commands = [command(String.raw`it'\''s.dlq`), command("orders.dlq")];
-  expect([code, JSON.parse(text)]).toMatchObject([0, { forget: commands, same: commands.length }]);
-  expect(adopt(...words).text).toContain(commands.map((each) => `  ${each}\n`).join(""));
+test("a file for Terraform gets import blocks, but none of a consumer that moves", () => {
+  const [importFile, none, deployed] = [at("import.tf.json"), at("none.tf.json"), at("deployed.json")];
+  const example = resolve(import.meta.dirname, "../../examples/events.yaml");
+  redeliver("compile", example, "--target", "rabbitmq@4.3", "--format", "definitions", "--output", deployed);
+  expect(adopt("--definitions", deployed, "--import", importFile).code).toBe(0);
+  const blocksIn = (file: string): readonly object[] =>
+    (JSON.parse(readFileSync(file, "utf8")) as { import: readonly object[] }).import;
+  expect(blocksIn(importFile)).toContainEqual({
+    to: expect.stringMatching(/^rabbitmq_queue\._shop_billing_[\da-f]{8}$/) as unknown,
+    id: "shop.billing@/",
+  });
+  expect(adopt("--definitions", sound, "--name", "shop", "--import", none).code).toBe(0);
+  expect(blocksIn(none)).toEqual([]);
 });
 
 test.for([

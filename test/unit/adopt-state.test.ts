@@ -1,12 +1,17 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 import { describe, expect, test } from "vitest";
 
 import { brokers } from "../../src/brokers/index.ts";
 import { deploymentsInState, stateTools } from "../../src/cli/audit-source.ts";
-import { parseTarget } from "../../src/index.ts";
+import { compile, parseTarget } from "../../src/index.ts";
 import { type Adopted, adoptDeployment } from "../../src/migrate/adopt.ts";
 import { adoptedTopologies, type AdoptedTopology, exportOf } from "../support/adopted-topologies.ts";
-import { accepted } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
+import { runCommand } from "../support/run-command.ts";
 import { queue } from "../support/sqs-listing.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 // The same topology in a file of definitions, in a stack of Pulumi and in a state of Terraform.
 
@@ -67,7 +72,8 @@ function keptOf({ exchanges, queues, bindings, policies = [] }: Given): readonly
     }),
     ...bindings.map((each): Kept => {
       const { source, destination, destination_type, routing_key, arguments: given } = each;
-      const key = routing_key === "" ? "~" : routing_key.replaceAll("#", "%23").replaceAll("*", "%2A");
+      const key =
+        routing_key === "" ? "~" : routing_key.replaceAll("#", "%23").replaceAll("*", "%2A").replaceAll("+", "%2B");
       const own = { source, destination, vhost: "/", arguments: given };
       return [
         "binding",
@@ -89,13 +95,14 @@ function keptOf({ exchanges, queues, bindings, policies = [] }: Given): readonly
   ];
 }
 
-function stackOf(kept: readonly Kept[]): string {
-  const resources = kept.map(([kind, id, outputs]) => {
+const resourcesOf = (kept: readonly Kept[]) =>
+  kept.map(([kind, id, outputs]) => {
     const type = `rabbitmq:index/${kind}:${kind.replace(/^./, (letter) => letter.toUpperCase())}`;
     return { type, urn: `urn:pulumi:prod::shop::${type}::${id}`, custom: true, id, outputs };
   });
-  return JSON.stringify({ version: 3, deployment: { resources } });
-}
+
+const stackOf = (kept: readonly Kept[]): string =>
+  JSON.stringify({ version: 3, deployment: { resources: resourcesOf(kept) } });
 
 const managed = (type: string, name: string, attributes: object) => ({
   mode: "managed",
@@ -114,6 +121,7 @@ function terraformOf(kept: readonly Kept[]): string {
   );
 }
 
+const folder = temporaryFolder("adopt-state");
 const target = accepted(parseTarget("rabbitmq@4.3"));
 const adopted = (deployment: unknown): Adopted =>
   accepted(adoptDeployment(deployment, target, { name: "shop", queues: [] }));
@@ -121,6 +129,22 @@ const adopted = (deployment: unknown): Adopted =>
 function inState(text: string, option: string): unknown {
   const tool = stateTools.find((each) => each.option === option);
   return accepted(deploymentsInState(text, tool)).map(({ deployment }) => deployment)[0];
+}
+
+interface Told {
+  readonly code: number;
+  readonly forget: readonly string[];
+  readonly same: number;
+  readonly moves: readonly object[];
+  readonly diagnostics?: readonly { readonly code: string }[];
+}
+
+/** The answer of `redeliver adopt` to a state in a file. */
+async function adoptedFrom(option: string, text: string): Promise<Told> {
+  const file = join(folder, "state.json");
+  writeFileSync(file, text);
+  const { code, out } = await runCommand(["adopt", option, file, "--json"]);
+  return { ...(JSON.parse(out) as Told), code };
 }
 
 describe("a topology in a state is adopted as from the broker", () => {
@@ -137,29 +161,36 @@ describe("a topology in a state is adopted as from the broker", () => {
       expect(judged, option).toEqual(wanted.judged);
       // A state shows the ids of bindings with arguments, and definitions do not.
       expect(wanted.imports.entries.filter((each) => !imports.entries.some(({ id }) => id === each.id))).toEqual([]);
+      expect(imports.moves.map(({ queue: moved }) => moved)).toEqual(
+        wanted.imports.moves.map(({ queue: moved }) => moved),
+      );
     }
   });
 });
 
-test("queues of SQS in a state of Terraform are adopted as from their account", () => {
+test("queues of SQS in a state of Terraform are adopted as from their account", async () => {
+  const urlOf = (name: string): string => `https://sqs.eu-west-1.amazonaws.com/123456789012/${name}`;
   const queueArn = "arn:aws:sqs:eu-west-1:123456789012:billing";
   const [deadArn, topicArn] = [`${queueArn}-dlq`, "arn:aws:sns:eu-west-1:123456789012:orders"];
   const functionArn = "arn:aws:lambda:eu-west-1:123456789012:function:bill";
   const redrive = JSON.stringify({ deadLetterTargetArn: deadArn, maxReceiveCount: 4 });
   const filter = JSON.stringify({ routing_key: ["order.placed"] });
   const resources = [
-    managed("aws_sqs_queue", "dlq", { arn: deadArn, url: "https://dlq", name: "billing-dlq" }),
+    managed("aws_sqs_queue", "dlq", { id: urlOf("billing-dlq"), arn: deadArn, url: urlOf("billing-dlq"), policy: "" }),
     managed("aws_sqs_queue", "work", {
+      id: urlOf("billing"),
       arn: queueArn,
-      url: "https://billing",
+      url: urlOf("billing"),
       name: "billing",
       visibility_timeout_seconds: 40,
       message_retention_seconds: 345_600,
       kms_master_key_id: null,
       sqs_managed_sse_enabled: true,
     }),
-    managed("aws_sqs_queue_redrive_policy", "work", { queue_url: "https://billing", redrive_policy: redrive }),
+    managed("aws_sqs_queue_redrive_policy", "work", { queue_url: urlOf("billing"), redrive_policy: redrive }),
     managed("aws_sns_topic_subscription", "work", {
+      id: `${topicArn}:1`,
+      arn: `${topicArn}:1`,
       topic_arn: topicArn,
       protocol: "sqs",
       endpoint: queueArn,
@@ -169,6 +200,8 @@ test("queues of SQS in a state of Terraform are adopted as from their account", 
     managed("aws_lambda_function", "bill", { arn: functionArn, function_name: "bill", timeout: 6, environment: [] }),
     managed("aws_lambda_event_source_mapping", "work", {
       event_source_arn: queueArn,
+      id: "u-1",
+      uuid: "u-1",
       function_name: functionArn,
       function_arn: functionArn,
       enabled: true,
@@ -195,6 +228,7 @@ test("queues of SQS in a state of Terraform are adopted as from their account", 
     {
       EventSourceMappings: [
         {
+          UUID: "u-1",
           EventSourceArn: queueArn,
           FunctionArn: functionArn,
           BatchSize: 10,
@@ -205,11 +239,73 @@ test("queues of SQS in a state of Terraform are adopted as from their account", 
     },
   ];
   const region = accepted(parseTarget("sqs@eu-west-1"));
-  const draftOf = (deployment: unknown): unknown =>
-    accepted(adoptDeployment(deployment, region, { name: "shop", queues: [] })).draft;
-  const wanted = draftOf(accepted(brokers.sqs.auditor.file.read(JSON.stringify(listing))));
-  expect(draftOf(inState(stateOf(resources), "terraformState"))).toEqual(wanted);
-  expect(wanted).toMatchObject({ system: { consumers: { billing: { retry: { attempts: 4 } } } } });
+  const adoptedOn = (deployment: unknown): Adopted =>
+    accepted(adoptDeployment(deployment, region, { name: "shop", queues: [] }));
+  const wanted = adoptedOn(accepted(brokers.sqs.auditor.file.read(JSON.stringify(listing))));
+  const { draft, imports } = adoptedOn(inState(stateOf(resources), "terraformState"));
+  expect([draft, imports]).toEqual([wanted.draft, wanted.imports]);
+  expect(draft).toMatchObject({ system: { consumers: { billing: { retry: { attempts: 4 } } } } });
+  // The old program would delete each of them. A function is none of the new one's.
+  const { forget } = await adoptedFrom("--terraform-state", stateOf(resources));
+  expect(forget).toEqual(
+    [
+      "aws_lambda_event_source_mapping.work",
+      "aws_sns_topic_subscription.work",
+      "aws_sqs_queue_redrive_policy.work",
+      "aws_sqs_queue.work",
+      "aws_sqs_queue.dlq",
+    ].map((address) => `terraform state rm '${address}'`),
+  );
+});
+
+describe("the program that owns what is imported", () => {
+  const retry = { attempts: 3, backoff: { kind: "constant", delay: "1s" } };
+  const shop = {
+    name: "shop",
+    sources: { orders: { kind: "topic" } },
+    consumers: { billing: { from: { orders: "all" }, retry }, "it's": { from: { orders: ["a+b"] }, retry } },
+  };
+  const compiled = accepted(compile(checked(shop), accepted(parseTarget("rabbitmq@4.3", "native"))));
+  const given = brokers.rabbitmq.exportFormats["definitions"]?.(compiled, "/") as unknown as Given;
+  const commands = (kept: readonly Kept[]): readonly string[] =>
+    resourcesOf(kept)
+      .map(({ urn }) => `pulumi state delete '${urn.replaceAll("'", String.raw`'\''`)}'`)
+      .toReversed();
+
+  test("has to forget all of it, each resource before those that it needs", async () => {
+    const kept = keptOf(given);
+    const { forget, same, moves } = await adoptedFrom("--stack", stackOf(kept));
+    expect([forget, same, moves]).toEqual([commands(kept), kept.length, []]);
+  });
+
+  test("has to forget a policy that differs, because the deployment writes it", async () => {
+    const policies = given.policies?.map((each) => ({ ...each, priority: 7 })) ?? [];
+    const kept = keptOf({ ...given, policies });
+    const { forget, same } = await adoptedFrom("--stack", stackOf(kept));
+    expect([forget, same]).toEqual([commands(kept), kept.length - policies.length]);
+  });
+
+  test("keeps what belongs to a consumer that moves to a new queue", async () => {
+    const queues = given.queues.map((each) =>
+      each.name === "shop.billing.dead" ? { ...each, arguments: { "x-queue-type": "quorum" } } : each,
+    );
+    const kept = keptOf({ ...given, queues });
+    const { forget, moves } = await adoptedFrom("--stack", stackOf(kept));
+    expect(moves).toMatchObject([{ consumer: "billing", next: "shop.billing.2" }]);
+    const own = kept.filter(([, id]) => !/shop\.billing(\.|@|\/)/.test(id));
+    expect(forget).toEqual(commands(own));
+    expect(own.length).toBeLessThan(kept.length - 3);
+  });
+
+  test("is read whole, or nothing is adopted", async () => {
+    const [first, ...others] = resourcesOf(keptOf(given));
+    const broken = { ...first, outputs: { name: "orders", settings: { type: 7 } } };
+    const said = await adoptedFrom(
+      "--stack",
+      JSON.stringify({ version: 3, deployment: { resources: [broken, ...others] } }),
+    );
+    expect([said.code, said.diagnostics?.map(({ code }) => code)]).toEqual([2, ["RD410"]]);
+  });
 });
 
 describe("a state of Terraform", () => {

@@ -93,7 +93,7 @@ test("no template gives a dead queue the name of a queue with another purpose", 
 
 test("a new queue gets a name that no queue has, and only ways that it has as well are ended", () => {
   const dying = { "x-queue-type": "quorum", ...deadThrough("", "billing.retry") };
-  const { moves } = adoptText(
+  const { imports } = adoptText(
     JSON.stringify({
       rabbitmq_version: "4.3.6",
       vhosts,
@@ -112,12 +112,42 @@ test("a new queue gets a name that no queue has, and only ways that it has as we
       ],
     }),
   );
-  expect(moves.find(({ queue: old }) => old === "billing")).toEqual({
+  expect(imports.moves.find(({ queue: old }) => old === "billing")).toEqual({
     consumer: "billing",
     queue: "billing",
     next: "billing.3",
+    hasFixedDead: false,
     dead: "billing.dlq",
     unbind: ["DELETE /api/bindings/%2F/e/orders/q/billing/any", "DELETE /api/bindings/%2F/e/orders/q/billing/other"],
     staying: ["again"],
   });
+});
+
+test("two consumers move to two queues, and a dead queue with a name of its own gets a new one, too", () => {
+  const dying = { "x-queue-type": "quorum", ...deadThrough("", "failures") };
+  const text = (queues: readonly object[]): string =>
+    JSON.stringify({ rabbitmq_version: "4.3.6", vhosts, exchanges: [], bindings: [], queues });
+  const numbered = adoptText(text([queue("orders.1"), queue("orders.2")])).imports.moves;
+  expect(numbered.map(({ next }) => next)).toEqual(["orders.3", "orders.4"]);
+  const [mail] = adoptText(text([queue("mail", dying), queue("failures")])).imports.moves;
+  expect(mail).toMatchObject({ consumer: "mail", dead: "failures", hasFixedDead: true });
+});
+
+test.for([
+  ["a+b", "a%252Bb"],
+  ["b~c", "b%257Ec"],
+  ["~", "%257E"],
+  ["x%41", "x%252541"],
+  ["order.#", "order.%23"],
+])("a request names the key %s as the broker does", ([key, name]) => {
+  const { imports } = adoptText(
+    JSON.stringify({
+      rabbitmq_version: "4.3.6",
+      vhosts,
+      exchanges: [exchange("orders", "topic")],
+      queues: [queue("billing")],
+      bindings: [binding("orders", "billing", key)],
+    }),
+  );
+  expect(imports.moves[0]?.unbind).toEqual([`DELETE /api/bindings/%2F/e/orders/q/billing/${name}`]);
 });

@@ -10,7 +10,6 @@ import type { Deployment } from "./foreign/deployment.ts";
 import { deployedOver } from "./foreign/adopt/deployed-over.ts";
 import { migrating } from "./foreign/carry-out.ts";
 import { importsOf } from "./foreign/adopt/imports.ts";
-import { movesOf } from "./foreign/adopt/moves.ts";
 import { inferSystem } from "./foreign/adopt/infer.ts";
 import { deploymentOf, driftOf } from "./foreign/drift.ts";
 import { liveWithReports } from "./foreign/live.ts";
@@ -88,7 +87,6 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
       effect: `a deployment writes policies and bindings; the arguments of a queue cannot change in place, and the way is in ${docsPage("changing")}`,
       terraformType,
       importsOf,
-      movesOf,
     };
   },
   get differ() {

@@ -1,7 +1,9 @@
 import type { Imports } from "../../../../adopt/found.ts";
 import { type Importable, importsBelow } from "../../../../adopt/imports-below.ts";
 import type { RabbitmqCompiled } from "../../compile/compile.ts";
+import type { BindingResource } from "../../compile/topology.ts";
 import { bindingKey, bindingText, different } from "../../compile/differences.ts";
+import { movesOf } from "./moves.ts";
 import { bindingIdentity } from "../../compile/parts.ts";
 import type { BrokerBinding, BrokerTopology } from "../../prove/semantics.ts";
 import type { Deployment } from "../deployment.ts";
@@ -15,8 +17,9 @@ import { bindingType, componentType, exchangeType, policyType, queueType } from 
  */
 export function importsOf({ virtualHosts }: Deployment, compiled: RabbitmqCompiled, component: string): Imports {
   const [host] = virtualHosts;
-  if (host === undefined) return { entries: [], left: [] };
-  return importsBelow(componentType, component, compare(compiled, host.topology, host.name));
+  if (host === undefined) return { entries: [], left: [], present: [], moves: [] };
+  const all = compare(compiled, host.topology, host.name);
+  return importsBelow(componentType, component, all, movesOf(host, compiled, all));
 }
 
 function compare({ topology }: RabbitmqCompiled, found: BrokerTopology, host: string): readonly Importable[] {
@@ -24,6 +27,7 @@ function compare({ topology }: RabbitmqCompiled, found: BrokerTopology, host: st
   const exchanges = new Map(found.exchanges.map((exchange) => [exchange.name, exchange]));
   const policies = new Map(found.policies.flatMap((each) => (each.kind === "user" ? [[each.name, each]] : [])));
   const bindings = new Map(found.bindings.map((binding) => [bindingKey(binding), binding]));
+  const owners = new Map([...topology.queues, ...topology.exchanges].map(({ name, consumer }) => [name, consumer]));
   const named = (
     type: string,
     kind: string,
@@ -35,6 +39,7 @@ function compare({ topology }: RabbitmqCompiled, found: BrokerTopology, host: st
     id: there === undefined ? null : `${name}@${host}`,
     reason: there === undefined ? null : reasonOf(wanted, there),
     place: `${kind} ${name}`,
+    consumer: owners.get(name) ?? null,
   });
   return [
     ...topology.queues.map(({ name, arguments: given }) => {
@@ -66,28 +71,28 @@ function compare({ topology }: RabbitmqCompiled, found: BrokerTopology, host: st
       };
       return named(policyType, "policy", { name, pattern, "apply-to": applyTo, priority, ...definition }, there);
     }),
-    ...topology.bindings.map((binding) => {
-      const there = bindings.get(bindingKey(binding));
-      const key = there === undefined ? null : propertiesKeyOf(there);
-      const { source, destination, destinationKind } = binding;
-      return {
-        type: bindingType,
-        logicalName: bindingIdentity(binding),
-        id:
-          there === undefined
-            ? null
-            : [
-                host.replaceAll("%", "%25").replaceAll("/", "%2F"),
-                source,
-                destination,
-                destinationKind,
-                key ?? "",
-              ].join("/"),
-        reason: key === null && there !== undefined ? "only a running broker shows its id: read it with --url" : null,
-        place: `binding of ${source} ${bindingText(binding)}`,
-      };
-    }),
+    ...topology.bindings.map((binding) => ({
+      ...importableBinding(binding, bindings.get(bindingKey(binding)), host),
+      consumer: owners.get(binding.destination) ?? owners.get(binding.source) ?? null,
+    })),
   ];
+}
+
+function importableBinding(binding: BindingResource, there: BrokerBinding | undefined, host: string): Importable {
+  const { source, destination, destinationKind } = binding;
+  const known = {
+    type: bindingType,
+    logicalName: bindingIdentity(binding),
+    place: `binding of ${source} ${bindingText(binding)}`,
+  };
+  if (there === undefined) return { ...known, id: null, reason: null };
+  const key = propertiesKeyOf(there);
+  const virtualHost = host.replaceAll("%", "%25").replaceAll("/", "%2F");
+  return {
+    ...known,
+    id: [virtualHost, source, destination, destinationKind, key ?? ""].join("/"),
+    reason: key === null ? "only a running broker shows its id: read it with --url" : null,
+  };
 }
 
 function reasonOf(wanted: Readonly<Record<string, unknown>>, there: Readonly<Record<string, unknown>>): string | null {

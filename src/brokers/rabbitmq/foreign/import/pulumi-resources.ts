@@ -90,10 +90,11 @@ export function placesOf(resources: readonly PulumiResource[]): ReadonlyMap<stri
  * so the provider's name goes before that of the virtual host.
  */
 function virtualHostNamer(own: readonly PulumiResource[]): (resource: PulumiResource) => string | null {
-  const providers = providerNames(own);
+  // The user who makes a virtual host is often another one.
+  const providers = providerNames(own.filter(({ type }) => type !== virtualHostType));
   return ({ type, provider, properties }) => {
     const name = type === virtualHostType ? textOf(properties, "name") : textOf(properties, "vhost", "/");
-    return name === null || providers.size === 1 ? name : `${providers.get(provider) ?? ""}: ${name}`;
+    return name === null || providers.size <= 1 ? name : `${providers.get(provider) ?? ""}: ${name}`;
   };
 }
 

@@ -30,7 +30,11 @@ export function importsOf(deployment: Deployment, { topology }: SqsCompiled, com
       return [
         entry(queueType, name, url),
         ...beside.map(([type, attribute]) =>
-          entry(type, name, queue?.attributes[attribute] === undefined ? undefined : url),
+          entry(
+            type,
+            name,
+            [undefined, ""].includes(queue?.attributes[attribute] as string | undefined) ? undefined : url,
+          ),
         ),
       ];
     }),

@@ -50,7 +50,10 @@ export function deploymentOfResources(resources: readonly PulumiResource[]): Che
   const functions = read(functionType, (properties) => functionOf(functionAnswer(properties)));
   const queues = read(queueType, (properties) => queueOf(attributesOf(properties, byUrl)));
   const subscriptions = read(subscriptionType, (properties) =>
-    subscriptionOf(answerOf(pulumiNamesOf(subscriptionFields), properties)),
+    subscriptionOf({
+      ...answerOf(pulumiNamesOf(subscriptionFields), properties),
+      SubscriptionArn: told(properties["arn"]),
+    }),
   );
   const mappings = read(mappingType, (properties) => mappingOf(mappingAnswer(properties, functions), functions));
   const value = assembleDeployment({
@@ -119,6 +122,7 @@ function mappingAnswer(properties: Entry, functions: readonly AuditedFunction[])
   const filters = told(properties["filterCriteria"]);
   return {
     ...answerOf(pulumiNamesOf(mappingFields), properties),
+    UUID: told(properties["uuid"] ?? properties["id"]),
     FunctionArn: typeof functionArn === "string" ? functionArn : (byName?.arn ?? functionName),
     FilterCriteria: isEntry(filters) ? { Filters: filters["filters"] } : filters,
     State: enabled === false ? "Disabled" : "Enabled",
