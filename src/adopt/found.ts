@@ -107,7 +107,7 @@ export interface Imports {
   readonly entries: readonly ImportEntry[];
   /** The resources that are there, but not as declared, or whose id the input does not show. Each with the reason. */
   readonly left: readonly Unsaid[];
-  /** All resources that are there and that the deployment writes, also those that differ. */
+  /** What the deployment writes over: also resources that differ, and those that hold one attribute of another one. */
   readonly present: readonly { readonly type: string; readonly id: string }[];
   /** The consumers that need a new queue. The import leaves out their resources: they keep their owner until then. */
   readonly moves: readonly Move[];

@@ -69,16 +69,12 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
   return write(adopted.value, options, all, forgetting(found, adopted.value));
 }
 
-/**
- * The commands that take resources out of the state they are in, because the new deployment writes them, or because
- * they name one that it writes, such as a redrive policy. A resource goes before those it needs.
- */
+/** The commands that take what the new deployment writes out of the state. A resource goes before those it needs. */
 function forgetting({ state }: FoundDeployment, { imports }: Adopted): readonly string[] | null {
   if (state === undefined) return null;
   const taken = new Set(imports.present.map(({ type, id }) => `${type} ${id}`));
-  const ids = new Set<unknown>(imports.present.map(({ id }) => id));
   return state.resources
-    .filter(({ type, properties: { id, queueUrl } }) => taken.has(`${type} ${String(id)}`) || ids.has(queueUrl))
+    .filter(({ type, properties: { id } }) => taken.has(`${type} ${String(id)}`))
     .map(({ urn }) => state.tool.forget(urn))
     .toReversed();
 }

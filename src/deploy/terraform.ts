@@ -69,13 +69,6 @@ export function importBlocksOf(
   });
 }
 
-/** The type for a type of a Pulumi provider that is bridged from Terraform. Nearly all have the same words. */
-export function bridgedType(token: string): string {
-  const [provider = "", path = ""] = token.split(":");
-  const words = path.split("/").filter((word) => word !== "index");
-  return [provider, ...words].join("_").replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
 function written({ args, dependsOn = [], isProtected = false }: TerraformResource): object {
   return {
     ...(literal(args) as object),

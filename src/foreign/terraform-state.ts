@@ -13,6 +13,11 @@ export interface BridgedType {
   readonly renamed?: Readonly<Record<string, string>>;
 }
 
+/** The name in Terraform of a type of Pulumi. Null if there is none. */
+export function terraformTypeOf(types: Readonly<Record<string, BridgedType>>, token: string): string | null {
+  return Object.keys(types).find((name) => types[name]?.type === token) ?? null;
+}
+
 /**
  * Reads the output of `terraform state pull`, and names types and attributes as the Pulumi providers that are bridged
  * from Terraform's.

@@ -187,7 +187,11 @@ test("queues of SQS in a state of Terraform are adopted as from their account", 
       kms_master_key_id: null,
       sqs_managed_sse_enabled: true,
     }),
-    managed("aws_sqs_queue_redrive_policy", "work", { queue_url: urlOf("billing"), redrive_policy: redrive }),
+    managed("aws_sqs_queue_redrive_policy", "work", {
+      id: urlOf("billing"),
+      queue_url: urlOf("billing"),
+      redrive_policy: redrive,
+    }),
     managed("aws_sns_topic_subscription", "work", {
       id: `${topicArn}:1`,
       arn: `${topicArn}:1`,

@@ -15,7 +15,9 @@ import { deploymentOf, driftOf } from "./foreign/drift.ts";
 import { liveWithReports } from "./foreign/live.ts";
 import { evidenceOf } from "./prove/evidence.ts";
 import { exportDefinitions } from "./make/export.ts";
-import { exportTerraform, terraformType } from "./make/terraform.ts";
+import { terraformTypes } from "./foreign/import/resource-types.ts";
+import { terraformTypeOf } from "../../foreign/terraform-state.ts";
+import { exportTerraform } from "./make/terraform.ts";
 import { graphOf } from "./graph.ts";
 import { changesOf } from "./prove/change.ts";
 import { subjectsOf } from "./prove/model.ts";
@@ -85,7 +87,7 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
       deployedOver,
       fixed: ["queue", "exchange"],
       effect: `a deployment writes policies and bindings; the arguments of a queue cannot change in place, and the way is in ${docsPage("changing")}`,
-      terraformType,
+      terraformType: (token: string) => terraformTypeOf(terraformTypes, token),
       importsOf,
     };
   },

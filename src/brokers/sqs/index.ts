@@ -8,7 +8,9 @@ import type { Deployment } from "./foreign/deployment.ts";
 import { deployedOver, deploymentOf, driftOf } from "./foreign/drift.ts";
 import { diagnoseTemplate } from "./make/diagnose-template.ts";
 import { exportCloudFormation } from "./make/export.ts";
-import { exportTerraform, terraformType } from "./make/terraform.ts";
+import { terraformTypes } from "./foreign/import/resource-types.ts";
+import { terraformTypeOf } from "../../foreign/terraform-state.ts";
+import { exportTerraform } from "./make/terraform.ts";
 import { graphOf } from "./graph.ts";
 import { importsOf } from "./foreign/adopt/imports.ts";
 import { inferSystem } from "./foreign/adopt/infer.ts";
@@ -88,7 +90,7 @@ export const sqs: SqsBroker = Object.freeze({
       deployedOver,
       fixed: [],
       effect: "a deployment writes every attribute as declared, in place; subscriptions that are not declared stay",
-      terraformType,
+      terraformType: (token: string) => terraformTypeOf(terraformTypes, token),
       importsOf,
     };
   },

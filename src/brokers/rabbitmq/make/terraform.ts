@@ -4,8 +4,6 @@ import type { BindingResource, ExchangeResource, PolicyResource, Topology } from
 import { isLasting } from "./lasting.ts";
 import { areTexts } from "./texts.ts";
 
-export { bridgedType as terraformType } from "../../../deploy/terraform.ts";
-
 const provider = { name: "rabbitmq", source: "cyrilgdn/rabbitmq", version: ">= 1.8.0" };
 
 const queueOf = (name: string): TerraformAddress => ({ type: "rabbitmq_queue", name });

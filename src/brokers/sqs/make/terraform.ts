@@ -1,23 +1,9 @@
-import {
-  type TerraformAddress,
-  type TerraformResource,
-  bridgedType,
-  referTo,
-  terraformOf,
-} from "../../../deploy/terraform.ts";
+import { type TerraformAddress, type TerraformResource, referTo, terraformOf } from "../../../deploy/terraform.ts";
 import { sqsLimits } from "../compile/capabilities.ts";
 import { isArn, regionOf } from "../compile/arn.ts";
 import * as fields from "../compile/fields.ts";
 import { tagsOf } from "../compile/tags.ts";
 import type { SqsTopology } from "../compile/topology.ts";
-
-/** Types with other words than Pulumi's. Source: `provider/resources.go` of pulumi-aws. */
-const otherWords: Readonly<Record<string, string>> = {
-  "aws:sqs/redrivePolicy:RedrivePolicy": "aws_sqs_queue_redrive_policy",
-  "aws:sqs/redriveAllowPolicy:RedriveAllowPolicy": "aws_sqs_queue_redrive_allow_policy",
-};
-
-export const terraformType = (token: string): string => otherWords[token] ?? bridgedType(token);
 
 const provider = {
   name: "aws",

@@ -4,7 +4,7 @@ import { wordOf } from "../../../../diagnostics/word-of.ts";
 import type { SqsCompiled } from "../../compile/compile.ts";
 import { type AuditedQueue, type Deployment, accountIn, known, regionIn } from "../deployment.ts";
 import { foundIn } from "../found.ts";
-import { componentType, mappingType, queueType, subscriptionType } from "../import/resource-types.ts";
+import { attributeTypes, componentType, mappingType, queueType, subscriptionType } from "../import/resource-types.ts";
 
 /**
  * The entries that put each resource of a compiled system that is in the account below its component. All attributes of
@@ -19,7 +19,7 @@ export function importsOf(deployment: Deployment, { topology }: SqsCompiled, com
   const entry = (type: string, logicalName: string, id: unknown): Importable => {
     return { type, logicalName, id: id === undefined ? null : wordOf(id), reason: null, place: logicalName };
   };
-  return importsBelow(componentType, component, [
+  const imports = importsBelow(componentType, component, [
     ...topology.queues.flatMap(({ name }) => {
       const queue = found.queues.get(name);
       const url = queue && urlOf(queue);
@@ -50,6 +50,12 @@ export function importsOf(deployment: Deployment, { topology }: SqsCompiled, com
       return entry(subscriptionType, `${topic}/${queue}`, own?.attributes["SubscriptionArn"]);
     }),
   ]);
+  // Whoever owns such a resource deletes the attribute of the queue with it.
+  const attributes = topology.queues.flatMap(({ name }) => {
+    const queue = found.queues.get(name);
+    return queue === undefined ? [] : Object.keys(attributeTypes).map((type) => ({ type, id: urlOf(queue) }));
+  });
+  return { ...imports, present: [...imports.present, ...attributes] };
 }
 
 function urlOf({ arn, name }: AuditedQueue): string {
