@@ -223,7 +223,8 @@ export function deploymentsInState(text: string, tool = pulumi): Checked<readonl
   }
   if (found.length > 0) return accepted(found);
   const message = `no resource of the state is part of a topology of ${titles()}`;
-  const help = "name the state of the program that made the broker's topology";
+  const help =
+    "name the state of the program that made the queues; for Service Bus by Terraform, read its template with --servicebus";
   return refuseWhole("RD401", message, help);
 }
 

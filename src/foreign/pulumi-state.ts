@@ -16,10 +16,7 @@ export function readPulumiState(text: string): Checked<readonly PulumiResource[]
   if (!parsed.ok) return parsed;
   const state = stateIn(parsed.value);
   if (state === null) {
-    const hint =
-      isEntry(parsed.value) && ("rabbitmq_version" in parsed.value || "rabbit_version" in parsed.value)
-        ? "this looks like a definitions file: read it with --definitions"
-        : "write one with pulumi stack export --file state.json";
+    const hint = hintFor(isEntry(parsed.value) ? parsed.value : {});
     return refuseWhole("RD401", "this is JSON, but not the state of a Pulumi stack", hint);
   }
   const { resources = [] } = state;
@@ -33,6 +30,13 @@ export function readPulumiState(text: string): Checked<readonly PulumiResource[]
   // A replaced resource that waits for its deletion has a successor in the same state, so it is skipped.
   const present = resources.filter(isEntry).filter((each) => each["delete"] !== true);
   return accepted(present.map(resourceOf));
+}
+
+function hintFor(data: Entry): string {
+  if ("rabbitmq_version" in data || "rabbit_version" in data)
+    return "this looks like a definitions file: read it with --definitions";
+  if ("terraform_version" in data) return "this looks like a state of Terraform: read it with --terraform-state";
+  return "write one with pulumi stack export --file state.json";
 }
 
 /** In an export it is below `deployment`, and in a backend's file below `checkpoint.latest`. */

@@ -80,7 +80,9 @@ function renderMove({ consumer, queue, next, hasFixedDead, dead, unbind, staying
           ...(unbind.some((each) => each.endsWith("/PROPERTIES_KEY"))
             ? ["only a running broker shows the PROPERTIES_KEY of a binding: run adopt with --url"]
             : []),
-          ...(hasState ? ["before, take these bindings out of the code that made them, and out of its state"] : []),
+          ...(hasState
+            ? ["then take these bindings out of the code that made them, or its next deployment makes them again"]
+            : []),
         ],
     [`start the new code of ${consumer}. The old code empties ${queue}, and the queues that its messages wait in`],
     ...(staying.length === 0

@@ -352,6 +352,13 @@ describe("a state of Terraform", () => {
     expect(virtualHosts.map(({ name }) => name)).toEqual(["default: /", "eu: /"]);
   });
 
+  test("given as a stack is told where it belongs", () => {
+    const answer = deploymentsInState(stateOf([]));
+    expect(answer.ok ? [] : answer.diagnostics.map(({ help }) => help)).toEqual([
+      expect.stringContaining("--terraform-state"),
+    ]);
+  });
+
   test.for([
     ["another version", { version: 3, modules: [] }],
     ["the output of terraform show", { format_version: "1.0", values: { root_module: {} } }],
