@@ -115,10 +115,13 @@ describe.concurrent("connections", () => {
     await lab.queue("orders", { lockDuration: "PT5S" });
     const seen: [unknown, number | undefined][] = [];
     const receiver = lab.receiver("orders");
+    const sent = Promise.withResolvers<void>();
     receiver.subscribe(
       {
         processMessage: async ({ body, deliveryCount }) => {
           seen.push([body, deliveryCount]);
+          // A cut before the sender has its answer makes the SDK send the message again.
+          await sent.promise;
           if (seen.length === 1) lab.emulator.dropConnections();
         },
         processError: async () => undefined,
@@ -126,6 +129,7 @@ describe.concurrent("connections", () => {
       { maxConcurrentCalls: 1 },
     );
     await lab.client.createSender("orders").sendMessages({ body: "1" });
+    sent.resolve();
     // The SDK waits up to 60 s for the answer to a settlement that it sent before it noticed the cut. Source: its
     // `settleMessage`, `retryOptions.timeoutInMs`.
     await waitUntil(() => seen.length === 2, 90_000);
