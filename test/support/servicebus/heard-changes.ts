@@ -56,9 +56,15 @@ function isCopy({ content }: Sent): boolean {
 function settledFirst({ heard, atMs }: HeardAt, index: number): Change<HeardAt> {
   const { content } = heard[index] as Sent;
   const original = originalOf(content);
+  // On a slow machine, the attempt before this one may be settled here as well: its copy was due before its answer.
   const settled = heard.findIndex(
-    (each, at) => at > index && each.kind === "settled" && originalOf(each.content) === original,
+    (each, at) =>
+      at > index &&
+      each.kind === "settled" &&
+      originalOf(each.content) === original &&
+      attemptOf(each.content) === attemptOf(content) - 1,
   );
+  if (settled === -1) throw new Error(`no settlement of the message of copy ${String(content.message_id)}`);
   const order = heard.flatMap((_, at) => (at === settled ? [] : at === index ? [settled, at] : [at]));
   return {
     what: `sent after its message was settled (${index})`,
@@ -68,6 +74,10 @@ function settledFirst({ heard, atMs }: HeardAt, index: number): Change<HeardAt> 
 
 function originalOf({ message_id: id }: Sent["content"]): string {
   return String(id).replace(/:r\d+$/, "");
+}
+
+function attemptOf({ application_properties: properties }: Sent["content"]): number {
+  return Number(properties?.["redeliver-attempt"] ?? 1);
 }
 
 function otherSettlements(settled: Settled): readonly (readonly [string, Settled])[] {
