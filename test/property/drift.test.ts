@@ -137,3 +137,25 @@ test.for(targets)("every mutant of $strategy on $version is a difference, judged
   expect(counts.otherwise).toBeGreaterThan(5);
   expect(counts.harmless).toBeGreaterThan(0);
 });
+
+test.for(targets)("a limit of $strategy on $version that a queue has by itself is no loss of its policy", (target) => {
+  const proved = shopOn(target);
+  const { compiled } = proved;
+  const { policies, queues } = compiled.topology;
+  const limits = policies.filter(({ definition: { "delivery-limit": limit } }) => Number(limit) > 0);
+  expect(limits.length).toBeGreaterThan(0);
+  for (const { name, definition } of limits) {
+    const { "delivery-limit": limit, ...rest } = definition;
+    const effectsOf = (own: number): readonly string[] => {
+      const withOwn = queues.map((each) =>
+        each.name === name ? { ...each, arguments: { ...each.arguments, "x-delivery-limit": own } } : each,
+      );
+      const withoutPolicy = policies.map((each) => (each.name === name ? { ...each, definition: rest } : each));
+      const topology = { ...compiled.topology, queues: withOwn, policies: withoutPolicy };
+      const found = differencesTo(rabbitmq.differ.deploymentOf({ ...compiled, topology }), proved);
+      return found.map(({ kind, effect }) => `${kind}: ${effect}`).toSorted();
+    };
+    expect(effectsOf(Number(limit)), name).toEqual(["policy in force on the queue: harmless", "queue: harmless"]);
+    expect(effectsOf(Number(limit) + 1), name).toEqual(["policy in force on the queue: otherwise", "queue: harmless"]);
+  }
+});

@@ -91,7 +91,7 @@ export function driftOf(
         ...[...each.values()].map((difference) => ({
           ...told(difference, policies, version),
           beside: besideOf(difference, topology, version),
-          subjects: () => subjects(changed(base, difference)),
+          subjects: () => subjects([...ownSettings(difference, each.values()), difference].reduce(changed, base)),
         })),
       ],
       declared: () => subjects(base),
@@ -105,6 +105,20 @@ export function driftOf(
     },
     own.warnings,
   );
+}
+
+/**
+ * For a policy, the undeclared arguments of its queue with the same keys. If the queue has the limit by itself, a policy
+ * that is gone changes nothing.
+ */
+function ownSettings({ kind, name, settings }: Difference, all: Iterable<Difference>): readonly Difference[] {
+  const keys = new Set(settings.map(({ key }) => `x-${key}`));
+  return [...all].flatMap((each) => {
+    if (kind !== "queue-policy" || each.kind !== "queue" || each.name !== name) return [];
+    return [
+      { ...each, settings: each.settings.filter(({ key, deployed }) => keys.has(key) && deployed !== undefined) },
+    ];
+  });
 }
 
 /** A compiled system as the content of a broker, after it was deployed over another one. */
