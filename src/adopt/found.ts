@@ -100,6 +100,8 @@ export interface Move {
   readonly unbind: readonly string[];
   /** The other exchanges that lead into the old queue. Waiting messages come back by them, or producers use them. */
   readonly staying: readonly string[];
+  /** True if the queue has a single active consumer, so that its messages are handled in their order. */
+  readonly isOrdered: boolean;
 }
 
 /** The resources that an import can take over as they are, and the others. */

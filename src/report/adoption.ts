@@ -68,7 +68,8 @@ export function renderAdoption(
  *
  * @param hasState true if another program owns the ways into the old queue, and would make them again
  */
-function renderMove({ consumer, queue, next, hasFixedDead, dead, unbind, staying }: Move, hasState: boolean): string {
+function renderMove(move: Move, hasState: boolean): string {
+  const { consumer, queue, next, hasFixedDead, dead, unbind, staying, isOrdered } = move;
   const template = hasFixedDead ? `, and "dead: '{queue}.dead'" below names,` : "";
   const steps = [
     [`write "queue: ${next}" for ${consumer}${template} into the declaration, and deploy`],
@@ -84,7 +85,9 @@ function renderMove({ consumer, queue, next, hasFixedDead, dead, unbind, staying
             ? ["then take these bindings out of the code that made them, or its next deployment makes them again"]
             : []),
         ],
-    [`start the new code of ${consumer}. The old code empties ${queue}, and the queues that its messages wait in`],
+    [
+      `${isOrdered ? "" : `start the new code of ${consumer}. `}The old code empties ${queue}, and the queues that its messages wait in`,
+    ],
     ...(staying.length === 0
       ? []
       : [
@@ -95,7 +98,12 @@ function renderMove({ consumer, queue, next, hasFixedDead, dead, unbind, staying
     ...(dead === null
       ? []
       : [[`while the old code runs, send the letters of ${dead} again: redeliver dead redrive --queue ${dead}`]]),
-    [`when ${queue} is empty, stop the old code. Delete ${queue}, and its waiting queues that no other consumer uses`],
+    [
+      `when ${queue} is empty, stop the old code. Delete ${queue}, and its waiting queues that no other consumer uses`,
+      ...(isOrdered
+        ? [`then start the new code of ${consumer}: an earlier start would change the order of messages`]
+        : []),
+    ],
   ];
   const lines = steps.flatMap(([first = "", ...more], index) => [
     `${index + 1}. ${first}`,

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { writeYaml } from "../../src/adopt/write-yaml.ts";
 import { parseText } from "../../src/declare/parse.ts";
 import { checkSystem } from "../../src/index.ts";
+import { renderAdoption } from "../../src/report/adoption.ts";
 import { adoptedTopologies, exportOf } from "../support/adopted-topologies.ts";
 import { binding, deadThrough, exchange, queue, vhosts, waiting } from "../support/known-topologies.ts";
 import { adoptText, reportedByAdopt } from "../support/reported-by-adopt.ts";
@@ -120,7 +121,31 @@ test("a new queue gets a name that no queue has, and only ways that it has as we
     dead: "billing.dlq",
     unbind: ["DELETE /api/bindings/%2F/e/orders/q/billing/any", "DELETE /api/bindings/%2F/e/orders/q/billing/other"],
     staying: ["again"],
+    isOrdered: false,
   });
+});
+
+test("messages of a single active consumer keep their order on the way to a new queue", () => {
+  const text = (more: object): string =>
+    renderAdoption(
+      adoptText(
+        JSON.stringify({
+          rabbitmq_version: "4.3.6",
+          vhosts,
+          exchanges: [exchange("orders", "fanout")],
+          queues: [queue("billing", { "x-queue-type": "quorum", ...more })],
+          bindings: [binding("orders", "billing", "")],
+        }),
+      ),
+      false,
+      false,
+      null,
+    );
+  const start = "start the new code of billing";
+  const [ordered, free] = [text({ "x-single-active-consumer": true }), text({})];
+  expect(ordered.indexOf(start)).toBeGreaterThan(ordered.indexOf("when billing is empty, stop the old code"));
+  expect(free.indexOf(start)).toBeLessThan(free.indexOf("when billing is empty, stop the old code"));
+  expect([ordered, free].map((each) => each.split(start).length)).toEqual([2, 2]);
 });
 
 test("two consumers move to two queues, and a dead queue with a name of its own gets a new one, too", () => {

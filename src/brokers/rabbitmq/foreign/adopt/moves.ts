@@ -43,6 +43,9 @@ export function movesOf(
         dead: found.queues.some(({ name }) => name === dead) ? dead : null,
         unbind: doubled.map((each) => unbind(virtualHost, each)),
         staying: [...new Set(others.map(({ source }) => source))],
+        isOrdered: found.queues.some(
+          (each) => each.name === queue && each.arguments["x-single-active-consumer"] === true,
+        ),
       },
     ];
   });
