@@ -57,6 +57,10 @@ export const readingExamples = {
     fires: systemExample({ more: ["errors: &errors { permanent: [*errors] }"] }),
     quiet: systemExample({ more: ["errors: { permanent: [ValidationError] }"] }),
   },
+  RD121: {
+    fires: systemExample({ from: '{ orders: ["order.placed order.cancelled"] }' }),
+    quiet: systemExample({ from: '{ orders: ["order.placed", "order.cancelled"] }' }),
+  },
 } as const satisfies Readonly<Record<string, ExamplePair>>;
 
 /** RD1xx: problems of a declaration on any broker. */
@@ -128,5 +132,9 @@ export const declarationExamples = {
   RD120: {
     fires: systemExample({ retry: "{ attempts: 3, giveUpAfter: 5s, backoff: { kind: constant, delay: 10s } }" }),
     quiet: systemExample({ retry: "{ attempts: 3, giveUpAfter: 20s, backoff: { kind: constant, delay: 10s } }" }),
+  },
+  RD121: {
+    fires: systemExample({ from: '{ orders: ["order.placed order.cancelled"] }' }),
+    quiet: systemExample({ from: '{ orders: ["order.placed", "order.cancelled"] }' }),
   },
 } as const satisfies Readonly<Record<string, ExamplePair>>;

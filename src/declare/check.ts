@@ -13,6 +13,7 @@ import { consumerRules } from "./consumer-rules.ts";
 import { inWords } from "./corrections.ts";
 import { foreignShapes, unmended } from "./foreign-shapes.ts";
 import { deepFreeze } from "./freeze.ts";
+import { warnOfLiterals } from "./literal-texts.ts";
 import { nameRules } from "./name-rules.ts";
 import { describeDeclarationIssues, placesMeant } from "./schema-issues.ts";
 import { plainData } from "./plain-data.ts";
@@ -88,7 +89,7 @@ function checkPlain(input: unknown): Checked<System> {
     if (hasErrors(diagnostics)) return { ok: false, diagnostics };
     const value = deepFreeze(system as System);
     checked.add(value);
-    return accepted(value, diagnostics);
+    return accepted(value, [...diagnostics, ...warnOfLiterals(value)]);
   }
   const { issues } = parsed.error;
   return {

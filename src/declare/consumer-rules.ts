@@ -3,6 +3,7 @@ import { nearest } from "../diagnostics/distance.ts";
 import { backoffRules, warnOfMissingAttempts, warnOfWeeks } from "./backoff-rules.ts";
 import { formatDurationMs, parseDurationMs } from "./duration.ts";
 import type { ConsumerOutput } from "./schema.ts";
+import { fromExpression } from "./literal-texts.ts";
 import { limits } from "./schema-parts.ts";
 import type { HeadersMatch } from "./system.ts";
 
@@ -174,9 +175,10 @@ function routingKeyProblem(
     };
   }
   if (kind === "topic" && words.some((word) => word.length > 1 && /[*#]/.test(word))) {
+    const pattern = fromExpression(key) ?? wholeWildcards(words);
     return {
       message: "* and # are wildcards only as whole words between dots",
-      help: `write ${JSON.stringify(wholeWildcards(words))}, or list the routing keys`,
+      help: `write ${JSON.stringify(pattern)}, or list the routing keys`,
     };
   }
   return undefined;

@@ -187,7 +187,8 @@ export function backoffOf(parts: Readonly<Record<string, unknown>>, schema: Json
   return oneOf === undefined ? undefined : correctedKeys(parts, oneOf, examples ?? [], true);
 }
 
-const isEverything = (value: unknown): boolean => value === true || /^(all|\*|#)$/i.test(wordOf(value));
+const isEverything = (value: unknown): boolean =>
+  value === true || /^(all|any|every(thing)?|\*|#)$/i.test(wordOf(value));
 const asList = (value: unknown): unknown => (Array.isArray(value) ? value : [value]);
 
 /** A binding as `{ source: "orders", routingKey: "order.placed" }`, as the mapping from its source. */
@@ -203,14 +204,31 @@ export function correctedBinding(value: unknown): unknown {
   return { [source]: isEverything(keys) ? "all" : asList(keys) };
 }
 
+/** The routing keys in one text. */
+function keysIn(text: string): readonly string[] {
+  return text.split(/[\s,;]+/).filter((each) => each !== "");
+}
+
+/** The headers of a message, as `{ type: "invoice" }`, as the match of a headers source. */
+function correctedMatch(value: unknown): unknown {
+  if (!isMapping(value)) return undefined;
+  const { match, "x-match": asArgument = match ?? "all", headers, ...others } = value;
+  const given = isMapping(headers) ? headers : others;
+  const areTexts = Object.values(given).every((each) => typeof each === "string");
+  return areTexts && Object.keys(given).length > 0 ? { match: asArgument, headers: given } : undefined;
+}
+
 /** The routing keys of each source, from a list or a word. */
 export function correctedFrom(path: readonly PathSegment[], value: unknown, input: unknown): unknown {
   const isAll = isEverything(value);
   if (path.length > 3) {
     const [[key, only] = [], ...others] = Object.entries(isMapping(value) ? value : {});
     if (isAll || value === null) return "all";
-    if (typeof value === "string") return [value];
-    const isKeys = others.length === 0 && (Array.isArray(only) || (typeof only === "string" && key !== "match"));
+    // A filter of SQL or JSON is no key.
+    if (typeof value === "string") return /[=<>(){}]/.test(value) ? undefined : keysIn(value);
+    if (valueAt(input, ["sources", path[3] as string, "kind"]) === "headers") return correctedMatch(value);
+    const isKeys =
+      others.length === 0 && (Array.isArray(only) || (typeof only === "string" && /key|pattern/i.test(String(key))));
     return isKeys ? asList(only) : undefined;
   }
   const declared = new Set<unknown>(Object.keys(Object(valueAt(input, ["sources"])) as object));
@@ -222,6 +240,9 @@ export function correctedFrom(path: readonly PathSegment[], value: unknown, inpu
   const known = [...declared].map(String);
   const near = words.map((each) => (/[.*#>]/.test(wordOf(each)) ? undefined : nearestWord(each, known)));
   if (near.every((each) => each !== undefined)) return Object.fromEntries(near.map((each) => [each, "all"]));
+  const areNames = words.every((each) => /^[\w-]+$/.test(wordOf(each)));
+  if (areNames && words.some((each) => declared.has(each)))
+    return Object.fromEntries(words.map((each) => [each, "all"]));
   const [only] = declared;
   if (typeof only !== "string" || declared.size > 1 || !words.every((each) => typeof each === "string"))
     return undefined;

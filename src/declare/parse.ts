@@ -37,6 +37,12 @@ function readJson(text: string): Checked<unknown> {
       const help = "remove them, or rename the file to .yaml and begin each comment with #";
       return refuseWhole("RD002", "JSON has no comments and no comma before a closing bracket", help);
     }
+    if (text.length <= longestLookedAt && isMapping(readYaml(text)))
+      return refuseWhole(
+        "RD002",
+        "this is YAML, and no JSON",
+        "rename the file to .yaml, or write each key and each text in double quotes",
+      );
     // The reader's quotation of the text may start or end in the middle of a password. So it is left out.
     const problem = (cause as Error).message.replace(/, (?:\.\.\.)?".*"(?:\.\.\.)? is not valid JSON$/s, "");
     return refuseWhole("RD002", `this is not JSON: ${problem}`, correctIt);
@@ -55,6 +61,31 @@ function isJsonWithExtras(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** No person wrote a longer text. */
+const longestLookedAt = 100_000;
+
+function isMapping(read: Checked<unknown>): boolean {
+  return read.ok && typeof read.value === "object" && read.value !== null && !Array.isArray(read.value);
+}
+
+/**
+ * The answer to a routing key that begins with a wildcard and has no quotes. YAML takes * for the name of an anchor, and
+ * # for a comment.
+ */
+function bareWildcard(text: string): Checked<never> | null {
+  const found = /(?:[[,]|[:-] )[ \t]*(\*[\w.*#-]*)(?=\s*[\],}]|[ \t]*$)|[[,][ \t]*(#[\w.*#-]*)[ \t]*[\],]/m.exec(text);
+  const [whole = "", alias, comment = ""] = found ?? [];
+  if (found === null || text.includes(`&${alias?.slice(1)}`)) return null;
+  const before = text.slice(0, found.index + whole.search(/[*#]/)).split("\n");
+  const where = `line ${before.length}, column ${(before.at(-1) ?? "").length + 1}`;
+  const key = alias ?? comment;
+  return refuseWhole(
+    "RD002",
+    `YAML gives ${key[0]} a meaning of its own at ${where}`,
+    `write it in quotes: ${key === "*all" ? '"all"' : `"${key}"`}`,
+  );
 }
 
 /** The reader needs a kilobyte for every few tokens, so more of them would use up the memory. */
@@ -76,7 +107,10 @@ function readYaml(text: string): Checked<unknown> {
       const where = place === undefined ? "" : ` at line ${place.line}, column ${place.col}`;
       if (problem.code === "MULTIPLE_DOCS")
         return refuseWhole("RD002", `another YAML document begins${where}`, "move it to a file of its own");
-      return refuseWhole("RD002", `this is not YAML${where}: ${firstLine(problem.message)}`, correctIt);
+      const help = problem.code === "TAB_AS_INDENT" ? "indent with blanks" : correctIt;
+      return (
+        bareWildcard(text) ?? refuseWhole("RD002", `this is not YAML${where}: ${firstLine(problem.message)}`, help)
+      );
     }
     const duplicate = duplicateInYaml(document);
     if (duplicate !== null) return givenTwice(text, duplicate);
@@ -86,7 +120,9 @@ function readYaml(text: string): Checked<unknown> {
     if (cause instanceof RangeError) {
       return refuseWhole("RD005", "this YAML is nested too deep to be read", "declare it with fewer levels");
     }
-    return refuseWhole("RD002", `this is not YAML: ${firstLine((cause as Error).message)}`, correctIt);
+    return (
+      bareWildcard(text) ?? refuseWhole("RD002", `this is not YAML: ${firstLine((cause as Error).message)}`, correctIt)
+    );
   }
 }
 

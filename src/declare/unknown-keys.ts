@@ -76,7 +76,7 @@ function meantTogether({ path, schema }: Mistake, input: unknown): { place: Path
   const place = [...path.slice(0, -1), name];
   const known = keysIn(schema).filter((key) => key !== name);
   const parts = Object.entries(given).filter(([key, value]) => {
-    if (name === "from") return correctedBinding({ [key]: value, source: "any" }) !== undefined;
+    if (name === "from") return correctedBinding({ [key]: value, source: "orders" }) !== undefined;
     return ownWord(key, [...known, "permanent"]) === undefined;
   });
   const values = Object.fromEntries(parts);

@@ -103,6 +103,10 @@ export const catalogue = {
     "Attempts are left out",
     "giveUpAfter is the latest start of an attempt. Here some of the declared attempts would start later, so they never run. A message is in the dead queue after fewer attempts than declared. If you mean that, write the smaller number. Otherwise raise giveUpAfter, or shorten the delays.",
   ),
+  RD121: warning(
+    "A text is taken as it is",
+    "A routing key, a name or the name of an error is one text, compared as it stands. Here it looks like a list in one text, a variable, a regular expression, or a word for everything. The broker would look for exactly this text, so the binding would match nothing, and nobody would notice. If you mean the text as it is, waive this warning.",
+  ),
   RD301: error(
     "The stack's configuration is refused",
     "Redeliver checks the configuration of a Pulumi stack like a declaration: completely, and before it touches any resource. It reports missing, unknown and malformed keys. It also refuses a password in clear, because every reader of the repository could read it. Messages never contain values that may be secret.",
