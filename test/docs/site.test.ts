@@ -66,9 +66,11 @@ test("every code has the address that its diagnostics name", () => {
 describe.runIf(hasBrowser)("in a browser", () => {
   const types: Readonly<Record<string, string>> = { html: "text/html", js: "text/javascript", css: "text/css" };
   const server = createServer(({ url = "/" }, response) => {
-    const file = fileOf(new URL(url, "http://localhost").pathname);
+    const found = fileOf(new URL(url, "http://localhost").pathname);
+    const file = existsSync(found) ? found : join(site, "404.html");
+    response.statusCode = file === found ? 200 : 404;
     response.setHeader("content-type", types[file.split(".").at(-1) ?? ""] ?? "application/octet-stream");
-    response.end(existsSync(file) ? readFileSync(file) : "");
+    response.end(readFileSync(file));
   });
   let browser: Browser;
   let base: string;
@@ -92,7 +94,8 @@ describe.runIf(hasBrowser)("in a browser", () => {
     "diagnostics/rd302",
     "strategies",
   ];
-  const looked = [...main, "api/", "api/redeliver/consume"].flatMap((path) =>
+  // The last one does not exist.
+  const looked = [...main, "api/", "api/redeliver/consume", "no-such-page"].flatMap((path) =>
     (["light", "dark"] as const).map((theme) => [path, theme] as const),
   );
   test.for(looked)(
