@@ -75,12 +75,16 @@ const consumer = z.strictObject({
     "The longest time of one handler run. A longer one counts as a transient failure. The default is no limit, but the broker may have one.",
     "30s",
   ),
-  errors: about(errors.optional(), "The kinds of errors. Every error that is not listed is transient.", {
+  errors: about(errors.optional(), "The kinds of errors. By default every error is transient.", {
     permanent: ["ValidationError"],
   }),
-  deadLetter: about(deadLetter.optional(), "The dead queue: the end of messages that no attempt could handle.", {
-    retain: "7d",
-  }),
+  deadLetter: about(
+    deadLetter.optional(),
+    "The dead queue: the end of messages that no attempt could handle. Left out, its parts have their defaults.",
+    {
+      retain: "7d",
+    },
+  ),
   delivery: about(
     z.enum(["work-queue", "every-instance"]).default("work-queue"),
     "`work-queue`: one queue for the consumer, and its instances compete for the messages. `every-instance`: a queue for each instance. Every instance gets every message, and there are no retries.",
@@ -103,12 +107,12 @@ const consumer = z.strictObject({
   ),
   formerly: about(
     name.optional(),
-    "The name that the consumer had when it was first deployed. Everything of it on the broker keeps that name, so no message is left behind when you rename it here.",
+    "The name that the consumer had when it was first deployed. Everything of it on the broker keeps that name, so no message is left behind when you rename it here. The default is the present name.",
     "invoices",
   ),
   queueArguments: about(
     queueArguments.optional(),
-    "More arguments of the work queue, by the broker's names in camel case. Nobody can change them once the queue exists. RabbitMQ only.",
+    "More arguments of the work queue, by the broker's names in camel case. Nobody can change them once the queue exists. The default is none. RabbitMQ only.",
     { singleActiveConsumer: true },
   ),
 });
@@ -129,7 +133,7 @@ const source = z.strictObject({
   ),
   exchangeType: about(
     name.optional(),
-    "The type of an `opaque` exchange, as its plugin names it. Its keys in `from` are those of the bindings, such as the weight in a consistent hash.",
+    "The type of an `opaque` exchange, as its plugin names it. Its keys in `from` are those of the bindings, such as the weight in a consistent hash. Only that kind has it, and needs it.",
     "x-consistent-hash",
   ),
   owner: about(
@@ -172,12 +176,12 @@ export const systemSchema: z.ZodType<SystemOutput> = z.strictObject({
   }),
   limits: about(
     budget.optional(),
-    "The budget of the system on its broker. Redeliver refuses to compile a system that exceeds it.",
+    "The budget of the system on its broker. Redeliver refuses to compile a system that exceeds it. The default is no budget.",
     { queues: 500 },
   ),
   $schema: about(
     z.string().optional(),
-    "The JSON Schema of declarations, for editors. In JSON and YAML only.",
+    "The JSON Schema of declarations, for editors. In JSON and YAML only. It may be left out.",
     "./node_modules/redeliver/schema.json",
   ),
 });

@@ -16,7 +16,7 @@ export interface SourceInput {
   readonly name?: string | undefined;
   /**
    * The type of an `opaque` exchange, as its plugin names it. Its keys in `from` are those of the bindings, such as the
-   * weight in a consistent hash.
+   * weight in a consistent hash. Only that kind has it, and needs it.
    */
   readonly exchangeType?: string | undefined;
   /**
@@ -171,12 +171,12 @@ export interface WorkQueueConsumerInput<Source extends string = string> extends 
   readonly queue?: string | undefined;
   /**
    * The name that the consumer had when it was first deployed. Everything of it on the broker keeps that name, so no
-   * message is left behind when you rename it here.
+   * message is left behind when you rename it here. The default is the present name.
    */
   readonly formerly?: string | undefined;
   /**
    * More arguments of the work queue, by the broker's names in camel case. Nobody can change them once the queue exists.
-   * RabbitMQ only.
+   * The default is none. RabbitMQ only.
    */
   readonly queueArguments?: QueueArgumentsInput | undefined;
   /**
@@ -188,9 +188,9 @@ export interface WorkQueueConsumerInput<Source extends string = string> extends 
   readonly retry: RetryInput;
   /** The limit on crashes: deliveries that end without a result. The default is the number of attempts. */
   readonly crash?: CrashInput | undefined;
-  /** The kinds of errors. Every error that is not listed is transient. */
+  /** The kinds of errors. By default every error is transient. */
   readonly errors?: ErrorsInput | undefined;
-  /** The dead queue: the end of messages that no attempt could handle. */
+  /** The dead queue: the end of messages that no attempt could handle. Left out, its parts have their defaults. */
   readonly deadLetter?: DeadLetterInput | undefined;
 }
 
@@ -233,7 +233,10 @@ export interface SystemInput<Source extends string = string, Consumer extends st
   readonly sources?: { readonly [Name in Source]: SourceInput } | undefined;
   /** The consumers by their names. */
   readonly consumers: { readonly [Name in Consumer]: ConsumerInput<NoInfer<Source>> };
-  /** The budget of the system on its broker. Redeliver refuses to compile a system that exceeds it. */
+  /**
+   * The budget of the system on its broker. Redeliver refuses to compile a system that exceeds it. The default is no
+   * budget.
+   */
   readonly limits?: LimitsInput | undefined;
 }
 

@@ -6,7 +6,13 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 
 import type { Schema } from "../../scripts/declaration-page.ts";
-import { comparedTargets, compileFor, exampleSystem, propertiesOf } from "../../scripts/declaration-page.ts";
+import {
+  comparedTargets,
+  compileFor,
+  exampleSystem,
+  propertiesOf,
+  renderDeclaration,
+} from "../../scripts/declaration-page.ts";
 import { asDuration, durationPattern, parseDurationMs } from "../../src/declare/duration.ts";
 import { parseText } from "../../src/declare/parse.ts";
 import { declarationJsonSchema } from "../../src/declare/schema.ts";
@@ -29,6 +35,20 @@ describe("each property of the schema", () => {
       expect(sentences.filter((each) => each.split(/\s+/).length > 25)).toEqual([]);
     },
   );
+
+  test("is required, or says its default", () => {
+    const silent = properties.filter(
+      ({ schema, isRequired }) =>
+        !isRequired && schema.default === undefined && !/default|left out|needs it/i.test(schema.description ?? ""),
+    );
+    expect(silent.map(({ path, backoff }) => nameOf(path, backoff))).toEqual([]);
+  });
+
+  test("exists since the first version, which the page names", () => {
+    // With the next version, a property that it adds needs a version of its own on the page.
+    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly version: string };
+    expect(renderDeclaration()).toContain(`All properties exist since Redeliver ${version}.`);
+  });
 
   const examples = properties.flatMap((property) =>
     (property.schema.examples ?? []).map((example) => [JSON.stringify(example), property, example] as const),
