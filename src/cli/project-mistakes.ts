@@ -1,3 +1,4 @@
+import { parseTarget } from "../brokers/index.ts";
 import { asCode, inWords } from "../declare/corrections.ts";
 import type { ForeignShape } from "../declare/foreign-shapes.ts";
 import { isMapping } from "../declare/read-duration.ts";
@@ -12,10 +13,12 @@ const edit = (key: string): string => `${key}: ${asCode(examples[key])}`;
 export const projectStart = `start with { ${edit("declaration")}, ${edit("environments")} }`;
 
 /** The value that belongs into a place of a project file. */
-export const projectSentences: NonNullable<InputForm["sentencesOf"]> = ({ kind, path }) => {
+export const projectSentences: NonNullable<InputForm["sentencesOf"]> = ({ kind, path, value }) => {
   const key = String(path.at(-1));
   const isEnvironment = path.length === 2 && path[0] === "environments";
   if (kind === "missing" && key in examples) return { help: `add ${edit(key)}` };
+  if (kind === "wrong" && path.length === 2 && path[0] === "waivers")
+    return { help: `write it as ${asCode({ code: value, reason: "why", until: "2027-06-30" })}` };
   if (kind !== "wrong" || !(isEnvironment || key in examples)) return {};
   return { help: `write ${isEnvironment ? `${key}: ${asCode(dev)}` : edit(key)}` };
 };
@@ -37,6 +40,13 @@ export function projectShapes(data: unknown): readonly ForeignShape[] {
   const isTarget = (value: unknown): boolean => typeof value === "string" && /^[^:]{1,80}$/.test(value);
   if (environments === undefined)
     return Object.entries(data).flatMap(([key, value]) => {
+      if (/^env(ironment)?s?$/i.test(key) && isMapping(value))
+        return shape(
+          [key],
+          `${JSON.stringify(key)} is no key of a project file`,
+          "did you mean environments?",
+          "environments",
+        );
       const isNamed = isMapping(value) && "target" in value;
       if (!isNamed && (key !== "target" || !(isTarget(value) || isMapping(value)))) return [];
       const whole = asCode({ dev: { target: value } }) ?? "{ dev: { target: … } }";
@@ -46,7 +56,22 @@ export function projectShapes(data: unknown): readonly ForeignShape[] {
   return Object.entries(isMapping(environments) ? environments : {}).flatMap(([name, value]) => {
     const path = ["environments", name];
     if (isTarget(value)) return shape(path, `${name} has only a target`, `write it as ${asCode({ target: value })}`);
-    if (!isMapping(value) || !("broker" in value) || "target" in value) return [];
+    if (!isMapping(value)) return [];
+    const { target: word, strategy } = value;
+    const known =
+      typeof word === "string" && typeof strategy === "string" ? parseTarget(word, strategy.toLowerCase()) : null;
+    if (known?.ok === true) {
+      const given = Object.fromEntries(Object.entries(known.value).filter(([, each]) => each !== null));
+      const whole = asCode(given) ?? "{ … }";
+      const message = `the strategy of ${name} belongs to its target`;
+      return shape(
+        [...path, "target"],
+        message,
+        `write target: ${whole} instead of strategy`,
+        `${formatPath(path)}.strategy`,
+      );
+    }
+    if (!("broker" in value) || "target" in value) return [];
     const { url: _url, managementUrl: _managementUrl, ...target } = value;
     const help = `write target: ${asCode(target) ?? "{ … }"} instead of ${inWords(Object.keys(target))}`;
     return shape([...path, "broker"], `${name} has the keys of its target`, help, formatPath(path));

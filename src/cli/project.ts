@@ -151,6 +151,11 @@ function problem(path: readonly PathSegment[], message: string, help: string): D
 function urlProblem(path: readonly PathSegment[], url: string | undefined): Diagnostic[] {
   if (url === undefined) return [];
   if (!URL.canParse(url)) return [problem(path, "this is not a URL", "write one such as https://rabbitmq.example.com")];
+  // A URL may begin with any word, so this one has the host as its scheme.
+  if (/^[\w.-]+:\d+(?:\/|$)/.test(url)) {
+    const scheme = path.at(-1) === "url" ? "amqp" : "http";
+    return [problem(path, "the URL has no scheme", `write ${JSON.stringify(`${scheme}://${url}`)}`)];
+  }
   if (new URL(url).password === "") return [];
   const help = "leave the password out; the page of the command names the environment variable that takes it";
   return [problem(path, "the URL has a password, and every reader of the repository could see it", help)];

@@ -194,6 +194,22 @@ describe("a mistake in a project file gets one answer, which mends it as it is w
     ["no environments", { declaration: "shop.yaml" }, `add environments: ${only}`],
     ["a target at the top", { declaration: "shop.yaml", target: "rabbitmq@4.3" }, `write environments: ${only}`],
     ["an environment at the top", { declaration: "shop.yaml", prod: { target: broker } }, "move it into environments"],
+    ["another word for them", { declaration: "shop.yaml", envs: project.environments }, "did you mean environments?"],
+    [
+      "a strategy beside its target",
+      environments({ target: "rabbitmq@4.3", strategy: "Staged" }),
+      'write target: { broker: "rabbitmq", version: "4.3", strategy: "staged" } instead of strategy',
+    ],
+    [
+      "a URL without its scheme",
+      environments({ target: "rabbitmq@4.3", managementUrl: "localhost:15672/%2F" }),
+      'write "http://localhost:15672/%2F"',
+    ],
+    [
+      "a waiver that is a code",
+      { ...project, waivers: ["RD207"] },
+      'write it as { code: "RD207", reason: "why", until: "2027-06-30" }',
+    ],
     ["no declaration", { environments: project.environments }, 'add declaration: "shop.yaml"'],
     [
       "a declaration in its place",
