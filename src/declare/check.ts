@@ -55,6 +55,13 @@ export function sureSystem(system: unknown): Checked<System> {
 function wrapper(input: unknown): Diagnostic[] {
   const { apiVersion, kind, metadata, version, ...others } = isRecord(input) ? input : {};
   const [[key = "", inner] = [], ...more] = Object.entries(others);
+  const isSystem = (value: unknown): boolean => isRecord(value) && isRecord(value["consumers"]);
+  if (more.length > 0 && Object.values(others).every(isSystem))
+    return diagnosed("RD102", {
+      path: [],
+      message: `the file has ${more.length + 1} systems, ${inWords(Object.keys(others))}`,
+      help: "write each system into a file of its own, with its keys at the top",
+    });
   if (more.length > 0 || !isRecord(inner) || !isRecord(inner["consumers"])) return [];
   const around = Object.entries({ apiVersion, kind, metadata, version }).filter(([, value]) => value !== undefined);
   const own = isRecord(metadata) ? wordOf(metadata["name"] ?? "shop") : key;

@@ -1,7 +1,7 @@
 import { type Diagnostic, type PathSegment, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import { wordOf } from "../diagnostics/word-of.ts";
 import { schemaAt } from "../diagnostics/schema-issues.ts";
-import { asCode, corrected, isCrowded } from "./corrections.ts";
+import { asCode, corrected, inWords, isCrowded } from "./corrections.ts";
 import { isCountOfRetries, isNameOfDeadQueue, ownWord, placeElsewhere } from "./other-words.ts";
 import { guessed, isGuessed, isMapping, readDuration, withGuessedUnits } from "./read-duration.ts";
 import { limits } from "./schema-parts.ts";
@@ -38,27 +38,39 @@ export function foreignShapes(input: unknown): readonly ForeignShape[] {
       ...shapeOfLevels(path, consumer),
       ...shapeOfFrom([...path, "from"], consumer["from"], sources),
       ...shapeOfIndent(path, consumer, "retry", ["attempts", "backoff", "giveUpAfter", "retryAfter"]),
+      ...shapeOfIndent([...path, "retry"], Object(consumer["retry"]) as Mapping, "backoff", keysOfBackoffs),
     ];
   });
   const ofSources = Object.keys(isMapping(sources) ? sources : {}).flatMap((name) =>
     shapeOfIndent(["sources"], sources as Mapping, name, ["kind", "name", "owner"]),
   );
-  return [...ofSources, ...ofConsumers];
+  const beside = (holder: string, isPart: (value: Mapping) => boolean): readonly ForeignShape[] => {
+    const keys = Object.keys(input).filter((key) => isMapping(input[key]) && isPart(input[key] as Mapping));
+    return shapeOfIndent([], input, holder, keys);
+  };
+  const isSource = (value: Mapping): boolean => typeof value["kind"] === "string";
+  const isConsumer = (value: Mapping): boolean => ["from", "retry", "delivery"].some((key) => key in value);
+  return [...beside("sources", isSource), ...beside("consumers", isConsumer), ...ofSources, ...ofConsumers];
 }
+
+const keysOfBackoffs = ["kind", "delay", "first", "factor", "step", "delays", "max", "jitter"];
 
 /** A key without a value whose own keys stand beside it: in YAML they lack two blanks. */
 function shapeOfIndent(path: readonly PathSegment[], beside: Mapping, key: string, own: readonly string[]) {
   if (beside[key] !== null || isCrowded(beside) || own.includes(key)) return [];
-  const keys = own.filter(
-    (each) => typeof beside[each] === "string" || (key === "retry" && beside[each] !== undefined),
-  );
+  // A source may have one of these names.
+  const isAny = path[0] !== "sources";
+  const keys = own.filter((each) => typeof beside[each] === "string" || (isAny && beside[each] !== undefined));
   const edit = asCode(Object.fromEntries(keys.map((each) => [each, beside[each]])));
-  if (keys.length === 0 || edit === undefined) return [];
+  if (keys.length === 0) return [];
   const problem = diagnostic("RD101", {
     path: [...path, key],
     message: `${key} is empty, and its keys stand beside it`,
     notes: ["in YAML a key belongs to the key above it only if it is indented more"],
-    help: `write ${key}: ${edit} instead of ${keys.join(" and ")}`,
+    help:
+      edit === undefined
+        ? `indent ${inWords(keys)} by two blanks more, with all that is in them`
+        : `write ${key}: ${edit} instead of ${inWords(keys)}`,
   });
   return [{ problem, mends: [key, ...keys].map((each) => formatPath([...path, each])) }];
 }

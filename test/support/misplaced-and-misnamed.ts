@@ -59,6 +59,27 @@ const misplaced: readonly Row[] = [
     `${at}.attempts`,
     'write retry: { attempts: 3, backoff: { kind: "constant", delay: "30s" } }',
   ],
+  [
+    "sources that are not indented",
+    system({ sources: null, orders: { kind: "topic" } }),
+    "RD101",
+    "sources",
+    'write sources: { orders: { kind: "topic" } } instead of orders',
+  ],
+  [
+    "consumers that are not indented",
+    system({ consumers: null, billing: { retry: { attempts: 1, backoff: { kind: "immediate" } } } }),
+    "RD101",
+    "consumers",
+    'write consumers: { billing: { retry: { attempts: 1, backoff: { kind: "immediate" } } } } instead of billing',
+  ],
+  [
+    "a backoff that is not indented",
+    retry({ backoff: null, ...steady }),
+    "RD101",
+    `${inRetry}.backoff`,
+    'write backoff: { kind: "constant", delay: "30s" } instead of kind and delay',
+  ],
   ["a system's name", system({ name: undefined, system: "shop" }), "RD102", "system", 'write name: "shop"'],
   ["a part of one's own", system({ defaults: { attempts: 3 } }), "RD102", "defaults", own],
 ];

@@ -117,3 +117,15 @@ describe("a text that is not well-formed", () => {
     expect(answerTo(text, "json")).toEqual([["RD002", help]]);
   });
 });
+
+test("two systems in one file belong into two files", () => {
+  const { name: _name, ...system } = oneConsumer();
+  const help = "write each system into a file of its own, with its keys at the top";
+  expect(answersTo({ shop: system, crm: system })).toEqual([["RD102", "", help]]);
+});
+
+test("keys that are not indented are named, where all of them would be too long", () => {
+  const consumers = Object.fromEntries(["billing", "mail"].map((name) => [name, oneConsumer().consumers.billing]));
+  const help = "indent billing and mail by two blanks more, with all that is in them";
+  expect(answersTo({ ...oneConsumer({}, { consumers: null }), ...consumers })).toEqual([["RD101", "consumers", help]]);
+});
