@@ -35,6 +35,17 @@ function optionsOf(command: Command): readonly Option[] {
   return command.options.filter(({ hidden }) => !hidden);
 }
 
+/** All commands below a command, each with the words that lead to it. */
+function commandsBelow(
+  command: Command,
+  before = "",
+): readonly { readonly words: string; readonly command: Command }[] {
+  return command.commands.flatMap((each) => {
+    const words = `${before}${each.name()}`;
+    return [{ words, command: each }, ...commandsBelow(each, `${words} `)];
+  });
+}
+
 function argumentsOf(command: Command): readonly string[] {
   return command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
 }
@@ -44,44 +55,58 @@ function flagsOf({ short, long }: Option): readonly string[] {
 }
 
 function bashScript(program: Command): string {
-  const values = program.commands.flatMap((command) =>
-    optionsOf(command)
+  const cases = commandsBelow(program).flatMap(({ words, command }) => {
+    const values = optionsOf(command)
       .filter((option) => option.required)
       .map((option) => {
-        const places = flagsOf(option).map((flag) => `"${command.name()} ${flag}"`);
+        const places = flagsOf(option).map((flag) => `"${words}"*" ${flag} "`);
         return `    ${places.join("|")}) choices="${valuesOf(option).join(" ")}" ;;`;
-      }),
-  );
-  const options = program.commands.map((command) => {
-    const words = [...argumentsOf(command), ...optionsOf(command).flatMap(flagsOf), "--help"];
-    return `    "${command.name()} "*) choices="${words.join(" ")}" ;;`;
+      });
+    const names = command.commands.map((each) => each.name());
+    const others = [...names, ...argumentsOf(command), ...optionsOf(command).flatMap(flagsOf), "--help"];
+    // Behind a command that has commands of its own comes one of these alone.
+    return [...values, `    "${words} "${names.length > 0 ? "" : "*"}) choices="${others.join(" ")}" ;;`];
   });
   return `_redeliver() {
   local choices="" current="\${COMP_WORDS[COMP_CWORD]}"
-  case "\${COMP_WORDS[1]} \${COMP_WORDS[COMP_CWORD-1]}" in
-${[...values, ...options].join("\n")}
+  case "\${COMP_WORDS[*]:1:$((COMP_CWORD-1))} " in
+    " ") choices="${program.commands.map((command) => command.name()).join(" ")}" ;;
+${cases.join("\n")}
   esac
-  if [ "$COMP_CWORD" -eq 1 ]; then choices="${program.commands.map((command) => command.name()).join(" ")}"; fi
   COMPREPLY=($(compgen -W "$choices" -- "$current"))
 }
 complete -o default -F _redeliver redeliver
 `;
 }
 
+/** Fish has the words before the cursor from its command line alone. */
+const fishFunction = `function __redeliver_before
+  set -l words (commandline -opc)
+  set -e words[1]
+  string match -q -- $argv[1] "$words "
+end
+`;
+
 function fishScript(program: Command): string {
   const quoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
-  const lines = program.commands.flatMap((command) => [
-    `complete -c redeliver -n __fish_use_subcommand -f -a ${command.name()} -d ${quoted(command.description())}`,
-    ...argumentsOf(command).map(
-      (word) => `complete -c redeliver -n '__fish_seen_subcommand_from ${command.name()}' -f -a ${word}`,
-    ),
+  const line = (before: string, ...parts: readonly string[]): string =>
+    `complete -c redeliver -n ${quoted(`__redeliver_before "${before}"`)} ${parts.join(" ")}\n`;
+  const names = (command: Command, before: string): readonly string[] =>
+    command.commands.map((each) => line(before, "-f", `-a ${each.name()}`, `-d ${quoted(each.description())}`));
+  const lines = commandsBelow(program).flatMap(({ words, command }) => [
+    ...names(command, `${words} `),
+    ...argumentsOf(command).map((word) => line(`${words} *`, "-f", `-a ${word}`)),
     ...optionsOf(command).map((option) => {
       const flags = [option.short && `-s ${option.short.slice(1)}`, option.long && `-l ${option.long.slice(2)}`];
       const values = valuesOf(option);
       const value = !option.required ? [] : values.length === 0 ? ["-r"] : ["-x", `-a ${quoted(values.join(" "))}`];
-      const parts = [...flags.filter(Boolean), ...value, `-d ${quoted(option.description)}`];
-      return `complete -c redeliver -n '__fish_seen_subcommand_from ${command.name()}' ${parts.join(" ")}`;
+      return line(
+        `${words} *`,
+        ...flags.filter((flag) => flag !== undefined),
+        ...value,
+        `-d ${quoted(option.description)}`,
+      );
     }),
   ]);
-  return `${lines.join("\n")}\n`;
+  return [fishFunction, ...names(program, " "), ...lines].join("");
 }
