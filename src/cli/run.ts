@@ -118,7 +118,10 @@ export function commandLine(words: readonly string[], finish: Finish): Command {
   }
   for (const command of program.commands.flatMap((each) => [each, ...each.commands])) {
     const takesDeclaration = command.registeredArguments[0]?.name() === "file";
-    if (takesDeclaration) command.addOption(environment()).addOption(project());
+    if (!takesDeclaration) continue;
+    command.addOption(environment()).addOption(project());
+    // The project file names the declaration, too, before the words come here.
+    command.usage(command.usage().replace("<file>", "[file]"));
   }
   return refuseMisuse(withHelp(program));
 }

@@ -50,6 +50,14 @@ test("the help of each command has examples, and each of them is right", { timeo
   }
 });
 
+test("the usage shows a file as optional if a project file can name it", async () => {
+  for (const command of await commandsBelow()) {
+    const { out } = await runCommand([...command.split(" "), "--help"]);
+    expect([command, out.includes("--env <name>")]).toEqual([command, /^Usage: .* \[file\]/.test(out)]);
+    expect(out).not.toMatch(/^Usage: .*<file>/);
+  }
+});
+
 test("a mistyped option is named before a missing one, with the right one beside it", async () => {
   const mistyped = await runCommand(["check", "shop.yaml", "--taget", "rabbitmq@4.3"]);
   expect([mistyped.code, mistyped.error]).toEqual([
