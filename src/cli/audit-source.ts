@@ -8,6 +8,7 @@ import { type Checked, type Diagnostic, accepted, refuseWhole, refusedFor } from
 import type { RequestBounds } from "../foreign/request-budget.ts";
 import type { TlsFiles } from "../tls/read-tls-files.ts";
 import type { Fetch } from "../tls/secure-fetch.ts";
+import { isDeclarationText } from "./is-declaration.ts";
 import { readText } from "./read-text.ts";
 
 type AnyBroker = ReturnType<typeof brokerOf>;
@@ -139,7 +140,9 @@ export async function readSource(source: AuditSource): Promise<Checked<readonly 
       return foundOf(source.audited, await readLive(source));
     case "file": {
       const text = readText(source.file);
-      return text.ok ? foundOf(source.audited, source.audited.auditor.file.read(text.value)) : text;
+      if (!text.ok) return text;
+      const read = foundOf(source.audited, source.audited.auditor.file.read(text.value));
+      return read.ok ? read : (declarationIn(source.file, text.value, source.audited.broker) ?? read);
     }
     case "stack": {
       const text = readText(source.file);
@@ -151,6 +154,13 @@ export async function readSource(source: AuditSource): Promise<Checked<readonly 
     default:
       return source satisfies never;
   }
+}
+
+/** The refusal of a declaration in place of an export. */
+function declarationIn(file: string, text: string, { exampleTarget }: AnyBroker): Checked<never> | null {
+  if (!isDeclarationText(text)) return null;
+  const help = `prove it with redeliver check ${file} --target ${exampleTarget}`;
+  return refuseWhole("RD401", "this is a declaration, and no export of a broker", help);
 }
 
 /** Changes a running broker. Only one with a management API can be changed. */

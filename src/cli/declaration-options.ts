@@ -1,6 +1,7 @@
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 
 import { brokers } from "../brokers/index.ts";
+import { nearestWord } from "../diagnostics/distance.ts";
 
 export const target = (): Option =>
   new Option(
@@ -26,6 +27,14 @@ export const reportFormat = (what: string): Option =>
   new Option("-f, --format <format>", what).choices(["text", "json", "sarif", "github"]).default("text");
 export const json = (): Option => new Option("--json", "print JSON, refusals included");
 export const output = (): Option => new Option("-o, --output <file>", "write to a file instead of the standard output");
+
+/** Accepts one of some choices. */
+export function oneOf(text: string, choices: readonly string[]): string {
+  if (choices.includes(text)) return text;
+  const meant = nearestWord(text, choices);
+  const suggestion = meant === undefined ? "" : `Did you mean ${meant}? `;
+  throw new InvalidArgumentError(`${suggestion}Allowed choices are ${choices.join(", ")}.`);
+}
 
 /** The formats of all brokers. A command asks for them late, because it takes time to load all brokers. */
 export function exportFormats(): readonly string[] {

@@ -1,5 +1,6 @@
 import type { Command, Option } from "commander";
 
+import { oneOf } from "./declaration-options.ts";
 import { suggestWords } from "./other-words.ts";
 
 const examples: Readonly<Record<string, readonly string[]>> = {
@@ -86,6 +87,11 @@ export function withHelp(program: Command): Command {
     const lines = own.map((words) => `  $ redeliver ${words}\n`);
     command.exitOverride();
     suggestWords(command);
+    for (const each of [...command.options, ...command.registeredArguments]) {
+      const { argChoices } = each;
+      // Unlike commander's own refusal, this one names the nearest choice.
+      if (argChoices !== undefined) each.argParser((text) => oneOf(text, argChoices));
+    }
     if (lines.length > 0) command.addHelpText("after", `\nExamples:\n${lines.join("")}`);
     const reporter = command as Command & Reporter;
     const [example = ""] = own;

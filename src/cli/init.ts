@@ -32,7 +32,9 @@ export async function initCommand(options: InitOptions): Promise<number> {
   if (broker === null) return usage(`name the broker with --broker: ${names.join(", ")}`, {});
   if (!names.includes(broker)) return usage(`${broker} is no broker; the brokers are ${names.join(", ")}`, {});
   const given =
-    options.consumer ?? (await ask("Consumers, with blanks between", ["billing"], true))?.split(/[\s,]+/) ?? [];
+    options.consumer?.flatMap((each) => each.split(",")) ??
+    (await ask("Consumers, with blanks between", ["billing"], true))?.split(/[\s,]+/) ??
+    [];
   const consumers = given.filter(Boolean);
   if (consumers.length === 0) return usage("name the consumers with --consumer, such as --consumer billing", {});
 

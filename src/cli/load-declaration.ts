@@ -78,7 +78,9 @@ export async function loadDeclaration(file: string): Promise<Loaded> {
 function nearestFile(file: string): string | undefined {
   try {
     const files = readdirSync(dirname(file)).filter((each) => /\.([cm]?[jt]s|ya?ml|json)$/.test(each));
-    const word = nearestWord(basename(file), files);
+    // In this order .yaml and .ts win over .json, which may be an output of compile.
+    const withEnding = files.toSorted().findLast((each) => each.slice(0, -extname(each).length) === basename(file));
+    const word = withEnding ?? nearestWord(basename(file), files);
     return word && `did you mean ${join(dirname(file), word)}?`;
   } catch {
     return undefined;

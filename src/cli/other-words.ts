@@ -1,5 +1,7 @@
 import type { Command } from "commander";
 
+import { brokers } from "../brokers/index.ts";
+
 /** The words of other tools for each command. */
 const commands: Readonly<Record<string, string>> = {
   check: "validate lint verify prove test",
@@ -32,6 +34,8 @@ function commandMeant(word: string): string | undefined {
 }
 
 function optionMeant(flag: string, command: Command): string | undefined {
+  // Other tools write a long option with one dash.
+  if (has(command, `-${flag}`)) return `-${flag}`;
   const takesFile = command.registeredArguments[0]?.name() === "file";
   if (takesFile && /^--(file|input|declaration|config)$/.test(flag)) return `${command.name()} <file>`;
   return Object.keys(options).find((each) => options[each]?.test(flag) === true && has(command, each));
@@ -40,7 +44,7 @@ function optionMeant(flag: string, command: Command): string | undefined {
 function placeOf(word: string, command: Command): string | undefined {
   const target: unknown = command.opts()["target"];
   if (word.includes("://") && has(command, "--url")) return `--url ${word}`;
-  if (command.name() === "init") return `--output ${word}`;
+  if (command.name() === "init") return Object.hasOwn(brokers, word) ? `--broker ${word}` : `--output ${word}`;
   if (/^[\d.]+$/.test(word) && typeof target === "string") return `--target ${target}@${word}`;
   const option = ["--definitions", "--preview"].find((each) => has(command, each));
   return option === undefined ? undefined : `${option} ${word}`;

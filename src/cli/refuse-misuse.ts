@@ -7,19 +7,27 @@ import { several } from "./declaration-options.ts";
 
 /**
  * Lets every command refuse words that it would otherwise follow at a loss: the first of two values for an option that
- * takes one, and an output that is also an input.
+ * takes one, a long option with one dash, and an output that is also an input.
  */
 export function refuseMisuse(program: Command): Command {
-  for (const command of program.commands) {
+  for (const command of program.commands.flatMap((each) => [each, ...each.commands])) {
     for (const option of command.options) {
-      if (!option.required || option.variadic || option.parseArg === several) continue;
+      if (!option.required) continue;
       // Before commander's own listener, which would forget the first value.
-      (command as Command & EventEmitter).prependListener(`option:${option.name()}`, () =>
-        refuseSecond(command, option),
-      );
+      (command as Command & EventEmitter).prependListener(`option:${option.name()}`, (value: string) => {
+        refuseOneDash(command, `${option.short}${value}`);
+        if (!option.variadic && option.parseArg !== several) refuseSecond(command, option);
+      });
     }
   }
   return program.hook("preAction", (_, command) => refuseOwnInput(command));
+}
+
+/** A long option with one dash, which commander reads as a short one with its value. */
+function refuseOneDash(command: Command, word: string): void {
+  const [flag = ""] = word.split("=");
+  if (command.options.some(({ long }) => long === `-${flag}`))
+    command.error(`error: unknown option '${flag}'\n(Did you mean -${flag}?)`);
 }
 
 function refuseSecond(command: Command, option: Option): void {

@@ -14,7 +14,7 @@ import { explainCommand } from "./explain.ts";
 import { checkCommand } from "./check.ts";
 import { addChangeCommands } from "./change-commands.ts";
 import { addComparingCommands } from "./comparing-commands.ts";
-import { environment, everyStrategy, exportFormats, json, output } from "./declaration-options.ts";
+import { environment, everyStrategy, exportFormats, json, oneOf, output } from "./declaration-options.ts";
 import { onTarget, project, reportFormat, several, strategy, target } from "./declaration-options.ts";
 import { compileCommand, contractCommand, graphCommand, planCommand, reportCommand } from "./commands.ts";
 import { withHelp } from "./help.ts";
@@ -78,9 +78,7 @@ function strategies(): string {
 
 /** Accepts a format of any broker. */
 function exportFormat(text: string): string {
-  const all = exportFormats();
-  if (all.includes(text)) return text;
-  throw new InvalidArgumentError(`Allowed choices are ${all.join(", ")}.`);
+  return oneOf(text, exportFormats());
 }
 
 /** Sets the exit code of a command. */

@@ -9,6 +9,7 @@ import type { Scenario } from "../simulate/scenario.ts";
 import { type Progress, simulate } from "../simulate/simulate.ts";
 import { type ProvedFile, type ForTarget, compileFile } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
+import { isDeclaration } from "./is-declaration.ts";
 import { paintOn, print, showProgress } from "./output.ts";
 import { refuse } from "./refuse.ts";
 import { readText } from "./read-text.ts";
@@ -71,6 +72,10 @@ function readScenario(file: string): Checked<unknown> {
   const read = readText(file);
   if (!read.ok) return read;
   const parsed = parseText(read.value, extension === ".json" ? "json" : "yaml");
+  if (parsed.ok && isDeclaration(parsed.value)) {
+    const help = "name a scenario with --scenario; without it the defaults apply";
+    return refuseWhole("RD501", "this is a declaration, and a scenario has arrivals and events", help);
+  }
   if (parsed.ok) return parsed;
   const help = "write for example duration: 1h; without --scenario the defaults apply";
   const diagnostics = parsed.diagnostics.map((each) => (each.code === "RD004" ? { ...each, help } : each));

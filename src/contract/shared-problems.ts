@@ -27,7 +27,9 @@ export function unknownTarget({ field, noun, given, notes = [], help }: TargetWo
 export function unknownStrategy(broker: string, given: unknown, strategies: readonly string[]): Diagnostic[] {
   const known = ["auto", ...strategies];
   if (known.includes(given as string)) return [];
-  const help = `write one of ${known.join(", ")}`;
+  const meant = nearest(given, known);
+  const help =
+    meant === undefined ? `write one of ${known.join(", ")}` : `${meant} The strategies are ${known.join(", ")}`;
   return [unknownTarget({ field: "strategy", noun: `strategy of ${broker}`, given, help })];
 }
 

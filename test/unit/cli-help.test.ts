@@ -87,6 +87,11 @@ test.for([
   ["dlq", "dead"],
   ["destroy", "pulumi destroy"],
   ["check shop.yaml rabbitmq:4.3", "--target rabbitmq@4.3"],
+  ["init rabbitmq --consumer a", "--broker rabbitmq"],
+  ["check shop.yaml -target rabbitmq@4.3", "--target"],
+  ["check shop.yaml -target=rabbitmq@4.3", "--target"],
+  ["simulate shop.yaml -t rabbitmq@4.3 -scenario outage.yaml", "--scenario"],
+  ["dead list -url amqp://localhost", "--url"],
 ] as const)("%s, as in other tools, gets the right word", async ([words, meant]) => {
   const { code, out, error } = await runCommand(words.split(" "));
   expect([code, out, error.split("\n")[1]]).toEqual([2, "", `(Did you mean ${meant}?)`]);
@@ -111,9 +116,31 @@ test("a command without its argument shows one", async () => {
   ]);
 });
 
-test("a file that is not there gets the name of the file beside it", async () => {
-  const { code, error } = await runCommand(["check", "shop.yml", "--target", "rabbitmq@4.3"]);
-  expect([code, error]).toEqual([2, expect.stringContaining("  fix  did you mean shop.yaml?\n")]);
+test.for([
+  ["check shop.yml --target rabbitmq@4.3", "  fix  did you mean shop.yaml?\n"],
+  ["check shop --target rabbitmq@4.3", "  fix  did you mean shop.yaml?\n"],
+  ["compile shop.yaml --target rabbitmq@4.3 --format terrafrom", "Did you mean terraform? Allowed choices are json, "],
+  ["graph shop.yaml --target rabbitmq@4.3 --format svgg", "Did you mean svg? Allowed choices are mermaid, "],
+  ["completion bsh", "Did you mean bash? Allowed choices are "],
+  ["check shop.yaml --target rabbitmq@4.3 --strategy stage", "did you mean staged? The strategies are auto, "],
+  ["audit --definitions shop.yaml", "this is a declaration, and no export"],
+  ["audit --sqs shop.yaml", "redeliver check shop.yaml --target sqs@eu-west-1"],
+  ["diff shop.yaml --target rabbitmq@4.3 --definitions shop.yaml", "this is a declaration, and no export"],
+  ["simulate shop.yaml --target rabbitmq@4.3 --scenario shop.yaml", "this is a declaration, and a scenario has"],
+] as const)("%s gets one answer, with the right word", async ([words, answer]) => {
+  const { code, out, error } = await runCommand(words.split(" "));
+  expect([code, out, error]).toEqual([2, "", expect.stringContaining(answer)]);
+  expect(error.match(/^error/gm)).toHaveLength(1);
+});
+
+test("an audit of declarations in JSON and TypeScript names check", async () => {
+  writeFileSync("shop.json", JSON.stringify({ name: "shop", consumers: { billing: {} } }));
+  copyFileSync(join(root, "examples/init/retries.ts"), "retries.ts");
+  for (const file of ["shop.json", "retries.ts"]) {
+    const { code, error } = await runCommand(["audit", "--definitions", file]);
+    expect([code, error]).toEqual([2, expect.stringContaining(`redeliver check ${file} --target rabbitmq@4.3`)]);
+    rmSync(file);
+  }
 });
 
 test("--version prints the version of the package", async () => {

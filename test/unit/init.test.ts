@@ -93,6 +93,14 @@ test("the workflow is that of the docs", () => {
   expect(read("examples/init/retries.yml")).toBe(block.replace("shop.yaml", "retries.ts"));
 });
 
+test("consumers with a comma between them are several", async () => {
+  const project = mkdtempSync(join(folder, "comma-"));
+  const words = ["--name", "shop", "--output", project, "--consumer", "mail,audit", "billing"];
+  expect(await runCommand(["init", "--broker", "rabbitmq", ...words])).toMatchObject({ code: 0, error: "" });
+  const checked = await runCommand(["check", join(project, "retries.ts"), "--target", "rabbitmq@4.3"]);
+  expect(checked.out.match(/(?<=^proved {3})\w+/gm)).toEqual(["mail", "audit", "billing"]);
+});
+
 test.for([
   [["--broker", "sqs", "--consumer", "a b"], 1, "RD204"],
   [["--broker", "kafka", "--consumer", "a"], 2, "the brokers are rabbitmq, sqs, servicebus"],

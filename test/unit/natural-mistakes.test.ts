@@ -293,6 +293,13 @@ describe("a mistaken target gets one answer", () => {
     expect(deploy).toThrow('fix  write target: { broker: "rabbitmq", version: "4.3" }');
   });
 
+  test("a misspelt strategy", () => {
+    const result = parseTarget("rabbitmq@4.3", "stage");
+    expect(result.ok ? [] : result.diagnostics.map(({ code, help }) => [code, help])).toEqual([
+      ["RD201", "did you mean staged? The strategies are auto, native, deferred, staged, waits"],
+    ]);
+  });
+
   test("a broker alone lists its versions", () => {
     const result = parseTarget("rabbitmq");
     expect(result.ok ? [] : result.diagnostics).toMatchObject([
