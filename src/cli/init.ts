@@ -3,6 +3,7 @@ import { basename, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 
 import { type BrokerName, brokerOf, brokers } from "../brokers/index.ts";
+import { catalogue } from "../diagnostics/catalogue.ts";
 import { checkSystem } from "../declare/check.ts";
 import { plan } from "../plan/plan.ts";
 import { proveLoaded } from "./commands.ts";
@@ -55,7 +56,22 @@ export async function initCommand(options: InitOptions): Promise<number> {
     "tsconfig.json": template("tsconfig.json"),
     ".github/workflows/retries.yml": template("retries.yml").replace("rabbitmq@4.3", exampleTarget),
   };
-  return write(files, output, exampleTarget);
+  const warned = [...new Set(proved.warnings.map(({ code }) => code))].map(
+    (code) => `note     check warns of ${code}, ${catalogue[code].title}: npx redeliver explain ${code}`,
+  );
+  return write(files, output, [
+    ...warned,
+    `next     ${installOf(files["package.json"], output)}`,
+    "next     commit package-lock.json with the rest, because the workflow runs npm ci",
+    `next     npx redeliver check ${join(output, "retries.ts")} --target ${exampleTarget}`,
+  ]);
+}
+
+/** The command that installs the packages. A package.json that is there already may lack them. */
+function installOf(packageJson: string, folder: string): string {
+  const { dependencies } = JSON.parse(packageJson) as { readonly dependencies: object };
+  const missing = existsSync(join(folder, "package.json")) ? Object.keys(dependencies) : [];
+  return ["npm install", ...(folder === "." ? [] : ["--prefix", folder]), ...missing].join(" ");
 }
 
 /** Asks at the terminal, until the answer is one of the choices. Enter takes the first. Null if nobody is there. */
@@ -100,7 +116,12 @@ function sourceOf(value: unknown, indent = ""): string {
   return `{\n${parts.map((part) => `${inner}${part},\n`).join("")}${indent}}`;
 }
 
-async function write(files: Readonly<Record<string, string>>, folder: string, target: string): Promise<number> {
+/** @param more the lines of the answer behind those of the files */
+async function write(
+  files: Readonly<Record<string, string>>,
+  folder: string,
+  more: readonly string[],
+): Promise<number> {
   if (existsSync(join(folder, "retries.ts"))) return usage(`${join(folder, "retries.ts")} exists; remove it first`, {});
   const lines: string[] = [];
   try {
@@ -114,5 +135,5 @@ async function write(files: Readonly<Record<string, string>>, folder: string, ta
     if (cause instanceof UnwritableError) return usage(`${folder} cannot be written: ${cause.message}`, {});
     throw cause;
   }
-  return print(`${lines.join("\n")}\nnext     npx redeliver check ${join(folder, "retries.ts")} --target ${target}`);
+  return print([...lines, ...more].join("\n"));
 }

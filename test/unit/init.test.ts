@@ -28,6 +28,7 @@ describe.for(Object.entries(brokers))("redeliver init for %s", ([broker, { examp
   test("writes a project whose declaration passes check, and whose workflow checks it for the target", async () => {
     const said = await init("--consumer", "billing", "two-words");
     expect([said.code, said.error]).toEqual([0, ""]);
+    expect(said.out).toContain(`next     npm install --prefix ${project}\n`);
     const files = [
       ".github",
       "Pulumi.yaml",
@@ -40,6 +41,10 @@ describe.for(Object.entries(brokers))("redeliver init for %s", ([broker, { examp
     expect(readdirSync(project).toSorted()).toEqual([...files, "tsconfig.json"]);
     const checked = await runCommand(["check", join(project, "retries.ts"), "--target", exampleTarget]);
     expect(checked.out).toMatch(/^proved {3}billing: .*\n(?: .*\n)*proved {3}two-words: /m);
+    const codes = [...checked.error.matchAll(/^warning\[(\w+)\]/gm)].map(([, code]) => code);
+    expect([...said.out.matchAll(/^note {5}check warns of (\w+)/gm)].map(([, code]) => code)).toEqual([
+      ...new Set(codes),
+    ]);
     const workflow = readFileSync(join(project, ".github/workflows/retries.yml"), "utf8");
     expect(workflow).toContain(`npx redeliver check retries.ts --target ${exampleTarget} --format sarif`);
   });
@@ -51,6 +56,7 @@ describe.for(Object.entries(brokers))("redeliver init for %s", ([broker, { examp
     rmSync(join(project, "retries.ts"));
     const kept = await init("--consumer", "billing");
     expect(kept.out.match(/^kept as it is/gm)).toHaveLength(7);
+    expect(kept.out).toMatch(/^next {5}npm install --prefix \S+ .*@pulumi\/pulumi .*redeliver$/m);
     expect(readFileSync(join(project, "package.json"), "utf8")).toBe("{}");
     // The templates of the programs are checked and run with the declaration of one consumer.
     expect(readFileSync(join(project, "retries.ts"), "utf8")).toBe(read("examples/init/retries.ts"));
