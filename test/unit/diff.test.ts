@@ -59,7 +59,8 @@ const unusable: Readonly<Record<string, { words: () => Promise<readonly string[]
     says: /^error\[RD407\]/,
   },
   "a URL that is none": { words: async () => ["--url", "localhost"], says: /^error\[RD407\]/ },
-  "no export": { words: async () => ["--definitions", events], says: /^error\[RD002\]/ },
+  "no export": { words: async () => ["--definitions", written("notes.txt", "a note")], says: /^error\[RD002\]/ },
+  "a declaration as an export": { words: async () => ["--definitions", events], says: /^error\[RD401\]/ },
   "an export of several virtual hosts": {
     words: async () => ["--definitions", exported(({ vhosts }) => vhosts.push({ name: "tests" }))],
     says: /^error\[RD315\]/,
