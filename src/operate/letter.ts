@@ -41,7 +41,12 @@ export function isTyped(value: Headers): boolean {
  * letter is whole. A whole number that the publisher sent as a double cannot be told from an integer.
  */
 export function lossIn({ headers, properties }: Letter): string | null {
-  return lossInValue(headers) ?? lossInValue(properties);
+  return lossInTable(headers) ?? lossInValue(properties);
+}
+
+/** Headers are a table themselves, so a header may have the name ! that marks a type in a value. */
+function lossInTable(table: Headers): string | null {
+  return firstLoss([...Object.keys(table), ...Object.values(table)]);
 }
 
 function lossInValue(value: unknown): string | null {
@@ -58,7 +63,7 @@ function lossInValue(value: unknown): string | null {
   if (value === null || value instanceof Uint8Array) return null;
   if (Array.isArray(value)) return firstLoss(value);
   if (!isTable(value)) return null;
-  if (!isTyped(value)) return firstLoss([...Object.keys(value), ...Object.values(value)]);
+  if (!isTyped(value)) return lossInTable(value);
   const { "!": type, value: inner } = value;
   const isKnown = (type === "timestamp" || type === "decimal") && Object.keys(value).length === 2;
   return isKnown ? lossInValue(inner) : "a table with the key !";
