@@ -55,14 +55,23 @@ export async function killInTheMiddle<Consumer extends Consuming>(stage: KilledS
   const letters: Seen["letters"][number][] = [];
   const said = (): ReturnType<typeof successesIn> =>
     successesIn(consumer.events, fates, (id) => nameOf.get(id) ?? "a stranger");
+  let open: readonly string[] = [];
   await until(longestMs, async () => {
     for (let taken = await stage.takeLetters(); taken.length > 0; taken = await stage.takeLetters())
       letters.push(...taken);
     const { well, unanswered } = said();
     const ended = new Set([...well, ...unanswered, ...letters.map(({ id }) => id)]);
-    if (ended.size === ids.length) return stage.isEmpty(consumer);
+    open = ids.filter((id) => !ended.has(id));
+    if (open.length === 0) return stage.isEmpty(consumer);
     await sleep(500);
     return false;
+  }).catch((cause: unknown) => {
+    const attemptsOf = (id: string): string => {
+      const attempts = consumer.runs.filter(({ body }) => body === id).map(({ attempt }) => attempt);
+      return `${id} (attempts ${attempts.join(", ") || "none"})`;
+    };
+    const inTheWay = open.length === 0 ? "a queue is not empty" : `without an end: ${open.map(attemptsOf).join("; ")}`;
+    throw new Error(`not every message is accounted for; ${inTheWay}`, { cause });
   });
   const runs = consumer.runs.map(({ body, attempt }) => ({ id: body, attempt }));
   const { well, unanswered } = said();
