@@ -19,7 +19,7 @@ export function warnOfLiterals({ name, sources, consumers }: System): Diagnostic
     return [diagnostic("RD121", { path, value, message: `${JSON.stringify(value)} ${problem}`, help })];
   };
   const ofName = (path: readonly PathSegment[], value: string | undefined): Diagnostic[] =>
-    value === undefined ? [] : warn(path, value, variableIn(value) ?? severalIn(value, /\s*[,;]\s*/, false));
+    value === undefined ? [] : warn(path, value, variableIn(value) ?? severalIn(value, /\s*[,;]\s*/));
   return [
     ...ofName(["name"], name),
     ...Object.entries(sources).flatMap(([source, { name: physical }]) => [
@@ -42,7 +42,7 @@ export function warnOfLiterals({ name, sources, consumers }: System): Diagnostic
         warn(
           ["consumers", consumer, "errors", "permanent", index],
           each,
-          variableIn(each) ?? severalIn(each, /[\s,;|]+/, true),
+          variableIn(each) ?? severalIn(each, betweenWords),
         ),
       ),
     ]),
@@ -66,7 +66,7 @@ function literalKey(key: string, kind: string | undefined, isOnly: boolean): Lit
     const keys = choices.split(",").map((each) => before + each.trim() + after);
     return { problem: "is one key, braces included", help: `write ${asCode(keys) ?? "each key"}` };
   }
-  return variableIn(key) ?? severalIn(key, /[\s,;|]+/, true);
+  return variableIn(key) ?? severalIn(key, betweenWords);
 }
 
 /** A regular expression as a pattern of words. Undefined if it has other parts than words and their wildcards. */
@@ -87,15 +87,17 @@ function variableIn(text: string): Literal | null {
     : null;
 }
 
-/** @param isTrimmed true if blanks around the text are a mistake as well */
-function severalIn(text: string, separator: RegExp, isTrimmed: boolean): Literal | null {
+/** A queue may have a blank in its name, and neither a key nor the name of an error has one. */
+const betweenWords = /[\s,;|]+/;
+
+function severalIn(text: string, separator: RegExp): Literal | null {
   const parts = text.split(separator).filter((each) => each !== "");
   if (parts.length > 1)
     return {
-      problem: "is one name, and looks like several",
+      problem: "is one text, and looks like several",
       help: `if you mean several, write ${asCode(parts) ?? "each"}`,
     };
-  return isTrimmed && parts.length === 1 && parts[0] !== text
-    ? { problem: "keeps its blanks and marks", help: `write ${JSON.stringify(parts[0])}` }
+  return parts.length === 1 && parts[0] !== text
+    ? { problem: "begins or ends with a separator, which is a part of it", help: `write ${JSON.stringify(parts[0])}` }
     : null;
 }
