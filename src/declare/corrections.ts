@@ -205,7 +205,7 @@ export function correctedBinding(value: unknown): unknown {
 }
 
 /** The routing keys in one text. */
-function keysIn(text: string): readonly string[] {
+function routingKeysIn(text: string): readonly string[] {
   return text.split(/[\s,;]+/).filter((each) => each !== "");
 }
 
@@ -225,7 +225,7 @@ export function correctedFrom(path: readonly PathSegment[], value: unknown, inpu
     const [[key, only] = [], ...others] = Object.entries(isMapping(value) ? value : {});
     if (isAll || value === null) return "all";
     // A filter of SQL or JSON is no key.
-    if (typeof value === "string") return /[=<>(){}]/.test(value) ? undefined : keysIn(value);
+    if (typeof value === "string") return /[=<>(){}]/.test(value) ? undefined : routingKeysIn(value);
     if (valueAt(input, ["sources", path[3] as string, "kind"]) === "headers") return correctedMatch(value);
     const isKeys =
       others.length === 0 && (Array.isArray(only) || (typeof only === "string" && /key|pattern/i.test(String(key))));

@@ -3,6 +3,7 @@ import { Lexer, parseDocument } from "yaml";
 
 import { type Checked, accepted, refuseWhole } from "../diagnostics/diagnostic.ts";
 import { duplicateInJson, duplicateInYaml } from "./duplicate-key.ts";
+import { isMapping } from "./read-duration.ts";
 import { plainData } from "./plain-data.ts";
 import { maskCredentials } from "../diagnostics/mask-credentials.ts";
 
@@ -37,7 +38,8 @@ function readJson(text: string): Checked<unknown> {
       const help = "remove them, or rename the file to .yaml and begin each comment with #";
       return refuseWhole("RD002", "JSON has no comments and no comma before a closing bracket", help);
     }
-    if (text.length <= longestLookedAt && isMapping(readYaml(text)))
+    const asYaml = text.length <= longestLookedAt ? readYaml(text) : null;
+    if (asYaml?.ok === true && isMapping(asYaml.value))
       return refuseWhole(
         "RD002",
         "this is YAML, and no JSON",
@@ -66,27 +68,26 @@ function isJsonWithExtras(text: string): boolean {
 /** No person wrote a longer text. */
 const longestLookedAt = 100_000;
 
-function isMapping(read: Checked<unknown>): boolean {
-  return read.ok && typeof read.value === "object" && read.value !== null && !Array.isArray(read.value);
-}
-
 /**
  * The answer to a routing key that begins with a wildcard and has no quotes. YAML takes * for the name of an anchor, and
  * # for a comment.
  */
 function bareWildcard(text: string): Checked<never> | null {
-  const found = /(?:[[,]|[:-] )[ \t]*(\*[\w.*#-]*)(?=\s*[\],}]|[ \t]*$)|[[,][ \t]*(#[\w.*#-]*)[ \t]*[\],]/m.exec(text);
-  const [whole = "", alias, comment = ""] = found ?? [];
-  if (found === null || text.includes(`&${alias?.slice(1)}`)) return null;
-  const before = text.slice(0, found.index + whole.search(/[*#]/)).split("\n");
-  const where = `line ${before.length}, column ${(before.at(-1) ?? "").length + 1}`;
-  const key = alias ?? comment;
-  return refuseWhole(
-    "RD002",
-    `YAML gives ${key[0]} a meaning of its own at ${where}`,
-    `write it in quotes: ${key === "*all" ? '"all"' : `"${key}"`}`,
-  );
+  if (text.length > longestLookedAt) return null;
+  for (const { 0: whole, 1: alias, 2: key = alias ?? "", index } of text.matchAll(wildcards)) {
+    const isComment = text.slice(text.lastIndexOf("\n", index) + 1, index).includes("#");
+    if (isComment || text.includes(`&${alias?.slice(1)}`)) continue;
+    return refuseWhole(
+      "RD002",
+      `YAML gives ${key[0]} a meaning of its own at ${placeAt(text, index + whole.search(/[*#]/))}`,
+      `write it in quotes: ${key === "*all" ? '"all"' : `"${key}"`}`,
+    );
+  }
+  return null;
 }
+
+/** The beginning of a value with *, and of one in a list with #. */
+const wildcards = /(?:[[,]|[:-] )[ \t]*(\*[\w.*#-]*)(?=\s*[\],}]|[ \t]*$)|[[,][ \t]*(#[\w.*#-]*)[ \t]*[\],]/gm;
 
 /** The reader needs a kilobyte for every few tokens, so more of them would use up the memory. */
 const mostTokens = 4_000_000;
@@ -127,9 +128,12 @@ function readYaml(text: string): Checked<unknown> {
 }
 
 function givenTwice(text: string, offset: number): Checked<never> {
+  return refuseWhole("RD002", `a key stands twice at ${placeAt(text, offset)}`, "remove one of the two");
+}
+
+function placeAt(text: string, offset: number): string {
   const before = text.slice(0, offset).split("\n");
-  const where = `line ${before.length}, column ${(before.at(-1) ?? "").length + 1}`;
-  return refuseWhole("RD002", `a key stands twice at ${where}`, "remove one of the two");
+  return `line ${before.length}, column ${(before.at(-1) ?? "").length + 1}`;
 }
 
 function firstLine(text: string): string {

@@ -108,6 +108,8 @@ describe("a text that is not well-formed", () => {
     ["a: [order.placed, #]", 'write it in quotes: "#"'],
     ["a:\n\tb: 1", "indent with blanks"],
     ["a: &x [1]\nb: *x\nc: [", "correct the text there"],
+    ["# a: [*.old]\nb: [", "correct the text there"],
+    ["# a: [*.old]\nb: [*.new]", 'write it in quotes: "*.new"'],
   ] as const)("as YAML: %s", ([text, help]) => expect(answerTo(text, "yaml")).toEqual([["RD002", help]]));
 
   test("an anchor that is there is no wildcard", () => expect(answerTo("a: &x [1]\nb: [*x]", "yaml")).toBeNull());
