@@ -4,7 +4,7 @@ import { type Checked, accepted, refusedFor } from "../../../diagnostics/diagnos
 import { type Beside, type DeployedDifference, type Drift, loss, otherwise } from "../../drift.ts";
 import { type RabbitmqTarget, formatTarget } from "../compile/capabilities.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
-import type { Difference, FoundBinding, FoundResources } from "../compile/differences.ts";
+import type { Difference, DifferentResource, FoundBinding, FoundResources } from "../compile/differences.ts";
 import { afterDeployment, nameOf } from "../compile/after-deployment.ts";
 import { bindingKey, bindingText, differencesIn, namesIn } from "../compile/differences.ts";
 import type { Topology } from "../compile/topology.ts";
@@ -67,6 +67,10 @@ export function driftOf(
   const isLeft = (each: Difference): boolean => each.kind === "binding" && left.has(bindingKey(each.binding));
   const found = views.map((view) => differencesIn(topology, view, true).filter((each) => !isLeft(each)));
   const each = new Map(found.flat().map((difference) => [JSON.stringify(difference), difference]));
+  // The arguments of a queue are the same in each order of its policies.
+  const ofQueues = new Map(
+    found.flat().flatMap((difference) => (difference.kind === "queue" ? [[difference.name, difference] as const] : [])),
+  );
   const base = withUndeclared(topology, virtualHost.topology, ways, version);
   const policies = indexPolicies(virtualHost.topology.policies);
   const alike = new Set(same.map(keyWithout));
@@ -91,7 +95,7 @@ export function driftOf(
         ...[...each.values()].map((difference) => ({
           ...told(difference, policies, version),
           beside: besideOf(difference, topology, version),
-          subjects: () => subjects([...ownSettings(difference, each.values()), difference].reduce(changed, base)),
+          subjects: () => subjects([...ownSettings(difference, ofQueues), difference].reduce(changed, base)),
         })),
       ],
       declared: () => subjects(base),
@@ -111,14 +115,16 @@ export function driftOf(
  * For a policy, the undeclared arguments of its queue with the same keys. If the queue has the limit by itself, a policy
  * that is gone changes nothing.
  */
-function ownSettings({ kind, name, settings }: Difference, all: Iterable<Difference>): readonly Difference[] {
+function ownSettings(
+  { kind, name, settings }: Difference,
+  ofQueues: ReadonlyMap<string, DifferentResource>,
+): readonly Difference[] {
+  const queue = kind === "queue-policy" ? ofQueues.get(name) : undefined;
+  if (queue === undefined) return [];
   const keys = new Set(settings.map(({ key }) => `x-${key}`));
-  return [...all].flatMap((each) => {
-    if (kind !== "queue-policy" || each.kind !== "queue" || each.name !== name) return [];
-    return [
-      { ...each, settings: each.settings.filter(({ key, deployed }) => keys.has(key) && deployed !== undefined) },
-    ];
-  });
+  return [
+    { ...queue, settings: queue.settings.filter(({ key, deployed }) => keys.has(key) && deployed !== undefined) },
+  ];
 }
 
 /** A compiled system as the content of a broker, after it was deployed over another one. */
