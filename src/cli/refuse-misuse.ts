@@ -15,7 +15,7 @@ export function refuseMisuse(program: Command): Command {
       if (!option.required) continue;
       // Before commander's own listener, which would forget the first value.
       (command as Command & EventEmitter).prependListener(`option:${option.name()}`, (value: string) => {
-        refuseOneDash(command, `${option.short}${value}`);
+        if (option.short !== undefined) refuseOneDash(command, `${option.short}${value}`);
         if (!option.variadic && option.parseArg !== several) refuseSecond(command, option);
       });
     }
