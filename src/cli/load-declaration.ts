@@ -4,6 +4,8 @@ import { basename, dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
 
+import { inWords } from "../declare/corrections.ts";
+import { ownWord } from "../declare/other-words.ts";
 import { checkSystem } from "../declare/check.ts";
 import { plainData } from "../declare/plain-data.ts";
 import type { System } from "../declare/system.ts";
@@ -122,16 +124,28 @@ export async function importModule(file: string): Promise<Checked<Exports>> {
   } catch (cause) {
     const diagnostics = diagnosticsOf(cause);
     if (diagnostics !== undefined) return { ok: false, diagnostics };
-    // Node runs a module as it stands, and a compiler would have translated it first.
-    const isOtherKind = cause instanceof SyntaxError && /\.c[jt]s$/i.test(file);
-    const help = isOtherKind
-      ? "write const { … } = require(…) and module.exports = …, or rename the file: .mts has import and export"
-      : "run it with node to see where";
-    return refuseWhole("RD003", `the module cannot be imported: ${reasonOf(cause)}`, help);
+    const reason = reasonOf(cause);
+    const help = (await importHelp(reason, file, ownEntry)) ?? "run it with node to see where";
+    return refuseWhole("RD003", `the module cannot be imported: ${reason}`, help);
   } finally {
     hooks.deregister();
     tell({ kind: "imported" });
   }
+}
+
+/** The edit for a module that Node cannot run as it stands, and that a compiler would have translated first. */
+async function importHelp(reason: string, file: string, ownEntry: string): Promise<string | undefined> {
+  if (reason.startsWith("SyntaxError") && /\.c[jt]s$/i.test(file))
+    return "write const { … } = require(…) and module.exports = …, or rename the file: .mts has import and export";
+  if (/(module|exports|require) is not defined in ES module scope/.test(reason))
+    return `write import { … } from … and export default …, or rename the file to ${basename(file).replace(/m?([jt]s)$/, "c$1")}`;
+  if (reason.includes("TypeScript enum is not supported"))
+    return 'write const Keys = { placed: "order.placed" } as const: Node only removes types, and an enum is code';
+  const [, name] = /module 'redeliver' does not provide an export named '(.+)'/.exec(reason) ?? [];
+  if (name === undefined) return undefined;
+  const own = Object.keys((await import(ownEntry)) as Exports).filter((each) => /^[a-z]/.test(each));
+  const meant = ownWord(name, own) ?? nearestWord(name, own);
+  return meant === undefined ? `redeliver has ${inWords(own.toSorted())}` : `import ${meant} instead`;
 }
 
 /** A compiler writes `export default` into a CommonJS module as a property of its only export. */

@@ -9,16 +9,29 @@ const dev = { target: "rabbitmq@4.3" };
 const examples: Readonly<Record<string, unknown>> = { ...dev, declaration: "shop.yaml", environments: { dev } };
 const edit = (key: string): string => `${key}: ${asCode(examples[key])}`;
 
+const waiverOf = (code: unknown): unknown => ({ code, reason: "why", until: "2027-06-30" });
+
+function codesIn(value: unknown): readonly string[] {
+  const codes = [value].flat().filter((each) => typeof each === "string" && /^RD\d{3}$/.test(each)) as string[];
+  return codes.length === 0 ? ["RD207"] : codes;
+}
+
 /** The beginning of a project file. */
 export const projectStart = `start with { ${edit("declaration")}, ${edit("environments")} }`;
 
 /** The value that belongs into a place of a project file. */
 export const projectSentences: NonNullable<InputForm["sentencesOf"]> = ({ kind, path, value }) => {
   const key = String(path.at(-1));
+  if (
+    kind === "unknown-key" &&
+    path.length === 1 &&
+    /^(ignored?|suppress(ed|ions)?|exceptions|allow(ed)?|disabled?)$/i.test(key)
+  )
+    return { help: `write waivers: ${asCode(codesIn(value).map(waiverOf))}` };
   const isEnvironment = path.length === 2 && path[0] === "environments";
   if (kind === "missing" && key in examples) return { help: `add ${edit(key)}` };
   if (kind === "wrong" && path.length === 2 && path[0] === "waivers")
-    return { help: `write it as ${asCode({ code: value, reason: "why", until: "2027-06-30" })}` };
+    return { help: `write it as ${asCode(waiverOf(value))}` };
   if (kind !== "wrong" || !(isEnvironment || key in examples)) return {};
   return { help: `write ${isEnvironment ? `${key}: ${asCode(dev)}` : edit(key)}` };
 };

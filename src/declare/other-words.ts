@@ -18,7 +18,7 @@ const otherWords: Readonly<Record<string, string>> = {
   quorumInitialGroupSize: "xquoruminitialgroupsize initialgroupsize groupsize replicas quorumsize",
   kind: "type exchangetype strategy policy",
   owner: "external passive existing",
-  from: "exchange exchangename bindings bind subscribe subscriptions source topics routingkeys routingkey pattern patterns eventpattern messagepattern topicname",
+  from: "on exchange exchangename bindings bind subscribe subscriptions source topics routingkeys routingkey pattern patterns eventpattern messagepattern topicname",
   retry:
     "retrypolicy retries redelivery redrivepolicy recoverability messageretry usemessageretry usedelayedredelivery retryoptions retrytemplate",
   attempts:
@@ -55,8 +55,9 @@ const otherWords: Readonly<Record<string, string>> = {
   linear: "incremental increment",
   exponential: "exp exponentialbackoff double decorrelatedjitter fibonacci",
   steps: "intervals list custom schedule",
-  other: "true external",
+  other: "true external foreign shared theirs team",
   topic: "sns snstopic exchange xdelayedmessage servicebustopic eventbus",
+  dead: "deadletter deadletters deadletterqueue dlq dlx errorqueue",
   generations: "maxredrives redrives maxredrivecount resends replays",
 };
 
@@ -83,7 +84,7 @@ messageretention(period|seconds)?$: a work queue keeps messages as long as it ca
 (prefix|suffix|naming)$: names has a template for each kind of name
 (env|environment|stage)$: one declaration serves every environment, and each has its own target
 enabled$: attempts: 1 means no retry
-(transient|temporary|recoverable|retryable|retryableerrors|retryableexceptions|retryon|retryfor|autoretryfor|include|handle)$: every error that permanent does not list is transient
+(on|transient|temporary|recoverable|retryable|retryableerrors|retryableexceptions|retryon|retryfor|autoretryfor|include|handle)$: every error that permanent does not list is transient
 queue(name)?$: queue is a key of a consumer, and names its work queue
 (x?maxpriority|priority|priorities)$: work queues are quorum queues, which have priorities from 4.0 on without an argument
 x?overflow(behaviou?r)?$: a full queue refuses messages, because every other way loses some

@@ -118,3 +118,19 @@ test.runIf(hasTerminal)("at a terminal a command shows after a second that it wo
   const said = spawnSync("script", ["-qec", words, "/dev/null"], { encoding: "utf8" });
   expect(said.stdout).toMatch(/^redeliver: still working after \d+ s, \d+ MB of memory\r\n[^]*RD101/);
 });
+
+describe("a module that Node cannot run as it stands gets the edit", () => {
+  test.concurrent.for([
+    ["enum.ts", "enum Key { a }", 'write const Keys = { placed: "order.placed" } as const'],
+    ["commonjs.mjs", "module.exports = {};", "export default …, or rename the file to commonjs.cjs"],
+    ["require.mts", 'require("redeliver");', "export default …, or rename the file to require.cts"],
+    ["old-name.mjs", 'import { exponentialBackoff } from "redeliver";', "import exponential instead"],
+    ["typo.mts", 'import { defineSytem } from "redeliver";', "import defineSystem instead"],
+    ["no-such.mjs", 'import { Queue } from "redeliver";', "redeliver has brokerOf, brokers, "],
+  ] as const)("%s", async ([name, text, help], { expect: expectHere }) => {
+    const { code, error } = await plan(name, `${text}\nexport default {};`);
+    expectHere(code).toBe(1);
+    expectHere(error).toMatch(/^error\[RD003\]/);
+    expectHere(error).toContain(help);
+  });
+});

@@ -210,6 +210,21 @@ describe("a mistake in a project file gets one answer, which mends it as it is w
       { ...project, waivers: ["RD207"] },
       'write it as { code: "RD207", reason: "why", until: "2027-06-30" }',
     ],
+    [
+      "two codes to suppress",
+      { ...project, suppressions: ["RD207", "RD217", "x"] },
+      'write waivers: [{ code: "RD207", reason: "why", until: "2027-06-30" }, { code: "RD217", reason: "why", until: "2027-06-30" }]',
+    ],
+    [
+      "nothing to ignore",
+      { ...project, ignore: true },
+      'write waivers: [{ code: "RD207", reason: "why", until: "2027-06-30" }]',
+    ],
+    [
+      "a list of codes to ignore",
+      { ...project, ignore: ["RD207"] },
+      'write waivers: [{ code: "RD207", reason: "why", until: "2027-06-30" }]',
+    ],
     ["no declaration", { environments: project.environments }, 'add declaration: "shop.yaml"'],
     [
       "a declaration in its place",

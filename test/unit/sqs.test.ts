@@ -137,6 +137,12 @@ describe("a declaration that AWS would refuse in the middle of a deployment, or 
     const [fifo] = saidOf({}, system("billing.fifo"));
     expect([fifo?.code, fifo?.help]).toEqual(["RD204", 'write for example "billing"']);
     expect(fifo?.notes.join()).toContain("per-key");
+    for (const address of [
+      "https://sqs.eu-west-1.amazonaws.com/123456789012/billing",
+      "https://sqs.eu-west-1.amazonaws.com/1/billing/?a=b",
+      "arn:aws:sqs:eu-west-1:1:billing",
+    ])
+      expect(saidOf({ queue: address })[0]).toMatchObject({ code: "RD204", help: 'write for example "billing"' });
     expect(saidOf({}, { name: "größe" })[0]?.path).toBe("name");
     const [clash] = saidOf({}, { consumers: { ...system("a").consumers, ...system("a-dead").consumers } });
     expect([clash?.code, clash?.message]).toEqual([

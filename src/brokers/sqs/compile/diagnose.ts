@@ -125,8 +125,17 @@ function characterProblem(path: readonly string[], name: string): Diagnostic[] {
     notes: name.endsWith(sqsLimits.fifoSuffix)
       ? ['Redeliver adds .fifo to the names of FIFO queues and topics, with order: "per-key"']
       : [],
-    help: `write for example ${JSON.stringify(name.replace(/\.fifo$/, "").replaceAll(/[^A-Za-z0-9_-]+/g, "-"))}`,
+    help: `write for example ${JSON.stringify(
+      withoutAddress(name)
+        .replace(/\.fifo$/, "")
+        .replaceAll(/[^A-Za-z0-9_-]+/g, "-"),
+    )}`,
   });
+}
+
+/** The name at the end of a queue's URL or of an ARN. */
+function withoutAddress(name: string): string {
+  return name.replace(/^(?:https?:\/\/.*\/([^/?]+)\/?(?:\?.*)?|arn:.*:([^:]+))$/, "$1$2");
 }
 
 /** Finds a consumer's problems on SQS and SNS that no strategy could solve. */
