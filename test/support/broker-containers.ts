@@ -14,6 +14,7 @@ import { createManagement, type Management, type QueueInfo } from "./management.
 export interface StartedBroker {
   /** The data for tests. It is plain, so that it can go to a test worker. */
   readonly broker: Broker & { readonly containerId: string };
+  readonly ports: Ports;
   /** The ports for TLS, if the broker was told to speak it. */
   readonly tlsPorts: Ports;
   /** Runs a command inside the container, such as `rabbitmqctl`; throws with its output when it fails. */
@@ -68,6 +69,7 @@ export async function startBroker(
       origin,
       containerId: container.getId(),
     },
+    ports,
     tlsPorts,
     exec: async (command) => {
       const { exitCode, output } = await container.exec(command);
@@ -91,6 +93,8 @@ export interface BrokerSettings {
   readonly configuration?: string;
   /** By their paths in the container. */
   readonly files?: Readonly<Record<string, string>>;
+  /** The Docker volume with its data, and the ports of the broker that had it before. So an upgrade looks like one broker. */
+  readonly takeOver?: { readonly volume: string; readonly ports: Ports | null };
   /** Its node in a cluster. All nodes of the cluster start at the same time. */
   readonly cluster?: { readonly network: string; readonly node: string; readonly nodes: readonly string[] };
 }
@@ -106,7 +110,7 @@ async function startContainer(
   settings: BrokerSettings,
 ): Promise<{ container: StartedTestContainer; ports: Ports; tlsPorts: Ports }> {
   for (let attempt = 1; ; attempt += 1) {
-    const [ports, tlsPorts] = [await pickPorts(), await pickPorts()];
+    const [ports, tlsPorts] = [settings.takeOver?.ports ?? (await pickPorts()), await pickPorts()];
     try {
       return { container: await new BrokerContainer(image, ports, tlsPorts, settings).start(), ports, tlsPorts };
     } catch (error) {
@@ -121,7 +125,7 @@ async function pickPorts(): Promise<Ports> {
 
 class BrokerContainer extends GenericContainer {
   constructor(image: string, ports: Ports, tlsPorts: Ports, settings: BrokerSettings) {
-    const { deadLetterAgainMs, plugins = [], configuration = "", files = {}, cluster } = settings;
+    const { deadLetterAgainMs, plugins = [], configuration = "", files = {}, cluster, takeOver } = settings;
     super(image);
     removeOwnContainersAtTheEnd();
     this.withExposedPorts(
@@ -158,6 +162,7 @@ class BrokerContainer extends GenericContainer {
       this.withNetworkMode(cluster.network).withHostname(cluster.node);
       this.withEnvironment({ RABBITMQ_ERLANG_COOKIE: "redeliver-test" });
     }
+    if (takeOver !== undefined) this.hostConfig.Binds = [`${takeOver.volume}:/var/lib/rabbitmq`];
     // testcontainers would bind the ports on every interface of the machine, with a well-known password behind them.
     this.hostConfig.PortBindings = {
       [`${amqpPort}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(ports.amqp) }],

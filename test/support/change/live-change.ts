@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import amqplib from "amqplib";
 
 import { compile, type CompiledSystem } from "../../../src/index.ts";
-import { drive } from "../drive.ts";
+import { drive, type Seen } from "../drive.ts";
 import type { Broker } from "../live.ts";
 import { createManagement } from "../management.ts";
 import type { Deployment } from "./registered.ts";
@@ -24,8 +24,14 @@ export interface Waiting {
    * @param now the final system, which the consumers run by
    * @param asked every system whose deployment was tried. A work queue that an update removed holds the messages since
    *   then
+   * @param earlier the attempts before the broker stopped, by work queue. It dead-letters at least once, so a message
+   *   that moved then may come twice. None may begin again
    */
-  readonly unsettled: (now: Deployment, asked: readonly Deployment[]) => Promise<readonly string[]>;
+  readonly unsettled: (
+    now: Deployment,
+    asked: readonly Deployment[],
+    earlier?: ReadonlyMap<string | null, readonly Seen[]>,
+  ) => Promise<readonly string[]>;
   readonly dispose: () => Promise<void>;
 }
 
@@ -50,14 +56,13 @@ export async function fill(broker: Broker, deployment: Deployment, perQueue: num
   channel.on("return", (message: { readonly fields: { readonly exchange: string } }) => {
     returned.push(message.fields.exchange);
   });
-  const owed = new Map<string, number>();
-  const owe = (consumer: string, count: number): void => void owed.set(consumer, (owed.get(consumer) ?? 0) + count);
-  const send = (exchange: string, key: string, mandatory: boolean): void =>
-    void channel.publish(exchange, key, Buffer.from("an order"), {
-      messageId: randomUUID(),
-      persistent: true,
-      mandatory,
-    });
+  /** The ids of the messages that each consumer must get. */
+  const owed = new Map(contracts.map(({ consumer }) => [consumer, new Set<string>()]));
+  const send = (exchange: string, key: string, mandatory: boolean, consumers: readonly string[]): void => {
+    const messageId = randomUUID();
+    channel.publish(exchange, key, Buffer.from("an order"), { messageId, persistent: true, mandatory });
+    for (const consumer of consumers) owed.get(consumer)?.add(messageId);
+  };
   const into = (queue: string): string => `test.${queue}`;
   await channel.assertQueue(foreign, { durable: true, arguments: { "x-queue-type": "quorum" } });
   let foreignOwed = 0;
@@ -66,8 +71,7 @@ export async function fill(broker: Broker, deployment: Deployment, perQueue: num
   for (const { name, role, consumer } of topology.queues) {
     if (role === "undeliverable") continue;
     if (consumer !== null) {
-      for (let index = 0; index < perQueue; index++) send("", name, true);
-      owe(consumer, perQueue);
+      for (let index = 0; index < perQueue; index++) send("", name, true, [consumer]);
       continue;
     }
     // In a shared queue the routing key names the consumer, and the default exchange takes no such key.
@@ -78,8 +82,7 @@ export async function fill(broker: Broker, deployment: Deployment, perQueue: num
       const { routingKey, destination } = keys[index % keys.length] ?? {};
       const owner = topology.queues.find((queue) => queue.name === destination)?.consumer;
       if (routingKey === undefined || typeof owner !== "string") throw new Error(`nobody waits in ${name}`);
-      send(into(name), routingKey, true);
-      owe(owner, 1);
+      send(into(name), routingKey, true, [owner]);
     }
   }
   await channel.waitForConfirms();
@@ -91,16 +94,18 @@ export async function fill(broker: Broker, deployment: Deployment, perQueue: num
       ),
     );
     for (const { name } of sources) {
-      for (let index = 0; index < perQueue; index++) send(name, "order.placed", index % 2 === 0);
+      const takers = contracts
+        .filter(
+          ({ workQueue, sources: own }) => !draining.has(workQueue) && own.some(({ exchange }) => exchange === name),
+        )
+        .map(({ consumer }) => consumer);
+      for (let index = 0; index < perQueue; index++) send(name, "order.placed", index % 2 === 0, takers);
       foreignOwed += perQueue;
-      for (const { consumer, workQueue, sources: own } of contracts) {
-        if (!draining.has(workQueue) && own.some(({ exchange }) => exchange === name)) owe(consumer, perQueue);
-      }
     }
     await channel.waitForConfirms();
   };
 
-  const unsettled = async (now: Deployment, asked: readonly Deployment[]): Promise<readonly string[]> => {
+  const unsettled: Waiting["unsettled"] = async (now, asked, earlier) => {
     const later = new Map(compiledOf(now).contracts.map((contract) => [contract.workQueue, contract]));
     const newWorkQueues = new Set(
       asked.flatMap((each) => compiledOf(each).contracts.map(({ workQueue }) => workQueue)),
@@ -109,7 +114,9 @@ export async function fill(broker: Broker, deployment: Deployment, perQueue: num
     const consumers = await Promise.all(
       run.map(async (contract) => drive({ url, contract, decide: () => "transient", instances: 20 })),
     );
-    const wanted = new Map(contracts.map((contract) => [String(contract.deadQueue), owed.get(contract.consumer) ?? 0]));
+    const wanted = new Map(
+      contracts.map(({ deadQueue, consumer }) => [String(deadQueue), owed.get(consumer) ?? new Set<string>()]),
+    );
     let found = await problems();
     const deadline = Date.now() + 240_000;
     while (found.length > 0 && Date.now() < deadline) {
@@ -124,15 +131,23 @@ export async function fill(broker: Broker, deployment: Deployment, perQueue: num
     const tooOften = consumers
       .flatMap(({ seen }) => [...Map.groupBy(seen, ({ id }) => id).values()])
       .filter((each) => each.length > most);
+    if (earlier !== undefined) {
+      const pairs = consumers.map(
+        ({ seen }, index) => [earlier.get(run[index]?.workQueue ?? null) ?? [], seen] as const,
+      );
+      return [...found, ...(await lost()), ...pairs.flatMap(([before, after]) => begunAgain(before, after))];
+    }
     return [...found, ...(tooOften.length === 0 ? [] : [`${tooOften.length} messages had more than ${most} attempts`])];
 
     async function problems(): Promise<readonly string[]> {
       const queues = await management.get<readonly QueueCounts[]>(`queues/${encodeURIComponent(vhost)}`);
       const counts = new Map(queues.map((each) => [each.name, each]));
       return [
-        ...[...wanted].flatMap(([name, count]) => {
+        ...[...wanted].flatMap(([name, { size }]) => {
           const there = counts.get(name)?.messages ?? 0;
-          return there === count ? [] : [`${name} has ${there} of ${count} dead letters`];
+          return there === size || (earlier !== undefined && there > size)
+            ? []
+            : [`${name} has ${there} of ${size} dead letters`];
         }),
         ...queues.flatMap(({ name, messages = 0, messages_dlx: kept = 0 }) => [
           ...(kept > 0 ? [`${name} keeps ${kept} dead letters back`] : []),
@@ -147,11 +162,34 @@ export async function fill(broker: Broker, deployment: Deployment, perQueue: num
       ];
     }
 
+    async function lost(): Promise<readonly string[]> {
+      const reader = await amqplib.connect(url);
+      const letters = await reader.createChannel();
+      const missing: string[] = [];
+      for (const [queue, ids] of wanted) {
+        const there = new Set<unknown>();
+        for (let got = await letters.get(queue); got !== false; got = await letters.get(queue))
+          there.add(got.properties.messageId);
+        const gone = [...ids].filter((id) => !there.has(id));
+        if (gone.length > 0) missing.push(`${queue} lacks ${gone.length} of ${ids.size} messages`);
+      }
+      await reader.close();
+      return missing;
+    }
+
     function isNewConsumers(name: string): boolean {
       return newWorkQueues.has(name) && !contracts.some(({ workQueue }) => workQueue === name);
     }
   };
   return { publish, unsettled, dispose: async () => connection.close() };
+}
+
+/** The messages whose first attempt after a stop is below their last one before it. */
+function begunAgain(before: readonly Seen[], after: readonly Seen[]): readonly string[] {
+  const last = new Map(before.map(({ id, attempt }) => [id, attempt]));
+  const first = new Map(after.toReversed().map(({ id, attempt }) => [id, attempt]));
+  const again = [...first].filter(([id, attempt]) => attempt < (last.get(id) ?? 1));
+  return again.length === 0 ? [] : [`${again.length} messages began again`];
 }
 
 interface QueueCounts {
