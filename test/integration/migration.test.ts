@@ -9,14 +9,16 @@ import { fill } from "../support/change/live-change.ts";
 import type { Deployment } from "../support/change/registered.ts";
 import { until } from "../support/deployed-system.ts";
 import { checked, shopWith } from "../support/examples.ts";
-import { createVhost } from "../support/live.ts";
+import { type Broker, createVhost } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
+import { type Strategy, strategiesOn } from "../support/strategies.ts";
 import { hasPulumiCli } from "../support/pulumi-cli.ts";
 
 // The steps of a migration, while messages wait in every place. In the end consumers fail every attempt. Each message
 // must then be in the dead queue of the contract that it began with, once.
 
-const perQueue = 100;
+/** `REDELIVER_MESSAGES=2000` takes about a quarter of an hour. */
+const perQueue = Number(process.env["REDELIVER_MESSAGES"] ?? 50);
 
 function systemOf(own: object): System {
   return checked(
@@ -33,34 +35,51 @@ function systemOf(own: object): System {
 
 const jitter = { retry: { attempts: 4, backoff: { kind: "constant", delay: "1s", jitter: "20%" } } };
 
+type Row = readonly [change: string, before: object, after: object, from: Strategy | "auto", to: Strategy | "auto"];
+
+/** A consumer has one protocol, and each strategy is for one. */
+const protocolOf = (strategy: Strategy): object => (strategy === "deferred" ? { protocol: "amqp-1.0" } : {});
+
+const rowsOn = ({ version }: Broker): readonly Row[] => {
+  const strategies = strategiesOn(version);
+  const pairs = strategies.flatMap((from) =>
+    strategies
+      .filter((to) => to !== from)
+      .map((to): Row => [`${from} to ${to}`, protocolOf(from), protocolOf(to), from, to]),
+  );
+  return [
+    ["another strategy, because jitter comes", {}, jitter, "auto", "auto"],
+    ["another name for the work queue", {}, { queue: "invoices" }, "auto", "auto"],
+    ...pairs,
+  ];
+};
+
 describe.each(inject("brokers"))("on RabbitMQ $fullVersion", (broker) => {
-  test.concurrent.each([
-    ["another strategy, because jitter comes", jitter, "auto"],
-    ["another strategy, which the target names", {}, "waits"],
-    ["another name for the work queue", { queue: "invoices" }, "auto"],
-  ] as const)("%s", { timeout: 600_000 }, async (_, own, strategy) => {
+  test.concurrent.each(rowsOn(broker))("%s", { timeout: 1_800_000 }, async (_, first, then, from, to) => {
     const { vhost, dispose } = await createVhost(broker);
     const engine = await (hasPulumiCli ? pulumiEngine(broker) : modelledEngine(broker));
     try {
-      const target = { broker: "rabbitmq", version: broker.version } as TargetInput;
       const before: Deployment = {
         component: "shop",
         vhost,
-        system: systemOf({}),
+        system: systemOf(first),
         version: broker.version,
         strategy: "auto",
+        strategies: { billing: from },
       };
+      const target = { broker: "rabbitmq", version: broker.version, strategies: { billing: from } } as TargetInput;
       const old = readDeployed(before.system, target);
-      const planned = old === null ? null : planMigration(old, systemOf(own), { ...old.target, strategy } as Target);
+      const wanted = { ...old?.target, strategies: { billing: to } } as Target;
+      const planned = old === null ? null : planMigration(old, systemOf(then), wanted);
       if (planned?.ok !== true) throw new Error("there is no migration");
       const { beside, last, moved } = planned.value;
       // Up to 3.12 there is no strategy that jitter would change.
       if (beside === null) {
-        expect([broker.version, "queue" in own]).toEqual(["3.10", false]);
+        expect([broker.version, then]).toEqual(["3.10", jitter]);
         return;
       }
       const as = ({ system, target: { strategies } }: MigrationStep): Deployment => {
-        return { ...before, system, strategy, strategies: strategies as Deployment["strategies"] };
+        return { ...before, system, strategies: strategies as Deployment["strategies"] };
       };
       expect(await engine.up(before, { skipPreview: true })).toBeNull();
       const waiting = await fill(broker, before, perQueue);

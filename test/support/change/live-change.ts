@@ -118,7 +118,7 @@ export async function fill(broker: Broker, deployment: Deployment, perQueue: num
       contracts.map(({ deadQueue, consumer }) => [String(deadQueue), owed.get(consumer) ?? new Set<string>()]),
     );
     let found = await problems();
-    const deadline = Date.now() + 240_000;
+    const deadline = Date.now() + Math.max(240_000, 1_000 * perQueue);
     while (found.length > 0 && Date.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, 1_000));
       found = await problems();
