@@ -8,9 +8,10 @@ import { checkSystem } from "../declare/check.ts";
 import { plan } from "../plan/plan.ts";
 import { proveLoaded } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
+import { joinProject } from "./join-project.ts";
 import { loadTarget } from "./load-target.ts";
 import { print, writeError } from "./output.ts";
-import { readPackaged } from "./read-packaged.ts";
+import { packagedFile, readPackaged } from "./read-packaged.ts";
 import { refuse, usage } from "./refuse.ts";
 import { UnwritableError, writeWhole } from "./write-file.ts";
 
@@ -27,6 +28,8 @@ interface InitOptions {
  */
 export async function initCommand(options: InitOptions): Promise<number> {
   const { output, name = basename(resolve(output)) } = options;
+  if (resolve(output) === resolve(packagedFile(".")))
+    return usage("this is Redeliver's own folder; name another one with --output", {});
   const names = Object.keys(brokers);
   const ask = askerOf(process);
   const broker = options.broker ?? (await ask(`Broker (${names.join(", ")})`, names));
@@ -46,11 +49,13 @@ export async function initCommand(options: InitOptions): Promise<number> {
   const proved = proveLoaded(planned, loadTarget(exampleTarget, "auto"));
   if (!proved.ok) return refuse(proved.diagnostics, {}, {}, exitCodes.refused);
   const template = (file: string): string => readPackaged(`examples/init/${file}`);
+  const joined = joinProject(output, broker);
+  if ("usage" in joined) return usage(joined.usage, {});
   const files = {
+    ".gitignore": "node_modules/\n",
     "retries.ts": `import { defineSystem } from "redeliver";\n\nexport default defineSystem(${sourceOf(system)});\n`,
     "redeliver.config.yaml": `declaration: retries.ts\nenvironments:\n  dev: { target: ${JSON.stringify(exampleTarget)} }\n`,
-    "index.ts": template(`${broker}/index.ts`).replace("../retries.ts", "./retries.ts"),
-    "index.mjs": template("index.mjs"),
+    ...joined.files,
     "Pulumi.yaml": template("Pulumi.yaml").replace("name: shop", () => `name: ${JSON.stringify(name)}`),
     "package.json": template(`${broker}/package.json`),
     "tsconfig.json": template("tsconfig.json"),
@@ -61,6 +66,7 @@ export async function initCommand(options: InitOptions): Promise<number> {
   );
   return write(files, output, [
     ...warned,
+    ...joined.next.map((step) => `next     ${step}`),
     `next     ${installOf(files["package.json"], output)}`,
     "next     commit package-lock.json with the rest, because the workflow runs npm ci",
     `next     npx redeliver check ${join(output, "retries.ts")} --target ${exampleTarget}`,
@@ -70,7 +76,11 @@ export async function initCommand(options: InitOptions): Promise<number> {
 /** The command that installs the packages. A package.json that is there already may lack them. */
 function installOf(packageJson: string, folder: string): string {
   const { dependencies } = JSON.parse(packageJson) as { readonly dependencies: object };
-  const missing = existsSync(join(folder, "package.json")) ? Object.keys(dependencies) : [];
+  // The version keeps npm from another package of this name.
+  const names = Object.entries(dependencies).map(([name, range]) =>
+    name === "redeliver" ? `${name}@${String(range).replace(/^\^(\d+\.\d+).*/, "$1")}` : name,
+  );
+  const missing = existsSync(join(folder, "package.json")) ? names : [];
   return ["npm install", ...(folder === "." ? [] : ["--prefix", folder]), ...missing].join(" ");
 }
 

@@ -118,6 +118,12 @@ export async function importModule(file: string): Promise<Checked<Exports>> {
       specifier === "redeliver" ? { url: ownEntry, shortCircuit: true } : next(specifier, context),
   });
   divertOthers();
+  const { emitWarning } = process;
+  // Node would say in four lines that it had to guess the kind of the module. Its guess is right.
+  process.emitWarning = (...words: readonly unknown[]): void => {
+    const isGuess = words.some((each) => isEntry(each) && each["code"] === "MODULE_TYPELESS_PACKAGE_JSON");
+    if (!isGuess) Reflect.apply(emitWarning, process, words);
+  };
   tell({ kind: "importing", file });
   try {
     return accepted((await import(pathToFileURL(resolve(file)).href)) as Exports);
@@ -128,6 +134,7 @@ export async function importModule(file: string): Promise<Checked<Exports>> {
     const help = (await importHelp(reason, file, ownEntry)) ?? "run it with node to see where";
     return refuseWhole("RD003", `the module cannot be imported: ${reason}`, help);
   } finally {
+    process.emitWarning = emitWarning;
     hooks.deregister();
     tell({ kind: "imported" });
   }

@@ -1,10 +1,16 @@
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 
 import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
 
-/** The text of a file of the package, by its path from the package's folder. */
+/** The place of a file of the package, by its path from the package's folder. */
+export function packagedFile(file: string): string {
+  return fileURLToPath(new URL(`../../${file}`, import.meta.url));
+}
+
+/** The text of a file of the package. */
 export function readPackaged(file: string): string {
-  return readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
+  return readFileSync(packagedFile(file), "utf8");
 }
 
 /** The page of a code in the packaged docs. */

@@ -31,6 +31,7 @@ describe.for(Object.entries(brokers))("redeliver init for %s", ([broker, { examp
     expect(said.out).toContain(`next     npm install --prefix ${project}\n`);
     const files = [
       ".github",
+      ".gitignore",
       "Pulumi.yaml",
       "index.mjs",
       "index.ts",
@@ -55,8 +56,11 @@ describe.for(Object.entries(brokers))("redeliver init for %s", ([broker, { examp
     expect([again.code, again.out]).toEqual([2, ""]);
     rmSync(join(project, "retries.ts"));
     const kept = await init("--consumer", "billing");
-    expect(kept.out.match(/^kept as it is/gm)).toHaveLength(7);
-    expect(kept.out).toMatch(/^next {5}npm install --prefix \S+ .*@pulumi\/pulumi .*redeliver$/m);
+    // The program that is there is the one that init wrote.
+    expect(kept.out.match(/^kept as it is/gm)).toHaveLength(8);
+    expect(kept.out).not.toContain("add this line");
+    // Without the version, npm would install another package of this name.
+    expect(kept.out).toMatch(/^next {5}npm install --prefix \S+ .*@pulumi\/pulumi .*redeliver@0\.1$/m);
     expect(readFileSync(join(project, "package.json"), "utf8")).toBe("{}");
     // The templates of the programs are checked and run with the declaration of one consumer.
     expect(readFileSync(join(project, "retries.ts"), "utf8")).toBe(read("examples/init/retries.ts"));
@@ -94,6 +98,69 @@ test("the compiler accepts every project as it is written", { timeout: 120_000 }
   expect([compiled.stdout, compiled.status]).toEqual(["", 0]);
 });
 
+/** A project with these files, and the answer of init there. */
+async function initBeside(there: Readonly<Record<string, string>>) {
+  const project = mkdtempSync(join(folder, "there-"));
+  for (const [file, text] of Object.entries(there)) writeFileSync(join(project, file), text);
+  const said = await runCommand(["init", "--broker", "rabbitmq", "--consumer", "billing", "--output", project]);
+  const written = (file: string): string => readFileSync(join(project, file), "utf8");
+  for (const [file, text] of Object.entries(there)) expect(written(file)).toBe(text);
+  return { ...said, project, written };
+}
+const compiled = "name: shop\nruntime:\n  name: nodejs\n  options:\n    packagemanager: npm\n";
+
+test.for([
+  [
+    "pulumi new typescript made",
+    { "package.json": '{ "main": "index.ts" }', "index.ts": "// mine" },
+    'index.ts: export * from "./deploy";',
+    "",
+  ],
+  [
+    "has modules",
+    { "package.json": '{ "type": "module" }', "index.ts": "// mine" },
+    'index.ts: export * from "./deploy.ts";',
+    ".ts",
+  ],
+  ["pulumi new javascript made", { "package.json": "{}", "index.js": "// mine" }, 'index.js: require("./deploy");', ""],
+] as const)(
+  "in a project that %s, init has a program of its own and names the line to add",
+  async ([, there, line, ending]) => {
+    const { out, project, written } = await initBeside({ ...there, "Pulumi.yaml": compiled });
+    expect(out.match(/(?<=^next {5}add this line to ).*/m)?.[0]).toBe(line);
+    expect(written("deploy.ts")).toContain(`from "./retries${ending}";`);
+    expect(readdirSync(project)).not.toContain("index.mjs");
+  },
+);
+
+test("beside a program without Pulumi, init starts its own one", async () => {
+  const { out, written } = await initBeside({ "package.json": '{ "type": "commonjs" }', "index.ts": "// mine" });
+  expect(out).not.toContain("add this line");
+  expect(out).toContain('next     write "type": "module" in place of "commonjs" in package.json\n');
+  expect(written("index.mjs")).toContain('import("./deploy.ts")');
+  expect(written("deploy.ts")).toContain('from "./retries.ts";');
+});
+
+test.for([
+  [
+    "a program in another language",
+    { "Pulumi.yaml": "name: shop\nruntime: python\n" },
+    "Pulumi.yaml is for a program in python",
+  ],
+  [
+    "another deploy.ts",
+    { "Pulumi.yaml": compiled, "index.ts": "// mine", "deploy.ts": "// mine" },
+    "deploy.ts is there",
+  ],
+  ["another index.mjs", { "index.mjs": "// mine" }, "index.mjs is there, and Pulumi would start it"],
+] as const)("init refuses a folder with %s, and writes nothing", async ([, there, reason]) => {
+  const { code, out, error, project } = await initBeside(there);
+  expect([code, out]).toEqual([2, ""]);
+  expect(error).toContain(`${reason}`);
+  expect(error).toContain("name a folder of its own with --output");
+  expect(readdirSync(project).toSorted()).toEqual(Object.keys(there).toSorted());
+});
+
 test("the workflow is that of the docs", () => {
   const [, block = ""] = /^```yaml\n([\s\S]*?)^```$/m.exec(read("docs/ci.md")) ?? [];
   expect(read("examples/init/retries.yml")).toBe(block.replace("shop.yaml", "retries.ts"));
@@ -118,6 +185,17 @@ test.for([
   expect([said.code, said.out]).toEqual([code, ""]);
   expect(said.error).toContain(reason);
   expect(readdirSync(folder)).not.toContain("nowhere");
+});
+
+test("init writes nothing into Redeliver's own folder", async () => {
+  const before = readdirSync(root);
+  try {
+    const said = await runCommand(["init", "--broker", "sqs", "--consumer", "a", "--output", root]);
+    expect([said.code, said.out]).toEqual([2, ""]);
+    expect(said.error).toContain("name another one with --output");
+  } finally {
+    for (const file of readdirSync(root)) if (!before.includes(file)) rmSync(join(root, file));
+  }
 });
 
 const hasTerminal = spawnSync("script", ["-qec", "true", "/dev/null"]).status === 0;
