@@ -158,11 +158,12 @@ function likelyTarget(text: string): string | undefined {
 
 /** In code a target is a mapping, because it may have more settings than a word. */
 function textInCode(text: string): Diagnostic {
-  const checked = parseTarget(text);
+  const right = isBrokerName(text) ? brokers[text].exampleTarget : (likelyTarget(text) ?? text);
+  const checked = parseTarget(right);
   if (!checked.ok) return checked.diagnostics[0] as Diagnostic;
   const { broker } = checked.value;
   const [detail = ""] = Object.keys(brokers[broker].stack.target);
-  const written = `{ broker: "${broker}", ${detail}: "${text.slice(text.indexOf("@") + 1)}" }`;
+  const written = `{ broker: "${broker}", ${detail}: "${right.slice(right.indexOf("@") + 1)}" }`;
   return diagnostic("RD201", {
     path: "target",
     message: "a target in code is a mapping, and this text is the form for the command line",

@@ -131,12 +131,25 @@ export async function importModule(file: string): Promise<Checked<Exports>> {
     const diagnostics = diagnosticsOf(cause);
     if (diagnostics !== undefined) return { ok: false, diagnostics };
     const reason = reasonOf(cause);
-    const help = (await importHelp(reason, file, ownEntry)) ?? "run it with node to see where";
+    const line = lineOf(cause, file);
+    const where = line === undefined ? "run it with node to see where" : `see line ${line} of the file`;
+    const help = (await importHelp(reason, file, ownEntry)) ?? where;
     return refuseWhole("RD003", `the module cannot be imported: ${reason}`, help);
   } finally {
     process.emitWarning = emitWarning;
     hooks.deregister();
     tell({ kind: "imported" });
+  }
+}
+
+/** The line of the module that Node gives for the error: before the text of the module, or in the stack. */
+function lineOf(cause: unknown, file: string): string | undefined {
+  try {
+    const text = String((cause as Error).stack);
+    const ways = [pathToFileURL(resolve(file)).href, resolve(file)].map((way) => text.split(`${way}:`)[1]);
+    return /^\d+/.exec(ways.find((rest) => rest !== undefined) ?? "")?.[0];
+  } catch {
+    return undefined;
   }
 }
 

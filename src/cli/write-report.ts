@@ -1,4 +1,5 @@
-import { join, relative } from "node:path";
+import { join, relative, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 
 import { brokerOf } from "../brokers/index.ts";
 import { hasErrors } from "../diagnostics/diagnostic.ts";
@@ -55,5 +56,6 @@ export async function writeReport(
   }
   await save(join(folder, "index.html"), await renderHtml({ title: plan.system, reports }));
   const list = written.map((each) => `  ${each}`).join("\n");
-  return { text: `${sections.join("\n")}\nWritten:\n${list}\n`, written };
+  const page = pathToFileURL(resolve(folder, "index.html")).href;
+  return { text: `${sections.join("\n")}\nWritten:\n${list}\n\nopen ${page}\n`, written };
 }

@@ -4,7 +4,8 @@ import type { BrokerName, ConnectionOf, TargetInput } from "../brokers/index.ts"
 import { type Duration, durationPattern, parseDurationMs } from "../declare/duration.ts";
 import { durationTexts } from "../declare/schema-issues.ts";
 import { plainData } from "../declare/plain-data.ts";
-import { type Checked, diagnosed, formatPath } from "../diagnostics/diagnostic.ts";
+import { type Checked, type PathSegment, diagnosed, formatPath } from "../diagnostics/diagnostic.ts";
+import { docsPage } from "../diagnostics/docs-site.ts";
 import { type InputForm, type JsonSchema, describeIssues } from "../diagnostics/schema-issues.ts";
 import type { BreakerLimits } from "./breaker.ts";
 import type { ConsumerInfo, Redact } from "./dead-letter/metadata.ts";
@@ -204,6 +205,16 @@ export function checkConnection(connection: unknown, type: z.ZodType): Checked<u
   return { ok: true, warnings: [], value: connection };
 }
 
+/** The options without a default. */
+const needed: Readonly<Record<string, string>> = {
+  target: "{ broker: … }",
+  connection: "{ … } with the address of the broker",
+};
+
+function isMissing(input: unknown, key: string): boolean {
+  return (input as Readonly<Record<string, unknown>>)[key] === undefined;
+}
+
 /** Values of options and connections stay out of the sentences: there are passwords among them. */
 function refuseOptions(
   path: string,
@@ -223,13 +234,19 @@ function refuseOptions(
   };
   const notes = describeIssues(issues, input, form).map(({ message }) => message);
   const names = allowed.length === 0 ? "" : `; the options there are ${allowed.join(", ")}`;
+  const keys = issues.map((each) => formatPath(each.path as PathSegment[]));
+  // An input that throws when it is read has an issue without a key.
+  const areMissing = path === "options" && keys.every((key) => key in needed && isMissing(input, key));
+  const help = areMissing
+    ? `add ${keys.map((key) => `${key}: ${needed[key]}`).join(" and ")}, as in ${docsPage("consuming")}`
+    : `correct the values in the notes${names}`;
   return {
     ok: false,
     diagnostics: diagnosed("RD802", {
       path,
       message: `${notes.length === 1 ? "one thing is" : `${notes.length} things are`} wrong with the consumer's options`,
       notes,
-      help: `correct the values in the notes${names}`,
+      help,
     }),
   };
 }

@@ -126,6 +126,8 @@ describe("a module that Node cannot run as it stands gets the edit", () => {
     ["require.mts", 'require("redeliver");', "export default …, or rename the file to require.cts"],
     ["old-name.mjs", 'import { exponentialBackoff } from "redeliver";', "import exponential instead"],
     ["typo.mts", 'import { defineSytem } from "redeliver";', "import defineSystem instead"],
+    ["comma.ts", "export const list = {\n  a: 1\n  b: 2,\n};", "see line 3 of the file"],
+    ["throws-there.mts", "\n\nundefined.name;", "see line 3 of the file"],
     ["no-such.mjs", 'import { Queue } from "redeliver";', "redeliver has brokerOf, brokers, "],
   ] as const)("%s", async ([name, text, help], { expect: expectHere }) => {
     const { code, error } = await plan(name, `${text}\nexport default {};`);
