@@ -1,5 +1,6 @@
 import type { Command, Option } from "commander";
 
+import { catalogue } from "../diagnostics/catalogue.ts";
 import { brokers } from "../brokers/index.ts";
 import { exportFormats } from "./declaration-options.ts";
 
@@ -47,7 +48,9 @@ function commandsBelow(
 }
 
 function argumentsOf(command: Command): readonly string[] {
-  return command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
+  return command.registeredArguments.flatMap((each) =>
+    each.name() === "code" ? Object.keys(catalogue) : (each.argChoices ?? []),
+  );
 }
 
 function flagsOf({ short, long }: Option): readonly string[] {

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 
+import { count } from "../contract/in-words.ts";
 import { exportLetters, fileProblem } from "../dead-letters/export-file.ts";
 import type { FilterOptions } from "./dead-options.ts";
 import { atPlace } from "./dead-place.ts";
@@ -25,7 +26,7 @@ export async function exportCommand(
       const { seen, matched, isWhole, notWhole } = exported;
       const missed = isWhole ? "" : "; others took letters meanwhile, and those are not in it";
       const lost = notWhole === 0 ? "" : `; ${notWhole} of them are not whole, and say why`;
-      const text = `${matched} of ${seen} letters of ${queue} are in ${output}${lost}${missed}`;
+      const text = `${matched} of ${count(seen, "letter")} of ${queue} are in ${output}${lost}${missed}`;
       const printed = await print(options.json === true ? { queue, ...exported, output } : text);
       return ended(printed, notWhole > 0 || !isWhole ? exitCodes.incomplete : exitCodes.fine);
     } catch (cause) {

@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 
+import { count } from "../contract/in-words.ts";
 import { importFile, namedIn } from "../dead-letters/import-file.ts";
 import type { JournalOptions } from "./dead-control-options.ts";
 import { deskOf, withJournal } from "./dead-journal.ts";
@@ -33,12 +34,12 @@ export async function importCommand(file: string | undefined, options: ImportOpt
       const end = await importFile(deskOf(dead, journal), { file: input, into, cutOff, skip, confirm });
       const { queue, letters, imported } = end;
       if (imported === null) {
-        const text = `${letters} letters of ${input} would go into ${queue}\nNothing has moved. --confirm ${letters} agrees to it.`;
+        const text = `${count(letters, "letter")} of ${input} would go into ${queue}\nNothing has moved. --confirm ${letters} agrees to it.`;
         return print(json === true ? { queue, letters } : text);
       }
       const { mayBeDoubled, stopped } = imported;
       const text = [
-        `${imported.imported} of ${letters} letters of ${input} are in ${queue} now`,
+        `${imported.imported} of ${count(letters, "letter")} of ${input} are in ${queue} now`,
         ...(mayBeDoubled === 0 ? [] : [`up to ${mayBeDoubled} may be there twice, because a connection was lost`]),
         ...(stopped === null ? [] : [`stopped: ${stopped}; go on with --skip ${imported.skip}`]),
       ].join("\n");

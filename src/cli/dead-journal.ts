@@ -1,3 +1,4 @@
+import { count } from "../contract/in-words.ts";
 import type { DeadQueue } from "../dead-letters/dead-queue.ts";
 import type { Desk } from "../dead-letters/locks.ts";
 import { openJournal } from "../dead-letters/open-journal.ts";
@@ -26,7 +27,9 @@ export function deskOf(dead: DeadQueue, journal: Journal): Desk {
     journal,
     progress: createProgress,
     began: (id, letters) =>
-      writeError(`redeliver: the redrive ${id} sends ${letters} letters; redeliver dead pause ${id} ends it\n`),
+      writeError(
+        `redeliver: the redrive ${id} sends ${count(letters, "letter")}; redeliver dead pause ${id} ends it\n`,
+      ),
     waiting: () => writeError("redeliver: waits for the letters that the ended process held\n"),
   };
 }

@@ -1,3 +1,4 @@
+import { count } from "../contract/in-words.ts";
 import { cancelWhole, moveWhole } from "../dead-letters/whole.ts";
 import { deskOf, withJournal } from "./dead-journal.ts";
 import { atPlace } from "./dead-place.ts";
@@ -27,13 +28,13 @@ export async function wholeCommand(file: string | undefined, options: WholeOptio
       if ("letters" in end) {
         const { queue, letters } = end;
         return print(
-          `about ${letters} letters of ${queue} would be moved by the broker, without steps and history\nNothing has moved. With --confirm ${letters} they are moved.\n`,
+          `about ${count(letters, "letter")} of ${queue} would be moved by the broker, without steps and history\nNothing has moved. With --confirm ${letters} they are moved.\n`,
         );
       }
       const { queue, moved, stopped } = end;
       const rest = stopped === null ? "" : `; stopped: ${stopped}`;
       return ended(
-        await print(`about ${moved} letters of ${queue} were moved${rest}\n`),
+        await print(`about ${count(moved, "letter")} of ${queue} were moved${rest}\n`),
         stopped === null ? exitCodes.fine : exitCodes.incomplete,
       );
     }),

@@ -1,6 +1,6 @@
-import { type Stats, readdirSync, statSync } from "node:fs";
+import { type Stats, existsSync, readdirSync, statSync } from "node:fs";
 import { registerHooks } from "node:module";
-import { basename, dirname, extname, join, resolve } from "node:path";
+import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
 
@@ -22,6 +22,7 @@ import { nearestWord } from "../diagnostics/distance.ts";
 import { reasonOf } from "../diagnostics/reason-of.ts";
 import type { Locate } from "../diagnostics/region.ts";
 import { divertOthers } from "./output.ts";
+import { packagedFile } from "./read-packaged.ts";
 import { readText } from "./read-text.ts";
 import type { ThreadMessage } from "./supervise.ts";
 import { isEntry } from "../foreign/entries.ts";
@@ -83,10 +84,13 @@ function nearestFile(file: string): string | undefined {
     // In this order .yaml and .ts win over .json, which may be an output of compile.
     const withEnding = files.toSorted().findLast((each) => each.slice(0, -extname(each).length) === basename(file));
     const word = withEnding ?? nearestWord(basename(file), files);
-    return word && `did you mean ${join(dirname(file), word)}?`;
+    if (word !== undefined) return `did you mean ${join(dirname(file), word)}?`;
   } catch {
-    return undefined;
+    // The folder is missing, too.
   }
+  // The docs name examples from the folder of the package.
+  const packaged = file.startsWith("examples/") ? packagedFile(file) : "";
+  return existsSync(packaged) ? `did you mean ${relative(process.cwd(), packaged)}?` : undefined;
 }
 
 function statOrCode(file: string): Stats | string {

@@ -55,7 +55,7 @@ const backoff = about(
 export const retry = z.strictObject({
   attempts: about(
     wholeNumber.min(1).max(limits.attempts),
-    "The most handler runs on one message, including the first. From 1, which means no retry, to 1 000.",
+    "The most handler runs on one message, including the first. From 1, which means no retry, to 1,000.",
     5,
   ),
   backoff,

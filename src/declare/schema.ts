@@ -18,7 +18,7 @@ const headersMatch = z.strictObject({
 const crash = z.strictObject({
   deliveries: about(
     wholeNumber.min(1).max(limits.attempts),
-    "The number of deliveries that may end in a crash before the message is dead. From 1 to 1 000.",
+    "The number of deliveries that may end in a crash before the message is dead. From 1 to 1,000.",
     5,
   ),
 });

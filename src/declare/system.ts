@@ -66,7 +66,7 @@ export interface LimitsInput {
 }
 
 export interface RetryInput {
-  /** The most handler runs on one message, including the first. From 1, which means no retry, to 1 000. */
+  /** The most handler runs on one message, including the first. From 1, which means no retry, to 1,000. */
   readonly attempts: number;
   /** The delay of a failed message before its next attempt. */
   readonly backoff: Backoff;
@@ -84,7 +84,7 @@ interface RetryAfterInput {
 }
 
 export interface CrashInput {
-  /** The number of deliveries that may end in a crash before the message is dead. From 1 to 1 000. */
+  /** The number of deliveries that may end in a crash before the message is dead. From 1 to 1,000. */
   readonly deliveries: number;
 }
 

@@ -1,3 +1,4 @@
+import { count } from "../contract/in-words.ts";
 import { RefusedError } from "../diagnostics/diagnostic.ts";
 import { refused } from "../diagnostics/render.ts";
 import type { FilterInput } from "./filter.ts";
@@ -165,7 +166,7 @@ export async function journalIn(sql: Sql): Promise<Journal> {
             letters,
             parked,
           ]);
-          await noted(id, who, `began with ${facts.letters} letters`);
+          await noted(id, who, `began with ${count(facts.letters, "letter")}`);
         }),
       ),
     read: async (id) =>

@@ -1,3 +1,4 @@
+import { count } from "../contract/in-words.ts";
 import { visible } from "../diagnostics/visible.ts";
 import type { LetterFacts } from "../operate/facts.ts";
 import type { Groups } from "../operate/groups.ts";
@@ -50,7 +51,7 @@ export function renderGroups(queue: string, looked: LookedFor, { groups, others 
   ]);
   const head = ["group", "letters", "reason", "type", "error", "first, last", "one of them"];
   const rest = groups.slice(shown.length).reduce((sum, group) => sum + group.count, others);
-  const more = rest === 0 ? "" : `${rest} letters died of further causes: --json shows more\n`;
+  const more = rest === 0 ? "" : `${count(rest, "letter")} died of further causes: --json shows more\n`;
   return `${renderTable(head, rows, {}, style)}\n${more}${endOf(queue, looked, about)}`;
 }
 
@@ -91,10 +92,13 @@ function courseOf({ headers }: Letter): readonly (readonly [string, string])[] {
 /** RabbitMQ's own records. Their times are those of the first death in each queue. */
 function deathsOf(deaths: unknown): readonly (readonly [string, string])[] {
   if (!Array.isArray(deaths)) return [];
-  return deaths.filter(isTable).map(({ queue, reason, count, time }) => {
+  return deaths.filter(isTable).map(({ queue, reason, count: times, time }) => {
     const seconds = isTable(time) ? Number(time["value"]) : Number.NaN;
     const at = Number.isNaN(seconds) ? "–" : new Date(1_000 * seconds).toISOString();
-    return [at, `left ${String(queue)} ${String(count)} times: ${String(reason)}`] as const;
+    return [
+      at,
+      `left ${String(queue)} ${typeof times === "number" ? count(times, "time") : `${String(times)} times`}: ${String(reason)}`,
+    ] as const;
   });
 }
 
@@ -105,9 +109,11 @@ function lines(pairs: readonly (readonly [string, unknown] | readonly string[])[
 
 function endOf(queue: string, { ready, seen, matched, isWhole }: LookedFor, about: string): string {
   const missed = isWhole ? "" : ", and not all came";
-  return [`${visible(queue)}: ${matched} of ${seen} letters fit, and the queue had ${ready}${missed}`, about, ""].join(
-    "\n",
-  );
+  return [
+    `${visible(queue)}: ${matched} of ${count(seen, "letter")} fit, and the queue had ${ready}${missed}`,
+    about,
+    "",
+  ].join("\n");
 }
 
 /** The date and the time without fractions: the first 19 characters of ISO 8601. */

@@ -1,3 +1,4 @@
+import { count } from "../contract/in-words.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 import { visible } from "../diagnostics/visible.ts";
 import type { JournalEvent, JournalledRedrive } from "../operate/journal.ts";
@@ -25,12 +26,12 @@ export function renderPlan(
   const confirm = letters + (park?.letters ?? 0);
   const idle = targets.filter(({ consumers }) => consumers === 0);
   return [
-    `${behind > 0 ? "at least " : ""}${letters} of ${frozen} letters in ${visible(queue)} would be sent again`,
-    ...targets.map(({ queue: target, letters: count, consumers }) => {
-      const readers = consumers === "unknown" ? "" : `, for ${consumers} consumers`;
-      return `  to ${visible(target)}: ${count}${readers}`;
+    `${behind > 0 ? "at least " : ""}${letters} of ${count(frozen, "letter")} in ${visible(queue)} would be sent again`,
+    ...targets.map(({ queue: target, letters: ofTarget, consumers }) => {
+      const readers = consumers === "unknown" ? "" : `, for ${count(consumers, "consumer")}`;
+      return `  to ${visible(target)}: ${ofTarget}${readers}`;
     }),
-    ...Object.entries(stay).map(([why, count]) => `  stay: ${count}, ${why}`),
+    ...Object.entries(stay).map(([why, number]) => `  stay: ${number}, ${why}`),
     ...(steps.length === 0
       ? []
       : [`  steps: ${steps.join(", ")}, each followed by a wait of ${formatDurationMs(waitMs)}; ${rate}${least}`]),
@@ -68,7 +69,7 @@ type Redriven = Pick<JournalledRedrive, "id" | "letters" | "state"> & { readonly
 export function renderRedrive(result: RedriveResult & Redriven): string {
   const { id, state, letters, sent, diedAgain, mayBeDoubled, unrecorded, stopped, parked } = result;
   return [
-    `${sent} of ${letters} letters were sent again by the redrive ${id}; ${diedAgain} have died again so far`,
+    `${sent} of ${count(letters, "letter")} were sent again by the redrive ${id}; ${diedAgain} have died again so far`,
     ...(parked === 0 ? [] : [`${parked} were sent too often before, and are parked now`]),
     ...(unrecorded === 0 ? [] : [`${unrecorded} more had left the dead queue when a process of the redrive ended`]),
     ...(mayBeDoubled === 0
@@ -92,7 +93,7 @@ function lineOf({ id, at, state, reason, queue, sent, letters, diedAgain, who, w
   const because = reason === null ? "" : ` (${visible(reason)})`;
   const died = diedAgain === 0 ? "" : `, ${diedAgain} died again`;
   const asked = why === null ? "" : `: ${visible(why)}`;
-  return `${id}  ${at}  ${state}${because}  ${sent} of ${letters} letters of ${visible(queue)} sent${died}  by ${visible(who)}${asked}`;
+  return `${id}  ${at}  ${state}${because}  ${sent} of ${count(letters, "letter")} of ${visible(queue)} sent${died}  by ${visible(who)}${asked}`;
 }
 
 /** What other commands than redrives did, a line each. */
@@ -105,7 +106,7 @@ export function renderStatus(redrive: JournalledRedrive, events: readonly Journa
   const chosen = Object.entries(filter).map(([name, value]) => `${name} ${String(value)}`);
   return [
     lineOf(redrive),
-    `  ${frozen} letters were in the queue; chosen: ${chosen.length === 0 ? "all" : visible(chosen.join(", "))}`,
+    `  the queue had ${count(frozen, "letter")}; chosen: ${chosen.length === 0 ? "all" : visible(chosen.join(", "))}`,
     ...(mayBeDoubled === 0 ? [] : [`  up to ${mayBeDoubled} may have been sent twice`]),
     ...events.map(({ at, who, what }) => `  ${at}  ${visible(who)}  ${visible(what)}`),
     "",

@@ -1,3 +1,4 @@
+import { count } from "../contract/in-words.ts";
 import { visible } from "../diagnostics/visible.ts";
 import type { TakenOut } from "../operate/take-out.ts";
 
@@ -11,8 +12,8 @@ interface Taking {
 /** @param doing half a sentence, such as `be parked in shop.billing.parked` */
 export function renderTaking({ queue, frozen, letters, stay }: Taking, doing: string): string {
   return [
-    `${letters} of ${frozen} letters in ${visible(queue)} would ${visible(doing)}`,
-    ...Object.entries(stay).map(([why, count]) => `  stay: ${count}, ${why}`),
+    `${letters} of ${count(frozen, "letter")} in ${visible(queue)} would ${visible(doing)}`,
+    ...Object.entries(stay).map(([why, number]) => `  stay: ${number}, ${why}`),
     `Nothing has moved. --confirm ${letters} agrees to it.`,
     "",
   ].join("\n");
@@ -24,7 +25,7 @@ export function renderTaken(
   { done, mayBeDoubled, stopped }: TakenOut,
 ): string {
   return [
-    `${done} of ${letters} letters have left ${visible(queue)}, to ${visible(doing)}`,
+    `${done} of ${count(letters, "letter")} have left ${visible(queue)}, to ${visible(doing)}`,
     ...(mayBeDoubled === 0 ? [] : [`up to ${mayBeDoubled} may be in two places, because a connection was lost`]),
     ...(stopped === null ? [] : [`stopped: ${visible(stopped)}; all other letters are still in the queue`]),
     "",

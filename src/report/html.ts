@@ -98,17 +98,16 @@ function renderSummaryRow(plan: ConsumerPlan, reports: readonly TargetReport[], 
     if (choice === undefined) return markup`<td${onTarget(index)} data-label="${report.target}">–</td>`;
     return markup`<td${onTarget(index)} data-label="${report.target}"><a class="strategy" href="#${anchors.consumer(index, consumer)}">${choice.strategy}</a>${renderTally(report, consumer)}</td>`;
   });
-  // The targets in their order, if they differ.
-  const worst = new Set(
-    reports.flatMap(({ compiled }) => {
-      const contract = compiled.contracts.find((each) => each.consumer === consumer);
-      return retry === null || contract === undefined ? [] : [worstCaseOf(plan, retry, contract)];
-    }),
-  );
+  const worst = reports.flatMap(({ compiled, target }) => {
+    const contract = compiled.contracts.find((each) => each.consumer === consumer);
+    return retry === null || contract === undefined ? [] : [[worstCaseOf(plan, retry, contract), target] as const];
+  });
+  const times = new Map(worst);
+  const inWords = times.size > 1 ? worst.map((each) => each.join(" on ")) : [...times.keys()];
   const schedule =
     retry === null
       ? markup`<td data-label="attempts">1</td><td data-label="delays">no retry</td><td data-label="to the dead queue">never</td>`
-      : markup`<td data-label="attempts">${retry.attempts.length}</td><td data-label="delays">${delaysOf(retry)}</td><td data-label="to the dead queue">${[...worst].join(", ")}</td>`;
+      : markup`<td data-label="attempts">${retry.attempts.length}</td><td data-label="delays">${delaysOf(retry)}</td><td data-label="to the dead queue">${inWords.join(", ")}</td>`;
   return markup`<tr${ofConsumers(consumersOf(reports), [consumer])}><th scope="row"><a href="#${anchors.consumer(first, consumer)}">${consumer}</a></th>${schedule}${cells}</tr>`;
 }
 

@@ -3,6 +3,7 @@ import { copyFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 
+import { catalogue } from "../../src/diagnostics/catalogue.ts";
 import { inFolderOfItsOwn, runCommand } from "../support/run-command.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -119,6 +120,7 @@ test("a command without its argument shows one", async () => {
 test.for([
   ["check shop.yml --target rabbitmq@4.3", "  fix  did you mean shop.yaml?\n"],
   ["check shop --target rabbitmq@4.3", "  fix  did you mean shop.yaml?\n"],
+  ["check examples/shop.yaml --target rabbitmq@4.3", `/examples/shop.yaml?\n`],
   ["compile shop.yaml --target rabbitmq@4.3 --format terrafrom", "Did you mean terraform? Allowed choices are json, "],
   ["graph shop.yaml --target rabbitmq@4.3 --format svgg", "Did you mean svg? Allowed choices are mermaid, "],
   ["completion bsh", "Did you mean bash? Allowed choices are "],
@@ -189,6 +191,9 @@ describe.for(Object.keys(asked))("the completion of %s", (shell) => {
     ]);
     expect(completed("redeliver", "init", "--broker", "s")).toEqual(["servicebus", "sqs"]);
     expect(completed("redeliver", "completion", "b")).toEqual(["bash"]);
+    expect(completed("redeliver", "explain", "RD32")).toEqual(
+      Object.keys(catalogue).filter((code) => code.startsWith("RD32")),
+    );
     expect(completed("redeliver", "dead", "re")).toEqual(["redrive", "resume"]);
     expect(completed("redeliver", "dead", "list", "--li")).toEqual(["--limit"]);
     expect(completed("redeliver", "dead", "list", "shop.yaml", "-t", "sq")).toEqual(["sqs@eu-west-1"]);

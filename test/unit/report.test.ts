@@ -345,7 +345,9 @@ test("the page shows the time on the target, if a broker bounds it", async () =>
   });
   const reports = ["sqs@eu-west-1", "rabbitmq@4.3"].map((target) => reportOf(system, target));
   const html = await renderHtml({ title: "shop", reports });
-  expect(html.match(/data-label="to the dead queue">([^<]*)</)?.[1]).toBe("≤ 1m\u00a030s, 0s + handlers");
+  expect(html.match(/data-label="to the dead queue">([^<]*)</)?.[1]).toBe(
+    "≤ 1m\u00a030s on sqs@eu-west-1, 0s + handlers on rabbitmq@4.3",
+  );
   const [onSqs = "", onRabbitmq = ""] = html.split('<h2 class="target">').slice(1);
   expect(onSqs).toContain("<dt>to the dead queue</dt><dd>≤ 1m\u00a030s</dd>");
   expect(onSqs).not.toContain("add the time of the handlers");
