@@ -57,10 +57,6 @@ export const readingExamples = {
     fires: systemExample({ more: ["errors: &errors { permanent: [*errors] }"] }),
     quiet: systemExample({ more: ["errors: { permanent: [ValidationError] }"] }),
   },
-  RD121: {
-    fires: systemExample({ from: '{ orders: ["order.placed order.cancelled"] }' }),
-    quiet: systemExample({ from: '{ orders: ["order.placed", "order.cancelled"] }' }),
-  },
 } as const satisfies Readonly<Record<string, ExamplePair>>;
 
 /** RD1xx: problems of a declaration on any broker. */
@@ -136,5 +132,9 @@ export const declarationExamples = {
   RD121: {
     fires: systemExample({ from: '{ orders: ["order.placed order.cancelled"] }' }),
     quiet: systemExample({ from: '{ orders: ["order.placed", "order.cancelled"] }' }),
+  },
+  RD122: {
+    fires: { kind: "declaration", format: "yaml", text: systemText().replace(/ +from: .*\n/, "") },
+    quiet: systemExample({}),
   },
 } as const satisfies Readonly<Record<string, ExamplePair>>;

@@ -10,7 +10,7 @@ import {
 } from "../diagnostics/diagnostic.ts";
 import { wordOf } from "../diagnostics/word-of.ts";
 import { consumerRules } from "./consumer-rules.ts";
-import { inWords } from "./corrections.ts";
+import { asCode, inWords } from "./corrections.ts";
 import { foreignShapes, unmended } from "./foreign-shapes.ts";
 import { deepFreeze } from "./freeze.ts";
 import { warnOfLiterals } from "./literal-texts.ts";
@@ -96,7 +96,7 @@ function checkPlain(input: unknown): Checked<System> {
     if (hasErrors(diagnostics)) return { ok: false, diagnostics };
     const value = deepFreeze(system as System);
     checked.add(value);
-    return accepted(value, [...diagnostics, ...warnOfLiterals(value)]);
+    return accepted(value, [...diagnostics, ...warnOfLiterals(value), ...unconnected(value)]);
   }
   const { issues } = parsed.error;
   return {
@@ -114,6 +114,28 @@ function withoutConsumers(): Diagnostic {
     message: "no consumer is declared, so Redeliver compiles and proves nothing",
     help: "declare a consumer, or check whether you meant another file",
   });
+}
+
+/** Warns of a consumer without `from` beside a source that nobody takes from: hardly anybody means both. */
+function unconnected({ sources, consumers }: System): Diagnostic[] {
+  const taken = new Set(Object.values(consumers).flatMap(({ from = {} }) => Object.keys(from)));
+  const [source, declared] =
+    Object.entries(sources).find(([name, { owner }]) => owner !== "other" && !taken.has(name)) ?? [];
+  const [consumer] =
+    Object.entries(consumers).find(
+      // The one that drains an old queue takes from no source.
+      ([, { from, formerly }]) => from === undefined && formerly === undefined,
+    ) ?? [];
+  if (source === undefined || consumer === undefined) return [];
+  const keys = declared?.kind === "direct" ? ["order.placed"] : "all";
+  return [
+    diagnostic("RD122", {
+      path: ["consumers", consumer],
+      message: `${consumer} takes from no source, and no consumer takes from ${source}`,
+      notes: [`the broker deletes the messages that are published to ${source}`],
+      help: `write from: ${asCode({ [source]: keys })}, or remove ${source} from the sources`,
+    }),
+  ];
 }
 
 /** Runs the rules across fields on the fields that the schema accepts. It does not report a missing retry again. */

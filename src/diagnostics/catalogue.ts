@@ -107,6 +107,10 @@ export const catalogue = {
     "A text is taken as it is",
     "A routing key, a name or the name of an error is one text, compared as it stands. Here it looks like a list in one text, a variable, a regular expression, or a word for everything. The broker would look for exactly this text, so the binding would match nothing, and nobody would notice. If you mean the text as it is, waive this warning.",
   ),
+  RD122: warning(
+    "A consumer and a source are not connected",
+    "The consumer has no `from`, so its queue gets only messages that producers send straight to it. No consumer takes from the source, so the broker deletes each message that is published there, and says nothing. Often `from` was forgotten. If other systems take from the source, and producers send straight to the queue, waive this warning.",
+  ),
   RD301: error(
     "The stack's configuration is refused",
     "Redeliver checks the configuration of a Pulumi stack like a declaration: completely, and before it touches any resource. It reports missing, unknown and malformed keys. It also refuses a password in clear, because every reader of the repository could read it. Messages never contain values that may be secret.",

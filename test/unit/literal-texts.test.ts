@@ -131,3 +131,43 @@ test("keys that are not indented are named, where all of them would be too long"
   const help = "indent billing and mail by two blanks more, with all that is in them";
   expect(answersTo({ ...oneConsumer({}, { consumers: null }), ...consumers })).toEqual([["RD101", "consumers", help]]);
 });
+
+describe("a consumer without from, beside a source that nobody takes from, gets a warning", () => {
+  const orders = (owner: object = {}) => ({ sources: { orders: { kind: "topic", ...owner } } });
+  const straight = oneConsumer({ from: undefined }, orders());
+
+  test("once, with the edit", () => {
+    const help = 'write from: { orders: "all" }, or remove orders from the sources';
+    expect(answersTo(straight)).toEqual([["RD122", "consumers.billing", help]]);
+    const mended = {
+      ...straight,
+      consumers: { billing: { ...straight.consumers["billing"], from: { orders: "all" } } },
+    };
+    expect(answersTo(mended)).toEqual([]);
+    expect(answersTo({ ...straight, sources: {} })).toEqual([]);
+  });
+
+  test("with a routing key, if the source takes no all", () => {
+    const direct = oneConsumer({ from: undefined }, { sources: { orders: { kind: "direct" } } });
+    const [, , help] = answersTo(direct)[0] ?? [];
+    expect(help).toBe('write from: { orders: ["order.placed"] }, or remove orders from the sources');
+  });
+
+  test("but not if its old queue only drains", () => {
+    expect(answersTo(oneConsumer({ from: undefined, formerly: "invoices" }, orders()))).toEqual([]);
+  });
+
+  test("but not if the source has a taker or another owner, or if each consumer has a source", () => {
+    const { billing = {} } = straight.consumers;
+    const taker = { ...billing, from: { orders: "all" } };
+    expect(answersTo({ ...straight, consumers: { billing, taker } })).toEqual([]);
+    expect(answersTo({ ...straight, ...orders({ owner: "other", name: "theirs" }) })).toEqual([]);
+    expect(
+      answersTo({
+        ...straight,
+        consumers: { taker },
+        sources: { orders: { kind: "topic" }, events: { kind: "topic" } },
+      }),
+    ).toEqual([]);
+  });
+});
