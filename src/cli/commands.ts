@@ -2,12 +2,13 @@ import { type CompiledSystem, type Target, brokerOf } from "../brokers/index.ts"
 import { type Checked, type Diagnostic, hasErrors } from "../diagnostics/diagnostic.ts";
 import type { Locate } from "../diagnostics/region.ts";
 import type { Reported } from "../diagnostics/reported.ts";
+import { count } from "../contract/in-words.ts";
 import { keptByLock } from "../contract/choose-strategy.ts";
 import type { Kept } from "../migrate/keep-strategies.ts";
 import { type Plan, plan } from "../plan/plan.ts";
 import type { System } from "../declare/system.ts";
 import { type Proved, provePlan } from "../compile/compile.ts";
-import { loadDeclaration } from "./load-declaration.ts";
+import { loadDeclaration, tell } from "./load-declaration.ts";
 import { loadTarget } from "./load-target.ts";
 import { type KeptTarget, targetFor } from "./lock-file.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -233,7 +234,10 @@ export function waiveFor(
 export function proveLoaded(planned: Planned, target: KeptTarget): Checked<Proved & PlannedSystem> {
   if (!target.ok) return target;
   if (!planned.ok) return planned;
+  const { consumers } = planned.value.plan;
+  tell({ kind: "working", on: `the proof of ${count(consumers.length, "consumer")} on ${target.value.broker}` });
   const proved = provePlan(planned.value.plan, target.value);
+  tell({ kind: "working", on: null });
   if (!proved.ok) return proved;
   const { system } = planned.value;
   const { kept = [] } = target;

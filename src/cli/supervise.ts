@@ -1,9 +1,10 @@
-import { extname, resolve } from "node:path";
+import { basename, extname, resolve } from "node:path";
 import { finished } from "node:stream/promises";
 import { pathToFileURL } from "node:url";
 import { getHeapStatistics } from "node:v8";
 import { Worker } from "node:worker_threads";
 
+import { visible } from "../diagnostics/visible.ts";
 import { exitCodes } from "./exit-codes.ts";
 
 /** The data that the main thread gives to the thread of a command. */
@@ -18,7 +19,9 @@ export type ThreadMessage =
   | { readonly kind: "done"; readonly exitCode: number }
   /** `letter` is the one that a function of the module has been called for. */
   | { readonly kind: "importing"; readonly file: string; readonly letter?: string }
-  | { readonly kind: "imported" };
+  | { readonly kind: "imported" }
+  /** The work that begins, as in "the report page". Null at its end. */
+  | { readonly kind: "working"; readonly on: string | null };
 
 /** The time for a module to export its system. */
 const importMs = 30_000;
@@ -55,10 +58,15 @@ export async function supervise(words: readonly string[], cacheFolder: string | 
     workerData: { words, cacheFolder, terminals } satisfies ThreadData,
   });
   const startedAtMs = performance.now();
+  let work = "";
+  thread.on("message", (message: ThreadMessage) => {
+    if (message.kind === "importing") work = `, on ${visible(basename(message.file))}`;
+    else work = message.kind === "working" && message.on !== null ? `, on ${message.on}` : "";
+  });
   const say = (): void => {
     const seconds = Math.round((performance.now() - startedAtMs) / 1_000);
     const megabytes = Math.round(process.memoryUsage.rss() / 1_000_000);
-    process.stderr.write(`redeliver: still working after ${seconds} s, ${megabytes} MB of memory\n`);
+    process.stderr.write(`redeliver: still working after ${seconds} s${work}, with ${megabytes} MB of memory\n`);
   };
   const ticking = setInterval(say, progressMs);
   // A person waits for a sign of life. A log needs no line about a second.
@@ -94,6 +102,7 @@ async function outcomeOf(
           break;
         }
         case "imported":
+        case "working":
           break;
         case "done":
           done(message.exitCode);

@@ -11,6 +11,7 @@ import { renderMermaid } from "../report/mermaid.ts";
 import { renderSvg } from "../report/svg.ts";
 import { renderCompiledText, renderCostsText, renderPlanText } from "../report/text.ts";
 import type { ProvedFile } from "./commands.ts";
+import { tell } from "./load-declaration.ts";
 import { paintOn, shown } from "./output.ts";
 import { writeWhole } from "./write-file.ts";
 
@@ -40,6 +41,7 @@ export async function writeReport(
     const broker = brokerOf(target);
     const graph = broker.graphOf(compiled);
     const place = join(folder, compiled.target.replace("@", "-"));
+    tell({ kind: "working", on: `the pictures for ${compiled.target}` });
     for (const [name, write] of Object.entries(broker.exportFormats)) {
       // If a format cannot express the system, only that format is refused. All other files are still written.
       if (hasErrors(broker.diagnoseExport?.(compiled, name) ?? [])) continue;
@@ -54,6 +56,7 @@ export async function writeReport(
     sections.push(renderCostsText(compiled.target, costs, { colour }));
     reports.push({ target: compiled.target, plan, compiled, graph, warnings, verdicts, costs });
   }
+  tell({ kind: "working", on: "the page of the report" });
   await save(join(folder, "index.html"), await renderHtml({ title: plan.system, reports }));
   const list = written.map((each) => `  ${each}`).join("\n");
   const page = pathToFileURL(resolve(folder, "index.html")).href;

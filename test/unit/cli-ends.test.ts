@@ -69,7 +69,7 @@ describe("the program ends when its work is done, or gives the reason why it can
     for (const { code, error } of ended) {
       expect(code).toBe(2);
       expect(error).toContain("the module gives no export within 30 s");
-      expect(error).toMatch(/^redeliver: still working after \d+ s, \d+ MB of memory$/m);
+      expect(error).toMatch(/^redeliver: still working after \d+ s, on never-\d\.ts, with \d+ MB of memory$/m);
     }
   }, 120_000);
 
@@ -116,7 +116,7 @@ test.runIf(hasTerminal)("at a terminal a command shows after a second that it wo
   writeFileSync(join(folder, "slow.mjs"), "await new Promise((done) => setTimeout(done, 1_500));\nexport default 1;\n");
   const words = `${process.execPath} ${join(root, "src/cli/main.ts")} plan ${join(folder, "slow.mjs")}`;
   const said = spawnSync("script", ["-qec", words, "/dev/null"], { encoding: "utf8" });
-  expect(said.stdout).toMatch(/^redeliver: still working after \d+ s, \d+ MB of memory\r\n[^]*RD101/);
+  expect(said.stdout).toMatch(/^redeliver: still working after \d+ s, on \S+, with \d+ MB of memory\r\n[^]*RD101/);
 });
 
 describe("a module that Node cannot run as it stands gets the edit", () => {
