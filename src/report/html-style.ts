@@ -169,7 +169,7 @@ const narrow = `
   tbody tr:last-child { border-bottom: 0; }
   th, td, .overview th, .overview td { border: 0; padding: 0.1rem 0; white-space: normal; }
   .overview { padding: 0.7rem 1rem 0; }
-  .overview td { display: grid; grid-template-columns: 8.5rem minmax(0, 1fr); gap: 0 0.6rem; }
+  .overview td { display: grid; grid-template-columns: 9.5rem minmax(0, 1fr); gap: 0 0.6rem; }
   .overview td::before { content: attr(data-label); color: var(--soft); font-size: 0.85rem; grid-row: span 2; }
   .overview td > .strategy { justify-self: start; }
   .contract td:nth-child(2) { width: auto; }
