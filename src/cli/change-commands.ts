@@ -12,7 +12,12 @@ export function addChangeCommands(program: Command, finish: (exitCode: number) =
     "show proved steps from the deployed declaration to a new one that no single deployment can make",
     "the new declaration",
   )
-    .addOption(new Option("--from <file>", "the deployed declaration; that of the lock by default"))
+    .addOption(
+      new Option(
+        "--from <file>",
+        "the deployed declaration, or an export of its stack (.json); that of the lock by default",
+      ),
+    )
     .addOption(new Option("--from-target <target>", "its target and strategy, if they differ"))
     .addOption(new Option("-o, --output <folder>", "write the declaration of each step into this folder"))
     .addOption(

@@ -8,6 +8,8 @@ import { type ProvedChange, proveChange } from "../migrate/prove-change.ts";
 import { refuseChange } from "../migrate/refuse-change.ts";
 import { type ForTarget, type ProvedFile, exitCodeOf, loadPlan, proveLoaded } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
+import { deployedInState, isState } from "./deployed-in-state.ts";
+import { readText } from "./read-text.ts";
 import { loadTarget } from "./load-target.ts";
 import { type LockPlace, lockPlaceOf, readLocked, targetFor } from "./lock-file.ts";
 import type { About } from "./refuse.ts";
@@ -59,7 +61,7 @@ export async function checkChange(
 
 /** The deployed system that an option names, or that the lock of the environment has. Null if there is neither. */
 export async function deployedBefore(system: string, options: FromOptions): Promise<Deployed | RefusedChange | null> {
-  return options.from === undefined ? locked(system, options) : declared(options.from, options);
+  return options.from === undefined ? locked(system, options) : declared(options.from, system, options);
 }
 
 /**
@@ -94,7 +96,12 @@ function withSteps(old: Deployed, { system, target }: Changed, environment: stri
   return (each) => (each.code === "RD302" ? { ...each, help: `${steps}; or ${each.help}` } : each);
 }
 
-async function declared(from: string, options: FromOptions): Promise<Deployed | RefusedChange> {
+async function declared(from: string, system: string, options: FromOptions): Promise<Deployed | RefusedChange> {
+  const text = /\.json$/i.test(from) ? readText(from) : null;
+  if (text?.ok === true && isState(text.value)) {
+    const found = deployedInState(text.value, system, options.fromTarget);
+    return found.ok ? found.value : { ...found, about: { file: from }, exitCode: exitCodes.usage };
+  }
   const planned = await loadPlan(from);
   // `--strategy` is that of the new target. A deployed target of its own has its own strategy, too.
   const { fromTarget, target, strategy } = options;

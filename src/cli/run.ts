@@ -158,7 +158,7 @@ function addCompilerCommands(program: Command, finish: Finish): void {
     .addOption(
       new Option(
         "--from <file>",
-        "the deployed declaration: also prove the change from it; that of the lock by default",
+        "the deployed declaration, or an export of its stack (.json): also prove the change from it; that of the lock by default",
       ),
     )
     .addOption(new Option("--from-target <target>", "its target and strategy, if they differ"))

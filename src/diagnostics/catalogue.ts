@@ -192,7 +192,7 @@ export const catalogue = {
   ),
   RD401: error(
     "The file is not the one that the option takes",
-    "redeliver audit reads files that the brokers' own tools write, the state of a Pulumi stack, or a running broker. This file is JSON, but its option takes another kind, or the file contains no queue. An audit of nothing would find nothing and look like success. Name another file, or another option.",
+    "redeliver audit reads files that the brokers' own tools write, the state of a Pulumi stack, or a running broker. This file is JSON, but its option takes another kind, or the file contains no queue. An audit of nothing would find nothing and look like success. With --from, a state has no component of the system, or more than one. Name another file, or another option.",
   ),
   RD409: warning(
     "A part of the topology was not read",

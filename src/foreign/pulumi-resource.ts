@@ -8,6 +8,8 @@ export interface PulumiResource {
   readonly provider: string | null;
   /** Its outputs, or its inputs if there are no outputs yet. */
   readonly properties: Entry;
+  /** The program's inputs alone, if a state has them. */
+  readonly inputs?: Entry;
   /** For each property that the program gave, the URNs of the resources behind its value, if known. */
   readonly propertyDependencies?: Readonly<Record<string, readonly string[]>>;
 }

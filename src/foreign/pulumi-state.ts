@@ -57,6 +57,7 @@ function resourceOf(entry: Entry): PulumiResource {
   return {
     type: type as string,
     urn: urn as string,
+    ...(isEntry(inputs) ? { inputs } : {}),
     provider: typeof provider === "string" ? provider : null,
     properties: {
       ...(typeof id === "string" ? { id } : {}),

@@ -1,6 +1,7 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { parse } from "yaml";
 
 import { inFolderOfItsOwn, runCommand, type Said } from "../support/run-command.ts";
 
@@ -32,6 +33,46 @@ test("a change that keeps every promise", async () => {
   expect([code, error]).toEqual([0, ""]);
   expect(out).toMatch(/^change from five\.yaml\nproved {3}billing: \d+ states during the change, 5 attempts at most$/m);
   expect(out).toContain("stays    queue shop.attempt.5.10s: no attempt waits in it. It is needed until");
+});
+
+/** The state of a stack with components, as an engine writes it: their outputs have another target. */
+function state(...inputs: readonly object[]): string {
+  const type = "redeliver:index:RetryTopology";
+  const resources = inputs.map((each, index) => ({
+    type,
+    urn: `urn:pulumi:dev::shop::${type}::${index}`,
+    inputs: each,
+    outputs: { target: "rabbitmq@4.3" },
+  }));
+  return JSON.stringify({ version: 3, deployment: { resources } });
+}
+
+test("the state of a stack has the deployed declaration and its target", async () => {
+  const declaration = parse(readFileSync(join(folder, "five.yaml"), "utf8")) as object;
+  const target = { broker: "rabbitmq", version: "4.3", strategy: "staged" };
+  writeFileSync(join(folder, "state.json"), state({ declaration, target }));
+  const inFile = await check(...staged, "--from", "five.yaml");
+  const { code, out, error } = await check(...staged, "--from", "state.json");
+  expect([code, error, out]).toEqual([0, "", inFile.out.replace("change from five.yaml", "change from state.json")]);
+  writeFileSync(join(folder, "marked.JSON"), `\uFEFF${state({ declaration, target })}`);
+  expect((await check(...staged, "--from", "marked.JSON")).out).toContain("change from marked.JSON\n");
+  const refusals = [
+    [state(), "this stack deploys no system, and not shop"],
+    [state({ declaration: { ...declaration, name: "store" }, target }), "this stack deploys store, and not shop"],
+    [state({ declaration, target }, { declaration, target }), "this stack deploys shop 2 times"],
+    [state({ declaration: { secret: 1 }, target }), "this stack deploys no system, and not shop"],
+    [state({ declaration, target: "rabbitmq@4.3" }), "this version of Redeliver cannot read the deployed declaration"],
+    ['{ "deployment": { "resources": 1 } }', "the resources of this state are no list"],
+  ] as const;
+  for (const [text, message] of refusals) {
+    writeFileSync(join(folder, "odd.json"), text);
+    const refused = await check(...staged, "--from", "odd.json");
+    expect([refused.code, refused.out]).toEqual([2, ""]);
+    expect(refused.error).toMatch(/^error\[RD401\]: .*\n {2}at {3}odd\.json/);
+    expect(refused.error).toContain(message);
+  }
+  const twoTargets = await check(...staged, "--from", "state.json", "--from-target", "rabbitmq@4.3");
+  expect(twoTargets.error).toContain("leave out --from-target");
 });
 
 test("a change that weakens a promise is a warning, at its place in the file", async () => {
