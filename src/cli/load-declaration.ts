@@ -1,6 +1,6 @@
-import { type Stats, existsSync, readdirSync, statSync } from "node:fs";
+import { type Stats, readdirSync, statSync } from "node:fs";
 import { registerHooks } from "node:module";
-import { basename, dirname, extname, join, relative, resolve } from "node:path";
+import { basename, dirname, extname, join, normalize, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
 
@@ -89,8 +89,10 @@ function nearestFile(file: string): string | undefined {
     // The folder is missing, too.
   }
   // The docs name examples from the folder of the package.
-  const packaged = file.startsWith("examples/") ? packagedFile(file) : "";
-  return existsSync(packaged) ? `did you mean ${relative(process.cwd(), packaged)}?` : undefined;
+  const packaged = normalize(file).startsWith(join("examples", "/")) ? packagedFile(normalize(file)) : "";
+  return statSync(packaged, { throwIfNoEntry: false })?.isFile() === true
+    ? `did you mean ${relative(process.cwd(), packaged)}?`
+    : undefined;
 }
 
 function statOrCode(file: string): Stats | string {
@@ -126,7 +128,9 @@ export async function importModule(file: string): Promise<Checked<Exports>> {
   // Node would say in four lines that it had to guess the kind of the module. Its guess is right.
   process.emitWarning = (...words: readonly unknown[]): void => {
     const isGuess = words.some((each) => isEntry(each) && each["code"] === "MODULE_TYPELESS_PACKAGE_JSON");
-    if (!isGuess) Reflect.apply(emitWarning, process, words);
+    // The diagnostic says the same.
+    const isRefusal = String(words[0]).startsWith("Failed to load the ES module");
+    if (!isGuess && !isRefusal) Reflect.apply(emitWarning, process, words);
   };
   tell({ kind: "importing", file });
   try {
@@ -162,11 +166,14 @@ async function importHelp(reason: string, file: string, ownEntry: string): Promi
   if (reason.startsWith("SyntaxError") && /\.c[jt]s$/i.test(file))
     return "write const { … } = require(…) and module.exports = …, or rename the file: .mts has import and export";
   if (/(module|exports|require) is not defined in ES module scope/.test(reason))
-    return `write import { … } from … and export default …, or rename the file to ${basename(file).replace(/m?([jt]s)$/, "c$1")}`;
+    return "write import { … } from … and export default …; only a file whose name ends in .cjs or .cts has require and module";
+  if (reason.includes("Cannot use import statement outside a module"))
+    return `rename the file to ${basename(file).replace(/[jt]s$/, "m$&")}, or write "type": "module" in package.json`;
   if (reason.includes("TypeScript enum is not supported"))
     return 'write const Keys = { placed: "order.placed" } as const: Node only removes types, and an enum is code';
   const [, name] = /module 'redeliver' does not provide an export named '(.+)'/.exec(reason) ?? [];
   if (name === undefined) return undefined;
+  if (/^[A-Z]/.test(name)) return `if it is a type, write import { type ${name} }`;
   const own = Object.keys((await import(ownEntry)) as Exports).filter((each) => /^[a-z]/.test(each));
   const meant = ownWord(name, own) ?? nearestWord(name, own);
   return meant === undefined ? `redeliver has ${inWords(own.toSorted())}` : `import ${meant} instead`;
