@@ -25,6 +25,7 @@ export function addChangeCommands(program: Command, finish: (exitCode: number) =
     )
     .addOption(new Option("--apply", "also make each step's changes on the running broker").conflicts("next"))
     .option("--back", "with --next or --apply: go back to the declaration before the migration in progress")
+    .option("--accept-weaker", "with --next or --apply: agree to the promises that RD304 says do not hold meanwhile")
     .addOption(
       new Option("--wait <duration>", "with --next or --apply: wait this long for queues to empty").argParser(duration),
     )

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 
 import { brokerOf } from "../brokers/index.ts";
 import { holdFile } from "../dead-letters/journal-sqlite.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { type Deployed, readDeployed } from "../migrate/deployed.ts";
 import { isUntouched } from "../migrate/judge-step.ts";
 import {
@@ -105,14 +106,24 @@ async function begin(asked: Omit<Run, "from" | "going">): Promise<End> {
   const migration = planMigration(from, wanted.system, wanted.target);
   if (!migration.ok) return second?.ok === false ? second : migration;
   const { warnings, steps } = stepsOf(migration.value);
+  const weaker: Refusal | null =
+    warnings.length === 0 || asked.options.acceptWeaker === true
+      ? null
+      : { diagnostics: warnings.map(toAgree), of: "declaration" };
+  if (going === null && weaker !== null) return weaker;
   const fresh = { asked: askedOf(wanted), phase: 0, since: new Date().toISOString(), steps };
   const seen = await look({ ...asked, from, going: going ?? fresh });
   if ("diagnostics" in seen) return seen;
   const isFirst = going === null || (going.phase === 0 && isUntouched(from, going.steps[0] as Deployed, seen));
   if (!isFirst && second?.ok === false) return second;
+  if (weaker !== null) return weaker;
   if (warnings.length > 0 && asked.options.json !== true) say(warnings, {});
   await save({ place, options: asked.options }, fresh);
   return goOn({ ...asked, from, going: fresh });
+}
+
+function toAgree(warning: Diagnostic): Diagnostic {
+  return { ...warning, help: `${warning.help ?? ""}, with --accept-weaker` };
 }
 
 function stepsOf({ beside, last }: Migration) {

@@ -45,8 +45,8 @@ interface Ended {
 
 export interface Refusal {
   readonly diagnostics: readonly Diagnostic[];
-  /** Left out if the lock is the reason: a broker that differs, or one that gives no answer. */
-  readonly of?: "broker" | "connection";
+  /** Left out if the lock is the reason: a broker that differs, one that gives no answer, or a weaker promise. */
+  readonly of?: "broker" | "connection" | "declaration";
 }
 
 /** Goes through the steps until one has to wait. */

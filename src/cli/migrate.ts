@@ -16,6 +16,8 @@ export interface MigrateOptions extends FromOptions {
   readonly apply?: true;
   /** Goes back to the declaration before the migration in progress. */
   readonly back?: true;
+  /** Agrees to each weaker promise of the steps. */
+  readonly acceptWeaker?: true;
   /** The time to wait at a gate, in ms. */
   readonly wait?: number;
 }

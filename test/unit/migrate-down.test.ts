@@ -4,11 +4,12 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { expect, test } from "vitest";
+import { expect, test, type TestContext } from "vitest";
 
 import { runCommand } from "../support/run-command.ts";
 
-test.for(["--next", "--apply"])("a broker that is down ends migrate %s, and the lock stays", async (how, context) => {
+/** A project whose lock has the first declaration, and whose broker is down. */
+async function lockedProject(context: TestContext, target: string, first: string) {
   const folder = mkdtempSync(join(tmpdir(), "redeliver-migrate-"));
   context.onTestFinished(() => rmSync(folder, { recursive: true }));
   const server = createServer().listen(0, "127.0.0.1");
@@ -17,21 +18,45 @@ test.for(["--next", "--apply"])("a broker that is down ends migrate %s, and the 
   server.close();
   await once(server, "close");
   const save = (file: string, text: string): void => writeFileSync(join(folder, file), text);
-  const project = join(folder, "redeliver.config.yaml");
   const url = `http://guest@127.0.0.1:${port}/%2F`;
   save(
     "redeliver.config.yaml",
-    `declaration: shop.yaml\nenvironments: { prod: { target: rabbitmq@4.3, managementUrl: "${url}" } }\n`,
+    `declaration: shop.yaml\nenvironments: { prod: { target: ${target}, managementUrl: "${url}" } }\n`,
   );
-  const shop = (jitter: string): string =>
-    `name: shop\nconsumers: { billing: { retry: { attempts: 3, backoff: { kind: constant, delay: 5s${jitter} } } } }\n`;
-  save("shop.yaml", shop(""));
-  expect(await runCommand(["lock", "--project", project])).toMatchObject({ code: 0 });
-  const lock = readFileSync(join(folder, "redeliver.lock.json"), "utf8");
-  save("shop.yaml", shop(", jitter: 20%"));
-  const said = await runCommand(["migrate", "--project", project, how]);
+  const declare = (retry: string): void =>
+    save("shop.yaml", `name: shop\nconsumers: { billing: { retry: ${retry} } }\n`);
+  declare(first);
+  const project = ["--project", join(folder, "redeliver.config.yaml")];
+  expect(await runCommand(["lock", ...project])).toMatchObject({ code: 0 });
+  const lock = (): string => readFileSync(join(folder, "redeliver.lock.json"), "utf8");
+  return { declare, lock, migrate: async (...words: string[]) => runCommand(["migrate", ...project, ...words]) };
+}
+
+test.for(["--next", "--apply"])("a broker that is down ends migrate %s, and the lock stays", async (how, context) => {
+  const steady = "attempts: 3, backoff: { kind: constant, delay: 5s";
+  const { declare, lock, migrate } = await lockedProject(context, "rabbitmq@4.3", `{ ${steady} } }`);
+  const before = lock();
+  declare(`{ ${steady}, jitter: 20% } }`);
+  const said = await migrate(how);
   expect(said).toMatchObject({ code: 2, out: "" });
   expect(said.error).toContain("RD407");
   expect(said.error).not.toContain("redeliver.lock.json");
-  expect(readFileSync(join(folder, "redeliver.lock.json"), "utf8")).toBe(lock);
+  expect(lock()).toBe(before);
+});
+
+test("a migration that weakens a promise begins only with a word of consent", async (context) => {
+  const retry = (attempts: number): string => `{ attempts: ${attempts}, backoff: { kind: constant, delay: 10s } }`;
+  const staged = "{ broker: rabbitmq, version: '4.3', strategy: staged }";
+  const { declare, lock, migrate } = await lockedProject(context, staged, retry(12));
+  const before = lock();
+  declare(retry(3));
+  const refused = await migrate("--apply");
+  expect([refused.code, refused.out]).toEqual([1, ""]);
+  expect(refused.error).toMatch(/^warning\[RD304\]: a message that waits during the change can have 14 attempts/);
+  expect(refused.error).toMatch(/^ {2}fix {2}make the change while .*, with --accept-weaker$/m);
+  const json = await migrate("--apply", "--json");
+  expect(JSON.parse(json.out)).toMatchObject({ ok: false, diagnostics: [{ code: "RD304" }] });
+  const agreed = await migrate("--apply", "--accept-weaker");
+  expect([agreed.code, agreed.error]).toEqual([2, expect.stringContaining("RD407")]);
+  expect(lock()).toBe(before);
 });
