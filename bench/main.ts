@@ -5,7 +5,7 @@ import type { PeerFigure } from "./peers.ts";
 import { benchPulumi, describePulumiBench } from "./pulumi.ts";
 
 // Machines differ, so every figure is a ratio or a pair measured in one run. Nothing here is a test: nothing fails.
-// `node bench/main.ts [compile] [verify] [audit] [simulate] [start] [consume] [dead] [peers] [policy] [pulumi]` runs the named parts,
+// `node bench/main.ts [compile] [verify] [change] [audit] [simulate] [start] [consume] [dead] [peers] [policy] [pulumi]` runs the named parts,
 // or all of them. `faults` takes half an hour, and `scale` needs `pulumi` on PATH: both run only by name.
 
 const root = resolve(import.meta.dirname, "..");
@@ -93,6 +93,17 @@ function benchVerify(): void {
   }
   const states = Object.entries(run<Record<string, number>>("verify", "states"));
   console.log(`  states of one message: ${states.map(([strategy, number]) => `${strategy} ${number}`).join(", ")}`);
+}
+
+function benchChange(): void {
+  console.log("plan and proof of a change, RabbitMQ 4.3, from native to waits");
+  for (const moving of ["1", "100", "1000"]) {
+    const { consumers, moved, durationMs } = run<{ consumers: number; moved: number; durationMs: number }>(
+      "change",
+      moving,
+    );
+    console.log(`  ${moved} of ${consumers} consumers get new queues: ${durationMs.toFixed(0)} ms`);
+  }
 }
 
 function benchAudit(): void {
@@ -218,6 +229,7 @@ if (isWanted("compile")) {
   benchCompile("visibility", "sqs@eu-west-1");
 }
 if (isWanted("verify")) benchVerify();
+if (isWanted("change")) benchChange();
 if (isWanted("audit")) benchAudit();
 if (isWanted("simulate")) benchSimulate();
 if (isWanted("start")) benchStart();

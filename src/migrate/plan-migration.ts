@@ -7,7 +7,7 @@ import { type Checked, type Diagnostic, accepted, diagnostic } from "../diagnost
 import { plan } from "../plan/plan.ts";
 import { type Separator, queueNames } from "../plan/names.ts";
 import { type Deployed, deployedOf, partsBeside, underNewNames } from "./deployed.ts";
-import { withStrategies } from "./keep-strategies.ts";
+import { planAlone, withStrategies } from "./keep-strategies.ts";
 import { type LeftBehind, leftBehind } from "./left-behind.ts";
 import { type ProvedChange, proveChange } from "./prove-change.ts";
 import { fixedParts, refuseChange } from "./refuse-change.ts";
@@ -172,9 +172,8 @@ function withNewQueues(from: Deployed, to: Deployed, wanted: readonly string[]):
 
 /** The declared name of a work queue. A broker may add a suffix. */
 function nameOfQueue(system: System, consumer: string, separator: Separator): string {
-  const whole = plan(system);
-  const own = whole.consumers.find((each) => each.consumer === consumer) ?? { consumer };
-  return queueNames(whole, own, separator).work;
+  const alone = planAlone(system, consumer);
+  return queueNames(alone, alone.consumers[0] ?? { consumer }, separator).work;
 }
 
 function nextFree(prefix: string, generation: number, taken: ReadonlySet<string>): string {
