@@ -49,7 +49,7 @@ export async function initCommand(options: InitOptions): Promise<number> {
   const proved = proveLoaded(planned, loadTarget(exampleTarget, "auto"));
   if (!proved.ok) return refuse(proved.diagnostics, {}, {}, exitCodes.refused);
   const template = (file: string): string => readPackaged(`examples/init/${file}`);
-  const joined = joinProject(output, broker);
+  const joined = await joinProject(output, broker);
   if ("usage" in joined) return usage(joined.usage, {});
   const files = {
     ".gitignore": "node_modules/\n",

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { wordOf } from "../diagnostics/word-of.ts";
 import { isEntry } from "../foreign/entries.ts";
 import { readPackaged } from "./read-packaged.ts";
 
@@ -13,7 +14,7 @@ export interface Joined {
 }
 
 /** Chooses the file of the program, so that the program that is there still runs, and nothing of it is changed. */
-export function joinProject(folder: string, broker: string): Joined | { readonly usage: string } {
+export async function joinProject(folder: string, broker: string): Promise<Joined | { readonly usage: string }> {
   const textOf = (file: string): string | null =>
     existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8") : null;
   const template = readPackaged(`examples/init/${broker}/index.ts`);
@@ -27,10 +28,11 @@ export function joinProject(folder: string, broker: string): Joined | { readonly
   const elsewhere = "name a folder of its own with --output";
 
   const pulumi = textOf("Pulumi.yaml");
-  const [, runtime = "nodejs"] = /^runtime:\s*(?:\{?\s*name:\s*)?["']?(\w+)/m.exec(pulumi ?? "") ?? [];
-  if (runtime !== "nodejs") return { usage: `Pulumi.yaml is for a program in ${runtime}: ${elsewhere}` };
+  const { runtime: given = "nodejs", main: start } = await mappingIn(pulumi ?? "");
+  const runtime = isEntry(given) ? given["name"] : given;
+  if (runtime !== "nodejs") return { usage: `Pulumi.yaml is for a program in ${wordOf(runtime)}: ${elsewhere}` };
   // In a project of `pulumi new typescript`, Pulumi compiles the program, to a module that requires others.
-  const isStarted = pulumi === null || pulumi.includes("main: index.mjs");
+  const isStarted = pulumi === null || start === "index.mjs";
   if (isStarted && isForeign("index.mjs", [starting("index"), starting("deploy")]))
     return { usage: `index.mjs is there, and Pulumi would start it: ${elsewhere}` };
   const main = ["index.ts", "index.js"].find((file) => isForeign(file, programs));
@@ -52,6 +54,13 @@ export function joinProject(folder: string, broker: string): Joined | { readonly
       ...(type === "commonjs" ? ['write "type": "module" in place of "commonjs" in package.json'] : []),
     ],
   };
+}
+
+/** The keys of a Pulumi.yaml; none if Pulumi cannot read it either. */
+async function mappingIn(text: string): Promise<Readonly<Record<string, unknown>>> {
+  const { parseText } = await import("../declare/parse.ts");
+  const parsed = parseText(text, "yaml");
+  return parsed.ok && isEntry(parsed.value) ? parsed.value : {};
 }
 
 /** The kind of module that a package.json names. */

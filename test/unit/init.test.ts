@@ -144,7 +144,7 @@ test("beside a program without Pulumi, init starts its own one", async () => {
 test.for([
   [
     "a program in another language",
-    { "Pulumi.yaml": "name: shop\nruntime: python\n" },
+    { "Pulumi.yaml": "name: shop\nruntime: # ours\n  options: { toolchain: pip }\n  name: python\n" },
     "Pulumi.yaml is for a program in python",
   ],
   [
